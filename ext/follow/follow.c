@@ -33,66 +33,31 @@ void cuckoo_follow_free(cuckoo_follow *follow)
 
 /* ---- the triggers ---- */
 
-static int prepare_on(const cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *column,
-                      sqlite3_stmt **statement)
-{
-    return cuckoo_sql_prepare(shadow->db, statement, "SELECT c.%s FROM \"%w\".\"%w\" AS c", column,
-                              shadow->schema, follow->table);
-}
+/* What triggers call the rowid: an INTEGER PRIMARY KEY, which no index keeps, by its name in quotes, as
+** SQLite has it after the column was renamed; else by the first of its names that is no column. Result
+** columns have other names after PRAGMA short_column_names: so these are not asked for. */
+#define ROWID_NAME                                                                                      \
+    "WITH c(name, pk) AS (SELECT name, pk FROM pragma_table_xinfo(%Q, %Q)), n(name, i) AS (VALUES "     \
+    "('rowid', 1), ('_rowid_', 2), ('oid', 3)) SELECT coalesce((SELECT '\"' || replace(name, '\"', "    \
+    "'\"\"') || '\"' FROM c WHERE pk AND lower(name) <> 'rowid' AND NOT EXISTS (SELECT 1 FROM "         \
+    "pragma_index_list(%Q, %Q) WHERE origin = 'pk')), name) FROM n WHERE NOT EXISTS (SELECT 1 FROM c "  \
+    "WHERE lower(c.name) = n.name) ORDER BY i LIMIT 1"
 
-static bool has_column(sqlite3_stmt *all, const char *name)
-{
-    int i = 0, n = sqlite3_column_count(all);
-    while (i < n && sqlite3_stricmp(sqlite3_column_name(all, i), name) != 0)
-        i++;
-    return i < n;
-}
-
-/* Is this column, one of `all`, an INTEGER PRIMARY KEY? */
-static bool is_key(const cuckoo_follow *follow, const cuckoo_shadow *shadow, sqlite3_stmt *all,
-                   const char *column)
-{
-    bool is = true;
-    for (int i = 0; is && i < sqlite3_column_count(all); i++) {
-        const char *type, *name = sqlite3_column_name(all, i);
-        int keyed, rc = sqlite3_table_column_metadata(shadow->db, shadow->schema, follow->table, name,
-                                                      &type, NULL, NULL, &keyed, NULL);
-        bool same = sqlite3_stricmp(name, column) == 0;
-        is = rc == SQLITE_OK && !keyed == !same && !(same && sqlite3_stricmp(type, "INTEGER") != 0);
-    }
-    return is;
-}
-
-/* Takes the name by which SQLite calls the rowid: "rowid", as another column may be called, or that of
-** the INTEGER PRIMARY KEY, in quotes, as SQLite has it in a trigger after the column was renamed. */
-static int take_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow, sqlite3_stmt *all,
-                      const char *name, sqlite3_stmt *one)
-{
-    const char *column = sqlite3_column_name(one, 0);
-    bool lasts = column && sqlite3_stricmp(column, "rowid") != 0 && has_column(all, column) &&
-                 is_key(follow, shadow, all, column);
-    follow->rowid = lasts ? sqlite3_mprintf("\"%w\"", column) : sqlite3_mprintf("%s", name);
-    return follow->rowid ? SQLITE_OK : SQLITE_NOMEM;
-}
-
-/* Finds a name of the rowid, for follow->rowid. NULL: there is no rowid, no free name, or no table. No
-** statement is stepped, so that no database is locked. */
+/* Finds it for follow->rowid. NULL: there is no rowid, no free name, or no table. */
 static int find_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 {
-    static const char *const names[] = {"rowid", "_rowid_", "oid", NULL};
-    sqlite3_stmt *all = NULL, *one = NULL;
-    int which = 0;
-    int rc = prepare_on(follow, shadow, "*", &all);
-    while (rc == SQLITE_OK && names[which] && has_column(all, names[which]))
-        which++;
+    sqlite3 *db = shadow->db;
+    sqlite3_stmt *one = NULL;
+    const char *s = shadow->schema, *t = follow->table;
     sqlite3_free(follow->rowid);
-    follow->rowid = NULL;
-    if (rc == SQLITE_OK && names[which])
-        rc = prepare_on(follow, shadow, names[which], &one);
-    if (rc == SQLITE_OK && one)
-        rc = take_rowid(follow, shadow, all, names[which], one);
-    sqlite3_finalize(all);
+    int rc = cuckoo_sql_text(db, &follow->rowid, ROWID_NAME, t, s, t, s);
+    if (rc == SQLITE_OK && follow->rowid)
+        rc = cuckoo_sql_prepare(db, &one, "SELECT c.%s FROM \"%w\".\"%w\" AS c", follow->rowid, s, t);
     sqlite3_finalize(one);
+    if (rc != SQLITE_OK) {
+        sqlite3_free(follow->rowid);
+        follow->rowid = NULL;
+    }
     return rc == SQLITE_ERROR ? SQLITE_OK : rc;
 }
 

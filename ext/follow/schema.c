@@ -102,7 +102,7 @@ static int read_indexes(sqlite3 *db, const char *schema, cuckoo_schema *all)
     sqlite3_stmt *rows;
     int rc = cuckoo_sql_prepare(db, &rows,
                                 "SELECT tbl_name FROM \"%w\".sqlite_master WHERE type = 'index' AND sql "
-                                "LIKE 'create%%unique%%'",
+                                "GLOB 'CREATE UNIQUE *'",
                                 schema);
     while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW)
         for (int i = 0; i < all->n; i++)
@@ -120,7 +120,7 @@ static int read_one(sqlite3 *db, const char *schema, cuckoo_schema *all)
         cuckoo_sql_prepare(db, &rows,
                            "SELECT name, tbl_name, sql, rowid, type = 'trigger' FROM "
                            "\"%w\".sqlite_master WHERE type IN ('table', 'trigger') AND sql NOT NULL "
-                           "AND name NOT LIKE 'cuckoo_log_%%" CUCKOO_TOUCH_SUFFIX "'",
+                           "AND name NOT GLOB 'cuckoo_log_*" CUCKOO_TOUCH_SUFFIX "'",
                            schema);
     while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW)
         rc = append(all, rows, temporary);

@@ -4,6 +4,7 @@
 */
 #include "follow.h"
 
+#include "../keys/column_rule.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 #include "schema.h"
@@ -15,13 +16,17 @@
 int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *format, ...)
 {
     va_list arguments;
+    char *other = NULL;
     va_start(arguments, format);
     const char *schema = shadow->schema, *name = shadow->table, *t = follow->table, *k = follow->column;
     bool gone = sqlite3_table_column_metadata(shadow->db, schema, t, k, NULL, NULL, NULL, NULL, NULL) ==
                 SQLITE_ERROR; /* then triggers cannot be made */
-    char *what = gone ? sqlite3_mprintf("the followed table %s(%s) is gone", t, k)
-                      : sqlite3_vmprintf(format, arguments);
+    gone |= cuckoo_column_table(shadow->db, schema, t, &other) == SQLITE_ERROR;
+    char *what = other  ? sqlite3_mprintf("the followed table %s(%s) is gone (%s)", t, k, other)
+                 : gone ? sqlite3_mprintf("the followed table %s(%s) is gone", t, k)
+                        : sqlite3_vmprintf(format, arguments);
     va_end(arguments);
+    sqlite3_free(other);
     int rc =
         what
             ? cuckoo_say(

@@ -121,9 +121,13 @@ static int no_table(sqlite3 *db, const char *schema, const char *table, char **m
     rc = cuckoo_sql_end(names, rc);
     if (rc != SQLITE_OK)
         return rc;
+    const char *dot = strchr(table, '.');
+    size_t n = strcspn(table, ".\"`]"); /* quotes may stand around the dot */
+    bool own = dot && n == strlen(schema) && sqlite3_strnicmp(table, schema, (int)n) == 0;
     return cuckoo_say(message, SQLITE_ERROR, "there is no table %s in %s, the schema of the filter%s",
                       table, schema,
-                      strchr(table, '.')               ? "; give its name without a schema"
+                      own   ? "; give its name without a schema"
+                      : dot ? "; a filter follows tables of its own schema: create it in that schema"
                       : *cuckoo_nearest_hint(&nearest) ? nearest.hint
                                                        : "; create it first");
 }
@@ -133,23 +137,25 @@ static int no_column(sqlite3 *db, const char *schema, const char *table, const c
                      char **message)
 {
     enum { MOST = 20 };
+    int count = 0;
     sqlite3_stmt *all;
     cuckoo_nearest nearest = {.word = column};
-    int rc = cuckoo_sql_prepare(db, &all, "SELECT * FROM \"%w\".\"%w\"", schema, table);
-    if (rc == SQLITE_ERROR)
-        return no_table(db, schema, table, message);
+    int rc = cuckoo_sql_prepare(db, &all, "SELECT name FROM pragma_table_xinfo(%Q, %Q)", table, schema);
     if (rc != SQLITE_OK)
         return rc;
-    int count = sqlite3_column_count(all);
     sqlite3_str *names = sqlite3_str_new(db);
-    for (int i = 0; i < count; i++) {
-        const char *name = sqlite3_column_name(all, i); /* NULL: out of memory */
+    for (; sqlite3_step(all) == SQLITE_ROW; count++) {
+        const char *name = (const char *)sqlite3_column_text(all, 0); /* NULL: out of memory */
         cuckoo_nearest_offer(&nearest, name ? name : "");
-        if (i < MOST)
-            sqlite3_str_appendf(names, "%s%s", i ? ", " : "", name);
+        if (count < MOST)
+            sqlite3_str_appendf(names, "%s%s", count ? ", " : "", name);
     }
-    sqlite3_finalize(all);
+    rc = cuckoo_sql_end(all, SQLITE_OK);
     char *list = sqlite3_str_finish(names);
+    if (rc != SQLITE_OK || count == 0) {
+        sqlite3_free(list);
+        return rc ? rc : no_table(db, schema, table, message);
+    }
     rc = list ? cuckoo_say(message, SQLITE_ERROR, "table %s has no column %s%s; it has %s%s", table,
                            column,
                            strcspn(column, ",(") < strlen(column) ? "; give the name of one"
@@ -228,9 +234,9 @@ int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, c
 ** words behind the last "_". */
 #define PREFIX "rtrim(t.name, replace(t.name, '_', ''))"
 #define KINDS                                                                                           \
-    "SELECT CASE WHEN t.type = 'view' THEN 'view' WHEN t.sql LIKE 'CREATE VIRTUAL TABLE%%' THEN "       \
-    "'virtual' WHEN EXISTS (SELECT 1 FROM \"%w\".sqlite_master AS v WHERE v.sql LIKE 'CREATE VIRTUAL "  \
-    "TABLE%%' AND v.name || '_' = " PREFIX " COLLATE NOCASE AND lower(substr(t.name, length(" PREFIX    \
+    "SELECT CASE WHEN t.type = 'view' THEN 'view' WHEN t.sql GLOB 'CREATE VIRTUAL TABLE*' THEN "        \
+    "'virtual' WHEN EXISTS (SELECT 1 FROM \"%w\".sqlite_master AS v WHERE v.sql GLOB 'CREATE VIRTUAL "  \
+    "TABLE*' AND v.name || '_' = " PREFIX " COLLATE NOCASE AND lower(substr(t.name, length(" PREFIX     \
     ") + 1)) IN ('page', 'wait', 'data', 'idx', 'content', 'docsize', 'config', 'segments', 'segdir', " \
     "'stat', 'node', 'parent', 'rowid')) THEN 'shadow' ELSE 'table' END FROM \"%w\".sqlite_master AS "  \
     "t WHERE t.name = %Q COLLATE NOCASE AND t.type IN ('table', 'view')"
@@ -281,8 +287,8 @@ int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char
     "SELECT %Q || '(' || name || ')' FROM pragma_table_info(%Q, %Q) AS c ORDER BY NOT (pk AND type = "  \
     "'INTEGER' COLLATE NOCASE) AND EXISTS (SELECT 1 FROM pragma_index_list(%Q, %Q) AS i WHERE "         \
     "\"unique\" AND NOT partial AND (SELECT count(*) || max(name) FROM pragma_index_info(i.name, %Q)) " \
-    "= '1' || c.name) DESC, type LIKE '%%CHAR%%' OR type LIKE '%%TEXT%%' OR type LIKE '%%CLOB%%' "      \
-    "DESC, cid LIMIT 1"
+    "= '1' || c.name) DESC, lower(type) GLOB '*char*' OR lower(type) GLOB '*text*' OR lower(type) "     \
+    "GLOB '*clob*' DESC, cid LIMIT 1"
 
 char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table)
 {

@@ -25,12 +25,12 @@ static uint64_t *last_add(cuckoo_paged *paged)
     return &paged->age.last[cf_epoch_number(paged->filter.epoch)];
 }
 
-/* The numbers that were written within so many milliseconds, and an eighth more. */
+/* The numbers that were written within so many milliseconds, and what clocks may differ by. */
 static uint32_t written_within(const cuckoo_paged *paged, uint64_t window)
 {
     uint32_t numbers = 0;
     const uint64_t *last = paged->age.last;
-    uint64_t allowed = window + window / 8;
+    uint64_t allowed = window + paged->age.keep / 8;
     for (unsigned i = 0; i < CUCKOO_NUMBERS; i++)
         if (last[i] != 0 && (last[i] >= paged->now || paged->now - last[i] <= allowed))
             numbers |= (uint32_t)1 << i;

@@ -4,8 +4,9 @@
 **
 ** An entry carries the number of the epoch in which its key was added last (src/table/epochs.h). For
 ** each of the 16 numbers the table knows when it was last written. A number is live while that is at
-** most the window ago, and an eighth of it more, because the clocks of processes may differ so much. A
-** time is that of SQLite's VFS, but never before the last add: the clock of a table does not go back.
+** most the window ago, and an eighth of keep= more, because the clocks of processes may differ so much,
+** whatever window is asked for. A time is that of SQLite's VFS, but never before the last add: the clock
+** of a table does not go back.
 **
 ** **Times are compared, not numbers.** By the clock a new epoch begins at an add, when a twelfth of the
 ** window has passed *and* no entry carries the next number any more. Else the present one is stretched:
@@ -28,7 +29,7 @@ enum { CUCKOO_EPOCHS = 12 /* in a window; 15 numbers at most are live, and one i
 /* For tables that age. At the beginning of a use: looks at the clock, and says what is live. */
 void cuckoo_ageing_look(cuckoo_paged *paged);
 
-/* Until the next look only what was added within so many milliseconds, and an eighth more, is live. */
+/* Until the next look only what was added within so many milliseconds is live, by any clock as above. */
 void cuckoo_ageing_narrow(cuckoo_paged *paged, uint64_t window);
 
 /* Before a key is added: begins an epoch, if it is due, and goes on sweeping. */

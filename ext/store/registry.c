@@ -316,8 +316,8 @@ static void offer_tables(cuckoo_registry *registry, cuckoo_nearest *nearest)
     int rc = cuckoo_sql_prepare(registry->db, &schemas, "PRAGMA database_list");
     while (rc == SQLITE_OK && sqlite3_step(schemas) == SQLITE_ROW) {
         rc = cuckoo_sql_prepare(registry->db, &tables,
-                                "SELECT name FROM \"%w\".sqlite_master WHERE sql LIKE "
-                                "'create virtual table%%cuckoo_filter%%'",
+                                "SELECT name FROM \"%w\".sqlite_master WHERE "
+                                "lower(sql) GLOB 'create virtual table*cuckoo_filter*'",
                                 sqlite3_column_text(schemas, 1));
         while (rc == SQLITE_OK && sqlite3_step(tables) == SQLITE_ROW)
             if (sqlite3_column_text(tables, 0))

@@ -123,8 +123,8 @@ static int next_name(sqlite3 *db, const char *name, char **next)
 {
     return cuckoo_sql_text(
         db, next,
-        "SELECT min(name) FROM main.sqlite_master WHERE type = 'table' AND name > %Q AND sql "
-        "LIKE 'CREATE VIRTUAL TABLE%%cuckoo_filter%%content%%'",
+        "SELECT min(name) FROM main.sqlite_master WHERE type = 'table' AND name > %Q AND "
+        "lower(sql) GLOB 'create virtual table*cuckoo_filter*content*'",
         name);
 }
 

@@ -137,6 +137,14 @@ int cuckoo_table_end(cuckoo_table *table, int rc)
     return explain_end(table, rc == SQLITE_OK ? rc2 : rc);
 }
 
+int cuckoo_table_blame(sqlite3_vtab *base, int rc)
+{
+    bool untold = rc == SQLITE_ERROR && base->zErrMsg == NULL;
+    if (untold && cuckoo_table_begin(cuckoo_table_of(base), CUCKOO_ASK) == SQLITE_OK)
+        cuckoo_table_end(cuckoo_table_of(base), SQLITE_OK);
+    return rc;
+}
+
 int cuckoo_table_changed(cuckoo_table *table, int rc)
 {
     return explain_end(table, cuckoo_store_changed(table->store, rc));

@@ -28,8 +28,10 @@ typedef struct cuckoo_table {
     cuckoo_options options; /* as CREATE gave them */
     cuckoo_front *front;    /* it shows the rows of the content (front.h); NULL: it does not */
     int shift;              /* so many columns more stand before its hidden ones (enum cuckoo_column) */
-    bool once;              /* no DELETE and no UPDATE: INSERT OR IGNORE adds a key if it is new */
-    cuckoo_sums updated;    /* rows that were updated since a row was last looked for */
+    cf_affinity affinity;   /* what SQLite was told of the key column when it read the schema */
+    cf_collation collation;
+    bool once;           /* no DELETE and no UPDATE: INSERT OR IGNORE adds a key if it is new */
+    cuckoo_sums updated; /* rows that were updated since a row was last looked for */
 } cuckoo_table;
 
 static inline cuckoo_table *cuckoo_table_of(sqlite3_vtab *base)
@@ -73,6 +75,9 @@ cuckoo_store *cuckoo_table_store(cuckoo_table *table);
 int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use);
 int cuckoo_table_end(cuckoo_table *table, int rc);
 int cuckoo_table_changed(cuckoo_table *table, int rc);
+
+/* After SQLITE_ERROR without a message, outside of a use: a use says why. Returns `rc`. */
+int cuckoo_table_blame(sqlite3_vtab *base, int rc);
 
 /* How many rows the table has, within a use. SQLite asks for each of them, and a damaged header may
 ** say any number: more than 2^32 are an error. */
@@ -138,8 +143,8 @@ int cuckoo_table_plan_read(sqlite3 *db, int argc, const char *const *argv, bool 
 
 /* The shape of a new table. The key rule of the column that it follows becomes that of the plan. This
 ** checks what only CREATE may check. Errors as above. */
-int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
-                            char **message);
+int cuckoo_table_plan_shape(sqlite3 *db, const char *const *argv, cuckoo_table_plan *plan,
+                            cf_geometry *shape, char **message);
 void cuckoo_table_plan_free(cuckoo_table_plan *plan);
 
 #endif

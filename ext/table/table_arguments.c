@@ -81,10 +81,22 @@ static bool take_keep(const char *text, cuckoo_table_plan *plan, char **message)
            complain(message, "keep " CUCKOO_BAD_DURATION, text);
 }
 
-/* The parenthesis that the last character closes. NULL: there is none. */
+/* The parenthesis that the last character closes. NULL: there is none. What stands in quotes is a name,
+** whatever is in it. */
 static const char *opening_of(const char *text, size_t n)
 {
     int depth = 0;
+    const char *behind = text;
+    bool quoted = cuckoo_sql_token(&behind).kind == CUCKOO_TOKEN_QUOTED;
+    for (const char *at = quoted ? behind : text; (at = strchr(at, '(')) != NULL; at++) {
+        const char *end = at + 1;
+        if (cuckoo_sql_token(&end).kind == CUCKOO_TOKEN_QUOTED && end <= text + n &&
+            cuckoo_sql_skip_blanks(end) == text + n - 1)
+            return at;
+    }
+    behind = cuckoo_sql_skip_blanks(behind);
+    if (quoted && *behind)
+        return *behind == '(' ? behind : NULL;
     for (const char *at = text + n; at-- > text;) {
         depth += (*at == ')') - (*at == '(');
         if (depth == 0)
@@ -268,8 +280,8 @@ static cf_status plan_filter(const cuckoo_table_plan *plan, cf_geometry *shape, 
     return status;
 }
 
-int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
-                            char **message)
+int cuckoo_table_plan_shape(sqlite3 *db, const char *const *argv, cuckoo_table_plan *plan,
+                            cf_geometry *shape, char **message)
 {
     assert(plan->later == NULL && *message == NULL);
     const char *why = NULL;
@@ -277,8 +289,11 @@ int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *
     if (plan->rows && plan->content == NULL)
         return cuckoo_say(message, SQLITE_ERROR,
                           "rows=on shows the rows of a table; add content='table(column)'");
-    int rc = plan->content ? follow_column(db, schema, plan, message) : SQLITE_OK;
-    rc = rc == SQLITE_OK && plan->content ? take_from_table(db, schema, plan, message) : rc;
+    if (plan->content && sqlite3_stricmp(plan->content, argv[2]) == 0) /* it has no columns yet */
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "content is the filter itself: give the table that it follows");
+    int rc = plan->content ? follow_column(db, argv[1], plan, message) : SQLITE_OK;
+    rc = rc == SQLITE_OK && plan->content ? take_from_table(db, argv[1], plan, message) : rc;
     if (rc != SQLITE_OK)
         return rc;
     bool values = options->filter.value_bits != 0;

@@ -8,10 +8,8 @@
 
 #include "../../src/base/bits.h"
 
-#include <string.h>
-
 enum table_plan {
-    ROWS_KEY = 1,      /* key = argv[0] */
+    ROWS_KEY = 1,      /* key = argv[0], or key IS argv[0] */
     ROWS_WANT_KEY = 2, /* the key column is read */
     ROWS_COUNT = 4,    /* no column is read: as many rows as items */
     ROWS_LIST = 8,     /* key IN (argv[0]), all at once */
@@ -46,7 +44,8 @@ static table_cursor *table_cursor_of(sqlite3_vtab_cursor *base)
 static bool is_key_constraint(sqlite3_index_info *info, int i)
 {
     const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-    return c->iColumn == COLUMN_KEY && c->op == SQLITE_INDEX_CONSTRAINT_EQ;
+    return c->iColumn == COLUMN_KEY &&
+           (c->op == SQLITE_INDEX_CONSTRAINT_EQ || c->op == SQLITE_INDEX_CONSTRAINT_IS);
 }
 
 /* The plan bits for the collation by which a constraint compares; -1: hashes do not follow it. */
@@ -96,13 +95,12 @@ static void plan_key(const cuckoo_table *table, sqlite3_index_info *info, int i,
 
 int cuckoo_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    bool unusable = false;
     cuckoo_table *table = cuckoo_table_of(base);
     /* From 3.54 on SQLite always counts the primary key among the columns that are read. */
     uint64_t read = info->colUsed & ~((uint64_t)1 << COLUMN_ID);
     table->registry->planned = cuckoo_table_store(table);
     info->idxNum = read == 0 ? ROWS_COUNT : info->colUsed & 1 << COLUMN_KEY ? ROWS_WANT_KEY : 0;
-    info->estimatedCost = 1e12;
+    info->estimatedCost = 1e12; /* of all keys, if they can be listed: the last resort */
     info->estimatedRows = 1000000;
     for (int i = 0; i < info->nConstraint; i++) {
         int collation = is_key_constraint(info, i) ? collation_of(info, i) : -1;
@@ -110,9 +108,8 @@ int cuckoo_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
             plan_key(table, info, i, collation);
             return SQLITE_OK;
         }
-        unusable |= collation >= 0;
     }
-    return unusable ? SQLITE_CONSTRAINT : SQLITE_OK;
+    return SQLITE_OK;
 }
 
 static void drop_rows(table_cursor *cursor)
@@ -123,11 +120,7 @@ static void drop_rows(table_cursor *cursor)
     if (cursor->found != &cursor->first)
         sqlite3_free(cursor->found);
     sqlite3_finalize(cursor->keys);
-    cursor->found = &cursor->first;
-    cursor->room = 1;
-    cursor->rows = cursor->at = 0;
-    cursor->keys = NULL;
-    cursor->counts = false;
+    *cursor = (table_cursor){.base = cursor->base, .found = &cursor->first, .room = 1};
 }
 
 int cuckoo_table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
@@ -136,8 +129,7 @@ int cuckoo_table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
     table_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
     if (cursor == NULL)
         return SQLITE_NOMEM;
-    memset(cursor, 0, sizeof *cursor);
-    drop_rows(cursor);
+    *cursor = (table_cursor){.found = &cursor->first, .room = 1};
     *result = &cursor->base;
     return SQLITE_OK;
 }
@@ -275,22 +267,27 @@ static int cannot_list(cuckoo_table *table)
                              name, name, name, name);
 }
 
-/* Are all keys that this comparison finds equal one key for the filter? */
+/* Are all keys that this comparison finds equal one key for the filter? SQLite compares, and converts,
+** as it was told when it read the schema. An import has a rule of its own, and so has a rebuild after
+** the column was made anew. */
 static bool compares_so(const cuckoo_table *table, int plan)
 {
     const cf_geometry *geometry = &table->store->paged.filter.geometry;
+    bool converts = table->affinity > CF_AFFINITY_TEXT && geometry->affinity == CF_AFFINITY_NONE;
+    bool differs = table->affinity != geometry->affinity || table->collation != geometry->collation;
+    if (converts || (differs && !(plan & ROWS_KEY)))
+        return false;
     return plan & ROWS_NOCASE  ? geometry->collation == CF_COLLATION_NOCASE
            : plan & ROWS_RTRIM ? geometry->collation == CF_COLLATION_RTRIM
                                : true;
 }
 
-static int cannot_compare(cuckoo_table *table, int plan)
+static int cannot_compare(cuckoo_table *table)
 {
-    const char *collation = plan & ROWS_NOCASE ? "nocase" : "rtrim";
     return cuckoo_table_fail(table, SQLITE_ERROR,
-                             "keys are compared by %s here, and the filter was made without "
-                             "collation=%s; make it so, or compare by BINARY",
-                             collation, collation);
+                             "keys are compared by another affinity or collation here than in the "
+                             "filter (collation=%s); compare by BINARY, or connect anew",
+                             cuckoo_collation_word(table->store->paged.filter.geometry.collation));
 }
 
 /* The next row is the next key that is not NULL. */
@@ -320,12 +317,13 @@ static int list_keys(cuckoo_table *table, table_cursor *cursor)
 
 static int find_rows(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value **argv)
 {
-    if (plan & ROWS_KEY)
-        return compares_so(table, plan) ? find_keys(table, cursor, plan, argv)
-                                        : cannot_compare(table, plan);
     cursor->counts = plan & ROWS_COUNT;
     if (cursor->counts)
         return cuckoo_table_count(table, &cursor->rows);
+    if (!compares_so(table, plan))
+        return cannot_compare(table);
+    if (plan & ROWS_KEY)
+        return find_keys(table, cursor, plan, argv);
     return table->content ? list_keys(table, cursor) : cannot_list(table);
 }
 

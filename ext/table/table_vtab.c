@@ -19,9 +19,10 @@
 /* Declares the columns of table.h. SQLite obeys OR IGNORE only where it is told so. */
 static int declare(sqlite3 *db, const cuckoo_table *table, const char *type)
 {
-    char *sql = sqlite3_mprintf("CREATE TABLE x(key %s, \"%w\" HIDDEN, cuckoo_touch HIDDEN, cuckoo_id "
-                                "HIDDEN PRIMARY KEY%s) WITHOUT ROWID",
-                                type, table->name, table->values ? ", value" : "");
+    char *sql = sqlite3_mprintf("CREATE TABLE x(key %s COLLATE %s, \"%w\" HIDDEN, cuckoo_touch HIDDEN, "
+                                "cuckoo_id HIDDEN PRIMARY KEY%s) WITHOUT ROWID",
+                                type, cuckoo_collation_word(table->collation), table->name,
+                                table->values ? ", value" : "");
     int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
     sqlite3_free(sql);
     return rc ? rc : sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, (int)table->once);
@@ -39,21 +40,30 @@ static int refuse_name(const cuckoo_table *table, bool rows, const char *name, c
 }
 
 /* The type of the column that the filter follows, as a word of SQL, so that "x IN seen" compares
-** like x IN that column. "": it has none, or it is not known. */
+** like x IN that column. Without one, that of the filter, which says less of texts. "": none. */
 static const char *type_of_key(const cuckoo_table *table, const char *t, const char *k)
 {
     const char *type = NULL;
     int rc = t ? sqlite3_table_column_metadata(table->registry->db, table->schema, t, k, &type, NULL,
                                                NULL, NULL, NULL)
                : SQLITE_ERROR;
-    return rc == SQLITE_OK ? cuckoo_column_affinity(type) : "";
+    return rc == SQLITE_OK                          ? cuckoo_column_affinity(type)
+           : table->affinity == CF_AFFINITY_NUMERIC ? "NUMERIC"
+           : table->affinity == CF_AFFINITY_REAL    ? "REAL"
+                                                    : "";
 }
 
-static int declare_columns(cuckoo_table *table, bool rows, bool creates)
+/* `shape`: of a new filter. NULL: there is one, and tells its own, unless it is damaged. */
+static int declare_columns(cuckoo_table *table, bool rows, const cf_geometry *shape)
 {
     sqlite3 *db = table->registry->db;
-    const char *t = table->content, *k = table->column;
+    const char *why, *t = table->content, *k = table->column;
     cuckoo_store *store = table->store;
+    bool creates = shape != NULL;
+    if (!creates && !rows && cuckoo_store_load(store, &why) == SQLITE_OK)
+        shape = &store->paged.filter.geometry;
+    table->affinity = shape ? (cf_affinity)shape->affinity : CF_AFFINITY_NONE;
+    table->collation = shape ? (cf_collation)shape->collation : CF_COLLATION_BINARY;
     if (t && !creates && cuckoo_follow_find(&store->follow, &store->paged.shadow) == SQLITE_OK) {
         t = store->follow.table; /* these may have been renamed */
         k = store->follow.column;
@@ -107,16 +117,6 @@ static int create(cuckoo_table *table, const cf_geometry *shape, uint64_t keep, 
     return *message ? rc : cuckoo_say(message, rc, "%s", sqlite3_errmsg(table->registry->db));
 }
 
-/* SQLite must not be asked for the columns of this table yet. */
-static int plan_shape(sqlite3 *db, const char *const *argv, cuckoo_table_plan *plan, cf_geometry *shape,
-                      char **message)
-{
-    if (plan->content && sqlite3_stricmp(plan->content, argv[2]) == 0)
-        return cuckoo_say(message, SQLITE_ERROR,
-                          "content is the filter itself: give the table that it follows");
-    return cuckoo_table_plan_shape(db, argv[1], plan, shape, message);
-}
-
 static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv, bool creates,
                   sqlite3_vtab **result, char **message)
 {
@@ -127,11 +127,11 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
     if (!cuckoo_has(&plan.options, CUCKOO_OPTION_SEED)) /* keys cannot be aimed at an unknown seed */
         sqlite3_randomness(sizeof plan.options.filter.seed, &plan.options.filter.seed);
     if (rc == SQLITE_OK && creates)
-        rc = plan_shape(db, argv, &plan, &shape, message);
+        rc = cuckoo_table_plan_shape(db, argv, &plan, &shape, message);
     rc = rc ? rc : make_table(registry, argv, &plan, creates, &table);
     if (rc == SQLITE_OK && creates)
         rc = refuse_name(table, plan.rows, argv[2], message);
-    rc = rc ? rc : declare_columns(table, plan.rows, creates);
+    rc = rc ? rc : declare_columns(table, plan.rows, creates ? &shape : NULL);
     if (rc == SQLITE_OK && creates)
         rc = create(table, &shape, plan.keep, message);
     else if (rc == SQLITE_OK && table->content && !table->later)
@@ -149,8 +149,8 @@ static int table_create(sqlite3 *db, void *registry, int argc, const char *const
     return attach(db, registry, argc, argv, true, result, message);
 }
 
-/* Connecting only reads the arguments, so that a damaged table can still be dropped, and one of a
-** later version. */
+/* Connecting needs only the arguments, so that a damaged table can still be dropped, and one of a later
+** version. */
 static int table_connect(sqlite3 *db, void *registry, int argc, const char *const *argv,
                          sqlite3_vtab **result, char **message)
 {
@@ -339,7 +339,7 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
 #define EITHER(name, parameters, base, arguments)                                                       \
     static int either_##name parameters                                                                 \
     {                                                                                                   \
-        return cuckoo_table_of(base)->front ? cuckoo_front_##name arguments                             \
+        return cuckoo_table_of(base)->front ? cuckoo_table_blame(base, cuckoo_front_##name arguments)   \
                                             : cuckoo_table_##name arguments;                            \
     }
 

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: MIT
+"""Every way to compare the column `key` of a filter table: what the column that holds the keys finds, it finds, too.
+
+The oracle is that column itself, in an ordinary table. Filters that follow it answer all comparisons; others those that
+ask for single keys, and the rest is an error.
+"""
+import itertools
+import sqlite3
+
+import pytest
+
+import support
+from support import ask
+
+ENCODINGS = ["UTF-8", "UTF-16le", "UTF-16be"]
+COLLATIONS = ["BINARY", "NOCASE", "RTRIM"]
+TYPES = {"INTEGER": "integer", "NUMERIC": "numeric", "REAL": "real", "TEXT": "text", "BLOB": "blob", "": "blob"}
+EXACT = "fingerprint_bits=32, seed=0"
+
+STORED = ["ab", "Cd ", "X", "x  ", 5, "7", "8.0", "09", 2.5, "3.5", 2**60, b"ab", b"5", "", "é", "a\0b", None]  # NULL is no key
+ASKED = [*STORED[:-1], "AB", "Ab ", "ab  ", "cD", "cd ", "X ", "É", "A\0B", " ", 7, 7.0, "7.0", " 7", 8, "8", 9, "5", 5.0, "2.5", 3.5, float(2**60),
+         "absent", "Absent ", 6, "6", b"6"]
+
+# {k} is the column, ?1 the key that is asked for.
+SINGLE = ["{k} = ?1", "{k} == ?1", "?1 = {k}", "{k} IS ?1", "?1 IS {k}", "{k} IN (?1)", "{k} IN (?1, ?1)", "{k} IN (SELECT ?1)",
+          "{k} IN (SELECT a FROM asked)", "{k} IN (VALUES (?1), (?1))", "({k}) = (?1)", "({k}, 1) = (?1, 1)", "{k} = (SELECT ?1)",
+          "{k} = ?1 AND {k} = ?1", "{k} = ?1 AND {k} IS ?1", "{k} IS ?1 AND {k} IN (?1)", "{k} = ?1 AND +{k} = ?1",
+          "{k} = ?1 AND {k} BETWEEN ?1 AND ?1", "{k} = ?1 OR {k} = ?1", "{k} = ?1 AND NOT {k} <> ?1"]
+if sqlite3.sqlite_version_info >= (3, 39):
+    SINGLE += ["{k} IS NOT DISTINCT FROM ?1", "?1 IS NOT DISTINCT FROM {k}"]
+LISTED = ["{k} BETWEEN ?1 AND ?1", "+{k} = ?1", "?1 = +{k}", "+{k} IS ?1", "{k} >= ?1 AND {k} <= ?1", "NOT {k} <> ?1", "+{k} IN (?1)",
+          "{k} IS NOT NULL AND NOT ({k} < ?1 OR {k} > ?1)", "CASE {k} WHEN ?1 THEN 1 END", "{k} IN (?1) IS 1"]
+# {f} is what the column is in; {c} its name alone; asked(a, k, key) has the key that is asked for.
+JOINS = ["SELECT count(*) FROM asked JOIN {f} ON {k} = a", "SELECT count(*) FROM {f} JOIN asked ON {k} = a",
+         "SELECT count(*) FROM asked JOIN {f} ON a = {k}", "SELECT count(*) FROM asked, {f} WHERE {k} IS a",
+         "SELECT count(*) FROM asked JOIN {f} USING ({c})", "SELECT count(*) FROM asked NATURAL JOIN (SELECT {k} FROM {f})",
+         "SELECT count({k}) FROM asked LEFT JOIN {f} ON {k} = a", "SELECT count({k}) FROM asked LEFT JOIN {f} ON {k} IS a",
+         "SELECT count(*) FROM asked LEFT JOIN {f} ON {k} = a WHERE {k} = ?1", "SELECT count(*) FROM asked WHERE EXISTS (SELECT 1 FROM {f} WHERE {k} = a)",
+         "SELECT count(*) FROM asked WHERE EXISTS (SELECT 1 FROM {f} WHERE {k} IS a)", "SELECT count(*) FROM asked x JOIN {f} ON {k} = x.a JOIN asked y ON y.a = {k}",
+         "SELECT count(*) FROM asked WHERE (SELECT count(*) FROM {f} WHERE {k} = a)",
+         "SELECT count(*) FROM asked x JOIN {f} ON {k} = x.a WHERE {k} = ?1"]
+LISTS = ["SELECT ?1 IN {f} OR NULL", "SELECT ?1 IN (SELECT {k} FROM {f})", "SELECT count(*) FROM asked WHERE a IN (SELECT {k} FROM {f})",
+         "SELECT count(*) FROM {f} WHERE EXISTS (SELECT 1 FROM asked WHERE {k} = a)",
+         "SELECT count(*) FROM (SELECT {k} AS w FROM {f} GROUP BY {k}) WHERE w = ?1",
+         "SELECT count(*) FROM (SELECT DISTINCT {k} AS w FROM {f}) WHERE w = ?1"]
+QUESTIONS = [(q, False) for q in [*("SELECT count(*) FROM {f} WHERE " + c for c in SINGLE), *JOINS]]
+QUESTIONS += [(q, True) for q in [*("SELECT count(*) FROM {f} WHERE " + c for c in LISTED), *LISTS]]
+
+
+def content(db, declared, collation, name="t"):
+    db.execute(f"CREATE TABLE {name}(k {declared} COLLATE {collation})")
+    db.executemany(f"INSERT INTO {name} VALUES (?)", [(value,) for value in STORED])
+
+
+def set_asked(db, key):
+    db.execute("CREATE TABLE IF NOT EXISTS asked(a, k, key)")
+    db.execute("DELETE FROM asked")
+    db.execute("INSERT INTO asked VALUES (?1, ?1, ?1)", (key,))
+
+
+def number_of(db, question, f, column, key):
+    question = question.format(f=f, k=f"{f}.{column}", c=column)
+    return ask(db, question, *([key] if "?1" in question else []))
+
+
+def is_sharp(key):
+    """Only itself is this key, under every affinity: text that is no number, or a blob."""
+    return isinstance(key, bytes) or (isinstance(key, str) and not key.strip().strip(".0123456789") == "")
+
+
+def compare(db, column="k", table="t", filter="f", lists=True, asked=ASKED, questions=QUESTIONS):
+    """Asks these questions; how many there were. `lists`: the filter can list its keys."""
+    n = 0
+    for key in asked:
+        set_asked(db, key)
+        known = number_of(db, "SELECT count(*) FROM {f} WHERE {k} = ?1", table, column, key)  # also where a question compares by BINARY
+        for question, needs_list in questions:
+            there = number_of(db, question, table, column, key)
+            try:
+                found = number_of(db, question, filter, "key", key)
+            except sqlite3.OperationalError as error:
+                assert needs_list and not lists and "cannot list" in str(error), (question, key, error)
+                continue
+            assert bool(found) or not there, (question, key, "is missed")
+            assert not found or there or known or not is_sharp(key), (question, key, "is found")
+            n += 1
+    return n
+
+
+@pytest.fixture(params=ENCODINGS)
+def base(request):
+    db = support.connect(encoding=request.param)
+    yield db
+    db.close()
+
+
+EACH = pytest.mark.parametrize("declared, collation", list(itertools.product(TYPES, COLLATIONS)))
+
+
+@EACH
+def test_followed(base, declared, collation):
+    content(base, declared, collation)
+    base.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', {EXACT})")
+    assert compare(base) == len(ASKED) * len(QUESTIONS)
+
+
+@EACH
+def test_direct(base, declared, collation):
+    content(base, declared, collation)
+    base.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=100, affinity={TYPES[declared]}, collation={collation}, {EXACT})")
+    base.execute("INSERT INTO f(key) SELECT k FROM t")
+    assert compare(base, lists=False) >= len(ASKED) * sum(not needs_list for _, needs_list in QUESTIONS)
+
+
+@pytest.mark.parametrize("collation", COLLATIONS)
+@pytest.mark.parametrize("declared", TYPES)
+def test_delete_and_update_find_what_the_column_finds(db, declared, collation):
+    for condition in SINGLE:
+        for key in ["AB", "ab", "ab ", 7, "7"]:
+            db.executescript("DROP TABLE IF EXISTS t; DROP TABLE IF EXISTS f")
+            content(db, declared, collation)
+            set_asked(db, key)
+            there = ask(db, f"SELECT count(*) FROM t WHERE {condition.format(k='k')}", *([key] if "?1" in condition else []))
+            for change in ("DELETE FROM f", "UPDATE f SET key = 'new'"):
+                db.execute("DROP TABLE IF EXISTS f")
+                db.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=99, affinity={TYPES[declared]}, collation={collation}, {EXACT})")
+                db.execute("INSERT INTO f(key) SELECT k FROM t")
+                changed = db.execute(f"{change} WHERE {condition.format(k='f.key')}", [key] if "?1" in condition else []).rowcount
+                assert changed >= bool(there), (change, condition, key)
+
+
+# ---- later changes ----
+
+# SQLite decides these by the type of the column, as it was declared, and may not ask the table at all.
+BY_TYPE = ["{k} = ?1 AND +{k} = ?1", "ON {k} = x.a WHERE {k} = ?1"]
+
+def reopen(db, path):
+    db.close()
+    return support.connect(path)
+
+
+CHANGES = {
+    "the column is renamed": "ALTER TABLE t RENAME COLUMN k TO k2",
+    "the table is renamed": "ALTER TABLE t RENAME TO t2",
+    "the filter is renamed": "ALTER TABLE f RENAME TO f2",
+    "a column is added": "ALTER TABLE t ADD COLUMN other COLLATE NOCASE",
+    "vacuum": "VACUUM",
+    "rebuild": "INSERT INTO f(f) VALUES ('rebuild')",
+    "optimize": "INSERT INTO f(f) VALUES ('optimize')",
+    "the schema is read anew": "CREATE TABLE another(x)",
+}
+SHORT = ["ab", "AB", "ab ", "x", "X", 7, "7", "absent"]
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["", "reopened"])
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("declared, collation", [("TEXT", "NOCASE"), ("", "RTRIM"), ("INTEGER", "NOCASE")])
+def test_after_a_change_of_the_schema(tmp_path, declared, collation, change, again):
+    path = str(tmp_path / "a.db")
+    db, other = support.connect(path), support.connect(path)
+    content(db, declared, collation)
+    db.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', {EXACT})")
+    set_asked(db, "ab")
+    assert compare(other, asked=SHORT[:1])
+    db.execute(CHANGES[change])
+    names = dict(column="k2" if "column is re" in change else "k", table="t2" if "table is re" in change else "t",
+                 filter="f2" if "filter is" in change else "f")
+    db = reopen(db, path) if again else db
+    cannot = {"the column is renamed": ("({c})", "NATURAL"), "a column is added": ("IN {f}",)}.get(change, ())
+    questions = [question for question in QUESTIONS if not any(part in question[0] for part in cannot)]
+    for connection in (db, other):
+        assert compare(connection, **names, asked=SHORT, questions=questions) == len(SHORT) * len(questions)
+    db.close()
+    other.close()
+
+
+@pytest.mark.parametrize("before, after", list(itertools.permutations([("TEXT", "BINARY"), ("TEXT", "NOCASE"), ("TEXT", "RTRIM"),
+                                                                        ("INTEGER", "BINARY"), ("REAL", "NOCASE")], 2)))
+def test_a_table_made_anew_with_another_rule_is_never_missed(tmp_path, before, after):
+    """The connection that knows the old rule answers right, or says that it must read the schema again; another one answers."""
+    path = str(tmp_path / "a.db")
+    db, other = support.connect(path), support.connect(path)
+    content(db, *before)
+    db.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', {EXACT})")
+    set_asked(db, "ab")
+    assert compare(other, asked=SHORT[:1])
+    db.execute("DROP TABLE t")
+    content(db, *after)
+    db.execute("SELECT cf_table_rebuild('f')")
+    for key in SHORT:
+        set_asked(db, key)
+        for question, _ in QUESTIONS:
+            if any(part in question for part in BY_TYPE):
+                continue
+            there = number_of(db, question, "t", "k", key)
+            try:
+                assert number_of(db, question, "f", "key", key) or not there, (question, key)
+            except sqlite3.OperationalError as error:
+                assert "connect anew" in str(error), error
+    assert compare(other, asked=SHORT) == len(SHORT) * len(QUESTIONS)
+    if sqlite3.sqlite_version_info >= (3, 38):
+        db.execute("PRAGMA writable_schema = RESET")
+        assert compare(db, asked=SHORT) == len(SHORT) * len(QUESTIONS)
+    db = reopen(db, path)
+    assert compare(db, asked=SHORT) == len(SHORT) * len(QUESTIONS)
+    db.close()
+    other.close()
+
+
+@pytest.mark.parametrize("mine, its", list(itertools.permutations(["affinity=none", "affinity=none collation=nocase", "affinity=numeric",
+                                                                    "affinity=real collation=rtrim", "affinity=text collation=nocase"], 2)))
+def test_an_import_of_another_rule_is_never_missed(tmp_path, mine, its):
+    path = str(tmp_path / "a.db")
+    db = support.connect(path)
+    db.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=9, {EXACT}, {mine.replace(' ', ', ')})")
+    blob = support.add(db, support.new(db, 9, None, "fingerprint_bits=32 " + its), "ab", "7", 5, "5.50")
+    db.execute("INSERT INTO f(f, key) VALUES ('import', ?)", (blob,))
+    for again in (False, True):
+        db = reopen(db, path) if again else db
+        for key in ["ab", "AB", "ab ", "7", 7, 5, "5", "5.50", 5.5]:
+            for condition in SINGLE:
+                if "asked" in condition or condition in BY_TYPE:
+                    continue
+                try:
+                    found = ask(db, f"SELECT count(*) FROM f WHERE {condition.format(k='f.key')}", key)
+                    assert found or not support.contains(db, blob, key), (condition, key)
+                except sqlite3.OperationalError as error:
+                    assert not again and "connect anew" in str(error), error
+    db.close()
