@@ -132,9 +132,9 @@ version:
 	@echo $(VERSION)
 
 ### While you work
-## check: a minute of processor time once it is built: unit tests without sanitizers, SQL scripts, README examples, order of the rooms
+## check: some of everything, without sanitizers: C and Python tests, random filters, SQL scripts, README examples, order of the rooms
 check: need-test
-	@$(MAKE) -s -j$(CORES) $(EXTENSION) $(PLAIN)
+	@$(MAKE) -s -j$(CORES) $(EXTENSION) $(PLAIN) build/plain/stress build/plain/replay
 	@sh tests/run.sh check
 
 ## t:    T=word: builds and runs the tests that have this word in their names; SEED=n, ASAN=1, GDB=1 (tests/t.sh)

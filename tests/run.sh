@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Runs groups of tests, as many at a time as there are cores. The last line is "N passed, N failed".
 #   run.sh            make test: everything
-#   run.sh check      make check: what takes seconds
+#   run.sh check      make check: some of everything, in seconds
 #   run.sh valgrind   make valgrind: all unit tests under valgrind
 #   run.sh damage     make fuzz-rows: damaged rows of filter tables, with what they say on the screen
 #   run.sh coverage   make coverage: what has a build that counts
@@ -19,6 +19,11 @@ cores=$(getconf _NPROCESSORS_ONLN)
 # What valgrind finds and the sanitizers do not: reads of bytes that were never written. A filter is such bytes. The
 # short stress test reaches all layouts, growth, the list, merges and shrinking, the replay hostile blobs and SQL.
 valgrind_units='format open filter bucket semisort check merge'
+
+# What make check leaves to make test: these take half of the time of all C tests. And what it runs of the Python tests: some of
+# each folder, each of a few seconds.
+slow_units='plan|growth_widening|walk|spill_follow|spill_growth|merge_found|merge_hostile|every_call|load|bulk_add'
+quick_python='purity reference key_equality null_and_errors merge handles persistent add_if_new front_rows front_trust log deletes'
 
 asan_python='hostile tables handles key_lists loading missed_rows pending_log pending_log_ends migrations random_statements
     damaged_rows persistent_hostile log log_traps log_ends'
@@ -38,8 +43,8 @@ units() {
 groups_of() {
     case ${1:-} in
     check)
-        echo rooms sql runners bench_check bench_scripts plain:plain_c
-        units plain
+        echo sql rooms plain:stress check_shapes check_replay plain:plain_c
+        units plain | grep -vE ":test_($slow_units)\$"
         ;;
     valgrind)
         units valgrind
@@ -126,9 +131,16 @@ run() {
     bench_check)      last 'bench-check compares rightly' sh tests/bench/check.sh test ;;
     bench_scripts)    pytest 'figures: joined, shown, quoted' "$PYTHON" -m pytest -q -p no:cacheprovider tests/bench ;;
     loading)          tap 'loading without memory' build/plain/loading ;;
+    check_shapes)     last 'filters of any shape, short' build/plain/stress shapes 2 ;;
+    check_replay)     last 'fuzz targets, short' build/plain/replay 300 ;;
     shapes)           last 'filters of any shape: a slice' build/asan/stress shapes 8 ;;
     mutants)          last 'rules dropped: a slice' "$PYTHON" tests/stress/mutants.py --slice 24 --jobs 1 ;;
     python)           pytest 'Python: properties and models' python_tests tests/python ;;
+    python_quick)
+        # shellcheck disable=SC2046 # the names are words
+        pytest 'Python: some of each folder' python_tests \
+            $(for test in $quick_python; do echo tests/python/*/test_$test.py; done)
+        ;;
     python_asan)
         # shellcheck disable=SC2046 # the names are words
         pytest 'Python: hostile, under ASan' sanitized_python python_tests \
@@ -238,6 +250,7 @@ fi
 mode=${1:-}
 after=
 case $mode in
+check)    after=python_quick ;;
 '')       after='python python_asan' ;;
 coverage) after=python CUCKOO_SO=build/coverage/cuckoo.so; export CUCKOO_SO ;;
 esac

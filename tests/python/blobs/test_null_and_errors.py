@@ -542,7 +542,7 @@ def test_a_long_part_of_the_options_is_cut_between_characters(db):
 
 @pytest.mark.parametrize("sql, says", [
     ("SELECT cf_new(10, 0.01, 'fpr=0.1')", "the argument before the options"),
-    ("SELECT cf_new(10, 0.01, 'content=u(k)')", "only filter tables"), ("SELECT cf_new(10, 'seed=1')", "options come after it: NULL, 'name=value'"),
+    ("SELECT cf_new(10, 0.01, 'content=u(k)')", "for filter tables only"), ("SELECT cf_new(10, 'seed=1')", "options come after it: NULL, 'name=value'"),
     ("SELECT cf_build(1, 'seed=1')", "options come after it"), ("SELECT cf_new('10')", "got the text '10': give a number")])
 def test_arguments_in_the_wrong_place(db, sql, says):
     fails(db, BAD_PARAMETER, sql, says=says)
