@@ -146,7 +146,7 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
 ** half of the table, in vain. What keys take is a fifth of it at most (test_merge_hostile.c). */
 static uint64_t most_work(const cf_filter *into, const cf_filter *from)
 {
-    enum { TIMES = 64, AT_LEAST = 1 << 22 };
+    enum { TIMES = 24, AT_LEAST = 1 << 23 };
     return TIMES * (into->length + from->length) + AT_LEAST;
 }
 

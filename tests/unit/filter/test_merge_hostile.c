@@ -244,7 +244,7 @@ static void note_time(unsigned number, unsigned what, double ms, const cf_filter
 
 static void run_call(unsigned number, unsigned what, const cf_filter *one, const cf_filter *two)
 {
-    enum { TIMES = 1 << 11, AT_LEAST = 1 << 27 }; /* 32 calls for a unit of work */
+    enum { TIMES = 1 << 10, AT_LEAST = 1 << 28 }; /* 32 calls for a unit of work */
     test_filter a = copy_of(what == 2 ? two : one),
                 b = what == 3 ? new_filter(one->geometry) : copy_of(what == 1 ? two : one);
     watch_it(&b.filter);
@@ -363,7 +363,7 @@ static test_filter live(cf_geometry shape, const crowd *of, uint64_t adds)
 /* The share of the work that is allowed (merge.c) that a merge takes. */
 static double share_of(cf_filter *into, const cf_filter *from, unsigned *refused)
 {
-    enum { TIMES = 64, AT_LEAST = 1 << 22 };
+    enum { TIMES = 24, AT_LEAST = 1 << 23 };
     const char *why;
     uint64_t most = TIMES * (into->length + from->length) + AT_LEAST;
     uint64_t left[] = {UINT64_MAX, UINT64_MAX - most / 8};
