@@ -33,26 +33,64 @@ void cuckoo_follow_free(cuckoo_follow *follow)
 
 /* ---- the triggers ---- */
 
-/* What triggers call the rowid: an INTEGER PRIMARY KEY, which no index keeps, by its name in quotes, as
-** SQLite has it after the column was renamed; else by the first of its names that is no column. Result
-** columns have other names after PRAGMA short_column_names: so these are not asked for. */
-#define ROWID_NAME                                                                                      \
-    "WITH c(name, pk) AS (SELECT name, pk FROM pragma_table_xinfo(%Q, %Q)), n(name, i) AS (VALUES "     \
-    "('rowid', 1), ('_rowid_', 2), ('oid', 3)) SELECT coalesce((SELECT '\"' || replace(name, '\"', "    \
-    "'\"\"') || '\"' FROM c WHERE pk AND lower(name) <> 'rowid' AND NOT EXISTS (SELECT 1 FROM "         \
-    "pragma_index_list(%Q, %Q) WHERE origin = 'pk')), name) FROM n WHERE NOT EXISTS (SELECT 1 FROM c "  \
-    "WHERE lower(c.name) = n.name) ORDER BY i LIMIT 1"
+/* Is the primary key kept by an index? */
+static int has_key_index(const cuckoo_follow *follow, const cuckoo_shadow *shadow, bool *has)
+{
+    enum { ORIGIN = 3 /* column of the list */ };
+    sqlite3_stmt *all;
+    int rc = cuckoo_sql_prepare(shadow->db, &all, "PRAGMA \"%w\".index_list(\"%w\")", shadow->schema,
+                                follow->table);
+    for (*has = false; rc == SQLITE_OK && !*has && sqlite3_step(all) == SQLITE_ROW;) {
+        const char *origin = (const char *)sqlite3_column_text(all, ORIGIN);
+        *has = origin && strcmp(origin, "pk") == 0;
+    }
+    return cuckoo_sql_end(all, rc);
+}
 
-/* Finds it for follow->rowid. NULL: there is no rowid, no free name, or no table. */
+enum { ROWID_NAMES = 3 };
+static const char *const rowid_names[ROWID_NAMES] = {"rowid", "_rowid_", "oid"};
+
+/* Which names of the rowid are those of columns? *key: a column of the primary key, in quotes. */
+static int read_names(const cuckoo_follow *follow, const cuckoo_shadow *shadow, bool *taken, char **key)
+{
+    enum { NAME = 1, KEY = 5 /* columns of the list */ };
+    sqlite3_stmt *all;
+    int rc = cuckoo_sql_prepare(shadow->db, &all, "PRAGMA \"%w\".table_xinfo(\"%w\")", shadow->schema,
+                                follow->table);
+    while (rc == SQLITE_OK && sqlite3_step(all) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(all, NAME);
+        for (int i = 0; name && i < ROWID_NAMES; i++)
+            taken[i] |= sqlite3_stricmp(name, rowid_names[i]) == 0;
+        if (name && sqlite3_column_int(all, KEY) && sqlite3_stricmp(name, "rowid") != 0) {
+            sqlite3_free(*key);
+            *key = sqlite3_mprintf("\"%w\"", name);
+            name = *key;
+        }
+        rc = name ? SQLITE_OK : SQLITE_NOMEM;
+    }
+    return cuckoo_sql_end(all, rc);
+}
+
+/* Finds what triggers call the rowid, for follow->rowid: an INTEGER PRIMARY KEY, which no index keeps, by
+** its name in quotes, as SQLite has it after the column was renamed; else by the first of its names that
+** is no column. NULL: there is no rowid, no free name, or no table. */
 static int find_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 {
-    sqlite3 *db = shadow->db;
     sqlite3_stmt *one = NULL;
-    const char *s = shadow->schema, *t = follow->table;
+    bool taken[ROWID_NAMES] = {false}, indexed = false;
+    char *key = NULL;
+    int which = 0, rc = read_names(follow, shadow, taken, &key);
+    rc = rc ? rc : has_key_index(follow, shadow, &indexed);
+    while (which < ROWID_NAMES && taken[which])
+        which++;
     sqlite3_free(follow->rowid);
-    int rc = cuckoo_sql_text(db, &follow->rowid, ROWID_NAME, t, s, t, s);
+    follow->rowid = which == ROWID_NAMES ? NULL
+                    : key && !indexed    ? sqlite3_mprintf("%s", key)
+                                         : sqlite3_mprintf("%s", rowid_names[which]);
+    sqlite3_free(key);
     if (rc == SQLITE_OK && follow->rowid)
-        rc = cuckoo_sql_prepare(db, &one, "SELECT c.%s FROM \"%w\".\"%w\" AS c", follow->rowid, s, t);
+        rc = cuckoo_sql_prepare(shadow->db, &one, "SELECT c.%s FROM \"%w\".\"%w\" AS c", follow->rowid,
+                                shadow->schema, follow->table);
     sqlite3_finalize(one);
     if (rc != SQLITE_OK) {
         sqlite3_free(follow->rowid);
