@@ -180,7 +180,9 @@ build/coverage/cuckoo.so build/coverage_so/cuckoo.so: $(SRC:%.c=build/coverage_s
 export COMPILER := $(CC) $(CPPFLAGS) $(CFLAGS) $(TARGET) $(shell $(CC) --version 2> /dev/null | head -1)
 export LINKER   := $(LINKED) $(LDFLAGS) $(LDLIBS) $(AR)
 export PLACES   := $(PREFIX) $(LIBDIR) $(INCLUDEDIR) $(VERSION)
+export WASM_BY  := $(shell for tool in clang wasm-ld wasm-opt; do command -v $$tool || :; done)
 build/tools: always ; $(call keep,COMPILER)
+build/wasm_tools: always ; $(call keep,WASM_BY)
 build/linker: always ; $(call keep,LINKER)
 build/places: always ; $(call keep,PLACES)
 keep = @mkdir -p $(@D); printf '%s\n' "$$$(1)" | cmp -s - $@ || printf '%s\n' "$$$(1)" > $@
@@ -209,7 +211,7 @@ build/%.a: build/static/%.o build/linker
 # There is no C library for it: libc.h stands for its headers. Small, because it travels: wasm-opt of binaryen, where there
 # is one, takes another seventh away. The stack never comes near address 0.
 WASM_FEATURES = bulk-memory nontrapping-fptoint sign-ext
-build/filter.wasm: build/dist/cuckoo.c $(wildcard ext/packages/filter/*.[ch])
+build/filter.wasm: build/dist/cuckoo.c $(wildcard ext/packages/filter/*.[ch]) build/wasm_tools
 	@rm -rf build/wasm
 	@mkdir -p build/wasm
 	@for name in assert math stdlib string; do cp ext/packages/filter/libc.h build/wasm/$$name.h; done

@@ -177,6 +177,7 @@ bool cuckoo_fail_no_memory(sqlite3_context *context)
 
 bool cuckoo_fail_interrupted(sqlite3_context *context)
 {
+    sqlite3_result_null(context); /* a value would be taken for the message */
     sqlite3_result_error_code(context, SQLITE_INTERRUPT);
     return false;
 }
@@ -217,6 +218,8 @@ bool cuckoo_fail_table(sqlite3_context *context, int rc, const char *why)
     char *message = NULL;
     if (rc == SQLITE_NOMEM)
         return cuckoo_fail_no_memory(context);
+    if (rc == SQLITE_INTERRUPT)
+        return cuckoo_fail_interrupted(context);
     rc = cuckoo_explain(&message, rc, why);
     return cuckoo_fail_with(context, rc, message);
 }

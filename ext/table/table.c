@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "table.h"
 
+#include "../keys/column_rule.h"
 #include "../keys/key.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
@@ -81,6 +82,35 @@ cuckoo_store *cuckoo_table_store(cuckoo_table *table)
     }
     cuckoo_registry_give(table->registry, dead);
     return table->store;
+}
+
+/* ---- its columns ---- */
+
+/* The type of the column that the filter follows, as a word of SQL, so that "x IN seen" compares
+** like x IN that column. Without one, that of the filter, which says less of texts. "": none. */
+static const char *type_of_key(const cuckoo_table *table, const char *t, const char *k)
+{
+    const char *type = NULL;
+    int rc = t ? sqlite3_table_column_metadata(table->registry->db, table->schema, t, k, &type, NULL,
+                                               NULL, NULL, NULL)
+               : SQLITE_ERROR;
+    return rc == SQLITE_OK                          ? cuckoo_column_affinity(type)
+           : table->affinity == CF_AFFINITY_NUMERIC ? "NUMERIC"
+           : table->affinity == CF_AFFINITY_REAL    ? "REAL"
+                                                    : "";
+}
+
+/* SQLite obeys OR IGNORE only where it is told so. */
+int cuckoo_table_declare(cuckoo_table *table, const char *t, const char *k)
+{
+    sqlite3 *db = table->registry->db;
+    char *sql = sqlite3_mprintf("CREATE TABLE x(key %s COLLATE %s, \"%w\" HIDDEN, cuckoo_touch HIDDEN, "
+                                "cuckoo_id HIDDEN PRIMARY KEY%s) WITHOUT ROWID",
+                                type_of_key(table, t, k), cuckoo_collation_word(table->collation),
+                                table->name, table->values ? ", value" : "");
+    int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    return rc ? rc : sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, (int)table->once);
 }
 
 /* ---- errors ---- */

@@ -70,6 +70,9 @@ void cuckoo_table_free(cuckoo_table *table);
 /* The store, also when the one before is dead. NULL: out of memory. */
 cuckoo_store *cuckoo_table_store(cuckoo_table *table);
 
+/* Declares the columns above. `t` and `k`: what the filter follows; NULL: nothing. */
+int cuckoo_table_declare(cuckoo_table *table, const char *t, const char *k);
+
 /* Begins and ends a use of the store (store.h), with messages; the last one ends a use that has changed
 ** something. `rc` is the error of the use, or SQLITE_OK. A message that is there stays. */
 int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use);

@@ -2,7 +2,6 @@
 /*
 ** table_vtab.c - the module cuckoo_filter: creating, connecting, renaming, transactions.
 */
-#include "../keys/column_rule.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/sql.h"
@@ -16,18 +15,6 @@
 
 /* ---- creating, connecting ---- */
 
-/* Declares the columns of table.h. SQLite obeys OR IGNORE only where it is told so. */
-static int declare(sqlite3 *db, const cuckoo_table *table, const char *type)
-{
-    char *sql = sqlite3_mprintf("CREATE TABLE x(key %s COLLATE %s, \"%w\" HIDDEN, cuckoo_touch HIDDEN, "
-                                "cuckoo_id HIDDEN PRIMARY KEY%s) WITHOUT ROWID",
-                                type, cuckoo_collation_word(table->collation), table->name,
-                                table->values ? ", value" : "");
-    int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
-    sqlite3_free(sql);
-    return rc ? rc : sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, (int)table->once);
-}
-
 /* INSERT INTO key(key) VALUES('check') would be a key, not a command. */
 static int refuse_name(const cuckoo_table *table, bool rows, const char *name, char **message)
 {
@@ -39,20 +26,6 @@ static int refuse_name(const cuckoo_table *table, bool rows, const char *name, c
     return SQLITE_OK;
 }
 
-/* The type of the column that the filter follows, as a word of SQL, so that "x IN seen" compares
-** like x IN that column. Without one, that of the filter, which says less of texts. "": none. */
-static const char *type_of_key(const cuckoo_table *table, const char *t, const char *k)
-{
-    const char *type = NULL;
-    int rc = t ? sqlite3_table_column_metadata(table->registry->db, table->schema, t, k, &type, NULL,
-                                               NULL, NULL, NULL)
-               : SQLITE_ERROR;
-    return rc == SQLITE_OK                          ? cuckoo_column_affinity(type)
-           : table->affinity == CF_AFFINITY_NUMERIC ? "NUMERIC"
-           : table->affinity == CF_AFFINITY_REAL    ? "REAL"
-                                                    : "";
-}
-
 /* `shape`: of a new filter. NULL: there is one, and tells its own, unless it is damaged. */
 static int declare_columns(cuckoo_table *table, bool rows, const cf_geometry *shape)
 {
@@ -60,16 +33,22 @@ static int declare_columns(cuckoo_table *table, bool rows, const cf_geometry *sh
     const char *why, *t = table->content, *k = table->column;
     cuckoo_store *store = table->store;
     bool creates = shape != NULL;
-    if (!creates && !rows && cuckoo_store_load(store, &why) == SQLITE_OK)
+    int rc = creates ? SQLITE_OK : cuckoo_store_load(store, &why);
+    if (rc == SQLITE_OK && !creates)
         shape = &store->paged.filter.geometry;
     table->affinity = shape ? (cf_affinity)shape->affinity : CF_AFFINITY_NONE;
     table->collation = shape ? (cf_collation)shape->collation : CF_COLLATION_BINARY;
-    if (t && !creates && cuckoo_follow_find(&store->follow, &store->paged.shadow) == SQLITE_OK) {
+    if (rc != SQLITE_INTERRUPT && t && !creates)
+        rc = cuckoo_follow_find(&store->follow, &store->paged.shadow);
+    if (rc == SQLITE_INTERRUPT || rc == SQLITE_NOMEM)
+        return rc;
+    if (rc == SQLITE_OK && t && !creates) {
         t = store->follow.table; /* these may have been renamed */
         k = store->follow.column;
     }
-    int rc =
-        t && rows ? cuckoo_front_declare(table, t, k) : declare(db, table, type_of_key(table, t, k));
+    rc = t && rows ? cuckoo_front_declare(table, t, k) : cuckoo_table_declare(table, t, k);
+    if (rc == SQLITE_ERROR && strcmp(sqlite3_errmsg(db), sqlite3_errstr(SQLITE_INTERRUPT)) == 0)
+        return SQLITE_INTERRUPT; /* sqlite3_declare_vtab has one code for all */
     return rc == SQLITE_OK ? sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS) : rc;
 }
 
@@ -140,6 +119,8 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
     if (rc != SQLITE_OK && table)
         free_table(table);
     *result = rc == SQLITE_OK ? &table->base : NULL;
+    if (rc == SQLITE_INTERRUPT) /* of which SQLite says something else */
+        return cuckoo_say(message, rc, "interrupted");
     return *message ? cuckoo_say(message, rc, "cuckoo_filter: %s", *message) : rc;
 }
 
