@@ -33,17 +33,15 @@ void cuckoo_follow_free(cuckoo_follow *follow)
 
 /* ---- the triggers ---- */
 
-/* Is the primary key kept by an index? */
+/* Does an index keep the primary key? */
 static int has_key_index(const cuckoo_follow *follow, const cuckoo_shadow *shadow, bool *has)
 {
     enum { ORIGIN = 3 /* column of the list */ };
     sqlite3_stmt *all;
     int rc = cuckoo_sql_prepare(shadow->db, &all, "PRAGMA \"%w\".index_list(\"%w\")", shadow->schema,
                                 follow->table);
-    for (*has = false; rc == SQLITE_OK && !*has && sqlite3_step(all) == SQLITE_ROW;) {
-        const char *origin = (const char *)sqlite3_column_text(all, ORIGIN);
-        *has = origin && strcmp(origin, "pk") == 0;
-    }
+    for (*has = false; rc == SQLITE_OK && !*has && sqlite3_step(all) == SQLITE_ROW;)
+        *has = sqlite3_stricmp((const char *)sqlite3_column_text(all, ORIGIN), "pk") == 0;
     return cuckoo_sql_end(all, rc);
 }
 
@@ -78,24 +76,23 @@ static int find_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 {
     sqlite3_stmt *one = NULL;
     bool taken[ROWID_NAMES] = {false}, indexed = false;
-    char *key = NULL;
+    char *key = NULL, *name = NULL;
     int which = 0, rc = read_names(follow, shadow, taken, &key);
     rc = rc ? rc : has_key_index(follow, shadow, &indexed);
     while (which < ROWID_NAMES && taken[which])
         which++;
-    sqlite3_free(follow->rowid);
-    follow->rowid = which == ROWID_NAMES ? NULL
-                    : key && !indexed    ? sqlite3_mprintf("%s", key)
-                                         : sqlite3_mprintf("%s", rowid_names[which]);
-    sqlite3_free(key);
-    if (rc == SQLITE_OK && follow->rowid)
-        rc = cuckoo_sql_prepare(shadow->db, &one, "SELECT c.%s FROM \"%w\".\"%w\" AS c", follow->rowid,
-                                shadow->schema, follow->table);
-    sqlite3_finalize(one);
-    if (rc != SQLITE_OK) {
-        sqlite3_free(follow->rowid);
-        follow->rowid = NULL;
+    if (rc == SQLITE_OK && which < ROWID_NAMES) {
+        name = sqlite3_mprintf("%s", key && !indexed ? key : rowid_names[which]);
+        rc = name ? cuckoo_sql_prepare(shadow->db, &one, "SELECT c.%s FROM \"%w\".\"%w\" AS c", name,
+                                       shadow->schema, follow->table)
+                  : SQLITE_NOMEM;
     }
+    sqlite3_finalize(one);
+    sqlite3_free(key);
+    sqlite3_free(follow->rowid);
+    follow->rowid = rc == SQLITE_OK ? name : NULL;
+    if (rc != SQLITE_OK)
+        sqlite3_free(name);
     return rc == SQLITE_ERROR ? SQLITE_OK : rc;
 }
 

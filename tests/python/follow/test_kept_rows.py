@@ -31,6 +31,7 @@ NOTICED = {
     "a type, rowid given": ("w(x)", "INSERT INTO w(rowid, x) SELECT 'text', 1 WHERE new.k = 'b'"),
     "a type, WITH": ("w(i INTEGER PRIMARY KEY)",
                      "INSERT INTO w WITH c AS (SELECT 'x') SELECT * FROM c WHERE new.k = 'b'"),
+    "an index, LIKE minds case": ("w(x, y); CREATE UNIQUE INDEX one ON w(y)", "INSERT INTO w(x, y) VALUES (1, 1)"),
 }
 OVERLOOKED = {
     "UNIQUE, generated": ("w(x, y AS (x % 2) UNIQUE)", "INSERT INTO w(x) VALUES (1)"),
@@ -38,7 +39,6 @@ OVERLOOKED = {
     "UNIQUE, generated, UPDATE": ("w(x, y AS (x % 2) UNIQUE); INSERT INTO w(x) VALUES (1), (2)",
                                   "UPDATE w SET x = 3 WHERE x = 2 AND new.k = 'b'"),
     "UNIQUE DEFAULT, left out": ("w(x, y UNIQUE DEFAULT 7)", "INSERT INTO w(x) VALUES (1)"),
-    "an index, LIKE minds case": ("w(x, y); CREATE UNIQUE INDEX one ON w(y)", "INSERT INTO w(x, y) VALUES (1, 1)"),
     "NOT NULL, generated, UPDATE": ("w(x, y AS (nullif(x, 'b')) NOT NULL); INSERT INTO w(x) VALUES (1)",
                                     "UPDATE w SET x = new.k"),
     "rowid given": ("w(x)", "INSERT INTO w(rowid, x) VALUES (7, 1)"),
