@@ -307,7 +307,8 @@ static unsigned tables_after(int event, int part)
 
 static void expect_cell(size_t row, int life, int part)
 {
-    cuckoo_state at = {(cuckoo_life)life, (cuckoo_part)part, part != CUCKOO_APART};
+    cuckoo_state at = {
+        .life = (cuckoo_life)life, .part = (cuckoo_part)part, .tables = part != CUCKOO_APART};
     int action = cells[row].of[life].action, then = cells[row].of[life].life;
     assert_int_equal(cuckoo_state_event(&at, (cuckoo_event)cells[row].event), action);
     assert_int_equal(at.life, then == SAME ? life : then);
@@ -338,7 +339,8 @@ static void test_state_tables(void **state)
     for (int end = CUCKOO_COMMITTED; end <= CUCKOO_ROLLED_BACK; end++)
         for (int part = CUCKOO_JOINED; part < PARTS; part++)
             for (int life = 0; life < LIVES; life++) {
-                cuckoo_state at = {(cuckoo_life)life, (cuckoo_part)part, 2};
+                cuckoo_state at = {
+                    .life = (cuckoo_life)life, .part = (cuckoo_part)part, .tables = 2};
                 cuckoo_state_event(&at, (cuckoo_event)end);
                 assert_int_equal(at.part, part);
                 assert_int_equal(at.tables, 1);
