@@ -317,23 +317,27 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
 
 /* ---- methods that differ for tables with rows=on ---- */
 
-#define EITHER(name, parameters, base, arguments)                                                       \
+#define EITHER(name, parameters, base, arguments, other)                                                \
     static int either_##name parameters                                                                 \
     {                                                                                                   \
-        return cuckoo_table_of(base)->front ? cuckoo_table_blame(base, cuckoo_front_##name arguments)   \
-                                            : cuckoo_table_##name arguments;                            \
+        return cuckoo_table_of(base)->front ? other : cuckoo_table_##name arguments;                    \
     }
+#define BLAME(base, call) cuckoo_table_blame(base, call)
 
-EITHER(best_index, (sqlite3_vtab * base, sqlite3_index_info *info), base, (base, info))
-EITHER(open, (sqlite3_vtab * base, sqlite3_vtab_cursor **result), base, (base, result))
-EITHER(close, (sqlite3_vtab_cursor * at), at->pVtab, (at))
-EITHER(next, (sqlite3_vtab_cursor * at), at->pVtab, (at))
-EITHER(eof, (sqlite3_vtab_cursor * at), at->pVtab, (at))
-EITHER(rowid, (sqlite3_vtab_cursor * at, sqlite3_int64 *rowid), at->pVtab, (at, rowid))
-EITHER(column, (sqlite3_vtab_cursor * at, sqlite3_context *context, int column), at->pVtab,
-       (at, context, column))
+EITHER(best_index, (sqlite3_vtab * base, sqlite3_index_info *info), base, (base, info),
+       BLAME(base, cuckoo_front_best_index(base, info)))
 EITHER(filter, (sqlite3_vtab_cursor * at, int plan, const char *text, int argc, sqlite3_value **argv),
-       at->pVtab, (at, plan, text, argc, argv))
+       at->pVtab, (at, plan, text, argc, argv),
+       BLAME(at->pVtab, cuckoo_front_filter(at, plan, text, argc, argv)))
+EITHER(open, (sqlite3_vtab * base, sqlite3_vtab_cursor **result), base, (base, result),
+       cuckoo_front_open(base, result))
+EITHER(close, (sqlite3_vtab_cursor * at), at->pVtab, (at), cuckoo_front_close(at))
+EITHER(next, (sqlite3_vtab_cursor * at), at->pVtab, (at), cuckoo_front_next(at))
+EITHER(eof, (sqlite3_vtab_cursor * at), at->pVtab, (at), cuckoo_front_eof(at))
+EITHER(rowid, (sqlite3_vtab_cursor * at, sqlite3_int64 *rowid), at->pVtab, (at, rowid),
+       cuckoo_front_rowid(at, rowid))
+EITHER(column, (sqlite3_vtab_cursor * at, sqlite3_context *context, int column), at->pVtab,
+       (at, context, column), cuckoo_front_column(at, context, column))
 
 static const cuckoo_module table_module = {
     .base.iVersion = 4,
@@ -371,8 +375,8 @@ int cuckoo_register_tables(sqlite3 *db, bool on)
                                       on ? cuckoo_registry_release : NULL);
     if (rc != SQLITE_OK && on)
         return rc; /* the registry has been freed */
-    int (*const parts[])(sqlite3 *, cuckoo_registry *) = {cuckoo_register_table_functions,
-                                                          cuckoo_register_touch, cuckoo_register_inspect};
+    int (*const parts[])(sqlite3 *, cuckoo_registry *) = {
+        cuckoo_register_table_functions, cuckoo_register_touch, cuckoo_register_inspect};
     for (int i = 0; i < 3 && (rc == SQLITE_OK || !on); i++)
         rc = cuckoo_first_error(rc, parts[i](db, registry));
     return rc;
