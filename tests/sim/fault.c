@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** fault.c - memory, the disk and the power fail, and statements are interrupted: in the real database
+** only. The headers are those of tests/faults.
+*/
+#include "sim.h"
+
+#include "../faults/fault_disk.h"
+#include "../faults/fault_memory.h"
+
+#include <limits.h>
+#include <string.h>
+
+static int interrupts;
+
+bool fault_install(void)
+{
+    return fault_memory_install() == SQLITE_OK && fault_disk_install() == SQLITE_OK;
+}
+
+/* ---- the power ---- */
+
+bool fault_power_is_off(void)
+{
+    return power.is_off;
+}
+
+/* From here on what is written is watched. Nothing is open. */
+void fault_power_on(const world *w)
+{
+    if (w->shape.faults == POWER_FAULTS)
+        fault_disk_power(LONG_MAX, w->seed);
+}
+
+/* Every call fails from here on: connections are closed, and leave the files as they are. */
+void fault_power_kill(void)
+{
+    power.is_off = true;
+}
+
+/* Everything is closed. */
+void fault_power_back(int left)
+{
+    fault_disk_restart((power_left)left);
+}
+
+/* ---- what fails within a step ---- */
+
+static void draw_disk(world *w, fault *f)
+{
+    static const fault_op ops[] = {FAULT_READ, FAULT_WRITE, FAULT_WRITE, FAULT_SYNC,
+                                   FAULT_TRUNCATE, FAULT_OPEN, FAULT_DELETE, FAULT_SHM};
+    f->sort = FAIL_DISK;
+    f->what = PICK(w, ops);
+    f->onwards = f->what == FAULT_WRITE && chance(w, 40); /* a disk that is full */
+    f->n = draw(w, chance(w, 50) ? 4 : 40);
+}
+
+void fault_draw(world *w, step *s)
+{
+    fault *f = &s->fault;
+    bool may = s->act == BOTH || s->act == REFUSE;
+    if (!may || w->shape.faults == NO_FAULTS || !chance(w, 15))
+        return;
+    if (w->shape.faults == DISK_FAULTS)
+        draw_disk(w, f);
+    else if (w->shape.faults == MEMORY_FAULTS)
+        *f = (fault){.sort = FAIL_MEMORY, .n = draw(w, chance(w, 50) ? 60 : 2000), .onwards = chance(w, 20)};
+    else if (w->shape.faults == INTERRUPTS)
+        *f = (fault){.sort = FAIL_INTERRUPT, .n = 1 + draw(w, chance(w, 50) ? 30 : 1500)};
+    else if (chance(w, 30))
+        *f = (fault){.sort = FAIL_POWER, .n = draw(w, chance(w, 50) ? 6 : 30), .left = draw(w, POWER_LEFT_KINDS)};
+}
+
+static int interrupt(void *context)
+{
+    (void)context;
+    return ++interrupts == 1;
+}
+
+void fault_arm(world *w, const step *s)
+{
+    const fault *f = &s->fault;
+    int code = f->what == FAULT_READ ? SQLITE_IOERR_READ : f->what == FAULT_OPEN ? SQLITE_CANTOPEN
+               : f->what == FAULT_WRITE && f->onwards ? SQLITE_FULL : SQLITE_IOERR;
+    interrupts = 0;
+    if (f->sort == FAIL_MEMORY)
+        fault_memory_arm(f->n, f->onwards ? FAULT_ONWARDS : FAULT_ONCE);
+    else if (f->sort == FAIL_DISK)
+        fault_disk_arm((fault_op)f->what, f->n, code, f->onwards);
+    else if (f->sort == FAIL_INTERRUPT)
+        sqlite3_progress_handler(w->pairs[s->pair].real, (int)f->n, interrupt, NULL);
+    else if (f->sort == FAIL_POWER)
+        power.left = f->n;
+}
+
+bool fault_disarm(world *w, const step *s)
+{
+    bool struck = false;
+    if (s->fault.sort == FAIL_MEMORY)
+        struck = fault_memory_disarm() > 0;
+    else if (s->fault.sort == FAIL_DISK)
+        struck = fault_disk_disarm() > 0;
+    else if (s->fault.sort == FAIL_INTERRUPT)
+        struck = interrupts > 0;
+    else if (s->fault.sort == FAIL_POWER)
+        struck = power.is_off;
+    if (s->fault.sort == FAIL_INTERRUPT && w->pairs[s->pair].real)
+        sqlite3_progress_handler(w->pairs[s->pair].real, 0, NULL, NULL);
+    power.left = LONG_MAX;
+    w->counts->faults += struck;
+    return struck;
+}
