@@ -15,7 +15,8 @@ static int interrupts;
 
 bool fault_install(void)
 {
-    return fault_memory_install() == SQLITE_OK && fault_disk_install() == SQLITE_OK;
+    return sqlite3_config(SQLITE_CONFIG_SINGLETHREAD) == SQLITE_OK && fault_memory_install() == SQLITE_OK &&
+           fault_disk_install() == SQLITE_OK;
 }
 
 /* ---- the power ---- */

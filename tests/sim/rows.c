@@ -131,11 +131,19 @@ static bool insert_from_front(world *w)
     return false;
 }
 
+static int count_rows(world *w)
+{
+    char *sql = say("SELECT count(*) FROM %s%s", w->prefix, w->names.u);
+    int rows = (int)run_sql(w->pairs[w->pair].twin, sql).one;
+    free(sql);
+    return rows;
+}
+
 void draw_rows(world *w)
 {
     if (w->names.u[0] == 0)
         return;
-    if (w->names.rows > (w->shape.bulk ? BULK : MOST_ROWS))
+    if (count_rows(w) > (w->shape.bulk ? BULK : MOST_ROWS))
         emit_filled(w, BOTH, "DELETE FROM {u} WHERE rowid % 2 OR n % 3", NULL);
     else if (!chance(w, 3) || !insert_from_front(w))
         emit(w, BOTH, rows_statement(w), NULL);

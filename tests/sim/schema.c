@@ -205,7 +205,8 @@ static void draw_command(world *w)
         emit(w, REFUSE, say("SELECT cf_table_check('%s')", name), say("SELECT count(*) FROM tick"));
     else
         emit(w, REFUSE, say("INSERT INTO %s(%s) VALUES ('%s')", name, name, command),
-             say("UPDATE tick SET n = n"));
+             command[0] == 'r' ? say("CREATE TABLE made_%llu(x)", (unsigned long long)draw64(w)) /* a change of the schema */
+                               : say("UPDATE tick SET n = n"));
     if (begins)
         emit_filled(w, BOTH, "COMMIT", NULL);
 }

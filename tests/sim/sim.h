@@ -134,7 +134,6 @@ typedef struct pair {
 /* What the twin of a connection has now. Empty: it has none. */
 typedef struct sim_names {
     char u[16], k[16], filter[FILTERS][8];
-    int rows;
 } sim_names;
 
 typedef struct wal_pages {
@@ -240,6 +239,7 @@ typedef struct outcome {
     char message[300];
 } outcome;
 
+uint64_t hash_row(sqlite3_stmt *statement);
 outcome run_sql(sqlite3 *db, const char *sql);
 void step_run(world *w, const step *s);
 bool is_locked(int code);

@@ -21,7 +21,7 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, int n)
     return hash;
 }
 
-static uint64_t hash_row(sqlite3_stmt *statement)
+uint64_t hash_row(sqlite3_stmt *statement)
 {
     uint64_t hash = 14695981039346656037U;
     for (int i = 0; i < sqlite3_column_count(statement); i++) {
@@ -215,8 +215,21 @@ static uint64_t recovered_content(world *w, int *code)
     return content;
 }
 
-static void restart(world *w)
+/* What the twin has not committed goes with the process, also what a statement has done that is half
+** stepped: to finalize it would commit that. */
+static void abandon_twins(world *w)
 {
+    for (int i = 0; i < w->shape.pairs; i++)
+        if (w->pairs[i].left_twin) {
+            run_sql(w->pairs[i].twin, "BEGIN");
+            run_sql(w->pairs[i].twin, "ROLLBACK");
+        }
+}
+
+static void restart(world *w, bool dies)
+{
+    if (dies)
+        abandon_twins(w);
     world_disconnect(w);
     fault_power_back(0);
     fault_power_on(w);
@@ -238,7 +251,7 @@ static void crash(world *w, const step *s, int code, const before *b)
                                                                         : "a transaction is half there");
     if (!done && is != b->committed)
         fail(w, "lost: when the power had gone, what was committed before is not there, or more");
-    restart(w);
+    restart(w, true);
 }
 
 static void kill_process(world *w)
@@ -249,7 +262,7 @@ static void kill_process(world *w)
     fault_power_back(3); /* POWER_LEFT_ALL */
     int code;
     recovered_content(w, &code);
-    restart(w);
+    restart(w, true);
 }
 
 /* ---- statements ---- */
@@ -258,7 +271,8 @@ static void run_both(world *w, const step *s)
 {
     pair *p = &w->pairs[s->pair];
     before b;
-    bool faulted = s->fault.sort != NO_FAULT && look_before(w, s, &b), struck = false;
+    bool may = s->fault.sort != NO_FAULT && p->left_real == NULL;
+    bool faulted = may && look_before(w, s, &b), struck = false;
     if (faulted)
         fault_arm(w, s);
     outcome real = run_sql(p->real, s->real);
@@ -431,7 +445,7 @@ void step_run(world *w, const step *s)
         visit(w);
         break;
     case REOPEN:
-        restart(w);
+        restart(w, false);
         break;
     case KILL:
         kill_process(w);

@@ -136,36 +136,30 @@ void world_disconnect(world *w)
 
 /* ---- names ---- */
 
-static bool has_table(sqlite3 *db, const char *schema, const char *name)
+static void take_name(world *w, const char *name, const char *sql)
 {
-    char *sql = say("SELECT 1 FROM %s.sqlite_master WHERE type = 'table' AND name = '%s'", schema, name);
-    bool has = run_sql(db, sql).n == 1;
-    free(sql);
-    return has;
-}
-
-/* `name`, or that with _2 behind it, or nothing. */
-static void name_of(sqlite3 *db, const char *schema, const char *name, char *found)
-{
-    char second[8];
-    snprintf(second, sizeof second, "%s_2", name);
-    strcpy(found, has_table(db, schema, name) ? name : has_table(db, schema, second) ? second : "");
+    sim_names *n = &w->names;
+    for (int i = 0; i < w->shape.filters; i++)
+        if (strncmp(name, filter_of(w, i)->name, 2) == 0)
+            snprintf(n->filter[i], sizeof n->filter[i], "%s", name);
+    if (name[0] == 'u') {
+        strcpy(n->u, name);
+        strcpy(n->k, strstr(sql, "k_2") ? "k_2" : "k");
+    }
 }
 
 /* What there is now, as the twin of this connection sees it. */
 void world_names(world *w, const char *schema)
 {
-    sqlite3 *db = w->pairs[w->pair].twin;
-    sim_names *n = &w->names;
-    name_of(db, schema, "u", n->u);
-    char *sql = say("SELECT %s.k FROM %s.%s LIMIT 0", n->u, schema, n->u);
-    strcpy(n->k, run_sql(db, sql).code == SQLITE_OK ? "k" : "k_2");
+    sqlite3_stmt *statement = NULL;
+    char *sql = say("SELECT name, sql FROM %s.sqlite_master WHERE type = 'table' AND "
+                    "(name IN ('u', 'u_2') OR name GLOB '[fhdoae][0-9]*')", schema);
+    memset(&w->names, 0, sizeof w->names);
+    sqlite3_prepare_v2(w->pairs[w->pair].twin, sql, -1, &statement, NULL);
+    while (sqlite3_step(statement) == SQLITE_ROW)
+        take_name(w, (const char *)sqlite3_column_text(statement, 0), (const char *)sqlite3_column_text(statement, 1));
+    sqlite3_finalize(statement);
     free(sql);
-    sql = say("SELECT count(*) FROM %s.%s", schema, n->u);
-    n->rows = n->u[0] ? (int)run_sql(db, sql).one : 0;
-    free(sql);
-    for (int i = 0; i < w->shape.filters; i++)
-        name_of(db, schema, filter_of(w, i)->name, n->filter[i]);
 }
 
 /* ---- the beginning and the end ---- */
