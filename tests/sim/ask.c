@@ -373,6 +373,7 @@ static void ask_schema(world *w, int number, const char *schema, bool thorough)
 {
     int was = w->pair;
     w->pair = number;
+    world_set_clock(w);
     world_names(w, schema);
     for (int i = 0; i < w->shape.filters && !w->failure[0]; i++)
         if (w->names.filter[i][0]) {

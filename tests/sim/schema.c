@@ -206,7 +206,7 @@ static void draw_command(world *w)
     else
         emit(w, REFUSE, say("INSERT INTO %s(%s) VALUES ('%s')", name, name, command),
              command[0] == 'r' ? say("CREATE TABLE made_%llu(x)", (unsigned long long)draw64(w)) /* a change of the schema */
-                               : say("UPDATE tick SET n = n"));
+                               : say("UPDATE beat SET n = n + 1"));
     if (begins)
         emit_filled(w, BOTH, "COMMIT", NULL);
 }
@@ -218,7 +218,8 @@ static void draw_left(world *w)
         "SELECT id, {k}, n FROM {u}", "SELECT id, {k} FROM {u} WHERE {some}", "SELECT k FROM keys",
         "SELECT a.id, b.id FROM {u} a, {u} b WHERE a.n < b.n",
         "INSERT {c} INTO {u}(id, {k}, x, n) VALUES {rows}, {row}, {row} RETURNING id",
-        "UPDATE {c} {u} SET {k} = {key} WHERE {some} RETURNING id", "DELETE FROM {u} WHERE {some} RETURNING {k}",
+        "UPDATE {c} {u} NOT INDEXED SET {k} = {key} WHERE {some} RETURNING id",
+        "DELETE FROM {u} NOT INDEXED WHERE {some} RETURNING {k}",
     };
     int i = draw(w, w->shape.filters);
     const char *name = w->names.filter[i];

@@ -211,7 +211,7 @@ static void fill_database(world *w, sqlite3 *db, bool twin)
 {
     must(w, db, say("BEGIN; CREATE TABLE p(id INTEGER PRIMARY KEY, n); CREATE TABLE audit(x); "
                     "CREATE TABLE narrow(x UNIQUE); CREATE TABLE bent(x, y AS (x %% 2) UNIQUE); "
-                    "CREATE TABLE tick(n); INSERT INTO tick VALUES (0); INSERT INTO narrow VALUES (1); "
+                    "CREATE TABLE beat(n); INSERT INTO beat VALUES (0); CREATE TABLE tick(n); INSERT INTO tick VALUES (0); INSERT INTO narrow VALUES (1); "
                     "CREATE TABLE keys(i INTEGER PRIMARY KEY, k); "
                     "INSERT INTO p VALUES (0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7)"));
     must(w, db, keys_of(w, "INSERT INTO keys SELECT * FROM ", w->shape.bulk ? "" : " LIMIT 60"));
