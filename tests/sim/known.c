@@ -24,6 +24,8 @@ static const struct {
     {"front_utf16", "A3: bounds of texts on fronts in UTF-16 databases lose rows"},
     {"front_key_is", "A4: IS, BETWEEN, +key on a followed table ignore its collation"},
     {"connect_anew", "documented: after another connection has dropped a filter, ALTER TABLE may fail"},
+    {"interrupted_insert", "N1: INSERT .. VALUES into a table that takes keys, interrupted within a transaction, fails "
+                           "and keeps what it has added (SQLite ends no statement that reads nothing)"},
     {"window_skew", "A7: a window's tolerance of clocks is an eighth of the window, not of keep"},
 };
 enum { KNOWN = sizeof list / sizeof list[0] };

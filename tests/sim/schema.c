@@ -127,10 +127,17 @@ static const char *const changes[] = {
     "PRAGMA optimize",
 };
 
+static void create_content(world *w, const char *table)
+{
+    emit(w, BOTH, shape_content(w, table), NULL);
+    for (int i = 0; i < 3 && !known("front_written"); i++)
+        emit(w, BOTH, shape_triggers(table, i), NULL);
+}
+
 /* SQLite's own recipe for a change of a table. */
 static void migrate(world *w)
 {
-    emit(w, BOTH, shape_content(w, "new_u"), NULL);
+    create_content(w, "new_u");
     if (strcmp(w->names.k, "k") != 0)
         emit(w, BOTH, say("ALTER TABLE new_u RENAME COLUMN k TO %s", w->names.k), NULL);
     emit_filled(w, BOTH, "INSERT OR IGNORE INTO new_u(id, {k}, x, n) SELECT id, {k}, x, n FROM {u}", NULL);
@@ -171,7 +178,7 @@ static void draw_schema(world *w)
 {
     const sim_names *n = &w->names;
     if (n->u[0] == 0)
-        emit(w, BOTH, shape_content(w, "u"), NULL);
+        create_content(w, "u");
     else if (w->pairs[w->pair].asks && (chance(w, 25) || (lacks_filter(w) && chance(w, 60))))
         draw_filter_change(w);
     else if (chance(w, 20))

@@ -191,6 +191,7 @@ void shape_draw(world *w);
 void shape_describe(const world *w);
 char *shape_filter(const world *w, int number, bool twin); /* CREATE .. */
 char *shape_content(const world *w, const char *table);
+char *shape_triggers(const char *table, int i); /* 0 .. 2 */
 
 /* ---- world.c ---- */
 

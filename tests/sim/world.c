@@ -216,6 +216,8 @@ static void fill_database(world *w, sqlite3 *db, bool twin)
                     "INSERT INTO p VALUES (0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7)"));
     must(w, db, keys_of(w, "INSERT INTO keys SELECT * FROM ", w->shape.bulk ? "" : " LIMIT 60"));
     must(w, db, shape_content(w, "u"));
+    for (int i = 0; i < 3; i++)
+        must(w, db, shape_triggers("u", i));
     must(w, db, say("INSERT OR IGNORE INTO u SELECT i, k, i %% 8, i %% 50 FROM keys WHERE i BETWEEN 2 AND 30 AND i %% 3; "
                     "COMMIT"));
     strcpy(w->names.u, "u");
