@@ -24,7 +24,7 @@ enum { COMPARED = sizeof compared / sizeof compared[0] };
 /* All names that steps may make. What a filter makes for itself is not looked at. */
 static char *list_names(const world *w)
 {
-    char filters[FILTERS * 24] = "";
+    char filters[FILTERS * 48] = "";
     for (int i = 0; i < w->shape.filters; i++)
         snprintf(filters + strlen(filters), sizeof filters - strlen(filters), ", '%s', '%s_2'",
                  filter_of(w, i)->name, filter_of(w, i)->name);
@@ -375,7 +375,7 @@ static void ask_schema(world *w, int number, const char *schema, bool thorough)
     w->pair = number;
     world_set_clock(w);
     world_names(w, schema);
-    for (int i = 0; i < w->shape.filters && !w->failure[0]; i++)
+    for (int i = 0; i < w->shape.filters && !w->failure[0] && !w->over; i++)
         if (w->names.filter[i][0]) {
             question q = {.w = w, .pair = &w->pairs[number], .number = number, .schema = schema};
             q.name = w->names.filter[i];

@@ -43,7 +43,7 @@ typedef enum filter_kind { FOLLOWS, FRONT, DIRECT, ONCE, AGES, EPOCHS, FILTER_KI
 
 typedef struct filter_shape {
     filter_kind kind;
-    char name[8];       /* or that with _2 behind it */
+    char name[16];      /* or that with _2 behind it */
     const char *column; /* it follows: "k", "x" or "id" */
     char options[160];  /* but content= */
     bool exact;         /* copies are counted, and fingerprints do not meet by chance */
@@ -133,7 +133,7 @@ typedef struct pair {
 
 /* What the twin of a connection has now. Empty: it has none. */
 typedef struct sim_names {
-    char u[16], k[16], filter[FILTERS][8];
+    char u[16], k[16], filter[FILTERS][20];
 } sim_names;
 
 typedef struct wal_pages {

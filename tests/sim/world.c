@@ -143,6 +143,7 @@ static void take_name(world *w, const char *name, const char *sql)
         if (strncmp(name, filter_of(w, i)->name, 2) == 0)
             snprintf(n->filter[i], sizeof n->filter[i], "%s", name);
     if (name[0] == 'u') {
+        w->over = w->over || n->u[0]; /* two of them: whom a filter follows is not known here */
         strcpy(n->u, name);
         strcpy(n->k, strstr(sql, "k_2") ? "k_2" : "k");
     }
