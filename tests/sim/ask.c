@@ -209,8 +209,10 @@ static void ask_count(const question *q)
         return;
     if (!asked(q, say("INSERT INTO %s(%s) VALUES ('drain')", q->name, q->name), &r))
         return;
-    if (!asked(q, say(q->filter->kind == FRONT ? "SELECT json_extract(cf_table_info('%s'), '$.items')"
-                                               : "SELECT count(*) FROM %s", q->name), &r))
+    if (q->filter->kind == FRONT && (!asked(q, say("SELECT cf_table_contains('%s', 1)", q->name), &r) ||
+                                     !asked(q, say("SELECT json_extract(cf_table_info('%s'), '$.items')", q->name), &r)))
+        return;
+    if (q->filter->kind != FRONT && !asked(q, say("SELECT count(*) FROM %s", q->name), &r))
         return;
     char *sql = say("SELECT count(%s) FROM %s", q->column, q->w->names.u);
     rows = run_sql(q->pair->real, sql);

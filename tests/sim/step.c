@@ -290,6 +290,8 @@ static void run_both(world *w, const step *s)
     bool may_say = s->act == REFUSE || (!known("connect_anew") && strstr(real.message, "connect_anew"));
     if (may_say && real.code != SQLITE_OK && may_refuse(w, s, &real)) {
         w->counts->refused++;
+        if (!sqlite3_get_autocommit(p->twin))
+            run_sql(p->twin, "UPDATE beat SET n = n + 1"); /* it may have taken locks before it failed */
         return;
     }
     outcome twin = run_sql(p->twin, s->twin);
