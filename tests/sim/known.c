@@ -26,6 +26,8 @@ static const struct {
     {"connect_anew", "documented: after another connection has dropped a filter, ALTER TABLE may fail"},
     {"interrupted_insert", "N1: INSERT .. VALUES into a table that takes keys, interrupted within a transaction, fails "
                            "and keeps what it has added (SQLite ends no statement that reads nothing)"},
+    {"renamed_after_drop", "N2: RENAME of a filter whose table was made anew makes its triggers anew, and it trusts "
+                           "keys of before"},
     {"window_skew", "A7: a window's tolerance of clocks is an eighth of the window, not of keep"},
 };
 enum { KNOWN = sizeof list / sizeof list[0] };
