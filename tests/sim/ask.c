@@ -201,6 +201,10 @@ static bool anybody_is_busy(const world *w)
     return false;
 }
 
+/* A front counts rows; what its filter holds is told apart. */
+#define FRONT_COUNT                                                                                     \
+    "SELECT json_extract(i, '$.items') + json_extract(i, '$.waiting') FROM (SELECT cf_table_info('%s') i)"
+
 /* When nobody is in a transaction: the log is drained, and then all is known exactly. */
 static void ask_count(const question *q)
 {
@@ -210,7 +214,7 @@ static void ask_count(const question *q)
     if (!asked(q, say("INSERT INTO %s(%s) VALUES ('drain')", q->name, q->name), &r))
         return;
     if (q->filter->kind == FRONT && (!asked(q, say("SELECT cf_table_contains('%s', 1)", q->name), &r) ||
-                                     !asked(q, say("SELECT json_extract(cf_table_info('%s'), '$.items')", q->name), &r)))
+                                     !asked(q, say(FRONT_COUNT, q->name), &r)))
         return;
     if (q->filter->kind != FRONT && !asked(q, say("SELECT count(*) FROM %s", q->name), &r))
         return;

@@ -28,6 +28,8 @@ static const struct {
                            "and keeps what it has added (SQLite ends no statement that reads nothing)"},
     {"renamed_after_drop", "N2: RENAME of a filter whose table was made anew makes its triggers anew, and it trusts "
                            "keys of before"},
+    {"idle_drain", "N3: a transaction that has changed nothing drains at its COMMIT, and a reader that writes "
+                   "afterwards gets SQLITE_BUSY_SNAPSHOT"},
     {"window_skew", "A7: a window's tolerance of clocks is an eighth of the window, not of keep"},
 };
 enum { KNOWN = sizeof list / sizeof list[0] };
