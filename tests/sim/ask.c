@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ASKED_KEYS = 60 /* bits of an answer about keys */, TOLERANCE = 66 };
-
 /* ---- ordinary tables ---- */
 
 static const char *const compared[] = {"u", "u_2", "p", "audit", "narrow", "tick", "bent", "new_u"};
@@ -28,11 +26,12 @@ static char *list_names(const world *w)
     for (int i = 0; i < w->shape.filters; i++)
         snprintf(filters + strlen(filters), sizeof filters - strlen(filters), ", '%s', '%s_2'",
                  filter_of(w, i)->name, filter_of(w, i)->name);
-    return say("SELECT name, iif(name GLOB '[fhdoae][0-9]*', '', sql) FROM "
-               "(SELECT * FROM main.sqlite_master UNION ALL SELECT * FROM sqlite_temp_master) WHERE name IN "
-               "('u', 'u_2', 'new_u', 'p', 'audit', 'narrow', 'bent', 'tick', 't1', 't2', 't3', 'un', 'uk', "
-               "'v', 'junk'%s)",
-               filters);
+    return say(
+        "SELECT name, iif(name GLOB '[fhdoae][0-9]*', '', sql) FROM "
+        "(SELECT * FROM main.sqlite_master UNION ALL SELECT * FROM sqlite_temp_master) WHERE name IN "
+        "('u', 'u_2', 'new_u', 'p', 'audit', 'narrow', 'bent', 'tick', 't1', 't2', 't3', 'un', 'uk', "
+        "'v', 'junk'%s)",
+        filters);
 }
 
 /* A bit for each of the tables that is there; the names and texts are added to *sum. */
@@ -70,7 +69,7 @@ uint64_t content_of(const world *w, sqlite3 *db, int *code)
     return sum;
 }
 
-bool ask_compare(world *w, int number)
+static bool ask_compare(world *w, int number)
 {
     pair *p = &w->pairs[number];
     int real_code, twin_code;
@@ -80,6 +79,8 @@ bool ask_compare(world *w, int number)
         return false;
     if (real_code != twin_code)
         fail(w, "read: %d %s, without the filter %d", real_code, sqlite3_errmsg(p->real), twin_code);
+    else if (real_code == SQLITE_OK && real != twin && w->undefined)
+        w->parted = true;
     else if (real_code == SQLITE_OK && real != twin)
         fail(w, "content: tables differ from those without the filter");
     return !w->failure[0];
@@ -90,19 +91,12 @@ bool ask_compare(world *w, int number)
 /* An error of a filter that says what to do. */
 static bool names_remedy(const outcome *r)
 {
-    return (r->code & 0xff) == SQLITE_ERROR && (strstr(r->message, "rebuild") || strstr(r->message, "trigger"));
+    return (r->code & 0xff) == SQLITE_ERROR &&
+           (strstr(r->message, "rebuild") || strstr(r->message, "trigger"));
 }
 
-typedef struct question {
-    world *w;
-    pair *pair;
-    int number;
-    const char *schema, *name, *column; /* of the filter, and the column that it follows */
-    const filter_shape *filter;
-} question;
-
 /* Asks the real one; false: it has not answered, and may do so. Takes sql. */
-static bool asked(const question *q, char *sql, outcome *r)
+bool asked(const question *q, char *sql, outcome *r)
 {
     *r = run_sql(q->pair->real, sql);
     q->w->counts->questions++;
@@ -119,7 +113,7 @@ static bool asked(const question *q, char *sql, outcome *r)
 }
 
 /* Which of the first keys a question answers with. Takes sql. */
-static bool keys_of(sqlite3 *db, char *sql, uint64_t *keys)
+bool keys_of(sqlite3 *db, char *sql, uint64_t *keys)
 {
     sqlite3_stmt *statement = NULL;
     int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
@@ -134,7 +128,7 @@ static bool keys_of(sqlite3 *db, char *sql, uint64_t *keys)
 }
 
 /* The first keys: those that must be found are found, and no others than those that may. */
-static void ask_keys(const question *q, uint64_t must, uint64_t may)
+void ask_keys(const question *q, uint64_t must, uint64_t may)
 {
     static const char *const forms[] = {
         "SELECT i FROM keys WHERE i < %3$d AND cf_table_contains('%1$s.%2$s', k)",
@@ -147,11 +141,11 @@ static void ask_keys(const question *q, uint64_t must, uint64_t may)
     char *sql = say(forms[form], q->schema, q->name, ASKED_KEYS), *shown = say("%s", sql);
     if (asked(q, say("%s", sql), &r) && keys_of(q->pair->real, sql, &found)) {
         if (must & ~found)
-            fail(q->w, "missed: keys %#llx of %s, connection %d; %s", (unsigned long long)(must & ~found), q->name,
-                 q->number, shown);
+            fail(q->w, "missed: keys %#llx of %s, connection %d; %s",
+                 (unsigned long long)(must & ~found), q->name, q->number, shown);
         else if (found & ~may)
-            fail(q->w, "too much: keys %#llx of %s, connection %d; %s", (unsigned long long)(found & ~may), q->name,
-                 q->number, shown);
+            fail(q->w, "too much: keys %#llx of %s, connection %d; %s",
+                 (unsigned long long)(found & ~may), q->name, q->number, shown);
     } else if (r.code != SQLITE_OK)
         free(sql);
     free(shown);
@@ -168,7 +162,8 @@ static bool may_be_exact(const question *q)
 static void ask_stored(const question *q)
 {
     static const char *const forms[] = {
-        "SELECT count(*) FROM %1$s.%2$s WHERE %3$s IS NOT NULL AND NOT cf_table_contains('%1$s.%4$s', %3$s)",
+        "SELECT count(*) FROM %1$s.%2$s WHERE %3$s IS NOT NULL AND NOT cf_table_contains('%1$s.%4$s', "
+        "%3$s)",
         "SELECT count(*) FROM %1$s.%2$s a WHERE %3$s IS NOT NULL AND NOT EXISTS "
         "(SELECT 1 FROM %1$s.%4$s b WHERE b.key = a.%3$s)",
         "SELECT (SELECT count(%3$s) FROM %1$s.%2$s) - "
@@ -187,10 +182,11 @@ static void ask_stored(const question *q)
 /* A number for the first keys that are in the content. */
 static bool keys_stored(const question *q, uint64_t *keys)
 {
-    return keys_of(q->pair->twin,
-                   say("SELECT i FROM keys WHERE i < %d AND EXISTS (SELECT 1 FROM %s.%s a WHERE a.%s = keys.k)",
-                       ASKED_KEYS, q->schema, q->w->names.u, q->column),
-                   keys);
+    return keys_of(
+        q->pair->twin,
+        say("SELECT i FROM keys WHERE i < %d AND EXISTS (SELECT 1 FROM %s.%s a WHERE a.%s = keys.k)",
+            ASKED_KEYS, q->schema, q->w->names.u, q->column),
+        keys);
 }
 
 static bool anybody_is_busy(const world *w)
@@ -203,7 +199,8 @@ static bool anybody_is_busy(const world *w)
 
 /* A front counts rows; what its filter holds is told apart. */
 #define FRONT_COUNT                                                                                     \
-    "SELECT json_extract(i, '$.items') + json_extract(i, '$.waiting') FROM (SELECT cf_table_info('%s') i)"
+    "SELECT json_extract(i, '$.items') + json_extract(i, '$.waiting') FROM (SELECT "                    \
+    "cf_table_info('%s') i)"
 
 /* When nobody is in a transaction: the log is drained, and then all is known exactly. */
 static void ask_count(const question *q)
@@ -222,7 +219,8 @@ static void ask_count(const question *q)
     rows = run_sql(q->pair->real, sql);
     free(sql);
     if (r.one < rows.one || (r.one > rows.one && may_be_exact(q)))
-        fail(q->w, "count: %s has %lld keys for %lld rows", q->name, (long long)r.one, (long long)rows.one);
+        fail(q->w, "count: %s has %lld keys for %lld rows", q->name, (long long)r.one,
+             (long long)rows.one);
     if (r.one == rows.one && asked(q, say("SELECT cf_table_check('%s')", q->name), &r) &&
         strcmp(r.message, "ok") != 0)
         fail(q->w, "check: %s", r.message);
@@ -240,125 +238,6 @@ static void ask_follower(const question *q, bool thorough)
         ask_count(q);
 }
 
-/* ---- fronts ---- */
-
-static const char *const front_forms[] = {
-    "SELECT * FROM T WHERE C = {key}",
-    "SELECT * FROM T WHERE C = {key} AND n > {n}",
-    "SELECT id, C FROM T WHERE C IN ({key}, {key}, {key})",
-    "SELECT * FROM T WHERE id BETWEEN {id} AND {id} + 20",
-    "SELECT * FROM T WHERE id = {id}",
-    "SELECT n, count(*) FROM T GROUP BY n",
-    "SELECT p.id, b.id FROM p LEFT JOIN T b ON b.x = p.id",
-    "SELECT count(*) FROM p WHERE NOT EXISTS (SELECT 1 FROM T b WHERE b.x = p.id)",
-    "SELECT a.id FROM T a WHERE C IS NULL",
-    "SELECT count(*), sum(n) FROM T",
-    "SELECT a.id, b.id FROM T a, T b WHERE a.C = b.C AND a.n < b.n",
-    "SELECT * FROM T ORDER BY id LIMIT 3",
-    /* the last ones are not for all columns */
-    "SELECT keys.i, b.id FROM keys JOIN T b ON b.C = keys.k WHERE keys.i < 60",
-    "SELECT keys.i, b.n FROM keys LEFT JOIN T b ON b.C = keys.k WHERE keys.i < 60",
-    "SELECT * FROM T WHERE C > {key} AND C <= {key}",
-    "SELECT * FROM T WHERE C >= {key} ORDER BY C LIMIT 1000",
-};
-
-/* T becomes the table, C the column. */
-static char *front_sql(const char *form, const char *schema, const char *table, const char *column)
-{
-    char made[600];
-    size_t n = 0;
-    for (; *form && n < sizeof made - 80; form++) {
-        bool word = form[1] < 'A' && (*form == 'T' || *form == 'C');
-        n += (size_t)(!word         ? snprintf(made + n, 2, "%c", *form)
-                      : *form == 'C' ? snprintf(made + n, 40, "%s", column)
-                                     : snprintf(made + n, 60, "%s.%s", schema, table));
-    }
-    return say("%s", made);
-}
-
-static void ask_front(const question *q)
-{
-    bool mixed = strstr(q->w->shape.key_value, "CASE") != NULL, wide = strcmp(q->w->shape.encoding, "UTF-8") != 0;
-    int forms = mixed ? 12 : wide && !known("front_utf16") ? 14 : 16;
-    char *form = fill(q->w, front_forms[draw(q->w, forms)]);
-    char *front = front_sql(form, q->schema, q->name, q->column);
-    char *plain = front_sql(form, q->schema, q->w->names.u, q->column);
-    outcome is = run_sql(q->pair->real, front), should = run_sql(q->pair->real, plain);
-    q->w->counts->questions++;
-    if (is.code != should.code && !(is_locked(is.code) && is_locked(should.code)))
-        fail(q->w, "front: %d %s; the table: %d %s; %s", is.code, is.message, should.code, should.message, front);
-    else if (is.code == SQLITE_OK && (is.n != should.n || is.rows != should.rows))
-        fail(q->w, "front: %d rows, the table %d, or others; connection %d; %s", is.n, should.n, q->number, front);
-    free(form);
-    free(front);
-    free(plain);
-}
-
-/* ---- tables that take keys ---- */
-
-static void ask_members(const question *q)
-{
-    uint64_t keys;
-    outcome r, rows;
-    if (!keys_of(q->pair->twin,
-                 say("SELECT i FROM keys WHERE i < %d AND EXISTS (SELECT 1 FROM %s.%s a WHERE a.key = keys.k)",
-                     ASKED_KEYS, q->schema, q->name),
-                 &keys))
-        return;
-    ask_keys(q, keys, keys);
-    char *sql = say("SELECT count(key) FROM %s.%s", q->schema, q->name);
-    rows = run_sql(q->pair->twin, sql);
-    if (q->filter->kind == DIRECT && asked(q, say("SELECT count(*) FROM %s.%s", q->schema, q->name), &r) &&
-        r.one != rows.one)
-        fail(q->w, "count: %s has %lld keys, added and not deleted were %lld", q->name, (long long)r.one,
-             (long long)rows.one);
-    free(sql);
-}
-
-/* The ages of which a key is surely there, and surely not. */
-static void age_limits(const question *q, long long *must, long long *may)
-{
-    long long now = world_now(q->w);
-    bool epochs = q->filter->kind == EPOCHS;
-    *must = epochs ? -q->filter->keep + 1 : now - q->filter->keep;
-    *may = epochs ? *must : now - (long long)(1.21 * q->filter->keep) - TOLERANCE;
-}
-
-static void ask_ages(const question *q)
-{
-    static const char form[] = "SELECT i FROM keys WHERE i < %d AND "
-                               "EXISTS (SELECT 1 FROM %s.%s a WHERE a.key = keys.k AND a.%s >= %lld)";
-    uint64_t must, may;
-    long long must_from, may_from;
-    age_limits(q, &must_from, &may_from);
-    if (keys_of(q->pair->twin, say(form, ASKED_KEYS, q->schema, q->name, "t", must_from), &must) &&
-        keys_of(q->pair->twin, say(form, ASKED_KEYS, q->schema, q->name, "l", may_from), &may))
-        ask_keys(q, must, may);
-}
-
-/* INSERT OR IGNORE has said whether a key was new. */
-void ask_key(world *w, const step *s, bool was_new)
-{
-    char name[16] = "";
-    const char *key = strstr(s->real, "VALUES ");
-    sscanf(s->real, "INSERT OR IGNORE INTO %15[a-z0-9_]", name);
-    for (int i = 0; i < w->shape.filters; i++) {
-        question q = {.w = w, .filter = filter_of(w, i)};
-        long long must, may;
-        if (strncmp(name, q.filter->name, strlen(q.filter->name)) != 0)
-            continue;
-        age_limits(&q, &must, &may);
-        char *sql = say("SELECT coalesce(sum(t >= %lld), 0) FROM %s WHERE key = %s", must, name, key + 7);
-        bool surely = run_sql(w->pairs[s->pair].twin, sql).one > 0;
-        free(sql);
-        sql = say("SELECT coalesce(sum(l >= %lld), 0) FROM %s WHERE key = %s", may, name, key + 7);
-        bool perhaps = run_sql(w->pairs[s->pair].twin, sql).one > 0;
-        free(sql);
-        if (was_new ? surely : !perhaps)
-            fail(w, "new: changes() says that the key was %s", was_new ? "new" : "there");
-    }
-}
-
 /* ---- all of it ---- */
 
 static void ask_filter(question *q, bool thorough)
@@ -369,9 +248,9 @@ static void ask_filter(question *q, bool thorough)
         ask_follower(q, thorough);
         if (f->kind == FRONT)
             ask_front(q);
-    } else if (f->kind == AGES || f->kind == EPOCHS)
+    } else if ((f->kind == AGES || f->kind == EPOCHS) && !q->w->parted)
         ask_ages(q);
-    else
+    else if (!q->w->parted)
         ask_members(q);
 }
 
@@ -396,20 +275,21 @@ static void ask_to(world *w, int number, const char *sql)
 {
     outcome real = run_sql(w->pairs[number].real, sql), twin = run_sql(w->pairs[number].twin, sql);
     if (real.code != twin.code)
-        fail(w, "code: %s of a transaction that only reads: %d %s, without the filter %d", sql, real.code,
-             real.message, twin.code);
+        fail(w, "code: %s of a transaction that only reads: %d %s, without the filter %d", sql,
+             real.code, real.message, twin.code);
 }
 
 void ask_pair(world *w, int number, bool thorough)
 {
     pair *p = &w->pairs[number];
-    bool together = !thorough && p->left_real == NULL && sqlite3_get_autocommit(p->twin) && chance(w, 70);
+    bool together =
+        !thorough && p->left_real == NULL && sqlite3_get_autocommit(p->twin) && chance(w, 70);
     if (together)
         ask_to(w, number, "BEGIN");
     if (ask_compare(w, number) && p->asks)
-        ask_schema(w, number, "main", thorough);
+        ask_schema(w, number, "main", thorough && !w->parted);
     if (!w->failure[0] && p->asks && p->far)
-        ask_schema(w, number, "far", thorough);
+        ask_schema(w, number, "far", thorough && !w->parted);
     if (together)
         ask_to(w, number, "COMMIT");
 }

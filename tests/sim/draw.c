@@ -98,7 +98,7 @@ static void append_owned(text *t, char *bytes)
 
 /* ---- words ---- */
 
-static const char *const conflicts[] = {"",           "",           "",        "OR ABORT",
+static const char *const conflicts[] = {"",           "",           "",          "OR ABORT",
                                         "OR FAIL",    "OR IGNORE",  "OR IGNORE", "OR REPLACE",
                                         "OR REPLACE", "OR ROLLBACK"};
 

@@ -15,8 +15,8 @@ static int interrupts;
 
 bool fault_install(void)
 {
-    return sqlite3_config(SQLITE_CONFIG_SINGLETHREAD) == SQLITE_OK && fault_memory_install() == SQLITE_OK &&
-           fault_disk_install() == SQLITE_OK;
+    return sqlite3_config(SQLITE_CONFIG_SINGLETHREAD) == SQLITE_OK &&
+           fault_memory_install() == SQLITE_OK && fault_disk_install() == SQLITE_OK;
 }
 
 /* ---- the power ---- */
@@ -49,24 +49,20 @@ void fault_power_back(int left)
 
 static void draw_disk(world *w, fault *f)
 {
-    static const fault_op ops[] = {FAULT_READ, FAULT_WRITE, FAULT_WRITE, FAULT_SYNC,
-                                   FAULT_TRUNCATE, FAULT_OPEN, FAULT_DELETE, FAULT_SHM};
+    static const fault_op ops[] = {FAULT_READ,     FAULT_WRITE, FAULT_WRITE,  FAULT_SYNC,
+                                   FAULT_TRUNCATE, FAULT_OPEN,  FAULT_DELETE, FAULT_SHM};
     f->sort = FAIL_DISK;
     f->what = PICK(w, ops);
     f->onwards = f->what == FAULT_WRITE && chance(w, 40); /* a disk that is full */
     f->n = draw(w, chance(w, 50) ? 4 : 40);
 }
 
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 /* Afterwards it must be possible to say whether it was done: by the rows, or because a transaction
 ** is open, and what failed in it was not done. */
 static bool may_fail(const world *w, const step *s)
 {
-    static const char *const others[] = {"BEGIN", "SAVE", "REL", "ROLL", "PRAGMA", "ATTACH", "DETACH", "REINDEX"};
+    static const char *const others[] = {"BEGIN",  "SAVE",   "REL",    "ROLL",
+                                         "PRAGMA", "ATTACH", "DETACH", "REINDEX"};
     if (s->act != BOTH && s->act != REFUSE)
         return false;
     for (int i = 0; i < 8; i++)
@@ -77,7 +73,8 @@ static bool may_fail(const world *w, const step *s)
         if (!follows(filter_of(w, i)) && strstr(s->real, filter_of(w, i)->name) && s->real[0] != 'C' &&
             (lasts || sqlite3_get_autocommit(w->pairs[s->pair].twin)))
             return false;
-    return known("interrupted_drop") || !begins(s->real, "DROP TABLE") || strchr("fhdoae", s->real[11]) == NULL;
+    return known("interrupted_drop") || !begins(s->real, "DROP TABLE") ||
+           strchr("fhdoae", s->real[11]) == NULL;
 }
 
 void fault_draw(world *w, step *s)
@@ -89,11 +86,13 @@ void fault_draw(world *w, step *s)
     if (w->shape.faults == DISK_FAULTS)
         draw_disk(w, f);
     else if (w->shape.faults == MEMORY_FAULTS)
-        *f = (fault){.sort = FAIL_MEMORY, .n = draw(w, chance(w, 50) ? 60 : 2000), .onwards = chance(w, 20)};
+        *f = (fault){
+            .sort = FAIL_MEMORY, .n = draw(w, chance(w, 50) ? 60 : 2000), .onwards = chance(w, 20)};
     else if (w->shape.faults == INTERRUPTS)
         *f = (fault){.sort = FAIL_INTERRUPT, .n = 1 + draw(w, chance(w, 50) ? 30 : 1500)};
     else if (chance(w, 30))
-        *f = (fault){.sort = FAIL_POWER, .n = draw(w, chance(w, 50) ? 6 : 30), .left = draw(w, POWER_LEFT_KINDS)};
+        *f = (fault){
+            .sort = FAIL_POWER, .n = draw(w, chance(w, 50) ? 6 : 30), .left = draw(w, POWER_LEFT_KINDS)};
 }
 
 static int interrupt(void *context)
@@ -105,8 +104,10 @@ static int interrupt(void *context)
 void fault_arm(world *w, const step *s)
 {
     const fault *f = &s->fault;
-    int code = f->what == FAULT_READ ? SQLITE_IOERR_READ : f->what == FAULT_OPEN ? SQLITE_CANTOPEN
-               : f->what == FAULT_WRITE && f->onwards ? SQLITE_FULL : SQLITE_IOERR;
+    int code = f->what == FAULT_READ                  ? SQLITE_IOERR_READ
+               : f->what == FAULT_OPEN                ? SQLITE_CANTOPEN
+               : f->what == FAULT_WRITE && f->onwards ? SQLITE_FULL
+                                                      : SQLITE_IOERR;
     interrupts = 0;
     if (f->sort == FAIL_MEMORY)
         fault_memory_arm(f->n, f->onwards ? FAULT_ONWARDS : FAULT_ONCE);

@@ -13,9 +13,11 @@
 static const struct {
     const char *name, *what;
 } list[] = {
-    {"or_fail_trigger", "A1: a newer trigger that fails under OR FAIL, in a way that nobody guessed, keeps a row "
-                        "out of the log"},
-    {"cascade_without_rowid", "A2: a BEFORE trigger that changes the parent of a WITHOUT ROWID table: a key is denied"},
+    {"or_fail_trigger",
+     "A1: a newer trigger that fails under OR FAIL, in a way that nobody guessed, keeps a row "
+     "out of the log"},
+    {"cascade_without_rowid",
+     "A2: a BEFORE trigger that changes the parent of a WITHOUT ROWID table: a key is denied"},
     {"front_written", "A6: without our triggers INSERT .. SELECT from a front sees its own rows"},
     {"page_limit", "B2: at max_page_count a statement fails that would not without the filter"},
     {"interrupted_drop", "B3: DROP TABLE of a filter, interrupted, rolls back and says success"},
@@ -24,12 +26,15 @@ static const struct {
     {"front_utf16", "A3: bounds of texts on fronts in UTF-16 databases lose rows"},
     {"front_key_is", "A4: IS, BETWEEN, +key on a followed table ignore its collation"},
     {"connect_anew", "documented: after another connection has dropped a filter, ALTER TABLE may fail"},
-    {"interrupted_insert", "N1: INSERT .. VALUES into a table that takes keys, interrupted within a transaction, fails "
-                           "and keeps what it has added (SQLite ends no statement that reads nothing)"},
-    {"renamed_after_drop", "N2: RENAME of a filter whose table was made anew makes its triggers anew, and it trusts "
-                           "keys of before"},
-    {"idle_drain", "N3: a transaction that has changed nothing drains at its COMMIT, and a reader that writes "
-                   "afterwards gets SQLITE_BUSY_SNAPSHOT"},
+    {"interrupted_insert",
+     "N1: INSERT .. VALUES into a table that takes keys, interrupted within a transaction, fails "
+     "and keeps what it has added (SQLite ends no statement that reads nothing)"},
+    {"renamed_after_drop",
+     "N2: RENAME of a filter whose table was made anew makes its triggers anew, and it trusts "
+     "keys of before"},
+    {"idle_drain",
+     "N3: a transaction that has changed nothing drains at its COMMIT, and a reader that writes "
+     "afterwards gets SQLITE_BUSY_SNAPSHOT"},
     {"window_skew", "A7: a window's tolerance of clocks is an eighth of the window, not of keep"},
 };
 enum { KNOWN = sizeof list / sizeof list[0] };

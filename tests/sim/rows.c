@@ -25,7 +25,9 @@ void emit(world *w, step_act act, char *real, char *twin)
                                  .act = act,
                                  .pair = w->pair,
                                  .real = real,
-                                 .twin = twin ? twin : real ? say("%s", real) : NULL};
+                                 .twin = twin   ? twin
+                                         : real ? say("%s", real)
+                                                : NULL};
 }
 
 void emit_filled(world *w, step_act act, const char *real, const char *twin)
@@ -49,7 +51,8 @@ static const char *const inserts[] = {
 static const char *const upserts[] = {
     "INSERT {c} INTO {u}(id, {k}, x, n) VALUES {rows} ON CONFLICT(id) DO NOTHING",
     "INSERT {c} INTO {u}(id, {k}, x, n) VALUES {rows} ON CONFLICT(id) DO UPDATE SET {k} = excluded.{k}",
-    "INSERT {c} INTO {u}(id, {k}, x, n) VALUES {rows} ON CONFLICT(id) DO UPDATE SET n = n + 1, {k} = {key} "
+    "INSERT {c} INTO {u}(id, {k}, x, n) VALUES {rows} ON CONFLICT(id) DO UPDATE SET n = n + 1, {k} = "
+    "{key} "
     "WHERE excluded.n > 20 RETURNING id",
     "INSERT {c} INTO {u}(id, {k}, x, n) VALUES {rows} ON CONFLICT DO NOTHING",
     "INSERT {c} INTO {u}(id, {k}, x, n) VALUES {rows} ON CONFLICT(id) DO UPDATE SET id = {id}, x = {x}",
@@ -59,8 +62,10 @@ static const char *const upserts[] = {
 static const char *const updates[] = {
     "UPDATE {c} {u} NOT INDEXED SET {k} = {key} WHERE {some}",
     "UPDATE {c} {u} NOT INDEXED SET {k} = {key} WHERE id = {id}",
-    "UPDATE {c} {u} NOT INDEXED SET {k} = (SELECT k FROM keys WHERE keys.i = ({u}.n + {n}) % 40) WHERE {some}",
-    "UPDATE {c} {u} NOT INDEXED SET {k} = (SELECT k FROM keys WHERE keys.i = n), n = n + 1 WHERE {some} RETURNING n",
+    "UPDATE {c} {u} NOT INDEXED SET {k} = (SELECT k FROM keys WHERE keys.i = ({u}.n + {n}) % 40) WHERE "
+    "{some}",
+    "UPDATE {c} {u} NOT INDEXED SET {k} = (SELECT k FROM keys WHERE keys.i = n), n = n + 1 WHERE {some} "
+    "RETURNING n",
     "UPDATE {c} {u} NOT INDEXED SET {k} = NULL WHERE {some}",
     "UPDATE {c} {u} NOT INDEXED SET x = {x} WHERE {some}",
     "UPDATE {c} {u} NOT INDEXED SET id = {id} WHERE id = {id}",
@@ -82,14 +87,17 @@ static const char *const parents[] = {
     "UPDATE {c} p SET id = id + {n} % 4 WHERE id >= {n} % 10",
     "REPLACE INTO p VALUES ({n} % 10, {n})",
     "INSERT {c} INTO p VALUES ({n} % 10, 1), ({n} % 10, 2)",
-    "INSERT OR IGNORE INTO p VALUES (0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7), (8, 8)",
+    "INSERT OR IGNORE INTO p VALUES (0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7), (8, "
+    "8)",
     "UPDATE {c} p SET id = {n} % 10 WHERE id = {n} % 10",
 };
 
 static const char *const bulks[] = {
-    "INSERT OR IGNORE INTO {u}(id, {k}, n) SELECT i + 200, k, i % 50 FROM keys WHERE i BETWEEN 100 AND 100 + 14 * {n}",
+    "INSERT OR IGNORE INTO {u}(id, {k}, n) SELECT i + 200, k, i % 50 FROM keys WHERE i BETWEEN 100 AND "
+    "100 + 14 * {n}",
     "INSERT {c} INTO {u}(id, {k}, n) SELECT i + 200, k, i % 50 FROM keys WHERE i BETWEEN 100 AND 1400",
-    "UPDATE {c} {u} NOT INDEXED SET {k} = (SELECT k FROM keys WHERE keys.i = {u}.id + 300 - {n}) WHERE id > 199",
+    "UPDATE {c} {u} NOT INDEXED SET {k} = (SELECT k FROM keys WHERE keys.i = {u}.id + 300 - {n}) WHERE "
+    "id > 199",
     "DELETE FROM {u} NOT INDEXED WHERE id > 199 AND id % 3 = {n} % 3",
     "DELETE FROM {u} NOT INDEXED WHERE id > 199",
 };
@@ -123,7 +131,8 @@ static bool insert_from_front(world *w)
             char *some = fill(w, "SELECT id + 7 * {n}, {k}, x, n FROM %s WHERE id > {n} AND n < {n}");
             char *real = say(some, w->names.filter[i]), *twin = say(some, w->names.u);
             const char *into = "INSERT OR IGNORE INTO %s(id, %s, x, n) %s";
-            emit(w, BOTH, say(into, w->names.u, w->names.k, real), say(into, w->names.u, w->names.k, twin));
+            emit(w, BOTH, say(into, w->names.u, w->names.k, real),
+                 say(into, w->names.u, w->names.k, twin));
             free(some);
             free(real);
             free(twin);
@@ -164,15 +173,18 @@ static void draw_direct(world *w, const char *name, bool bounded)
 {
     static const char *const both[][2] = {
         {"INSERT INTO %s(key) VALUES ({1})", NULL},
-        {"INSERT {c} INTO %s(key) VALUES ({1}), ({2}), ({1}), ({3})", "INSERT INTO %s(key) VALUES ({1}), ({2}), ({1}), ({3})"},
+        {"INSERT {c} INTO %s(key) VALUES ({1}), ({2}), ({1}), ({3})",
+         "INSERT INTO %s(key) VALUES ({1}), ({2}), ({1}), ({3})"},
         {"INSERT INTO %s(key) SELECT k FROM keys WHERE i BETWEEN 0 AND 20", NULL},
         {"INSERT INTO %s(key) SELECT {k} FROM {u} WHERE {k} IS NOT NULL LIMIT 9", NULL},
         {"DELETE FROM %s WHERE key = {1}",
          "DELETE FROM %s WHERE rowid = (SELECT min(rowid) FROM %s WHERE key = {1})"},
         {"DELETE FROM %s WHERE key IN ({1}, {2}, {3})",
-         "DELETE FROM %s WHERE rowid IN (SELECT min(rowid) FROM %s WHERE key IN ({1}, {2}, {3}) GROUP BY key)"},
+         "DELETE FROM %s WHERE rowid IN (SELECT min(rowid) FROM %s WHERE key IN ({1}, {2}, {3}) GROUP "
+         "BY key)"},
         {"DELETE FROM %s WHERE key IN (SELECT k FROM keys WHERE i < 30)",
-         "DELETE FROM %s WHERE rowid IN (SELECT min(rowid) FROM %s WHERE key IN (SELECT k FROM keys WHERE i < 30) "
+         "DELETE FROM %s WHERE rowid IN (SELECT min(rowid) FROM %s WHERE key IN (SELECT k FROM keys "
+         "WHERE i < 30) "
          "GROUP BY key)"},
         {"UPDATE %s SET key = {2} WHERE key = {1}",
          "UPDATE %s SET key = {2} WHERE rowid = (SELECT min(rowid) FROM %s WHERE key = {1})"},
@@ -181,7 +193,8 @@ static void draw_direct(world *w, const char *name, bool bounded)
     int i = draw(w, chance(w, 5) ? 9 : 8);
     if (i == 3 && w->names.u[0] == 0)
         i = 0;
-    with_name(w, bounded || i == 8 ? REFUSE : BOTH, name, both[i][0], both[i][1] ? both[i][1] : both[i][0]);
+    with_name(w, bounded || i == 8 ? REFUSE : BOTH, name, both[i][0],
+              both[i][1] ? both[i][1] : both[i][0]);
 }
 
 static void draw_once(world *w, const char *name)
@@ -192,7 +205,8 @@ static void draw_once(world *w, const char *name)
         "INSERT OR IGNORE INTO %s(key) SELECT k FROM keys WHERE i BETWEEN 5 AND 15",
     };
     if (chance(w, 20))
-        with_name(w, REFUSE, name, "INSERT INTO %s(key) VALUES ({1})", "INSERT OR IGNORE INTO %s(key) VALUES ({1})");
+        with_name(w, REFUSE, name, "INSERT INTO %s(key) VALUES ({1})",
+                  "INSERT OR IGNORE INTO %s(key) VALUES ({1})");
     else if (chance(w, 3))
         with_name(w, REFUSE, name, "INSERT INTO %s(%s) VALUES ('clear')", "DELETE FROM %s");
     else {
@@ -202,12 +216,14 @@ static void draw_once(world *w, const char *name)
 }
 
 /* In the twin: t is when the key was surely added, l when it was perhaps. NULL: never. */
-#define WAS_ADDED " ON CONFLICT(key) DO UPDATE SET t = max(coalesce(t, -1e9), excluded.t), l = max(l, excluded.l)"
+#define WAS_ADDED                                                                                       \
+    " ON CONFLICT(key) DO UPDATE SET t = max(coalesce(t, -1e9), excluded.t), l = max(l, excluded.l)"
 
 static void draw_ages(world *w, const filter_shape *f, const char *name)
 {
     static const char add[] = "INSERT INTO %s(key, t, l) VALUES ({1}, {now}, {now})" WAS_ADDED;
-    static const char many[] = "INSERT INTO %s(key, t, l) SELECT k, {now}, {now} FROM keys WHERE i < 12" WAS_ADDED;
+    static const char many[] =
+        "INSERT INTO %s(key, t, l) SELECT k, {now}, {now} FROM keys WHERE i < 12" WAS_ADDED;
     w->by_epochs = f->kind == EPOCHS;
     if (chance(w, 40))
         with_name(w, ADD_IF_NEW, name, "INSERT OR IGNORE INTO %s(key) VALUES ({1})", add);
@@ -218,7 +234,8 @@ static void draw_ages(world *w, const filter_shape *f, const char *name)
     else if (f->kind == AGES)
         with_name(w, REFUSE, name, "INSERT INTO %s(%s) VALUES ('clock')", "UPDATE %s SET t = t - 66");
     else
-        with_name(w, REFUSE, name, "INSERT INTO %s(%s) VALUES ('advance')", "UPDATE %s SET t = t - 1, l = l - 1");
+        with_name(w, REFUSE, name, "INSERT INTO %s(%s) VALUES ('advance')",
+                  "UPDATE %s SET t = t - 1, l = l - 1");
 }
 
 /* Of one filter that takes keys, if there is one. */

@@ -17,25 +17,34 @@ static void after_run(world *w)
     if (!w->failure[0] && w->real_wal.sum > WAL_TIMES * w->twin_wal.sum + WAL_PAGES)
         fail(w, "wal: %lld pages, without the filter %lld", (long long)w->real_wal.sum,
              (long long)w->twin_wal.sum);
-    sqlite3_int64 before = sqlite3_memory_used();
     world_end(w);
-    (void)before;
     if (!w->failure[0] && sqlite3_memory_used() != 0)
         fail(w, "leak: %lld bytes", (long long)sqlite3_memory_used());
 }
 
 static void print_step(const step *s)
 {
-    static const char *const acts[] = {"",          "",          "",        "left half stepped: ", "goes on",
-                                       "finalized", "the clock", "backup", "backup into place",   "asks the copy",
-                                       "closes, and opens anew", "is killed"};
-    static const char *const faults[] = {"", "memory fails", "the disk fails", "the power goes", "interrupted"};
+    static const char *const acts[] = {"",
+                                       "",
+                                       "",
+                                       "left half stepped: ",
+                                       "goes on",
+                                       "finalized",
+                                       "the clock",
+                                       "backup",
+                                       "backup into place",
+                                       "asks the copy",
+                                       "closes, and opens anew",
+                                       "is killed"};
+    static const char *const faults[] = {"", "memory fails", "the disk fails", "the power goes",
+                                         "interrupted"};
     printf("  %d  %s%s", s->pair, acts[s->act], s->real ? s->real : "");
     if (s->act == TICK)
         printf(" %+d s", s->value);
     if (s->fault.sort)
         printf("   -- %s, call %ld, kind %d%s%s", faults[s->fault.sort], s->fault.n, s->fault.what,
-               s->fault.onwards ? ", and all later ones" : "", s->fault.sort == FAIL_POWER ? ", left" : "");
+               s->fault.onwards ? ", and all later ones" : "",
+               s->fault.sort == FAIL_POWER ? ", left" : "");
     if (s->fault.sort == FAIL_POWER)
         printf(" %d", s->fault.left);
     printf("\n");
@@ -49,6 +58,7 @@ static void run_step(world *w, const step *s)
     step_run(w, s);
     if (!w->failure[0] && !w->over)
         ask_all(w, s);
+    w->over |= w->parted;
 }
 
 /* Draws and runs so many steps. Those that are left in w->steps were run. */
@@ -71,7 +81,8 @@ static void live(world *w, int steps)
 /* ---- shrinking ---- */
 
 /* Runs these steps of a seed only; what went wrong, or nothing. */
-static void replay(uint64_t seed, const step_list *steps, const bool *left_out, sim_counts *counts, char *failure)
+static void replay(uint64_t seed, const step_list *steps, const bool *left_out, sim_counts *counts,
+                   char *failure)
 {
     static world w;
     world_begin(&w, seed, counts);
@@ -118,7 +129,8 @@ static int shrink(uint64_t seed, const step_list *steps, bool *left_out, char *f
 static void report(world *w, const step_list *steps, char *failure)
 {
     bool left_out[4000] = {false};
-    printf("SEED=%llu\n  %s\n", (unsigned long long)w->seed, failure);
+    printf("SEED=%llu\n  %s\n  in step %llu of this call of the program\n", (unsigned long long)w->seed,
+           failure, (unsigned long long)w->counts->steps);
     int replays = shrink(w->seed, steps, left_out, failure);
     printf("  after %d replays: %s\n", replays, failure);
     shape_describe(w);

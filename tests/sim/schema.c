@@ -17,11 +17,12 @@ static bool in_transaction(const world *w)
 
 static void draw_transaction(world *w)
 {
-    static const char *const begins[] = {"BEGIN", "BEGIN", "BEGIN IMMEDIATE", "BEGIN EXCLUSIVE", "SAVEPOINT a"};
-    static const char *const within[] = {"COMMIT",      "COMMIT",        "COMMIT",        "ROLLBACK",
-                                         "SAVEPOINT a", "SAVEPOINT b",   "SAVEPOINT c",   "SAVEPOINT b",
-                                         "RELEASE a",   "ROLLBACK TO a", "ROLLBACK TO b", "RELEASE b",
-                                         "RELEASE c",   "ROLLBACK TO c", "BEGIN",         "ROLLBACK TO a"};
+    static const char *const begins[] = {"BEGIN", "BEGIN", "BEGIN IMMEDIATE", "BEGIN EXCLUSIVE",
+                                         "SAVEPOINT a"};
+    static const char *const within[] = {
+        "COMMIT",      "COMMIT",        "COMMIT",    "ROLLBACK",      "SAVEPOINT a",   "SAVEPOINT b",
+        "SAVEPOINT c", "SAVEPOINT b",   "RELEASE a", "ROLLBACK TO a", "ROLLBACK TO b", "RELEASE b",
+        "RELEASE c",   "ROLLBACK TO c", "BEGIN",     "ROLLBACK TO a"};
     const char *text = in_transaction(w) ? PICK(w, within) : PICK(w, begins);
     bool ends = text[0] == 'C' || strncmp(text, "REL", 3) == 0;
     /* Whether a COMMIT has happened is seen by what it counts. */
@@ -35,7 +36,8 @@ static void draw_transaction(world *w)
 static const char *const bodies[] = {
     "INSERT INTO audit VALUES ({r}.{k})",
     "UPDATE {u} SET n = n + 1 WHERE id = {r}.id AND n < 5",
-    "UPDATE {u} SET {k} = (SELECT k FROM keys WHERE i = {r}.n), n = n + 50 WHERE id = {r}.id AND n % 7 = 3 AND n < 50",
+    "UPDATE {u} SET {k} = (SELECT k FROM keys WHERE i = {r}.n), n = n + 50 WHERE id = {r}.id AND n % 7 "
+    "= 3 AND n < 50",
     "UPDATE OR REPLACE {u} SET {k} = {key}, n = n + 100 WHERE id = {r}.id AND n < 100 AND n % 5 = 1",
     "UPDATE OR IGNORE {u} SET {k} = {key}, n = n + 100 WHERE {k} = {r}.{k} AND n < 100",
     "DELETE FROM {u} WHERE id = {r}.id AND n % 6 = 1",
@@ -85,8 +87,9 @@ static bool may_be_temporary(const world *w, const char *timing)
 
 static void draw_trigger(world *w)
 {
-    static const char *const names[] = {"t1", "t2", "t3"}, *const events[] = {"INSERT", "UPDATE", "DELETE"},
-                      *const timings[] = {"AFTER", "AFTER", "BEFORE"};
+    static const char *const names[] = {"t1", "t2", "t3"},
+                             *const events[] = {"INSERT", "UPDATE", "DELETE"},
+                             *const timings[] = {"AFTER", "AFTER", "BEFORE"};
     const char *name = PICK(w, names), *event = PICK(w, events), *timing = PICK(w, timings);
     if (chance(w, 40) || w->names.u[0] == 0) {
         emit(w, BOTH, say("DROP TRIGGER IF EXISTS %s", name), NULL);
@@ -140,12 +143,13 @@ static void migrate(world *w)
     create_content(w, "new_u");
     if (strcmp(w->names.k, "k") != 0)
         emit(w, BOTH, say("ALTER TABLE new_u RENAME COLUMN k TO %s", w->names.k), NULL);
-    emit_filled(w, BOTH, "INSERT OR IGNORE INTO new_u(id, {k}, x, n) SELECT id, {k}, x, n FROM {u}", NULL);
+    emit_filled(w, BOTH, "INSERT OR IGNORE INTO new_u(id, {k}, x, n) SELECT id, {k}, x, n FROM {u}",
+                NULL);
     emit_filled(w, BOTH, "DROP TABLE {u}", NULL);
     emit_filled(w, BOTH, "ALTER TABLE new_u RENAME TO {u}", NULL);
 }
 
-static void end_left(world *w)
+static void finish_left(world *w)
 {
     if (w->pairs[w->pair].left_real)
         emit(w, END, NULL, NULL);
@@ -156,13 +160,14 @@ static void draw_filter_change(world *w)
 {
     int i = draw(w, w->shape.filters);
     const char *name = w->names.filter[i], *first = filter_of(w, i)->name;
-    end_left(w);
+    finish_left(w);
     if (name[0] == 0)
         emit(w, REFUSE, shape_filter(w, i, false), shape_filter(w, i, true));
     else if (chance(w, 35))
         emit(w, REFUSE, say("DROP TABLE %s", name), NULL);
     else if (!w->dropped || known("renamed_after_drop"))
-        emit(w, REFUSE, say("ALTER TABLE %s RENAME TO %s%s", name, first, strcmp(name, first) == 0 ? "_2" : ""),
+        emit(w, REFUSE,
+             say("ALTER TABLE %s RENAME TO %s%s", name, first, strcmp(name, first) == 0 ? "_2" : ""),
              NULL);
 }
 
@@ -182,9 +187,12 @@ static void draw_schema(world *w)
     else if (w->pairs[w->pair].asks && (chance(w, 25) || (lacks_filter(w) && chance(w, 60))))
         draw_filter_change(w);
     else if (chance(w, 20))
-        emit(w, BOTH, say("ALTER TABLE %s RENAME TO %s", n->u, strcmp(n->u, "u") == 0 ? "u_2" : "u"), NULL);
+        emit(w, BOTH, say("ALTER TABLE %s RENAME TO %s", n->u, strcmp(n->u, "u") == 0 ? "u_2" : "u"),
+             NULL);
     else if (chance(w, 15))
-        emit(w, BOTH, say("ALTER TABLE %s RENAME COLUMN %s TO %s", n->u, n->k, strcmp(n->k, "k") == 0 ? "k_2" : "k"),
+        emit(w, BOTH,
+             say("ALTER TABLE %s RENAME COLUMN %s TO %s", n->u, n->k,
+                 strcmp(n->k, "k") == 0 ? "k_2" : "k"),
              NULL);
     else if (chance(w, 5))
         migrate(w);
@@ -199,7 +207,8 @@ static void draw_schema(world *w)
 /* Where a command of a filter writes, the twin writes too: locks are taken alike. */
 static void draw_command(world *w)
 {
-    static const char *const commands[] = {"check", "drain", "drain", "drain", "optimize", "rebuild", "rebuild"};
+    static const char *const commands[] = {"check",    "drain",   "drain",  "drain",
+                                           "optimize", "rebuild", "rebuild"};
     const char *name = w->names.filter[draw(w, w->shape.filters)], *command = PICK(w, commands);
     if (name[0] == 0 || !w->pairs[w->pair].asks) {
         draw_rows(w);
@@ -212,7 +221,8 @@ static void draw_command(world *w)
         emit(w, REFUSE, say("SELECT cf_table_check('%s')", name), say("SELECT count(*) FROM tick"));
     else
         emit(w, REFUSE, say("INSERT INTO %s(%s) VALUES ('%s')", name, name, command),
-             command[0] == 'r' ? say("CREATE TABLE made_%llu(x)", (unsigned long long)draw64(w)) /* a change of the schema */
+             command[0] == 'r' ? say("CREATE TABLE made_%llu(x)",
+                                     (unsigned long long)draw64(w)) /* a change of the schema */
                                : say("UPDATE beat SET n = n + 1"));
     if (begins)
         emit_filled(w, BOTH, "COMMIT", NULL);
@@ -222,7 +232,9 @@ static void draw_command(world *w)
 static void draw_left(world *w)
 {
     static const char *const left[] = {
-        "SELECT id, {k}, n FROM {u}", "SELECT id, {k} FROM {u} WHERE {some}", "SELECT k FROM keys",
+        "SELECT id, {k}, n FROM {u}",
+        "SELECT id, {k} FROM {u} WHERE {some}",
+        "SELECT k FROM keys",
         "SELECT a.id, b.id FROM {u} a, {u} b WHERE a.n < b.n",
         "INSERT {c} INTO {u}(id, {k}, x, n) VALUES {rows}, {row}, {row} RETURNING id",
         "UPDATE {c} {u} NOT INDEXED SET {k} = {key} WHERE {some} RETURNING id",
@@ -232,10 +244,13 @@ static void draw_left(world *w)
     const char *name = w->names.filter[i];
     if (w->pairs[w->pair].left_real)
         emit(w, chance(w, 50) ? GO_ON : END, NULL, NULL);
-    else if (w->names.u[0] && name[0] && follows(filter_of(w, i)) && w->pairs[w->pair].asks && chance(w, 40))
-        emit(w, LEAVE, say("SELECT keys.i FROM keys JOIN %s ON %s.%s = keys.k", name, name,
-                           filter_of(w, i)->kind == FRONT && filter_of(w, i)->column[0] == 'k' ? w->names.k
-                           : filter_of(w, i)->kind == FRONT ? filter_of(w, i)->column : "key"),
+    else if (w->names.u[0] && name[0] && follows(filter_of(w, i)) && w->pairs[w->pair].asks &&
+             chance(w, 40))
+        emit(w, LEAVE,
+             say("SELECT keys.i FROM keys JOIN %s ON %s.%s = keys.k", name, name,
+                 filter_of(w, i)->kind == FRONT && filter_of(w, i)->column[0] == 'k' ? w->names.k
+                 : filter_of(w, i)->kind == FRONT ? filter_of(w, i)->column
+                                                  : "key"),
              fill(w, "SELECT keys.i FROM keys JOIN {u} ON 1"));
     else if (w->names.u[0])
         emit_filled(w, LEAVE, PICK(w, left), NULL);
@@ -249,7 +264,7 @@ static void draw_time(world *w)
         if (filter_of(w, i)->kind == AGES)
             keep = filter_of(w, i)->keep;
     emit(w, TICK, NULL, NULL);
-    w->steps.at[w->steps.n - 1].value = chance(w, 20) ? -draw(w, BACK)
+    w->steps.at[w->steps.n - 1].value = chance(w, 20)  ? -draw(w, BACK)
                                         : chance(w, 5) ? 3 * keep
                                                        : keep / PICK(w, shares) + draw(w, 30);
 }
@@ -305,7 +320,7 @@ void draw_step(world *w)
         strcpy(w->prefix, "far.");
     }
     static void (*const draws[STEP_KINDS])(world *) = {
-        draw_rows, draw_transaction, draw_filter_rows, draw_command, draw_trigger,
-        draw_schema, draw_left,      draw_time,        draw_copy,    draw_crash};
+        draw_rows,   draw_transaction, draw_filter_rows, draw_command, draw_trigger,
+        draw_schema, draw_left,        draw_time,        draw_copy,    draw_crash};
     draws[kind](w);
 }

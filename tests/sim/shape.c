@@ -22,8 +22,9 @@ static const struct {
     {"NUMERIC", "", "CASE # % 3 WHEN 0 THEN # WHEN 1 THEN '0' || # ELSE # + 0.5 END"},
     {"REAL", "", "# * 0.5"},
     {"BLOB", "", "CAST('b' || # AS BLOB)"},
-    {"", "", "CASE # % 4 WHEN 0 THEN # WHEN 1 THEN 'm' || # WHEN 2 THEN # + 0.5 "
-             "ELSE CAST('b' || # AS BLOB) END"},
+    {"", "",
+     "CASE # % 4 WHEN 0 THEN # WHEN 1 THEN 'm' || # WHEN 2 THEN # + 0.5 "
+     "ELSE CAST('b' || # AS BLOB) END"},
 };
 
 static const struct {
@@ -79,7 +80,8 @@ static void draw_options(world *w, filter_shape *f)
 
 static void draw_filter(world *w, int number)
 {
-    static const filter_kind kinds[] = {FOLLOWS, FOLLOWS, FOLLOWS, FRONT, FRONT, DIRECT, ONCE, AGES, EPOCHS};
+    static const filter_kind kinds[] = {FOLLOWS, FOLLOWS, FOLLOWS, FRONT, FRONT,
+                                        DIRECT,  ONCE,    AGES,    EPOCHS};
     filter_shape *f = &w->shape.filter[number];
     *f = (filter_shape){.kind = number == 0 ? kinds[draw(w, 7)] : PICK(w, kinds)};
     snprintf(f->name, sizeof f->name, "%c%d", "fhdoae"[f->kind], number);
@@ -107,7 +109,8 @@ static void draw_weights(world *w)
 static void draw_database(world *w)
 {
     static const int page_sizes[] = {512, 1024, 4096, 4096, 16384};
-    static const char *const journals[] = {"wal", "wal", "wal", "delete", "truncate", "persist", "memory"};
+    static const char *const journals[] = {"wal",      "wal",     "wal",   "delete",
+                                           "truncate", "persist", "memory"};
     static const int faults[] = {55, 10, 10, 15, 10};
     static const int pairs[] = {1, 1, 2, 2, 3, 4};
     shape *s = &w->shape;
@@ -160,10 +163,11 @@ void shape_draw(world *w)
 char *shape_content(const world *w, const char *table)
 {
     const shape *s = &w->shape;
-    return say("CREATE TABLE %s(id %s, k %s %s %s, x DEFAULT 1 REFERENCES p(id) ON DELETE %s ON UPDATE %s, "
-               "n DEFAULT 0)%s",
-               table, s->id_type, s->key_type, s->collation, s->unique ? "UNIQUE" : "", s->on_delete,
-               s->on_update, s->ending);
+    return say(
+        "CREATE TABLE %s(id %s, k %s %s %s, x DEFAULT 1 REFERENCES p(id) ON DELETE %s ON UPDATE %s, "
+        "n DEFAULT 0)%s",
+        table, s->id_type, s->key_type, s->collation, s->unique ? "UNIQUE" : "", s->on_delete,
+        s->on_update, s->ending);
 }
 
 /* Triggers that do nothing, in both: SQLite runs a statement in another order of rows where a table
@@ -171,7 +175,8 @@ char *shape_content(const world *w, const char *table)
 char *shape_triggers(const char *table, int i)
 {
     static const char *const events[] = {"INSERT", "UPDATE", "DELETE"};
-    return say("CREATE TRIGGER %s_still_%d AFTER %s ON %s BEGIN SELECT 1; END", table, i, events[i], table);
+    return say("CREATE TRIGGER %s_still_%d AFTER %s ON %s BEGIN SELECT 1; END", table, i, events[i],
+               table);
 }
 
 static char *twin_filter(const filter_shape *f)
@@ -189,16 +194,16 @@ char *shape_filter(const world *w, int number, bool twin)
         return twin_filter(f);
     if (!follows(f))
         return say("CREATE VIRTUAL TABLE %s USING cuckoo_filter(%s)", f->name, f->options);
-    return say("CREATE VIRTUAL TABLE %s USING cuckoo_filter(%s, content='%s(%s)'%s)", f->name, f->options,
-               w->names.u, column, f->kind == FRONT ? ", rows=on" : "");
+    return say("CREATE VIRTUAL TABLE %s USING cuckoo_filter(%s, content='%s(%s)'%s)", f->name,
+               f->options, w->names.u, column, f->kind == FRONT ? ", rows=on" : "");
 }
 
 void shape_describe(const world *w)
 {
     static const char *const faults[] = {"none", "memory", "disk", "power", "interrupts"};
     const shape *s = &w->shape;
-    printf("  -- pages of %d, %s, %s, cache %s, recursive_triggers %d, faults: %s; connections:", s->page_size,
-           s->journal, s->encoding, s->cache, s->recursive, faults[s->faults]);
+    printf("  -- pages of %d, %s, %s, cache %s, recursive_triggers %d, faults: %s; connections:",
+           s->page_size, s->journal, s->encoding, s->cache, s->recursive, faults[s->faults]);
     for (int i = 0; i < s->pairs; i++)
         printf(" %d%s", i, s->asks[i] ? "" : " (bare)");
     printf("\n");

@@ -2,10 +2,10 @@
 /*
 ** sim.c - the program.
 **
-**      sim [SEED] [--seconds N] [--runs N] [--steps N] [--known NAME] [--list] [--verbose]
+**      sim [SEED] [--seconds N] [--runs N] [--steps N] [--first] [--known NAME] [--list] [--verbose]
 **
 ** A seed and a commit are a run. Without --seconds and --runs there is one run of the seed, which is
-** 1 unless given. SIM_KNOWN=NAME,NAME is as --known.
+** 1 unless given; --first ends with the first that fails. SIM_KNOWN=NAME,NAME is as --known.
 */
 #include "sim.h"
 
@@ -19,7 +19,7 @@ typedef struct order {
     long runs;
     double seconds;
     int steps;
-    bool verbose, lists;
+    bool verbose, lists, first;
 } order;
 
 static double now(void)
@@ -44,6 +44,8 @@ static bool read_order(int argc, char **argv, order *o)
         char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(argv[i], "--verbose") == 0)
             o->verbose = true;
+        else if (strcmp(argv[i], "--first") == 0)
+            o->first = true;
         else if (strcmp(argv[i], "--list") == 0)
             o->lists = true;
         else if (argv[i][0] != '-')
@@ -66,14 +68,17 @@ static int run_all(const order *o)
 {
     sim_counts c = {0};
     double begin = now();
-    for (long i = 0; o->seconds > 0 ? now() - begin < o->seconds : i < o->runs; i++)
+    for (long i = 0;
+         (o->seconds > 0 ? now() - begin < o->seconds : i < o->runs) && !(o->first && c.failed); i++)
         run_seed(i ? mix(o->seed, (uint64_t)i) : o->seed, o->steps, o->verbose, &c);
     double seconds = now() - begin;
-    printf("# %llu steps, %.0f a second; %llu questions, %llu refused, %llu faults, %llu crashes, %llu out of step\n",
+    printf("# %llu steps, %.0f a second; %llu questions, %llu refused, %llu faults, %llu crashes, %llu "
+           "out of step\n",
            (unsigned long long)c.steps, (double)c.steps / seconds, (unsigned long long)c.questions,
            (unsigned long long)c.refused, (unsigned long long)c.faults, (unsigned long long)c.crashes,
            (unsigned long long)c.resynced);
-    printf("%llu passed, %llu failed\n", (unsigned long long)(c.runs - c.failed), (unsigned long long)c.failed);
+    printf("%llu passed, %llu failed\n", (unsigned long long)(c.runs - c.failed),
+           (unsigned long long)c.failed);
     return c.failed > 0 || c.runs == 0;
 }
 
@@ -84,7 +89,9 @@ int main(int argc, char **argv)
     bool understood = choose_all(names) && read_order(argc, argv, &o);
     free(names);
     if (!understood) {
-        fputs("sim [SEED] [--seconds N] [--runs N] [--steps N] [--known NAME] [--list] [--verbose]\n", stderr);
+        fputs("sim [SEED] [--seconds N] [--runs N] [--steps N] [--first] [--known NAME] [--list] "
+              "[--verbose]\n",
+              stderr);
         return 2;
     }
     if (o.lists) {

@@ -16,7 +16,8 @@
 **      schema.c   transactions, tables, triggers, commands of filters
 **      step.c     runs a step on both, compares, and settles what a fault has left open
 **      fault.c    disk, power, memory and interruption
-**      ask.c      what must be true after a step
+**      crash.c    what a fault has left         left.c     statements left half stepped, and copies
+**      ask.c      what must be true after a step; ask_kinds.c: of fronts, and tables that take keys
 **      known.c    faults that are known: not drawn unless asked for
 **      run.c      one run, and its shrinking      sim.c   the program
 */
@@ -28,13 +29,15 @@
 #include <stdint.h>
 
 enum {
-    PAIRS = 4,     /* connections */
-    FILTERS = 4,   /* of one run */
-    UNIVERSE = 40, /* keys that statements draw one by one */
-    BULK = 1500,   /* numbers of keys that are written in bulk end here */
+    PAIRS = 4,       /* connections */
+    FILTERS = 4,     /* of one run */
+    UNIVERSE = 40,   /* keys that statements draw one by one */
+    BULK = 1500,     /* numbers of keys that are written in bulk end here */
+    ASKED_KEYS = 60, /* bits of an answer about keys */
     PATH = 200,
-    SKEW = 12,     /* seconds by which the clocks of connections differ */
-    BACK = 30      /* seconds by which a clock may go back; with the skew of four less than keep / 8 */
+    SKEW = 12,      /* seconds by which the clocks of connections differ */
+    TOLERANCE = 66, /* seconds of all that, together */
+    BACK = 30       /* seconds by which a clock may go back; with the skew of four less than keep / 8 */
 };
 
 /* ---- what a seed draws ---- */
@@ -96,18 +99,18 @@ typedef struct fault {
 } fault;
 
 typedef enum step_act {
-    BOTH,   /* both texts must have the same end */
-    REFUSE, /* the filter may refuse the real one for a reason of its own: then there is no twin's */
+    BOTH,       /* both texts must have the same end */
+    REFUSE,     /* the filter may refuse the real one for a reason of its own: then there is no twin's */
     ADD_IF_NEW, /* INSERT OR IGNORE of a key that may be there; the twin's only if it was new */
-    LEAVE,  /* a statement is prepared, stepped a little and left so */
-    GO_ON,  /* it is stepped a little further */
-    END,    /* it is finalized */
-    TICK,   /* the clock is set; `number` seconds */
-    SAVE,   /* a copy of the database is made, by the backup API */
-    RESTORE, /* and put back in its place */
-    VISIT,  /* a new connection opens the copy, and asks all of it */
-    REOPEN, /* all connections are closed and opened again */
-    KILL    /* the process dies, and is started again */
+    LEAVE,      /* a statement is prepared, stepped a little and left so */
+    GO_ON,      /* it is stepped a little further */
+    END,        /* it is finalized */
+    TICK,       /* the clock is set; `number` seconds */
+    SAVE,       /* a copy of the database is made, by the backup API */
+    RESTORE,    /* and put back in its place */
+    VISIT,      /* a new connection opens the copy, and asks all of it */
+    REOPEN,     /* all connections are closed and opened again */
+    KILL        /* the process dies, and is started again */
 } step_act;
 
 typedef struct step {
@@ -149,18 +152,20 @@ typedef struct world {
     uint64_t seed, dice;
     shape shape;
     sim_names names;
-    char prefix[8]; /* of tables in statements about rows: "" or "far." */
+    char prefix[8];        /* of tables in statements about rows: "" or "far." */
     pair pairs[PAIRS + 1]; /* the last one: to a copy */
     char folder[PATH], real_path[PATH], twin_path[PATH], real_copy[PATH], twin_copy[PATH];
     bool has_copy, over; /* over: nothing more can be said */
     bool dropped;        /* the followed table was dropped: the triggers of filters may be gone */
     bool stale;          /* keys may have stayed */
+    bool undefined;      /* a BEFORE trigger may have changed its own row: SQLite promises nothing */
+    bool parted;         /* so they differ: the content of the real one counts, and the run ends */
     bool verbose;
-    uint64_t number; /* of the step that is drawn */
-    int pair;        /* whose turn it is */
+    uint64_t number;     /* of the step that is drawn */
+    int pair;            /* whose turn it is */
     int64_t clock, peak; /* seconds; the latest that was shown */
     int drawn_keys[3];
-    bool by_epochs; /* ages of this filter are no times */
+    bool by_epochs;  /* ages of this filter are no times */
     const char *row; /* "new" or "old", in a trigger */
     step_list steps;
     char failure[1000]; /* "kind: what"; empty: nothing is wrong */
@@ -171,12 +176,12 @@ typedef struct world {
 /* ---- draw.c ---- */
 
 uint64_t draw64(world *w);
-int draw(world *w, int n);         /* 0 .. n - 1 */
+int draw(world *w, int n); /* 0 .. n - 1 */
 bool chance(world *w, int percent);
 uint64_t mix(uint64_t seed, uint64_t number);
 #define PICK(w, list) ((list)[draw(w, (int)(sizeof(list) / sizeof((list)[0])))])
 int draw_weighted(world *w, const int *weights, int n);
-char *say(const char *format, ...); /* memory of malloc; SQLite's can be made to fail */
+char *say(const char *format, ...);        /* memory of malloc; SQLite's can be made to fail */
 char *fill(world *w, const char *pattern); /* a template, filled in; see draw.c */
 
 /* ---- known.c ---- */
@@ -245,13 +250,58 @@ outcome run_sql(sqlite3 *db, const char *sql);
 void step_run(world *w, const step *s);
 bool is_locked(int code);
 
+bool begins(const char *text, const char *with);
+bool is_end(const char *text); /* of a transaction, perhaps */
+
+/* ---- crash.c ---- */
+
+typedef struct before_fault {
+    bool ends; /* the step ends a transaction, if it succeeds */
+    uint64_t inside, committed;
+} before_fault;
+
+/* False: this step cannot be faulted, since others keep us from looking. */
+bool look_before(world *w, const step *s, before_fault *b);
+void settle(world *w, const step *s, const outcome *real, const before_fault *b);
+void crash(world *w, const step *s, int code, const before_fault *b);
+void kill_process(world *w);
+void restart(world *w, bool dies);
+
+/* ---- left.c ---- */
+
+void leave(world *w, const step *s);
+void go_on(world *w, const step *s, int steps);
+void end_left(pair *p);
+void copy_both(world *w, const step *s, bool back);
+void visit(world *w);
+
 /* ---- ask.c ---- */
 
 uint64_t content_of(const world *w, sqlite3 *db, int *code);
 void ask_all(world *w, const step *s);
 void ask_everywhere(world *w);
 void ask_pair(world *w, int number, bool thorough);
-bool ask_compare(world *w, int number);
+
+typedef struct question {
+    world *w;
+    pair *pair;
+    int number;
+    const char *schema, *name, *column; /* of the filter, and the column that it follows */
+    const filter_shape *filter;
+} question;
+
+/* Asks the real one; false: it has not answered, and may do so. Takes sql. */
+bool asked(const question *q, char *sql, outcome *r);
+/* Which of the first keys a question answers with. Takes sql. */
+bool keys_of(sqlite3 *db, char *sql, uint64_t *keys);
+/* The first keys: those that must be found are found, and no others than those that may. */
+void ask_keys(const question *q, uint64_t must, uint64_t may);
+
+/* ---- ask_kinds.c ---- */
+
+void ask_front(const question *q);
+void ask_members(const question *q);
+void ask_ages(const question *q);
 void ask_key(world *w, const step *s, bool was_new);
 
 /* ---- run.c ---- */

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** step.c - runs a step on the real database and on its twin, and compares how they end.
-**
-** After a fault the real one has done the step or has not, and the twin follows: a statement that is
-** half done is equal to neither.
 */
 #include "sim.h"
 
@@ -68,12 +65,12 @@ bool is_locked(int code)
     return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
 }
 
-static bool begins(const char *text, const char *with)
+bool begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-static bool is_end(const char *text)
+bool is_end(const char *text)
 {
     return begins(text, "COMMIT") || begins(text, "RELEASE");
 }
@@ -82,7 +79,8 @@ static bool is_end(const char *text)
 
 static bool counts_changes(const char *text)
 {
-    return begins(text, "INSERT") || begins(text, "UPDATE") || begins(text, "DELETE") || begins(text, "REPLACE");
+    return begins(text, "INSERT") || begins(text, "UPDATE") || begins(text, "DELETE") ||
+           begins(text, "REPLACE");
 }
 
 /* The twin waits for a lock where the real one does not. Both take the transaction back; if there is
@@ -93,11 +91,12 @@ static void resync(world *w, const step *s)
     w->counts->resynced++;
     if (sqlite3_get_autocommit(p->real) || sqlite3_get_autocommit(p->twin))
         w->over = true;
-    else if (run_sql(p->real, "ROLLBACK").code != SQLITE_OK || run_sql(p->twin, "ROLLBACK").code != SQLITE_OK)
+    else if (run_sql(p->real, "ROLLBACK").code != SQLITE_OK ||
+             run_sql(p->twin, "ROLLBACK").code != SQLITE_OK)
         w->over = true;
 }
 
-static void compare(world *w, const step *s, const outcome *real, const outcome *twin)
+static void compare_ends(world *w, const step *s, const outcome *real, const outcome *twin)
 {
     const pair *p = &w->pairs[s->pair];
     if (real->code == SQLITE_OK && is_locked(twin->code)) {
@@ -105,15 +104,26 @@ static void compare(world *w, const step *s, const outcome *real, const outcome 
         return;
     }
     if (real->code != twin->code && !(is_locked(real->code) && is_locked(twin->code)))
-        fail(w, "code: %d %s; without the filter %d %s", real->code, real->message, twin->code, twin->message);
+        fail(w, "code: %d %s; without the filter %d %s", real->code, real->message, twin->code,
+             twin->message);
     if (sqlite3_get_autocommit(p->real) != sqlite3_get_autocommit(p->twin))
         fail(w, "transaction: %s a transaction, without the filter it is %s",
-             sqlite3_get_autocommit(p->real) ? "not in" : "in", sqlite3_get_autocommit(p->twin) ? "not" : "so");
+             sqlite3_get_autocommit(p->real) ? "not in" : "in",
+             sqlite3_get_autocommit(p->twin) ? "not" : "so");
     bool answers = s->act == BOTH && !begins(s->real, "PRAGMA"); /* a checkpoint tells of pages */
     if (answers && real->code == SQLITE_OK && (real->n != twin->n || real->rows != twin->rows))
         fail(w, "rows: %d rows, without the filter %d, or others", real->n, twin->n);
-    if (s->act == BOTH && real->code == SQLITE_OK && counts_changes(s->real) && real->changes != twin->changes)
+    if (s->act == BOTH && real->code == SQLITE_OK && counts_changes(s->real) &&
+        real->changes != twin->changes)
         fail(w, "changes: changes() is %d, without the filter %d", real->changes, twin->changes);
+}
+
+static void compare(world *w, const step *s, const outcome *real, const outcome *twin)
+{
+    compare_ends(w, s, real, twin);
+    w->parted = w->undefined && w->failure[0];
+    if (w->parted)
+        w->failure[0] = 0;
 }
 
 /* May a filter say so of its own? */
@@ -123,7 +133,8 @@ static bool may_refuse(world *w, const step *s, const outcome *r)
     const pair *p = &w->pairs[s->pair];
     if (sqlite3_get_autocommit(p->real) != sqlite3_get_autocommit(p->twin))
         fail(w, "transaction: gone with: %d %s", r->code, r->message);
-    return code == SQLITE_ERROR || is_locked(code) || (code == SQLITE_FULL && strstr(r->message, "filter is full"));
+    return code == SQLITE_ERROR || is_locked(code) ||
+           (code == SQLITE_FULL && strstr(r->message, "filter is full"));
 }
 
 /* What later steps need to know. */
@@ -136,134 +147,9 @@ static void remember(world *w, const step *s)
         p->far = false;
     if (begins(s->real, "DROP TABLE u") || begins(s->real, "DROP TABLE new_u"))
         w->dropped = true;
+    w->undefined |= strstr(s->real, " BEFORE UPDATE ") || strstr(s->real, " BEFORE DELETE ");
     if (strstr(s->real, " BEFORE ") || begins(s->real, "VACUUM") || begins(s->real, "DROP TRIGGER"))
         w->stale = true;
-}
-
-/* ---- after a fault ---- */
-
-typedef struct before {
-    bool ends; /* the step ends a transaction, if it succeeds */
-    uint64_t inside, committed;
-} before;
-
-static uint64_t committed_content(world *w, int *code)
-{
-    sqlite3 *db;
-    uint64_t content = 0;
-    *code = world_visit(&db, w->twin_path, false, w);
-    if (*code == SQLITE_OK)
-        content = content_of(w, db, code);
-    sqlite3_close(db);
-    return content;
-}
-
-/* False: this step cannot be faulted, since others keep us from looking. */
-static bool look_before(world *w, const step *s, before *b)
-{
-    int code = SQLITE_OK, committed = SQLITE_OK;
-    b->ends = is_end(s->real) || sqlite3_get_autocommit(w->pairs[s->pair].twin);
-    b->inside = content_of(w, w->pairs[s->pair].real, &code);
-    b->committed = s->fault.sort == FAIL_POWER ? committed_content(w, &committed) : 0;
-    return code == SQLITE_OK && committed == SQLITE_OK;
-}
-
-static void settle(world *w, const step *s, const outcome *real, const before *b)
-{
-    pair *p = &w->pairs[s->pair];
-    int code, twin_code;
-    uint64_t is = content_of(w, p->real, &code);
-    if (sqlite3_get_autocommit(p->real) && !sqlite3_get_autocommit(p->twin))
-        run_sql(p->twin, is_end(s->real) && is == b->inside ? s->twin : "ROLLBACK");
-    if (is != content_of(w, p->twin, &twin_code))
-        run_sql(p->twin, s->twin);
-    if (is != content_of(w, p->twin, &twin_code) || code != twin_code)
-        fail(w, "half: after %d %s the rows are neither as before nor as after it", real->code, real->message);
-    if (sqlite3_get_autocommit(p->real) != sqlite3_get_autocommit(p->twin))
-        fail(w, "transaction: after %d %s: %d", real->code, real->message, sqlite3_get_autocommit(p->real));
-    if ((real->code & 0xff) == SQLITE_CORRUPT || (real->code & 0xff) == SQLITE_NOTADB)
-        fail(w, "corrupt: a fault, but: %d %s", real->code, real->message);
-}
-
-static void close_real(world *w)
-{
-    for (int i = 0; i < w->shape.pairs; i++) {
-        pair *p = &w->pairs[i];
-        sqlite3_finalize(p->left_real);
-        p->left_real = NULL;
-        if (sqlite3_close(p->real) != SQLITE_OK)
-            fail(w, "close: a connection stays open");
-        p->real = NULL;
-    }
-}
-
-/* What the file says, to a new connection. */
-static uint64_t recovered_content(world *w, int *code)
-{
-    sqlite3 *db;
-    uint64_t content = 0;
-    fault_power_on(w);
-    *code = world_visit(&db, w->real_path, true, w);
-    if (*code == SQLITE_OK)
-        content = content_of(w, db, code);
-    outcome sound = run_sql(db, "PRAGMA integrity_check");
-    if (*code == SQLITE_OK && strcmp(sound.message, "ok") != 0)
-        fail(w, "integrity: %s", sound.message);
-    if (*code != SQLITE_OK)
-        fail(w, "recovery: %s", sqlite3_errmsg(db));
-    sqlite3_close(db);
-    fault_power_back(0);
-    return content;
-}
-
-/* What the twin has not committed goes with the process, also what a statement has done that is half
-** stepped: to finalize it would commit that. */
-static void abandon_twins(world *w)
-{
-    for (int i = 0; i < w->shape.pairs; i++)
-        if (w->pairs[i].left_twin) {
-            run_sql(w->pairs[i].twin, "BEGIN");
-            run_sql(w->pairs[i].twin, "ROLLBACK");
-        }
-}
-
-static void restart(world *w, bool dies)
-{
-    if (dies)
-        abandon_twins(w);
-    world_disconnect(w);
-    fault_power_back(0);
-    fault_power_on(w);
-    if (world_connect(w))
-        ask_everywhere(w);
-}
-
-static void crash(world *w, const step *s, int code, const before *b)
-{
-    int real_code, twin_code = SQLITE_OK;
-    w->counts->crashes++;
-    close_real(w);
-    fault_power_back(s->fault.left);
-    uint64_t is = recovered_content(w, &real_code);
-    bool done = b->ends && (code == SQLITE_OK || is != b->committed);
-    if (done && run_sql(w->pairs[s->pair].twin, s->twin).code == SQLITE_OK &&
-        is != committed_content(w, &twin_code))
-        fail(w, "lost: when the power had gone, %s", code == SQLITE_OK ? "what was committed is not there"
-                                                                        : "a transaction is half there");
-    if (!done && is != b->committed)
-        fail(w, "lost: when the power had gone, what was committed before is not there, or more");
-    restart(w, true);
-}
-
-static void kill_process(world *w)
-{
-    w->counts->crashes++;
-    fault_power_kill();
-    close_real(w);
-    fault_power_back(3); /* POWER_LEFT_ALL */
-    int code;
-    recovered_content(w, &code);
-    restart(w, true);
 }
 
 /* ---- statements ---- */
@@ -271,7 +157,7 @@ static void kill_process(world *w)
 static void run_both(world *w, const step *s)
 {
     pair *p = &w->pairs[s->pair];
-    before b;
+    before_fault b;
     bool may = s->fault.sort != NO_FAULT && p->left_real == NULL;
     bool faulted = may && look_before(w, s, &b), struck = false;
     if (faulted)
@@ -287,7 +173,8 @@ static void run_both(world *w, const step *s)
         settle(w, s, &real, &b);
         return;
     }
-    bool may_say = s->act == REFUSE || (!known("connect_anew") && strstr(real.message, "connect_anew")) ||
+    bool may_say = s->act == REFUSE ||
+                   (!known("connect_anew") && strstr(real.message, "connect_anew")) ||
                    (!known("idle_drain") && real.code == SQLITE_BUSY_SNAPSHOT);
     if (may_say && real.code != SQLITE_OK && may_refuse(w, s, &real)) {
         w->counts->refused++;
@@ -315,94 +202,6 @@ static void add_if_new(world *w, const step *s)
         outcome twin = run_sql(p->twin, s->twin);
         compare(w, s, &real, &twin);
     }
-}
-
-/* ---- statements that stay half stepped ---- */
-
-static void end_left(pair *p)
-{
-    sqlite3_finalize(p->left_real);
-    sqlite3_finalize(p->left_twin);
-    p->left_real = p->left_twin = NULL;
-}
-
-static void go_on(world *w, const step *s, int steps)
-{
-    pair *p = &w->pairs[s->pair];
-    int real = SQLITE_ROW, twin = SQLITE_ROW;
-    bool asks = strstr(sqlite3_sql(p->left_real), " JOIN ") != NULL; /* a filter, which may refuse */
-    for (; steps > 0 && real == SQLITE_ROW && twin == SQLITE_ROW; steps--) {
-        real = sqlite3_step(p->left_real);
-        twin = sqlite3_step(p->left_twin);
-    }
-    if (real == SQLITE_ROW && twin == SQLITE_ROW)
-        return;
-    if (!asks && (real == SQLITE_ROW || real == SQLITE_DONE) != (twin == SQLITE_ROW || twin == SQLITE_DONE))
-        fail(w, "code: of a statement left half stepped: %d %s; without the filter %d", real,
-             sqlite3_errmsg(p->real), twin);
-    end_left(p);
-}
-
-static void leave(world *w, const step *s)
-{
-    pair *p = &w->pairs[s->pair];
-    if (p->left_real)
-        end_left(p);
-    int real = sqlite3_prepare_v2(p->real, s->real, -1, &p->left_real, NULL);
-    int twin = sqlite3_prepare_v2(p->twin, s->twin, -1, &p->left_twin, NULL);
-    if (real == SQLITE_OK && twin == SQLITE_OK)
-        go_on(w, s, 1 + (int)(s->number % 3));
-    else
-        end_left(p);
-}
-
-/* ---- copies ---- */
-
-static int copy_database(sqlite3 *into, sqlite3 *from)
-{
-    sqlite3_backup *backup = sqlite3_backup_init(into, "main", from, "main");
-    if (backup == NULL)
-        return sqlite3_errcode(into);
-    sqlite3_backup_step(backup, -1);
-    return sqlite3_backup_finish(backup);
-}
-
-static int copy_of(world *w, sqlite3 *db, const char *path, bool back)
-{
-    sqlite3 *copy;
-    int rc = world_visit(&copy, path, false, w);
-    if (rc == SQLITE_OK)
-        rc = back ? copy_database(db, copy) : copy_database(copy, db);
-    sqlite3_close(copy);
-    return rc;
-}
-
-static void copy_both(world *w, const step *s, bool back)
-{
-    pair *p = &w->pairs[s->pair];
-    for (int i = 0; i < w->shape.pairs; i++)
-        if (w->pairs[i].far)
-            return;
-    int real = copy_of(w, p->real, w->real_copy, back), twin = copy_of(w, p->twin, w->twin_copy, back);
-    if (real != twin && !(is_locked(real) && is_locked(twin)))
-        fail(w, "code: backup %s: %d, without the filter %d", back ? "into place" : "of it", real, twin);
-    w->has_copy = w->has_copy || real == SQLITE_OK;
-}
-
-static void visit(world *w)
-{
-    pair *p = &w->pairs[PAIRS];
-    *p = (pair){.asks = true};
-    if (!w->has_copy)
-        return;
-    if (world_visit(&p->real, w->real_copy, true, w) != SQLITE_OK ||
-        world_visit(&p->twin, w->twin_copy, false, w) != SQLITE_OK)
-        fail(w, "connect: to a copy: %s", sqlite3_errmsg(p->real));
-    else
-        ask_pair(w, PAIRS, true);
-    sqlite3_close(p->real);
-    sqlite3_close(p->twin);
-    *p = (pair){.asks = false};
 }
 
 /* ---- all of them ---- */

@@ -99,9 +99,10 @@ int world_visit(sqlite3 **db, const char *path, bool asks, const world *w)
 static void settings(world *w, sqlite3 *db, bool real)
 {
     const shape *s = &w->shape;
-    must(w, db, say("PRAGMA page_size = %d; PRAGMA encoding = '%s'; PRAGMA cache_size = %s; "
-                    "PRAGMA synchronous = %s; PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = %d",
-                    s->page_size, s->encoding, s->cache, real ? "FULL" : "OFF", s->recursive));
+    must(w, db,
+         say("PRAGMA page_size = %d; PRAGMA encoding = '%s'; PRAGMA cache_size = %s; "
+             "PRAGMA synchronous = %s; PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = %d",
+             s->page_size, s->encoding, s->cache, real ? "FULL" : "OFF", s->recursive));
     must(w, db, say("PRAGMA journal_mode = %s", s->journal));
 }
 
@@ -154,11 +155,13 @@ void world_names(world *w, const char *schema)
 {
     sqlite3_stmt *statement = NULL;
     char *sql = say("SELECT name, sql FROM %s.sqlite_master WHERE type = 'table' AND "
-                    "(name IN ('u', 'u_2') OR name GLOB '[fhdoae][0-9]*')", schema);
+                    "(name IN ('u', 'u_2') OR name GLOB '[fhdoae][0-9]*')",
+                    schema);
     memset(&w->names, 0, sizeof w->names);
     sqlite3_prepare_v2(w->pairs[w->pair].twin, sql, -1, &statement, NULL);
     while (sqlite3_step(statement) == SQLITE_ROW)
-        take_name(w, (const char *)sqlite3_column_text(statement, 0), (const char *)sqlite3_column_text(statement, 1));
+        take_name(w, (const char *)sqlite3_column_text(statement, 0),
+                  (const char *)sqlite3_column_text(statement, 1));
     sqlite3_finalize(statement);
     free(sql);
 }
@@ -194,7 +197,7 @@ static void set_paths(world *w)
     snprintf(w->twin_copy, PATH, "%.150s_twin_copy.db", w->folder);
 }
 
-static char *keys_of(const world *w, const char *begin, const char *end)
+static char *keys_text(const world *w, const char *begin, const char *end)
 {
     char value[200];
     const char *from = w->shape.key_value;
@@ -210,17 +213,21 @@ static char *keys_of(const world *w, const char *begin, const char *end)
 /* Tables that both have, and then the filters, by a connection that has the extension. */
 static void fill_database(world *w, sqlite3 *db, bool twin)
 {
-    must(w, db, say("BEGIN; CREATE TABLE p(id INTEGER PRIMARY KEY, n); CREATE TABLE audit(x); "
-                    "CREATE TABLE narrow(x UNIQUE); CREATE TABLE bent(x, y AS (x %% 2) UNIQUE); "
-                    "CREATE TABLE beat(n); INSERT INTO beat VALUES (0); CREATE TABLE tick(n); INSERT INTO tick VALUES (0); INSERT INTO narrow VALUES (1); "
-                    "CREATE TABLE keys(i INTEGER PRIMARY KEY, k); "
-                    "INSERT INTO p VALUES (0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7)"));
-    must(w, db, keys_of(w, "INSERT INTO keys SELECT * FROM ", w->shape.bulk ? "" : " LIMIT 60"));
+    must(w, db,
+         say("BEGIN; CREATE TABLE p(id INTEGER PRIMARY KEY, n); CREATE TABLE audit(x); "
+             "CREATE TABLE narrow(x UNIQUE); CREATE TABLE bent(x, y AS (x %% 2) UNIQUE); "
+             "CREATE TABLE beat(n); INSERT INTO beat VALUES (0); CREATE TABLE tick(n); INSERT INTO tick "
+             "VALUES (0); INSERT INTO narrow VALUES (1); "
+             "CREATE TABLE keys(i INTEGER PRIMARY KEY, k); "
+             "INSERT INTO p VALUES (0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7)"));
+    must(w, db, keys_text(w, "INSERT INTO keys SELECT * FROM ", w->shape.bulk ? "" : " LIMIT 60"));
     must(w, db, shape_content(w, "u"));
     for (int i = 0; i < 3; i++)
         must(w, db, shape_triggers("u", i));
-    must(w, db, say("INSERT OR IGNORE INTO u SELECT i, k, i %% 8, i %% 50 FROM keys WHERE i BETWEEN 2 AND 30 AND i %% 3; "
-                    "COMMIT"));
+    must(w, db,
+         say("INSERT OR IGNORE INTO u SELECT i, k, i %% 8, i %% 50 FROM keys WHERE i BETWEEN 2 AND 30 "
+             "AND i %% 3; "
+             "COMMIT"));
     strcpy(w->names.u, "u");
     strcpy(w->names.k, "k");
     for (int i = 0; i < w->shape.filters; i++)
