@@ -147,6 +147,7 @@ static void report(world *w, const step_list *steps, char *failure)
     for (int i = 0; i < steps->n; i++)
         if (!left_out[i])
             print_step(&steps->at[i]);
+    fflush(stdout);
 }
 
 void run_seed(uint64_t seed, int steps, bool verbose, sim_counts *counts)
