@@ -87,11 +87,15 @@ void ask_members(const question *q)
     free(sql);
 }
 
-/* The ages of which a key is surely there, and surely not. */
+/* The times of an add since which a key is surely there, and before which it is surely not. A table's
+** clock is that of its last add, if that is later. */
 static void age_limits(const question *q, long long *must, long long *may)
 {
-    long long now = world_now(q->w);
     bool epochs = q->filter->kind == EPOCHS;
+    char *sql = say("SELECT max(%lld, coalesce(max(l), 0)) FROM %s.%s", (long long)world_now(q->w),
+                    q->schema, q->name);
+    long long now = run_sql(q->pair->twin, sql).one;
+    free(sql);
     *must = epochs ? -q->filter->keep + 1 : now - q->filter->keep;
     *may = epochs ? *must : now - (long long)(1.21 * q->filter->keep) - TOLERANCE;
 }
@@ -115,7 +119,11 @@ void ask_key(world *w, const step *s, bool was_new)
     const char *key = strstr(s->real, "VALUES ");
     sscanf(s->real, "INSERT OR IGNORE INTO %15[a-z0-9_]", name);
     for (int i = 0; i < w->shape.filters; i++) {
-        question q = {.w = w, .filter = filter_of(w, i)};
+        question q = {.w = w,
+                      .pair = &w->pairs[s->pair],
+                      .filter = filter_of(w, i),
+                      .schema = "main",
+                      .name = name};
         long long must, may;
         if (strncmp(name, q.filter->name, strlen(q.filter->name)) != 0)
             continue;

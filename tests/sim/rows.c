@@ -215,15 +215,18 @@ static void draw_once(world *w, const char *name)
     }
 }
 
-/* In the twin: t is when the key was surely added, l when it was perhaps. NULL: never. */
-#define WAS_ADDED                                                                                       \
-    " ON CONFLICT(key) DO UPDATE SET t = max(coalesce(t, -1e9), excluded.t), l = max(l, excluded.l)"
+/* In the twin: t is when the key was surely added, l when it was perhaps. The clock of a table does not
+** go back: it is that of its last add, if that is later. */
+#define ADDED_AT  " max({now}, coalesce((SELECT max(l) FROM %s), {now})) "
+#define WAS_ADDED " ON CONFLICT(key) DO UPDATE SET t = excluded.t, l = excluded.l"
+#define AHEAD     "(SELECT max(0, max(l) - {now}) FROM %s)"
 
 static void draw_ages(world *w, const filter_shape *f, const char *name)
 {
-    static const char add[] = "INSERT INTO %s(key, t, l) VALUES ({1}, {now}, {now})" WAS_ADDED;
-    static const char many[] =
-        "INSERT INTO %s(key, t, l) SELECT k, {now}, {now} FROM keys WHERE i < 12" WAS_ADDED;
+    static const char add[] = "INSERT INTO %s(key, t, l) SELECT {1}, at, at FROM (SELECT" ADDED_AT
+                              "AS at) WHERE true" WAS_ADDED;
+    static const char many[] = "INSERT INTO %s(key, t, l) SELECT k, at, at FROM keys, (SELECT" ADDED_AT
+                               "AS at) WHERE i < 12" WAS_ADDED;
     w->by_epochs = f->kind == EPOCHS;
     if (chance(w, 40))
         with_name(w, ADD_IF_NEW, name, "INSERT OR IGNORE INTO %s(key) VALUES ({1})", add);
@@ -232,7 +235,8 @@ static void draw_ages(world *w, const filter_shape *f, const char *name)
     else if (chance(w, 70))
         with_name(w, REFUSE, name, "INSERT INTO %s(key) SELECT k FROM keys WHERE i < 12", many);
     else if (f->kind == AGES)
-        with_name(w, REFUSE, name, "INSERT INTO %s(%s) VALUES ('clock')", "UPDATE %s SET t = t - 66");
+        with_name(w, REFUSE, name, "INSERT INTO %s(%s) VALUES ('clock')",
+                  "UPDATE %s SET t = t - " AHEAD ", l = l - " AHEAD);
     else
         with_name(w, REFUSE, name, "INSERT INTO %s(%s) VALUES ('advance')",
                   "UPDATE %s SET t = t - 1, l = l - 1");

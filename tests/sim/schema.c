@@ -264,8 +264,9 @@ static void draw_time(world *w)
         if (filter_of(w, i)->kind == AGES)
             keep = filter_of(w, i)->keep;
     emit(w, TICK, NULL, NULL);
-    w->steps.at[w->steps.n - 1].value = chance(w, 20)  ? -draw(w, BACK)
-                                        : chance(w, 5) ? 3 * keep
+    w->steps.at[w->steps.n - 1].value = chance(w, 15)  ? -draw(w, BACK)
+                                        : chance(w, 8) ? -draw(w, 2 * keep)
+                                        : chance(w, 8) ? 3 * keep
                                                        : keep / PICK(w, shares) + draw(w, 30);
 }
 

@@ -36,8 +36,8 @@ enum {
     ASKED_KEYS = 60, /* bits of an answer about keys */
     PATH = 200,
     SKEW = 12,      /* seconds by which the clocks of connections differ */
-    TOLERANCE = 66, /* seconds of all that, together */
-    BACK = 30       /* seconds by which a clock may go back; with the skew of four less than keep / 8 */
+    TOLERANCE = 66, /* seconds that an old key may stay, for the skew of all */
+    BACK = 30       /* seconds by which a clock often goes back */
 };
 
 /* ---- what a seed draws ---- */
@@ -161,9 +161,9 @@ typedef struct world {
     bool undefined;      /* a BEFORE trigger may have changed its own row: SQLite promises nothing */
     bool parted;         /* so they differ: the content of the real one counts, and the run ends */
     bool verbose;
-    uint64_t number;     /* of the step that is drawn */
-    int pair;            /* whose turn it is */
-    int64_t clock, peak; /* seconds; the latest that was shown */
+    uint64_t number; /* of the step that is drawn */
+    int pair;        /* whose turn it is */
+    int64_t clock;   /* seconds */
     int drawn_keys[3];
     bool by_epochs;  /* ages of this filter are no times */
     const char *row; /* "new" or "old", in a trigger */

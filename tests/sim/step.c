@@ -206,13 +206,6 @@ static void add_if_new(world *w, const step *s)
 
 /* ---- all of them ---- */
 
-static void tick(world *w, int by)
-{
-    w->clock += by;
-    w->clock = w->clock < w->peak - BACK ? w->peak - BACK : w->clock;
-    w->peak = w->clock > w->peak ? w->clock : w->peak;
-}
-
 void step_run(world *w, const step *s)
 {
     pair *p = &w->pairs[s->pair];
@@ -239,7 +232,7 @@ void step_run(world *w, const step *s)
         end_left(p);
         break;
     case TICK:
-        tick(w, s->value);
+        w->clock += s->value;
         break;
     case SAVE:
     case RESTORE:
