@@ -35,6 +35,7 @@ static const struct {
     {"idle_drain",
      "N3: a transaction that has changed nothing drains at its COMMIT, and a reader that writes "
      "afterwards gets SQLITE_BUSY_SNAPSHOT"},
+    {"attached_lookup", "N4: a lookup in an attached database fails while somebody has locked main"},
     {"window_skew", "A7: a window's tolerance of clocks is an eighth of the window, not of keep"},
 };
 enum { KNOWN = sizeof list / sizeof list[0] };

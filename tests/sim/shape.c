@@ -101,9 +101,13 @@ bool follows(const filter_shape *f)
 static void draw_weights(world *w)
 {
     static const int usual[STEP_KINDS] = {44, 16, 12, 5, 3, 4, 4, 4, 1, 1}, factors[] = {0, 1, 1, 2, 3};
-    int sum = 0;
     for (int i = 0; i < STEP_KINDS; i++)
-        sum += w->shape.weights[i] = usual[i] * (i == ROWS ? 1 : PICK(w, factors));
+        w->shape.weights[i] = usual[i] * (i == ROWS ? 1 : PICK(w, factors));
+    for (int i = 0; i < w->shape.filters; i++)
+        if (filter_of(w, i)->kind == AGES) { /* time matters */
+            w->shape.weights[TIME] += 8;
+            w->shape.weights[FILTER_ROWS] += 20;
+        }
 }
 
 static void draw_database(world *w)
