@@ -100,16 +100,36 @@ static void age_limits(const question *q, long long *must, long long *may)
     *may = epochs ? *must : now - (long long)(1.21 * q->filter->keep) - TOLERANCE;
 }
 
+static const char ages_since[] = "SELECT i FROM keys WHERE i < %d AND "
+                                 "EXISTS (SELECT 1 FROM %s.%s a WHERE a.key = keys.k AND a.%s >= %lld)";
+
+/* Was it added within a third of the time? */
+static void ask_window(const question *q, long long keep_from)
+{
+    int window = q->filter->keep / 3;
+    uint64_t must, found;
+    outcome r;
+    char *within = say("SELECT i FROM keys WHERE i < %d AND cf_table_contains('%s.%s', k, '%d seconds')",
+                       ASKED_KEYS, q->schema, q->name, window);
+    char *since =
+        say(ages_since, ASKED_KEYS, q->schema, q->name, "t", keep_from + q->filter->keep - window);
+    if (keys_of(q->pair->twin, since, &must) && asked(q, say("%s", within), &r) &&
+        keys_of(q->pair->real, say("%s", within), &found) && must & ~found)
+        fail(q->w, "missed: keys %#llx, added within %d seconds; %s",
+             (unsigned long long)(must & ~found), window, within);
+    free(within);
+}
+
 void ask_ages(const question *q)
 {
-    static const char form[] = "SELECT i FROM keys WHERE i < %d AND "
-                               "EXISTS (SELECT 1 FROM %s.%s a WHERE a.key = keys.k AND a.%s >= %lld)";
     uint64_t must, may;
     long long must_from, may_from;
     age_limits(q, &must_from, &may_from);
-    if (keys_of(q->pair->twin, say(form, ASKED_KEYS, q->schema, q->name, "t", must_from), &must) &&
-        keys_of(q->pair->twin, say(form, ASKED_KEYS, q->schema, q->name, "l", may_from), &may))
+    if (keys_of(q->pair->twin, say(ages_since, ASKED_KEYS, q->schema, q->name, "t", must_from), &must) &&
+        keys_of(q->pair->twin, say(ages_since, ASKED_KEYS, q->schema, q->name, "l", may_from), &may))
         ask_keys(q, must, may);
+    if (q->filter->kind == AGES && (!q->w->shape.skewed || known("window_skew")))
+        ask_window(q, must_from);
 }
 
 /* INSERT OR IGNORE has said whether a key was new. */

@@ -81,7 +81,7 @@ static void draw_options(world *w, filter_shape *f)
 static void draw_filter(world *w, int number)
 {
     static const filter_kind kinds[] = {FOLLOWS, FOLLOWS, FOLLOWS, FRONT, FRONT,
-                                        DIRECT,  ONCE,    AGES,    EPOCHS};
+                                        DIRECT,  ONCE,    AGES,    AGES,  EPOCHS};
     filter_shape *f = &w->shape.filter[number];
     *f = (filter_shape){.kind = number == 0 ? kinds[draw(w, 7)] : PICK(w, kinds)};
     snprintf(f->name, sizeof f->name, "%c%d", "fhdoae"[f->kind], number);

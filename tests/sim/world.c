@@ -92,7 +92,7 @@ int world_visit(sqlite3 **db, const char *path, bool asks, const world *w)
     int rc = sqlite3_open_v2(path, db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs);
     if (rc == SQLITE_OK && asks)
         rc = sqlite3_cuckoo_init(*db, NULL, NULL);
-    sqlite3_limit(*db, SQLITE_LIMIT_TRIGGER_DEPTH, 40);
+    sqlite3_limit(*db, SQLITE_LIMIT_TRIGGER_DEPTH, known("trigger_depth") ? 1 : 40);
     return rc;
 }
 
