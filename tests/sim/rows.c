@@ -131,7 +131,7 @@ static bool insert_from_front(world *w)
             char *some = fill(w, "SELECT id + 7 * {n}, {k}, x, n FROM %s WHERE id > {n} AND n < {n}");
             char *real = say(some, w->names.filter[i]), *twin = say(some, w->names.u);
             const char *into = "INSERT OR IGNORE INTO %s(id, %s, x, n) %s";
-            emit(w, BOTH, say(into, w->names.u, w->names.k, real),
+            emit(w, w->dropped ? REFUSE : BOTH, say(into, w->names.u, w->names.k, real),
                  say(into, w->names.u, w->names.k, twin));
             free(some);
             free(real);

@@ -61,7 +61,7 @@ static const char *const parent_bodies[] = {
 /* Nobody can guess that these fail. */
 static const char *const bent_bodies[] = {
     "INSERT INTO bent(x) VALUES (1)",
-    "INSERT INTO narrow(rowid, x) VALUES (1, random())",
+    "INSERT INTO narrow(rowid, x) VALUES (1, 7)",
     "WITH one AS (SELECT 1) INSERT INTO narrow SELECT * FROM one",
 };
 
@@ -79,10 +79,8 @@ static char *body_of(world *w, const char *timing)
 ** alone: so only the one that asks has it. */
 static bool may_be_temporary(const world *w, const char *timing)
 {
-    int askers = 0;
-    for (int i = 0; i < w->shape.pairs; i++)
-        askers += w->shape.asks[i];
-    return w->pairs[w->pair].asks && (timing[0] == 'B' || (askers == 1 && w->shape.pairs == 1));
+    return w->pairs[w->pair].asks &&
+           (timing[0] == 'B' || (w->shape.pairs == 1 && known("temp_trigger")));
 }
 
 static void draw_trigger(world *w)
