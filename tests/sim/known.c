@@ -37,6 +37,8 @@ static const struct {
     {"temp_trigger",
      "N5: a TEMP trigger keeps a row without ours (OR FAIL), and goes with its connection: then "
      "the filter is trusted, and lacks the row"},
+    {"late_lock", "N6: a table that takes keys locks the database at COMMIT only, which then is busy in "
+                  "place of INSERT"},
     {"window_skew", "A7: a window's tolerance of clocks is an eighth of the window, not of keep"},
 };
 enum { KNOWN = sizeof list / sizeof list[0] };

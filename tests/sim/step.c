@@ -176,7 +176,8 @@ static void run_both(world *w, const step *s)
     }
     bool may_say = s->act == REFUSE ||
                    (!known("connect_anew") && strstr(real.message, "connect_anew")) ||
-                   (!known("idle_drain") && real.code == SQLITE_BUSY_SNAPSHOT);
+                   (!known("idle_drain") && real.code == SQLITE_BUSY_SNAPSHOT) ||
+                   (!known("late_lock") && is_end(s->real) && is_locked(real.code));
     if (may_say && real.code != SQLITE_OK && may_refuse(w, s, &real)) {
         w->counts->refused++;
         if (!sqlite3_get_autocommit(p->twin))
