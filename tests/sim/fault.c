@@ -81,7 +81,8 @@ void fault_draw(world *w, step *s)
 {
     fault *f = &s->fault;
     bool may = may_fail(w, s);
-    if (!may || w->shape.faults == NO_FAULTS || !chance(w, 15))
+    bool drops = known("interrupted_drop") && may && begins(s->real, "DROP TABLE");
+    if (!may || w->shape.faults == NO_FAULTS || !chance(w, drops ? 90 : 15))
         return;
     if (w->shape.faults == DISK_FAULTS)
         draw_disk(w, f);

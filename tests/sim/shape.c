@@ -127,6 +127,8 @@ static void draw_database(world *w)
     s->cache = chance(w, 30) && (s->pairs == 1 || strcmp(s->journal, "wal") == 0) ? "10" : "-2000";
     for (int i = 0; i < s->pairs; i++)
         s->asks[i] = i == 0 || chance(w, 60);
+    if (known("interrupted_drop"))
+        s->faults = INTERRUPTS;
     if (strcmp(s->journal, "memory") == 0 && s->faults != NO_FAULTS)
         s->faults = chance(w, 50) ? MEMORY_FAULTS : INTERRUPTS;
 }
