@@ -131,6 +131,7 @@ static void report(world *w, const step_list *steps, char *failure)
     bool left_out[4000] = {false};
     printf("SEED=%llu\n  %s\n  in step %llu of this call of the program\n", (unsigned long long)w->seed,
            failure, (unsigned long long)w->counts->steps);
+    fflush(stdout); /* shrinking may take long */
     int replays = shrink(w->seed, steps, left_out, failure);
     printf("  after %d replays: %s\n", replays, failure);
     shape_describe(w);
