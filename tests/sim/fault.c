@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** fault.c - memory, the disk and the power fail, and statements are interrupted: in the real database
+** only. The headers are those of tests/faults.
+*/
+#include "sim.h"
+
+#include "../faults/fault_disk.h"
+#include "../faults/fault_memory.h"
+
+#include <limits.h>
+#include <string.h>
+
+static int interrupts;
+
+bool fault_install(void)
+{
+    return sqlite3_config(SQLITE_CONFIG_SINGLETHREAD) == SQLITE_OK &&
+           fault_memory_install() == SQLITE_OK && fault_disk_install() == SQLITE_OK;
+}
+
+/* ---- the power ---- */
+
+bool fault_power_is_off(void)
+{
+    return power.is_off;
+}
+
+/* From here on what is written is watched. Nothing is open. */
+void fault_power_on(const world *w)
+{
+    if (w->shape.faults == POWER_FAULTS)
+        fault_disk_power(LONG_MAX, w->seed);
+}
+
+/* Every call fails from here on: connections are closed, and leave the files as they are. */
+void fault_power_kill(void)
+{
+    power.is_off = true;
+}
+
+/* Everything is closed. */
+void fault_power_back(int left)
+{
+    fault_disk_restart((power_left)left);
+}
+
+/* ---- what fails within a step ---- */
+
+static void draw_disk(world *w, fault *f)
+{
+    static const fault_op ops[] = {FAULT_READ,     FAULT_WRITE, FAULT_WRITE,  FAULT_SYNC,
+                                   FAULT_TRUNCATE, FAULT_OPEN,  FAULT_DELETE, FAULT_SHM};
+    f->sort = FAIL_DISK;
+    f->what = PICK(w, ops);
+    f->onwards = f->what == FAULT_WRITE && chance(w, 40); /* a disk that is full */
+    f->n = draw(w, chance(w, 50) ? 4 : 40);
+}
+
+/* Afterwards it must be possible to say whether it was done: by the rows, or because a transaction
+** is open, and what failed in it was not done. */
+static bool may_fail(const world *w, const step *s)
+{
+    static const char *const others[] = {"BEGIN",  "SAVE",   "REL",    "ROLL",
+                                         "PRAGMA", "ATTACH", "DETACH", "REINDEX"};
+    if (s->act != BOTH && s->act != REFUSE)
+        return false;
+    for (int i = 0; i < 8; i++)
+        if (begins(s->real, others[i]))
+            return false;
+    bool lasts = w->shape.faults == INTERRUPTS && !known("interrupted_insert");
+    for (int i = 0; i < w->shape.filters; i++)
+        if (!follows(filter_of(w, i)) && strstr(s->real, filter_of(w, i)->name) && s->real[0] != 'C' &&
+            (lasts || sqlite3_get_autocommit(w->pairs[s->pair].twin)))
+            return false;
+    return known("interrupted_drop") || !begins(s->real, "DROP TABLE") ||
+           strchr("fhdoae", s->real[11]) == NULL;
+}
+
+void fault_draw(world *w, step *s)
+{
+    fault *f = &s->fault;
+    bool may = may_fail(w, s);
+    bool drops = known("interrupted_drop") && may && begins(s->real, "DROP TABLE");
+    if (!may || w->shape.faults == NO_FAULTS || !chance(w, drops ? 90 : 15))
+        return;
+    if (w->shape.faults == DISK_FAULTS)
+        draw_disk(w, f);
+    else if (w->shape.faults == MEMORY_FAULTS)
+        *f = (fault){
+            .sort = FAIL_MEMORY, .n = draw(w, chance(w, 50) ? 60 : 2000), .onwards = chance(w, 20)};
+    else if (w->shape.faults == INTERRUPTS)
+        *f = (fault){.sort = FAIL_INTERRUPT, .n = 1 + draw(w, chance(w, 50) ? 30 : 1500)};
+    else if (chance(w, 30))
+        *f = (fault){
+            .sort = FAIL_POWER, .n = draw(w, chance(w, 50) ? 6 : 30), .left = draw(w, POWER_LEFT_KINDS)};
+}
+
+static int interrupt(void *context)
+{
+    (void)context;
+    return ++interrupts == 1;
+}
+
+void fault_arm(world *w, const step *s)
+{
+    const fault *f = &s->fault;
+    int code = f->what == FAULT_READ                  ? SQLITE_IOERR_READ
+               : f->what == FAULT_OPEN                ? SQLITE_CANTOPEN
+               : f->what == FAULT_WRITE && f->onwards ? SQLITE_FULL
+                                                      : SQLITE_IOERR;
+    interrupts = 0;
+    if (f->sort == FAIL_MEMORY)
+        fault_memory_arm(f->n, f->onwards ? FAULT_ONWARDS : FAULT_ONCE);
+    else if (f->sort == FAIL_DISK)
+        fault_disk_arm((fault_op)f->what, f->n, code, f->onwards);
+    else if (f->sort == FAIL_INTERRUPT)
+        sqlite3_progress_handler(w->pairs[s->pair].real, (int)f->n, interrupt, NULL);
+    else if (f->sort == FAIL_POWER)
+        power.left = f->n;
+}
+
+bool fault_disarm(world *w, const step *s)
+{
+    bool struck = false;
+    if (s->fault.sort == FAIL_MEMORY)
+        struck = fault_memory_disarm() > 0;
+    else if (s->fault.sort == FAIL_DISK)
+        struck = fault_disk_disarm() > 0;
+    else if (s->fault.sort == FAIL_INTERRUPT)
+        struck = interrupts > 0;
+    else if (s->fault.sort == FAIL_POWER)
+        struck = power.is_off;
+    if (s->fault.sort == FAIL_INTERRUPT && w->pairs[s->pair].real)
+        sqlite3_progress_handler(w->pairs[s->pair].real, 0, NULL, NULL);
+    power.left = LONG_MAX;
+    w->counts->faults += struck;
+    return struck;
+}

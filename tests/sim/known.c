@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** known.c - faults that are known: what makes them is not drawn unless --known NAME asks for it.
+**
+** Who mends one deletes its line here, and the question known("NAME") in the room that draws it.
+*/
+#include "sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *what;
+} list[] = {
+    {"or_fail_trigger",
+     "A1: a newer trigger that fails under OR FAIL, in a way that nobody guessed, keeps a row "
+     "out of the log"},
+    {"cascade_without_rowid",
+     "A2: a BEFORE trigger that changes the parent of a WITHOUT ROWID table: a key is denied"},
+    {"front_written", "A6: without our triggers INSERT .. SELECT from a front sees its own rows"},
+    {"interrupted_drop", "B3: DROP TABLE of a filter, interrupted, rolls back and says success"},
+    {"trigger_depth", "B4: under a limit of trigger depth writes fail only where the extension is"},
+    {"late_deletes", "C1: a deleted key is denied after COMMIT only"},
+    {"front_utf16", "A3: bounds of texts on fronts in UTF-16 databases lose rows"},
+    {"connect_anew", "documented: after another connection has dropped a filter, ALTER TABLE may fail"},
+    {"interrupted_insert",
+     "N1: INSERT .. VALUES into a table that takes keys, interrupted within a transaction, fails "
+     "and keeps what it has added (SQLite ends no statement that reads nothing)"},
+    {"renamed_after_drop",
+     "N2: RENAME of a filter whose table was made anew makes its triggers anew, and it trusts "
+     "keys of before"},
+    {"idle_drain",
+     "N3: a transaction that has changed nothing drains at its COMMIT, and a reader that writes "
+     "afterwards gets SQLITE_BUSY_SNAPSHOT"},
+    {"attached_lookup", "N4: a lookup in an attached database fails while somebody has locked main"},
+    {"temp_trigger",
+     "N5: a TEMP trigger keeps a row without ours (OR FAIL), and goes with its connection: then "
+     "the filter is trusted, and lacks the row"},
+    {"late_lock", "N6: a table that takes keys locks the database at COMMIT only, which then is busy in "
+                  "place of INSERT"},
+    {"window_skew", "A7: a window's tolerance of clocks is an eighth of the window, not of keep"},
+};
+enum { KNOWN = sizeof list / sizeof list[0] };
+
+static bool chosen[KNOWN];
+
+bool known_choose(const char *name)
+{
+    bool found = false;
+    for (int i = 0; i < KNOWN; i++)
+        if (strcmp(name, list[i].name) == 0 || strcmp(name, "all") == 0)
+            chosen[i] = found = true;
+    return found;
+}
+
+bool known(const char *name)
+{
+    for (int i = 0; i < KNOWN; i++)
+        if (strcmp(name, list[i].name) == 0)
+            return chosen[i];
+    abort(); /* its line was deleted, and this question was not */
+}
+
+void known_list(void)
+{
+    for (int i = 0; i < KNOWN; i++)
+        printf("%-22s %s\n", list[i].name, list[i].what);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** run.c - one run of a seed; and, when it fails, which few of its steps are enough.
+*/
+#include "sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REPLAYS = 400, WAL_TIMES = 6, WAL_PAGES = 600 };
+
+static void after_run(world *w)
+{
+    if (!w->failure[0] && !w->over)
+        ask_everywhere(w);
+    if (!w->failure[0] && w->real_wal.sum > WAL_TIMES * w->twin_wal.sum + WAL_PAGES)
+        fail(w, "wal: %lld pages, without the filter %lld", (long long)w->real_wal.sum,
+             (long long)w->twin_wal.sum);
+    world_end(w);
+    if (!w->failure[0] && sqlite3_memory_used() != 0)
+        fail(w, "leak: %lld bytes", (long long)sqlite3_memory_used());
+}
+
+static void print_step(const step *s)
+{
+    static const char *const acts[] = {"",
+                                       "",
+                                       "",
+                                       "left half stepped: ",
+                                       "goes on",
+                                       "finalized",
+                                       "the clock",
+                                       "backup",
+                                       "backup into place",
+                                       "asks the copy",
+                                       "closes, and opens anew",
+                                       "is killed"};
+    static const char *const faults[] = {"", "memory fails", "the disk fails", "the power goes",
+                                         "interrupted"};
+    printf("  %d  %s%s", s->pair, acts[s->act], s->real ? s->real : "");
+    if (s->act == TICK)
+        printf(" %+d s", s->value);
+    if (s->fault.sort)
+        printf("   -- %s, call %ld, kind %d%s%s", faults[s->fault.sort], s->fault.n, s->fault.what,
+               s->fault.onwards ? ", and all later ones" : "",
+               s->fault.sort == FAIL_POWER ? ", left" : "");
+    if (s->fault.sort == FAIL_POWER)
+        printf(" %d", s->fault.left);
+    printf("\n");
+    fflush(stdout);
+}
+
+static void run_step(world *w, const step *s)
+{
+    if (w->verbose)
+        print_step(s);
+    step_run(w, s);
+    if (!w->failure[0] && !w->over)
+        ask_all(w, s);
+    w->over |= w->parted;
+}
+
+/* Draws and runs so many steps. Those that are left in w->steps were run. */
+static void live(world *w, int steps)
+{
+    int done = 0;
+    for (int i = 0; i < steps && !w->failure[0] && !w->over; i++) {
+        w->number = (uint64_t)i;
+        draw_step(w);
+        for (; done < w->steps.n && !w->failure[0] && !w->over; done++) {
+            w->steps.at[done].number = (uint64_t)done;
+            w->dice = mix(w->seed, (uint64_t)done + 900000000);
+            fault_draw(w, &w->steps.at[done]);
+            run_step(w, &w->steps.at[done]);
+        }
+    }
+    w->steps.n = done;
+}
+
+/* ---- shrinking ---- */
+
+/* Runs these steps of a seed only; what went wrong, or nothing. */
+static void replay(uint64_t seed, const step_list *steps, const bool *left_out, sim_counts *counts,
+                   char *failure)
+{
+    static world w;
+    world_begin(&w, seed, counts);
+    for (int i = 0; i < steps->n && !w.failure[0] && !w.over; i++)
+        if (!left_out[i])
+            run_step(&w, &steps->at[i]);
+    after_run(&w);
+    strcpy(failure, w.failure);
+}
+
+static bool same_kind(const char *a, const char *b)
+{
+    size_t n = strcspn(a, ":");
+    return strncmp(a, b, n + 5) == 0; /* with the code of an error */
+}
+
+/* Leaves out as many steps as the failure does not need. */
+static int shrink(uint64_t seed, const step_list *steps, bool *left_out, char *failure)
+{
+    sim_counts ignored = {0};
+    char now[sizeof((world *)NULL)->failure];
+    int replays = 0;
+    for (int size = steps->n / 2 + 1; size > 0; size /= 2)
+        for (int from = 0; from < steps->n && replays < REPLAYS; from += size) {
+            bool before[4000];
+            int changed = 0;
+            memcpy(before, left_out, (size_t)steps->n);
+            for (int i = from; i < steps->n && i < from + size; i++) {
+                changed += !left_out[i];
+                left_out[i] = true;
+            }
+            if (changed == 0)
+                continue;
+            replay(seed, steps, left_out, &ignored, now);
+            replays++;
+            if (same_kind(now, failure))
+                strcpy(failure, now);
+            else
+                memcpy(left_out, before, (size_t)steps->n);
+        }
+    return replays;
+}
+
+static void report(world *w, const step_list *steps, char *failure)
+{
+    bool left_out[4000] = {false};
+    printf("SEED=%llu\n  %s\n  in step %llu of this call of the program\n", (unsigned long long)w->seed,
+           failure, (unsigned long long)w->counts->steps);
+    fflush(stdout); /* shrinking may take long */
+    int replays = shrink(w->seed, steps, left_out, failure);
+    printf("  after %d replays: %s\n", replays, failure);
+    shape_describe(w);
+    char *sql = shape_content(w, "u");
+    printf("  %s; keys: %s\n", sql, w->shape.key_value);
+    free(sql);
+    strcpy(w->names.u, "u");
+    strcpy(w->names.k, "k");
+    for (int i = 0; i < w->shape.filters; i++) {
+        sql = shape_filter(w, i, false);
+        printf("  %s\n", sql);
+        free(sql);
+    }
+    for (int i = 0; i < steps->n; i++)
+        if (!left_out[i])
+            print_step(&steps->at[i]);
+    fflush(stdout);
+}
+
+void run_seed(uint64_t seed, int steps, bool verbose, sim_counts *counts)
+{
+    static world w;
+    char failure[sizeof w.failure];
+    world_begin(&w, seed, counts);
+    w.verbose = verbose;
+    if (!w.failure[0])
+        live(&w, steps);
+    step_list list = w.steps;
+    w.steps = (step_list){NULL, 0, 0};
+    after_run(&w);
+    strcpy(failure, w.failure);
+    counts->runs++;
+    if (failure[0]) {
+        counts->failed++;
+        report(&w, &list, failure);
+    }
+    for (int i = 0; i < list.n; i++) {
+        free(list.at[i].real);
+        free(list.at[i].twin);
+    }
+    free(list.at);
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** sim.h - the world of the simulator: what a seed draws, and what every room of it knows.
+**
+** A seed makes a **shape** (how the database and its filters are), and then a list of **steps**. Each
+** step is run twice: on the **real** database, and on its **twin**, which has the same connections
+** and the same tables, but no filter and no extension: in place of a filter it has an ordinary table
+** of that name, with the keys that the filter should have. So the twin is the model, and SQLite itself
+** knows what a transaction, a savepoint, a cascade or a conflict clause does to it.
+**
+** The simulator knows what a user is promised, and nothing of the insides of a filter.
+**
+**      draw.c     random numbers, texts, and templates of statements
+**      shape.c    what a seed draws          world.c   files, connections, clocks
+**      rows.c     statements that change rows
+**      schema.c   transactions, tables, triggers, commands of filters
+**      step.c     runs a step on both, compares, and settles what a fault has left open
+**      fault.c    disk, power, memory and interruption
+**      crash.c    what a fault has left         left.c     statements left half stepped, and copies
+**      ask.c      what must be true after a step; ask_kinds.c: of fronts, and tables that take keys
+**      known.c    faults that are known: not drawn unless asked for
+**      run.c      one run, and its shrinking      sim.c   the program
+*/
+#ifndef SIM_H
+#define SIM_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    PAIRS = 4,       /* connections */
+    FILTERS = 4,     /* of one run */
+    UNIVERSE = 40,   /* keys that statements draw one by one */
+    BULK = 1500,     /* numbers of keys that are written in bulk end here */
+    ASKED_KEYS = 60, /* bits of an answer about keys */
+    PATH = 200,
+    SKEW = 12,      /* seconds by which the clocks of connections differ */
+    TOLERANCE = 66, /* seconds that an old key may stay, for the skew of all */
+    BACK = 30       /* seconds by which a clock often goes back */
+};
+
+/* ---- what a seed draws ---- */
+
+typedef enum filter_kind { FOLLOWS, FRONT, DIRECT, ONCE, AGES, EPOCHS, FILTER_KINDS } filter_kind;
+
+typedef struct filter_shape {
+    filter_kind kind;
+    char name[16];      /* or that with _2 behind it */
+    const char *column; /* it follows: "k", "x" or "id" */
+    char options[160];  /* but content= */
+    bool exact;         /* copies are counted, and fingerprints do not meet by chance */
+    bool bounded;       /* growth=off: it may say that it is full */
+    int keep;           /* seconds, or epochs */
+} filter_shape;
+
+typedef enum step_kind {
+    ROWS,
+    TRANSACTION,
+    FILTER_ROWS, /* of tables that do not follow */
+    COMMAND,
+    TRIGGER,
+    SCHEMA,
+    OPEN, /* statements that stay half stepped */
+    TIME,
+    COPY,
+    CRASH,
+    STEP_KINDS
+} step_kind;
+
+typedef enum fault_kind_of_run {
+    NO_FAULTS,
+    MEMORY_FAULTS,
+    DISK_FAULTS,
+    POWER_FAULTS,
+    INTERRUPTS
+} fault_kind_of_run;
+
+typedef struct shape {
+    int page_size, pairs, filters;
+    const char *journal, *encoding, *cache;
+    bool asks[PAIRS]; /* has the extension */
+    const char *key_type, *collation, *key_value, *id_type, *ending, *on_delete, *on_update;
+    bool unique, recursive, needs_id, bulk, skewed;
+    filter_shape filter[FILTERS];
+    int weights[STEP_KINDS];
+    fault_kind_of_run faults;
+} shape;
+
+/* ---- steps ---- */
+
+typedef enum fault_sort { NO_FAULT, FAIL_MEMORY, FAIL_DISK, FAIL_POWER, FAIL_INTERRUPT } fault_sort;
+
+typedef struct fault {
+    fault_sort sort;
+    int what, left; /* a fault_op and a code; what is left when the power has gone */
+    long n;         /* the request that fails */
+    bool onwards;
+} fault;
+
+typedef enum step_act {
+    BOTH,       /* both texts must have the same end */
+    REFUSE,     /* the filter may refuse the real one for a reason of its own: then there is no twin's */
+    ADD_IF_NEW, /* INSERT OR IGNORE of a key that may be there; the twin's only if it was new */
+    LEAVE,      /* a statement is prepared, stepped a little and left so */
+    GO_ON,      /* it is stepped a little further */
+    END,        /* it is finalized */
+    TICK,       /* the clock is set; `number` seconds */
+    SAVE,       /* a copy of the database is made, by the backup API */
+    RESTORE,    /* and put back in its place */
+    VISIT,      /* a new connection opens the copy, and asks all of it */
+    REOPEN,     /* all connections are closed and opened again */
+    KILL        /* the process dies, and is started again */
+} step_act;
+
+typedef struct step {
+    uint64_t number; /* of the step that drew it; seeds what it asks */
+    step_act act;
+    int pair, value;
+    fault fault;
+    char *real, *twin;
+} step;
+
+typedef struct step_list {
+    step *at;
+    int n, room;
+} step_list;
+
+/* ---- the world ---- */
+
+typedef struct pair {
+    sqlite3 *real, *twin;
+    sqlite3_stmt *left_real, *left_twin; /* half stepped */
+    bool asks, far;                      /* has a copy attached */
+} pair;
+
+/* What the twin of a connection has now. Empty: it has none. */
+typedef struct sim_names {
+    char u[16], k[16], filter[FILTERS][20];
+} sim_names;
+
+typedef struct wal_pages {
+    int64_t sum; /* written so far */
+    int last;    /* how many it had at the last COMMIT */
+} wal_pages;
+
+typedef struct sim_counts {
+    uint64_t runs, steps, questions, refused, faults, crashes, resynced, failed;
+} sim_counts;
+
+typedef struct world {
+    uint64_t seed, dice;
+    shape shape;
+    sim_names names;
+    char prefix[8];        /* of tables in statements about rows: "" or "far." */
+    pair pairs[PAIRS + 1]; /* the last one: to a copy */
+    char folder[PATH], real_path[PATH], twin_path[PATH], real_copy[PATH], twin_copy[PATH];
+    bool has_copy, over; /* over: nothing more can be said */
+    bool dropped;        /* the followed table was dropped: the triggers of filters may be gone */
+    bool stale;          /* keys may have stayed */
+    bool undefined;      /* a BEFORE trigger may have changed its own row: SQLite promises nothing */
+    bool parted;         /* so they differ: the content of the real one counts, and the run ends */
+    bool verbose;
+    uint64_t number; /* of the step that is drawn */
+    int pair;        /* whose turn it is */
+    int64_t clock;   /* seconds */
+    int drawn_keys[3];
+    bool by_epochs;  /* ages of this filter are no times */
+    const char *row; /* "new" or "old", in a trigger */
+    step_list steps;
+    char failure[1000]; /* "kind: what"; empty: nothing is wrong */
+    sim_counts *counts;
+    wal_pages real_wal, twin_wal;
+} world;
+
+/* ---- draw.c ---- */
+
+uint64_t draw64(world *w);
+int draw(world *w, int n); /* 0 .. n - 1 */
+bool chance(world *w, int percent);
+uint64_t mix(uint64_t seed, uint64_t number);
+#define PICK(w, list) ((list)[draw(w, (int)(sizeof(list) / sizeof((list)[0])))])
+int draw_weighted(world *w, const int *weights, int n);
+char *say(const char *format, ...);        /* memory of malloc; SQLite's can be made to fail */
+char *fill(world *w, const char *pattern); /* a template, filled in; see draw.c */
+
+/* ---- known.c ---- */
+
+bool known(const char *name); /* is this fault asked for? */
+bool known_choose(const char *name);
+void known_list(void);
+
+/* ---- shape.c ---- */
+
+void shape_draw(world *w);
+void shape_describe(const world *w);
+char *shape_filter(const world *w, int number, bool twin); /* CREATE .. */
+char *shape_content(const world *w, const char *table);
+char *shape_triggers(const char *table, int i); /* 0 .. 2 */
+
+/* ---- world.c ---- */
+
+bool world_install(void); /* once, before all */
+void world_begin(world *w, uint64_t seed, sim_counts *counts);
+void world_end(world *w);
+bool world_connect(world *w);
+void world_disconnect(world *w);
+int world_visit(sqlite3 **db, const char *path, bool asks, const world *w);
+void world_names(world *w, const char *schema);
+void world_set_clock(const world *w);
+void world_set_prng(uint64_t number);
+int64_t world_now(const world *w);
+void fail(world *w, const char *format, ...);
+const filter_shape *filter_of(const world *w, int number);
+bool follows(const filter_shape *f);
+
+/* ---- rows.c, schema.c: they add to w->steps ---- */
+
+void emit(world *w, step_act act, char *real, char *twin); /* takes both; twin NULL: as the real one */
+void emit_filled(world *w, step_act act, const char *real, const char *twin);
+void draw_rows(world *w);
+char *rows_statement(world *w);
+void draw_filter_rows(world *w);
+void draw_step(world *w);
+
+/* ---- fault.c ---- */
+
+void fault_draw(world *w, step *s);
+void fault_arm(world *w, const step *s);
+bool fault_disarm(world *w, const step *s); /* whether something was refused */
+bool fault_power_is_off(void);
+void fault_power_on(const world *w);
+void fault_power_kill(void);
+void fault_power_back(int left);
+bool fault_install(void);
+
+/* ---- step.c ---- */
+
+typedef struct outcome {
+    int code;
+    int n;             /* rows */
+    uint64_t rows;     /* in any order */
+    sqlite3_int64 one; /* the first value */
+    int changes;
+    char message[300];
+} outcome;
+
+uint64_t hash_row(sqlite3_stmt *statement);
+outcome run_sql(sqlite3 *db, const char *sql);
+void step_run(world *w, const step *s);
+bool is_locked(int code);
+
+bool begins(const char *text, const char *with);
+bool is_end(const char *text); /* of a transaction, perhaps */
+
+/* ---- crash.c ---- */
+
+typedef struct before_fault {
+    bool ends; /* the step ends a transaction, if it succeeds */
+    uint64_t inside, committed;
+} before_fault;
+
+/* False: this step cannot be faulted, since others keep us from looking. */
+bool look_before(world *w, const step *s, before_fault *b);
+void settle(world *w, const step *s, const outcome *real, const before_fault *b);
+void crash(world *w, const step *s, int code, const before_fault *b);
+void kill_process(world *w);
+void restart(world *w, bool dies);
+
+/* ---- left.c ---- */
+
+void leave(world *w, const step *s);
+void go_on(world *w, const step *s, int steps);
+void end_left(pair *p);
+void copy_both(world *w, const step *s, bool back);
+void visit(world *w);
+
+/* ---- ask.c ---- */
+
+uint64_t content_of(const world *w, sqlite3 *db, int *code);
+void ask_all(world *w, const step *s);
+void ask_everywhere(world *w);
+void ask_pair(world *w, int number, bool thorough);
+
+typedef struct question {
+    world *w;
+    pair *pair;
+    int number;
+    const char *schema, *name, *column; /* of the filter, and the column that it follows */
+    const filter_shape *filter;
+} question;
+
+/* Asks the real one; false: it has not answered, and may do so. Takes sql. */
+bool asked(const question *q, char *sql, outcome *r);
+/* Which of the first keys a question answers with. Takes sql. */
+bool keys_of(sqlite3 *db, char *sql, uint64_t *keys);
+/* The first keys: those that must be found are found, and no others than those that may. */
+void ask_keys(const question *q, uint64_t must, uint64_t may);
+
+/* ---- ask_kinds.c ---- */
+
+void ask_front(const question *q);
+void ask_members(const question *q);
+void ask_ages(const question *q);
+void ask_key(world *w, const step *s, bool was_new);
+
+/* ---- run.c ---- */
+
+void run_seed(uint64_t seed, int steps, bool verbose, sim_counts *counts);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** step.c - runs a step on the real database and on its twin, and compares how they end.
+*/
+#include "sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a statement ---- */
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, int n)
+{
+    const unsigned char *at = bytes;
+    for (int i = 0; i < n; i++)
+        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+uint64_t hash_row(sqlite3_stmt *statement)
+{
+    uint64_t hash = 14695981039346656037U;
+    for (int i = 0; i < sqlite3_column_count(statement); i++) {
+        char type = (char)sqlite3_column_type(statement, i);
+        const void *bytes = type == SQLITE_BLOB ? sqlite3_column_blob(statement, i)
+                                                : (const void *)sqlite3_column_text(statement, i);
+        hash = hash_bytes(hash_bytes(hash, &type, 1), bytes, sqlite3_column_bytes(statement, i));
+    }
+    return mix(hash, 0);
+}
+
+static void take_first(outcome *r, sqlite3_stmt *statement)
+{
+    const unsigned char *text = sqlite3_column_text(statement, 0);
+    r->one = sqlite3_column_int64(statement, 0);
+    snprintf(r->message, sizeof r->message, "%s", text ? (const char *)text : "NULL");
+}
+
+outcome run_sql(sqlite3 *db, const char *sql)
+{
+    outcome r = {0};
+    sqlite3_stmt *statement = NULL;
+    r.code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    while (r.code == SQLITE_OK && (r.code = sqlite3_step(statement)) == SQLITE_ROW) {
+        if (r.n++ == 0 && sqlite3_column_count(statement) > 0)
+            take_first(&r, statement);
+        r.rows += hash_row(statement);
+        r.code = SQLITE_OK;
+    }
+    if (statement && sqlite3_finalize(statement) == SQLITE_OK)
+        r.code = SQLITE_OK;
+    if (r.code == SQLITE_DONE)
+        r.code = SQLITE_OK;
+    if (r.code != SQLITE_OK) {
+        r.code = sqlite3_extended_errcode(db);
+        snprintf(r.message, sizeof r.message, "%s", sqlite3_errmsg(db));
+    }
+    r.changes = sqlite3_changes(db);
+    return r;
+}
+
+bool is_locked(int code)
+{
+    return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
+}
+
+bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+bool is_end(const char *text)
+{
+    return begins(text, "COMMIT") || begins(text, "RELEASE");
+}
+
+/* ---- comparing ---- */
+
+static bool counts_changes(const char *text)
+{
+    return begins(text, "INSERT") || begins(text, "UPDATE") || begins(text, "DELETE") ||
+           begins(text, "REPLACE");
+}
+
+/* The twin waits for a lock where the real one does not. Both take the transaction back; if there is
+** none, they differ for good. */
+static void resync(world *w, const step *s)
+{
+    pair *p = &w->pairs[s->pair];
+    w->counts->resynced++;
+    if (sqlite3_get_autocommit(p->real) || sqlite3_get_autocommit(p->twin))
+        w->over = true;
+    else if (run_sql(p->real, "ROLLBACK").code != SQLITE_OK ||
+             run_sql(p->twin, "ROLLBACK").code != SQLITE_OK)
+        w->over = true;
+}
+
+/* A table that takes keys may lock the database at COMMIT only. */
+static bool may_lock_late(const world *w, const step *s)
+{
+    bool takes = false;
+    for (int i = 0; i < w->shape.filters; i++)
+        takes |= !follows(filter_of(w, i));
+    return takes && is_end(s->real) && !known("late_lock");
+}
+
+static void compare_ends(world *w, const step *s, const outcome *real, const outcome *twin)
+{
+    const pair *p = &w->pairs[s->pair];
+    if (real->code == SQLITE_OK && is_locked(twin->code)) {
+        resync(w, s);
+        return;
+    }
+    if (may_lock_late(w, s) && is_locked(real->code) && twin->code == SQLITE_OK) {
+        w->over = true; /* the twin has committed */
+        return;
+    }
+    /* The twin may have taken locks for what a filter has refused. */
+    if (real->code != twin->code && !is_locked(twin->code))
+        fail(w, "code: %d %s; without the filter %d %s", real->code, real->message, twin->code,
+             twin->message);
+    if (sqlite3_get_autocommit(p->real) != sqlite3_get_autocommit(p->twin))
+        fail(w, "transaction: %s a transaction, without the filter it is %s",
+             sqlite3_get_autocommit(p->real) ? "not in" : "in",
+             sqlite3_get_autocommit(p->twin) ? "not" : "so");
+    bool answers = s->act == BOTH && !begins(s->real, "PRAGMA"); /* a checkpoint tells of pages */
+    if (answers && real->code == SQLITE_OK && (real->n != twin->n || real->rows != twin->rows))
+        fail(w, "rows: %d rows, without the filter %d, or others", real->n, twin->n);
+    if (s->act == BOTH && real->code == SQLITE_OK && counts_changes(s->real) &&
+        real->changes != twin->changes)
+        fail(w, "changes: changes() is %d, without the filter %d", real->changes, twin->changes);
+}
+
+static void compare(world *w, const step *s, const outcome *real, const outcome *twin)
+{
+    compare_ends(w, s, real, twin);
+    w->parted = w->undefined && w->failure[0];
+    if (w->parted)
+        w->failure[0] = 0;
+}
+
+/* May a filter say so of its own? */
+static bool may_refuse(world *w, const step *s, const outcome *r)
+{
+    int code = r->code & 0xff;
+    const pair *p = &w->pairs[s->pair];
+    if (sqlite3_get_autocommit(p->real) != sqlite3_get_autocommit(p->twin))
+        fail(w, "transaction: gone with: %d %s", r->code, r->message);
+    return code == SQLITE_ERROR || is_locked(code) ||
+           (code == SQLITE_FULL && strstr(r->message, "filter is full"));
+}
+
+/* What later steps need to know. */
+static void remember(world *w, const step *s)
+{
+    pair *p = &w->pairs[s->pair];
+    if (begins(s->real, "ATTACH"))
+        p->far = true;
+    if (begins(s->real, "DETACH"))
+        p->far = false;
+    if (begins(s->real, "DROP TABLE u") || begins(s->real, "DROP TABLE new_u"))
+        w->dropped = true;
+    w->undefined |= strstr(s->real, " BEFORE UPDATE ") || strstr(s->real, " BEFORE DELETE ");
+    if (strstr(s->real, " BEFORE ") || begins(s->real, "VACUUM") || begins(s->real, "DROP TRIGGER"))
+        w->stale = true;
+}
+
+/* ---- statements ---- */
+
+static void run_both(world *w, const step *s)
+{
+    pair *p = &w->pairs[s->pair];
+    before_fault b;
+    bool may = s->fault.sort != NO_FAULT && p->left_real == NULL;
+    bool faulted = may && look_before(w, s, &b), struck = false;
+    if (faulted)
+        fault_arm(w, s);
+    outcome real = run_sql(p->real, s->real);
+    if (faulted)
+        struck = fault_disarm(w, s);
+    if (faulted && fault_power_is_off()) {
+        crash(w, s, real.code, &b);
+        return;
+    }
+    if (struck && real.code != SQLITE_OK) {
+        settle(w, s, &real, &b);
+        return;
+    }
+    bool may_say = s->act == REFUSE ||
+                   (!known("connect_anew") && strstr(real.message, "connect_anew")) ||
+                   (!known("idle_drain") && real.code == SQLITE_BUSY_SNAPSHOT);
+    if (may_say && real.code != SQLITE_OK && may_refuse(w, s, &real)) {
+        w->counts->refused++;
+        if (!sqlite3_get_autocommit(p->twin))
+            run_sql(p->twin, "UPDATE beat SET n = n + 1"); /* it may have taken locks before it failed */
+        return;
+    }
+    outcome twin = run_sql(p->twin, s->twin);
+    compare(w, s, &real, &twin);
+    if (real.code == SQLITE_OK)
+        remember(w, s);
+}
+
+/* Can the twin's table not be read just now, either? */
+static bool names_nothing(world *w, const step *s)
+{
+    char name[20] = "";
+    sscanf(s->real, "INSERT OR IGNORE INTO %19[a-z0-9_]", name);
+    char *sql = say("SELECT count(*) FROM %s", name);
+    bool nothing = run_sql(w->pairs[s->pair].twin, sql).code != SQLITE_OK;
+    free(sql);
+    return nothing;
+}
+
+static void add_if_new(world *w, const step *s)
+{
+    pair *p = &w->pairs[s->pair];
+    outcome real = run_sql(p->real, s->real);
+    if (real.code != SQLITE_OK) {
+        if (!is_locked(real.code) && !names_nothing(w, s))
+            fail(w, "code: %d %s", real.code, real.message);
+        return;
+    }
+    ask_key(w, s, real.changes == 1);
+    if (real.changes == 1) {
+        outcome twin = run_sql(p->twin, s->twin);
+        compare(w, s, &real, &twin);
+    }
+}
+
+/* ---- all of them ---- */
+
+void step_run(world *w, const step *s)
+{
+    pair *p = &w->pairs[s->pair];
+    w->pair = s->pair;
+    w->counts->steps++;
+    world_set_prng(mix(w->seed, s->number));
+    world_set_clock(w);
+    switch (s->act) {
+    case BOTH:
+    case REFUSE:
+        run_both(w, s);
+        break;
+    case ADD_IF_NEW:
+        add_if_new(w, s);
+        break;
+    case LEAVE:
+        leave(w, s);
+        break;
+    case GO_ON:
+        if (p->left_real)
+            go_on(w, s, 2);
+        break;
+    case END:
+        end_left(p);
+        break;
+    case TICK:
+        w->clock += s->value;
+        break;
+    case SAVE:
+    case RESTORE:
+        copy_both(w, s, s->act == RESTORE);
+        break;
+    case VISIT:
+        visit(w);
+        break;
+    case REOPEN:
+        restart(w, false);
+        break;
+    case KILL:
+        kill_process(w);
+        break;
+    }
+}
