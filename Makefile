@@ -254,6 +254,8 @@ build/$(1)/oom_table: WRAP = -Wl,--wrap=realloc,--wrap=calloc
 build/$(1)/shared_cache: WRAP = -Wl,--wrap=sqlite3_bind_int64,--wrap=sqlite3_prepare_v2
 build/$(1)/stress: build/$(1)/tests/stress/stress.o $$(SRC:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(LIBS)
+build/$(1)/model: build/$(1)/tests/model/stress.o $$(SRC:%.c=build/$(1)/%.o)
+	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(LIBS)
 build/$(1)/sim: $$(SIM:%.c=build/$(1)/%.o) $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lsqlite3 $$(LIBS)
 build/$(1)/replay: $$(FUZZ:%.c=build/$(1)/%.o) $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
@@ -303,6 +305,10 @@ stress: need-test build/plain/stress
 	@build/plain/stress long
 	@build/plain/stress shapes $(or $(STRESS_SECONDS),300)
 	@$(PYTHON) tests/stress/mutants.py
+
+## model: random lives of filters, beside one exact model of them (tests/model); SEED=n
+model: need-test build/plain/model
+	@CUCKOO_TEST_SEED=$(SEED) build/plain/model
 
 ## sim: random databases, statements, faults and crashes, beside a twin without a filter, for SECONDS=60;
 ##       SEED=n repeats a run that failed; SIM_KNOWN=name asks for faults that are known
@@ -410,6 +416,6 @@ help:
 .PHONY: always t all demo static amalgamation dist install uninstall version check test test-versions \
         test-clients test-packages test-platforms test-cluster deps deps-demo deps-dist deps-test \
         deps-fuzz deps-bench deps-cluster deps-platforms deps-browser need-demo need-dist \
-        need-test need-fuzz need-bench need-browser test-browser rooms mutants valgrind fuzz fuzz-rows stress sim attack faults \
+        need-test need-fuzz need-bench need-browser test-browser rooms mutants valgrind fuzz fuzz-rows stress model sim attack faults \
         coverage bench bench-quick bench-check bench-accept bench-one-file clean help
 .SECONDARY:

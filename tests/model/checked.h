@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** checked.h - the calls of the library beside a model: an example becomes a test of all promises.
+**
+**      cf_filter *filter = begin_checked(&made.filter);    empty; its model is kept by this file
+**      cf_add_checked(filter, hash);                       as cf_add, compared
+**      cf_split_checked(filter);                           growth before there is need
+**      end_checked(filter);                                asks for all keys once more
+**
+** A status that a test does not expect is its own to assert.
+*/
+#ifndef CUCKOO_MODEL_CHECKED_H
+#define CUCKOO_MODEL_CHECKED_H
+
+#include "../unit/test.h"
+
+#include "calls.h"
+#include "probe.h"
+
+enum { CHECKED_MOST = 8 };
+
+typedef struct checked {
+    cf_filter *filter; /* NULL: free */
+    cf_filter unborn;  /* of its shape, for classes */
+    model m;
+} checked;
+
+static checked checked_now[CHECKED_MOST];
+
+static inline void checked_failed(const char *text)
+{
+    fail_msg("%s", text);
+}
+
+static inline checked *checked_of(const cf_filter *filter)
+{
+    for (unsigned i = 0; i < CHECKED_MOST; i++)
+        if (checked_now[i].filter == filter)
+            return &checked_now[i];
+    fail_msg("no model of this filter: begin_checked comes first");
+    return NULL;
+}
+
+static inline cf_filter *begin_checked(cf_filter *filter)
+{
+    checked *c = checked_of(NULL);
+    model_on_failure = checked_failed;
+    assert_int_equal(filter->items + filter->occupied, 0);
+    cf_create(&c->unborn, &filter->geometry, model_need(malloc(cf_geometry_bytes(&filter->geometry))));
+    c->filter = filter;
+    c->m = model_new(filter);
+    return filter;
+}
+
+static inline void check_all_checked(const cf_filter *filter)
+{
+    model *m = &checked_of(filter)->m;
+    model_check_sound(m);
+    model_check_some(m, UINT32_MAX);
+}
+
+static inline void end_checked(cf_filter *filter)
+{
+    checked *c = checked_of(filter);
+    check_all_checked(filter);
+    free(model_bytes(&c->unborn));
+    model_free(&c->m);
+    c->filter = NULL;
+}
+
+/* The number of a key and value: a new one when it is not known. */
+static inline uint32_t item_checked(const cf_filter *filter, uint64_t hash, uint64_t value)
+{
+    checked *c = checked_of(filter);
+    for (uint32_t id = 0; id < c->m.n; id++)
+        if (c->m.item[id].hash == hash && c->m.item[id].value == value)
+            return id;
+    return model_new_item(&c->m, &c->unborn, hash, value);
+}
+
+static inline cf_status cf_add_value_checked(cf_filter *filter, uint64_t hash, uint64_t value)
+{
+    uint32_t id = item_checked(filter, hash, value);
+    return model_add(&checked_of(filter)->m, id);
+}
+
+static inline cf_status cf_add_checked(cf_filter *filter, uint64_t hash)
+{
+    return cf_add_value_checked(filter, hash, 0);
+}
+
+static inline cf_deleted cf_delete_value_checked(cf_filter *filter, uint64_t hash, uint64_t value)
+{
+    uint32_t id = item_checked(filter, hash, value);
+    model *m = &checked_of(filter)->m;
+    if (!model_may_delete(m, id))
+        fail_msg("a key is deleted that another one may lose by");
+    return model_delete(m, id);
+}
+
+static inline cf_deleted cf_delete_checked(cf_filter *filter, uint64_t hash)
+{
+    return cf_delete_value_checked(filter, hash, 0);
+}
+
+static inline bool cf_contains_checked(const cf_filter *filter, uint64_t hash)
+{
+    uint32_t id = item_checked(filter, hash, 0);
+    model_check_item(&checked_of(filter)->m, id);
+    return cf_contains(filter, hash);
+}
+
+static inline uint64_t cf_count_checked(const cf_filter *filter, uint64_t hash)
+{
+    uint32_t id = item_checked(filter, hash, 0);
+    model_check_item(&checked_of(filter)->m, id);
+    return cf_count(filter, hash);
+}
+
+static inline cf_status cf_add_many_checked(cf_filter *filter, uint64_t *hashes, size_t n)
+{
+    size_t added = 0;
+    for (size_t i = 0; i < n; i++)
+        item_checked(filter, hashes[i], 0);
+    model *m = &checked_of(filter)->m;
+    model_note_stage(m);
+    cf_status status = cf_add_many(filter, hashes, n, &added);
+    assert_true(status == CF_OK ? added == n : added <= n);
+    model_note_stage(m);
+    for (size_t i = 0; i < added; i++)
+        model_put(m, item_checked(filter, hashes[i], 0), 1);
+    check_all_checked(filter);
+    return status;
+}
+
+/* Both then know the same keys. */
+static inline cf_status cf_merge_checked(cf_filter *into, cf_filter *from)
+{
+    checked *a = checked_of(into), *b = checked_of(from);
+    for (uint32_t id = 0; id < b->m.n; id++)
+        item_checked(into, b->m.item[id].hash, b->m.item[id].value);
+    model same = model_new(from);
+    for (uint32_t id = 0; id < a->m.n; id++) {
+        uint32_t other = item_checked(from, a->m.item[id].hash, a->m.item[id].value);
+        model_new_item(&same, &b->unborn, a->m.item[id].hash, a->m.item[id].value);
+        model_item *one = &same.item[id];
+        one->copies = b->m.item[other].copies;
+        one->stuck = b->m.item[other].stuck;
+        one->stored = b->m.item[b->m.item[other].leader].stored;
+    }
+    same.items = b->m.items, same.exact = b->m.exact, same.unsure = b->m.unsure;
+    same.shortest = b->m.shortest;
+    cf_status status = model_merge(&a->m, &same);
+    model_free(&same);
+    check_all_checked(into);
+    check_all_checked(from);
+    return status;
+}
+
+static inline bool cf_split_checked(cf_filter *filter)
+{
+    bool done = probe_split(filter);
+    model_note_stage(&checked_of(filter)->m);
+    check_all_checked(filter);
+    return done;
+}
+
+static inline void cf_clear_checked(cf_filter *filter)
+{
+    cf_clear(filter);
+    model_forget(&checked_of(filter)->m);
+    check_all_checked(filter);
+}
+
+static inline void cf_advance_checked(cf_filter *filter)
+{
+    cf_advance(filter);
+    check_all_checked(filter);
+}
+
+#endif

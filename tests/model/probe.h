@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** probe.h - the only file of the model that knows the insides of the library: what no public call does,
+** and what must be done so that rare states come often.
+*/
+#ifndef CUCKOO_MODEL_PROBE_H
+#define CUCKOO_MODEL_PROBE_H
+
+#include "../../src/entry/entry.h"
+#include "../../src/entry/spill.h"
+#include "../../src/filter/ageing.h"
+#include "../../src/growth/growth.h"
+#include "../../src/table/address.h"
+#include "../../src/table/bucket.h"
+
+/* Splits one bucket before there is need. False: the filter does not grow. */
+static inline bool probe_split(cf_filter *filter)
+{
+    return cf_grow(filter) == CF_OK;
+}
+
+/* The numbers of the last so many epochs, a bit for each. */
+static inline uint32_t probe_epochs(const cf_filter *filter, unsigned epochs)
+{
+    uint32_t numbers = 0;
+    for (unsigned age = 0; age < epochs; age++)
+        numbers |= UINT32_C(1) << ((filter->epoch - age) & 15);
+    return numbers;
+}
+
+/* From now on what was added in the last so many epochs is found, and nothing else. */
+static inline void probe_live(cf_filter *filter, unsigned epochs)
+{
+    cf_set_live(filter, probe_epochs(filter, epochs));
+}
+
+/* Takes all out that is older than so many epochs, some buckets at a time, as a filter table does. */
+static inline void probe_sweep(cf_filter *filter, unsigned epochs, uint64_t at_a_time)
+{
+    uint32_t dead = ~probe_epochs(filter, epochs);
+    for (uint64_t at = 0; at < filter->buckets;)
+        at = cf_sweep(filter, dead, at, at_a_time);
+}
+
+/* Takes out what has the number of the next epoch, which is older than any that is live. */
+static inline void probe_sweep_next(cf_filter *filter)
+{
+    cf_sweep(filter, UINT32_C(1) << ((filter->epoch + 1) & 15), 0, filter->buckets);
+}
+
+/* Begins an epoch of which nothing can be there, and takes nothing out. */
+static inline void probe_begin_epoch(cf_filter *filter)
+{
+    cf_begin_epoch(filter);
+}
+
+static inline cf_status probe_add_epoch(cf_filter *filter, uint64_t hash, uint64_t epoch)
+{
+    return cf_add_epoch(filter, hash, epoch);
+}
+
+/* Puts an entry there that knows so many of the remainder bits that an entry of this hash may know now,
+** at least those of its bucket; into the list when there is no slot. False: there is no room. */
+static inline bool probe_put(cf_filter *filter, uint64_t hash, unsigned more, uint64_t payload)
+{
+    cf_pair pair = cf_pair_of(filter, hash);
+    cf_place place = pair.place[0];
+    unsigned span = filter->view.new_length - place.extension;
+    unsigned length = filter->view.grown ? place.extension + more % (span + 1) : filter->view.new_length;
+    int slot = cf_bucket_free_slot(filter, place.bucket);
+    payload &= cf_low_bits(filter->view.form.payload_bits);
+    uint64_t tag = cf_tag_of(filter, place, length);
+    if (slot >= 0) {
+        cf_slot_set(filter, place.bucket, (unsigned)slot, tag, payload);
+    } else {
+        bool full = pair.sides == 1 || cf_bucket_free_slot(filter, pair.place[1].bucket) < 0;
+        if (!full || filter->spilled >= filter->geometry.spill_bound ||
+            cf_spilled_matches(filter, &pair) >= CF_SPILL_COPIES)
+            return false;
+        cf_spill_add(filter, &(cf_spilled){place.bucket, tag, payload});
+    }
+    filter->occupied += slot >= 0;
+    filter->items += 1 + (filter->geometry.counter_bits ? payload : 0);
+    return true;
+}
+
+#endif

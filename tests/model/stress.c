@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** stress.c - random lives of filters beside an exact model, with collisions made likely.
+**
+**      stress [lives | long]       so many lives; the last line: N passed, N failed
+**      stress shapes SECONDS       for so long
+**      stress life SEED            one of them again
+**
+** A life is a filter of any shape that goes through some steps (life.h); hostile bytes in its place
+** (blobs.h); an exact filter (exact.h); or a sequence that was thought of (directed.h).
+*/
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include <signal.h>
+#include <time.h>
+
+#include "blobs.h"
+#include "directed.h"
+
+enum { SHORT_RUN = 800, LONG_RUN = 100000, MOST_SHOWN = 10, EXACT_LOG = 12, LONGEST_NOISE = 600 };
+
+static uint64_t life_seed;
+
+static void tell_life(void)
+{
+    fprintf(stderr, "  in this life: stress life %llu\n", (unsigned long long)life_seed);
+}
+
+static void tell_life_of_signal(int number)
+{
+    tell_life();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* AddressSanitizer calls it. */
+void __asan_on_error(void);
+void __asan_on_error(void)
+{
+    tell_life();
+}
+
+static void live_hostile(void)
+{
+    uint8_t noise[LONGEST_NOISE];
+    size_t length = random_below(one_in(2) ? 150 : LONGEST_NOISE);
+    uint64_t values = one_in(2) ? 256 : 1 + random_below(8);
+    for (unsigned i = 0; i < 12 && !failed; i++)
+        try_filter();
+    for (size_t i = 0; i < length; i++)
+        noise[i] = (uint8_t)random_below(values);
+    try_noise(noise, length);
+    try_hash(noise, length);
+}
+
+static void live_any(void)
+{
+    uint64_t kind = random_below(20);
+    if (kind < 2) {
+        live_hostile();
+    } else if (kind < 3) {
+        live_exactly(EXACT_LOG);
+    } else if (kind < 4) {
+        live_directed();
+    } else {
+        setup with = any_setup();
+        live(&with, random_between(1, MOST_STEPS));
+    }
+}
+
+static bool run_life_of(uint64_t seed)
+{
+    draws = (source){.state = seed};
+    life_seed = seed;
+    failed = false;
+    live_any();
+    if (failed)
+        tell_life();
+    return !failed;
+}
+
+/* Lives with seeds made of one, until there were so many, or so long. */
+static int run_lives(uint64_t seed, uint64_t lives, double seconds)
+{
+    struct timespec now, begin;
+    uint64_t lived = 0, bad = 0;
+    timespec_get(&begin, TIME_UTC);
+    for (now = begin; bad < MOST_SHOWN && lived < lives && difftime(now.tv_sec, begin.tv_sec) < seconds;
+         timespec_get(&now, TIME_UTC))
+        bad += !run_life_of(seed + lived++ * UINT64_C(0xd1342543de82ef95));
+    printf("%llu passed, %llu failed\n", (unsigned long long)(lived - bad), (unsigned long long)bad);
+    return bad > 0;
+}
+
+/* A run for some seconds is a slice: another one in each run (tests/run.sh). */
+static uint64_t seed_of_run(bool slice)
+{
+    const char *given = getenv("SEED");
+    given = given ? given : getenv("CUCKOO_TEST_SEED");
+    if (given == NULL && slice)
+        given = getenv("CUCKOO_SLICE");
+    uint64_t seed = given ? strtoull(given, NULL, 0) : 20140214;
+    fprintf(stderr, "random seed %llu\n", (unsigned long long)seed);
+    return seed;
+}
+
+int main(int n, char **argument)
+{
+    const char *what = n > 1 ? argument[1] : "";
+    bool shapes = n > 2 && strcmp(what, "shapes") == 0;
+    uint64_t lives = n < 2 ? SHORT_RUN : strcmp(what, "long") == 0 ? LONG_RUN : strtoull(what, NULL, 0);
+    signal(SIGABRT, tell_life_of_signal);
+    model_on_failure = world_failed;
+    if (n > 2 && strcmp(what, "life") == 0)
+        return !run_life_of(strtoull(argument[2], NULL, 0));
+    uint64_t seed = seed_of_run(shapes);
+    if (shapes)
+        return run_lives(seed, UINT64_MAX, strtod(argument[2], NULL));
+    if (lives == 0) {
+        fputs("stress [lives | long | shapes SECONDS | life SEED]: nothing was tested\n", stderr);
+        return 2;
+    }
+    return run_lives(seed, lives, 1e9);
+}
