@@ -13,7 +13,7 @@ set -u
 : "${TEST_FOLDER:=build/test}"
 log=$TEST_FOLDER.log
 dir=$TEST_FOLDER
-cores=$(getconf _NPROCESSORS_ONLN)
+cores=${TEST_JOBS:-$(getconf _NPROCESSORS_ONLN)}
 : "${PYTHON:=/usr/bin/python3}"
 
 # What valgrind finds and the sanitizers do not: reads of bytes that were never written. A filter is such bytes. The

@@ -18,7 +18,6 @@
 
 #include <cmocka.h>
 
-#define SQLITE_CORE /* this program calls SQLite itself; it needs only sqlite3_api_routines */
 #include <sqlite3ext.h>
 
 #include "../../src/version.h"

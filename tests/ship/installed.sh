@@ -124,7 +124,7 @@ ok 'it leaves what it has not installed' only_mine_is_left
 
 # It notes each call, and makes what is asked for without compiling. MACHINE is its platform; headers named in WITHOUT
 # are not there.
-unset CPPFLAGS LDFLAGS LDLIBS MAKEFLAGS MAKELEVEL MFLAGS
+unset SKIP_DEPS CPPFLAGS LDFLAGS LDLIBS MAKEFLAGS MAKELEVEL MFLAGS
 mkdir -p "$work/tree" "$work/bin"
 cp -R Makefile src ext tests "$work/tree/"
 cat > "$work/bin/standin" << 'END'
@@ -277,8 +277,9 @@ goes_on() {
         grep 'wasm-opt' "$work/said" && grep 'make deps-dist installs' "$work/said" && refuses test -e "$work/apt"
 }
 
-for target in all static amalgamation install check dist rooms mutants valgrind fuzz stress attack fuzz-rows faults test-versions \
-    test-clients test-cluster test-packages test-browser test-platforms coverage bench bench-quick bench-check bench-one-file; do
+for target in all debug compile_commands static amalgamation install check t dist rooms mutants valgrind fuzz stress model sim \
+    attack fuzz-rows faults test-versions test-clients test-cluster test-packages test-browser test-platforms coverage \
+    bench bench-quick bench-check bench-one-file; do
     ok "make $target only says what is missing" only_says $target
 done
 for target in deps demo test deps-dist; do

@@ -32,8 +32,8 @@ def tree(tmp_path):
     """Makefile and sources, and a folder of all programs with those tools that a test puts there."""
     for name in ("src", "ext"):
         shutil.copytree(ROOT / name, tmp_path / "tree" / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "tree/tests").mkdir()
-    for name in ("Makefile", "tests/deps.sh", "tests/rooms.txt"):
+    (tmp_path / "tree/tests/ship").mkdir(parents=True)
+    for name in ("Makefile", "tests/deps.sh", "tests/rooms.txt", "tests/tests.mk", "tests/ship/ship.mk"):
         shutil.copy(ROOT / name, tmp_path / "tree" / name)
     bin_ = tmp_path / "bin"
     bin_.mkdir()

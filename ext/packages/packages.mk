@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+# What users get besides the extension: one file, libraries, packages, WebAssembly; and make install. Part of the Makefile.
+
+PREFIX       ?= /usr/local
+LIBDIR       ?= $(PREFIX)/lib
+INCLUDEDIR   ?= $(PREFIX)/include
+PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
+DOCDIR       ?= $(PREFIX)/share/doc/cuckoofilter
+# SQLite has no folder of its own for extensions. They are no libraries to link with, so they do not stand among these.
+EXTENSIONDIR ?= $(LIBDIR)/sqlite3
+INSTALL      ?= install
+
+### To ship it
+## amalgamation: build/dist/cuckoo.c and cuckoo_filter.h: all of it in one file, for any build system
+amalgamation: build/dist/cuckoo.c
+build/dist/cuckoo.c: $(SRC) $(EXT) $(HEADERS) $(wildcard ext/amalgamate.* ext/LICENSE) tests/rooms.txt build/options
+	@sh ext/amalgamate.sh
+
+## static: build/libcuckoofilter.a, the C library; build/libcuckoo_sqlite.a, the extension for programs that link it
+static: build/libcuckoofilter.a build/libcuckoo_sqlite.a build/cuckoofilter.pc build/cuckoo_sqlite.pc
+
+# An archive is for any linker: no optimization that is left to it.
+ARCHIVED = $(CPPFLAGS) $(CFLAGS) $(if $(findstring -flto,$(CFLAGS)),-fno-lto) $(PIC) -std=c11 -Wall -Wextra @build/options
+build/static/libcuckoofilter.o: ARCHIVED += -DCUCKOO_LIBRARY_ONLY
+build/static/libcuckoo_sqlite.o: ARCHIVED += -DSQLITE_CORE
+build/static/%.o: build/dist/cuckoo.c build/tools
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ARCHIVED) -c -o $@ $<
+build/%.a: build/static/%.o build/linker
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $<
+
+export PLACES := $(PREFIX) $(LIBDIR) $(INCLUDEDIR) $(VERSION)
+build/places: always ; $(call keep,PLACES)
+build/%.pc: ext/%.pc.in build/places build/libraries
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(subst $(PREFIX)/,$${prefix}/,$(LIBDIR))|' \
+	    -e 's|@INCLUDEDIR@|$(subst $(PREFIX)/,$${prefix}/,$(INCLUDEDIR))|' -e 's|@VERSION@|$(VERSION)|' \
+	    -e "s|@LIBRARIES@|$$(cat build/libraries)|" $< > $@
+
+## install: extension, C libraries (make static) and pkg-config files below PREFIX; uninstall: takes them away
+install: all static
+	$(INSTALL) -d $(foreach place,$(EXTENSIONDIR) $(LIBDIR) $(INCLUDEDIR) $(PKGCONFIGDIR) $(DOCDIR),"$(DESTDIR)$(place)")
+	$(INSTALL) -m 755 $(EXTENSION) "$(DESTDIR)$(EXTENSIONDIR)"
+	$(INSTALL) -m 644 build/libcuckoofilter.a build/libcuckoo_sqlite.a "$(DESTDIR)$(LIBDIR)"
+	$(INSTALL) -m 644 build/dist/cuckoo_filter.h "$(DESTDIR)$(INCLUDEDIR)"
+	$(INSTALL) -m 644 build/cuckoofilter.pc build/cuckoo_sqlite.pc "$(DESTDIR)$(PKGCONFIGDIR)"
+	$(INSTALL) -m 644 build/dist/LICENSE "$(DESTDIR)$(DOCDIR)"
+	@echo 'Load the extension with: .load $(EXTENSIONDIR)/cuckoo'
+
+uninstall:
+	rm -f "$(DESTDIR)$(EXTENSIONDIR)/cuckoo.$(SUFFIX)" "$(DESTDIR)$(INCLUDEDIR)/cuckoo_filter.h"
+	rm -f "$(DESTDIR)$(LIBDIR)/libcuckoofilter.a" "$(DESTDIR)$(LIBDIR)/libcuckoo_sqlite.a"
+	rm -f "$(DESTDIR)$(PKGCONFIGDIR)/cuckoofilter.pc" "$(DESTDIR)$(PKGCONFIGDIR)/cuckoo_sqlite.pc"
+	rm -f "$(DESTDIR)$(DOCDIR)/LICENSE"
+	rmdir "$(DESTDIR)$(DOCDIR)" 2> /dev/null || :
+
+# The C library as WebAssembly, where clang can make it: what the npm package has for programs without SQLite. There is no
+# C library for it: libc.h stands for its headers. Small, because it travels: wasm-opt of binaryen, where there is one, takes
+# another seventh away. The stack never comes near address 0.
+WASM = $(if $(and $(shell command -v clang),$(shell command -v wasm-ld)),build/filter.wasm)
+export WASM_BY := $(shell for tool in clang wasm-ld wasm-opt; do command -v $$tool || :; done)
+build/wasm_tools: always ; $(call keep,WASM_BY)
+WASM_FEATURES = bulk-memory nontrapping-fptoint sign-ext
+build/filter.wasm: build/dist/cuckoo.c $(wildcard ext/packages/filter/*.[ch]) build/wasm_tools
+	@rm -rf build/wasm
+	@mkdir -p build/wasm
+	@for name in assert math stdlib string; do cp ext/packages/filter/libc.h build/wasm/$$name.h; done
+	@clang --target=wasm32 -ffreestanding -std=c11 -Oz -mllvm -inline-threshold=-25 $(WASM_FEATURES:%=-m%) \
+	    -Wall -Wextra -DXXH_NO_INLINE_HINTS=1 -isystem build/wasm -fvisibility=hidden \
+	    -c -o build/wasm/filter.o ext/packages/filter/exports.c
+	@wasm-ld --no-entry --export=__heap_base --stack-first -z stack-size=65536 --strip-all -o $@ build/wasm/filter.o
+	@! command -v wasm-opt > /dev/null || wasm-opt -Oz --converge --low-memory-unused --zero-filled-memory \
+	    $(patsubst %,--enable-%,$(subst nontrapping-fptoint,nontrapping-float-to-int,$(WASM_FEATURES))) -o $@ $@
+
+## dist: build/dist/: a Python wheel, its sources, an npm package, archives, sqlpkg.json, checksums (ext/packages/dist.py);
+##       also for platforms that make test-platforms has built; OTHERS="file ..." for files of your own
+OTHERS ?= $(wildcard $(patsubst %,build/platforms/%/cuckoo.*,i386 arm64 armhf s390x musl windows))
+dist: need-dist
+	$(BUILD) all static $(WASM)
+	@$(PYTHON) -B ext/packages/dist.py --version $(VERSION) \
+	    --extension $(EXTENSION) $(OTHERS) \
+	    --static build/libcuckoofilter.a build/libcuckoo_sqlite.a $(WASM:%=--wasm %) \
+	    --sqlite $$(echo '#include <sqlite3ext.h>' | $(CC) $(CPPFLAGS) @build/options -M -x c - | \
+	        tr -s ' \\' '\n' | grep '/sqlite3\(ext\)*\.h$$')
+
+.PHONY: amalgamation static install uninstall dist

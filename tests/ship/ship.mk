@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+# What takes more than a compiler: other SQLites, languages, platforms, browsers. Part of the Makefile.
+
+### What ships, tried
+## test-versions: the SQL and Python tests on other SQLites; VERSIONS="folder ...", each with sqlite3.c
+##       and sqlite3.h, or shells; else those of npm packages; VERSION_TESTS="file ..." for some tests
+test-versions: need-test $(EXTENSION)
+	@VERSION_TESTS="$(VERSION_TESTS)" sh tests/ship/versions.sh $(VERSIONS)
+
+## test-clients: the program of each client in tests/ship/clients that is installed, and the README's table of them
+test-clients: need-test $(EXTENSION)
+	@CC="$(CC)" sh tests/ship/clients.sh
+
+## test-cluster: three dqlite nodes (SQLite, replicated by Raft) with filter tables; leaders are killed while
+##       they are written to; a minute. deps-cluster installs what it needs, on Debian
+test-cluster: build/options
+	@sh tests/ship/cluster.sh
+
+## test-packages: installs what make dist makes in empty folders, by pip and npm, and runs README's example
+test-packages: need-test
+	$(BUILD) dist
+	@CC="$(CC)" sh tests/ship/packages.sh
+
+## test-browser: the filters without SQLite in headless Chromium: a page that builds, downloads and reopens a million
+##       domains; deps-browser installs it
+test-browser: need-browser
+	$(BUILD) $(EXTENSION) $(WASM)
+	@$(PYTHON) -B tests/ship/browser.py
+
+## test-platforms: unit tests, SQL, bytes and databases on i386, arm64, armhf, s390x, musl, Windows, WebAssembly, where
+##       their tools are; deps-platforms: installs these; PLATFORMS="name ..." for some; SQLITE_SOURCE=folder
+test-platforms: need-demo build/dist/cuckoo.c
+	@sh tests/ship/platforms.sh $(PLATFORMS)
+
+# With ThreadSanitizer: tests/ship/threads.sh. SQLITE_LIBRARY is the SQLite that is linked.
+SQLITE_LIBRARY = -lsqlite3
+build/tsan/library build/tsan/connections: build/tsan/%: build/tsan/tests/ship/threads/%.o \
+    $(SRC:%.c=build/tsan/%.o) $(EXT:%.c=build/tsan/%.o)
+	@$(CC) $(KIND_tsan) -o $@ $^ -lcmocka $(SQLITE_LIBRARY) $(LIBS) -lpthread
+
+.PHONY: test-versions test-clients test-cluster test-packages test-browser test-platforms

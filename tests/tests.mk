@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+# The programs of tests, the kinds in which they are built, and the targets that run them. Part of the Makefile.
+
+# Warnings are errors in the project's own checks only: a newer compiler may warn of more.
+CHECKED  = -Werror
+SANITIZE = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+# Inlined code is counted once, not once for each place it is inlined into. Threads may lose a count, which leaves a line
+# reached: counting by atomic steps takes four times as long. Asserts are left out: a branch that no run may take is not one
+# to be counted.
+COVERAGE = -O0 -g --coverage -DNDEBUG -Dalways_inline=unused
+
+# For programs, linked with SQLite itself, hence SQLITE_CORE; and for the extension (asan_so, coverage_so).
+# portable: without what compilers offer beyond C11, and small.
+KIND_plain       = $(CHECKED) -O2 -g -DSQLITE_CORE
+KIND_asan        = $(CHECKED) $(SANITIZE) -DSQLITE_CORE
+KIND_asan_so     = $(CHECKED) $(SANITIZE) -fPIC
+KIND_tsan        = $(CHECKED) -O1 -g -fsanitize=thread -DSQLITE_CORE
+KIND_portable    = $(CHECKED) -O1 -g -DCF_PLAIN_C -DCUCKOO_SMALL
+KIND_coverage    = $(COVERAGE) -DSQLITE_CORE
+KIND_coverage_so = $(COVERAGE) -fPIC
+KINDS_OF_TESTS   = plain asan tsan portable coverage
+
+# Programs of tests, and the folders or files that they are made of. Units need src alone; so does the model.
+TESTS  = $(sort $(wildcard tests/unit/*/test_*.c))
+UNITS  = $(basename $(notdir $(TESTS)))
+FAULTS = static_build regressions ext_units oom oom_table vfs_faults shared_cache
+FAULT_FILES = $(foreach name,$(FAULTS),$(wildcard tests/faults/$(name).c tests/unit/ext/$(name).c))
+OF_stress = tests/stress/stress.c
+OF_model  = tests/model/stress.c
+OF_sim    = $(sort $(wildcard tests/sim/*.c))
+OF_replay = $(sort $(wildcard tests/fuzz/*.c))
+
+define program_rules
+$$(foreach test,$$(TESTS) $$(FAULT_FILES),$$(eval build/$(1)/$$(basename $$(notdir $$(test))): build/$(1)/$$(test:.c=.o)))
+$$(foreach name,stress model sim replay,$$(eval build/$(1)/$$(name): $$(OF_$$(name):%.c=build/$(1)/%.o)))
+$(UNITS:%=build/$(1)/%) build/$(1)/stress build/$(1)/model: $$(SRC:%.c=build/$(1)/%.o)
+	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LIBS) -lpthread
+$(FAULTS:%=build/$(1)/%) build/$(1)/sim build/$(1)/replay: $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
+	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(WRAP) -lcmocka -lsqlite3 $$(LIBS)
+build/$(1)/oom_table: WRAP = -Wl,--wrap=realloc,--wrap=calloc
+build/$(1)/shared_cache: WRAP = -Wl,--wrap=sqlite3_bind_int64,--wrap=sqlite3_prepare_v2
+endef
+$(foreach kind,$(KINDS_OF_TESTS) asan_so coverage_so,$(eval $(call kind_rules,$(kind))))
+$(foreach kind,$(KINDS_OF_TESTS),$(eval $(call program_rules,$(kind))))
+
+build/asan/cuckoo.so: $(SRC:%.c=build/asan_so/%.o) $(EXT:%.c=build/asan_so/%.o)
+	@mkdir -p $(@D)
+	@$(CC) $(SANITIZE) -shared -o $@ $^ $(LIBS)
+
+# The first stays mapped, since it writes its counts whenever it is unmapped; the second is for tests of loading.
+build/coverage/cuckoo.so build/coverage_so/cuckoo.so: $(SRC:%.c=build/coverage_so/%.o) $(EXT:%.c=build/coverage_so/%.o)
+	@mkdir -p $(@D)
+	@$(CC) $(COVERAGE) -shared $(if $(filter build/coverage/%,$@),-Wl$(COMMA)-z$(COMMA)nodelete) -o $@ $^ $(LIBS)
+
+build/plain/loading: build/plain/tests/faults/loading.o
+	@$(CC) -o $@ $^ -lcmocka -lsqlite3
+
+# What compilers offer beyond C11, without it.
+build/plain/plain_c: $(filter %/test_compiler.c,$(TESTS)) $(HEADERS)
+	@mkdir -p $(@D)
+	@$(CC) -std=c11 -O1 -g -DCF_PLAIN_C -o $@ $< -lcmocka
+
+# What make check and make test share: unit tests without sanitizers, and the objects whose calls rooms.py reads.
+PLAIN    = $(UNITS:%=build/plain/%) build/plain/plain_c $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
+PORTABLE = $(patsubst %,build/portable/test_%,bits format_vectors lanes fast_path semisort semisort_lookups)
+
+### Tests
+## t: T=word: builds and runs the tests that have this word in their names; SEED=n, ASAN=1, GDB=1 (tests/t.sh)
+t: need-test
+	@T="$(T)" SEED="$(SEED)" ASAN="$(ASAN)" GDB="$(GDB)" MAKE="$(MAKE)" sh tests/t.sh
+
+## check: before a commit, some of everything, without sanitizers: models, C and Python tests, SQL scripts, README's examples
+check: need-test
+	$(BUILD) $(EXTENSION) $(PLAIN) build/plain/stress build/plain/replay
+	@sh tests/run.sh check
+
+## test: in five minutes on two cores: everything, sanitizers included; of what takes longer a slice, which the commit chooses
+test tests: deps-test
+	$(BUILD) $(EXTENSION) $(WASM) build/asan/cuckoo.so $(PLAIN) $(UNITS:%=build/asan/%) \
+	    $(FAULTS:%=build/asan/%) build/asan/replay build/asan/stress build/plain/replay build/plain/stress \
+	    build/plain/loading $(PORTABLE) static
+	@sh tests/run.sh
+
+## rooms: who uses whom, against the order in tests/rooms.txt; sizes and counts of src and ext
+rooms: need-test
+	$(BUILD) $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
+	@$(PYTHON) tests/rooms.py build/plain --report
+
+## mutants: breaks each rule marked in src in every way that mutants.py knows; some test must notice
+mutants: need-test
+	@$(PYTHON) tests/stress/mutants.py
+
+## valgrind: all unit tests under valgrind, ten minutes
+valgrind: need-test
+	$(BUILD) $(UNITS:%=build/plain/%)
+	@sh tests/run.sh valgrind
+
+## fuzz: libFuzzer (clang), three minutes for each target; FUZZ_SECONDS=n for another time
+fuzz: need-test need-fuzz build/asan/replay
+	@sh tests/fuzz/run.sh
+
+## stress: six million operations with collisions made likely, filters of any shape for STRESS_SECONDS=300,
+##       then the mutants; CUCKOO_TEST_SEED=n
+stress: need-test build/plain/stress
+	@build/plain/stress long
+	@build/plain/stress shapes $(or $(STRESS_SECONDS),300)
+	@$(PYTHON) tests/stress/mutants.py
+
+## model: random lives of filters, beside one exact model of them (tests/model); SEED=n
+model: need-test build/plain/model
+	@CUCKOO_TEST_SEED=$(SEED) build/plain/model
+
+## sim: random databases, statements, faults and crashes, beside a twin without a filter, for SECONDS=60;
+##       SEED=n repeats a run that failed; SIM_KNOWN=name asks for faults that are known
+sim: need-test build/plain/sim
+	@build/plain/sim $(or $(SEED),$(shell date +%s)) $(if $(SEED)$(SECONDS),$(SECONDS:%=--seconds %),--seconds 60)
+
+## attack: random statements against filters that follow a table, until ROWS=1000000 rows have changed
+attack: need-test $(EXTENSION)
+	@CUCKOO_ATTACK_ROWS=$(or $(ROWS),1000000) $(PYTHON) -m pytest -q -s -p no:cacheprovider --tb=short \
+	    tests/python/follow/test_random_statements.py
+
+## fuzz-rows: damages rows of filter tables and uses these in every way, with sanitizers, for SECONDS=600
+fuzz-rows: need-test build/asan/cuckoo.so
+	@CUCKOO_DAMAGE_SECONDS=$(or $(SECONDS),600) sh tests/run.sh damage
+
+## faults: persistent filters: every request for memory and every call to the disk fails once, and the
+##       power goes at every write; hours
+faults: need-test build/plain/oom_table build/plain/vfs_faults
+	@build/plain/oom_table all
+	@build/plain/vfs_faults all
+
+## coverage: lines and branches of src and ext that unit tests, fault loops, SQL and Python reach together; in ten minutes
+coverage: need-test
+	@CC="$(CC)" sh tests/coverage.sh
+
+.PHONY: t check test tests rooms mutants valgrind fuzz fuzz-rows stress model sim attack faults coverage
