@@ -25,6 +25,8 @@ from hypothesis import HealthCheck, settings
 
 import support
 
+pytest_plugins = ["quick"]
+
 # No deadline: a run under a sanitizer is several times slower. The `db` fixture lives as long as a
 # test, all the examples included; the tests keep no state in it.
 COMMON = dict(deadline=None, print_blob=True, derandomize=False,

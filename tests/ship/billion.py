@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""A billion keys in filters of eight shards: built, checked, merged, put into a dqlite cluster, opened in Node.
+"""A billion keys in filters of eight shards: built, checked, merged, put into filter tables, opened in Node.
 
     python3 tests/ship/billion.py FOLDER [KEYS [SHARDS]]       KEYS (125,000,000) of each of SHARDS (8)
 
 Run it in the folder of the project, after make and make build/filter.wasm; it loads build/cuckoo.so. Two processes work at
-once; full size takes 4 GB of disk, and 15 GB of memory for the cluster, whose three nodes hold all of it. Key i belongs to
-shard i modulo SHARDS. Each step leaves FOLDER/<step>.json, and is skipped when that is there: so it may be stopped and called
-again. Times of a question are processor time, those of the cluster time of the clock. Without what a step needs (Go with
-go-dqlite: make deps-cluster; Node) it says so and goes on. At the end it writes FOLDER/billion.tsv. A missed key ends it.
+once; full size takes 4 GB of disk. Key i belongs to shard i modulo SHARDS. Each step leaves FOLDER/<step>.json, and is skipped
+when that is there: so it may be stopped and called again. Times of a question are processor time. Without Node it says so and
+goes on. At the end it writes FOLDER/billion.tsv. A missed key ends it.
 """
 import array
 import json
@@ -125,27 +124,14 @@ class Billion:
         return {**self.ask([blob], [0, 1]), "MB": len(blob) / 1e6, "merge_s": seconds, "memory": memory()}
 
     def table(self, shard):
-        """A filter table of a file, whose rows the cluster gets."""
+        """A filter table in a file."""
         path = self.path(f"{shard}.db")
         if os.path.exists(path):
             os.remove(path)
         db = bench_shards.connect(path)
         db.execute(f"CREATE VIRTUAL TABLE shard{shard} USING cuckoo_filter(capacity={self.keys}, fpr=0.01, seed=7)")
         db.execute(f"INSERT INTO shard{shard}(shard{shard}, key) VALUES ('import', ?)", (self.filter(shard),))
-        rows = db.execute(f"SELECT count(*) FROM shard{shard}_page").fetchone()[0]
-        return {"MB": os.path.getsize(path) / 1e6, "rows": rows, "memory": memory()}
-
-    def cluster(self):
-        for shard in range(self.shards):
-            with open(self.path(f"{shard}.keys"), "wb") as file:
-                array.array("q", [key for keys in self.sample(shard) for key in keys]).tofile(file)
-        ran = subprocess.run(["sh", "tests/ship/cluster.sh", "shards", self.folder, str(self.shards), str(self.asked)])
-        if ran.returncode == 77:
-            return say("cluster: not measured, for the lack of what is named above")
-        if ran.returncode:
-            sys.exit("the cluster failed")
-        with open(self.path("cluster.out"), encoding="utf-8") as file:
-            return json.load(file)
+        return {"MB": os.path.getsize(path) / 1e6, "memory": memory()}
 
     def node(self):
         """The first shard, by the C library as WebAssembly."""
@@ -183,16 +169,12 @@ class Billion:
 
     def rows(self):
         steps = [(f"{kind}, {self.shards} shards of {self.keys}", self.each(kind)) for kind in ("build", "check", "table")]
-        steps += [(kind, [done]) for kind in ("merge", "node", "cluster") if (done := self.alone(kind))]
-        wrong = None
+        steps += [(kind, [done]) for kind in ("merge", "node") if (done := self.alone(kind))]
         for name, done in steps:
             missed = sum(one.get("missed", 0) + one.get("unlike", 0) + (not one.get("equal", True)) for one in done)
             if missed:
                 sys.exit(f"{name}: {missed} keys are missed, or answered otherwise")
             mean = {key: sum(one.get(key, 0) for one in done) / len(done) for key in ("us", "wrong")}
-            if name == "cluster" and abs(mean["wrong"] - wrong) > 1e-9:
-                sys.exit(f"cluster: {mean['wrong']} % of the absent keys are found, and {wrong} % in the filters")
-            wrong = mean["wrong"] if name.startswith("check") else wrong
             most = max(one.get("memory", 0) for one in done)
             sums = {key: sum(one.get(key, 0) for one in done) for key in ("minutes", "MB", "asked")}
             asked = [f"{mean['us']:.3f}", sums["asked"], missed] if sums["asked"] else "---"

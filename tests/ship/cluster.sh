@@ -3,7 +3,6 @@
 # A cluster of dqlite nodes with filter tables (tests/ship/cluster). The last line is "N passed, N failed".
 #   CUCKOO_TEST_SEED=n       repeats what is written
 #   CLUSTER_ROUNDS=n         how often a node is killed or stopped; 12 unless given
-# With "shards FOLDER SHARDS ASKED": what tests/bench/billion.py needs of a cluster.
 set -u
 out=$PWD/build/cluster
 go=${GO:-go}
@@ -28,6 +27,5 @@ SKIP_DEPS=1 ${MAKE:-make} -s build/libcuckoo_sqlite.a || exit 1
 # go-dqlite asks for -z now, which cgo does not know. Go does not see that the library has changed: hence rm.
 rm -f "$out/cluster"
 CGO_LDFLAGS_ALLOW='-Wl,-z,now' "$go" build -o "$out/cluster" ./tests/ship/cluster || exit 1
-[ $# -eq 0 ] || exec "$out/cluster" -dir "$2/nodes" "$@"
 exec timeout -s QUIT 300 "$out/cluster" -dir "$out/nodes" -rounds "${CLUSTER_ROUNDS:-12}" \
     ${CUCKOO_TEST_SEED:+-seed "$CUCKOO_TEST_SEED"}

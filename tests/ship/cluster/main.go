@@ -13,8 +13,7 @@
 //
 // usage: cluster [-seed N] [-rounds N] [-dir FOLDER]    the test; the last line is "N passed, N failed"
 //
-//	cluster node ID ADDRESS FOLDER LATENCY          one node, until it is killed
-//	cluster [-dir FOLDER] shards FOLDER SHARDS ASKED    large filter tables (shards.go), for tests/bench/billion.py
+//	cluster node ID ADDRESS FOLDER                  one node, until it is killed
 package main
 
 import (
@@ -43,11 +42,9 @@ func must(err error, what string) {
 
 func main() {
 	registerExtension()
-	if len(os.Args) == 6 && os.Args[1] == "node" {
+	if len(os.Args) == 5 && os.Args[1] == "node" {
 		id, err := strconv.ParseUint(os.Args[2], 10, 64)
 		must(err, "the number of the node")
-		latency, err = time.ParseDuration(os.Args[5])
-		must(err, "the latency of the network")
 		runNode(id, os.Args[3], os.Args[4])
 	}
 	seed := flag.Int64("seed", time.Now().UnixNano()%1000000, "of the random numbers")
@@ -56,25 +53,17 @@ func main() {
 	flag.Parse()
 	say("seed %d; -seed repeats what is written, not the moment of a kill", *seed)
 	rng := rand.New(rand.NewSource(*seed))
-	if flag.NArg() == 4 && flag.Arg(0) == "shards" {
-		n, err := strconv.Atoi(flag.Arg(2))
-		must(err, "the number of shards")
-		asked, err := strconv.Atoi(flag.Arg(3))
-		must(err, "how many keys are asked")
-		runShards(*dir, flag.Arg(1), n, asked)
-		return
-	}
 	c := startCluster(*dir, 3)
-	w := newWriter(c.open(), rng)
+	w := &writer{db: c.open(), rng: rng, present: map[int64]bool{}, next: 1}
 	w.createTables()
-	w.measure()
 	r := startReader(c.open())
 	for i := 0; i < *rounds; i++ {
 		round(c, w, rng, i)
 	}
 	r.end(w)
-	c.stop()
-	w.summary()
+	stopAll()
+	fmt.Printf("%d keys written, %d deleted, %d writes failed and were looked up\n%d passed, %d failed\n",
+		w.added, w.deleted, w.errors, w.passed, w.failed)
 	if w.failed > 0 {
 		os.Exit(1)
 	}

@@ -19,10 +19,8 @@ import (
 	"github.com/canonical/go-dqlite/driver"
 )
 
-// dqlite holds an election after 15 times as long.
-var latency = 20 * time.Millisecond
-
 const (
+	latency  = 20 * time.Millisecond // dqlite holds an election after 15 times as long
 	patience = 30 * time.Second
 	database = "cluster.db"
 )
@@ -59,7 +57,7 @@ func stopAll() {
 }
 
 func (n *node) start() {
-	n.process = exec.Command(os.Args[0], "node", strconv.FormatUint(n.id, 10), n.address, n.dir, latency.String())
+	n.process = exec.Command(os.Args[0], "node", strconv.FormatUint(n.id, 10), n.address, n.dir)
 	n.process.Stderr = os.Stderr
 	n.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	must(n.process.Start(), "starting a process")
@@ -97,9 +95,8 @@ func freeAddress() string {
 }
 
 func startCluster(dir string, n int) *cluster {
-	c := &cluster{store: client.NewInmemNodeStore()}
+	c, infos := &cluster{store: client.NewInmemNodeStore()}, []client.NodeInfo{}
 	must(os.RemoveAll(dir), dir)
-	infos := []client.NodeInfo{}
 	for id := 1; id <= n; id++ {
 		folder, err := filepath.Abs(filepath.Join(dir, strconv.Itoa(id)))
 		must(err, dir)
@@ -110,17 +107,13 @@ func startCluster(dir string, n int) *cluster {
 	}
 	must(c.store.Set(context.Background(), infos[:1]), "the first node")
 	for _, info := range infos[1:] {
-		c.join(info)
+		retry(func() error {
+			return c.askClient(func(ctx context.Context, leader *client.Client) error { return leader.Add(ctx, info) })
+		}, "joining")
 	}
 	must(c.store.Set(context.Background(), infos), "all nodes")
 	say("%d nodes, each a process: %s", n, c.nodes[0].address)
 	return c
-}
-
-func (c *cluster) join(info client.NodeInfo) {
-	retry(func() error {
-		return c.askClient(func(ctx context.Context, leader *client.Client) error { return leader.Add(ctx, info) })
-	}, "joining")
 }
 
 // askClient finds the leader and uses a connection to it.
@@ -196,12 +189,6 @@ func (c *cluster) pauseFollowers() (*node, string) {
 	time.Sleep(time.Second)
 	both[0].bringBack()
 	return both[1], fmt.Sprintf("followers %d and %d stopped", both[0].id, both[1].id)
-}
-
-func (c *cluster) stop() {
-	for _, n := range c.nodes {
-		n.kill()
-	}
 }
 
 // open gives a database of which each connection goes to the leader.

@@ -19,11 +19,7 @@ type writer struct {
 	gone    []int64        // deletes that were acknowledged
 	next    int64
 
-	added, deleted, errors, missed, passed, failed int
-}
-
-func newWriter(db *sql.DB, rng *rand.Rand) *writer {
-	return &writer{db: db, rng: rng, present: map[int64]bool{}, next: 1}
+	added, deleted, errors, passed, failed int
 }
 
 // expect counts a check.
@@ -55,10 +51,19 @@ func (w *writer) number(query string, values ...interface{}) (int64, error) {
 	return n, err
 }
 
+func (w *writer) must(query string, values ...interface{}) int64 {
+	var n int64
+	retry(func() error {
+		var err error
+		n, err = w.number(query, values...)
+		return err
+	}, query)
+	return n
+}
+
 // The filter is small, so that it grows. Its seed is random: drawn once, by the leader.
 func (w *writer) createTables() {
 	for _, statement := range []string{
-		"CREATE TABLE plain(id INTEGER PRIMARY KEY, mail TEXT UNIQUE)",
 		"CREATE TABLE person(id INTEGER PRIMARY KEY, mail TEXT UNIQUE)",
 		"CREATE TABLE entered(id INTEGER PRIMARY KEY)",
 		"CREATE VIRTUAL TABLE known USING cuckoo_filter(capacity=1000, fpr=0.001, content='person(mail)')",
@@ -68,79 +73,13 @@ func (w *writer) createTables() {
 	}
 }
 
-// ---- writes per second ----
-
-// measure writes to a table without a filter and to one with a content filter, in turn, for what else runs on the
-// machine changes.
-func (w *writer) measure() {
-	const turns = 5
-	single, many := map[string]float64{}, map[string]float64{}
-	for turn := 0; turn < turns; turn++ {
-		for _, table := range []string{"plain", "person"} {
-			single[table] += w.rate(table, 80, 1) / turns
-			many[table] += w.rate(table, 8, 100) / turns
-			must(w.exec("DELETE FROM "+table), "emptying the table")
-		}
-	}
-	for _, table := range []string{"plain", "person"} {
-		with := map[string]string{"plain": "without a filter", "person": "with a content filter"}[table]
-		say("%-22s %5.0f rows/s in single statements, %6.0f rows/s in transactions of 100", with, single[table], many[table])
-	}
-}
-
-// rate inserts `times` transactions of `rows` rows.
-func (w *writer) rate(table string, times, rows int) float64 {
-	start := time.Now()
-	for i := 0; i < times; i++ {
-		must(w.transaction(func(run runner) error {
-			for j := 0; j < rows; j++ {
-				id := rows*1000000 + i*rows + j
-				if err := run("INSERT INTO "+table+" VALUES (?, ?)", id, mailOf(int64(id))); err != nil {
-					return err
-				}
-			}
-			return nil
-		}, rows > 1), "writing to "+table)
-	}
-	return float64(times*rows) / time.Since(start).Seconds()
-}
-
 // ---- changes ----
 
-func mailOf(id int64) string {
-	return fmt.Sprintf("person.%d@example.org", id)
-}
+var adding = []string{"INSERT INTO person VALUES (?1, 'person.' || ?1 || '@example.org')",
+	"INSERT INTO entered VALUES (?1)", "INSERT INTO seen(key) VALUES (?1)"}
 
-type runner func(statement string, values ...interface{}) error
-
-// transaction runs `change` between BEGIN and COMMIT, or without. (The driver's own Commit and Rollback wait for ever for
-// a node that is stopped: they have no context.)
-func (w *writer) transaction(change func(runner) error, begin bool) error {
-	if !begin {
-		return change(w.exec)
-	}
-	ctx, cancel := patient()
-	defer cancel()
-	conn, err := w.db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	run := func(statement string, values ...interface{}) error {
-		_, err := conn.ExecContext(ctx, statement, values...)
-		return err
-	}
-	if err = run("BEGIN"); err == nil {
-		err = change(run)
-	}
-	if err == nil {
-		err = run("COMMIT")
-	}
-	if err != nil { // the connection is given up, and the transaction with it
-		conn.Raw(func(interface{}) error { return driver.ErrBadConn })
-	}
-	return err
-}
+var deleting = []string{"DELETE FROM person WHERE id = ?1",
+	"DELETE FROM seen WHERE key = (SELECT id FROM entered WHERE id = ?1)", "DELETE FROM entered WHERE id = ?1"}
 
 // change adds a key or deletes one in a single statement; or it adds and deletes some in a transaction, which enters
 // them in the filter without content, too.
@@ -151,42 +90,51 @@ func (w *writer) change() {
 	switch w.rng.Intn(6) {
 	case 0:
 		w.next++
-		err = w.exec("INSERT INTO person VALUES (?, ?)", first, mailOf(first))
+		err = w.exec(adding[0], first)
 	case 1:
 		deletes = w.some(1)
 		for _, id := range deletes {
-			err = w.exec("DELETE FROM person WHERE id = ?", id)
+			err = w.exec(deleting[0], id)
 		}
 	default:
 		w.next += int64(1 + w.rng.Intn(20))
 		deletes = w.some(w.rng.Intn(8))
-		err = w.transaction(func(run runner) error { return changeMany(run, first, w.next, deletes) }, true)
+		err = w.changeMany(first, w.next, deletes)
 	}
 	w.note(err, first, deletes)
 }
 
-var adding = []string{"INSERT INTO person VALUES (?1, 'person.' || ?1 || '@example.org')",
-	"INSERT INTO entered VALUES (?1)", "INSERT INTO seen(key) VALUES (?1)"}
-
-var deleting = []string{"DELETE FROM person WHERE id = ?1",
-	"DELETE FROM seen WHERE key = (SELECT id FROM entered WHERE id = ?1)", "DELETE FROM entered WHERE id = ?1"}
-
-func changeMany(run runner, first, end int64, deletes []int64) error {
+// changeMany is a transaction. (The driver's own Commit and Rollback wait for ever for a node that is stopped: they
+// have no context.)
+func (w *writer) changeMany(first, end int64, deletes []int64) error {
+	ctx, cancel := patient()
+	defer cancel()
+	conn, err := w.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	run := func(statement string, values ...interface{}) {
+		if err == nil {
+			_, err = conn.ExecContext(ctx, statement, values...)
+		}
+	}
+	run("BEGIN")
 	for id := first; id < end; id++ {
 		for _, statement := range adding {
-			if err := run(statement, id); err != nil {
-				return err
-			}
+			run(statement, id)
 		}
 	}
 	for _, id := range deletes {
 		for _, statement := range deleting {
-			if err := run(statement, id); err != nil {
-				return err
-			}
+			run(statement, id)
 		}
 	}
-	return nil
+	run("COMMIT")
+	if err != nil { // the connection is given up, and the transaction with it
+		conn.Raw(func(interface{}) error { return driver.ErrBadConn })
+	}
+	return err
 }
 
 // some gives n keys that are there for certain.
@@ -235,8 +183,100 @@ func (w *writer) writeUntil(done chan string) string {
 	return what
 }
 
-func (w *writer) summary() {
-	fmt.Printf("%d keys written, %d deleted, %d writes failed and were looked up; %d keys missed; %.0f seconds\n",
-		w.added, w.deleted, w.errors, w.missed, time.Since(began).Seconds())
-	fmt.Printf("%d passed, %d failed\n", w.passed, w.failed)
+// ---- what the leader has of it ----
+
+// Each is 0: keys of rows that a filter misses.
+var misses = []string{"SELECT count(*) FROM person WHERE NOT EXISTS (SELECT 1 FROM known WHERE key = mail)",
+	"SELECT count(*) FROM entered WHERE NOT cf_table_contains('seen', id)"}
+
+// askLeader asks the leader of now what it has of all that was acknowledged. A write that failed is there, in full, or
+// not at all. A deleted key that is found is an error of the filter, which it may make.
+func (w *writer) askLeader() {
+	rows := w.rowsOfTable()
+	lost, stayed, found := 0, 0, 0
+	for id, sure := range w.present {
+		if sure && !rows[id] {
+			lost++
+		} else if !sure && !rows[id] {
+			delete(w.present, id)
+		} else {
+			w.present[id] = true
+		}
+	}
+	for i, id := range w.gone {
+		if rows[id] {
+			stayed++
+		}
+		if len(w.gone)-i <= 100 {
+			found += int(w.must("SELECT cf_table_contains('known', ?)", fmt.Sprintf("person.%d@example.org", id)))
+		}
+	}
+	w.expect(lost+stayed == 0, "the table: %d acknowledged rows are lost, %d deleted ones are back", lost, stayed)
+	for _, query := range misses {
+		missed := w.must(query)
+		w.expect(missed == 0, "the filter misses %d keys", missed)
+	}
+	must(w.exec("INSERT INTO known(known) VALUES ('check')"), "check")
+	w.expect(w.must("SELECT cf_check(cf_export('known')) = 'ok' AND cf_check(cf_export('seen')) = 'ok'") == 1, "cf_check")
+	w.expect(found <= 5, "of the last 100 deleted keys %d are found", found)
+}
+
+func (w *writer) rowsOfTable() map[int64]bool {
+	rows := map[int64]bool{}
+	retry(func() error {
+		ctx, cancel := patient()
+		defer cancel()
+		found, err := w.db.QueryContext(ctx, "SELECT id FROM person")
+		if err != nil {
+			return err
+		}
+		defer found.Close()
+		for found.Next() {
+			var id int64
+			if err := found.Scan(&id); err != nil {
+				return err
+			}
+			rows[id] = true
+		}
+		return found.Err()
+	}, "reading the table")
+	return rows
+}
+
+// ---- while it is written to ----
+
+// reader asks with a connection of its own, which outlives some leaders. Errors are no answers: it asks again.
+type reader struct {
+	asking        *writer
+	asked, missed int
+	stop, stopped chan bool
+}
+
+func startReader(db *sql.DB) *reader {
+	r := &reader{asking: &writer{db: db}, stop: make(chan bool), stopped: make(chan bool)}
+	go r.read()
+	return r
+}
+
+func (r *reader) read() {
+	for {
+		for _, query := range misses {
+			if missed, err := r.asking.number(query); err == nil {
+				r.asked++
+				r.missed += int(missed)
+			}
+		}
+		select {
+		case <-r.stop:
+			r.stopped <- true
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func (r *reader) end(w *writer) {
+	r.stop <- true
+	<-r.stopped
+	w.expect(r.missed == 0 && r.asked > 10, "a reader missed %d keys, asking %d times", r.missed, r.asked)
 }

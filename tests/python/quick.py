@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""What make check runs of the Python tests: pytest --quick leaves out those that slow.txt names, since they take more than
+0.1 s of processor time each. --times=FILE writes what each test takes; quick.py FILE writes slow.txt anew from that."""
+import collections
+import os
+import sys
+from pathlib import Path
+
+LIST = Path(__file__).with_name("slow.txt")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="leave out the tests of slow.txt")
+    parser.addoption("--times", metavar="FILE", help="write the processor time of each test")
+
+
+def function_of(nodeid):
+    """The name in slow.txt: file and function, without parameters."""
+    return nodeid.split("[")[0].removeprefix("tests/python/")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--quick"):
+        slow = set(LIST.read_text().split())
+        config.hook.pytest_deselected(items=[item for item in items if function_of(item.nodeid) in slow])
+        items[:] = [item for item in items if function_of(item.nodeid) not in slow]
+
+
+def pytest_runtest_logstart(nodeid):
+    global start
+    start = sum(os.times()[:4])
+
+
+def pytest_runtest_teardown(item, nextitem):
+    if item.config.getoption("--times"):
+        with open(item.config.getoption("--times"), "a") as out:
+            print(f"{sum(os.times()[:4]) - start:.3f}\t{item.nodeid}", file=out)
+
+
+def main(times):
+    taken = collections.defaultdict(list)
+    for line in Path(times).read_text().splitlines():
+        seconds, nodeid = line.split("\t")
+        taken[function_of(nodeid)].append(float(seconds))
+    slow = sorted(name for name, seconds in taken.items() if max(seconds) > 0.1)
+    LIST.write_text("".join(f"{name}\n" for name in slow))
+    print(f"{len(slow)} of {len(taken)} functions, {sum(sum(taken[name]) for name in slow):.1f} of "
+          f"{sum(map(sum, taken.values())):.1f} s")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
