@@ -16,16 +16,14 @@
 #   bytes        filters of every kind (platforms/family.sql) are those of the native build, byte for byte; linked and loaded
 #   handed on    a database with filter tables that was written natively is read and changed there, then natively again;
 #                and the other way round
-#   counted      what the benchmarks count (loads, bits, error rates) is what the native ones count: equal tables, byte for byte
-# Variants of the native compiler have no units, no benchmarks and no library of their own. Emulated processors leave out the unit
+# Variants of the native compiler have no units and no library of their own. Emulated processors leave out the unit
 # tests that take longest. A platform without its tools is skipped; that is a failure of one named, or when all others are skipped.
 set -u
 . tests/ending.sh
 dir=build/platforms
 names='native O0 O3 clang plain-c unsigned-char signed-char i386 arm64 armhf s390x musl windows wasm'
-columns='compiled units linked loaded bytes handed-on counted'
+columns='compiled units linked loaded bytes handed-on'
 all_units=$(find tests/unit -name "test_*.c" -exec basename -s .c {} +)
-counting='bloom_cuckoo capacity left_over load_factor maps size_table space'
 slow_units='test_plan|test_growth_widening|test_walk|test_bulk|test_load|test_spill_growth'
 SQLITE_OPTIONS='-DSQLITE_ENABLE_JSON1'
 WARNINGS='-Wall -Wextra -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes -Wpedantic'
@@ -34,7 +32,7 @@ WARNINGS='-Wall -Wextra -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes -W
 
 # variant OPTIONS: other options, or another compiler, for this machine.
 variant() {
-    options=$1 sqlite_of=native units='' benchmarks='' so=''
+    options=$1 sqlite_of=native units='' so=''
 }
 
 # linux TRIPLE QEMU PACKAGES: a Linux of another processor.
@@ -50,7 +48,7 @@ hardened='-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -Wl,-z,
 # describe PLATFORM: its compiler and options, what runs its programs (nothing: this machine), and the packages.
 describe() {
     here=$dir/$1 cc=${CC:-cc} options=-O2 run='' packages=gcc so=so exe='' shared="-fPIC -shared $hardened" of_program=''
-    libraries='-lm -ldl -lpthread' of_sqlite=$SQLITE_OPTIONS sqlite_of=$1 units=$all_units benchmarks=$counting
+    libraries='-lm -ldl -lpthread' of_sqlite=$SQLITE_OPTIONS sqlite_of=$1 units=$all_units
     case $1 in
     native)        ;;
     O0)            variant -O0; shared='-fPIC -shared' ;;
@@ -64,7 +62,7 @@ describe() {
     s390x)         linux s390x-linux-gnu s390x 'gcc-s390x-linux-gnu libc6-dev-s390x-cross' ;;
     musl)          cc=musl-gcc packages='musl-tools musl' ;;
     windows)
-        cc=x86_64-w64-mingw32-gcc run=wine packages='gcc-mingw-w64-x86-64 wine wine64' benchmarks=''
+        cc=x86_64-w64-mingw32-gcc run=wine packages='gcc-mingw-w64-x86-64 wine wine64'
         so=dll exe=.exe shared='-shared -static-libgcc' libraries=-static-libgcc
         export WINEPREFIX="$PWD/$here/wine" WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
         ;;
@@ -141,19 +139,6 @@ build_units() {
     compile $of_program -o "$here/unittests$exe" "$here/units.c" "$here"/objects/*.o "$here"/units/*.o -lm
 }
 
-# With the objects of the unit tests.
-# shellcheck disable=SC2086
-build_benchmarks() {
-    mkdir -p "$here/bench" "$here/counted"
-    for file in $(grep -LE '^int main|sqlite3' tests/bench/*.c); do
-        compile -std=c11 -isystem $dir/include -c -o "$here/bench/$(basename "$file" .c).o" "$file"
-    done
-    for name in $benchmarks; do
-        compile -std=c11 -isystem $dir/include $of_program -o "$here/$name$exe" "tests/bench/$name.c" \
-            "$here"/objects/*.o "$here"/bench/*.o -lm
-    done
-}
-
 # The library by the compiler's own dialect of C, as a user would make it.
 # shellcheck disable=SC2086
 build_extension() {
@@ -181,23 +166,6 @@ check_units() {
     cell units "$(grep -c '^ok ' "$here/units.log")" "$(grep -c '^not ok ' "$here/units.log")"
 }
 
-check_counted() {
-    good=0 bad=0
-    for name in $benchmarks; do
-        # shellcheck disable=SC2086
-        $run "$here/$name$exe" quick "$here/counted" 5 || { echo "the end of $name: $?"; bad=$((bad + 1)); }
-    done > "$here/counted.log" 2>&1
-    [ "$here" = "$dir/native" ] || wait_for_native
-    for table in "$dir"/native/counted/*.tsv; do
-        if cmp "$table" "$here/counted/$(basename "$table")" >> "$here/counted.log" 2>&1; then
-            good=$((good + 1))
-        else
-            bad=$((bad + 1))
-        fi
-    done
-    cell counted $good $bad
-}
-
 # check_sql HOW: through a file that is called as a shell is.
 check_sql() {
     printf '#!/bin/sh\ncat > "%s/input"\nexec %s "%s" < "%s/input"\n' "$here" "$run" "$here/$1$exe" "$here" > "$here/shell"
@@ -207,16 +175,14 @@ check_sql() {
     cell "$1" $(sed -n '$s/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$here/sql-$1.log")
 }
 
-# sql HOW SCRIPT ANSWERS [DATABASE]
+# sql HOW SCRIPT ANSWERS [DATABASE]: HOW is linked or loaded; or native: by the native program.
 sql() {
     sed "s,^\.load .*,.load $here/cuckoo," "tests/ship/platforms/$2.sql" > "$here/input"
     # shellcheck disable=SC2086
-    $run "$here/$1$exe" "${4:-:memory:}" < "$here/input" > "$here/$3" 2>> "$here/runner.log"
-}
-
-# natively SCRIPT ANSWERS DATABASE: by the native program.
-natively() {
-    "$dir/native/linked" "$3" < "tests/ship/platforms/$1.sql" > "$here/$2"
+    case $1 in
+    native) "$dir/native/linked" "$4" ;;
+    *)      $run "$here/$1$exe" "${4:-:memory:}" ;;
+    esac < "$here/input" > "$here/$3" 2>> "$here/runner.log"
 }
 
 # same ANSWERS EXPECTED: counts equal lines, and others.
@@ -250,21 +216,22 @@ hand_on_natively() {
     done
 }
 
+# turn HOW N DATABASE: what change.sql says is what it says natively the Nth time.
+turn() {
+    sql "$1" change "turn-$2" "$3"
+    same "turn-$2" "change-$2"
+}
+
 check_handed_on() {
     good=0 bad=0
     rm -f "$here"/our.db "$here"/their.db
     cp "$dir/native/before-2.db" "$here/their.db"
-    sql linked change there "$here/their.db"
-    same there change-2
-    natively change back "$here/their.db"
-    same back change-3
-    sql linked tables tables-here "$here/our.db"
-    sql linked change first "$here/our.db"
-    same first change-1
-    natively change second "$here/our.db"
-    same second change-2
-    sql linked change third "$here/our.db"
-    same third change-3
+    turn linked 2 "$here/their.db"
+    turn native 3 "$here/their.db"
+    sql linked tables made "$here/our.db"
+    turn linked 1 "$here/our.db"
+    turn native 2 "$here/our.db"
+    turn linked 3 "$here/our.db"
     cell handed-on $good $bad
 }
 
@@ -274,7 +241,6 @@ test_units() {
     case $run in *qemu*) units=$(printf '%s\n' $units | grep -vxE "$slow_units") ;; esac
     build_units
     check_units
-    [ -z "$benchmarks" ] || { build_benchmarks && check_counted; }
 }
 
 test_extension() {
@@ -322,7 +288,7 @@ find_source() {
 clear() {
     mkdir -p "$dir/$1"
     find "$dir/$1" -maxdepth 1 -type f ! -name 'sqlite3-*.o' -exec rm -f {} +
-    (cd "$dir/$1" && rm -rf objects units sql bench counted)
+    (cd "$dir/$1" && rm -rf objects units sql)
 }
 
 row() {
