@@ -25,17 +25,16 @@ TESTS  = $(sort $(wildcard tests/unit/*/test_*.c))
 UNITS  = $(basename $(notdir $(TESTS)))
 FAULTS = static_build regressions ext_units oom oom_table vfs_faults shared_cache
 FAULT_FILES = $(foreach name,$(FAULTS),$(wildcard tests/faults/$(name).c tests/unit/ext/$(name).c))
-OF_stress = tests/stress/stress.c
-OF_model  = tests/model/stress.c
-OF_sim    = $(sort $(wildcard tests/sim/*.c))
-OF_replay = $(sort $(wildcard tests/fuzz/*.c))
+OF_model = tests/model/model.c
+OF_fuzz  = tests/model/fuzz.c
+OF_sim   = $(sort $(wildcard tests/sim/*.c))
 
 define program_rules
 $$(foreach test,$$(TESTS) $$(FAULT_FILES),$$(eval build/$(1)/$$(basename $$(notdir $$(test))): build/$(1)/$$(test:.c=.o)))
-$$(foreach name,stress model sim replay,$$(eval build/$(1)/$$(name): $$(OF_$$(name):%.c=build/$(1)/%.o)))
-$(UNITS:%=build/$(1)/%) build/$(1)/stress build/$(1)/model: $$(SRC:%.c=build/$(1)/%.o)
+$$(foreach name,model fuzz sim,$$(eval build/$(1)/$$(name): $$(OF_$$(name):%.c=build/$(1)/%.o)))
+$(UNITS:%=build/$(1)/%) build/$(1)/model: $$(SRC:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LIBS) -lpthread
-$(FAULTS:%=build/$(1)/%) build/$(1)/sim build/$(1)/replay: $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
+$(FAULTS:%=build/$(1)/%) build/$(1)/sim build/$(1)/fuzz: $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(WRAP) -lcmocka -lsqlite3 $$(LIBS)
 build/$(1)/oom_table: WRAP = -Wl,--wrap=realloc,--wrap=calloc
 build/$(1)/shared_cache: WRAP = -Wl,--wrap=sqlite3_bind_int64,--wrap=sqlite3_prepare_v2
@@ -71,13 +70,13 @@ t: need-test
 
 ## check: before a commit, some of everything, without sanitizers: models, C and Python tests, SQL scripts, README's examples
 check: need-test
-	$(BUILD) $(EXTENSION) $(PLAIN) build/plain/stress build/plain/replay
+	$(BUILD) $(EXTENSION) $(PLAIN) build/plain/model build/plain/fuzz build/plain/sim
 	@sh tests/run.sh check
 
 ## test: in five minutes on two cores: everything, sanitizers included; of what takes longer a slice, which the commit chooses
 test tests: deps-test
 	$(BUILD) $(EXTENSION) $(WASM) build/asan/cuckoo.so $(PLAIN) $(UNITS:%=build/asan/%) \
-	    $(FAULTS:%=build/asan/%) build/asan/replay build/asan/stress build/plain/replay build/plain/stress \
+	    $(FAULTS:%=build/asan/%) build/asan/model build/asan/fuzz build/plain/model build/plain/fuzz \
 	    build/plain/loading $(PORTABLE) static
 	@sh tests/run.sh
 
@@ -96,19 +95,13 @@ valgrind: need-test
 	@sh tests/run.sh valgrind
 
 ## fuzz: libFuzzer (clang), three minutes for each target; FUZZ_SECONDS=n for another time
-fuzz: need-test need-fuzz build/asan/replay
-	@sh tests/fuzz/run.sh
+fuzz: need-test need-fuzz build/plain/fuzz
+	@sh tests/model/fuzz.sh
 
-## stress: six million operations with collisions made likely, filters of any shape for STRESS_SECONDS=300,
-##       then the mutants; CUCKOO_TEST_SEED=n
-stress: need-test build/plain/stress
-	@build/plain/stress long
-	@build/plain/stress shapes $(or $(STRESS_SECONDS),300)
-	@$(PYTHON) tests/mutants/mutants.py
-
-## model: random lives of filters, beside one exact model of them (tests/model); SEED=n
+## model: random lives of filters of any shape, beside one exact model of them, for SECONDS=60;
+##       SEED=n repeats a run that failed
 model: need-test build/plain/model
-	@CUCKOO_TEST_SEED=$(SEED) build/plain/model
+	@CUCKOO_TEST_SEED=$(or $(SEED),$(shell date +%s)) build/plain/model for $(or $(SECONDS),60)
 
 ## sim: random databases, statements, faults and crashes, beside a twin without a filter, for SECONDS=60;
 ##       SEED=n repeats a run that failed; SIM_KNOWN=name asks for faults that are known
@@ -134,4 +127,4 @@ faults: need-test build/plain/oom_table build/plain/vfs_faults
 coverage: need-test
 	@CC="$(CC)" sh tests/coverage.sh
 
-.PHONY: t check test tests rooms mutants valgrind fuzz fuzz-rows stress model sim attack faults coverage
+.PHONY: t check test tests rooms mutants valgrind fuzz fuzz-rows model sim attack faults coverage
