@@ -71,9 +71,6 @@ TESTS   = $(sort $(wildcard tests/unit/*/test_*.c))
 UNITS   = $(basename $(notdir $(TESTS)))
 FAULTS  = static_build regressions ext_units oom oom_table vfs_faults shared_cache
 FAULT_FILES = $(foreach name,$(FAULTS),$(wildcard tests/faults/$(name).c tests/unit/ext/$(name).c))
-BENCHES = test_kinds bench_core bench_sql bench_table size_table capacity load_factor space \
-          lifecycle bloom_cuckoo left_over maps chains exact
-KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft walk)
 
 # Tests that are made anew, as a small library, without what compilers offer beyond C11.
 PORTABLE = $(patsubst %,build/portable/test_%,bits format_vectors lanes fast_path semisort semisort_lookups)
@@ -154,10 +151,10 @@ test: deps-test
 ##       All others only say what is missing
 deps: deps-test
 
-deps-demo deps-dist deps-test deps-fuzz deps-bench deps-cluster deps-platforms deps-browser:
+deps-demo deps-dist deps-test deps-fuzz deps-cluster deps-platforms deps-browser:
 	@[ -n "$(SKIP_DEPS)" ] || INSTALL=1 sh tests/deps.sh $(@:deps-%=%)
 
-need-demo need-dist need-test need-fuzz need-bench need-browser:
+need-demo need-dist need-test need-fuzz need-browser:
 	@[ -n "$(SKIP_DEPS)" ] || sh tests/deps.sh $(@:need-%=%)
 
 # Objects: build/<kind>/src/x.o. Kinds: pic for the extension; plain and asan for test programs (linked
@@ -365,44 +362,7 @@ test-platforms: need-demo build/dist/cuckoo.c
 coverage: need-test
 	@CC="$(CC)" sh tests/coverage.sh
 
-## bench: all figures of tests/bench/RESULTS.md, ten runs, in four hours, to build/bench/report.html;
-##       it may be stopped and called again; bench-quick: fewer points, in two minutes
-bench bench-quick: need-bench $(EXTENSION) $(BENCHES:%=build/bench/%) build/bench/references \
-    build/bench/instructions
-	@CC="$(CC)" CFLAGS="$(CFLAGS)" $(PYTHON) tests/bench/run.py $(if $(filter bench-quick,$@),quick,full)
-
-$(BENCHES:%=build/bench/%) build/bench/year build/bench/calibrate: \
-    build/bench/%: build/bench/tests/bench/%.o $(KINDS:%.c=build/bench/%.o) \
-    $(SRC:%.c=build/bench/%.o)
-	@$(CC) -o $@ $^ -lsqlite3 -lm
-build/bench/%.o: %.c build/tools build/options
-	@mkdir -p $(@D)
-	$(SAY) $<
-	$(Q)$(CC) $(FLAGS) -O2 -DNDEBUG -MMD -MP -c -o $@ $<
-
-## bench-check: before a commit, in 20 seconds: no hot path takes 10 % more instructions than committed;
-##       bench-accept: the figures of now are right, commit them (tests/bench/instructions.txt);
-##       bench-one-file: the same paths in build/dist/cuckoo.c beside those of the ordinary build
-bench-check bench-accept bench-one-file: need-test
-	@CC="$(CC)" CFLAGS="$(CFLAGS)" MAKE="$(MAKE)" sh tests/bench/check.sh $(patsubst bench-%,%,$@)
-
-# Its filters tell what they read.
-build/bench/references: tests/bench/references.c $(KINDS) $(SRC:%.c=build/bench/%.o) $(HEADERS) build/options
-	@$(CC) $(FLAGS) -O2 -DNDEBUG -DBENCH_COUNT_LINES -o $@ $(filter %.c %.o,$^) -lsqlite3 -lm
-
-# With the objects that ship.
-build/bench/instructions: tests/bench/instructions.c tests/bench/instructions_sql.c tests/bench/bench.c \
-    tests/bench/database.c $(SRC:%.c=build/pic/%.o)
-	@mkdir -p $(@D)
-	@$(CC) $(FLAGS) $(CFLAGS) -DNDEBUG -o $@ $^ -lsqlite3 -lm
-
-build/bench/instructions_one_file: tests/bench/instructions.c tests/bench/instructions_sql.c tests/bench/bench.c \
-    tests/bench/database.c build/libcuckoofilter.a
-	@mkdir -p $(@D)
-	@$(CC) $(FLAGS) -O2 -DNDEBUG -o $@ $^ -lsqlite3 $(LIBS)
-build/bench/one_file/cuckoo.so: build/dist/cuckoo.c
-	@mkdir -p $(@D)
-	@$(CC) $(CPPFLAGS) -O2 $(PIC) $(SHARED) @build/options -o $@ $< $(LIBS)
+include tests/bench/bench.mk
 
 ## clean: removes the build folder
 clean:
@@ -411,11 +371,12 @@ clean:
 ## help: this list
 help:
 	@awk '/^### / { print ""; print substr($$0, 5); next } /^##  / { print "                  " $$0; next } \
-	    /^## / { name = $$2; sub(/^## [^ ]* /, ""); printf "  %-16s%s\n", name, $$0 }' Makefile | sed 's/##  *//'
+	    /^## / { name = $$2; sub(/^## [^ ]* /, ""); printf "  %-16s%s\n", name, $$0 }' \
+	    Makefile $(wildcard tests/*/*.mk) | sed 's/##  *//'
 
 .PHONY: always t all demo static amalgamation dist install uninstall version check test test-versions \
         test-clients test-packages test-platforms test-cluster deps deps-demo deps-dist deps-test \
-        deps-fuzz deps-bench deps-cluster deps-platforms deps-browser need-demo need-dist \
-        need-test need-fuzz need-bench need-browser test-browser rooms mutants valgrind fuzz fuzz-rows stress model sim attack faults \
-        coverage bench bench-quick bench-check bench-accept bench-one-file clean help
+        deps-fuzz deps-cluster deps-platforms deps-browser need-demo need-dist \
+        need-test need-fuzz need-browser test-browser rooms mutants valgrind fuzz fuzz-rows stress model sim attack faults \
+        coverage clean help
 .SECONDARY:
