@@ -21,6 +21,7 @@ import shutil
 import statistics
 import sys
 
+import pictures
 import tables
 
 RESULTS = os.path.join(tables.HERE, "results")
@@ -97,7 +98,9 @@ def across(described, rows, columns, key):
     for row in rows:
         value = ", ".join(row[part] for part in key.split(" + "))
         values[value] = (f"{key} {value}" if " + " not in key else value)
-        cells.setdefault(tuple(row[name] for name in names), {}).update({(value, c): grouped(row[c]) for c in measured})
+        line = cells.setdefault(tuple(row[name] for name in names), {})
+        for c in measured:
+            line.setdefault((value, c), grouped(row[c]))  # the first of several
     several = len(measured) > 1
     titles = [*names, *(f"{c}, {title}" if several else title for title in values.values() for c in measured)]
     return titles, [[*map(grouped, name), *(of.get((v, c), "-") for v in values for c in measured)] for name, of in cells.items()]
@@ -169,19 +172,29 @@ def filled(name, folder=None):
     return fill_quotes(name, fill_tables(text, folder) if name == "RESULTS.md" else text, folder)
 
 
+def files(folder=None):
+    """Of each page and picture its path and what it has to be: {name: (path, text)}."""
+    found = {name: (path, filled(name, folder)) for name, path in PAGES.items()}
+    for name, draw in (("asked", pictures.asked), ("joins", pictures.joins)):
+        found[name + ".svg"] = os.path.join(tables.HERE, name + ".svg"), draw(as_rows(place_of(name, folder)))
+    return found
+
+
 def write_page(folder):
     """RESULTS.md in that folder: with its tables, and those that are committed where it has none."""
-    tables.put(os.path.join(folder, "RESULTS.md"), filled("RESULTS.md", folder))
+    for name, (_, text) in files(folder).items():
+        if name != "README.md":
+            tables.put(os.path.join(folder, name), text)
 
 
 def fill():
-    for name, path in PAGES.items():
-        tables.put(path, filled(name))
+    for path, text in files().values():
+        tables.put(path, text)
 
 
 def check():
-    """Names of the pages whose figures are not those of the tables."""
-    return [name for name, path in PAGES.items() if filled(name) != tables.text_of(path)]
+    """Names of the pages and pictures whose figures are not those of the tables."""
+    return [name for name, (path, text) in files().items() if not os.path.exists(path) or tables.text_of(path) != text]
 
 
 def runs_of(described, rows):
