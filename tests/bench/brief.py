@@ -18,14 +18,16 @@ def core(folder):
     subprocess.run(["build/bench/core", "quick", folder], stderr=subprocess.DEVNULL, check=True)
     columns, rows = tables.read(os.path.join(folder, "core.tsv"))
     of = {row[0]: dict(zip(columns, row)) for row in rows}
-    for what, column in (("lookup, the key is there", "hit"), ("lookup, it is not there", "miss"), ("add", "add"), ("delete", "delete")):
+    for what, column in {"lookup, the key is there": "hit", "lookup, it is not there": "miss",
+                         "add": "add", "delete": "delete"}.items():
         cells = (of[name][column] for name in FILTERS)
         yield what, "".join(f"{cell if cell == '-' else f'{float(cell):.0f} ns':>14}" for cell in cells)
 
 
 def build():
     db = database.connect()
-    db.execute(f"CREATE TABLE t AS WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {KEYS}) SELECT i FROM n")
+    numbers = f"WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {KEYS}) SELECT i FROM n"
+    db.execute(f"CREATE TABLE t AS {numbers}")
     start = time.process_time()
     length = db.execute("SELECT length(cf_build(i, 0.01)) FROM t").fetchone()[0]
     seconds = time.process_time() - start

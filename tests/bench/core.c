@@ -229,7 +229,7 @@ int main(int argc, char **argv)
                             "filter\tMB\tbits per key\terror %\tadd\thit\thalf hits\tmiss\tdelete");
     for (unsigned i = 0; i < (call.quick ? 1 : 2); i++)
         for (unsigned j = 0; j < sizeof kinds / sizeof *kinds; j++)
-            live(out, &kinds[j], call.quick ? 1.5 : megabytes[i], call.quick ? 200000 : 5000000);
+            live(out, &kinds[j], call.quick ? 1.5 : megabytes[i], call.quick ? 1000000 : 5000000);
     fclose(out);
     return 0;
 }

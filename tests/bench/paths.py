@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Prints the instructions of the hot paths (instructions.c), counted by callgrind: python3 tests/bench/paths.py PROGRAM LIBRARY"""
+"""Prints the instructions of the hot paths (instructions.c), counted by callgrind.
+
+    python3 tests/bench/paths.py PROGRAM LIBRARY
+"""
 import glob
 import os
 import re
@@ -23,14 +26,14 @@ def counted(command):
     """Runs a program that names its parts; counts() of each."""
     with tempfile.TemporaryDirectory() as place:
         out = os.path.join(place, "out")
-        subprocess.run(["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={out}", *command],
-                       env={**os.environ, "GLIBC_TUNABLES": TUNABLES}, check=True)
+        valgrind = ["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={out}"]
+        subprocess.run([*valgrind, *command], env={**os.environ, "GLIBC_TUNABLES": TUNABLES}, check=True)
         paths = sorted(glob.glob(out + ".*"), key=lambda path: int(path.rpartition(".")[2]))
         return [part for part in map(counts, map(tables.text_of, paths)) if part]
 
 
 def rows(parts):
-    """(path, instructions of one operation). Labels are path, operations, and the path that is taken off, or nothing."""
+    """(path, instructions of one operation). Labels: path, operations, and the path that is taken off, or nothing."""
     found = {}
     for (name, times, less), instructions in parts:
         found[name] = max(0, instructions / int(times) - found.get(less, 0))

@@ -3,9 +3,9 @@
 import math
 
 WIDTH, HEIGHT, LEFT, TOP = 760, 330, 60, 20
-HEAD = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13">\n'
-        "<style>text, line { fill: #222; stroke: none } line { stroke: #888; stroke-width: 0.5 } polyline { fill: none; "
-        "stroke-width: 2 } @media (prefers-color-scheme: dark) { text { fill: #ddd } }</style>\n")
+HEAD = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13">'
+        "\n<style>text { fill: #222 } line { stroke: #888; stroke-width: 0.5 } polyline { fill: none; stroke-width: 2 } "
+        "@media (prefers-color-scheme: dark) { text { fill: #ddd } }</style>\n")
 COLOURS = {"growth off": "#d9483b", "default": "#ee8f86", "Bloom": "#3b7ddd", "log2(1/e)": "#808790",
            "stored": "#d9483b", "within": "#b3261a", "front": "#ee8f86", "own": "#3b7ddd"}
 
@@ -20,8 +20,11 @@ def line(x1, y1, x2, y2):
 
 def legend(names):
     """On the right, one below the other: {key of COLOURS: words}."""
-    return "".join(f'<rect x="{WIDTH - 175}" y="{TOP + 24 * i}" width="12" height="12" fill="{COLOURS[key]}"/>\n'
-                   + text(WIDTH - 156, TOP + 11 + 24 * i, words, "start") for i, (key, words) in enumerate(names.items()))
+    drawn = ""
+    for y, (key, words) in zip(range(TOP, HEIGHT, 24), names.items()):
+        drawn += f'<rect x="{WIDTH - 175}" y="{y}" width="12" height="12" fill="{COLOURS[key]}"/>\n'
+        drawn += text(WIDTH - 156, y + 11, words, "start")
+    return drawn
 
 
 def frame(most, step, title):
@@ -32,7 +35,8 @@ def frame(most, step, title):
         return bottom - value * (bottom - TOP) / most
     lines = "".join(line(LEFT, height(v), WIDTH - 200, height(v)) + text(LEFT - 8, height(v) + 4, v, "end")
                     for v in range(0, most + 1, step))
-    return height, lines + f'<text transform="translate(18 {(TOP + bottom) / 2:.0f}) rotate(-90)" text-anchor="middle">{title}</text>\n'
+    middle = f"translate(18 {(TOP + bottom) / 2:.0f}) rotate(-90)"
+    return height, lines + f'<text transform="{middle}" text-anchor="middle">{title}</text>\n'
 
 
 def asked(table):
@@ -56,9 +60,11 @@ def asked(table):
 
 def joins(rows):
     """Times as fast as the plain join, texts of which 1 % match: rows of joins.tsv."""
-    forms = {"front": "rows=on", "within": "cf_build in the query", "stored": "a stored filter", "own": "SQLite's own filter"}
+    forms = {"front": "rows=on", "within": "cf_build in the query", "stored": "a stored filter",
+             "own": "SQLite's own filter"}
     height, drawn = frame(8, 2, "times as fast as the plain join")
-    groups = [(version, cache) for cache in ("in cache", "10 times the cache") for version in ("3.31.1", "3.40.1", "3.54.1")]
+    caches, versions = ("in cache", "10 times the cache"), ("3.31.1", "3.40.1", "3.54.1")
+    groups = [(version, cache) for cache in caches for version in versions]
     step = (WIDTH - 200 - LEFT) / len(groups)
     for i, (version, cache) in enumerate(groups):
         for j, form in enumerate(forms):

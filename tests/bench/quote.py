@@ -103,7 +103,8 @@ def across(described, rows, columns, key):
             line.setdefault((value, c), grouped(row[c]))  # the first of several
     several = len(measured) > 1
     titles = [*names, *(f"{c}, {title}" if several else title for title in values.values() for c in measured)]
-    return titles, [[*map(grouped, name), *(of.get((v, c), "-") for v in values for c in measured)] for name, of in cells.items()]
+    return titles, [[*map(grouped, name), *(of.get((v, c), "-") for v in values for c in measured)]
+                    for name, of in cells.items()]
 
 
 def framed(titles, cells):

@@ -23,7 +23,7 @@ def described(keys="filter", measured="load; speed"):
 
 def joined(*runs, measured="load; speed"):
     """Rows of the joined table, as dictionaries; a run is a list of rows."""
-    columns, rows = tables.joined(described(measured=measured), [(["filter", "load", "speed"], list(rows)) for rows in runs])
+    columns, rows = tables.joined(described(measured=measured), [(["filter", "load", "speed"], rows) for rows in runs])
     return [dict(zip(columns, row)) for row in rows]
 
 
@@ -79,7 +79,8 @@ def test_runs_take_turns_and_what_is_complete_and_not_old_is_kept(tmp_path, monk
     said = []
     bench(tmp_path, programs, 3).go(said.append)
     assert [text.split("] ")[1] for text in said] == [
-        "one, run 1 of 3", "two, run 1 of 3", "once, run 1 of 1", "one, run 2 of 3", "two, run 2 of 3", "one, run 3 of 3", "two, run 3 of 3"]
+        "one, run 1 of 3", "two, run 1 of 3", "once, run 1 of 1",
+        "one, run 2 of 3", "two, run 2 of 3", "one, run 3 of 3", "two, run 3 of 3"]
     bench(tmp_path, programs, 4).go(said.append)
     assert [count_of(tmp_path, name) for name in programs] == [4, 4, 1]
     (tmp_path / "one").write_text((tmp_path / "one").read_text() + "# built anew\n")
@@ -123,18 +124,22 @@ def test_conditions_choose_rows():
 
 
 def test_tables_and_figures_are_filled_in(tmp_path, monkeypatch):
-    (tmp_path / "sizes.tsv").write_text("growth\tkeys\terror rate\tbits per key\tbits per key q1\tbits per key q3\truns\n"
-                                        "off\t1000000\t0.01\t9.28\t9.2\t9.3\t10\non\t1000000\t0.01\t9.5\t9.5\t9.5\t10\n")
+    (tmp_path / "sizes.tsv").write_text(
+        "growth\tkeys\terror rate\tbits per key\tbits per key q1\tbits per key q3\truns\n"
+        "off\t1000000\t0.01\t9.28\t9.2\t9.3\t10\non\t1000000\t0.01\t9.5\t9.5\t9.5\t10\n")
     monkeypatch.setattr(quote, "RESULTS", str(tmp_path))
     marker = "<!-- table sizes | growth = off | keys; bits per key -->\n"
     text = quote.fill_tables(f"a\n{marker}| old |\n\nb\n")
-    assert text == (f"a\n{marker}| keys (`sizes.tsv`) | bits per key |\n| --- | ---: |\n| 1,000,000 | 9.28 (9.2–9.3) |\n\nb\n")
+    rows = "| keys (`sizes.tsv`) | bits per key |\n| --- | ---: |\n| 1,000,000 | 9.28 (9.2–9.3) |\n"
+    assert text == f"a\n{marker}{rows}\nb\n"
     assert quote.fill_tables(text) == text
     marker = "<!-- table sizes | | keys; bits per key | growth -->\n"
-    assert "growth off | growth on |" in quote.fill_tables(marker) and "| 1,000,000 | 9.28 | 9.5 |" in quote.fill_tables(marker)
+    text = quote.fill_tables(marker)
+    assert "growth off | growth on |" in text and "| 1,000,000 | 9.28 | 9.5 |" in text
     passage = "- **{sizes | growth = off | bits per key | .1f} bits per key**, for a million"
     monkeypatch.setattr(quote, "quotes", lambda: [("README.md", passage)])
-    assert quote.fill_quotes("README.md", "x\n- **7.7 bits\nper key**, for a million keys") == "x\n- **9.3 bits\nper key**, for a million keys"
+    text = "x\n- **{} bits\nper key**, for a million keys"
+    assert quote.fill_quotes("README.md", text.format("7.7")) == text.format("9.3")
     with pytest.raises(ValueError, match="0 times"):
         quote.fill_quotes("README.md", "nothing of the kind")
     with pytest.raises(ValueError, match="no rows"):
@@ -151,20 +156,20 @@ def test_accepted_tables_say_with_what_they_were_measured(tmp_path, monkeypatch)
         (folder / f"run-{n}").mkdir(parents=True)
         (folder / f"run-{n}" / "p.done").write_text(f"size\tload before\nfull\t{load}\n")
     (folder / "t.tsv").write_text("filter\tspeed\truns\na\t1\t2\nb\t1\t1\n")
-    (folder / "about.tsv").write_text("name\tvalue\ncommit\tabc\ndate\t2026-11-22\nsize\tfull\nprocessor\tXeon\ncompiler\tcc 12\n")
+    facts = {"commit": "abc", "date": "2026-11-22", "size": "full", "processor": "Xeon", "compiler": "cc 12"}
+    tables.write(str(folder / "about.tsv"), ["name", "value"], [list(fact) for fact in facts.items()])
     quote.accept(str(folder))
     assert (results / "t.tsv").read_text() == (folder / "t.tsv").read_text()
     assert quote.as_rows(quote.SOURCES) == [{
-        "table": "t", "runs": "medians (and quartiles) of 1 to 2 runs", "load": "2.0", "commit": "abc", "date": "2026-11-22",
-        "size": "full", "processor": "Xeon", "compiler": "cc 12"}]
+        "table": "t", "runs": "medians (and quartiles) of 1 to 2 runs", "load": "2.0", **facts}]
 
 
 def test_tables_are_described_quoted_and_have_a_source():
     page = tables.text_of(quote.PAGES["RESULTS.md"])
     programs = {program.name for program in run.programs()}
-    sources = {row["table"] for row in quote.as_rows(quote.SOURCES)} | {row["table"] for row in quote.as_rows(quote.place_of("about"))}
-    files = {name[:-len(".tsv")] for folder in (quote.RESULTS, quote.DATA) for name in os.listdir(folder)} - {"sources", "about"}
-    assert files == set(tables.descriptions())
+    sources = {row["table"] for path in (quote.SOURCES, quote.place_of("about")) for row in quote.as_rows(path)}
+    files = {name[:-len(".tsv")] for folder in (quote.RESULTS, quote.DATA) for name in os.listdir(folder)}
+    assert files - {"sources", "about"} == set(tables.descriptions())
     for name, one in tables.descriptions().items():
         columns, rows = tables.read(quote.place_of(name))
         one.check(tables.plain_columns(columns))
@@ -179,8 +184,8 @@ def test_pages_quote_the_tables_that_are_committed():
 
 @pytest.mark.parametrize("page, old, new", [
     ("RESULTS.md", "take 9.35 bits each", "take 9.36 bits each"), ("RESULTS.md", "| 1 | 6.64 |", "| 1 | 6.65 |"),
-    ("RESULTS.md", "12.34 bits at 0.189 %", "12.34 bits at 0.188 %"), ("RESULTS.md", "(integers 1.8 to", "(integers 1.7 to"),
-    ("joins.svg", ">3.54.1<", ">3.54.2<"), ("README.md", "9.3 bits per key", "9.2 bits per key")])
+    ("RESULTS.md", "12.34 bits at 0.189 %", "12.34 bits at 0.188 %"),
+    ("RESULTS.md", "(integers 1.8 to", "(integers 1.7 to"), ("joins.svg", ">3.54.1<", ">3.54.2<"), ("README.md", "9.3 bits per key", "9.2 bits per key")])
 def test_a_figure_that_is_quoted_wrong_is_seen(monkeypatch, page, old, new):
     fresh = tables.text_of
     assert old in fresh(quote.files()[page][0])
