@@ -49,9 +49,6 @@ LIBS     = $(LDLIBS) @build/libraries
 SRC     = $(sort $(wildcard src/*.c src/*/*.c))
 EXT     = $(sort $(wildcard ext/*.c ext/*/*.c))
 HEADERS = $(wildcard src/*.h src/*/*.h ext/*.h ext/*/*.h)
-BENCHES = test_kinds bench_core bench_sql bench_table size_table capacity load_factor space \
-          lifecycle bloom_cuckoo left_over maps chains exact
-KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft walk)
 VERSION := $(shell sed -n 's/^.define CUCKOO_VERSION "\(.*\)"/\1/p' src/version.h)
 export CC CPPFLAGS CFLAGS LINKED LDFLAGS LDLIBS SQLITE3 PYTHON
 
@@ -79,7 +76,7 @@ version:
 ##       All others only say what is missing
 deps: deps-test
 
-PARTS = demo dist test fuzz bench cluster platforms browser
+PARTS = demo dist test fuzz cluster platforms browser
 $(PARTS:%=deps-%):
 	@[ -n "$(SKIP_DEPS)" ] || INSTALL=1 sh tests/deps.sh $(@:deps-%=%)
 $(PARTS:%=need-%):
@@ -132,45 +129,6 @@ compile_commands: build/options
 	    $(foreach file,$(SRC) $(EXT) $(wildcard tests/*/*.c tests/*/*/*.c),$(file) $(file)) | \
 	    sed '1s/^/[/; $$!s/$$/,/; $$s/$$/]/' > build/compile_commands.json
 
-## bench: all figures of tests/bench/RESULTS.md, ten runs, in four hours, to build/bench/report.html;
-##       it may be stopped and called again; bench-quick: fewer points, in two minutes
-bench bench-quick: need-bench $(EXTENSION) $(BENCHES:%=build/bench/%) build/bench/references \
-    build/bench/instructions
-	@CC="$(CC)" CFLAGS="$(CFLAGS)" $(PYTHON) tests/bench/run.py $(if $(filter bench-quick,$@),quick,full)
-
-$(BENCHES:%=build/bench/%) build/bench/year build/bench/calibrate: \
-    build/bench/%: build/bench/tests/bench/%.o $(KINDS:%.c=build/bench/%.o) \
-    $(SRC:%.c=build/bench/%.o)
-	@$(CC) -o $@ $^ -lsqlite3 -lm
-build/bench/%.o: %.c build/tools build/options
-	@mkdir -p $(@D)
-	$(SAY) $<
-	$(Q)$(CC) $(FLAGS) -O2 -DNDEBUG -MMD -MP -c -o $@ $<
-
-## bench-check: before a commit, in 20 seconds: no hot path takes 10 % more instructions than committed;
-##       bench-accept: the figures of now are right, commit them (tests/bench/instructions.txt);
-##       bench-one-file: the same paths in build/dist/cuckoo.c beside those of the ordinary build
-bench-check bench-accept bench-one-file: need-test
-	@CC="$(CC)" CFLAGS="$(CFLAGS)" MAKE="$(MAKE)" sh tests/bench/check.sh $(patsubst bench-%,%,$@)
-
-# Its filters tell what they read.
-build/bench/references: tests/bench/references.c $(KINDS) $(SRC:%.c=build/bench/%.o) $(HEADERS) build/options
-	@$(CC) $(FLAGS) -O2 -DNDEBUG -DBENCH_COUNT_LINES -o $@ $(filter %.c %.o,$^) -lsqlite3 -lm
-
-# With the objects that ship.
-build/bench/instructions: tests/bench/instructions.c tests/bench/instructions_sql.c tests/bench/bench.c \
-    tests/bench/database.c $(SRC:%.c=build/pic/%.o)
-	@mkdir -p $(@D)
-	@$(CC) $(FLAGS) $(CFLAGS) -DNDEBUG -o $@ $^ -lsqlite3 -lm
-
-build/bench/instructions_one_file: tests/bench/instructions.c tests/bench/instructions_sql.c tests/bench/bench.c \
-    tests/bench/database.c build/libcuckoofilter.a
-	@mkdir -p $(@D)
-	@$(CC) $(FLAGS) -O2 -DNDEBUG -o $@ $^ -lsqlite3 $(LIBS)
-build/bench/one_file/cuckoo.so: build/dist/cuckoo.c
-	@mkdir -p $(@D)
-	@$(CC) $(CPPFLAGS) -O2 $(PIC) $(SHARED) @build/options -o $@ $< $(LIBS)
-
 ## clean: removes the build folder
 clean:
 	rm -rf build
@@ -182,6 +140,6 @@ help:
 	    $(filter Makefile %.mk,$(MAKEFILE_LIST)) | sed 's/##  *//'
 
 .PHONY: always all demo version deps $(PARTS:%=deps-%) $(PARTS:%=need-%) debug format compile_commands \
-        clean help bench bench-quick bench-check bench-accept bench-one-file
+        clean help
 .SECONDARY:
-include tests/tests.mk ext/packages/packages.mk tests/ship/ship.mk
+include tests/tests.mk tests/bench/bench.mk ext/packages/packages.mk tests/ship/ship.mk

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Looks for what the project needs by trying it: headers with the compiler, programs by running them.
 #   deps.sh build              what a build needs. build/options and build/libraries get the options for it
-#   deps.sh demo|dist|test|fuzz|bench|cluster|platforms|browser    that, and what these need
+#   deps.sh demo|dist|test|fuzz|cluster|platforms|browser    that, and what these need
 # Names what is missing, and the packages that have it. With INSTALL=1, where there is apt-get and the right to use it,
 # installs them instead; make deps, make demo and make test ask for that, and deps-NAME for the target NAME. CC, CPPFLAGS, CFLAGS, LDFLAGS, PYTHON, SQLITE3: as in the Makefile.
 set -u
@@ -141,12 +141,6 @@ need_fuzz() {
     need 'clang with libFuzzer' clang 'clang compiler-rt' 'clang compiler-rt' llvm has_libfuzzer
 }
 
-need_bench() {
-    need gnuplot gnuplot-nox gnuplot gnuplot gnuplot runs gnuplot --version
-    need valgrind valgrind valgrind valgrind '' runs valgrind --version
-    need_dist
-}
-
 need_cluster() {
     need 'the Go compiler' golang-go golang go go runs go version
     need dqlite libdqlite-dev '' '' '' has_header dqlite.h 0
@@ -174,7 +168,6 @@ look() {
     [ "$1" != dist ] || need_dist
     [ "$1" != test ] || need_test
     [ "$1" != fuzz ] || need_fuzz
-    [ "$1" != bench ] || need_bench
     [ "$1" != cluster ] || need_cluster
     [ "$1" != platforms ] || need_platforms
     [ "$1" != browser ] || need_browser

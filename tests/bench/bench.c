@@ -14,9 +14,8 @@ uint64_t bench_first = 0;
 bench_call bench_read_call(int argc, char **argv)
 {
     const char *size = argc > 1 ? argv[1] : "";
-    bench_call call = {.quick = strcmp(size, "quick") == 0, .all = strcmp(size, "all") == 0};
-    bool known = call.quick || call.all || strcmp(size, "full") == 0;
-    if (!known || argc < 3 || argc > 4) {
+    bench_call call = {.quick = strcmp(size, "quick") == 0};
+    if ((!call.quick && strcmp(size, "full") != 0) || argc < 3 || argc > 4) {
         fprintf(stderr, "usage: %s full|quick FOLDER [SEED]\n", argv[0]);
         exit(2);
     }
@@ -81,14 +80,25 @@ void *bench_allocate(size_t bytes)
     return memory;
 }
 
-void *bench_allocate_zeroed(size_t bytes)
+cf_geometry bench_plan(uint64_t keys, double rate, const cf_options *options)
 {
-    enum { LINE = 64 };
-    size_t whole = (bytes + LINE - 1) / LINE * LINE;
-    void *memory = aligned_alloc(LINE, whole);
-    if (memory == NULL)
-        bench_fail("out of memory");
-    return memset(memory, 0, whole);
+    cf_geometry shape;
+    const char *why;
+    if (cf_plan(keys, rate, options, &shape, &why) != CF_OK)
+        bench_fail(why);
+    return shape;
+}
+
+cf_filter bench_make(const cf_geometry *shape)
+{
+    cf_filter filter;
+    cf_create(&filter, shape, bench_allocate(cf_geometry_bytes(shape)));
+    return filter;
+}
+
+void bench_drop(cf_filter *filter)
+{
+    free((void *)(uintptr_t)filter->bytes);
 }
 
 uint8_t *bench_resize(void *context, uint8_t *bytes, uint64_t size)

@@ -11,6 +11,8 @@
 ** program ten times with another seed, and joins the tables into medians and quartiles. So a program
 ** measures once; only where a figure takes microseconds the loops to be compared take turns in short
 ** rounds, and the median over the rounds is what is written.
+**
+** Programs use the public headers of src alone: how a filter lies in memory is not their business.
 */
 #ifndef CF_BENCH_H
 #define CF_BENCH_H
@@ -20,9 +22,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "../../src/cuckoo_filter.h"
+
 /* What a program was called with. */
 typedef struct bench_call {
-    bool quick, all;    /* all: full, and what takes longer still, where there is such a thing */
+    bool quick;
     const char *folder; /* for its tables */
     uint64_t seed;      /* 0 unless given */
 } bench_call;
@@ -60,12 +64,18 @@ double bench_median_ratio(const bench_series *one, const bench_series *other);
 /* Memory, or the end of the program with a message. */
 void *bench_allocate(size_t bytes);
 
-/* The same, on a cache line boundary, all zero and touched, so that no page fault falls into a
-** measurement. */
-void *bench_allocate_zeroed(size_t bytes);
+/* ---- filters of the library ---- */
 
-/* As the memory of a filter wants it: realloc, and free when the size is 0. */
+/* The plan for so many keys, or the end of the program. A rate of 0: for options that say the bits. */
+cf_geometry bench_plan(uint64_t keys, double rate, const cf_options *options);
+
+/* An empty filter of this shape. It grows when its memory is bench_memory. bench_drop gives it back. */
+cf_filter bench_make(const cf_geometry *shape);
+void bench_drop(cf_filter *filter);
+
+/* As much as a filter asks for: realloc, and free when the size is 0. */
 uint8_t *bench_resize(void *context, uint8_t *bytes, uint64_t size);
+static const cf_memory bench_memory = {bench_resize, UINT64_MAX, NULL};
 
 /* Opens `folder`/`name`.tsv for writing; its first line is `columns`, separated by tabs. Or the end
 ** of the program. */
@@ -79,6 +89,12 @@ void bench_progress(const char *format, ...) __attribute__((format(printf, 1, 2)
 
 /* Ends the program with a message. */
 _Noreturn void bench_fail(const char *message);
+
+/* A number below n, which is at most 2^32, from the high half of x. */
+static inline uint64_t bench_scale(uint64_t x, uint64_t n)
+{
+    return (x >> 32) * n >> 32;
+}
 
 /* Where the sequence of this run starts: seeds are 2^57 apart. */
 extern uint64_t bench_first;
@@ -101,14 +117,6 @@ static inline uint64_t bench_random(uint64_t i)
 
 /* Keys from here on are never added: those that are count from 0. */
 static const uint64_t BENCH_ABSENT = UINT64_C(1) << 40;
-
-/* A zero that the compiler does not know to be one: x & bench_zero() depends on x. */
-static inline uint64_t bench_zero(void)
-{
-    uint64_t zero = 0;
-    __asm__ volatile("" : "+r"(zero));
-    return zero;
-}
 
 /* Makes the compiler believe that x is used. */
 static inline void bench_use(uint64_t x)

@@ -8,21 +8,16 @@
 ** 16 MB, hold the same keys ("present"), or others ("absent"). Each statement goes through all rows;
 ** the statements take turns, three rounds (quick: one).
 **
-** "no-op" returns 1: the least that any extension function costs. "arguments read" asks for types and
-** values of the arguments and does no more; "no-op, handle" is what SQLite takes to pass on what a
-** subquery has given. "two reads" is the limit: a function that mixes the key and reads two random
-** words of the bound filter. What it takes beyond the no-op is memory; what cf_contains takes beyond
-** it is the extension. Before SQLite 3.43 a filter that comes from a column or a subquery is copied
-** for every row: those lines go through a few rows only, and are what cf_open is for. "table" is a
-** persistent filter that holds what the small one does; "index" looks the same keys up in tables of
-** their own.
+** "no-op" returns 1: the least that any extension function costs. Before SQLite 3.43 a filter that comes
+** from a column or a subquery is copied for every row: those lines go through a few rows only, and are
+** what cf_open is for. "table" is a persistent filter that holds what the small one does; "index" looks
+** the same keys up in tables of their own.
 */
 #include "bench.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/base/bits.h"
 #include "database.h"
 
 enum { ROUNDS = 3, FEW = 200 /* rows */, LENDS_BLOBS = 3043000 /* SQLite version */ };
@@ -47,9 +42,6 @@ typedef struct line {
 static const line lines[] = {
     {"scan", WHERE "id <> 5", NO_FILTER},
     {"no-op, 1.5 MB bound", WHERE "noop(?1, id)", SMALL},
-    {"arguments read, 1.5 MB bound", WHERE "arguments(?1, id)", SMALL},
-    {"no-op, handle", WHERE "noop((SELECT cf_open(f) " SMALL_OF ", id)", NO_FILTER},
-    {"two reads, 1.5 MB bound", WHERE "two_reads(?1, id)", SMALL},
     {"1.5 MB bound, present", WHERE "cf_contains(?1, id)", SMALL},
     {"1.5 MB bound, absent", WHERE "cf_contains(?1, id)", SMALL_OTHER},
     {"1.5 MB bound, text, absent", "SELECT count(*) FROM words WHERE cf_contains(?1, word)", SMALL},
@@ -63,7 +55,6 @@ static const line lines[] = {
     {"table, cf_table_contains", WHERE "cf_table_contains('seen', id)", NO_FILTER},
     {"table, EXISTS", WHERE "EXISTS (SELECT 1 FROM seen WHERE seen.key = keys.id)", NO_FILTER},
     {"table, JOIN", "SELECT count(*) FROM keys CROSS JOIN seen ON seen.key = keys.id", NO_FILTER},
-    {"two reads, 16 MB bound", WHERE "two_reads(?1, id)", LARGE},
     {"16 MB bound, present", WHERE "cf_contains(?1, id)", LARGE},
     {"16 MB bound, absent", WHERE "cf_contains(?1, id)", LARGE_OTHER},
     {"16 MB handle", WHERE "cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'large'), id)",
@@ -87,32 +78,10 @@ static bench_blob filters[FILTERS];
 
 /* ---- the database ---- */
 
-static void two_reads(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    const uint8_t *bytes = sqlite3_value_blob(argv[0]);
-    uint64_t words = (uint64_t)sqlite3_value_bytes(argv[0]) / 8;
-    uint64_t hash = bench_random((uint64_t)sqlite3_value_int64(argv[1]));
-    uint64_t one = cf_scale(hash, words);
-    uint64_t two = cf_scale(hash * UINT64_C(0xff51afd7ed558ccd), words);
-    sqlite3_result_int(context, (cf_load64(bytes + 8 * one) ^ cf_load64(bytes + 8 * two)) != 1);
-}
-
-static void arguments(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    bool blob = sqlite3_value_type(argv[0]) == SQLITE_BLOB && sqlite3_value_blob(argv[0]);
-    int length = sqlite3_value_bytes(argv[0]);
-    bool integer = sqlite3_value_type(argv[1]) == SQLITE_INTEGER;
-    sqlite3_result_int(context, blob + length + integer + (int)sqlite3_value_int64(argv[1]) != 0);
-}
-
 static sqlite3 *open_database(void)
 {
     sqlite3 *db = bench_open(":memory:", extension);
     bench_define(db, "noop", bench_noop);
-    bench_define(db, "two_reads", two_reads);
-    bench_define(db, "arguments", arguments);
     return db;
 }
 

@@ -2,8 +2,6 @@
 /*
 ** capacity.c - builds.tsv: does a filter take the keys that it was planned for?
 **
-**      capacity full|quick|all FOLDER [SEED]      a minute, a tenth of a second; all: many more builds
-**
 ** How many of so many builds did not fit into the planned table, with keys in random order and sorted
 ** by hash, at the settings of a filter that may grow (here it must not, so that the first failure is
 ** seen).
@@ -11,9 +9,6 @@
 #include <stdlib.h>
 
 #include "bench.h"
-
-#include "../../src/cuckoo_inspect.h"
-#include "cuckoo.h"
 
 /* One build of keys that no other build has. */
 static bool fits(cf_filter *filter, uint64_t *hashes, uint64_t keys, bool sorted, uint64_t build)
@@ -33,8 +28,8 @@ static void measure_builds(FILE *out, uint64_t keys, unsigned f, bool sorted, ui
 {
     cf_options options = {
         .bucket_size = 4, .fingerprint_bits = f, .layout = CF_LAYOUT_PLAIN, .growth = true};
-    cf_geometry shape = cuckoo_plan(keys, 0, &options);
-    cf_filter filter = cuckoo_make(&shape);
+    cf_geometry shape = bench_plan(keys, 0, &options);
+    cf_filter filter = bench_make(&shape);
     uint64_t *hashes = bench_allocate(keys * sizeof *hashes), failed = 0;
     bench_progress("  %llu builds of %llu keys, f = %u%s", (unsigned long long)builds,
                    (unsigned long long)keys, f, sorted ? ", sorted" : "");
@@ -45,15 +40,15 @@ static void measure_builds(FILE *out, uint64_t keys, unsigned f, bool sorted, ui
             (unsigned long long)builds, (unsigned long long)failed);
     fflush(out);
     free(hashes);
-    cuckoo_drop(&filter);
+    bench_drop(&filter);
 }
 
 int main(int argc, char **argv)
 {
     static const uint64_t sizes[] = {10000, 100000, 1000000}, quick[] = {5, 1, 0},
-                          full[] = {300, 100, 10}, all[] = {10000, 10000, 1000};
+                          full[] = {300, 100, 10};
     bench_call call = bench_read_call(argc, argv);
-    const uint64_t *builds = call.quick ? quick : call.all ? all : full;
+    const uint64_t *builds = call.quick ? quick : full;
     FILE *out = bench_table(call.folder, "builds", "keys\tf\torder\tload\tbuilds\tdid not fit");
     for (unsigned size = 0; size < 3; size++)
         for (unsigned f = 10; f <= 16; f += 3)

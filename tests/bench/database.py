@@ -13,6 +13,8 @@ import tables
 
 def connect(path=":memory:", **pragmas):
     db = sqlite3.connect(path, isolation_level=None)
+    if not hasattr(db, "enable_load_extension"):
+        sys.exit(f"the sqlite3 of {sys.executable} loads no extensions: name another one, PYTHON=...")
     db.enable_load_extension(True)
     db.load_extension(os.path.abspath(os.environ.get("CUCKOO_SO", "build/cuckoo")).removesuffix(".so"))
     for name, value in pragmas.items():

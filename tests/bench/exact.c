@@ -12,7 +12,6 @@
 
 #include "../../src/cuckoo_exact.h"
 #include "bench.h"
-#include "cuckoo.h"
 
 typedef struct exact_lab {
     FILE *out;
@@ -30,7 +29,7 @@ static void build(const exact_lab *in, uint64_t members, double fpr, cf_exact_bu
 {
     const char *why = NULL;
     *made = (cf_exact_build){
-        .fpr = fpr, .count = {(size_t)(in->keys - members), (size_t)members}, .memory = cuckoo_memory};
+        .fpr = fpr, .count = {(size_t)(in->keys - members), (size_t)members}, .memory = bench_memory};
     for (unsigned side = 0; side < 2; side++)
         made->hashes[side] = bench_allocate((made->count[side] + 1) * sizeof(uint64_t));
     for (uint64_t i = 0; i < in->keys; i++)

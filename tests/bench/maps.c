@@ -8,13 +8,12 @@
 #include <math.h>
 
 #include "bench.h"
-#include "cuckoo.h"
 
 static cf_filter plan(uint64_t keys, double rate, const cf_options *options)
 {
-    cf_geometry shape = cuckoo_plan(keys, rate, options);
-    cf_filter filter = cuckoo_make(&shape);
-    filter.memory = cuckoo_memory;
+    cf_geometry shape = bench_plan(keys, rate, options);
+    cf_filter filter = bench_make(&shape);
+    filter.memory = bench_memory;
     return filter;
 }
 
@@ -59,7 +58,7 @@ static void measure_values(FILE *out, uint64_t keys, double rate)
     fprintf(out, "%llu\t%g\t%.2f\t%.4g\t%.5f\t%.5f\t%.5f\t%.5f\t%.3f\n", (unsigned long long)keys,
             100 * rate, 8 * (double)filter.length / n, 100 * e, 1 + e, (double)there.values / n, e,
             (double)absent.values / n, 100 * (double)there.right / n);
-    cuckoo_drop(&filter);
+    bench_drop(&filter);
 }
 
 /* ---- counters ---- */
@@ -92,7 +91,7 @@ static void measure_counters(FILE *out, uint64_t keys, unsigned counter_bits, un
     fprintf(out, "%u\t%u\t%.2f\t%.2f\t%.2f\t%.2f\n", counter_bits, copies, bits,
             100 * (double)exact / (double)keys, (double)counted / (double)keys,
             100 * (double)left / (double)keys);
-    cuckoo_drop(&filter);
+    bench_drop(&filter);
 }
 
 int main(int argc, char **argv)

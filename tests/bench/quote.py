@@ -6,14 +6,14 @@
     python3 tests/bench/quote.py fill                          fills both pages from tests/bench/results
     python3 tests/bench/quote.py check                         are they filled? Prints what is not; a test calls it
 
-A place is {table | condition; ... | column | format}: one figure of one table. TABLE may have a folder, as quick/figure5 or
-authors/full/figure5 (data). Where places stand:
+A place is {table | condition; ... | column | format}: one figure of one table. A condition is column = value, or
+column != value; several values a/b. Where places stand:
 - quotes.tsv: passages of a page, with a place for each figure. The page has the passage with numbers in them.
 - claims.tsv: what the articles say, and what was found here.
 - RESULTS.md: <!-- table TABLE | condition; ... | column; ... | across --> is followed by the lines of that table. The
   values of the column `across` (or of several, a + b) stand side by side, medians only. Each part but TABLE may be left out.
-  <!-- claims --> is followed by the claims of tables and figures that were not simply reproduced.
-results/sources.tsv says of each table with what it was measured.
+  <!-- claims --> is followed by claims.tsv.
+results/sources.tsv says of each table with what it was measured; tables in data/ were entered by hand.
 """
 import os
 import re
@@ -21,10 +21,11 @@ import shutil
 import statistics
 import sys
 
-import figures
+import pictures
 import tables
 
 RESULTS = os.path.join(tables.HERE, "results")
+DATA = os.path.join(tables.HERE, "data")
 SOURCES = os.path.join(RESULTS, "sources.tsv")
 FACTS = ["commit", "date", "size", "processor", "compiler"]  # of about.tsv
 SOURCE_COLUMNS = ["table", "runs", "load", *FACTS]
@@ -43,15 +44,26 @@ def as_rows(path):
 
 def place_of(name, folder=None):
     """The file of a table: measured, or entered as data."""
-    data = figures.DATA
-    folders = (folder or RESULTS, os.path.join(data, "authors", "full"), os.path.join(data, "authors"), data)
+    folders = [*([folder] if folder else []), RESULTS, DATA]
     paths = [os.path.join(place, name + ".tsv") for place in folders]
-    return next((path for path in paths if os.path.exists(path)), paths[0])
+    return next((path for path in paths if os.path.exists(path)), paths[-1])
+
+
+def wanted(conditions, row):
+    """Does the row meet all conditions?"""
+    for condition in conditions:
+        column, sign, values = re.match(r"(.*?) *(!?=) *(.*)", condition).groups()
+        if (row[column] in values.split("/")) == (sign == "!="):
+            return False
+    return True
 
 
 def chosen(name, conditions, folder=None):
     """The rows that meet the conditions."""
-    return [row for row in as_rows(place_of(name, folder)) if figures.wanted(tables.parts_of(conditions), row)]
+    rows = [row for row in as_rows(place_of(name, folder)) if wanted(tables.parts_of(conditions), row)]
+    if not rows:
+        raise ValueError(f"no rows: {name} | {conditions}")
+    return rows
 
 
 def figure(place, folder=None):
@@ -86,10 +98,13 @@ def across(described, rows, columns, key):
     for row in rows:
         value = ", ".join(row[part] for part in key.split(" + "))
         values[value] = (f"{key} {value}" if " + " not in key else value)
-        cells.setdefault(tuple(row[name] for name in names), {}).update({(value, c): grouped(row[c]) for c in measured})
+        line = cells.setdefault(tuple(row[name] for name in names), {})
+        for c in measured:
+            line.setdefault((value, c), grouped(row[c]))  # the first of several
     several = len(measured) > 1
     titles = [*names, *(f"{c}, {title}" if several else title for title in values.values() for c in measured)]
-    return titles, [[*map(grouped, name), *(of.get((v, c), "-") for v in values for c in measured)] for name, of in cells.items()]
+    return titles, [[*map(grouped, name), *(of.get((v, c), "-") for v in values for c in measured)]
+                    for name, of in cells.items()]
 
 
 def framed(titles, cells):
@@ -97,35 +112,29 @@ def framed(titles, cells):
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
-def markdown_table(marker):
+def markdown_table(marker, folder=None):
     """Of the text of a marker: NAME | conditions | columns | across."""
     name, conditions, columns, key = ([part.strip() for part in marker.split("|")] + ["", "", ""])[:4]
-    rows = chosen(name, conditions)
-    if not rows:
-        raise ValueError(f"no rows: {marker}")
+    rows = chosen(name, conditions, folder)
     columns = tables.parts_of(columns) or tables.plain_columns(list(rows[0]))
     titles, cells = columns, [[shown(row, column) for column in columns] for row in rows]
     if key:
-        titles, cells = across(tables.descriptions()[os.path.basename(name)], rows, columns, key)
+        titles, cells = across(tables.descriptions()[name], rows, columns, key)
     return framed([f"{titles[0]} (`{name}.tsv`)", *titles[1:]], cells)
 
 
-def claims(path=os.path.join(tables.HERE, "claims.tsv")):
+def claims(folder=None):
     """All claims, with their figures."""
-    return [{name: with_figures(cell) for name, cell in row.items()} for row in as_rows(path)]
+    rows = as_rows(os.path.join(tables.HERE, "claims.tsv"))
+    return framed(list(rows[0]), [[with_figures(cell, folder) for cell in row.values()] for row in rows])
 
 
-def short_claims():
-    """Those of tables and figures that were not simply reproduced, for the page."""
-    rows = [row for row in claims() if re.search(r"table \d|figure", row["where"]) and row["verdict"] != "reproduced"]
-    return framed(["where", "says", "here", ""], [[row[c] for c in ("where", "says", "here", "verdict")] for row in rows])
-
-
-def fill_tables(text):
-    """The page with its tables as they are in results."""
+def fill_tables(text, folder=None):
+    """The page with its tables as they are in results, or in that folder."""
     def filled(found):
         marker = found.group(1)
-        return f"<!-- {marker} -->\n" + (short_claims() if marker == "claims" else markdown_table(marker.removeprefix("table ")))
+        table = claims(folder) if marker == "claims" else markdown_table(marker.removeprefix("table "), folder)
+        return f"<!-- {marker} -->\n{table}"
     return re.sub(r"<!-- (table .*?|claims) -->\n(?:\|.*\n)*", filled, text)
 
 
@@ -144,7 +153,7 @@ def pattern_of(passage):
     return "".join(parts), words[1::2]
 
 
-def fill_quotes(name, text):
+def fill_quotes(name, text, folder=None):
     """The page with the figures that quotes.tsv lists for it."""
     for _, passage in (quote for quote in quotes() if quote[0] == name):
         pattern, places = pattern_of(passage)
@@ -153,26 +162,40 @@ def fill_quotes(name, text):
             raise ValueError(f"{name} has {len(found)} times, and not once: {passage}")
         for group in range(len(places), 0, -1):
             start, end = found[0].span(group)
-            text = text[:start] + figure(places[group - 1]) + text[end:]
+            text = text[:start] + figure(places[group - 1], folder) + text[end:]
     return text
 
 
 # ---- the three commands ----
 
-def filled(name):
+def filled(name, folder=None):
     text = tables.text_of(PAGES[name])
-    return fill_quotes(name, fill_tables(text) if name == "RESULTS.md" else text)
+    return fill_quotes(name, fill_tables(text, folder) if name == "RESULTS.md" else text, folder)
+
+
+def files(folder=None):
+    """Of each page and picture its path and what it has to be: {name: (path, text)}."""
+    found = {name: (path, filled(name, folder)) for name, path in PAGES.items()}
+    for name, draw in (("asked", pictures.asked), ("joins", pictures.joins)):
+        found[name + ".svg"] = os.path.join(tables.HERE, name + ".svg"), draw(as_rows(place_of(name, folder)))
+    return found
+
+
+def write_page(folder):
+    """RESULTS.md in that folder: with its tables, and those that are committed where it has none."""
+    for name, (_, text) in files(folder).items():
+        if name != "README.md":
+            tables.put(os.path.join(folder, name), text)
 
 
 def fill():
-    for name, path in PAGES.items():
-        tables.put(path, filled(name))
+    for path, text in files().values():
+        tables.put(path, text)
 
 
 def check():
-    """Names of the pages whose figures are not those of the tables."""
-    claims()
-    return [name for name, path in PAGES.items() if filled(name) != tables.text_of(path)]
+    """Names of the pages and pictures whose figures are not those of the tables."""
+    return [name for name, (path, text) in files().items() if not os.path.exists(path) or tables.text_of(path) != text]
 
 
 def runs_of(described, rows):
@@ -191,15 +214,13 @@ def load_of(folder, program):
 def accept(folder="build/bench", *names):
     known = {row["table"]: row for row in as_rows(SOURCES)} if os.path.exists(SOURCES) else {}
     about = dict(tables.read(os.path.join(folder, "about.tsv"))[1])
-    form = "" if about["size"] == "full" else about["size"]
-    os.makedirs(os.path.join(RESULTS, form), exist_ok=True)
+    os.makedirs(RESULTS, exist_ok=True)
     for name, described in tables.descriptions().items():
         path = os.path.join(folder, name + ".tsv")
         if described.program != "data" and os.path.exists(path) and (not names or name in names):
-            shutil.copy(path, os.path.join(RESULTS, form))
-            key = os.path.join(form, name)
-            known[key] = {"table": key, "runs": runs_of(described, tables.read(path)[1]),
-                          "load": load_of(folder, described.program), **{fact: about[fact] for fact in FACTS}}
+            shutil.copy(path, RESULTS)
+            known[name] = {"table": name, "runs": runs_of(described, tables.read(path)[1]),
+                           "load": load_of(folder, described.program), **{fact: about[fact] for fact in FACTS}}
     tables.write(SOURCES, SOURCE_COLUMNS, [[known[n][c] for c in SOURCE_COLUMNS] for n in sorted(known)])
     fill()
 

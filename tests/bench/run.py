@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Runs the benchmarks: every program of measured.txt, ten times, each time with another seed; then the page.
 
-    python3 tests/bench/run.py full [RUNS]      build/bench/run-<i>/, hours; see measured.txt
-    python3 tests/bench/run.py quick [RUNS]     build/bench/quick/run-<i>/, under two minutes: fewer points, not fewer runs
+    python3 tests/bench/run.py full [RUNS]      build/bench/run-<i>/, hours; then build/bench/RESULTS.md: the page with
+                                                the tables of this machine
+    python3 tests/bench/run.py quick [RUNS]     build/bench/quick/run-<i>/, one run: fewer points; do the programs work?
 
 Runs of different programs take turns, so that a noisy minute does not spoil one program. What is complete is kept: stop it
-when you like, and call it again to go on. A program that was built anew is run anew. Then tables.py joins the runs, and
-report.py writes build/bench/report.html.
+when you like, and call it again to go on. A program that was built anew is run anew. Then tables.py joins the runs.
 """
+import glob
 import hashlib
 import os
 import shlex
@@ -16,7 +17,7 @@ import sys
 import time
 
 import about
-import report
+import quote
 import tables
 
 OUT = "build/bench"
@@ -24,19 +25,17 @@ DONE_COLUMNS = ["size", "built as", "seconds", "load before"]
 
 
 class Program:
-    """A line of [programs]: once or every run, seconds of a run (full and quick), command."""
+    """A line of [programs]: "once" or "every" run, and the command."""
 
     def __init__(self, name, line):
         self.name = name
-        runs, full, quick, command = line.split(None, 3)
+        runs, command = line.split(None, 1)
         self.once = runs == "once"
-        self.typical = {size: float(text) for size, text in (("full", full), ("quick", quick)) if text != "-"}
         self.command = [sys.executable if word == "python3" else word for word in shlex.split(command)]
 
     def files(self):
         """What it is made of: when these change, old runs are of no use."""
-        library = [f"build/cuckoo.{ending}" for ending in ("so", "dylib", "dll") if os.path.exists(f"build/cuckoo.{ending}")]
-        return [word for word in self.command if "/" in word and not word.startswith("/")] + library
+        return [word for word in self.command if "/" in word and not word.startswith("/")] + glob.glob("build/cuckoo.*")
 
     def built_as(self):
         digest = hashlib.sha256()
@@ -56,9 +55,7 @@ class Bench:
     def __init__(self, size, runs, out=OUT, listed=None):
         self.size, self.runs = size, runs
         self.folder = out if size == "full" else os.path.join(out, size)
-        self.programs = [p for p in (programs() if listed is None else listed) if size in p.typical]
-        self.built_as = {}
-        self.took = {}  # name: seconds of each run that is known
+        self.programs = programs() if listed is None else listed
 
     def steps(self):
         """(run, program), in the order in which they are done."""
@@ -71,19 +68,13 @@ class Bench:
     def mark(self, run, program):
         return os.path.join(self.run_folder(run), program.name + ".done")
 
-    def is_done(self, run, program, note=True):
+    def is_done(self, run, program):
         try:
             columns, rows = tables.read(self.mark(run, program))
             done = dict(zip(columns, rows[0]))
         except (OSError, IndexError):
             return False
-        if program.name not in self.built_as:
-            self.built_as[program.name] = program.built_as()
-        if done["size"] != self.size or done["built as"] != self.built_as[program.name]:
-            return False
-        if note:
-            self.took.setdefault(program.name, []).append(float(done["seconds"]))
-        return True
+        return done["size"] == self.size and done["built as"] == program.built_as()
 
     def forget_what_is_old(self):
         """Takes away the tables of runs that were made with other programs, or were not finished."""
@@ -93,23 +84,10 @@ class Bench:
         for folder in tables.run_folders(self.folder):
             run = int(folder.rpartition("-")[2])
             for program in self.programs:
-                if not self.is_done(run, program, note=False):
+                if not self.is_done(run, program):
                     for name in [*tables_of.get(program.name, []), program.name + ".done"]:
                         if os.path.exists(os.path.join(folder, name)):
                             os.remove(os.path.join(folder, name))
-
-    def seconds_of(self, program):
-        """What one run is expected to take: as before, or as measured.txt says, on a machine as slow as it has been."""
-        took = self.took.get(program.name)
-        if took:
-            return sorted(took)[len(took) // 2]
-        known = [p for p in self.programs if self.took.get(p.name)]
-        few = 0.1 * sum(p.typical[self.size] for p in self.programs)  # so that the first seconds do not decide alone
-        typical = few + sum(p.typical[self.size] for p in known)
-        return program.typical[self.size] * (few + sum(self.seconds_of(p) for p in known)) / typical
-
-    def left(self, steps):
-        return sum(self.seconds_of(program) for _, program in steps)
 
     def do(self, run, program):
         """One run of one program; its progress goes to a log."""
@@ -122,11 +100,8 @@ class Bench:
         if done.returncode != 0:
             sys.stderr.write(tables.text_of(log_path))
             raise SystemExit(f"{program.name} failed in run {run}: {log_path}")
-        seconds = time.time() - start
-        self.took.setdefault(program.name, []).append(seconds)
-        self.built_as[program.name] = program.built_as()
         tables.write(self.mark(run, program), DONE_COLUMNS, [[
-            self.size, self.built_as[program.name], f"{seconds:.1f}", f"{before:.2f}"]])
+            self.size, program.built_as(), f"{time.time() - start:.1f}", f"{before:.2f}"]])
 
     def go(self, say):
         """Runs what is not done yet."""
@@ -135,47 +110,27 @@ class Bench:
         waiting = [step for step in steps if not self.is_done(*step)]
         if len(waiting) < len(steps):
             say(f"{len(steps) - len(waiting)} of {len(steps)} runs are there already")
-        start = time.time()
-        while waiting:
-            run, program = waiting[0]
-            say(f"[{len(steps) - len(waiting) + 1} of {len(steps)}] {program.name}, run {run} of "
-                f"{1 if program.once else self.runs}; {span(time.time() - start)} gone, about {span(self.left(waiting))} left")
+        for n, (run, program) in enumerate(waiting, len(steps) - len(waiting) + 1):
+            say(f"[{n} of {len(steps)}] {program.name}, run {run} of {1 if program.once else self.runs}")
             self.do(run, program)
-            waiting.pop(0)
 
     def finish(self):
+        """The joined tables; in full form the page, too."""
         facts = about.about(self.size, self.runs)
         tables.write(os.path.join(self.folder, "about.tsv"), ["name", "value"], [list(fact) for fact in facts.items()])
         tables.join_all(self.folder)
-        report.main(self.folder, self.size, os.path.join(OUT, "report.html"))
+        if self.size == "full":
+            quote.write_page(self.folder)
 
 
-def span(seconds):
-    """A time as people say it."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
-
-
-def say(text):
-    """A line of its own; on a terminal each line takes the place of the one before."""
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\033[K" + text)
-        sys.stderr.flush()
-    else:
-        print(text, file=sys.stderr, flush=True)
-
-
-def main(size="full", runs="10"):
-    bench = Bench(size, int(runs))
+def main(size="full", runs=None):
+    bench = Bench(size, int(runs or (10 if size == "full" else 1)))
     try:
-        bench.go(say)
+        bench.go(lambda text: print(text, file=sys.stderr, flush=True))
     except KeyboardInterrupt:
         raise SystemExit("\nStopped. What is complete is kept: the same command goes on from here.") from None
     bench.finish()
-    say(f"Look at {OUT}/report.html\n")
+    print(f"Look at {bench.folder}" + ("/RESULTS.md" if size == "full" else ""))
 
 
 if __name__ == "__main__":

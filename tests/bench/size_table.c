@@ -3,22 +3,17 @@
 ** size_table.c - what a filter for n keys at error rate e takes, and whether it keeps its word.
 **
 ** sizes.tsv: filters are planned, and built from n random hashes. log2(1/e) are bits per key below
-** which no filter can go; "power of two", those if the buckets had to be a power of two, same b and f
-** (the paper's table); "measured", the share of absent keys answered "perhaps": asked until 1,000 of
+** which no filter can go; "measured", the share of absent keys answered "perhaps": asked until 1,000 of
 ** them were (good to about 3 %, one standard deviation), or the probes are used up; "-" for fewer than
 ** 10.
 **
-** Fingerprints have whole numbers of bits, so a filter errs less often than was asked for: who
-** compares it with a Bloom filter of the rate that it happens to have (figure 4) sees none of the
-** steps. asked.tsv and asked_ranges.tsv compare it with one of the rate asked for, by the planner.
+** Fingerprints have whole numbers of bits, so a filter errs less often than was asked for. asked.tsv and
+** asked_ranges.tsv compare it with a Bloom filter of the rate that was asked for, by the planner.
 */
 #include "bench.h"
-#include "cuckoo.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-#include "../../src/base/bits.h"
 
 enum { WANTED_ERRORS = 1000, FEWEST_ERRORS = 10, BATCH = 10000 };
 
@@ -46,21 +41,13 @@ static double measure_errors(const cf_filter *filter, uint64_t most_probes)
     return errors < FEWEST_ERRORS ? NAN : (double)errors / (double)probes;
 }
 
-static double bits_per_key(const cf_geometry *shape, uint64_t buckets, uint64_t n)
-{
-    cf_geometry other = *shape;
-    other.buckets = buckets;
-    return 8 * (double)cf_geometry_bytes(&other) / (double)n;
-}
-
 static void write_line(FILE *out, uint64_t n, const cf_filter *filter, double measured)
 {
     const cf_geometry *g = &filter->geometry;
     fprintf(out, "\t%u\t%u\t%llu\t%.3f\t%llu", g->bucket_size, g->fingerprint_bits,
             (unsigned long long)g->buckets, (double)filter->occupied / (double)cf_geometry_slots(g),
             (unsigned long long)cf_geometry_bytes(g));
-    bench_field(out, "%.2f", bits_per_key(g, g->buckets, n));
-    bench_field(out, "%.2f", bits_per_key(g, (uint64_t)1 << cf_bits_for(g->buckets), n));
+    bench_field(out, "%.2f", 8 * (double)cf_geometry_bytes(g) / (double)n);
     bench_field(out, "%.3g", cf_expected_fpr(g, filter->occupied));
     bench_field(out, "%.3g", measured);
     fprintf(out, "\n");
@@ -69,12 +56,12 @@ static void write_line(FILE *out, uint64_t n, const cf_filter *filter, double me
 static void measure_line(FILE *out, uint64_t n, double rate, bool growth, uint64_t most_probes)
 {
     cf_options options = {.growth = growth};
-    cf_geometry shape = cuckoo_plan(n, rate, &options);
-    cf_filter filter = cuckoo_make(&shape);
+    cf_geometry shape = bench_plan(n, rate, &options);
+    cf_filter filter = bench_make(&shape);
     build(&filter, n);
     fprintf(out, "%s\t%llu\t%g\t%.2f", growth ? "on" : "off", (unsigned long long)n, rate, -log2(rate));
     write_line(out, n, &filter, measure_errors(&filter, most_probes));
-    cuckoo_drop(&filter);
+    bench_drop(&filter);
 }
 
 /* ---- by the planner alone, beside a Bloom filter of exactly the rate that is asked for ---- */
@@ -95,7 +82,7 @@ static double bloom_bits(double rate)
 static offer ours(uint64_t keys, double rate, bool growth)
 {
     cf_options options = {.growth = growth};
-    cf_geometry shape = cuckoo_plan(keys, rate, &options);
+    cf_geometry shape = bench_plan(keys, rate, &options);
     return (offer){8 * (double)cf_geometry_bytes(&shape) / (double)keys, cf_expected_fpr(&shape, keys)};
 }
 
@@ -156,7 +143,7 @@ int main(int argc, char **argv)
     bench_call call = bench_read_call(argc, argv);
     FILE *out = bench_table(call.folder, "sizes",
                             "growth\tkeys\terror rate\tlog2(1/e)\tb\tf\tbuckets\tload\tbytes\tbits per "
-                            "key\tpower of two\texpected\tmeasured");
+                            "key\texpected\tmeasured");
     size_t sizes = sizeof counts / sizeof counts[0] - (call.quick ? 2 : 0);
     for (int growth = 1; growth >= 0; growth--)
         for (size_t i = 0; i < sizes; i++)

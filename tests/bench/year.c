@@ -2,16 +2,14 @@
 /*
 ** year.c - a year of a filter table that forgets after 24 hours, under clocks that are set by hand.
 **
-**      year stream [EVENTS [DAYS]]  EVENTS (20,000) a day for DAYS (365), in a table planned for as many
-**      year ring [EVENTS [DAYS]]    the same, beside a ring of nine filter tables in the same database
+**      year [EVENTS [DAYS]]     EVENTS (20,000) a day for DAYS (365), in a table planned for as many
 **
 ** Of the stream three events in ten are keys of the last two days. There are bursts of ten times as many
 ** for up to three hours, rests of up to three days, and steps of the clocks. Two processes write, in
 ** turns of chance; the clock of one is ahead by a tenth of the window. INSERT OR IGNORE says which
 ** events are new; a list of the last times of all keys, which the processes share, whether that is
-** right. Every tenth event is an INSERT, which makes a key young. The ring: a table for each eighth of
-** the window, and the one that is being filled, by the true time; all are asked, the newest first, and
-** the oldest is cleared. The extension is build/cuckoo.so; the database, YEAR_FILE.
+** right. Every tenth event is an INSERT, which makes a key young. The extension is build/cuckoo.so; the
+** database, YEAR_FILE.
 */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -25,27 +23,22 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MINUTE = 60000, HOUR = 60 * MINUTE, DAY = 24 * HOUR, KEEP = DAY, RING = 9, PART = 4000 };
+enum { MINUTE = 60000, HOUR = 60 * MINUTE, DAY = 24 * HOUR, KEEP = DAY, PART = 4000 };
 
 /* ---- what the processes share ---- */
 
-/* What a table says of the events, beside what is true. */
-typedef struct side {
+typedef struct year {
+    int64_t events, days, true_time, quarter, burst_until, ahead[2];
+    uint64_t drawn, keys, room, written;
+    uint64_t chance, quarter_events, left; /* of a quarter of an hour */
+    double plan;                           /* bytes of a filter of one window */
+    int64_t *added;                        /* by key: when it was recorded last, by the true time */
+
+    /* What the table says of the events, beside what is true. */
     uint64_t missed, never, fresh, old, again; /* fresh of those never added, again of the old */
     uint64_t found_at[31], old_at[31];         /* by age, in tenths of the window */
     uint64_t false_found, false_asked;
     double least, most, latest, seconds, longest; /* bytes, then times */
-    int64_t *added; /* by key: when it was recorded last, by the true time */
-} side;
-
-typedef struct year {
-    int64_t events, days, true_time, quarter, burst_until, turned, ahead[2];
-    uint64_t drawn, keys, room, written;
-    uint64_t chance, quarter_events, left; /* of a quarter of an hour */
-    unsigned newest;                       /* table of the ring */
-    bool ring;
-    double plan; /* bytes of a filter of one window */
-    side sides[2];
 } year;
 
 static const int64_t first_time = INT64_C(212000000000000);
@@ -96,29 +89,11 @@ static long interruptions(void)
     return used.ru_nivcsw + used.ru_nvcsw;
 }
 
-/* Statements of the table that ages, then those of the ring by the number of its newest table. */
 typedef struct writer {
     sqlite3 *db;
-    sqlite3_stmt *ignore[1 + RING], *insert[1 + RING], *ask[2];
+    sqlite3_stmt *ignore, *insert, *ask;
     long interrupted; /* interruptions() of lately */
 } writer;
-
-/* The condition that a key is in the ring, the newest table first. */
-static char *in_ring(unsigned newest)
-{
-    char *sql = sqlite3_mprintf("0");
-    for (unsigned i = newest + RING; i > newest; i--)
-        sql = sqlite3_mprintf("%z OR cf_table_contains('ring%u', ?1)", sql, (i - 1) % RING + 1);
-    return sql;
-}
-
-static void create_tables(writer *by)
-{
-    const char *sql = "CREATE VIRTUAL TABLE %s USING cuckoo_filter(capacity=%lld, fpr=%g, %s, seed=1)";
-    bench_run(by->db, sql, "seen", all->events, 0.001, "keep='24 hours'");
-    for (char name[] = "ring1"; all->ring && name[4] <= '0' + RING; name[4]++)
-        bench_run(by->db, sql, name, all->events / 8, 0.001 / RING, "adds=once");
-}
 
 static writer open_writer(void)
 {
@@ -126,20 +101,17 @@ static writer open_writer(void)
     bench_run(made.db,
               "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -200000");
     if (own == 0)
-        create_tables(&made);
-    made.ignore[0] = bench_prepare(made.db, "INSERT OR IGNORE INTO seen(key) VALUES (?1)");
-    made.insert[0] = bench_prepare(made.db, "INSERT INTO seen(key) VALUES (?1)");
-    made.ask[0] = bench_prepare(made.db, "SELECT cf_table_contains('seen', ?1)");
-    for (unsigned i = 1; all->ring && i <= RING; i++) {
-        const char *ignore = "INSERT OR IGNORE INTO ring%u(key) SELECT ?1 WHERE NOT (%z)";
-        made.ignore[i] = bench_prepare(made.db, ignore, i, in_ring(i));
-        made.insert[i] = bench_prepare(made.db, "INSERT OR IGNORE INTO ring%u(key) VALUES (?1)", i);
-    }
-    made.ask[1] = all->ring ? bench_prepare(made.db, "SELECT %z", in_ring(1)) : NULL;
+        bench_run(made.db,
+                  "CREATE VIRTUAL TABLE seen USING"
+                  " cuckoo_filter(capacity=%lld, fpr=0.001, keep='24 hours', seed=1)",
+                  all->events);
+    made.ignore = bench_prepare(made.db, "INSERT OR IGNORE INTO seen(key) VALUES (?1)");
+    made.insert = bench_prepare(made.db, "INSERT INTO seen(key) VALUES (?1)");
+    made.ask = bench_prepare(made.db, "SELECT cf_table_contains('seen', ?1)");
     return made;
 }
 
-static int64_t run(writer *by, side *of, sqlite3_stmt *statement, int64_t key)
+static int64_t run(const writer *by, sqlite3_stmt *statement, int64_t key)
 {
     double start = now_ms();
     sqlite3_bind_int64(statement, 1, key);
@@ -148,8 +120,8 @@ static int64_t run(writer *by, side *of, sqlite3_stmt *statement, int64_t key)
     int64_t answer = rc == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : sqlite3_changes(by->db);
     sqlite3_reset(statement);
     double took = now_ms() - start;
-    if (took > of->longest && interruptions() == by->interrupted)
-        of->longest = took;
+    if (took > all->longest && interruptions() == by->interrupted)
+        all->longest = took;
     return answer;
 }
 
@@ -163,14 +135,10 @@ static double value_of(writer *by, sqlite3_stmt *statement)
 
 static void note_bytes(writer *by)
 {
-    const char *bytes = "SELECT total(json_extract(cf_table_info(name), '$.bytes')) FROM sqlite_master "
-                        "WHERE sql LIKE 'CREATE VIRTUAL%%' AND name LIKE '%s%%'";
-    for (unsigned i = 0; i <= all->ring; i++) {
-        side *of = &all->sides[i];
-        of->latest = value_of(by, bench_prepare(by->db, bytes, i == 0 ? "seen" : "ring"));
-        of->most = of->latest > of->most ? of->latest : of->most;
-        of->least = of->least == 0 || of->latest < of->least ? of->latest : of->least;
-    }
+    all->latest =
+        value_of(by, bench_prepare(by->db, "SELECT json_extract(cf_table_info('seen'), '$.bytes')"));
+    all->most = all->latest > all->most ? all->latest : all->most;
+    all->least = all->least == 0 || all->latest < all->least ? all->latest : all->least;
     all->plan = value_of(
         by, bench_prepare(by->db, "SELECT json_extract(cf_plan(%lld, 0.001), '$.bytes')", all->events));
 }
@@ -183,80 +151,61 @@ static uint64_t next_key(void)
     recent = all->keys < recent ? all->keys : recent;
     if (recent > 0 && draw() % 10 < 3)
         return all->keys - 1 - draw() % recent;
-    for (unsigned i = 0; i <= all->ring; i++)
-        all->sides[i].added[all->keys % all->room] = -1;
+    all->added[all->keys % all->room] = -1;
     return all->keys++;
 }
 
-static void event(side *of, writer *by, uint64_t key, bool plain)
+static void event(const writer *by, uint64_t key, bool plain)
 {
-    unsigned table = of == all->sides ? 0 : all->newest;
-    int64_t *added = &of->added[key % all->room], age = all->true_time - *added;
-    bool new = run(by, of, plain ? by->insert[table] : by->ignore[table], (int64_t)key);
+    int64_t *added = &all->added[key % all->room], age = all->true_time - *added;
+    bool new = run(by, plain ? by->insert : by->ignore, (int64_t)key);
     if (!plain && *added < 0) {
-        of->never++;
-        of->fresh += new;
+        all->never++;
+        all->fresh += new;
     } else if (!plain && age <= KEEP) {
-        of->missed += new;
+        all->missed += new;
     } else if (!plain) {
-        of->old++;
-        of->again += new;
+        all->old++;
+        all->again += new;
     }
     if (new || plain)
         *added = all->true_time;
 }
 
-static void turn_ring(writer *by)
-{
-    for (; all->true_time - all->turned >= KEEP / 8; all->turned += KEEP / 8) {
-        all->newest = all->newest % RING + 1;
-        bench_run(by->db, "INSERT INTO ring%u(ring%u) VALUES ('clear')", all->newest, all->newest);
-    }
-}
-
-/* The same events for both, each in a transaction of its own. */
 static void write_part(writer *by, uint64_t n)
 {
-    uint64_t keys[PART], of_quarter = all->quarter_events, done = of_quarter - all->left;
-    bool plain[PART];
+    uint64_t of_quarter = all->quarter_events, done = of_quarter - all->left;
+    double start = bench_seconds();
+    bench_run(by->db, "BEGIN IMMEDIATE");
     for (uint64_t i = 0; i < n; i++) {
-        keys[i] = next_key();
-        plain[i] = draw() % 10 == 0;
+        if (i % 64 == 0)
+            by->interrupted = interruptions();
+        all->true_time = all->quarter + 15 * MINUTE * (int64_t)(done + i) / (int64_t)of_quarter;
+        uint64_t key = next_key();
+        event(by, key, draw() % 10 == 0);
     }
-    for (side *of = all->sides; of <= all->sides + all->ring; of++) {
-        double start = bench_seconds();
-        bench_run(by->db, "BEGIN IMMEDIATE");
-        for (uint64_t i = 0; i < n; i++) {
-            if (i % 64 == 0)
-                by->interrupted = interruptions();
-            all->true_time = all->quarter + 15 * MINUTE * (int64_t)(done + i) / (int64_t)of_quarter;
-            if (of != all->sides && all->true_time - all->turned >= KEEP / 8)
-                turn_ring(by);
-            event(of, by, keys[i], plain[i]);
-        }
-        bench_run(by->db, "COMMIT");
-        of->seconds += bench_seconds() - start;
-    }
+    bench_run(by->db, "COMMIT");
+    all->seconds += bench_seconds() - start;
     all->left -= n;
     all->written += n;
 }
 
 /* Looks some keys up: by age, and some that were never there. */
-static void look(side *of, writer *by)
+static void look(const writer *by)
 {
     uint64_t recent = all->keys < all->room ? all->keys : all->room;
     for (unsigned i = 0; i < 200; i++) {
         uint64_t key = all->keys - 1 - draw() % recent;
-        int64_t last = of->added[key % all->room];
+        int64_t last = all->added[key % all->room];
         if (last < 0)
             continue;
-        bool found = run(by, of, by->ask[of != all->sides], (int64_t)key);
+        bool found = run(by, by->ask, (int64_t)key);
         uint64_t age = (uint64_t)(all->true_time - last) * 10 / KEEP;
-        of->missed += !found && all->true_time - last <= KEEP;
-        of->old_at[age < 30 ? age : 30]++;
-        of->found_at[age < 30 ? age : 30] += found;
-        of->false_found += (uint64_t)run(by, of, by->ask[of != all->sides], -1 - (int64_t)(draw() >> 1));
-        of->false_asked++;
+        all->missed += !found && all->true_time - last <= KEEP;
+        all->old_at[age < 30 ? age : 30]++;
+        all->found_at[age < 30 ? age : 30] += found;
+        all->false_found += (uint64_t)run(by, by->ask, -1 - (int64_t)(draw() >> 1));
+        all->false_asked++;
     }
 }
 
@@ -278,11 +227,11 @@ static void begin_quarter(void)
 static void end_quarter(writer *by)
 {
     all->true_time = all->quarter + 15 * MINUTE;
-    for (unsigned i = 0; all->chance % 4 == 0 && i <= all->ring; i++)
-        look(&all->sides[i], by);
+    if (all->chance % 4 == 0)
+        look(by);
     if (all->chance % 50 == 7)
         note_bytes(by);
-    if (all->sides[0].latest > 1.3 * all->sides[0].least && all->chance % 50 == 8 &&
+    if (all->latest > 1.3 * all->least && all->chance % 50 == 8 &&
         all->true_time > all->burst_until + 2 * (int64_t)DAY) {
         bench_run(by->db, "INSERT INTO seen(seen) VALUES ('optimize')");
         note_bytes(by);
@@ -318,32 +267,28 @@ static double percent(uint64_t of, uint64_t whole)
     return 100.0 * (double)of / (double)(whole ? whole : 1);
 }
 
-static void print_row(const char *way, const side *of, double minutes)
+static void print_year(double minutes)
 {
     double million = (double)all->written / 1e6;
-    printf("%s\t%lld\t%lld\t%.1f\t%llu", way, (long long)all->events, (long long)all->days, million,
-           (unsigned long long)of->missed);
-    printf("\t%.4f\t%.2f", percent(of->fresh, of->never), percent(of->again, of->old));
+    puts("table\tevents a day\tdays\tmillion events\tmissed\tnew, %\tgone, %\t1.0\t1.1\t1.2\t1.3\t"
+         "wrong, %\tbytes\ttimes\tmost\tus\tlongest, ms\tminutes");
+    printf("a table that ages\t%lld\t%lld\t%.1f\t%llu", (long long)all->events, (long long)all->days,
+           million, (unsigned long long)all->missed);
+    printf("\t%.4f\t%.2f", percent(all->fresh, all->never), percent(all->again, all->old));
     for (unsigned age = 10; age < 14; age++)
-        printf("\t%.2f", percent(of->found_at[age], of->old_at[age]));
-    printf("\t%.4f\t%.0f\t%.2f\t%.2f", percent(of->false_found, of->false_asked), of->least,
-           of->least / all->plan, of->most / all->plan);
-    printf("\t%.2f\t%.2f\t%.1f\n", of->seconds / million, of->longest, minutes);
+        printf("\t%.2f", percent(all->found_at[age], all->old_at[age]));
+    printf("\t%.4f\t%.0f\t%.2f\t%.2f", percent(all->false_found, all->false_asked), all->least,
+           all->least / all->plan, all->most / all->plan);
+    printf("\t%.2f\t%.2f\t%.1f\n", all->seconds / million, all->longest, minutes);
 }
 
-static void begin_year(int64_t events, int64_t days, bool ring)
+static void begin_year(int64_t events, int64_t days)
 {
-    *all = (year){.events = events,
-                  .days = days,
-                  .ring = ring,
-                  .ahead = {0, KEEP / 10},
-                  .room = 1024,
-                  .newest = 1};
-    all->true_time = all->turned = first_time;
+    *all = (year){.events = events, .days = days, .ahead = {0, KEEP / 10}, .room = 1024};
+    all->true_time = first_time;
     while (all->room < 4 * (uint64_t)events)
         all->room *= 2;
-    for (unsigned i = 0; i <= ring; i++)
-        all->sides[i].added = shared(all->room * sizeof(int64_t));
+    all->added = shared(all->room * sizeof(int64_t));
 }
 
 /* One pipe for each direction: when a process ends, the other one sees it. */
@@ -366,7 +311,7 @@ static void run_year(void)
 
 int main(int argc, char **argv)
 {
-    int64_t events = argc > 2 ? atoll(argv[2]) : 20000, days = argc > 3 ? atoll(argv[3]) : 365;
+    int64_t events = argc > 1 ? atoll(argv[1]) : 20000, days = argc > 2 ? atoll(argv[2]) : 365;
     if (getenv("YEAR_FILE"))
         file = getenv("YEAR_FILE");
     double start = now_ms();
@@ -376,12 +321,8 @@ int main(int argc, char **argv)
     remove(file);
     all = shared(sizeof *all);
     set_clock_by_hand();
-    begin_year(events, days, argc > 1 && strcmp(argv[1], "ring") == 0);
+    begin_year(events, days);
     run_year();
-    double minutes = (now_ms() - start) / 6e4;
-    puts("table\tevents a day\tdays\tmillion events\tmissed\tnew, %\tgone, %\t1.0\t1.1\t1.2\t1.3\t"
-         "wrong, %\tbytes\ttimes\tmost\tus\tlongest, ms\tminutes");
-    for (unsigned i = 0; i <= all->ring; i++)
-        print_row(i == 0 ? "a table that ages" : "a ring of nine tables", &all->sides[i], minutes);
-    return all->sides[0].missed + all->sides[1].missed > 0;
+    print_year((now_ms() - start) / 6e4);
+    return all->missed > 0;
 }

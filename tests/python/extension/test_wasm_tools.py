@@ -32,9 +32,10 @@ def tree(tmp_path):
     """Makefile and sources, and a folder of all programs with those tools that a test puts there."""
     for name in ("src", "ext"):
         shutil.copytree(ROOT / name, tmp_path / "tree" / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "tree/tests/ship").mkdir(parents=True)
-    for name in ("Makefile", "tests/deps.sh", "tests/rooms.txt", "tests/tests.mk", "tests/ship/ship.mk"):
-        shutil.copy(ROOT / name, tmp_path / "tree" / name)
+    for path in (ROOT / "Makefile", ROOT / "tests/deps.sh", ROOT / "tests/rooms.txt", *ROOT.glob("tests/**/*.mk")):
+        there = tmp_path / "tree" / path.relative_to(ROOT)
+        there.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, there)
     bin_ = tmp_path / "bin"
     bin_.mkdir()
     for folder in os.environ["PATH"].split(os.pathsep):
