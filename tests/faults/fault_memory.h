@@ -16,6 +16,7 @@
 
 #include <sqlite3.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef enum fault_kind {
     FAULT_ONCE,    /* only request n is refused */

@@ -37,9 +37,9 @@ static char *list_names(const world *w)
 /* A bit for each of the tables that is there; the names and texts are added to *sum. */
 static int list_tables(const world *w, sqlite3 *db, uint64_t *sum, unsigned *tables)
 {
-    sqlite3_stmt *statement = NULL;
+    sqlite3_stmt *statement;
     char *sql = list_names(w);
-    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    int rc = keep_sql(db, sql, &statement);
     while (rc == SQLITE_OK && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
         for (unsigned i = 0; i < COMPARED; i++)
             if (strcmp((const char *)sqlite3_column_text(statement, 0), compared[i]) == 0)
@@ -47,7 +47,7 @@ static int list_tables(const world *w, sqlite3 *db, uint64_t *sum, unsigned *tab
         *sum += hash_row(statement);
         rc = SQLITE_OK;
     }
-    sqlite3_finalize(statement);
+    sqlite3_reset(statement);
     free(sql);
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
@@ -61,7 +61,7 @@ uint64_t content_of(const world *w, sqlite3 *db, int *code)
     for (unsigned i = 0; i < COMPARED && *code == SQLITE_OK; i++)
         if (tables >> i & 1) {
             char *sql = say("SELECT * FROM main.%s", compared[i]);
-            outcome r = run_sql(db, sql);
+            outcome r = ask_sql(db, sql);
             sum += mix(r.rows, i);
             *code = r.code;
             free(sql);
@@ -98,7 +98,7 @@ static bool names_remedy(const outcome *r)
 /* Asks the real one; false: it has not answered, and may do so. Takes sql. */
 bool asked(const question *q, char *sql, outcome *r)
 {
-    *r = run_sql(q->pair->real, sql);
+    *r = ask_sql(q->pair->real, sql);
     q->w->counts->questions++;
     if (r->code != SQLITE_OK && is_locked(r->code)) {
         char *other = say("SELECT count(*) FROM %s.tick", q->schema);
@@ -117,14 +117,14 @@ bool asked(const question *q, char *sql, outcome *r)
 /* Which of the first keys a question answers with. Takes sql. */
 bool keys_of(sqlite3 *db, char *sql, uint64_t *keys)
 {
-    sqlite3_stmt *statement = NULL;
-    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    sqlite3_stmt *statement;
+    int rc = keep_sql(db, sql, &statement);
     *keys = 0;
     while (rc == SQLITE_OK && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
         *keys |= UINT64_C(1) << sqlite3_column_int(statement, 0);
         rc = SQLITE_OK;
     }
-    sqlite3_finalize(statement);
+    sqlite3_reset(statement);
     free(sql);
     return rc == SQLITE_DONE;
 }
@@ -261,7 +261,7 @@ static void ask_schema(world *w, int number, const char *schema, bool thorough)
     world_set_clock(w);
     world_names(w, schema);
     for (int i = 0; i < w->shape.filters && !w->failure[0] && !w->over; i++)
-        if (w->names.filter[i][0]) {
+        if (w->names.filter[i][0] && (thorough || chance(w, w->risky ? 70 : 30))) {
             question q = {.w = w, .pair = &w->pairs[number], .number = number, .schema = schema};
             q.name = w->names.filter[i];
             q.filter = filter_of(w, i);
@@ -273,7 +273,7 @@ static void ask_schema(world *w, int number, const char *schema, bool thorough)
 /* All is asked of one state. A transaction that only reads always ends well. */
 static void ask_to(world *w, int number, const char *sql)
 {
-    outcome real = run_sql(w->pairs[number].real, sql), twin = run_sql(w->pairs[number].twin, sql);
+    outcome real = ask_sql(w->pairs[number].real, sql), twin = ask_sql(w->pairs[number].twin, sql);
     if (real.code != twin.code)
         fail(w, "code: %s of a transaction that only reads: %d %s, without the filter %d", sql,
              real.code, real.message, twin.code);
@@ -286,7 +286,8 @@ void ask_pair(world *w, int number, bool thorough)
         !thorough && p->left_real == NULL && sqlite3_get_autocommit(p->twin) && chance(w, 70);
     if (together)
         ask_to(w, number, "BEGIN");
-    if (ask_compare(w, number) && p->asks)
+    bool compares = thorough || chance(w, w->risky ? 60 : 15);
+    if ((!compares || ask_compare(w, number)) && p->asks)
         ask_schema(w, number, "main", thorough && !w->parted);
     if (!w->failure[0] && p->asks && p->far)
         ask_schema(w, number, "far", thorough && !w->parted);
@@ -299,8 +300,8 @@ void ask_all(world *w, const step *s)
     w->dice = mix(w->seed, s->number + 500000000);
     w->prefix[0] = 0;
     for (int i = 0; i < w->shape.pairs && !w->failure[0]; i++)
-        if (i == s->pair || chance(w, 20))
-            ask_pair(w, i, chance(w, 12));
+        if (i == s->pair || chance(w, 12))
+            ask_pair(w, i, chance(w, w->risky ? 10 : 3));
 }
 
 void ask_everywhere(world *w)

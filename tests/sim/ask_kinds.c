@@ -52,7 +52,7 @@ void ask_front(const question *q)
     char *form = fill(q->w, front_forms[draw(q->w, forms)]);
     char *front = front_sql(form, q->schema, q->name, q->column);
     char *plain = front_sql(form, q->schema, q->w->names.u, q->column);
-    outcome is = run_sql(q->pair->real, front), should = run_sql(q->pair->real, plain);
+    outcome is = ask_sql(q->pair->real, front), should = ask_sql(q->pair->real, plain);
     q->w->counts->questions++;
     if (is.code != should.code && !(is_locked(is.code) && is_locked(should.code)))
         fail(q->w, "front: %d %s; the table: %d %s; %s", is.code, is.message, should.code,
@@ -79,7 +79,7 @@ void ask_members(const question *q)
         return;
     ask_keys(q, keys, keys);
     char *sql = say("SELECT count(key) FROM %s.%s", q->schema, q->name);
-    rows = run_sql(q->pair->twin, sql);
+    rows = ask_sql(q->pair->twin, sql);
     if (q->filter->kind == DIRECT &&
         asked(q, say("SELECT count(*) FROM %s.%s", q->schema, q->name), &r) && r.one != rows.one)
         fail(q->w, "count: %s has %lld keys, added and not deleted were %lld", q->name, (long long)r.one,
@@ -94,7 +94,7 @@ static void age_limits(const question *q, long long *must, long long *may)
     bool epochs = q->filter->kind == EPOCHS;
     char *sql = say("SELECT max(%lld, coalesce(max(l), 0)) FROM %s.%s", (long long)world_now(q->w),
                     q->schema, q->name);
-    long long now = run_sql(q->pair->twin, sql).one;
+    long long now = ask_sql(q->pair->twin, sql).one;
     free(sql);
     *must = epochs ? -q->filter->keep + 1 : now - q->filter->keep;
     *may = epochs ? *must : now - (long long)(1.21 * q->filter->keep) - TOLERANCE;
@@ -150,10 +150,10 @@ void ask_key(world *w, const step *s, bool was_new)
         age_limits(&q, &must, &may);
         char *sql =
             say("SELECT coalesce(sum(t >= %lld), 0) FROM %s WHERE key = %s", must, name, key + 7);
-        bool surely = run_sql(w->pairs[s->pair].twin, sql).one > 0;
+        bool surely = ask_sql(w->pairs[s->pair].twin, sql).one > 0;
         free(sql);
         sql = say("SELECT coalesce(sum(l >= %lld), 0) FROM %s WHERE key = %s", may, name, key + 7);
-        bool perhaps = run_sql(w->pairs[s->pair].twin, sql).one > 0;
+        bool perhaps = ask_sql(w->pairs[s->pair].twin, sql).one > 0;
         free(sql);
         if (was_new ? surely : !perhaps)
             fail(w, "new: changes() says that the key was %s", was_new ? "new" : "there");

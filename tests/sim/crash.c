@@ -15,9 +15,10 @@ static uint64_t committed_content(world *w, int *code)
 {
     sqlite3 *db;
     uint64_t content = 0;
-    *code = world_visit(&db, w->twin_path, false, w);
+    *code = world_visit(&db, TWIN, false);
     if (*code == SQLITE_OK)
         content = content_of(w, db, code);
+    forget_kept(db);
     sqlite3_close(db);
     return content;
 }
@@ -57,6 +58,7 @@ static void close_real(world *w)
         pair *p = &w->pairs[i];
         sqlite3_finalize(p->left_real);
         p->left_real = NULL;
+        forget_kept(p->real);
         if (sqlite3_close(p->real) != SQLITE_OK)
             fail(w, "close: a connection stays open");
         p->real = NULL;
@@ -68,8 +70,7 @@ static uint64_t recovered_content(world *w, int *code)
 {
     sqlite3 *db;
     uint64_t content = 0;
-    fault_power_on(w);
-    *code = world_visit(&db, w->real_path, true, w);
+    *code = world_visit(&db, REAL, true);
     if (*code == SQLITE_OK)
         content = content_of(w, db, code);
     outcome sound = run_sql(db, "PRAGMA integrity_check");
@@ -77,8 +78,8 @@ static uint64_t recovered_content(world *w, int *code)
         fail(w, "integrity: %s", sound.message);
     if (*code != SQLITE_OK)
         fail(w, "recovery: %s", sqlite3_errmsg(db));
+    forget_kept(db);
     sqlite3_close(db);
-    fault_power_back(0);
     return content;
 }
 
@@ -98,8 +99,9 @@ void restart(world *w, bool dies)
     if (dies)
         abandon_twins(w);
     world_disconnect(w);
-    fault_power_back(0);
-    fault_power_on(w);
+    disk_power_back(POWER_LEFT_NONE);
+    if (w->shape.faults == POWER_FAULTS)
+        disk_power_on(w->seed);
     if (world_connect(w))
         ask_everywhere(w);
 }
@@ -109,7 +111,7 @@ void crash(world *w, const step *s, int code, const before_fault *b)
     int real_code, twin_code = SQLITE_OK;
     w->counts->crashes++;
     close_real(w);
-    fault_power_back(s->fault.left);
+    disk_power_back((power_left)s->fault.left);
     uint64_t is = recovered_content(w, &real_code);
     bool done = b->ends && (code == SQLITE_OK || is != b->committed);
     if (done && run_sql(w->pairs[s->pair].twin, s->twin).code == SQLITE_OK &&
@@ -124,9 +126,9 @@ void crash(world *w, const step *s, int code, const before_fault *b)
 void kill_process(world *w)
 {
     w->counts->crashes++;
-    fault_power_kill();
+    disk_power_off();
     close_real(w);
-    fault_power_back(3); /* POWER_LEFT_ALL */
+    disk_power_back(POWER_LEFT_ALL);
     int code;
     recovered_content(w, &code);
     restart(w, true);

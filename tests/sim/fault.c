@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** fault.c - memory, the disk and the power fail, and statements are interrupted: in the real database
-** only. The headers are those of tests/faults.
+** only.
 */
 #include "sim.h"
 
-#include "../faults/fault_disk.h"
 #include "../faults/fault_memory.h"
 
 #include <limits.h>
@@ -16,44 +15,18 @@ static int interrupts;
 bool fault_install(void)
 {
     return sqlite3_config(SQLITE_CONFIG_SINGLETHREAD) == SQLITE_OK &&
-           fault_memory_install() == SQLITE_OK && fault_disk_install() == SQLITE_OK;
-}
-
-/* ---- the power ---- */
-
-bool fault_power_is_off(void)
-{
-    return power.is_off;
-}
-
-/* From here on what is written is watched. Nothing is open. */
-void fault_power_on(const world *w)
-{
-    if (w->shape.faults == POWER_FAULTS)
-        fault_disk_power(LONG_MAX, w->seed);
-}
-
-/* Every call fails from here on: connections are closed, and leave the files as they are. */
-void fault_power_kill(void)
-{
-    power.is_off = true;
-}
-
-/* Everything is closed. */
-void fault_power_back(int left)
-{
-    fault_disk_restart((power_left)left);
+           fault_memory_install() == SQLITE_OK && disk_install();
 }
 
 /* ---- what fails within a step ---- */
 
 static void draw_disk(world *w, fault *f)
 {
-    static const fault_op ops[] = {FAULT_READ,     FAULT_WRITE, FAULT_WRITE,  FAULT_SYNC,
-                                   FAULT_TRUNCATE, FAULT_OPEN,  FAULT_DELETE, FAULT_SHM};
+    static const disk_op ops[] = {DISK_READ,     DISK_WRITE, DISK_WRITE,  DISK_SYNC,
+                                   DISK_TRUNCATE, DISK_OPEN,  DISK_DELETE, DISK_SHM};
     f->sort = FAIL_DISK;
     f->what = PICK(w, ops);
-    f->onwards = f->what == FAULT_WRITE && chance(w, 40); /* a disk that is full */
+    f->onwards = f->what == DISK_WRITE && chance(w, 40); /* a disk that is full */
     f->n = draw(w, chance(w, 50) ? 4 : 40);
 }
 
@@ -105,19 +78,19 @@ static int interrupt(void *context)
 void fault_arm(world *w, const step *s)
 {
     const fault *f = &s->fault;
-    int code = f->what == FAULT_READ                  ? SQLITE_IOERR_READ
-               : f->what == FAULT_OPEN                ? SQLITE_CANTOPEN
-               : f->what == FAULT_WRITE && f->onwards ? SQLITE_FULL
+    int code = f->what == DISK_READ                  ? SQLITE_IOERR_READ
+               : f->what == DISK_OPEN                ? SQLITE_CANTOPEN
+               : f->what == DISK_WRITE && f->onwards ? SQLITE_FULL
                                                       : SQLITE_IOERR;
     interrupts = 0;
     if (f->sort == FAIL_MEMORY)
         fault_memory_arm(f->n, f->onwards ? FAULT_ONWARDS : FAULT_ONCE);
     else if (f->sort == FAIL_DISK)
-        fault_disk_arm((fault_op)f->what, f->n, code, f->onwards);
+        disk_arm((disk_op)f->what, f->n, code, f->onwards);
     else if (f->sort == FAIL_INTERRUPT)
         sqlite3_progress_handler(w->pairs[s->pair].real, (int)f->n, interrupt, NULL);
     else if (f->sort == FAIL_POWER)
-        power.left = f->n;
+        disk_power_goes_at(f->n);
 }
 
 bool fault_disarm(world *w, const step *s)
@@ -126,14 +99,14 @@ bool fault_disarm(world *w, const step *s)
     if (s->fault.sort == FAIL_MEMORY)
         struck = fault_memory_disarm() > 0;
     else if (s->fault.sort == FAIL_DISK)
-        struck = fault_disk_disarm() > 0;
+        struck = disk_disarm() > 0;
     else if (s->fault.sort == FAIL_INTERRUPT)
         struck = interrupts > 0;
     else if (s->fault.sort == FAIL_POWER)
-        struck = power.is_off;
+        struck = disk_power_is_off();
     if (s->fault.sort == FAIL_INTERRUPT && w->pairs[s->pair].real)
         sqlite3_progress_handler(w->pairs[s->pair].real, 0, NULL, NULL);
-    power.left = LONG_MAX;
+    disk_power_goes_at(LONG_MAX);
     w->counts->faults += struck;
     return struck;
 }

@@ -57,10 +57,10 @@ static int copy_database(sqlite3 *into, sqlite3 *from)
     return sqlite3_backup_finish(backup);
 }
 
-static int copy_of(world *w, sqlite3 *db, const char *path, bool back)
+static int copy_of(sqlite3 *db, const char *path, bool back)
 {
     sqlite3 *copy;
-    int rc = world_visit(&copy, path, false, w);
+    int rc = world_visit(&copy, path, false);
     if (rc == SQLITE_OK)
         rc = back ? copy_database(db, copy) : copy_database(copy, db);
     sqlite3_close(copy);
@@ -73,7 +73,7 @@ void copy_both(world *w, const step *s, bool back)
     for (int i = 0; i < w->shape.pairs; i++)
         if (w->pairs[i].far)
             return;
-    int real = copy_of(w, p->real, w->real_copy, back), twin = copy_of(w, p->twin, w->twin_copy, back);
+    int real = copy_of(p->real, REAL_COPY, back), twin = copy_of(p->twin, TWIN_COPY, back);
     if (real != twin && !(is_locked(real) && is_locked(twin)))
         fail(w, "code: backup %s: %d, without the filter %d", back ? "into place" : "of it", real, twin);
     w->has_copy = w->has_copy || real == SQLITE_OK;
@@ -85,11 +85,13 @@ void visit(world *w)
     *p = (pair){.asks = true};
     if (!w->has_copy)
         return;
-    if (world_visit(&p->real, w->real_copy, true, w) != SQLITE_OK ||
-        world_visit(&p->twin, w->twin_copy, false, w) != SQLITE_OK)
+    if (world_visit(&p->real, REAL_COPY, true) != SQLITE_OK ||
+        world_visit(&p->twin, TWIN_COPY, false) != SQLITE_OK)
         fail(w, "connect: to a copy: %s", sqlite3_errmsg(p->real));
     else
         ask_pair(w, PAIRS, true);
+    forget_kept(p->real);
+    forget_kept(p->twin);
     sqlite3_close(p->real);
     sqlite3_close(p->twin);
     *p = (pair){.asks = false};

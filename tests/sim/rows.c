@@ -144,7 +144,7 @@ static bool insert_from_front(world *w)
 static int count_rows(world *w)
 {
     char *sql = say("SELECT count(*) FROM %s%s", w->prefix, w->names.u);
-    int rows = (int)run_sql(w->pairs[w->pair].twin, sql).one;
+    int rows = (int)ask_sql(w->pairs[w->pair].twin, sql).one;
     free(sql);
     return rows;
 }

@@ -287,7 +287,7 @@ static void draw_copy(world *w)
     else if (!in_transaction(w) && w->pairs[w->pair].far)
         emit(w, BOTH, say("DETACH far"), NULL);
     else if (!in_transaction(w) && w->shape.faults != POWER_FAULTS) /* whose disk has few files */
-        emit(w, BOTH, say("ATTACH '%s' AS far", w->real_copy), say("ATTACH '%s' AS far", w->twin_copy));
+        emit(w, BOTH, say("ATTACH '" REAL_COPY "' AS far"), say("ATTACH '" TWIN_COPY "' AS far"));
 }
 
 static void draw_crash(world *w)

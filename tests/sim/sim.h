@@ -15,7 +15,7 @@
 **      rows.c     statements that change rows
 **      schema.c   transactions, tables, triggers, commands of filters
 **      step.c     runs a step on both, compares, and settles what a fault has left open
-**      fault.c    disk, power, memory and interruption
+**      disk.c     files in memory         fault.c    disk, power, memory and interruption
 **      crash.c    what a fault has left         left.c     statements left half stepped, and copies
 **      ask.c      what must be true after a step; ask_kinds.c: of fronts, and tables that take keys
 **      known.c    faults that are known: not drawn unless asked for
@@ -34,7 +34,7 @@ enum {
     UNIVERSE = 40,   /* keys that statements draw one by one */
     BULK = 1500,     /* numbers of keys that are written in bulk end here */
     ASKED_KEYS = 60, /* bits of an answer about keys */
-    PATH = 200,
+    PATH = 40,
     SKEW = 12,      /* seconds by which the clocks of connections differ */
     TOLERANCE = 66, /* seconds that an old key may stay, for the skew of all */
     BACK = 30       /* seconds by which a clock often goes back */
@@ -154,12 +154,12 @@ typedef struct world {
     sim_names names;
     char prefix[8];        /* of tables in statements about rows: "" or "far." */
     pair pairs[PAIRS + 1]; /* the last one: to a copy */
-    char folder[PATH], real_path[PATH], twin_path[PATH], real_copy[PATH], twin_copy[PATH];
     bool has_copy, over; /* over: nothing more can be said */
     bool dropped;        /* the followed table was dropped: the triggers of filters may be gone */
     bool stale;          /* keys may have stayed */
     bool undefined;      /* a BEFORE trigger may have changed its own row: SQLite promises nothing */
     bool parted;         /* so they differ: the content of the real one counts, and the run ends */
+    bool risky;      /* the last step: it failed, or took back, or ended something */
     bool verbose;
     uint64_t number; /* of the step that is drawn */
     int pair;        /* whose turn it is */
@@ -205,11 +205,12 @@ void world_begin(world *w, uint64_t seed, sim_counts *counts);
 void world_end(world *w);
 bool world_connect(world *w);
 void world_disconnect(world *w);
-int world_visit(sqlite3 **db, const char *path, bool asks, const world *w);
+int world_visit(sqlite3 **db, const char *path, bool asks);
 void world_names(world *w, const char *schema);
 void world_set_clock(const world *w);
 void world_set_prng(uint64_t number);
 int64_t world_now(const world *w);
+int64_t world_shown(void);
 void fail(world *w, const char *format, ...);
 const filter_shape *filter_of(const world *w, int number);
 bool follows(const filter_shape *f);
@@ -223,15 +224,47 @@ char *rows_statement(world *w);
 void draw_filter_rows(world *w);
 void draw_step(world *w);
 
+/* ---- disk.c ---- */
+
+#define REAL      "real.db"
+#define TWIN      "twin.db"
+#define REAL_COPY "real_copy.db"
+#define TWIN_COPY "twin_copy.db"
+
+typedef enum disk_op {
+    DISK_READ,
+    DISK_WRITE,
+    DISK_SYNC,
+    DISK_TRUNCATE,
+    DISK_OPEN,
+    DISK_DELETE,
+    DISK_SHM, /* mapping the index of the WAL */
+} disk_op;
+
+/* What is left of the changes that were not synced. */
+typedef enum power_left {
+    POWER_LEFT_NONE,
+    POWER_LEFT_SOME, /* each change or not, at random */
+    POWER_LEFT_TORN, /* each sector of each change or not, at random */
+    POWER_LEFT_ALL,  /* as when only the process dies */
+    POWER_LEFT_KINDS
+} power_left;
+
+bool disk_install(void);
+void disk_clear(void);
+void disk_arm(disk_op op, long n, int code, bool onwards);
+long disk_disarm(void); /* how many calls have failed */
+void disk_power_on(uint64_t seed);
+void disk_power_goes_at(long n);
+void disk_power_off(void);
+bool disk_power_is_off(void);
+void disk_power_back(power_left left);
+
 /* ---- fault.c ---- */
 
 void fault_draw(world *w, step *s);
 void fault_arm(world *w, const step *s);
 bool fault_disarm(world *w, const step *s); /* whether something was refused */
-bool fault_power_is_off(void);
-void fault_power_on(const world *w);
-void fault_power_kill(void);
-void fault_power_back(int left);
 bool fault_install(void);
 
 /* ---- step.c ---- */
@@ -247,6 +280,9 @@ typedef struct outcome {
 
 uint64_t hash_row(sqlite3_stmt *statement);
 outcome run_sql(sqlite3 *db, const char *sql);
+int keep_sql(sqlite3 *db, const char *sql, sqlite3_stmt **statement); /* to be reset, not finalized */
+outcome ask_sql(sqlite3 *db, const char *sql);                       /* by a statement that is kept */
+void forget_kept(const sqlite3 *db);                                  /* before it is closed */
 void step_run(world *w, const step *s);
 bool is_locked(int code);
 

@@ -37,18 +37,16 @@ static void take_first(outcome *r, sqlite3_stmt *statement)
     snprintf(r->message, sizeof r->message, "%s", text ? (const char *)text : "NULL");
 }
 
-outcome run_sql(sqlite3 *db, const char *sql)
+static outcome run_prepared(sqlite3 *db, sqlite3_stmt *statement, int code, bool kept)
 {
-    outcome r = {0};
-    sqlite3_stmt *statement = NULL;
-    r.code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    outcome r = {.code = code};
     while (r.code == SQLITE_OK && (r.code = sqlite3_step(statement)) == SQLITE_ROW) {
         if (r.n++ == 0 && sqlite3_column_count(statement) > 0)
             take_first(&r, statement);
         r.rows += hash_row(statement);
         r.code = SQLITE_OK;
     }
-    if (statement && sqlite3_finalize(statement) == SQLITE_OK)
+    if (statement && (kept ? sqlite3_reset(statement) : sqlite3_finalize(statement)) == SQLITE_OK)
         r.code = SQLITE_OK;
     if (r.code == SQLITE_DONE)
         r.code = SQLITE_OK;
@@ -58,6 +56,56 @@ outcome run_sql(sqlite3 *db, const char *sql)
     }
     r.changes = sqlite3_changes(db);
     return r;
+}
+
+outcome run_sql(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    return run_prepared(db, statement, rc, false);
+}
+
+/* ---- statements that are kept, as applications keep them ---- */
+
+enum { KEPT = 512 };
+
+static struct {
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+} kept[KEPT];
+
+/* Prepares it, or takes what was prepared before. */
+int keep_sql(sqlite3 *db, const char *sql, sqlite3_stmt **statement)
+{
+    uint64_t hash = hash_bytes((uint64_t)(uintptr_t)db, sql, (int)strlen(sql));
+    unsigned at = (unsigned)(mix(hash, 0) % KEPT);
+    if (kept[at].db != db || strcmp(sqlite3_sql(kept[at].statement), sql) != 0) {
+        sqlite3_finalize(kept[at].statement);
+        kept[at].db = NULL;
+        int rc = sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &kept[at].statement, NULL);
+        if (rc != SQLITE_OK)
+            return *statement = NULL, rc;
+        kept[at].db = db;
+    }
+    *statement = kept[at].statement;
+    return SQLITE_OK;
+}
+
+void forget_kept(const sqlite3 *db)
+{
+    for (int i = 0; i < KEPT; i++)
+        if (kept[i].db == db) {
+            sqlite3_finalize(kept[i].statement);
+            kept[i].statement = NULL;
+            kept[i].db = NULL;
+        }
+}
+
+outcome ask_sql(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *statement;
+    int rc = keep_sql(db, sql, &statement);
+    return run_prepared(db, statement, rc, true);
 }
 
 bool is_locked(int code)
@@ -177,9 +225,10 @@ static void run_both(world *w, const step *s)
     if (faulted)
         fault_arm(w, s);
     outcome real = run_sql(p->real, s->real);
+    w->risky = real.code != SQLITE_OK || faulted || !counts_changes(s->real);
     if (faulted)
         struck = fault_disarm(w, s);
-    if (faulted && fault_power_is_off()) {
+    if (faulted && disk_power_is_off()) {
         crash(w, s, real.code, &b);
         return;
     }
@@ -236,6 +285,7 @@ void step_run(world *w, const step *s)
     pair *p = &w->pairs[s->pair];
     w->pair = s->pair;
     w->counts->steps++;
+    w->risky = s->act >= RESTORE;
     world_set_prng(mix(w->seed, s->number));
     world_set_clock(w);
     switch (s->act) {

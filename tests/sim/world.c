@@ -2,8 +2,7 @@
 /*
 ** world.c - files, connections and clocks: the real database and its twin.
 **
-** The real one lies on the disk that can fail (fault_disk.h), the twin on an ordinary one. All
-** connections are of one thread, and nobody waits for a lock: so a run is the same each time.
+** Both lie in memory (disk.c); what the real one writes can fail. All connections are of one thread, and nobody waits for a lock: so a run is the same each time.
 */
 #include "sim.h"
 
@@ -13,24 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static int64_t shown; /* what all clocks show, in seconds since a day in the year 2430 */
 
-static int read_clock(sqlite3_vfs *vfs, sqlite3_int64 *now)
+int64_t world_shown(void)
 {
-    (void)vfs;
-    *now = 212000000000000 + 1000 * shown;
-    return SQLITE_OK;
+    return shown;
 }
 
 bool world_install(void)
 {
-    if (!fault_install())
-        return false;
-    sqlite3_vfs_find(NULL)->xCurrentTimeInt64 = read_clock;
-    sqlite3_vfs_find("faults")->xCurrentTimeInt64 = read_clock;
-    return true;
+    return fault_install();
 }
 
 int64_t world_now(const world *w)
@@ -86,10 +78,10 @@ static int count_pages(void *counter, sqlite3 *db, const char *schema, int pages
 }
 
 /* A connection to a file that is there, or is made. */
-int world_visit(sqlite3 **db, const char *path, bool asks, const world *w)
+int world_visit(sqlite3 **db, const char *path, bool asks)
 {
-    const char *vfs = path == w->real_path ? "faults" : NULL;
-    int rc = sqlite3_open_v2(path, db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs);
+    int rc = sqlite3_open_v2(path, db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                             strcmp(path, REAL) == 0 ? "real" : "twin");
     if (rc == SQLITE_OK && asks)
         rc = sqlite3_cuckoo_init(*db, NULL, NULL);
     sqlite3_limit(*db, SQLITE_LIMIT_TRIGGER_DEPTH, known("trigger_depth") ? 1 : 40);
@@ -112,8 +104,8 @@ bool world_connect(world *w)
         pair *p = &w->pairs[i];
         memset(p, 0, sizeof *p);
         p->asks = w->shape.asks[i];
-        if (world_visit(&p->real, w->real_path, p->asks, w) != SQLITE_OK ||
-            world_visit(&p->twin, w->twin_path, false, w) != SQLITE_OK)
+        if (world_visit(&p->real, REAL, p->asks) != SQLITE_OK ||
+            world_visit(&p->twin, TWIN, false) != SQLITE_OK)
             fail(w, "connect: %s", sqlite3_errmsg(p->real));
         settings(w, p->real, true);
         settings(w, p->twin, false);
@@ -129,6 +121,8 @@ void world_disconnect(world *w)
         pair *p = &w->pairs[i];
         sqlite3_finalize(p->left_real);
         sqlite3_finalize(p->left_twin);
+        forget_kept(p->real);
+        forget_kept(p->twin);
         if (sqlite3_close(p->real) != SQLITE_OK || sqlite3_close(p->twin) != SQLITE_OK)
             fail(w, "close: a connection stays open");
         memset(p, 0, sizeof *p);
@@ -153,49 +147,20 @@ static void take_name(world *w, const char *name, const char *sql)
 /* What there is now, as the twin of this connection sees it. */
 void world_names(world *w, const char *schema)
 {
-    sqlite3_stmt *statement = NULL;
+    sqlite3_stmt *statement;
     char *sql = say("SELECT name, sql FROM %s.sqlite_master WHERE type = 'table' AND "
                     "(name IN ('u', 'u_2') OR name GLOB '[fhdoae][0-9]*')",
                     schema);
     memset(&w->names, 0, sizeof w->names);
-    sqlite3_prepare_v2(w->pairs[w->pair].twin, sql, -1, &statement, NULL);
+    keep_sql(w->pairs[w->pair].twin, sql, &statement);
     while (sqlite3_step(statement) == SQLITE_ROW)
         take_name(w, (const char *)sqlite3_column_text(statement, 0),
                   (const char *)sqlite3_column_text(statement, 1));
-    sqlite3_finalize(statement);
+    sqlite3_reset(statement);
     free(sql);
 }
 
 /* ---- the beginning and the end ---- */
-
-static void remove_files(const char *path)
-{
-    static const char *const suffixes[] = {"", "-journal", "-wal", "-shm"};
-    for (int i = 0; i < 4; i++) {
-        char name[PATH + 10];
-        snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
-        remove(name);
-    }
-}
-
-static void remove_all(const world *w)
-{
-    remove_files(w->real_path);
-    remove_files(w->twin_path);
-    remove_files(w->real_copy);
-    remove_files(w->twin_copy);
-}
-
-static void set_paths(world *w)
-{
-    const char *given = getenv("TMPDIR");
-    const char *folder = given ? given : access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
-    snprintf(w->folder, PATH, "%.100s/cuckoo_sim_%d", folder, (int)getpid());
-    snprintf(w->real_path, PATH, "%.150s_real.db", w->folder);
-    snprintf(w->twin_path, PATH, "%.150s_twin.db", w->folder);
-    snprintf(w->real_copy, PATH, "%.150s_real_copy.db", w->folder);
-    snprintf(w->twin_copy, PATH, "%.150s_twin_copy.db", w->folder);
-}
 
 static char *keys_text(const world *w, const char *begin, const char *end)
 {
@@ -240,12 +205,12 @@ void world_begin(world *w, uint64_t seed, sim_counts *counts)
     w->seed = w->dice = seed;
     w->counts = counts;
     w->row = "new";
-    set_paths(w);
-    remove_all(w);
+    disk_clear();
     shape_draw(w);
     world_set_prng(seed);
     world_set_clock(w);
-    fault_power_on(w);
+    if (w->shape.faults == POWER_FAULTS)
+        disk_power_on(w->seed);
     if (!world_connect(w))
         return;
     fill_database(w, w->pairs[0].real, false);
@@ -255,8 +220,7 @@ void world_begin(world *w, uint64_t seed, sim_counts *counts)
 void world_end(world *w)
 {
     world_disconnect(w);
-    fault_power_back(0);
-    remove_all(w);
+    disk_clear();
     for (int i = 0; i < w->steps.n; i++) {
         free(w->steps.at[i].real);
         free(w->steps.at[i].twin);
