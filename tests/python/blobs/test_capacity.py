@@ -91,6 +91,12 @@ def test_a_build_drops_many_repetitions(db):
     assert ask(db, rows + "SELECT cf_build(max(0, x - 10001)) FROM k") == support.build(db, range(10001))
 
 
+def test_the_seed_changes_the_contents_and_nothing_else(db):
+    blobs = [support.build(db, range(100), None, f"seed={seed}") for seed in (0, 1, -1)]
+    assert len(set(blobs)) == 3 and len({len(blob) for blob in blobs}) == 1
+    assert all(support.contains(db, blob, k) for blob in blobs for k in range(100))
+
+
 def test_the_capacity_option_gives_builds_one_shape(db):
     shape = ("buckets", "bucket_size", "fingerprint_bits", "capacity")
     shapes = {tuple(support.info(db, support.build(db, range(n), 0.001, "capacity=1000"))[name] for name in shape) for n in (1, 50, 999, 1000)}

@@ -132,6 +132,7 @@ def test_capacity_and_growth_come_from_the_first(db, merged):
     for first, second, capacity, growth in ((a, b, 5, "on"), (b, a, 7, "off")):
         got = support.info(db, merged(db, first, second))
         assert (got["capacity"], got["growth"]) == (capacity, growth)
+    fails(db, MISMATCH, "SELECT cf_merge(?, ?)", b, add_all(db, a, range(500)), says="build the first one with growth=on")
 
 
 def test_every_filter_is_checked(db):
