@@ -4,14 +4,12 @@
 The user's triggers are in test_missed_triggers.py, kinds of tables in test_missed_tables.py, migrations in test_migrations.py,
 the faults of a first design of the log in test_pending_log.py.
 """
-import functools
 import itertools
 import sqlite3
 
 import pytest
 
-import support
-from address import Shape, key_hash
+from address import AIMED, AIMED_AT
 from promises import CONFLICTS, EXACT, FRAMES, NUMBERS, Follower, attempt, exercise, frame, people
 from support import ask
 
@@ -88,32 +86,14 @@ def test_a_full_filter_follows_moves(db, conflict):
     follower.exact()
 
 
-@functools.lru_cache
-def clumped(capacity, options, n, agree=2):
-    """Keys with the same base bucket, pair bits and first remainder bits, under seed 0."""
-    with support.connect() as db:
-        shape = Shape(support.new(db, capacity, None, options))
-    wanted, found = None, []
-    for i in itertools.count():
-        key = i.to_bytes(32, "little")
-        base, bits, _ = shape.base_side(key_hash(key))
-        place = base, bits & ((1 << shape.s + agree) - 1)
-        wanted = wanted or place
-        if place == wanted:
-            found.append(key)
-            if len(found) == n:
-                return found
-
-
 @pytest.mark.parametrize("conflict", CONFLICTS)
 def test_keys_that_are_aimed_at_one_pair(db, conflict):
     """Splitting buckets makes little room for them. They are kept all the same."""
-    keys = clumped(8, "seed=0 fingerprint_bits=24 growth=on", 40)
     db.execute("CREATE TABLE u(k PRIMARY KEY)")
-    follower = Follower(db).create("capacity=8, seed=0, fingerprint_bits=24, growth=on")
-    for key in keys:
+    follower = Follower(db).create(AIMED_AT)
+    for key in AIMED:
         db.execute(f"INSERT {conflict} INTO u VALUES (?)", (key,))
-    assert follower.rows() == len(keys)
+    assert follower.rows() == len(AIMED)
     follower.exact()
 
 

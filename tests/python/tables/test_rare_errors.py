@@ -148,14 +148,6 @@ def test_the_hidden_column_hides_no_key(db):
     check(db)
 
 
-# ---- merging ----
-
-def test_a_filter_that_must_not_grow_takes_none_that_has_grown(db):
-    fixed = support.make_blob(8, 4, 12, pair_bits=6, capacity=30)
-    grows = support.make_blob(8, 4, 12, pair_bits=6, capacity=30, level=1, flags=support.GROWS)
-    support.fails(db, support.MISMATCH, "SELECT cf_merge(?, ?)", fixed, grows, says="build the first one with growth=on")
-
-
 # ---- the column compares in another way ----
 
 def test_a_column_that_compares_in_another_way_is_a_fault(tmp_path):
