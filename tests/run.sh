@@ -14,11 +14,7 @@ set -u
 log=$TEST_FOLDER.log
 dir=$TEST_FOLDER
 cores=${TEST_JOBS:-$(getconf _NPROCESSORS_ONLN)}
-: "${PYTHON:=/usr/bin/python3}"
-
-# What valgrind finds and the sanitizers do not: reads of bytes that were never written. A filter is such bytes. The
-# model reaches all layouts, growth, the list, merges, shrinking and hostile blobs, the fuzz targets hostile SQL.
-valgrind_units='format open filter bucket semisort check merge'
+: "${PYTHON:=/usr/bin/python3}" "${VALGRIND:=}" "${PORTABLE:=}"
 
 # What make check leaves to make test: these take half of the time of all C tests. And what it runs of the Python tests: some of
 # each folder, each of a few seconds.
@@ -43,7 +39,7 @@ units() {
 groups_of() {
     case ${1:-} in
     check)
-        echo sql rooms plain:model plain:fuzz plain:plain_c
+        echo plain:sim sql rooms plain:model plain:fuzz
         units plain | grep -vE ":test_($slow_units)\$"
         ;;
     valgrind)
@@ -60,15 +56,15 @@ groups_of() {
         echo "$@"
         ;;
     *)
-        echo asan:oom asan:oom_table asan:fuzz mutants valgrind:model
+        echo asan:oom asan:oom_table asan:fuzz mutants asan:sim
         units asan
-        echo plain:plain_c rooms sql runners bench_check bench_scripts asan:static_build asan:regressions asan:ext_units
-        echo asan:shared_cache threads asan:vfs_faults loading asan:model valgrind:fuzz clients one_file installed versions
-        for test in build/portable/test_*; do
-            echo "portable:$(basename "$test")"
+        echo rooms sql runners bench_check bench_scripts asan:static_build asan:regressions asan:ext_units
+        echo asan:shared_cache threads asan:vfs_faults loading asan:model clients one_file installed versions
+        for program in $PORTABLE; do
+            echo "portable:$(basename "$program")"
         done
-        for unit in $valgrind_units; do
-            echo "valgrind:test_$unit"
+        for program in $VALGRIND; do
+            echo "valgrind:$program"
         done
         ;;
     esac
@@ -88,7 +84,8 @@ cheap_asan() {
     ASAN_OPTIONS=quarantine_size_mb=16:malloc_context_size=6 "$@"
 }
 
-sanitized_python() {
+# With sanitizers in a program that has none. Python and the shell keep memory to their ends.
+sanitized() {
     LD_PRELOAD="$(${CC:-cc} -print-file-name=libasan.so) $(${CC:-cc} -print-file-name=libubsan.so)" \
     ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc CUCKOO_SO=build/asan/cuckoo.so "$@"
 }
@@ -101,7 +98,6 @@ python_tests() {
 run() {
     program=build/${1%%:*}/${1#*:}
     case $1 in
-    plain:plain_c)    tap 'test_compiler, plain C11' "$program" ;;
     portable:*)       tap "${1#*:}, plain C11" "$program" ;;
     valgrind:model)   last 'valgrind: random filters, short' under_valgrind build/plain/model 60 ;;
     valgrind:fuzz)    last 'valgrind: fuzz targets, short' under_valgrind_reads build/plain/fuzz 20 ;;
@@ -118,8 +114,10 @@ run() {
     *:oom_table)      tap 'persistent: they fail, a slice' cheap_asan "$program" 1999 ;;
     *:vfs_faults)     tap 'disk fails, power goes: a slice' "$program" 800 ;;
     plain:model)      last 'random filters beside a model' "$program" ;;
+    plain:sim)        last 'simulated filter tables, short' "$program" "$CUCKOO_TEST_SEED" --runs 25 ;;
     plain:fuzz)       last 'fuzz targets, short' "$program" ;;
     *:model)          last 'random filters beside a model' "$program" 1500 ;;
+    *:sim)            last 'simulated filter tables' "$program" "$CUCKOO_TEST_SEED" --runs 60 ;;
     *:fuzz)           last 'fuzz targets, a slice' "$program" 1000 ;;
     *:*)              tap "${1#*:}" "$program" ;;
     threads)          last 'threads, under ThreadSanitizer' sh tests/ship/threads.sh ;;
@@ -134,6 +132,12 @@ run() {
     bench_scripts)    pytest 'figures: joined, shown, quoted' "$PYTHON" -m pytest -q -p no:cacheprovider tests/bench ;;
     loading)          tap 'loading without memory' build/plain/loading ;;
     mutants)          last 'rules dropped: a slice' "$PYTHON" tests/mutants/mutants.py --slice 24 --jobs 1 ;;
+    t_sql)            last "SQL scripts with $T" ${ASAN:+sanitized} sh tests/sql/run.sh $SCRIPTS ;;
+    t_python)
+        # shellcheck disable=SC2086 # the files are words
+        pytest "Python tests with $T" ${ASAN:+sanitized} "$PYTHON" -m pytest -q -p no:cacheprovider -p no:warnings --tb=short \
+            --hypothesis-seed="$CUCKOO_TEST_SEED" -k "$T" $FILES
+        ;;
     python)           pytest 'Python: properties and models' python_tests tests/python ;;
     python_quick)
         # shellcheck disable=SC2046 # the names are words
@@ -142,7 +146,7 @@ run() {
         ;;
     python_asan)
         # shellcheck disable=SC2046 # the names are words
-        pytest 'Python: hostile, under ASan' sanitized_python python_tests \
+        pytest 'Python: hostile, under ASan' sanitized python_tests \
             $(for test in $asan_python; do echo tests/python/*/test_$test.py; done)
         ;;
     esac
@@ -237,7 +241,7 @@ what_failed() {
 }
 
 if [ "${1:-}" = damage ]; then
-    sanitized_python "$PYTHON" -m pytest -q -s -p no:cacheprovider --tb=short -k random_damage tests/python/tables/test_damaged_rows.py
+    sanitized "$PYTHON" -m pytest -q -s -p no:cacheprovider --tb=short -k random_damage tests/python/tables/test_damaged_rows.py
     exit
 fi
 if [ "${1:-}" = group ]; then

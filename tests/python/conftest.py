@@ -29,7 +29,9 @@ pytest_plugins = ["quick"]
 
 # No deadline: a run under a sanitizer is several times slower. The `db` fixture lives as long as a
 # test, all the examples included; the tests keep no state in it.
+# Where the seed is given, no example of an earlier run is tried again: the same commit runs the same cases.
 COMMON = dict(deadline=None, print_blob=True, derandomize=False,
+              **({"database": None} if os.environ.get("CUCKOO_TEST_SEED") else {}),
               suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large,
                                      HealthCheck.function_scoped_fixture])
 settings.register_profile("default", max_examples=60, stateful_step_count=30, **COMMON)
