@@ -90,7 +90,7 @@ ends 1   'no SQLite to build'             'versions.sh: no such folder'     sh t
 ends bad 'none of: native'                'platforms.sh: another platform'  sh tests/ship/platforms.sh nobody
 ends 1   'nobody.: nothing was tested'    'mutants.py: no such rule'        "$PYTHON" tests/mutants/mutants.py nobody
 ends 1   'SEED=7'                         'make t without a word'           sh tests/t.sh
-ends 1   'No test has "nobody"'           'make t for another word'         env T=nobody sh tests/t.sh
+ends 1   'No test has "no_such_word"'           'make t for another word'         env T=no_such_word sh tests/t.sh
 # Those that were built since.
 for build in asan plain; do
     [ ! build/$build/fuzz -nt tests/model/fuzz.c ] || ends 1 '^0 passed'           "fuzz of nothing, $build"    build/$build/fuzz 0

@@ -36,7 +36,7 @@ if [ -z "$groups" ]; then
     exit 1
 fi
 
-# shellcheck disable=SC2086 # the programs are words
+# shellcheck disable=SC2046,SC2086 # the programs are words
 "$MAKE" -s SKIP_DEPS=1 -j"${TEST_JOBS:-$(getconf _NPROCESSORS_ONLN)}" $(for program in $programs; do echo "build/$kind/$program"; done) \
     ${SCRIPTS:+$extension} ${FILES:+$extension} || exit 1
 if [ -n "${GDB:-}" ]; then

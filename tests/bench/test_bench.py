@@ -101,19 +101,6 @@ def test_instructions_are_counted_for_each_operation_less_what_it_stands_on():
     assert paths.rows(parts) == [("scan", 10.0), ("a, b", 25.0)]
 
 
-@pytest.mark.skipif(not os.path.exists("build/cuckoo.so"), reason="build/cuckoo.so is not there: make")
-def test_a_billion_keys_in_small(tmp_path):
-    """And once more, when all steps are skipped."""
-    command = [sys.executable, "tests/ship/billion.py", str(tmp_path), "3000", "3"]
-    ran = [subprocess.run(command, capture_output=True, text=True) for _ in range(2)]
-    assert [one.returncode for one in ran] == [0, 0], ran[0].stdout + ran[0].stderr
-    rows = {row[0]: row for row in tables.read(str(tmp_path / "billion.tsv"))[1]}
-    assert rows["check, 3 shards of 3000"][5:7] == ["9000", "0"] and rows["merge"][6] == "0"
-    (tmp_path / "0.filter").unlink()
-    (tmp_path / "check-0.json").unlink()
-    assert subprocess.run(command, capture_output=True).returncode == 1
-
-
 # ---- one source of truth ----
 
 def test_conditions_choose_rows():
