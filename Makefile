@@ -257,7 +257,7 @@ build/$(1)/stress: build/$(1)/tests/stress/stress.o $$(SRC:%.c=build/$(1)/%.o)
 build/$(1)/model: build/$(1)/tests/model/stress.o $$(SRC:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(LIBS)
 build/$(1)/sim: $$(SIM:%.c=build/$(1)/%.o) $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
-	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lsqlite3 $$(LIBS)
+	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -Wl,--wrap=realloc,--wrap=calloc -lsqlite3 $$(LIBS)
 build/$(1)/replay: $$(FUZZ:%.c=build/$(1)/%.o) $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lsqlite3 $$(LIBS)
 endef

@@ -87,6 +87,31 @@ void ask_members(const question *q)
     free(sql);
 }
 
+/* A filter in a row: exact, with counters. */
+void ask_stored_filter(const question *q)
+{
+    uint64_t must, found;
+    char *stored =
+        say("SELECT i FROM keys WHERE i < %d AND EXISTS (SELECT 1 FROM %s.%s a WHERE a.key = keys.k)",
+            ASKED_KEYS, q->schema, q->name);
+    char *sql = say("SELECT i FROM keys WHERE i < %d AND cf_contains((SELECT f FROM %s.%s), k)",
+                    ASKED_KEYS, q->schema, q->name);
+    if (keys_of(q->pair->twin, stored, &must) && keys_of(q->pair->real, sql, &found) && must != found)
+        fail(q->w, "stored: %s has keys %#llx, not %#llx", q->name, (unsigned long long)found,
+             (unsigned long long)must);
+    outcome r, rows;
+    sql = say("SELECT count(key) FROM %s.%s", q->schema, q->name);
+    rows = ask_sql(q->pair->twin, sql);
+    free(sql);
+    sql = say("SELECT CASE WHEN cf_check(f) = 'ok' THEN json_extract(cf_info(f), '$.items') ELSE -1 END "
+              "FROM %s.%s",
+              q->schema, q->name);
+    r = ask_sql(q->pair->real, sql);
+    free(sql);
+    if (r.code == SQLITE_OK && rows.code == SQLITE_OK && r.one != rows.one)
+        fail(q->w, "stored: %s has %lld keys, not %lld", q->name, (long long)r.one, (long long)rows.one);
+}
+
 /* The times of an add since which a key is surely there, and before which it is surely not. A table's
 ** clock is that of its last add, if that is later. */
 static void age_limits(const question *q, long long *must, long long *may)

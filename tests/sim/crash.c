@@ -33,6 +33,14 @@ bool look_before(world *w, const step *s, before_fault *b)
     return code == SQLITE_OK && committed == SQLITE_OK;
 }
 
+static bool anybody_reads(const world *w)
+{
+    bool reads = false;
+    for (int i = 0; i < w->shape.pairs; i++)
+        reads |= w->pairs[i].left_real != NULL;
+    return reads;
+}
+
 void settle(world *w, const step *s, const outcome *real, const before_fault *b)
 {
     pair *p = &w->pairs[s->pair];
@@ -48,6 +56,8 @@ void settle(world *w, const step *s, const outcome *real, const before_fault *b)
     if (sqlite3_get_autocommit(p->real) != sqlite3_get_autocommit(p->twin))
         fail(w, "transaction: after %d %s: %d", real->code, real->message,
              sqlite3_get_autocommit(p->real));
+    if (is_end(s->real) && !sqlite3_get_autocommit(p->real) && anybody_reads(w))
+        w->over = true; /* it may have waited for that reader, and keeps others from reading now */
     if ((real->code & 0xff) == SQLITE_CORRUPT || (real->code & 0xff) == SQLITE_NOTADB)
         fail(w, "corrupt: a fault, but: %d %s", real->code, real->message);
 }
