@@ -69,7 +69,7 @@ SIM     = $(sort $(wildcard tests/sim/*.c))
 FUZZ    = $(sort $(wildcard tests/fuzz/*.c))
 TESTS   = $(sort $(wildcard tests/unit/*/test_*.c))
 UNITS   = $(basename $(notdir $(TESTS)))
-FAULTS  = static_build regressions ext_units oom oom_table vfs_faults shared_cache
+FAULTS  = static_build regressions ext_units oom shared_cache
 FAULT_FILES = $(foreach name,$(FAULTS),$(wildcard tests/faults/$(name).c tests/unit/ext/$(name).c))
 BENCHES = test_kinds bench_core bench_sql bench_table size_table capacity load_factor space \
           lifecycle bloom_cuckoo left_over maps chains exact
@@ -135,7 +135,7 @@ version:
 ### While you work
 ## check: some of everything, without sanitizers: C and Python tests, random filters, SQL scripts, README examples, order of the rooms
 check: need-test
-	@$(MAKE) -s -j$(CORES) $(EXTENSION) $(PLAIN) build/plain/stress build/plain/replay
+	@$(MAKE) -s -j$(CORES) $(EXTENSION) $(PLAIN) build/plain/stress build/plain/replay build/plain/sim
 	@sh tests/run.sh check
 
 ## t:    T=word: builds and runs the tests that have this word in their names; SEED=n, ASAN=1, GDB=1 (tests/t.sh)
@@ -146,7 +146,7 @@ t: need-test
 ##       another one in each run
 test: deps-test
 	@$(MAKE) -s -j$(CORES) $(EXTENSION) $(WASM) build/asan/cuckoo.so $(PLAIN) $(UNITS:%=build/asan/%) \
-	    $(FAULTS:%=build/asan/%) build/asan/replay build/asan/stress build/plain/replay build/plain/stress \
+	    $(FAULTS:%=build/asan/%) build/asan/replay build/asan/stress build/asan/sim build/plain/replay build/plain/stress \
 	    build/plain/loading $(PORTABLE) static
 	@sh tests/run.sh
 
@@ -250,7 +250,6 @@ build/$(1)/test_%: $$(SRC:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LIBS) -lpthread
 $(FAULTS:%=build/$(1)/%): $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(WRAP) -lcmocka -lsqlite3 $$(LIBS)
-build/$(1)/oom_table: WRAP = -Wl,--wrap=realloc,--wrap=calloc
 build/$(1)/shared_cache: WRAP = -Wl,--wrap=sqlite3_bind_int64,--wrap=sqlite3_prepare_v2
 build/$(1)/stress: build/$(1)/tests/stress/stress.o $$(SRC:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(LIBS)
@@ -310,10 +309,15 @@ stress: need-test build/plain/stress
 model: need-test build/plain/model
 	@CUCKOO_TEST_SEED=$(SEED) build/plain/model
 
-## sim: random databases, statements, faults and crashes, beside a twin without a filter, for SECONDS=60;
-##       SEED=n repeats a run that failed; SIM_KNOWN=name asks for faults that are known
+## sim: random databases, statements, faults and crashes, beside a twin without a filter, for SECONDS=60, or STEPS=n;
+##       SEED=n repeats a run that failed; EACH=1: steps fail at each call that they make, EACH=n at every nth;
+##       SIM_KNOWN=name asks for faults that are known; sim-holes: which faults put in by hand it finds (HOLES=pattern)
 sim: need-test build/plain/sim
-	@build/plain/sim $(or $(SEED),$(shell date +%s)) $(if $(SEED)$(SECONDS),$(SECONDS:%=--seconds %),--seconds 60)
+	@build/plain/sim $(or $(SEED),$(shell date +%s)) $(EACH:%=--each %) \
+	    $(if $(SEED)$(SECONDS)$(STEPS),$(SECONDS:%=--seconds %) $(STEPS:%=--all %),--seconds 60)
+
+sim-holes: need-test build/plain/sim
+	@$(PYTHON) -B tests/sim/holes.py $(HOLES:%='%')
 
 ## attack: random statements against filters that follow a table, until ROWS=1000000 rows have changed
 attack: need-test $(EXTENSION)
@@ -323,12 +327,6 @@ attack: need-test $(EXTENSION)
 ## fuzz-rows: damages rows of filter tables and uses these in every way, with sanitizers, for SECONDS=600
 fuzz-rows: need-test build/asan/cuckoo.so
 	@CUCKOO_DAMAGE_SECONDS=$(or $(SECONDS),600) sh tests/run.sh damage
-
-## faults: persistent filters: every request for memory and every call to the disk fails once, and the
-##       power goes at every write; hours
-faults: need-test build/plain/oom_table build/plain/vfs_faults
-	@build/plain/oom_table all
-	@build/plain/vfs_faults all
 
 ### More
 ## test-versions: the SQL and Python tests on other SQLites; VERSIONS="folder ...", each with sqlite3.c
@@ -416,6 +414,6 @@ help:
 .PHONY: always t all demo static amalgamation dist install uninstall version check test test-versions \
         test-clients test-packages test-platforms test-cluster deps deps-demo deps-dist deps-test \
         deps-fuzz deps-bench deps-cluster deps-platforms deps-browser need-demo need-dist \
-        need-test need-fuzz need-bench need-browser test-browser rooms mutants valgrind fuzz fuzz-rows stress model sim attack faults \
+        need-test need-fuzz need-bench need-browser test-browser rooms mutants valgrind fuzz fuzz-rows stress model sim sim-holes attack \
         coverage bench bench-quick bench-check bench-accept bench-one-file clean help
 .SECONDARY:

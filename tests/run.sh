@@ -43,16 +43,16 @@ units() {
 groups_of() {
     case ${1:-} in
     check)
-        echo sql rooms plain:stress check_shapes check_replay plain:plain_c
+        echo sql rooms check_sim plain:stress check_shapes check_replay plain:plain_c
         units plain | grep -vE ":test_($slow_units)\$"
         ;;
     valgrind)
         units valgrind
         ;;
     coverage)
-        echo coverage:oom_table coverage:oom coverage:replay
+        echo coverage:sim coverage:oom coverage:replay
         units coverage
-        echo coverage:static_build coverage:regressions coverage:ext_units coverage:shared_cache coverage:vfs_faults
+        echo coverage:static_build coverage:regressions coverage:ext_units coverage:shared_cache
         echo coverage:stress coverage:loading sql
         ;;
     groups)
@@ -60,10 +60,10 @@ groups_of() {
         echo "$@"
         ;;
     *)
-        echo asan:oom asan:oom_table asan:replay mutants valgrind:stress
+        echo asan:oom asan:sim asan:sim_each asan:replay mutants valgrind:stress
         units asan
         echo plain:plain_c rooms sql runners bench_check bench_scripts asan:static_build asan:regressions asan:ext_units
-        echo asan:shared_cache threads asan:vfs_faults loading asan:stress shapes valgrind:replay clients one_file installed versions
+        echo asan:shared_cache threads loading asan:stress shapes valgrind:replay clients one_file installed versions
         for test in build/portable/test_*; do
             echo "portable:$(basename "$test")"
         done
@@ -115,8 +115,9 @@ run() {
     *:shared_cache)   tap 'threads in between: shared cache' "$program" ;;
     *:ext_units)      tap 'parts of ext without a table' "$program" ;;
     *:oom)            tap 'each allocation fails once' cheap_asan "$program" ;;
-    *:oom_table)      tap 'persistent: they fail, a slice' cheap_asan "$program" 1999 ;;
-    *:vfs_faults)     tap 'disk fails, power goes: a slice' "$program" 800 ;;
+    *:sim_each)       last 'sim: each call fails, a slice' cheap_asan "${program%_each}" --runs 6 --each 97 ;;
+    *:sim)            last 'sim: filter tables, a twin' cheap_asan "$program" --all 9000 ;;
+    check_sim)        last 'sim: filter tables, short' build/plain/sim --all 6000 ;;
     *:stress)         last 'stress: collisions made likely' "$program" ;;
     *:replay)         last 'fuzz targets, a slice' "$program" 2000 ;;
     *:*)              tap "${1#*:}" "$program" ;;

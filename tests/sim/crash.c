@@ -116,12 +116,26 @@ void restart(world *w, bool dies)
         ask_everywhere(w);
 }
 
+/* Once more, while the next connection recovers what is left. */
+static void lose_power_again(world *w, const fault *f)
+{
+    sqlite3 *db;
+    disk_power_on(w->seed);
+    disk_power_goes_at(f->what);
+    if (world_visit(&db, REAL, true) == SQLITE_OK)
+        run_sql(db, "UPDATE tick SET n = n");
+    sqlite3_close(db);
+    disk_power_back((power_left)f->left);
+}
+
 void crash(world *w, const step *s, int code, const before_fault *b)
 {
     int real_code, twin_code = SQLITE_OK;
     w->counts->crashes++;
     close_real(w);
     disk_power_back((power_left)s->fault.left);
+    if (s->fault.what > 0)
+        lose_power_again(w, &s->fault);
     uint64_t is = recovered_content(w, &real_code);
     bool done = b->ends && (code == SQLITE_OK || is != b->committed);
     if (done && run_sql(w->pairs[s->pair].twin, s->twin).code == SQLITE_OK &&

@@ -32,6 +32,7 @@ void *__wrap_calloc(size_t n, size_t each)
 bool fault_install(void)
 {
     return sqlite3_config(SQLITE_CONFIG_SINGLETHREAD) == SQLITE_OK &&
+           sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL, 2000) == SQLITE_OK && /* most are files */
            fault_memory_install() == SQLITE_OK && disk_install();
 }
 
@@ -96,8 +97,10 @@ void fault_draw(world *w, step *s)
     else if (w->shape.faults == INTERRUPTS)
         *f = (fault){.sort = FAIL_INTERRUPT, .n = 1 + draw(w, chance(w, 50) ? 30 : 1500)};
     else if (chance(w, 30))
-        *f = (fault){
-            .sort = FAIL_POWER, .n = draw(w, chance(w, 70) ? 5 : 20), .left = draw(w, POWER_LEFT_KINDS)};
+        *f = (fault){.sort = FAIL_POWER,
+                     .n = draw(w, chance(w, 70) ? 5 : 20),
+                     .left = draw(w, POWER_LEFT_KINDS),
+                     .what = chance(w, 40) ? draw(w, 11) : 0}; /* it goes again then */
 }
 
 static int interrupt(void *context)

@@ -125,7 +125,6 @@ static const char *const changes[] = {
     "PRAGMA wal_checkpoint(TRUNCATE)",
     "PRAGMA incremental_vacuum",
     "DELETE FROM audit",
-    "PRAGMA optimize",
 };
 
 static void create_content(world *w, const char *table)

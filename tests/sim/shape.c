@@ -127,7 +127,10 @@ static void draw_database(world *w)
     s->faults = (fault_kind_of_run)draw_weighted(w, faults, 6);
     s->pairs = PICK(w, pairs);
     /* A spill of the cache takes locks, and at other moments than the twin's. */
-    s->cache = chance(w, 30) && (s->pairs == 1 || strcmp(s->journal, "wal") == 0) ? "10" : "-2000";
+    /* SQLite 3.40 loses what a WAL holds of a transaction that was spilled and rolled back in part, when the power goes. */
+    bool spills = s->faults != POWER_FAULTS || strcmp(s->journal, "wal") != 0;
+    s->cache =
+        chance(w, 30) && spills && (s->pairs == 1 || strcmp(s->journal, "wal") == 0) ? "10" : "-2000";
     for (int i = 0; i < s->pairs; i++)
         s->asks[i] = i == 0 || chance(w, 60);
     if (known("interrupted_drop"))
