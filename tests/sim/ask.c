@@ -133,19 +133,13 @@ bool asked(const question *q, char *sql, outcome *r)
     return r->code == SQLITE_OK;
 }
 
-/* Which of the first keys a question answers with. Takes sql. */
-bool keys_of(sqlite3 *db, char *sql, uint64_t *keys)
+/* Which of the first keys a question answers with; number: ?1. Takes sql. */
+bool keys_of(sqlite3 *db, char *sql, sqlite3_int64 number, uint64_t *keys)
 {
-    sqlite3_stmt *statement;
-    int rc = keep_sql(db, sql, &statement);
-    *keys = 0;
-    while (rc == SQLITE_OK && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
-        *keys |= UINT64_C(1) << sqlite3_column_int(statement, 0);
-        rc = SQLITE_OK;
-    }
-    sqlite3_reset(statement);
+    outcome r = ask_with(db, sql, number);
     free(sql);
-    return rc == SQLITE_DONE;
+    *keys = r.keys;
+    return r.code == SQLITE_OK;
 }
 
 /* The first keys: those that must be found are found, and no others than those that may. */
@@ -157,18 +151,17 @@ void ask_keys(const question *q, uint64_t must, uint64_t may)
         "SELECT keys.i FROM keys JOIN %1$s.%2$s ON %2$s.key = keys.k WHERE keys.i < %3$d",
     };
     outcome r;
-    uint64_t found;
     int form = q->filter->kind == FRONT ? 0 : draw(q->w, 3);
     char *sql = say(forms[form], q->schema, q->name, ASKED_KEYS), *shown = say("%s", sql);
-    if (asked(q, say("%s", sql), &r) && keys_of(q->pair->real, sql, &found)) {
+    if (asked(q, sql, &r)) {
+        uint64_t found = r.keys;
         if (must & ~found)
             fail(q->w, "missed: keys %#llx of %s, connection %d; %s",
                  (unsigned long long)(must & ~found), q->name, q->number, shown);
         else if (found & ~may)
             fail(q->w, "too much: keys %#llx of %s, connection %d; %s",
                  (unsigned long long)(found & ~may), q->name, q->number, shown);
-    } else if (r.code != SQLITE_OK)
-        free(sql);
+    }
     free(shown);
 }
 
@@ -205,7 +198,7 @@ static bool keys_stored(const question *q, uint64_t *keys)
         q->pair->twin,
         say("SELECT i FROM keys WHERE i < %d AND EXISTS (SELECT 1 FROM %s.%s a WHERE a.%s = keys.k)",
             ASKED_KEYS, q->schema, q->w->names.u, q->column),
-        keys);
+        0, keys);
 }
 
 static bool anybody_is_busy(const world *w)

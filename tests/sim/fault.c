@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool fault_always; /* no run is without faults */
+
 static int interrupts;
 
 /* The image of a filter is memory of the C library: the linker leads its requests here. */

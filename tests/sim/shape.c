@@ -125,6 +125,8 @@ static void draw_database(world *w)
     s->journal = PICK(w, journals);
     s->encoding = chance(w, 10) ? "UTF-16le" : "UTF-8";
     s->faults = (fault_kind_of_run)draw_weighted(w, faults, 6);
+    if (fault_always && s->faults == NO_FAULTS)
+        s->faults = chance(w, 60) ? MEMORY_FAULTS : DISK_FAULTS;
     s->pairs = PICK(w, pairs);
     /* A spill of the cache takes locks, and at other moments than the twin's. */
     /* SQLite 3.40 loses what a WAL holds of a transaction that was spilled and rolled back in part, when the power goes. */

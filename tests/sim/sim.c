@@ -70,7 +70,8 @@ static bool read_order(int argc, char **argv, order *o)
         else if (strcmp(argv[i], "--known") != 0 || !known_choose(argv[++i]))
             return false;
     }
-    return o->steps > 0 && o->steps <= 1000;
+    fault_always = o->each > 0;
+    return o->steps > 0 && o->steps <= 1000 && o->each >= 0;
 }
 
 static int run_all(const order *o)

@@ -290,6 +290,7 @@ void fault_draw(world *w, step *s);
 void fault_arm(world *w, const step *s);
 bool fault_disarm(world *w, const step *s); /* whether something was refused */
 bool fault_install(void);
+extern bool fault_always;
 
 /* ---- step.c ---- */
 
@@ -297,6 +298,7 @@ typedef struct outcome {
     int code;
     int n;             /* rows */
     uint64_t rows;     /* in any order */
+    uint64_t keys;     /* a bit for each first column below 64 */
     sqlite3_int64 one; /* the first value */
     int changes;
     char message[300];
@@ -306,6 +308,7 @@ uint64_t hash_row(sqlite3_stmt *statement);
 outcome run_sql(sqlite3 *db, const char *sql);
 int keep_sql(sqlite3 *db, const char *sql, sqlite3_stmt **statement); /* to be reset, not finalized */
 outcome ask_sql(sqlite3 *db, const char *sql);                        /* by a statement that is kept */
+outcome ask_with(sqlite3 *db, const char *sql, sqlite3_int64 number); /* it is ?1 */
 void forget_kept(const sqlite3 *db);                                  /* before it is closed */
 void step_run(world *w, const step *s);
 bool is_locked(int code);
@@ -353,8 +356,8 @@ typedef struct question {
 
 /* Asks the real one; false: it has not answered, and may do so. Takes sql. */
 bool asked(const question *q, char *sql, outcome *r);
-/* Which of the first keys a question answers with. Takes sql. */
-bool keys_of(sqlite3 *db, char *sql, uint64_t *keys);
+/* Which of the first keys a question answers with; number: ?1. Takes sql. */
+bool keys_of(sqlite3 *db, char *sql, sqlite3_int64 number, uint64_t *keys);
 /* The first keys: those that must be found are found, and no others than those that may. */
 void ask_keys(const question *q, uint64_t must, uint64_t may);
 

@@ -47,6 +47,7 @@ static outcome run_prepared(sqlite3 *db, sqlite3_stmt *statement, int code, bool
     while (r.code == SQLITE_OK && (r.code = sqlite3_step(statement)) == SQLITE_ROW) {
         if (r.n++ == 0 && sqlite3_column_count(statement) > 0)
             take_first(&r, statement);
+        r.keys |= UINT64_C(1) << (sqlite3_column_int(statement, 0) & 63);
         r.rows += hash_row(statement);
         r.code = SQLITE_OK;
     }
@@ -112,8 +113,15 @@ void forget_kept(const sqlite3 *db)
 
 outcome ask_sql(sqlite3 *db, const char *sql)
 {
+    return ask_with(db, sql, 0);
+}
+
+outcome ask_with(sqlite3 *db, const char *sql, sqlite3_int64 number)
+{
     sqlite3_stmt *statement;
     int rc = keep_sql(db, sql, &statement);
+    if (rc == SQLITE_OK && sqlite3_bind_parameter_count(statement) > 0)
+        sqlite3_bind_int64(statement, 1, number);
     return run_prepared(db, statement, rc, true);
 }
 
@@ -285,7 +293,8 @@ static void ask_faulted(world *w, const step *s)
     if (then.code == SQLITE_OK)
         count_words(w->counts, s->real);
     bool right = first.code == then.code && first.n == then.n && first.rows == then.rows;
-    if (!right && !(struck && first.code != SQLITE_OK) && !is_locked(first.code) &&
+    bool told = struck && strstr(s->real, "cf_table_") && strstr(first.message, "cannot be read");
+    if (!right && !told && !(struck && first.code != SQLITE_OK) && !is_locked(first.code) &&
         !is_locked(then.code))
         fail(w, "answer: %d %s, %d rows; then %d %s, %d rows", first.code, first.message, first.n,
              then.code, then.message, then.n);
