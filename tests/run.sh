@@ -46,9 +46,9 @@ groups_of() {
         units valgrind
         ;;
     coverage)
-        echo coverage:oom_table coverage:oom coverage:fuzz
+        echo coverage:sim coverage:oom coverage:fuzz
         units coverage
-        echo coverage:static_build coverage:regressions coverage:ext_units coverage:shared_cache coverage:vfs_faults
+        echo coverage:static_build coverage:regressions coverage:ext_units coverage:shared_cache
         echo coverage:model coverage:loading sql
         ;;
     groups)
@@ -56,10 +56,10 @@ groups_of() {
         echo "$@"
         ;;
     *)
-        echo asan:oom asan:oom_table asan:fuzz mutants asan:sim
+        echo asan:oom asan:sim asan:sim_each asan:fuzz mutants
         units asan
         echo rooms sql runners bench_check bench_scripts asan:static_build asan:regressions asan:ext_units
-        echo asan:shared_cache threads asan:vfs_faults loading asan:model clients one_file installed versions
+        echo asan:shared_cache threads loading asan:model clients one_file installed versions
         for program in $PORTABLE; do
             echo "portable:$(basename "$program")"
         done
@@ -111,13 +111,12 @@ run() {
     *:shared_cache)   tap 'threads in between: shared cache' "$program" ;;
     *:ext_units)      tap 'parts of ext without a table' "$program" ;;
     *:oom)            tap 'each allocation fails once' cheap_asan "$program" ;;
-    *:oom_table)      tap 'persistent: they fail, a slice' cheap_asan "$program" 1999 ;;
-    *:vfs_faults)     tap 'disk fails, power goes: a slice' "$program" 800 ;;
     plain:model)      last 'random filters beside a model' "$program" ;;
-    plain:sim)        last 'simulated filter tables, short' "$program" "$CUCKOO_TEST_SEED" --runs 25 ;;
+    plain:sim)        last 'sim: filter tables, short' "$program" --all 6000 ;;
     plain:fuzz)       last 'fuzz targets, short' "$program" ;;
     *:model)          last 'random filters beside a model' "$program" 1500 ;;
-    *:sim)            last 'simulated filter tables' "$program" "$CUCKOO_TEST_SEED" --runs 60 ;;
+    *:sim_each)       last 'sim: each call fails, a slice' cheap_asan "${program%_each}" --runs 6 --each 97 ;;
+    *:sim)            last 'sim: filter tables, a twin' cheap_asan "$program" --all 9000 ;;
     *:fuzz)           last 'fuzz targets, a slice' "$program" 1000 ;;
     *:*)              tap "${1#*:}" "$program" ;;
     threads)          last 'threads, under ThreadSanitizer' sh tests/ship/threads.sh ;;

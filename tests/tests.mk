@@ -23,7 +23,7 @@ KINDS_OF_TESTS   = plain asan tsan portable coverage
 # Programs of tests, and the folders or files that they are made of. Units need src alone; so does the model.
 TESTS  = $(sort $(wildcard tests/unit/*/test_*.c))
 UNITS  = $(basename $(notdir $(TESTS)))
-FAULTS = static_build regressions ext_units oom oom_table vfs_faults shared_cache
+FAULTS = static_build regressions ext_units oom shared_cache
 FAULT_FILES = $(foreach name,$(FAULTS),$(wildcard tests/faults/$(name).c tests/unit/ext/$(name).c))
 OF_model = tests/model/model.c
 OF_fuzz  = tests/model/fuzz.c
@@ -36,7 +36,7 @@ $(UNITS:%=build/$(1)/%) build/$(1)/model: $$(SRC:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LIBS) -lpthread
 $(FAULTS:%=build/$(1)/%) build/$(1)/sim build/$(1)/fuzz: $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(WRAP) -lcmocka -lsqlite3 $$(LIBS)
-build/$(1)/oom_table: WRAP = -Wl,--wrap=realloc,--wrap=calloc
+build/$(1)/sim: WRAP = -Wl,--wrap=realloc,--wrap=calloc
 build/$(1)/shared_cache: WRAP = -Wl,--wrap=sqlite3_bind_int64,--wrap=sqlite3_prepare_v2
 endef
 $(foreach kind,$(KINDS_OF_TESTS) asan_so coverage_so,$(eval $(call kind_rules,$(kind))))
@@ -100,10 +100,15 @@ fuzz: need-test need-fuzz build/plain/fuzz
 model: need-test build/plain/model
 	@CUCKOO_TEST_SEED=$(or $(SEED),$(shell date +%s)) build/plain/model for $(or $(SECONDS),60)
 
-## sim: random databases, statements, faults and crashes, beside a twin without a filter, for SECONDS=60;
-##       SEED=n repeats a run that failed; SIM_KNOWN=name asks for faults that are known
+## sim: random databases, statements, faults and crashes, beside a twin without a filter, for SECONDS=60, or STEPS=n;
+##       SEED=n repeats a run that failed; EACH=1: steps fail at each call that they make, EACH=n at every nth;
+##       SIM_KNOWN=name asks for faults that are known; sim-holes: which faults put in by hand it finds (HOLES=pattern)
 sim: need-test build/plain/sim
-	@build/plain/sim $(or $(SEED),$(shell date +%s)) $(if $(SEED)$(SECONDS),$(SECONDS:%=--seconds %),--seconds 60)
+	@build/plain/sim $(or $(SEED),$(shell date +%s)) $(EACH:%=--each %) \
+	    $(if $(SEED)$(SECONDS)$(STEPS),$(SECONDS:%=--seconds %) $(STEPS:%=--all %),--seconds 60)
+
+sim-holes: need-test build/plain/sim
+	@$(PYTHON) -B tests/sim/holes.py $(HOLES:%='%')
 
 ## attack: random statements against filters that follow a table, until ROWS=1000000 rows have changed
 attack: need-test $(EXTENSION)
@@ -114,14 +119,8 @@ attack: need-test $(EXTENSION)
 fuzz-rows: need-test build/asan/cuckoo.so
 	@CUCKOO_DAMAGE_SECONDS=$(or $(SECONDS),600) sh tests/run.sh damage
 
-## faults: persistent filters: every request for memory and every call to the disk fails once, and the
-##       power goes at every write; hours
-faults: need-test build/plain/oom_table build/plain/vfs_faults
-	@build/plain/oom_table all
-	@build/plain/vfs_faults all
-
 ## coverage: lines and branches of src and ext that unit tests, fault loops, SQL and Python reach together; in ten minutes
 coverage: need-test
 	@CC="$(CC)" sh tests/coverage.sh
 
-.PHONY: t check test tests rooms mutants valgrind fuzz fuzz-rows model sim attack faults coverage
+.PHONY: t check test tests rooms mutants valgrind fuzz fuzz-rows model sim sim-holes attack coverage

@@ -27,7 +27,7 @@ static char *list_names(const world *w)
         snprintf(filters + strlen(filters), sizeof filters - strlen(filters), ", '%s', '%s_2'",
                  filter_of(w, i)->name, filter_of(w, i)->name);
     return say(
-        "SELECT name, iif(name GLOB '[fhdoae][0-9]*', '', sql) FROM "
+        "SELECT name, iif(name GLOB '[fhdoaes][0-9]*', '', sql) FROM "
         "(SELECT * FROM main.sqlite_master UNION ALL SELECT * FROM sqlite_temp_master) WHERE name IN "
         "('u', 'u_2', 'new_u', 'p', 'audit', 'narrow', 'bent', 'tick', 't1', 't2', 't3', 'un', 'uk', "
         "'v', 'junk'%s)",
@@ -69,6 +69,23 @@ uint64_t content_of(const world *w, sqlite3 *db, int *code)
     return sum;
 }
 
+/* Where there is no filter any more, nothing is left of any. */
+static void ask_left_over(world *w, int number)
+{
+    static const char filters[] =
+        "SELECT count(*) FROM main.sqlite_master WHERE type = 'table' AND name GLOB "
+        "'[fhdoaes][0-9]*'",
+                      objects[] = "SELECT count(*) FROM main.sqlite_master WHERE name NOT GLOB 'made_*'";
+    pair *p = &w->pairs[number];
+    outcome some = ask_sql(p->twin, filters);
+    if (some.code != SQLITE_OK || some.one > 0)
+        return;
+    outcome real = ask_sql(p->real, objects), twin = ask_sql(p->twin, objects);
+    if (real.code == SQLITE_OK && twin.code == SQLITE_OK && real.one != twin.one)
+        fail(w, "left over: %lld objects, without the filter %lld, and all filters were dropped",
+             (long long)real.one, (long long)twin.one);
+}
+
 static bool ask_compare(world *w, int number)
 {
     pair *p = &w->pairs[number];
@@ -77,6 +94,8 @@ static bool ask_compare(world *w, int number)
     w->counts->questions++;
     if (is_locked(twin_code))
         return false;
+    if (real_code == SQLITE_OK && twin_code == SQLITE_OK)
+        ask_left_over(w, number);
     if (real_code != twin_code)
         fail(w, "read: %d %s, without the filter %d", real_code, sqlite3_errmsg(p->real), twin_code);
     else if (real_code == SQLITE_OK && real != twin && w->undefined)
@@ -114,19 +133,13 @@ bool asked(const question *q, char *sql, outcome *r)
     return r->code == SQLITE_OK;
 }
 
-/* Which of the first keys a question answers with. Takes sql. */
-bool keys_of(sqlite3 *db, char *sql, uint64_t *keys)
+/* Which of the first keys a question answers with; number: ?1. Takes sql. */
+bool keys_of(sqlite3 *db, char *sql, sqlite3_int64 number, uint64_t *keys)
 {
-    sqlite3_stmt *statement;
-    int rc = keep_sql(db, sql, &statement);
-    *keys = 0;
-    while (rc == SQLITE_OK && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
-        *keys |= UINT64_C(1) << sqlite3_column_int(statement, 0);
-        rc = SQLITE_OK;
-    }
-    sqlite3_reset(statement);
+    outcome r = ask_with(db, sql, number);
     free(sql);
-    return rc == SQLITE_DONE;
+    *keys = r.keys;
+    return r.code == SQLITE_OK;
 }
 
 /* The first keys: those that must be found are found, and no others than those that may. */
@@ -138,18 +151,17 @@ void ask_keys(const question *q, uint64_t must, uint64_t may)
         "SELECT keys.i FROM keys JOIN %1$s.%2$s ON %2$s.key = keys.k WHERE keys.i < %3$d",
     };
     outcome r;
-    uint64_t found;
     int form = q->filter->kind == FRONT ? 0 : draw(q->w, 3);
     char *sql = say(forms[form], q->schema, q->name, ASKED_KEYS), *shown = say("%s", sql);
-    if (asked(q, say("%s", sql), &r) && keys_of(q->pair->real, sql, &found)) {
+    if (asked(q, sql, &r)) {
+        uint64_t found = r.keys;
         if (must & ~found)
             fail(q->w, "missed: keys %#llx of %s, connection %d; %s",
                  (unsigned long long)(must & ~found), q->name, q->number, shown);
         else if (found & ~may)
             fail(q->w, "too much: keys %#llx of %s, connection %d; %s",
                  (unsigned long long)(found & ~may), q->name, q->number, shown);
-    } else if (r.code != SQLITE_OK)
-        free(sql);
+    }
     free(shown);
 }
 
@@ -186,7 +198,7 @@ static bool keys_stored(const question *q, uint64_t *keys)
         q->pair->twin,
         say("SELECT i FROM keys WHERE i < %d AND EXISTS (SELECT 1 FROM %s.%s a WHERE a.%s = keys.k)",
             ASKED_KEYS, q->schema, q->w->names.u, q->column),
-        keys);
+        0, keys);
 }
 
 static bool anybody_is_busy(const world *w)
@@ -243,7 +255,9 @@ static void ask_follower(const question *q, bool thorough)
 static void ask_filter(question *q, bool thorough)
 {
     const filter_shape *f = q->filter;
-    if (follows(f)) {
+    if (f->kind == STORED)
+        ask_stored_filter(q);
+    else if (follows(f)) {
         q->column = f->column[0] == 'k' ? q->w->names.k : f->column;
         ask_follower(q, thorough);
         if (f->kind == FRONT)
@@ -261,13 +275,20 @@ static void ask_schema(world *w, int number, const char *schema, bool thorough)
     world_set_clock(w);
     world_names(w, schema);
     for (int i = 0; i < w->shape.filters && !w->failure[0] && !w->over; i++)
-        if (w->names.filter[i][0] && (thorough || chance(w, w->risky ? 70 : 30))) {
+        if (w->names.filter[i][0] && (thorough || chance(w, w->risky ? 60 : 22))) {
             question q = {.w = w, .pair = &w->pairs[number], .number = number, .schema = schema};
             q.name = w->names.filter[i];
             q.filter = filter_of(w, i);
             ask_filter(&q, thorough);
         }
     w->pair = was;
+}
+
+/* What reads of both see is of one time: that of their first read in a transaction. */
+void ask_same_time(const pair *p)
+{
+    ask_sql(p->real, "SELECT n FROM tick");
+    ask_sql(p->twin, "SELECT n FROM tick");
 }
 
 /* All is asked of one state. A transaction that only reads always ends well. */
@@ -286,7 +307,9 @@ void ask_pair(world *w, int number, bool thorough)
         !thorough && p->left_real == NULL && sqlite3_get_autocommit(p->twin) && chance(w, 70);
     if (together)
         ask_to(w, number, "BEGIN");
-    bool compares = thorough || chance(w, w->risky ? 60 : 15);
+    bool compares = thorough || chance(w, w->risky ? 35 : 8);
+    if (!compares)
+        ask_same_time(p);
     if ((!compares || ask_compare(w, number)) && p->asks)
         ask_schema(w, number, "main", thorough && !w->parted);
     if (!w->failure[0] && p->asks && p->far)

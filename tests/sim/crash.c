@@ -33,6 +33,14 @@ bool look_before(world *w, const step *s, before_fault *b)
     return code == SQLITE_OK && committed == SQLITE_OK;
 }
 
+static bool anybody_reads(const world *w)
+{
+    bool reads = false;
+    for (int i = 0; i < w->shape.pairs; i++)
+        reads |= w->pairs[i].left_real != NULL;
+    return reads;
+}
+
 void settle(world *w, const step *s, const outcome *real, const before_fault *b)
 {
     pair *p = &w->pairs[s->pair];
@@ -48,6 +56,8 @@ void settle(world *w, const step *s, const outcome *real, const before_fault *b)
     if (sqlite3_get_autocommit(p->real) != sqlite3_get_autocommit(p->twin))
         fail(w, "transaction: after %d %s: %d", real->code, real->message,
              sqlite3_get_autocommit(p->real));
+    if (is_end(s->real) && !sqlite3_get_autocommit(p->real) && anybody_reads(w))
+        w->over = true; /* it may have waited for that reader, and keeps others from reading now */
     if ((real->code & 0xff) == SQLITE_CORRUPT || (real->code & 0xff) == SQLITE_NOTADB)
         fail(w, "corrupt: a fault, but: %d %s", real->code, real->message);
 }
@@ -106,12 +116,26 @@ void restart(world *w, bool dies)
         ask_everywhere(w);
 }
 
+/* Once more, while the next connection recovers what is left. */
+static void lose_power_again(world *w, const fault *f)
+{
+    sqlite3 *db;
+    disk_power_on(w->seed);
+    disk_power_goes_at(f->what);
+    if (world_visit(&db, REAL, true) == SQLITE_OK)
+        run_sql(db, "UPDATE tick SET n = n");
+    sqlite3_close(db);
+    disk_power_back((power_left)f->left);
+}
+
 void crash(world *w, const step *s, int code, const before_fault *b)
 {
     int real_code, twin_code = SQLITE_OK;
     w->counts->crashes++;
     close_real(w);
     disk_power_back((power_left)s->fault.left);
+    if (s->fault.what > 0)
+        lose_power_again(w, &s->fault);
     uint64_t is = recovered_content(w, &real_code);
     bool done = b->ends && (code == SQLITE_OK || is != b->committed);
     if (done && run_sql(w->pairs[s->pair].twin, s->twin).code == SQLITE_OK &&

@@ -408,10 +408,9 @@ static void shm_barrier(sqlite3_file *base)
 }
 
 static const sqlite3_io_methods methods = {
-    2,           file_close,  file_read,    file_write,    file_truncate, file_sync,
-    file_size,   file_lock,   file_unlock,  file_reserved, file_control,  file_sector,
-    file_traits, shm_map,     shm_lock,     shm_barrier,   shm_unmap,     NULL,
-    NULL};
+    2,         file_close,  file_read,     file_write,   file_truncate, file_sync,   file_size,
+    file_lock, file_unlock, file_reserved, file_control, file_sector,   file_traits, shm_map,
+    shm_lock,  shm_barrier, shm_unmap,     NULL,         NULL};
 
 /* ---- the disk ---- */
 

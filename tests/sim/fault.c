@@ -8,13 +8,33 @@
 #include "../faults/fault_memory.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
+bool fault_always; /* no run is without faults */
+
 static int interrupts;
+
+/* The image of a filter is memory of the C library: the linker leads its requests here. */
+void *__real_realloc(void *old, size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
+void *__real_calloc(size_t n, size_t each);
+void *__wrap_calloc(size_t n, size_t each);
+
+void *__wrap_realloc(void *old, size_t bytes)
+{
+    return fault_memory_strikes(true) ? NULL : __real_realloc(old, bytes);
+}
+
+void *__wrap_calloc(size_t n, size_t each)
+{
+    return fault_memory_strikes(true) ? NULL : __real_calloc(n, each);
+}
 
 bool fault_install(void)
 {
     return sqlite3_config(SQLITE_CONFIG_SINGLETHREAD) == SQLITE_OK &&
+           sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL, 2000) == SQLITE_OK && /* most are files */
            fault_memory_install() == SQLITE_OK && disk_install();
 }
 
@@ -23,21 +43,27 @@ bool fault_install(void)
 static void draw_disk(world *w, fault *f)
 {
     static const disk_op ops[] = {DISK_READ,     DISK_WRITE, DISK_WRITE,  DISK_SYNC,
-                                   DISK_TRUNCATE, DISK_OPEN,  DISK_DELETE, DISK_SHM};
+                                  DISK_TRUNCATE, DISK_OPEN,  DISK_DELETE, DISK_SHM};
     f->sort = FAIL_DISK;
     f->what = PICK(w, ops);
     f->onwards = f->what == DISK_WRITE && chance(w, 40); /* a disk that is full */
-    f->n = draw(w, chance(w, 50) ? 4 : 40);
+    f->n = draw(w, chance(w, 70) ? 3 : 20);
 }
 
 /* Afterwards it must be possible to say whether it was done: by the rows, or because a transaction
 ** is open, and what failed in it was not done. */
 static bool may_fail(const world *w, const step *s)
 {
-    static const char *const others[] = {"BEGIN",  "SAVE",   "REL",    "ROLL",
+    static const char *const others[] = {"BEGIN",  "BEGIN",  "REL",    "BEGIN",
                                          "PRAGMA", "ATTACH", "DETACH", "REINDEX"};
+    if (s->act == QUERY)
+        return w->shape.faults != POWER_FAULTS && w->shape.faults != PAGE_LIMITS;
     if (s->act != BOTH && s->act != REFUSE)
         return false;
+    if (w->shape.faults == PAGE_LIMITS && is_end(s->real))
+        return true;
+    if (begins(s->real, "SAVE") && w->shape.faults == INTERRUPTS)
+        return false; /* it is done, and interrupted */
     for (int i = 0; i < 8; i++)
         if (begins(s->real, others[i]))
             return false;
@@ -46,27 +72,37 @@ static bool may_fail(const world *w, const step *s)
         if (!follows(filter_of(w, i)) && strstr(s->real, filter_of(w, i)->name) && s->real[0] != 'C' &&
             (lasts || sqlite3_get_autocommit(w->pairs[s->pair].twin)))
             return false;
-    return known("interrupted_drop") || !begins(s->real, "DROP TABLE") ||
-           strchr("fhdoae", s->real[11]) == NULL;
+    return w->shape.faults != INTERRUPTS || known("interrupted_drop") ||
+           !begins(s->real, "DROP TABLE") || strchr("fhdoaes", s->real[11]) == NULL;
 }
 
 void fault_draw(world *w, step *s)
 {
     fault *f = &s->fault;
     bool may = may_fail(w, s);
+    bool limits = w->shape.faults == PAGE_LIMITS;
     bool drops = known("interrupted_drop") && may && begins(s->real, "DROP TABLE");
-    if (!may || w->shape.faults == NO_FAULTS || !chance(w, drops ? 90 : 15))
+    if (!may || w->shape.faults == NO_FAULTS ||
+        !chance(w, drops                       ? 90
+                   : limits && is_end(s->real) ? 80
+                                               : 20))
         return;
     if (w->shape.faults == DISK_FAULTS)
         draw_disk(w, f);
     else if (w->shape.faults == MEMORY_FAULTS)
-        *f = (fault){
-            .sort = FAIL_MEMORY, .n = draw(w, chance(w, 50) ? 60 : 2000), .onwards = chance(w, 20)};
+        *f = (fault){.sort = FAIL_MEMORY,
+                     .n = draw(w, chance(w, 50) ? 60 : 2000),
+                     .onwards = chance(w, 20),
+                     .what = chance(w, 20)};
+    else if (w->shape.faults == PAGE_LIMITS)
+        *f = (fault){.sort = FAIL_PAGES, .n = draw(w, chance(w, 70) ? 2 : 9)};
     else if (w->shape.faults == INTERRUPTS)
         *f = (fault){.sort = FAIL_INTERRUPT, .n = 1 + draw(w, chance(w, 50) ? 30 : 1500)};
     else if (chance(w, 30))
-        *f = (fault){
-            .sort = FAIL_POWER, .n = draw(w, chance(w, 50) ? 6 : 30), .left = draw(w, POWER_LEFT_KINDS)};
+        *f = (fault){.sort = FAIL_POWER,
+                     .n = draw(w, chance(w, 70) ? 5 : 20),
+                     .left = draw(w, POWER_LEFT_KINDS),
+                     .what = chance(w, 40) ? draw(w, 11) : 0}; /* it goes again then */
 }
 
 static int interrupt(void *context)
@@ -75,22 +111,34 @@ static int interrupt(void *context)
     return ++interrupts == 1;
 }
 
+static void limit_pages(sqlite3 *db, sqlite3_int64 most)
+{
+    char *sql = say("PRAGMA max_page_count = %lld", (long long)most);
+    run_sql(db, sql);
+    free(sql);
+}
+
 void fault_arm(world *w, const step *s)
 {
     const fault *f = &s->fault;
     int code = f->what == DISK_READ                  ? SQLITE_IOERR_READ
                : f->what == DISK_OPEN                ? SQLITE_CANTOPEN
                : f->what == DISK_WRITE && f->onwards ? SQLITE_FULL
-                                                      : SQLITE_IOERR;
+                                                     : SQLITE_IOERR;
     interrupts = 0;
     if (f->sort == FAIL_MEMORY)
-        fault_memory_arm(f->n, f->onwards ? FAULT_ONWARDS : FAULT_ONCE);
+        fault_memory_arm(f->what ? f->n / 8 : f->n, f->what      ? FAULT_BLOCK
+                                                    : f->onwards ? FAULT_ONWARDS
+                                                                 : FAULT_ONCE);
     else if (f->sort == FAIL_DISK)
         disk_arm((disk_op)f->what, f->n, code, f->onwards);
     else if (f->sort == FAIL_INTERRUPT)
         sqlite3_progress_handler(w->pairs[s->pair].real, (int)f->n, interrupt, NULL);
     else if (f->sort == FAIL_POWER)
         disk_power_goes_at(f->n);
+    else if (f->sort == FAIL_PAGES)
+        limit_pages(w->pairs[s->pair].real,
+                    run_sql(w->pairs[s->pair].real, "PRAGMA page_count").one + f->n);
 }
 
 bool fault_disarm(world *w, const step *s)
@@ -106,7 +154,12 @@ bool fault_disarm(world *w, const step *s)
         struck = disk_power_is_off();
     if (s->fault.sort == FAIL_INTERRUPT && w->pairs[s->pair].real)
         sqlite3_progress_handler(w->pairs[s->pair].real, 0, NULL, NULL);
+    else if (s->fault.sort == FAIL_PAGES) {
+        struck = (sqlite3_errcode(w->pairs[s->pair].real) & 0xff) == SQLITE_FULL;
+        limit_pages(w->pairs[s->pair].real, 1 << 30);
+    }
     disk_power_goes_at(LONG_MAX);
     w->counts->faults += struck;
+    w->counts->faults_of[s->fault.sort] += struck;
     return struck;
 }

@@ -39,6 +39,7 @@ static const struct {
      "the filter is trusted, and lacks the row"},
     {"late_lock", "N6: a table that takes keys locks the database at COMMIT only, which then is busy in "
                   "place of INSERT"},
+    {"full_commit", "B2: at a limit of pages a COMMIT fails that without the filter would not"},
     {"window_skew", "A7: a window's tolerance of clocks is an eighth of the window, not of keep"},
 };
 enum { KNOWN = sizeof list / sizeof list[0] };

@@ -23,6 +23,7 @@ void emit(world *w, step_act act, char *real, char *twin)
     }
     list->at[list->n++] = (step){.number = w->number,
                                  .act = act,
+                                 .kind = w->kind,
                                  .pair = w->pair,
                                  .real = real,
                                  .twin = twin   ? twin
@@ -189,11 +190,15 @@ static void draw_direct(world *w, const char *name, bool bounded)
         {"UPDATE %s SET key = {2} WHERE key = {1}",
          "UPDATE %s SET key = {2} WHERE rowid = (SELECT min(rowid) FROM %s WHERE key = {1})"},
         {"INSERT INTO %s(%s) VALUES ('clear')", "DELETE FROM %s"},
+        {"INSERT INTO %s(%s, key) SELECT 'import', cf_build(k, 0.01, 'fingerprint_bits=32, "
+         "counter_bits=8') FROM keys "
+         "WHERE i BETWEEN 7 AND 25",
+         "DELETE FROM %s; INSERT INTO %s(key) SELECT k FROM keys WHERE i BETWEEN 7 AND 25"},
     };
-    int i = draw(w, chance(w, 5) ? 9 : 8);
+    int i = draw(w, chance(w, 6) ? 10 : 8);
     if (i == 3 && w->names.u[0] == 0)
         i = 0;
-    with_name(w, bounded || i == 8 ? REFUSE : BOTH, name, both[i][0],
+    with_name(w, bounded || i >= 8 ? REFUSE : BOTH, name, both[i][0],
               both[i][1] ? both[i][1] : both[i][0]);
 }
 
@@ -242,6 +247,39 @@ static void draw_ages(world *w, const filter_shape *f, const char *name)
                   "UPDATE %s SET t = t - 1, l = l - 1");
 }
 
+/* A filter in a row of a table: the table of its twin has the keys. */
+static void draw_stored(world *w, const char *name)
+{
+    static const char *const both[][2] = {
+        {"UPDATE %s SET f = cf_add(f, {1})", "INSERT INTO %s(key) VALUES ({1})"},
+        {"UPDATE %s SET f = cf_delete(f, {1})",
+         "DELETE FROM %s WHERE rowid = (SELECT min(rowid) FROM %s WHERE key = {1})"},
+        {"UPDATE %s SET f = (SELECT cf_add_all(f, k) FROM keys WHERE i < 30 AND i %% 3)",
+         "INSERT INTO %s(key) SELECT k FROM keys WHERE i < 30 AND i %% 3"},
+        {"UPDATE %s SET f = (SELECT cf_delete_all(f, k) FROM keys WHERE i < 12)",
+         "DELETE FROM %s WHERE rowid IN (SELECT min(rowid) FROM %s WHERE key IN (SELECT k FROM keys "
+         "WHERE i < 12) "
+         "GROUP BY key)"},
+        {"UPDATE %s SET f = cf_add_keys(f, (SELECT cf_keys(k) FROM keys WHERE i BETWEEN 20 AND 40))",
+         "INSERT INTO %s(key) SELECT k FROM keys WHERE i BETWEEN 20 AND 40"},
+        {"UPDATE %s SET f = cf_delete_keys(f, (SELECT cf_keys({2})))",
+         "DELETE FROM %s WHERE rowid = (SELECT min(rowid) FROM %s WHERE key = "
+         "{2})"},
+        {"UPDATE %s SET f = cf_merge(f, cf_add(cf_add(cf_clear(f), {1}), {2}), cf_clear(f))",
+         "INSERT INTO %s(key) VALUES ({1}), ({2})"},
+        {"UPDATE %s SET f = (SELECT cf_merge(g) FROM (SELECT f AS g UNION ALL SELECT "
+         "cf_add(cf_clear(f), {3})))",
+         "INSERT INTO %s(key) VALUES ({3})"},
+        {"UPDATE %s SET f = cf_clear((SELECT cf_open(f)))", "DELETE FROM %s"},
+        {"UPDATE %s SET f = (SELECT cf_build(k, 0.01, 'fingerprint_bits=32, counter_bits=8') FROM keys "
+         "WHERE i %% 2 "
+         "AND i < 60)",
+         "DELETE FROM %s; INSERT INTO %s(key) SELECT k FROM keys WHERE i %% 2 AND i < 60"},
+    };
+    int i = draw(w, chance(w, 8) ? 10 : 8);
+    with_name(w, BOTH, name, both[i][0], both[i][1]);
+}
+
 /* Of one filter that takes keys, if there is one. */
 void draw_filter_rows(world *w)
 {
@@ -256,6 +294,8 @@ void draw_filter_rows(world *w)
         w->drawn_keys[j] = draw(w, UNIVERSE);
     if (f->kind == DIRECT)
         draw_direct(w, name, f->bounded);
+    else if (f->kind == STORED)
+        draw_stored(w, name);
     else if (f->kind == ONCE)
         draw_once(w, name);
     else

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { REPLAYS = 400, WAL_TIMES = 6, WAL_PAGES = 600 };
 
@@ -27,6 +29,8 @@ static void print_step(const step *s)
     static const char *const acts[] = {"",
                                        "",
                                        "",
+                                       "",
+                                       "",
                                        "left half stepped: ",
                                        "goes on",
                                        "finalized",
@@ -36,8 +40,8 @@ static void print_step(const step *s)
                                        "asks the copy",
                                        "closes, and opens anew",
                                        "is killed"};
-    static const char *const faults[] = {"", "memory fails", "the disk fails", "the power goes",
-                                         "interrupted"};
+    static const char *const faults[] = {
+        "", "memory fails", "the disk fails", "the power goes", "interrupted", "few pages are left"};
     printf("  %d  %s%s", s->pair, acts[s->act], s->real ? s->real : "");
     if (s->act == TICK)
         printf(" %+d s", s->value);
@@ -55,25 +59,99 @@ static void run_step(world *w, const step *s)
 {
     if (w->verbose)
         print_step(s);
+    w->counts->kinds[s->kind]++;
     step_run(w, s);
     if (!w->failure[0] && !w->over)
         ask_all(w, s);
     w->over |= w->parted;
 }
 
+/* ---- each call fails ---- */
+
+/* In a process of its own, since a process is a snapshot of all: the files are in memory, too. Gives whether the fault
+** struck, or -1: something is wrong. */
+static int try_fault(world *w, step *s)
+{
+    int status;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        uint64_t before = w->counts->faults;
+        run_step(w, s);
+        if (!w->failure[0] && !w->over)
+            ask_everywhere(w);
+        _exit(w->failure[0] ? 2 : w->counts->faults > before);
+    }
+    waitpid(child, &status, 0);
+    return !WIFEXITED(status) || WEXITSTATUS(status) > 1 ? -1 : WEXITSTATUS(status);
+}
+
+/* The step fails at each call that it makes, or each nth. The one at which something goes wrong stays with the step. */
+static void fail_at_each(world *w, step *s, int every)
+{
+    static const long most = 20000;
+    fault kind = s->fault;
+    int struck = 1;
+    for (long n = s->fault.sort == FAIL_INTERRUPT ? 1 : draw(w, every); struck == 1 && n < most;
+         n += every) {
+        s->fault.n = n;
+        struck = try_fault(w, s);
+        w->counts->each++;
+    }
+    if (struck != -1)
+        s->fault = (fault){.sort = NO_FAULT};
+    else
+        printf("  a fault at call %ld of kind %d: %s\n", s->fault.n, kind.sort, s->real);
+}
+
+/* ---- all steps ---- */
+
+/* Those that were drawn, and did not run yet. */
+static void run_drawn(world *w, int *done, int each)
+{
+    for (; *done < w->steps.n && !w->failure[0] && !w->over; (*done)++) {
+        step *s = &w->steps.at[*done];
+        s->number = (uint64_t)*done;
+        w->dice = mix(w->seed, s->number + 900000000);
+        fault_draw(w, s);
+        if (each > 0 && s->fault.sort != NO_FAULT)
+            fail_at_each(w, s, each);
+        run_step(w, s);
+    }
+}
+
+/* Everybody ends what he does, and the filters are dropped: then nothing of them is left. */
+static void take_leave(world *w)
+{
+    for (w->pair = 0; w->pair < w->shape.pairs; w->pair++) {
+        if (w->pairs[w->pair].left_real)
+            emit(w, END, NULL, NULL);
+        if (!sqlite3_get_autocommit(w->pairs[w->pair].twin))
+            emit(w, BOTH, say("ROLLBACK"), NULL);
+    }
+    w->pair = 0;
+    world_names(w, "main");
+    for (int i = 0; i < w->shape.filters; i++)
+        if (w->names.filter[i][0])
+            emit(w, BOTH, say("DROP TABLE %s", w->names.filter[i]), NULL);
+    memset(w->names.filter, 0, sizeof w->names.filter);
+    for (int i = 0; i < 3; i++)
+        draw_rows(w);
+}
+
 /* Draws and runs so many steps. Those that are left in w->steps were run. */
-static void live(world *w, int steps)
+static void live(world *w, int steps, int each)
 {
     int done = 0;
     for (int i = 0; i < steps && !w->failure[0] && !w->over; i++) {
         w->number = (uint64_t)i;
         draw_step(w);
-        for (; done < w->steps.n && !w->failure[0] && !w->over; done++) {
-            w->steps.at[done].number = (uint64_t)done;
-            w->dice = mix(w->seed, (uint64_t)done + 900000000);
-            fault_draw(w, &w->steps.at[done]);
-            run_step(w, &w->steps.at[done]);
-        }
+        run_drawn(w, &done, each);
+    }
+    w->dice = mix(w->seed, 77);
+    if (!w->failure[0] && !w->over && chance(w, 30)) {
+        take_leave(w);
+        run_drawn(w, &done, 0);
     }
     w->steps.n = done;
 }
@@ -151,14 +229,16 @@ static void report(world *w, const step_list *steps, char *failure)
     fflush(stdout);
 }
 
-void run_seed(uint64_t seed, int steps, bool verbose, sim_counts *counts)
+void run_seed(uint64_t seed, int steps, int each, bool verbose, sim_counts *counts)
 {
     static world w;
     char failure[sizeof w.failure];
     world_begin(&w, seed, counts);
     w.verbose = verbose;
     if (!w.failure[0])
-        live(&w, steps);
+        live(&w, steps, each);
+    for (int i = 0; i < w.shape.filters; i++)
+        counts->filters[w.shape.filter[i].kind]++;
     step_list list = w.steps;
     w.steps = (step_list){NULL, 0, 0};
     after_run(&w);

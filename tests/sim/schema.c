@@ -116,8 +116,8 @@ static const char *const changes[] = {
     "VACUUM",
     "ANALYZE",
     "REINDEX",
-    "ALTER TABLE {u} ADD COLUMN y{x}",
-    "ALTER TABLE {u} DROP COLUMN y{x}",
+    "ALTER TABLE {u} ADD COLUMN y1",
+    "ALTER TABLE {u} DROP COLUMN y1",
     "ALTER TABLE audit ADD COLUMN z{x}",
     "CREATE VIEW IF NOT EXISTS v AS SELECT id, {k} FROM {u}",
     "DROP VIEW IF EXISTS v",
@@ -125,7 +125,6 @@ static const char *const changes[] = {
     "PRAGMA wal_checkpoint(TRUNCATE)",
     "PRAGMA incremental_vacuum",
     "DELETE FROM audit",
-    "PRAGMA optimize",
 };
 
 static void create_content(world *w, const char *table)
@@ -207,16 +206,22 @@ static void draw_command(world *w)
 {
     static const char *const commands[] = {"check",    "drain",   "drain",  "drain",
                                            "optimize", "rebuild", "rebuild"};
-    const char *name = w->names.filter[draw(w, w->shape.filters)], *command = PICK(w, commands);
+    int number = draw(w, w->shape.filters);
+    const char *name = w->names.filter[number], *command = PICK(w, commands);
     if (name[0] == 0 || !w->pairs[w->pair].asks) {
         draw_rows(w);
         return;
     }
+    if (filter_of(w, number)->kind == STORED)
+        command = "check";
     bool begins = !in_transaction(w) && w->shape.pairs > 1;
     if (begins)
         emit_filled(w, BOTH, "BEGIN IMMEDIATE", NULL);
     if (command[0] == 'c')
-        emit(w, REFUSE, say("SELECT cf_table_check('%s')", name), say("SELECT count(*) FROM tick"));
+        emit(w, REFUSE,
+             filter_of(w, number)->kind == STORED ? say("SELECT cf_check(f) FROM %s", name)
+                                                  : say("SELECT cf_table_check('%s')", name),
+             say("SELECT count(*) FROM tick"));
     else
         emit(w, REFUSE, say("INSERT INTO %s(%s) VALUES ('%s')", name, name, command),
              command[0] == 'r' ? say("CREATE TABLE made_%llu(x)",
@@ -278,16 +283,48 @@ static bool any_transaction(const world *w)
 
 static void draw_copy(world *w)
 {
-    if (!w->has_copy || chance(w, 40))
+    int what = draw(w, 10);
+    if (!w->has_copy || what < 2)
         emit(w, SAVE, NULL, NULL);
-    else if (chance(w, 50))
+    else if (what < 4)
         emit(w, VISIT, NULL, NULL);
-    else if (!any_transaction(w) && w->shape.faults != POWER_FAULTS)
+    else if (what < 6 && !any_transaction(w) && w->shape.faults != POWER_FAULTS)
         emit(w, RESTORE, NULL, NULL);
     else if (!in_transaction(w) && w->pairs[w->pair].far)
         emit(w, BOTH, say("DETACH far"), NULL);
     else if (!in_transaction(w) && w->shape.faults != POWER_FAULTS) /* whose disk has few files */
         emit(w, BOTH, say("ATTACH '" REAL_COPY "' AS far"), say("ATTACH '" TWIN_COPY "' AS far"));
+}
+
+/* Of the real one alone: it must answer alike, also where something fails. */
+static void draw_question(world *w)
+{
+    static const char *const tables[] = {
+        "SELECT cf_table_info('%s')",
+        "SELECT cf_table_info('%s', 'all')",
+        "SELECT cf_picture('%s')",
+        "SELECT cf_table_check('%s')",
+        "SELECT count(*), sum(fingerprint), sum(copies) FROM cf_table_buckets('%s')",
+        "SELECT cf_check(cf_export('%s')), length(cf_export('%s'))",
+        "SELECT count(*), total(e.match) FROM keys, cf_explain(cf_export('%s'), k) e WHERE i < 9",
+        "SELECT count(*) FROM %s",
+        "SELECT sum(cf_table_contains('%s', k)) FROM keys WHERE i < 60",
+        "SELECT count(*) FROM keys WHERE i < 60 AND EXISTS (SELECT 1 FROM %s f WHERE f.key = k)",
+        "SELECT k FROM keys WHERE i < 60 AND k IN (SELECT key FROM %s WHERE key IN (SELECT k FROM keys "
+        "WHERE i < 9))",
+    };
+    static const char *const rows[] = {
+        "SELECT * FROM cf_buckets((SELECT f FROM %s))",
+        "SELECT cf_info(f), cf_check(f), cf_picture(f) FROM %s",
+        "SELECT sum(cf_count(f, k)), sum(cf_contains(f, k)) FROM %s, keys WHERE i < 60",
+        "SELECT e.* FROM %s, keys, cf_explain(f, k) e WHERE i < 5"};
+    int i = draw(w, w->shape.filters);
+    const char *name = w->names.filter[i];
+    bool stored = filter_of(w, i)->kind == STORED, front = filter_of(w, i)->kind == FRONT;
+    if (name[0] == 0 || !w->pairs[w->pair].asks)
+        return;
+    const char *form = stored ? PICK(w, rows) : tables[draw(w, front ? 9 : 11)];
+    emit(w, QUERY, say(form, name, name), say(""));
 }
 
 static void draw_crash(world *w)
@@ -319,7 +356,8 @@ void draw_step(world *w)
         strcpy(w->prefix, "far.");
     }
     static void (*const draws[STEP_KINDS])(world *) = {
-        draw_rows,   draw_transaction, draw_filter_rows, draw_command, draw_trigger,
-        draw_schema, draw_left,        draw_time,        draw_copy,    draw_crash};
+        draw_rows, draw_transaction, draw_filter_rows, draw_command,  draw_trigger, draw_schema,
+        draw_left, draw_time,        draw_copy,        draw_question, draw_crash};
+    w->kind = kind;
     draws[kind](w);
 }

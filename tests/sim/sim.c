@@ -2,10 +2,12 @@
 /*
 ** sim.c - the program.
 **
-**      sim [SEED] [--seconds N] [--runs N] [--steps N] [--first] [--known NAME] [--list] [--verbose]
+**      sim [SEED] [--seconds N] [--runs N] [--steps N] [--all N] [--each N] [--first] [--counts] [--known NAME] [--list]
+**          [--verbose]
 **
-** A seed and a commit are a run. Without --seconds and --runs there is one run of the seed, which is
-** 1 unless given; --first ends with the first that fails. SIM_KNOWN=NAME,NAME is as --known.
+** A seed and a commit are a run. Without --seconds, --runs and --all (steps of all runs) there is one run of the seed,
+** which is 1, or CUCKOO_TEST_SEED, unless given; --first ends with the first that fails. --each 1: a step that is to fail
+** does so at each call that it makes; --each N: at every Nth. SIM_KNOWN=NAME,NAME is as --known.
 */
 #include "sim.h"
 
@@ -18,8 +20,9 @@ typedef struct order {
     uint64_t seed;
     long runs;
     double seconds;
-    int steps;
-    bool verbose, lists, first;
+    long all;
+    int steps, each;
+    bool verbose, lists, first, counts;
 } order;
 
 static double now(void)
@@ -46,6 +49,8 @@ static bool read_order(int argc, char **argv, order *o)
             o->verbose = true;
         else if (strcmp(argv[i], "--first") == 0)
             o->first = true;
+        else if (strcmp(argv[i], "--counts") == 0)
+            o->counts = true;
         else if (strcmp(argv[i], "--list") == 0)
             o->lists = true;
         else if (argv[i][0] != '-')
@@ -56,27 +61,39 @@ static bool read_order(int argc, char **argv, order *o)
             o->seconds = atof(argv[++i]);
         else if (strcmp(argv[i], "--runs") == 0)
             o->runs = atol(argv[++i]);
+        else if (strcmp(argv[i], "--all") == 0)
+            o->all = atol(argv[++i]);
+        else if (strcmp(argv[i], "--each") == 0)
+            o->each = atoi(argv[++i]);
         else if (strcmp(argv[i], "--steps") == 0)
             o->steps = atoi(argv[++i]);
         else if (strcmp(argv[i], "--known") != 0 || !known_choose(argv[++i]))
             return false;
     }
-    return o->steps > 0 && o->steps <= 1000;
+    fault_always = o->each > 0;
+    return o->steps > 0 && o->steps <= 1000 && o->each >= 0;
 }
 
 static int run_all(const order *o)
 {
     sim_counts c = {0};
     double begin = now();
-    for (long i = 0;
-         (o->seconds > 0 ? now() - begin < o->seconds : i < o->runs) && !(o->first && c.failed); i++)
-        run_seed(i ? mix(o->seed, (uint64_t)i) : o->seed, o->steps, o->verbose, &c);
+    for (long i = 0; (o->seconds > 0 ? now() - begin < o->seconds
+                      : o->all > 0   ? (long)c.steps < o->all
+                                     : i < o->runs) &&
+                     !(o->first && c.failed);
+         i++)
+        run_seed(i ? mix(o->seed, (uint64_t)i) : o->seed, o->steps, o->each, o->verbose, &c);
     double seconds = now() - begin;
     printf("# %llu steps, %.0f a second; %llu questions, %llu refused, %llu faults, %llu crashes, %llu "
            "out of step\n",
            (unsigned long long)c.steps, (double)c.steps / seconds, (unsigned long long)c.questions,
            (unsigned long long)c.refused, (unsigned long long)c.faults, (unsigned long long)c.crashes,
            (unsigned long long)c.resynced);
+    if (o->counts)
+        print_counts(&c);
+    if (c.each)
+        printf("# %llu faults, one by one\n", (unsigned long long)c.each);
     printf("%llu passed, %llu failed\n", (unsigned long long)(c.runs - c.failed),
            (unsigned long long)c.failed);
     return c.failed > 0 || c.runs == 0;
@@ -84,13 +101,15 @@ static int run_all(const order *o)
 
 int main(int argc, char **argv)
 {
-    order o = {.seed = 1, .runs = 1, .steps = 200};
+    const char *seed = getenv("CUCKOO_TEST_SEED");
+    order o = {.seed = seed ? strtoull(seed, NULL, 0) : 1, .runs = 1, .steps = 200};
     char *given = getenv("SIM_KNOWN"), *names = given ? say("%s", given) : NULL;
     bool understood = choose_all(names) && read_order(argc, argv, &o);
     free(names);
     if (!understood) {
-        fputs("sim [SEED] [--seconds N] [--runs N] [--steps N] [--first] [--known NAME] [--list] "
-              "[--verbose]\n",
+        fputs("sim [SEED] [--seconds N] [--runs N] [--steps N] [--all N] [--each N] [--first] "
+              "[--counts] [--known NAME] "
+              "[--list] [--verbose]\n",
               stderr);
         return 2;
     }

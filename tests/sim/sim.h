@@ -42,7 +42,16 @@ enum {
 
 /* ---- what a seed draws ---- */
 
-typedef enum filter_kind { FOLLOWS, FRONT, DIRECT, ONCE, AGES, EPOCHS, FILTER_KINDS } filter_kind;
+typedef enum filter_kind {
+    FOLLOWS,
+    FRONT,
+    DIRECT,
+    ONCE,
+    AGES,
+    EPOCHS,
+    STORED,
+    FILTER_KINDS
+} filter_kind;
 
 typedef struct filter_shape {
     filter_kind kind;
@@ -54,6 +63,8 @@ typedef struct filter_shape {
     int keep;           /* seconds, or epochs */
 } filter_shape;
 
+enum { COUNTED = 64 }; /* words that --counts looks for */
+
 typedef enum step_kind {
     ROWS,
     TRANSACTION,
@@ -64,6 +75,7 @@ typedef enum step_kind {
     OPEN, /* statements that stay half stepped */
     TIME,
     COPY,
+    QUESTION,
     CRASH,
     STEP_KINDS
 } step_kind;
@@ -73,7 +85,8 @@ typedef enum fault_kind_of_run {
     MEMORY_FAULTS,
     DISK_FAULTS,
     POWER_FAULTS,
-    INTERRUPTS
+    INTERRUPTS,
+    PAGE_LIMITS
 } fault_kind_of_run;
 
 typedef struct shape {
@@ -89,7 +102,14 @@ typedef struct shape {
 
 /* ---- steps ---- */
 
-typedef enum fault_sort { NO_FAULT, FAIL_MEMORY, FAIL_DISK, FAIL_POWER, FAIL_INTERRUPT } fault_sort;
+typedef enum fault_sort {
+    NO_FAULT,
+    FAIL_MEMORY,
+    FAIL_DISK,
+    FAIL_POWER,
+    FAIL_INTERRUPT,
+    FAIL_PAGES
+} fault_sort;
 
 typedef struct fault {
     fault_sort sort;
@@ -102,6 +122,7 @@ typedef enum step_act {
     BOTH,       /* both texts must have the same end */
     REFUSE,     /* the filter may refuse the real one for a reason of its own: then there is no twin's */
     ADD_IF_NEW, /* INSERT OR IGNORE of a key that may be there; the twin's only if it was new */
+    QUERY,      /* of the real one alone; asked twice, first with a fault */
     LEAVE,      /* a statement is prepared, stepped a little and left so */
     GO_ON,      /* it is stepped a little further */
     END,        /* it is finalized */
@@ -116,6 +137,7 @@ typedef enum step_act {
 typedef struct step {
     uint64_t number; /* of the step that drew it; seeds what it asks */
     step_act act;
+    step_kind kind;
     int pair, value;
     fault fault;
     char *real, *twin;
@@ -145,7 +167,8 @@ typedef struct wal_pages {
 } wal_pages;
 
 typedef struct sim_counts {
-    uint64_t runs, steps, questions, refused, faults, crashes, resynced, failed;
+    uint64_t runs, steps, questions, refused, faults, crashes, resynced, failed, each;
+    uint64_t kinds[STEP_KINDS], words[COUNTED], faults_of[FAIL_PAGES + 1], filters[FILTER_KINDS];
 } sim_counts;
 
 typedef struct world {
@@ -154,12 +177,12 @@ typedef struct world {
     sim_names names;
     char prefix[8];        /* of tables in statements about rows: "" or "far." */
     pair pairs[PAIRS + 1]; /* the last one: to a copy */
-    bool has_copy, over; /* over: nothing more can be said */
-    bool dropped;        /* the followed table was dropped: the triggers of filters may be gone */
-    bool stale;          /* keys may have stayed */
-    bool undefined;      /* a BEFORE trigger may have changed its own row: SQLite promises nothing */
-    bool parted;         /* so they differ: the content of the real one counts, and the run ends */
-    bool risky;      /* the last step: it failed, or took back, or ended something */
+    bool has_copy, over;   /* over: nothing more can be said */
+    bool dropped;          /* the followed table was dropped: the triggers of filters may be gone */
+    bool stale;            /* keys may have stayed */
+    bool undefined;        /* a BEFORE trigger may have changed its own row: SQLite promises nothing */
+    bool parted;           /* so they differ: the content of the real one counts, and the run ends */
+    bool risky;            /* the last step: it failed, or took back, or ended something */
     bool verbose;
     uint64_t number; /* of the step that is drawn */
     int pair;        /* whose turn it is */
@@ -167,6 +190,7 @@ typedef struct world {
     int drawn_keys[3];
     bool by_epochs;  /* ages of this filter are no times */
     const char *row; /* "new" or "old", in a trigger */
+    step_kind kind;  /* that is drawn */
     step_list steps;
     char failure[1000]; /* "kind: what"; empty: nothing is wrong */
     sim_counts *counts;
@@ -266,6 +290,7 @@ void fault_draw(world *w, step *s);
 void fault_arm(world *w, const step *s);
 bool fault_disarm(world *w, const step *s); /* whether something was refused */
 bool fault_install(void);
+extern bool fault_always;
 
 /* ---- step.c ---- */
 
@@ -273,6 +298,7 @@ typedef struct outcome {
     int code;
     int n;             /* rows */
     uint64_t rows;     /* in any order */
+    uint64_t keys;     /* a bit for each first column below 64 */
     sqlite3_int64 one; /* the first value */
     int changes;
     char message[300];
@@ -281,7 +307,8 @@ typedef struct outcome {
 uint64_t hash_row(sqlite3_stmt *statement);
 outcome run_sql(sqlite3 *db, const char *sql);
 int keep_sql(sqlite3 *db, const char *sql, sqlite3_stmt **statement); /* to be reset, not finalized */
-outcome ask_sql(sqlite3 *db, const char *sql);                       /* by a statement that is kept */
+outcome ask_sql(sqlite3 *db, const char *sql);                        /* by a statement that is kept */
+outcome ask_with(sqlite3 *db, const char *sql, sqlite3_int64 number); /* it is ?1 */
 void forget_kept(const sqlite3 *db);                                  /* before it is closed */
 void step_run(world *w, const step *s);
 bool is_locked(int code);
@@ -316,6 +343,7 @@ void visit(world *w);
 uint64_t content_of(const world *w, sqlite3 *db, int *code);
 void ask_all(world *w, const step *s);
 void ask_everywhere(world *w);
+void ask_same_time(const pair *p);
 void ask_pair(world *w, int number, bool thorough);
 
 typedef struct question {
@@ -328,8 +356,8 @@ typedef struct question {
 
 /* Asks the real one; false: it has not answered, and may do so. Takes sql. */
 bool asked(const question *q, char *sql, outcome *r);
-/* Which of the first keys a question answers with. Takes sql. */
-bool keys_of(sqlite3 *db, char *sql, uint64_t *keys);
+/* Which of the first keys a question answers with; number: ?1. Takes sql. */
+bool keys_of(sqlite3 *db, char *sql, sqlite3_int64 number, uint64_t *keys);
 /* The first keys: those that must be found are found, and no others than those that may. */
 void ask_keys(const question *q, uint64_t must, uint64_t may);
 
@@ -337,11 +365,15 @@ void ask_keys(const question *q, uint64_t must, uint64_t may);
 
 void ask_front(const question *q);
 void ask_members(const question *q);
+void ask_stored_filter(const question *q);
 void ask_ages(const question *q);
 void ask_key(world *w, const step *s, bool was_new);
 
 /* ---- run.c ---- */
 
-void run_seed(uint64_t seed, int steps, bool verbose, sim_counts *counts);
+/* each: after some steps, these fail at each call (or each nth) that they make; 0: do not */
+void run_seed(uint64_t seed, int steps, int each, bool verbose, sim_counts *counts);
+void count_words(sim_counts *counts, const char *sql);
+void print_counts(const sim_counts *counts);
 
 #endif

@@ -149,7 +149,7 @@ void world_names(world *w, const char *schema)
 {
     sqlite3_stmt *statement;
     char *sql = say("SELECT name, sql FROM %s.sqlite_master WHERE type = 'table' AND "
-                    "(name IN ('u', 'u_2') OR name GLOB '[fhdoae][0-9]*')",
+                    "(name IN ('u', 'u_2') OR name GLOB '[fhdoaes][0-9]*')",
                     schema);
     memset(&w->names, 0, sizeof w->names);
     keep_sql(w->pairs[w->pair].twin, sql, &statement);

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""Does the simulator find faults that are put in by hand? Each is one change of ext, or a fault that is known.
+
+    holes.py [PATTERN]        those whose name matches
+    holes.py --seconds N      processor time for each, 60 unless given
+    holes.py --seed N         where it begins
+
+Each is built in a folder of its own beside the objects of build/plain. The last line is "N passed, N failed".
+"""
+import argparse
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PLAIN = ROOT / "build/plain"
+CC = os.environ.get("CC", "cc").split()
+
+# Name, file, what stands there, what is put in its place; or a name of known.c, asked for.
+HOLES = [
+    ("a drain loses a row of the log", "ext/store/transaction.c",
+     "    drain_into *into = context;\n", "    drain_into *into = context;\n    if (more > 0 && hash % 13 == 5) return SQLITE_OK;\n"),
+    ("a drain loses deletes", "ext/store/transaction.c",
+     "    drain_into *into = context;\n", "    drain_into *into = context;\n    if (more < 0 && hash % 7 == 5) return SQLITE_OK;\n"),
+    ("a drain stops before the last part", "ext/store/transaction.c", "net.part < net.parts;", "net.part + 1 < net.parts;"),
+    ("a drain empties no log", "ext/store/transaction.c",
+     "return rc == SQLITE_OK ? cuckoo_shadow_run(&into->paged->shadow, CUCKOO_EMPTY_LOG, NULL) : rc;", "return rc;"),
+    ("a drain that failed after a write says success", "ext/store/transaction.c",
+     "return paged->has_written ? SQLITE_IOERR : SQLITE_OK;", "return SQLITE_OK;"),
+    ("a savepoint is not written", "ext/store/transaction.c",
+     "int rc = write ? cuckoo_store_flush(store) : SQLITE_OK;\n    if (rc == SQLITE_OK && store->state.life",
+     "int rc = SQLITE_OK; (void)write;\n    if (rc == SQLITE_OK && store->state.life"),
+    ("ROLLBACK TO is not heard", "ext/store/transaction.c", "    if (number >= store->opened)\n        return;", "    return;"),
+    ("RELEASE counts no savepoint down", "ext/store/transaction.c",
+     "        store->opened = number < 0 ? 0 : number;", "        ;"),
+    ("a commit of others is not heard", "ext/store/store.c",
+     "    if (stale == CUCKOO_IS_STALE)\n        forget_all(store);\n    else if (rc == SQLITE_OK && (anew || stale == CUCKOO_MAY_BE_STALE))",
+     "    if (rc == SQLITE_OK && anew)"),
+    ("the log is not read by lookups", "ext/store/store.c",
+     "    if (rc != SQLITE_OK || *has || !cuckoo_store_follows(store))", "    if (rc != SQLITE_OK || *has || 1)"),
+    ("what was read of the log stays true", "ext/store/store.c",
+     "    store->undrained.current &= stale == CUCKOO_IS_FRESH && store->state.part == CUCKOO_APART;", ""),
+    ("keys without a place are not asked", "ext/store/store.c", "    *has = waits > 0;", "    *has = waits > 1;"),
+    ("keys without a place are forgotten", "ext/store/transaction.c",
+     "    return cuckoo_sums_add(waits, hash, (int32_t)more) == SQLITE_OK ? SQLITE_OK : SQLITE_TOOBIG;",
+     "    return waits && hash && more ? SQLITE_OK : SQLITE_TOOBIG;"),
+    ("a clock that goes back is not noticed", "ext/pages/ageing.c",
+     "paged->now = clock > last ? clock : last;", "paged->now = clock; (void)last;"),
+    ("old keys are swept too early", "ext/pages/ageing.c",
+     "last[i] >= paged->now || paged->now - last[i] <= allowed", "last[i] >= paged->now || paged->now - last[i] <= allowed / 2"),
+    ("old keys stay too long", "ext/pages/ageing.c",
+     "last[i] >= paged->now || paged->now - last[i] <= allowed", "last[i] >= paged->now || paged->now - last[i] <= allowed * 2"),
+    ("an epoch begins on a number that is not clean", "ext/pages/ageing.c",
+     "return paged->age.clean & next_number(&paged->filter) &&", "return"),
+    ("a page is written after the header", "ext/pages/pages.c",
+     "    int rc = write_pages(paged);\n    if (rc != SQLITE_OK)\n        return rc;\n    cf_seal(&paged->filter);\n"
+     "    rc = write_header_row(paged, paged->image, paged->length, paged->filter.geometry.epochs != 0);\n    if (rc != SQLITE_OK)\n",
+     "    cf_seal(&paged->filter);\n"
+     "    int rc = write_header_row(paged, paged->image, paged->length, paged->filter.geometry.epochs != 0);\n    if (rc != SQLITE_OK)\n"
+     "        return rc;\n    rc = write_pages(paged);\n    if (rc != SQLITE_OK)\n"),
+    ("the last page is not written", "ext/pages/pages.c",
+     "        if (page < pages)\n            rc = write_page", "        if (page < pages && !(next == page && page != paged->first_dirty))\n            rc = write_page"),
+    ("a newer trigger that skips ours is not seen", "ext/follow/trigger_check.c",
+     "        if (fires_first(object, ours) &&", "        if (0 && fires_first(object, ours) &&"),
+    ("RAISE(IGNORE) of a newer trigger is not seen", "ext/follow/trigger_check.c", "return trigger->breaks != 0 ||", "return"),
+    ("OR FAIL in a newer trigger is not seen", "ext/follow/trigger_check.c",
+     "            (cuckoo_schema_reach(all, trigger->body) & FAILS || cuckoo_schema_may_fail(all, trigger)));",
+     "            0 * FAILS);"),
+    ("a missing trigger is not seen", "ext/follow/trigger_check.c",
+     "    if (rc == SQLITE_OK && !same)\n", "    if (rc == SQLITE_OK && !same && text)\n"),
+    ("the schema is looked at once", "ext/follow/trigger_check.c",
+     "follow->trust == CUCKOO_UNKNOWN || prepared != follow->prepared", "follow->trust == CUCKOO_UNKNOWN"),
+    ("an INSERT tells the log nothing", "ext/follow/follow.c",
+     'HEAD("inserted", "INSERT") "new.\\"%w\\" IS NOT NULL" BODY', 'HEAD("inserted", "INSERT") "new.\\"%w\\" > 5" BODY'),
+    ("an UPDATE tells the old key only", "ext/follow/follow.c",
+     '"(%s%s, old.\\"%w\\", new.\\"%w\\")" TAIL', '"(%s%s, old.\\"%w\\", iif(new.\\"%w\\" IS NULL, 1, NULL))" TAIL'),
+    ("an UPDATE tells the new key only", "ext/follow/follow.c",
+     '"(%s%s, old.\\"%w\\", new.\\"%w\\")" TAIL', '"(%s%s, iif(old.\\"%w\\" IS NULL, 1, NULL), new.\\"%w\\")" TAIL'),
+    ("a DELETE tells the log nothing", "ext/follow/follow.c",
+     'HEAD("deleted", "DELETE") "old.\\"%w\\" IS NOT NULL" BODY', 'HEAD("deleted", "DELETE") "old.\\"%w\\" IS 5" BODY'),
+    ("DROP ignores errors of the triggers", "ext/table/table_vtab.c",
+     "    int rc = cuckoo_follow_drop(shadow, CUCKOO_OWN, true);", "    int rc = SQLITE_OK;\n    (void)cuckoo_follow_drop(shadow, CUCKOO_OWN, true);"),
+    ("DROP ignores errors of the log", "ext/table/table_vtab.c",
+     "        rc = cuckoo_log_drop(shadow, shadow->log);", "        (void)cuckoo_log_drop(shadow, shadow->log);"),
+    ("DROP ignores errors of the pages", "ext/table/table_vtab.c",
+     "    rc = rc ? rc : cuckoo_shadow_drop(&store->paged.shadow);", "    if (rc == 0) (void)cuckoo_shadow_drop(&store->paged.shadow);"),
+    ("DROP leaves the pages", "ext/table/table_vtab.c",
+     "    rc = rc ? rc : cuckoo_shadow_drop(&store->paged.shadow);", ""),
+    ("DROP leaves the triggers", "ext/table/table_vtab.c",
+     "    int rc = cuckoo_follow_drop(shadow, CUCKOO_OWN, true);", "    int rc = SQLITE_OK;"),
+    ("RENAME ignores errors of the triggers", "ext/table/table_vtab.c",
+     "    rc = cuckoo_follow_create(&store->follow, shadow, name);\n", "    (void)cuckoo_follow_create(&store->follow, shadow, name);\n"),
+    ("RENAME ignores errors of the pages", "ext/table/table_vtab.c",
+     "    rc = rc ? rc : cuckoo_shadow_rename(shadow, name);", "    if (rc == 0) (void)cuckoo_shadow_rename(shadow, name);"),
+    ("RENAME writes nothing before", "ext/table/table_vtab.c",
+     "    int rc = cuckoo_store_flush(store); /* the names", "    int rc = SQLITE_OK; /* the names"),
+    ("rebuild ignores errors of the log", "ext/store/maintenance.c",
+     "    rc = rc ? rc : make_log(shadow);", "    if (rc == 0) (void)make_log(shadow);"),
+    ("rebuild ignores errors of the triggers", "ext/store/maintenance.c",
+     "    rc = rc ? rc : cuckoo_follow_create(&store->follow, shadow, shadow->table);",
+     "    if (rc == 0) (void)cuckoo_follow_create(&store->follow, shadow, shadow->table);"),
+    ("rebuild ignores keys without a place", "ext/store/maintenance.c",
+     "        if (aside->place[i].taken)\n            rc =", "        if (aside->place[i].taken)\n            (void)"),
+    ("rebuild does not empty the log", "ext/store/maintenance.c",
+     "        return cuckoo_shadow_run(shadow, CUCKOO_EMPTY_LOG, NULL);", "        return SQLITE_OK;"),
+    ("optimize ignores keys without a place", "ext/store/maintenance.c",
+     "return rc == SQLITE_OK && store->paged.adds.copies == 0 ? shrink(store) : rc;", "return rc == SQLITE_OK ? shrink(store) : rc;"),
+    ("steps of SQL ignore errors", "ext/sqlite/sql.c",
+     "cuckoo_sql_code(db, sqlite3_exec(db, sql, NULL, NULL, NULL)) : SQLITE_NOMEM;",
+     "((void)sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK) : SQLITE_NOMEM;"),
+    ("COMMIT at a limit of pages", None, "full_commit", None),
+]
+
+
+def command(*words):
+    return subprocess.run(words, cwd=ROOT, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def build(folder, file, old, new):
+    """The simulator with this change, or None: the text is not there once."""
+    objects = [path for path in PLAIN.rglob("*.o") if path.relative_to(PLAIN).parts[0] in ("src", "ext")
+               or path.relative_to(PLAIN).parts[:2] == ("tests", "sim")]
+    program = folder / "sim"
+    if file:
+        text = (ROOT / file).read_text()
+        if text.count(old) != 1:
+            return None
+        for name in ("ext", "src"):
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("packages", "*.md"))
+        (folder / file).write_text(text.replace(old, new))
+        changed = folder / "changed.o"
+        command(*CC, "-std=c11", "-O1", "-w", "-DSQLITE_CORE", f"@{ROOT}/build/options", "-c", "-o", str(changed), str(folder / file))
+        objects = [changed, *(path for path in objects if path != PLAIN / Path(file).with_suffix(".o"))]
+    command(*CC, "-o", str(program), *map(str, objects), "-Wl,--wrap=realloc,--wrap=calloc", "-lsqlite3",
+            f"@{ROOT}/build/libraries")
+    return program
+
+
+def look(program, known, seed, seconds):
+    """Steps until it is found, what was said, and the processor time; or None for the steps."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    words = [program, str(seed), "--first", "--all", "100000000", *(["--known", known] if known else [])]
+    done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    steps = re.search(r"in step (\d+)", done.stdout)
+    what = re.search(r"^SEED=.*\n  (.*)", done.stdout)
+    if done.returncode == -24 and not steps:  # SIGXCPU
+        return None, "", after.ru_utime - before.ru_utime
+    said = what[1] if what else f"ended with {done.returncode}: {done.stdout[-80:]}"
+    return int(steps[1]) if steps else 0, said, after.ru_utime - before.ru_utime
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("pattern", nargs="?", default="")
+    arguments.add_argument("--seconds", type=int, default=60)
+    arguments.add_argument("--seed", type=int, default=1)
+    given = arguments.parse_args()
+    passed = failed = 0
+    for name, file, old, new in HOLES:
+        if not re.search(given.pattern, name):
+            continue
+        folder = Path(tempfile.mkdtemp(prefix="cuckoo_holes_"))
+        try:
+            program = build(folder, file, old, new)
+            steps, said, seconds = (None, "its text is not there once", 0) if program is None else look(
+                program, None if file else old, given.seed, given.seconds)
+        except subprocess.CalledProcessError as error:
+            steps, said, seconds = None, "does not compile: " + error.stdout.decode()[-200:], 0
+        shutil.rmtree(folder)
+        found = steps is not None
+        passed, failed = passed + found, failed + (not found)
+        print(f"{'found' if found else 'NOT FOUND':9} {steps if found else '-':>8} steps {seconds:5.1f} s  {name}: {said[:90]}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0 or passed == 0
+
+
+sys.exit(main())
