@@ -15,6 +15,7 @@ column != value; several values a/b. Where places stand:
   <!-- claims --> is followed by claims.tsv.
 results/sources.tsv says of each table with what it was measured; tables in data/ were entered by hand.
 """
+import functools
 import os
 import re
 import shutil
@@ -34,10 +35,15 @@ PAGES = {"RESULTS.md": os.path.join(tables.HERE, "RESULTS.md"),
 PLACE = re.compile(r"{([^{}]*\|[^{}]*\|[^{}]*\|[^{}]*)}")
 
 
-def as_rows(path):
-    """Rows of a table as dictionaries."""
+@functools.cache
+def rows_of(path, _changed):
     columns, rows = tables.read(path)
     return [dict(zip(columns, row)) for row in rows]
+
+
+def as_rows(path):
+    """Rows of a table as dictionaries, which are read once."""
+    return rows_of(path, os.stat(path).st_mtime_ns)
 
 
 # ---- places ----
