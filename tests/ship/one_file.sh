@@ -198,8 +198,8 @@ ok 'cuckoo.c, then cuckoo_filter.h twice' includes cuckoo.c cuckoo_filter.h cuck
 
 # The format vectors look inside: so they are compiled in one file with it, without the headers that it contains.
 vectors() {
-    for file in test.h format_vectors.h test_format_vectors.c; do
-        sed '/^#include "[^"]*\/src\//d; s/^#include ".*\//#include "/' "$(find tests/unit -name $file)" > $work/$file
+    for file in probe.h test.h format_vectors.h test_format_vectors.c; do
+        sed '/^#include "[^"]*\/src\//d; s/^#include ".*\//#include "/' "$(find tests/unit tests/probe.h -name $file)" > $work/$file
     done
     printf '#define CUCKOO_LIBRARY_ONLY\n#include "../dist/cuckoo.c"\n#include "test_format_vectors.c"\n' > $work/vectors.c
     $CC -O0 -o $work/vectors $work/vectors.c -lcmocka -lm && $work/vectors
