@@ -288,7 +288,7 @@ rooms: need-test
 ### The long forms of what make test does in part
 ## mutants: breaks each rule marked in src in every way that mutants.py knows; some test must notice
 mutants: need-test
-	@$(PYTHON) tests/stress/mutants.py
+	@$(PYTHON) tests/mutants/mutants.py
 
 ## valgrind: all unit tests under valgrind, ten minutes
 valgrind: need-test
@@ -304,7 +304,7 @@ fuzz: need-test need-fuzz build/asan/replay
 stress: need-test build/plain/stress
 	@build/plain/stress long
 	@build/plain/stress shapes $(or $(STRESS_SECONDS),300)
-	@$(PYTHON) tests/stress/mutants.py
+	@$(PYTHON) tests/mutants/mutants.py
 
 ## model: random lives of filters, beside one exact model of them (tests/model); SEED=n
 model: need-test build/plain/model

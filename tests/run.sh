@@ -134,7 +134,7 @@ run() {
     check_shapes)     last 'filters of any shape, short' build/plain/stress shapes 2 ;;
     check_replay)     last 'fuzz targets, short' build/plain/replay 300 ;;
     shapes)           last 'filters of any shape: a slice' build/asan/stress shapes 8 ;;
-    mutants)          last 'rules dropped: a slice' "$PYTHON" tests/stress/mutants.py --slice 24 --jobs 1 ;;
+    mutants)          last 'rules dropped: a slice' "$PYTHON" tests/mutants/mutants.py --slice 24 --jobs 1 ;;
     python)           pytest 'Python: properties and models' python_tests tests/python ;;
     python_quick)
         # shellcheck disable=SC2046 # the names are words

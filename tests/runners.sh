@@ -88,7 +88,7 @@ ends 77  'skipped: .*nowhere'             'threads.sh without a compiler'   env 
 ends 77  'gcov'                           'coverage.sh without gcov'        env GCOV=/nowhere/gcov sh tests/coverage.sh
 ends 1   'no SQLite to build'             'versions.sh: no such folder'     sh tests/ship/versions.sh $dir/nowhere
 ends bad 'none of: native'                'platforms.sh: another platform'  sh tests/ship/platforms.sh nobody
-ends 1   'nobody.: nothing was tested'    'mutants.py: no such rule'        "$PYTHON" tests/stress/mutants.py nobody
+ends 1   'nobody.: nothing was tested'    'mutants.py: no such rule'        "$PYTHON" tests/mutants/mutants.py nobody
 # Those that were built since.
 for build in asan plain; do
     [ ! build/$build/replay -nt tests/fuzz/replay.c ] || ends 1 '^0 passed'        "replay of nothing, $build"  build/$build/replay 0

@@ -153,12 +153,12 @@ static inline cf_deleted model_delete(model *m, uint32_t id)
     return answer;
 }
 
-/* May this be deleted? What is not there may when the answer is known, and nothing changes. */
+/* May this be deleted? What is not there may when no other key can lose by it. */
 static inline bool model_may_delete(const model *m, uint32_t id)
 {
     uint64_t stored = model_stored(m, id);
     bool none = m->exact && !m->unsure && (stored == 0 || stored >= model_most(m));
-    return model_copies(m, id) > 0 || none || model_shape(m)->epochs;
+    return model_copies(m, id) > 0 || none || model_shape(m)->epochs || model_counted(m, id) == 0;
 }
 
 /* ---- merging ---- */

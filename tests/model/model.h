@@ -135,7 +135,25 @@ static inline void model_make_room(model *m)
         model_link(m, id);
 }
 
-/* One more. `unborn` has the shape and has not grown. */
+/* Of a class, in `unborn`, which has the shape and has not grown. */
+static inline cf_place model_place(const cf_pair *pair)
+{
+    return pair->place[pair->sides == 2 && pair->place[1].bucket < pair->place[0].bucket];
+}
+
+/* MODEL_NONE: there is none. */
+static inline uint32_t model_find_item(const model *m, const cf_filter *unborn, uint64_t hash,
+                                       uint64_t value)
+{
+    cf_pair pair = cf_candidates(unborn, hash);
+    cf_place place = model_place(&pair);
+    uint32_t at = m->n > 0 ? *model_first(m, &place) : MODEL_NONE;
+    while (at != MODEL_NONE && (m->item[at].hash != hash || m->item[at].value != value))
+        at = m->item[at].next;
+    return at;
+}
+
+/* One more. */
 static inline uint32_t model_new_item(model *m, const cf_filter *unborn, uint64_t hash, uint64_t value)
 {
     cf_pair pair = cf_candidates(unborn, hash);
@@ -143,7 +161,7 @@ static inline uint32_t model_new_item(model *m, const cf_filter *unborn, uint64_
         model_make_room(m);
     model_item *one = &m->item[m->n];
     *one = (model_item){.hash = hash, .value = value, .side = {pair.side[0], pair.side[1]}};
-    one->place = pair.place[pair.sides == 2 && pair.place[1].bucket < pair.place[0].bucket];
+    one->place = model_place(&pair);
     model_link(m, m->n);
     return m->n++;
 }

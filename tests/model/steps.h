@@ -6,7 +6,7 @@
 #define CUCKOO_MODEL_STEPS_H
 
 #include "asks.h"
-#include "probe.h"
+#include "../probe.h"
 
 enum { MOST_BATCH = 6000 };
 

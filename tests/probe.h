@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** probe.h - the only file of the model that knows the insides of the library: what no public call does,
+** probe.h - the only C file of the tests that knows the insides of the library: what no public call does,
 ** and what must be done so that rare states come often.
 */
-#ifndef CUCKOO_MODEL_PROBE_H
-#define CUCKOO_MODEL_PROBE_H
+#ifndef CUCKOO_PROBE_H
+#define CUCKOO_PROBE_H
 
-#include "../../src/entry/entry.h"
-#include "../../src/entry/spill.h"
-#include "../../src/filter/ageing.h"
-#include "../../src/growth/growth.h"
-#include "../../src/table/address.h"
-#include "../../src/table/bucket.h"
+#include "../src/entry/entry.h"
+#include "../src/entry/spill.h"
+#include "../src/filter/ageing.h"
+#include "../src/growth/growth.h"
+#include "../src/table/address.h"
+#include "../src/table/bucket.h"
 
 /* Splits one bucket before there is need. False: the filter does not grow. */
 static inline bool probe_split(cf_filter *filter)
