@@ -11,13 +11,14 @@
 /* ---- calls ---- */
 
 /* Another filter of the shape, with keys of its own; as much memory, and the watch. */
-static cf_filter *make_other(world *w, unsigned keys)
+static cf_filter *make_other(world *w, unsigned n)
 {
     w->other = growing_filter(w->filter->geometry, UINT64_MAX);
     cf_filter *other = &w->other.filter;
-    if (other->geometry.epochs) /* one epoch behind, the same, one ahead, far ahead */
-        cf_age_to(other, w->filter->epoch + (const uint64_t[]){0, 0, 1, 9}[random_below(4)]);
-    for (unsigned i = 0; i < keys; i++)
+    uint64_t ahead = (const uint64_t[]){0, 0, 1, 9}[random_below(4)];
+    while (other->geometry.epochs && other->epoch < w->filter->epoch + ahead)
+        cf_advance(other);
+    for (unsigned i = 0; i < n; i++)
         add_key(w, other, i % 4 ? random64() : w->n ? w->key[0].hash : 1);
     if (w->view != PAGED && w->view != READ_ONLY)
         other->memory = w->filter->memory;
@@ -144,7 +145,7 @@ static cf_status call_settle(world *w)
 
 static cf_status only_if_writable(const world *w)
 {
-    return w->filter->view.writable ? CF_OK : CF_BAD_ARGUMENT;
+    return w->view != READ_ONLY ? CF_OK : CF_BAD_ARGUMENT;
 }
 
 static cf_status call_seal(world *w)
@@ -161,7 +162,7 @@ static cf_status call_seal(world *w)
 static cf_status call_clear(world *w)
 {
     cf_clear(w->filter);
-    if (w->filter->view.writable)
+    if (w->view != READ_ONLY)
         w->n = 0;
     return only_if_writable(w);
 }
@@ -175,19 +176,17 @@ static cf_status call_advance(world *w)
 
 static cf_status call_grow(world *w)
 {
-    bool may = w->filter->view.writable && w->filter->memory.resize;
-    cf_status status = may ? cf_grow(w->filter) : CF_BAD_ARGUMENT;
+    bool may = w->view != READ_ONLY && w->filter->memory.resize, done = may && probe_split(w->filter);
     cf_seal(w->filter); /* which counts the items of one that ages */
-    return status;
+    return done ? CF_OK : CF_BAD_ARGUMENT;
 }
 
 static cf_status call_rebase(world *w)
 {
     cf_filter *filter = w->filter;
-    uint8_t *writable = filter->view.writable ? filter->view.writable - CF_HEADER_BYTES : NULL;
     cf_rebase(filter, filter->bytes, NULL);
     assert_int_equal(cf_add(filter, 5), CF_BAD_ARGUMENT);
-    cf_rebase(filter, filter->bytes, writable);
+    cf_rebase(filter, filter->bytes, w->view != READ_ONLY ? bytes_of(filter) : NULL);
     return CF_OK;
 }
 
@@ -214,7 +213,7 @@ static cf_status call_build(world *w)
     made.watch = NULL;
     if (status == CF_OK) {
         assert_sound(&made);
-        test_resize(NULL, made.view.writable - CF_HEADER_BYTES, 0);
+        test_resize(NULL, bytes_of(&made), 0);
     }
     return CF_OK;
 }
@@ -225,6 +224,7 @@ static cf_status call_look(world *w)
     const cf_filter *filter = w->filter;
     cf_census census = cf_take_census(filter);
     cf_entry entry;
+    bool movable;
     uint64_t entries = 0;
     unsigned at = 0;
     assert_null(cf_difference(filter, filter, &at));
@@ -234,7 +234,7 @@ static cf_status call_look(world *w)
                 entries++;
                 assert_true(cf_entry_matches(filter, &entry, &entry.side) || filter->geometry.epochs);
                 assert_true(cf_entry_copies(filter, &entry) > 0);
-                assert_true(other_bucket(filter, &entry) < filter->buckets);
+                assert_true(cf_entry_alternate(filter, &entry, &movable) < filter->buckets);
             }
     assert_true(entries == filter->occupied);
     assert_true(census.occupied == entries || census.status != CF_OK || filter->geometry.epochs);
@@ -260,7 +260,7 @@ static const struct {
              {"cf_seal", true, call_seal},
              {"cf_clear", true, call_clear},
              {"cf_advance", true, call_advance},
-             {"cf_grow", true, call_grow},
+             {"a split", true, call_grow},
              {"cf_rebase", false, call_rebase},
              {"cf_build", false, call_build},
              {"looking", false, call_look}};

@@ -93,7 +93,7 @@ static void make(cf_filter *filter)
 
 static void destroy(cf_filter *filter)
 {
-    free(filter->view.writable - CF_HEADER_BYTES);
+    free(bytes_of(filter));
 }
 
 /* Some keys come often. Ends when the filter is full: one that grows holds them all. */

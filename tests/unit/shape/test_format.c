@@ -142,8 +142,8 @@ typedef enum kind { PLAIN, GROWN, AGEING, LISTED, MAY_GROW } kind;
 /* GROWN: level 1, split pointer 3, slots of 12 + 2 + 2 bits, counters of 5. */
 static test_filter of_kind(kind which)
 {
-    cf_geometry shape = which == GROWN || which == MAY_GROW ? growing_shape(10, 4, 12)
-                                                            : shape_of(10, 4, 12);
+    cf_geometry shape =
+        which == GROWN || which == MAY_GROW ? growing_shape(10, 4, 12) : shape_of(10, 4, 12);
     shape.counter_bits = which == GROWN ? 5 : 0;
     if (which == AGEING)
         shape.epochs = 3, shape.cap = 1;

@@ -222,8 +222,7 @@ static void caps_let_filters_live_long(void **state)
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned f = 7; f <= 32; f++)
             for (unsigned counters = 0; counters < 4; counters += 3) {
-                cf_options options = {
-                    .bucket_size = b, .fingerprint_bits = f, .counter_bits = counters};
+                cf_options options = {.bucket_size = b, .fingerprint_bits = f, .counter_bits = counters};
                 cf_geometry shape = plan(100000, 0, options);
                 assert_true(counters > 0 || b == 2 ? shape.cap >= 2 : shape.cap >= 3);
                 shape.counter_bits = 0;
@@ -258,9 +257,14 @@ static void turnovers_follow_from_counters(void **state)
     static const struct {
         unsigned b, f, counter_bits;
         uint64_t turnovers;
-    } known[] = {{4, 10, 0, 15728}, {4, 10, 1, 0},  {4, 10, 2, 62914},
-                 {8, 11, 2, 62914}, {4, 7, 2, 122}, {4, 32, 1, 2684354},
-                 {4, 7, 3, CF_TURNOVERS_MAX},       {4, 10, 16, CF_TURNOVERS_MAX}};
+    } known[] = {{4, 10, 0, 15728},
+                 {4, 10, 1, 0},
+                 {4, 10, 2, 62914},
+                 {8, 11, 2, 62914},
+                 {4, 7, 2, 122},
+                 {4, 32, 1, 2684354},
+                 {4, 7, 3, CF_TURNOVERS_MAX},
+                 {4, 10, 16, CF_TURNOVERS_MAX}};
     (void)state;
     for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++) {
         cf_geometry shape = {.bucket_size = (uint8_t)known[i].b,

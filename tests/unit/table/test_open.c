@@ -111,7 +111,8 @@ static void clear_makes_it_as_new(void **state)
 {
     (void)state;
     for (unsigned kind = 0; kind < SHAPES; kind++) {
-        test_filter made = growing_filter(shape_of_kind(kind), 1 << 20), fresh = new_filter(shape_of_kind(kind));
+        test_filter made = growing_filter(shape_of_kind(kind), 1 << 20),
+                    fresh = new_filter(shape_of_kind(kind));
         snapshot then = remember(&fresh.filter);
         for (unsigned round = 0; round < 3; round++) {
             for (unsigned i = 0; i < 300u << round; i++)
@@ -158,8 +159,8 @@ static void filters_go_on_as_they_were(void **state)
     const char *why = "";
     (void)state;
     for (unsigned round = 0; round < 40; round++) {
-        cf_geometry shape = round < SHAPES ? shape_of_kind(round)
-                                           : growing_shape(8 + 2 * random_below(5), 8, 12);
+        cf_geometry shape =
+            round < SHAPES ? shape_of_kind(round) : growing_shape(8 + 2 * random_below(5), 8, 12);
         test_filter one = growing_filter(shape, 1 << 20), two;
         for (uint64_t n = random_below(500); n > 0; n--)
             cf_add(&one.filter, random64());
