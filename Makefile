@@ -66,7 +66,6 @@ SRC     = $(sort $(wildcard src/*.c src/*/*.c))
 EXT     = $(sort $(wildcard ext/*.c ext/*/*.c))
 HEADERS = $(wildcard src/*.h src/*/*.h ext/*.h ext/*/*.h tests/*/*.h tests/*/*/*.h)
 SIM     = $(sort $(wildcard tests/sim/*.c))
-FUZZ    = $(sort $(wildcard tests/fuzz/*.c))
 TESTS   = $(sort $(wildcard tests/unit/*/test_*.c))
 UNITS   = $(basename $(notdir $(TESTS)))
 FAULTS  = static_build regressions ext_units oom oom_table vfs_faults shared_cache
@@ -135,7 +134,7 @@ version:
 ### While you work
 ## check: some of everything, without sanitizers: C and Python tests, random filters, SQL scripts, README examples, order of the rooms
 check: need-test
-	@$(MAKE) -s -j$(CORES) $(EXTENSION) $(PLAIN) build/plain/stress build/plain/replay
+	@$(MAKE) -s -j$(CORES) $(EXTENSION) $(PLAIN) build/plain/model build/plain/fuzz
 	@sh tests/run.sh check
 
 ## t:    T=word: builds and runs the tests that have this word in their names; SEED=n, ASAN=1, GDB=1 (tests/t.sh)
@@ -146,7 +145,7 @@ t: need-test
 ##       another one in each run
 test: deps-test
 	@$(MAKE) -s -j$(CORES) $(EXTENSION) $(WASM) build/asan/cuckoo.so $(PLAIN) $(UNITS:%=build/asan/%) \
-	    $(FAULTS:%=build/asan/%) build/asan/replay build/asan/stress build/plain/replay build/plain/stress \
+	    $(FAULTS:%=build/asan/%) build/asan/model build/asan/fuzz build/plain/model build/plain/fuzz \
 	    build/plain/loading $(PORTABLE) static
 	@sh tests/run.sh
 
@@ -252,13 +251,11 @@ $(FAULTS:%=build/$(1)/%): $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(WRAP) -lcmocka -lsqlite3 $$(LIBS)
 build/$(1)/oom_table: WRAP = -Wl,--wrap=realloc,--wrap=calloc
 build/$(1)/shared_cache: WRAP = -Wl,--wrap=sqlite3_bind_int64,--wrap=sqlite3_prepare_v2
-build/$(1)/stress: build/$(1)/tests/stress/stress.o $$(SRC:%.c=build/$(1)/%.o)
+build/$(1)/model: build/$(1)/tests/model/model.o $$(SRC:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(LIBS)
-build/$(1)/model: build/$(1)/tests/model/stress.o $$(SRC:%.c=build/$(1)/%.o)
-	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(LIBS)
-build/$(1)/sim: $$(SIM:%.c=build/$(1)/%.o) $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
-	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lsqlite3 $$(LIBS)
-build/$(1)/replay: $$(FUZZ:%.c=build/$(1)/%.o) $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
+build/$(1)/fuzz: build/$(1)/tests/model/fuzz.o
+build/$(1)/sim: $$(SIM:%.c=build/$(1)/%.o)
+build/$(1)/fuzz build/$(1)/sim: $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lsqlite3 $$(LIBS)
 endef
 # An object is made anew when a header that it includes has changed.
@@ -296,19 +293,13 @@ valgrind: need-test
 	@sh tests/run.sh valgrind
 
 ## fuzz: libFuzzer (clang), three minutes for each target; FUZZ_SECONDS=n for another time
-fuzz: need-test need-fuzz build/asan/replay
-	@sh tests/fuzz/run.sh
+fuzz: need-test need-fuzz build/plain/fuzz
+	@sh tests/model/fuzz.sh
 
-## stress: six million operations with collisions made likely, filters of any shape for STRESS_SECONDS=300,
-##       then the mutants; CUCKOO_TEST_SEED=n
-stress: need-test build/plain/stress
-	@build/plain/stress long
-	@build/plain/stress shapes $(or $(STRESS_SECONDS),300)
-	@$(PYTHON) tests/mutants/mutants.py
-
-## model: random lives of filters, beside one exact model of them (tests/model); SEED=n
+## model: random lives of filters of any shape, beside one exact model of them, for SECONDS=60;
+##       SEED=n repeats a run that failed
 model: need-test build/plain/model
-	@CUCKOO_TEST_SEED=$(SEED) build/plain/model
+	@CUCKOO_TEST_SEED=$(or $(SEED),$(shell date +%s)) build/plain/model for $(or $(SECONDS),60)
 
 ## sim: random databases, statements, faults and crashes, beside a twin without a filter, for SECONDS=60;
 ##       SEED=n repeats a run that failed; SIM_KNOWN=name asks for faults that are known
@@ -416,6 +407,6 @@ help:
 .PHONY: always t all demo static amalgamation dist install uninstall version check test test-versions \
         test-clients test-packages test-platforms test-cluster deps deps-demo deps-dist deps-test \
         deps-fuzz deps-bench deps-cluster deps-platforms deps-browser need-demo need-dist \
-        need-test need-fuzz need-bench need-browser test-browser rooms mutants valgrind fuzz fuzz-rows stress model sim attack faults \
+        need-test need-fuzz need-bench need-browser test-browser rooms mutants valgrind fuzz fuzz-rows model sim attack faults \
         coverage bench bench-quick bench-check bench-accept bench-one-file clean help
 .SECONDARY:

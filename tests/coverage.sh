@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Coverage of src/ and ext/ by unit tests, fault loops, stress, fuzz targets, SQL scripts and Python tests together: run.sh with
+# Coverage of src/ and ext/ by unit tests, fault loops, model, fuzz targets, SQL scripts and Python tests together: run.sh with
 # builds that count (gcc --coverage), as programs and as the extension. coverage.py adds up what gcov says: a line per
 # file, those that miss most first, then src and ext. build/coverage/missing.txt names lines and branches that nothing reaches.
 # A process that is killed does not tell what it has reached. Fails when a test fails.
@@ -9,7 +9,7 @@ set -u
 . tests/ending.sh
 command -v "$GCOV" > /dev/null || missing "gcov, which comes with gcc: make coverage CC=gcc, or GCOV=program"
 
-programs='oom oom_table vfs_faults regressions ext_units static_build shared_cache replay stress cuckoo.so'
+programs='oom oom_table vfs_faults regressions ext_units static_build shared_cache fuzz model cuckoo.so'
 # shellcheck disable=SC2046,SC2086 # the names are words
 SKIP_DEPS=1 ${MAKE:-make} -s -j"$(getconf _NPROCESSORS_ONLN)" build/cuckoo.so build/plain/loading build/coverage_so/cuckoo.so \
     $(printf 'build/coverage/%s ' $programs $(find tests/unit -name "test_*.c" -exec basename -s .c {} +)) || exit 1

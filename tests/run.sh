@@ -17,7 +17,7 @@ cores=$(getconf _NPROCESSORS_ONLN)
 : "${PYTHON:=/usr/bin/python3}"
 
 # What valgrind finds and the sanitizers do not: reads of bytes that were never written. A filter is such bytes. The
-# short stress test reaches all layouts, growth, the list, merges and shrinking, the replay hostile blobs and SQL.
+# model reaches all layouts, growth, the list, merges, shrinking and hostile blobs, the fuzz targets hostile SQL.
 valgrind_units='format open filter bucket semisort check merge'
 
 # What make check leaves to make test: these take half of the time of all C tests. And what it runs of the Python tests: some of
@@ -43,27 +43,27 @@ units() {
 groups_of() {
     case ${1:-} in
     check)
-        echo sql rooms plain:stress check_shapes check_replay plain:plain_c
+        echo sql rooms plain:model plain:fuzz plain:plain_c
         units plain | grep -vE ":test_($slow_units)\$"
         ;;
     valgrind)
         units valgrind
         ;;
     coverage)
-        echo coverage:oom_table coverage:oom coverage:replay
+        echo coverage:oom_table coverage:oom coverage:fuzz
         units coverage
         echo coverage:static_build coverage:regressions coverage:ext_units coverage:shared_cache coverage:vfs_faults
-        echo coverage:stress coverage:loading sql
+        echo coverage:model coverage:loading sql
         ;;
     groups)
         shift
         echo "$@"
         ;;
     *)
-        echo asan:oom asan:oom_table asan:replay mutants valgrind:stress
+        echo asan:oom asan:oom_table asan:fuzz mutants valgrind:model
         units asan
         echo plain:plain_c rooms sql runners bench_check bench_scripts asan:static_build asan:regressions asan:ext_units
-        echo asan:shared_cache threads asan:vfs_faults loading asan:stress shapes valgrind:replay clients one_file installed versions
+        echo asan:shared_cache threads asan:vfs_faults loading asan:model valgrind:fuzz clients one_file installed versions
         for test in build/portable/test_*; do
             echo "portable:$(basename "$test")"
         done
@@ -78,7 +78,7 @@ under_valgrind() {
     valgrind -q --error-exitcode=99 --leak-check=full "$@"
 }
 
-# Reads only: the replay keeps its connections to the end, and the sanitizer looks for leaks.
+# Reads only: the fuzz targets keep their connection to the end, and the sanitizer looks for leaks.
 under_valgrind_reads() {
     valgrind -q --error-exitcode=99 --leak-check=no "$@"
 }
@@ -103,8 +103,8 @@ run() {
     case $1 in
     plain:plain_c)    tap 'test_compiler, plain C11' "$program" ;;
     portable:*)       tap "${1#*:}, plain C11" "$program" ;;
-    valgrind:stress)  last 'valgrind: stress, short' under_valgrind build/plain/stress 100 ;;
-    valgrind:replay)  last 'valgrind: fuzz targets, short' under_valgrind_reads build/plain/replay 20 ;;
+    valgrind:model)   last 'valgrind: random filters, short' under_valgrind build/plain/model 60 ;;
+    valgrind:fuzz)    last 'valgrind: fuzz targets, short' under_valgrind_reads build/plain/fuzz 20 ;;
     valgrind:*)       tap "valgrind: ${1#*:}" under_valgrind "build/plain/${1#*:}" ;;
     try:*.sh)         last "$1" sh "build/runners/${1#*:}" ;;
     try:*.py)         pytest "$1" "$PYTHON" -m pytest -q -p no:cacheprovider "build/runners/${1#*:}" ;;
@@ -117,8 +117,10 @@ run() {
     *:oom)            tap 'each allocation fails once' cheap_asan "$program" ;;
     *:oom_table)      tap 'persistent: they fail, a slice' cheap_asan "$program" 1999 ;;
     *:vfs_faults)     tap 'disk fails, power goes: a slice' "$program" 800 ;;
-    *:stress)         last 'stress: collisions made likely' "$program" ;;
-    *:replay)         last 'fuzz targets, a slice' "$program" 2000 ;;
+    plain:model)      last 'random filters beside a model' "$program" ;;
+    plain:fuzz)       last 'fuzz targets, short' "$program" ;;
+    *:model)          last 'random filters beside a model' "$program" 1500 ;;
+    *:fuzz)           last 'fuzz targets, a slice' "$program" 1000 ;;
     *:*)              tap "${1#*:}" "$program" ;;
     threads)          last 'threads, under ThreadSanitizer' sh tests/ship/threads.sh ;;
     rooms)            last 'rooms: no arrow upwards' "$PYTHON" tests/rooms.py build/plain ;;
@@ -131,9 +133,6 @@ run() {
     bench_check)      last 'bench-check compares rightly' sh tests/bench/check.sh test ;;
     bench_scripts)    pytest 'figures: joined, shown, quoted' "$PYTHON" -m pytest -q -p no:cacheprovider tests/bench ;;
     loading)          tap 'loading without memory' build/plain/loading ;;
-    check_shapes)     last 'filters of any shape, short' build/plain/stress shapes 2 ;;
-    check_replay)     last 'fuzz targets, short' build/plain/replay 300 ;;
-    shapes)           last 'filters of any shape: a slice' build/asan/stress shapes 8 ;;
     mutants)          last 'rules dropped: a slice' "$PYTHON" tests/mutants/mutants.py --slice 24 --jobs 1 ;;
     python)           pytest 'Python: properties and models' python_tests tests/python ;;
     python_quick)

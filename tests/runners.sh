@@ -81,9 +81,9 @@ line try:test_skips.py  ' 0 passed, 1 failed'
 # ---- the others, without what they need ----
 
 ends 77  'make deps-cluster'              'cluster.sh without Go'           env GO=/nowhere/go sh tests/ship/cluster.sh
-ends 77  'deps-fuzz'                      'fuzz/run.sh without clang'       env CLANG=/nowhere/clang sh tests/fuzz/run.sh
-ends 1   'there is no target'             'fuzz/run.sh: another target'     env CLANG=/nowhere/clang sh tests/fuzz/run.sh nobody
-ends 1   'FUZZ_SECONDS'                   'fuzz/run.sh for no time'         env FUZZ_SECONDS=0 sh tests/fuzz/run.sh
+ends 77  'deps-fuzz'                      'fuzz.sh without clang'           env CLANG=/nowhere/clang sh tests/model/fuzz.sh
+ends 1   'there is no target'             'fuzz.sh: another target'         env CLANG=/nowhere/clang sh tests/model/fuzz.sh nobody
+ends 1   'FUZZ_SECONDS'                   'fuzz.sh for no time'             env FUZZ_SECONDS=0 sh tests/model/fuzz.sh
 ends 77  'skipped: .*nowhere'             'threads.sh without a compiler'   env CC=/nowhere/cc sh tests/ship/threads.sh
 ends 77  'gcov'                           'coverage.sh without gcov'        env GCOV=/nowhere/gcov sh tests/coverage.sh
 ends 1   'no SQLite to build'             'versions.sh: no such folder'     sh tests/ship/versions.sh $dir/nowhere
@@ -91,7 +91,7 @@ ends bad 'none of: native'                'platforms.sh: another platform'  sh t
 ends 1   'nobody.: nothing was tested'    'mutants.py: no such rule'        "$PYTHON" tests/mutants/mutants.py nobody
 # Those that were built since.
 for build in asan plain; do
-    [ ! build/$build/replay -nt tests/fuzz/replay.c ] || ends 1 '^0 passed'        "replay of nothing, $build"  build/$build/replay 0
-    [ ! build/$build/stress -nt tests/stress/stress.c ] || ends 2 'nothing was tested' "stress of nothing, $build" build/$build/stress 0
+    [ ! build/$build/fuzz -nt tests/model/fuzz.c ] || ends 1 '^0 passed'           "fuzz of nothing, $build"    build/$build/fuzz 0
+    [ ! build/$build/model -nt tests/model/model.c ] || ends 2 'nothing was tested' "model of nothing, $build"  build/$build/model 0
 done
 ending $passed $failed

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# make t T=word: builds and runs what has this word in its name: C tests, Python tests, SQL scripts; and the short stress test.
+# make t T=word: builds and runs what has this word in its name: C tests, Python tests, SQL scripts; and the short model.
 #   T=merge          the word: of a file, or of a test in it
 #   SEED=n           the seed of all random tests (they print theirs when they fail)
 #   ASAN=1           with sanitizers
@@ -24,7 +24,7 @@ scripts=$(find tests/sql sql -name "*$T*.sql")
 
 [ -z "$python$scripts" ] || need=$extension
 # shellcheck disable=SC2086 # the programs are words
-"$MAKE" -s SKIP_DEPS=1 -j"$(getconf _NPROCESSORS_ONLN)" $units "build/$kind/stress" ${need:-} || exit 1
+"$MAKE" -s SKIP_DEPS=1 -j"$(getconf _NPROCESSORS_ONLN)" $units "build/$kind/model" ${need:-} || exit 1
 
 count() {
     good=$(grep -cE "$1" "$log") bad=$(grep -cE "$2" "$log")
@@ -46,7 +46,7 @@ for name in $units; do
     count '^ok ' '^not ok '
 done
 [ -z "${GDB:-}" ] || exit 0
-name="build/$kind/stress"
+name="build/$kind/model"
 "$name" > "$log" 2>&1
 status=$?
 good=$(sed -n 's/^\([0-9]*\) passed, .*/\1/p' "$log" | tail -1) passed=$((passed + ${good:-0}))

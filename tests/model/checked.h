@@ -16,8 +16,8 @@
 
 #include "../unit/test.h"
 
-#include "calls.h"
 #include "../probe.h"
+#include "calls.h"
 
 enum { CHECKED_MOST = 8 };
 

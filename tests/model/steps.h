@@ -5,8 +5,8 @@
 #ifndef CUCKOO_MODEL_STEPS_H
 #define CUCKOO_MODEL_STEPS_H
 
-#include "asks.h"
 #include "../probe.h"
+#include "asks.h"
 
 enum { MOST_BATCH = 6000 };
 

@@ -4,12 +4,13 @@
 ** how a failure is told.
 **
 ** A life is drawn from a seed, or from bytes (then the bytes are all there is: when they end, it ends).
-** SEED=n or CUCKOO_TEST_SEED=n in the environment repeats a run; each life has a seed of its own, made
+** CUCKOO_TEST_SEED=n in the environment repeats a run; each life has a seed of its own, made
 ** of that one and its number, so that it can be lived again alone.
 */
 #ifndef CUCKOO_MODEL_WORLD_H
 #define CUCKOO_MODEL_WORLD_H
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +34,18 @@ static inline uint64_t mixed(uint64_t z)
     return z ^ (z >> 31);
 }
 
-static inline uint64_t next_byte(void)
+static inline unsigned next_byte(void)
 {
     draws.over |= draws.at == draws.end;
     return draws.over ? 0 : *draws.at++;
+}
+
+static inline uint64_t next_number(unsigned bytes)
+{
+    uint64_t n = 0;
+    for (unsigned i = 0; i < bytes; i++)
+        n = n << 8 | next_byte();
+    return n;
 }
 
 /* splitmix64: the numbers of a seed are the same on every machine. Two bytes name one of 65,536. */
@@ -164,6 +173,41 @@ static inline void world_failed(const char *text)
     fprintf(stderr, "failed: %s\n", text);
     if (running)
         describe(running);
+}
+
+static void (*tell_where)(void); /* how to repeat what runs, when the program dies in it */
+
+static inline void tell_signal(int number)
+{
+    tell_where();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* AddressSanitizer calls it. */
+void __asan_on_error(void);
+void __asan_on_error(void)
+{
+    if (tell_where)
+        tell_where();
+}
+
+static inline void begin_world(void (*on_failure)(const char *), void (*tell)(void))
+{
+    model_on_failure = on_failure;
+    tell_where = tell;
+    signal(SIGABRT, tell_signal);
+#ifndef __SANITIZE_ADDRESS__
+    signal(SIGSEGV, tell_signal);
+#endif
+}
+
+static inline uint64_t seed_of_run(void)
+{
+    const char *given = getenv("CUCKOO_TEST_SEED");
+    uint64_t seed = given && *given ? strtoull(given, NULL, 0) : 20140214;
+    fprintf(stderr, "random seed %llu\n", (unsigned long long)seed);
+    return seed;
 }
 
 /* A promise of the world around a filter. */

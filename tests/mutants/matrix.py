@@ -45,7 +45,7 @@ class SourceMatrix:
 
     def __init__(self, folder):
         self.bench, self.folder, self.local = mutants.Bench(), folder, threading.local()
-        self.tests = [(test, []) for test in self.bench.tests] + [("stress/stress", ["shapes", "4"])]
+        self.tests = [(test, []) for test in self.bench.tests] + [("model/model", ["3000"])]
 
     def sample(self, rng, n):
         marks = [mark for path in sorted((ROOT / "src").rglob("*.[ch]")) for mark in mutants.marks_in(path)]

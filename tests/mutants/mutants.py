@@ -33,7 +33,7 @@ A mutant that behaves like the original cannot be killed. Say so and why, by ope
     /* RULE: the length is right; equivalent without 2, < to <=: the difference would be too large */
 
 Each mutant is compiled (only what includes the changed file) and linked with the rest of build/plain. It must fail the
-unit tests of its own file, the stress test in its short form, or one of the other unit tests. One that needs four times the
+unit tests of its own file, the model in its short form, or one of the other unit tests. One that needs four times the
 processor time of the original counts as killed, too. The last line is "N passed, N failed"; a survivor is a failure.
 """
 import argparse
@@ -373,7 +373,7 @@ class Bench:
     """Sources and objects of the original, and how long its tests take."""
 
     def __init__(self):
-        self.tests = ["stress/stress"] + sorted(f"unit/{path.relative_to(ROOT / 'tests/unit').with_suffix('')}"
+        self.tests = ["model/model"] + sorted(f"unit/{path.relative_to(ROOT / 'tests/unit').with_suffix('')}"
                                                 for path in (ROOT / "tests/unit").rglob("test_*.c"))
         programs = [f"build/plain/{Path(name).name}" for name in self.tests]
         clean = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
@@ -393,7 +393,7 @@ class Bench:
             return 4 * self.took[test] + 2
 
     def killers(self, mark):
-        """The tests of the file, then stress, then the others."""
+        """The tests of the file, then the model, then the others."""
         stem = mark.path.stem
         own = [test for test in self.tests if f"{Path(test).name}_".startswith(f"test_{stem}_")]
         return own + [test for test in self.tests if test not in own]
@@ -436,8 +436,8 @@ class Worker:
 
     def __init__(self, bench, folder):
         self.bench, self.folder = bench, Path(tempfile.mkdtemp(dir=folder))
-        for part in ("src", "tests/unit", "tests/stress"):
-            for path in (ROOT / part).rglob("*.[ch]"):
+        for part in ("src", "tests/unit", "tests/model"):
+            for path in [*(ROOT / part).rglob("*.[ch]"), ROOT / "tests/probe.h"]:
                 copy = self.folder / path.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, copy)

@@ -1,42 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** stress.c - random lives of filters beside an exact model, with collisions made likely.
+** model.c - random lives of filters beside an exact model, with collisions made likely.
 **
-**      stress [lives | long]       so many lives; the last line: N passed, N failed
-**      stress shapes SECONDS       for so long
-**      stress life SEED            one of them again
+**      model [LIVES]           so many; the last line: N passed, N failed
+**      model for SECONDS       for so long
+**      model life SEED         one of them again
 **
 ** A life is a filter of any shape that goes through some steps (life.h); hostile bytes in its place
-** (blobs.h); an exact filter (exact.h); or a sequence that was thought of (directed.h).
+** (blobs.h); an exact filter (exact.h); or sequences that were thought of (directed.h).
 */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-#include <signal.h>
 #include <time.h>
 
 #include "blobs.h"
 #include "directed.h"
 
-enum { SHORT_RUN = 800, LONG_RUN = 100000, MOST_SHOWN = 10, EXACT_LOG = 12, LONGEST_NOISE = 600 };
+enum { SHORT_RUN = 800, MOST_SHOWN = 10, EXACT_LOG = 12, LONGEST_NOISE = 600 };
 
 static uint64_t life_seed;
 
 static void tell_life(void)
 {
-    fprintf(stderr, "  in this life: stress life %llu\n", (unsigned long long)life_seed);
-}
-
-static void tell_life_of_signal(int number)
-{
-    tell_life();
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
-/* AddressSanitizer calls it. */
-void __asan_on_error(void);
-void __asan_on_error(void)
-{
-    tell_life();
+    fprintf(stderr, "  to repeat it: model life %llu\n", (unsigned long long)life_seed);
 }
 
 static void live_hostile(void)
@@ -88,36 +73,20 @@ static int run_lives(uint64_t seed, uint64_t lives, double seconds)
          timespec_get(&now, TIME_UTC))
         bad += !run_life_of(seed + lived++ * UINT64_C(0xd1342543de82ef95));
     printf("%llu passed, %llu failed\n", (unsigned long long)(lived - bad), (unsigned long long)bad);
-    return bad > 0;
-}
-
-/* A run for some seconds is a slice: another one in each run (tests/run.sh). */
-static uint64_t seed_of_run(bool slice)
-{
-    const char *given = getenv("SEED");
-    given = given ? given : getenv("CUCKOO_TEST_SEED");
-    if (given == NULL && slice)
-        given = getenv("CUCKOO_SLICE");
-    uint64_t seed = given ? strtoull(given, NULL, 0) : 20140214;
-    fprintf(stderr, "random seed %llu\n", (unsigned long long)seed);
-    return seed;
+    return bad > 0 || lived == 0;
 }
 
 int main(int n, char **argument)
 {
     const char *what = n > 1 ? argument[1] : "";
-    bool shapes = n > 2 && strcmp(what, "shapes") == 0;
-    uint64_t lives = n < 2 ? SHORT_RUN : strcmp(what, "long") == 0 ? LONG_RUN : strtoull(what, NULL, 0);
-    signal(SIGABRT, tell_life_of_signal);
-    model_on_failure = world_failed;
-    if (n > 2 && strcmp(what, "life") == 0)
-        return !run_life_of(strtoull(argument[2], NULL, 0));
-    uint64_t seed = seed_of_run(shapes);
-    if (shapes)
-        return run_lives(seed, UINT64_MAX, strtod(argument[2], NULL));
-    if (lives == 0) {
-        fputs("stress [lives | long | shapes SECONDS | life SEED]: nothing was tested\n", stderr);
+    bool seconds = n > 2 && strcmp(what, "for") == 0, life = n > 2 && strcmp(what, "life") == 0;
+    uint64_t number = n > 1 ? strtoull(argument[n - 1], NULL, 0) : SHORT_RUN;
+    begin_world(world_failed, tell_life);
+    if (life)
+        return !run_life_of(number);
+    if (number == 0) {
+        fputs("model [LIVES | for SECONDS | life SEED]: nothing was tested\n", stderr);
         return 2;
     }
-    return run_lives(seed, lives, 1e9);
+    return run_lives(seed_of_run(), seconds ? UINT64_MAX : number, seconds ? (double)number : 1e9);
 }

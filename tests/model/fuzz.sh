@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# libFuzzer on each target, FUZZ_SECONDS seconds (180) each, from the seeds that replay writes. The last line is
+# libFuzzer on each target of fuzz.c, FUZZ_SECONDS seconds (180) each, from inputs that build/plain/fuzz writes. The last line is
 # "N passed, N failed", of targets. Inputs that break something are kept in build/fuzz/, and what libFuzzer said.
-#   run.sh [TARGET...]    blob, ops, sql, exact unless some are named
+#   fuzz.sh [TARGET...]    ops, blob, exact, sql unless some are named
 #
 # Comparisons are not traced: keys are hashes, and what else an input chooses is a remainder of one of its bytes. They would
 # take most of the time. Long inputs of ops find no more than short ones.
@@ -14,52 +14,45 @@ out=build/fuzz
 passed=0 failed=0
 mkdir -p $out
 
-# fuzz TARGET LONGEST: one target, with inputs of so many bytes.
+# fuzz TARGET: with inputs that are not too long for it.
 fuzz() {
-    glue=
-    [ "$1" = sql ] && glue="$(find ext -name "*.c") -lsqlite3"
-    # shellcheck disable=SC2086 # options and files are words
-    $CLANG $options -DLIBFUZZER -DSQLITE_CORE -o "$out/$1" "tests/fuzz/fuzz_$1.c" $(find src -name "*.c") $glue -lm || return
+    longest=400
+    [ "$1" != ops ] || longest=200
     mkdir -p "$out/corpus_$1"
-    build/asan/replay --seeds "$out/corpus_$1" "$1" || return
-    "$out/$1" -max_len="$2" -max_total_time="$FUZZ_SECONDS" -print_final_stats=1 -artifact_prefix="$out/$1-" \
-        "$out/corpus_$1" > "$out/$1.log" 2>&1
+    build/plain/fuzz seeds "$out/corpus_$1" "$1" || return
+    CUCKOO_FUZZ_TARGET=$1 $out/program -max_len=$longest -max_total_time="$FUZZ_SECONDS" -print_final_stats=1 \
+        -artifact_prefix="$out/$1-" "$out/corpus_$1" > "$out/$1.log" 2>&1
 }
 
-# executions TARGET: of the last run.
-executions() {
-    sed -n 's/^stat::number_of_executed_units: *//p' "$out/$1.log" 2> /dev/null
-}
-
-# try TARGET LONGEST: one verdict. A run without an execution proves nothing.
+# try TARGET: one verdict. A run without an execution proves nothing.
 try() {
     echo "=== $1"
     rm -f "$out/$1.log"
-    if fuzz "$1" "$2" && [ "$(executions "$1")" -gt 0 ] 2> /dev/null; then
+    if fuzz "$1" && grep -q '^stat::number_of_executed_units: *[1-9]' "$out/$1.log"; then
         passed=$((passed + 1))
         tail -8 "$out/$1.log"
     else
         failed=$((failed + 1))
         tail -40 "$out/$1.log"
-        echo "failed: $1: $out/$1.log"
+        echo "failed: $1: $out/$1.log; CUCKOO_FUZZ_TARGET=$1 $out/program FILE runs an input again"
     fi
 }
 
 [ "$FUZZ_SECONDS" -gt 0 ] 2> /dev/null || { echo "FUZZ_SECONDS is a number above 0, not: $FUZZ_SECONDS"; exit 1; }
 for target; do
     case $target in
-    blob|ops|sql|exact) ;;
+    ops|blob|exact|sql) ;;
     *) echo "failed: there is no target $target"; ending 0 1 ;;
     esac
 done
 echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' > $out/probe.c
 $CLANG -fsanitize=fuzzer,address,undefined -o $out/probe $out/probe.c > $out/probe.log 2>&1 ||
     missing "clang with libFuzzer; on Debian: make deps-fuzz, or apt-get install clang"
-for target in ${*:-blob ops sql exact}; do
-    case $target in
-    ops) try ops 200 ;;
-    sql) try sql 500 ;;
-    *)   try "$target" 400 ;;
-    esac
+# shellcheck disable=SC2046,SC2086 # options and files are words
+$CLANG $options -DLIBFUZZER -DSQLITE_CORE -o $out/program tests/model/fuzz.c $(find src ext -name '*.c' ! -path '*/packages/*') \
+    -lsqlite3 -lm || ending 0 1
+[ $# -gt 0 ] || set -- ops blob exact sql
+for target; do
+    try "$target"
 done
 ending $passed $failed
