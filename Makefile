@@ -75,9 +75,9 @@ BENCHES = test_kinds bench_core bench_sql bench_table size_table capacity load_f
 KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft walk)
 
 # Tests that are made anew, as a small library, without what compilers offer beyond C11.
-PORTABLE = $(patsubst %,build/portable/test_%,bits format_vectors lanes fast_path semisort semisort_lookups)
+PORTABLE = $(patsubst %,build/portable/test_%,hash format_vectors shapes)
 # What make check and make test share: unit tests without sanitizers, and the objects whose calls rooms.py reads.
-PLAIN   = $(UNITS:%=build/plain/%) build/plain/plain_c $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
+PLAIN   = $(UNITS:%=build/plain/%) $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
 CORES   = $(shell getconf _NPROCESSORS_ONLN)
 # The C library as WebAssembly, where clang can make it: what the npm package has for programs without SQLite.
 WASM    = $(if $(and $(shell command -v clang),$(shell command -v wasm-ld)),build/filter.wasm)
@@ -271,11 +271,6 @@ build/tsan/library build/tsan/connections: build/tsan/%: build/tsan/tests/ship/t
 build/plain/loading: tests/faults/loading.c $(HEADERS)
 	@mkdir -p $(@D)
 	@$(CC) -std=c11 -O1 -g -o $@ $< -lcmocka -lsqlite3
-
-# What compilers offer beyond C11, without it.
-build/plain/plain_c: $(filter %/test_compiler.c,$(TESTS)) $(HEADERS)
-	@mkdir -p $(@D)
-	@$(CC) -std=c11 -O1 -g -DCF_PLAIN_C -o $@ $< -lcmocka
 
 ## rooms: who uses whom, against the order in tests/rooms.txt; sizes and counts of src and ext
 rooms: need-test

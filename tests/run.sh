@@ -18,11 +18,9 @@ cores=$(getconf _NPROCESSORS_ONLN)
 
 # What valgrind finds and the sanitizers do not: reads of bytes that were never written. A filter is such bytes. The
 # model reaches all layouts, growth, the list, merges, shrinking and hostile blobs, the fuzz targets hostile SQL.
-valgrind_units='format open filter bucket semisort check merge'
+valgrind_units='format open filter shapes check merge'
 
-# What make check leaves to make test: these take half of the time of all C tests. And what it runs of the Python tests: some of
-# each folder, each of a few seconds.
-slow_units='plan|growth_widening|walk|spill_follow|spill_growth|merge_found|merge_hostile|every_call|load|bulk_add'
+# What make check runs of the Python tests: some of each folder, each of a few seconds.
 quick_python='purity reference key_equality null_and_errors merge handles persistent add_if_new front_rows front_trust log deletes'
 
 asan_python='hostile tables handles key_lists loading missed_rows pending_log pending_log_ends migrations random_statements
@@ -43,8 +41,8 @@ units() {
 groups_of() {
     case ${1:-} in
     check)
-        echo sql rooms plain:model plain:fuzz plain:plain_c
-        units plain | grep -vE ":test_($slow_units)\$"
+        echo sql rooms plain:model plain:fuzz
+        units plain
         ;;
     valgrind)
         units valgrind
@@ -62,7 +60,7 @@ groups_of() {
     *)
         echo asan:oom asan:oom_table asan:fuzz mutants valgrind:model
         units asan
-        echo plain:plain_c rooms sql runners bench_check bench_scripts asan:static_build asan:regressions asan:ext_units
+        echo rooms sql runners bench_check bench_scripts asan:static_build asan:regressions asan:ext_units
         echo asan:shared_cache threads asan:vfs_faults loading asan:model valgrind:fuzz clients one_file installed versions
         for test in build/portable/test_*; do
             echo "portable:$(basename "$test")"
@@ -101,7 +99,6 @@ python_tests() {
 run() {
     program=build/${1%%:*}/${1#*:}
     case $1 in
-    plain:plain_c)    tap 'test_compiler, plain C11' "$program" ;;
     portable:*)       tap "${1#*:}, plain C11" "$program" ;;
     valgrind:model)   last 'valgrind: random filters, short' under_valgrind build/plain/model 60 ;;
     valgrind:fuzz)    last 'valgrind: fuzz targets, short' under_valgrind_reads build/plain/fuzz 20 ;;

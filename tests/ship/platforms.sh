@@ -26,7 +26,7 @@ names='native O0 O3 clang plain-c unsigned-char signed-char i386 arm64 armhf s39
 columns='compiled units linked loaded bytes handed-on counted'
 all_units=$(find tests/unit -name "test_*.c" -exec basename -s .c {} +)
 counting='bloom_cuckoo capacity left_over load_factor maps size_table space'
-slow_units='test_plan|test_growth_widening|test_walk|test_bulk|test_load|test_spill_growth'
+slow_units='test_plan|test_every_call|test_bulk_add|test_merge|test_merge_hostile'
 SQLITE_OPTIONS='-DSQLITE_ENABLE_JSON1'
 WARNINGS='-Wall -Wextra -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes -Wpedantic'
 

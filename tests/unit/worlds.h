@@ -80,7 +80,7 @@ static const char *const views[VIEWS] = {"in memory",   "without memory", "no lo
 enum { MOST = MOST_KEYS + 200 };
 
 typedef struct world {
-    way view;
+    way look;
     test_filter made;
     paged pages;
     asked asked;
@@ -134,7 +134,7 @@ static inline cf_status delete_key(world *w, unsigned i)
     cf_deleted deleted = w->filter->geometry.value_bits
                              ? cf_delete_value(w->filter, w->key[i].hash, w->key[i].value)
                              : cf_delete(w->filter, w->key[i].hash);
-    bool writes = w->view != READ_ONLY, ages = w->filter->geometry.epochs != 0;
+    bool writes = w->look != READ_ONLY, ages = w->filter->geometry.epochs != 0;
     assert_int_not_equal(deleted, CF_ABSENT);
     assert_true(deleted == CF_STICKY || (writes && !ages));
     if (writes && !ages)
@@ -166,7 +166,7 @@ static inline world *new_world(const filter_kind *kind, way view)
     assert_non_null(w);
     w->made = growing_filter(kind->shape, UINT64_MAX);
     fill(w, kind);
-    w->view = view;
+    w->look = view;
     cf_filter *filter = w->filter;
     w->made.bytes = bytes_of(filter);
     w->asked = (asked){{answer, &w->asked}, 0, 1};
@@ -195,7 +195,7 @@ static inline void free_world(world *w)
 {
     if (w->other.bytes)
         free_filter(&w->other);
-    if (w->view == PAGED)
+    if (w->look == PAGED)
         paged_close(&w->pages);
     free_filter(&w->made);
     free(w);

@@ -20,9 +20,9 @@ static cf_filter *make_other(world *w, unsigned n)
         cf_advance(other);
     for (unsigned i = 0; i < n; i++)
         add_key(w, other, i % 4 ? random64() : w->n ? w->key[0].hash : 1);
-    if (w->view != PAGED && w->view != READ_ONLY)
+    if (w->look != PAGED && w->look != READ_ONLY)
         other->memory = w->filter->memory;
-    if (w->view == TIGHT)
+    if (w->look == TIGHT)
         other->memory.most = other->length;
     other->watch = w->filter->watch;
     return other;
@@ -60,17 +60,17 @@ static cf_status call_delete(world *w)
 {
     if (w->n > 0)
         return delete_key(w, (unsigned)random_below(w->n));
-    assert_int_equal(cf_delete(w->filter, 5), w->view == READ_ONLY ? CF_STICKY : CF_ABSENT);
-    return w->view == READ_ONLY ? CF_BAD_ARGUMENT : CF_OK;
+    assert_int_equal(cf_delete(w->filter, 5), w->look == READ_ONLY ? CF_STICKY : CF_ABSENT);
+    return w->look == READ_ONLY ? CF_BAD_ARGUMENT : CF_OK;
 }
 
 static cf_status call_merge_into(world *w)
 {
     const char *why;
     const cf_filter *other = make_other(w, 30);
-    begin_poverty(w->view);
+    begin_poverty(w->look);
     cf_status status = cf_merge(w->filter, other, &why);
-    w->partly = w->view == FIXED;
+    w->partly = w->look == FIXED;
     if (status != CF_OK)
         w->n = w->before;
     return status;
@@ -81,13 +81,13 @@ static cf_status call_merge_from(world *w)
     const char *why;
     cf_filter *into = make_other(w, 30);
     snapshot then = remember(into);
-    begin_poverty(w->view);
+    begin_poverty(w->look);
     cf_status status = cf_merge(into, w->filter, &why);
     if (status == CF_OK)
         w->filter = into;
     else {
         w->n = w->before;
-        if (w->view != FIXED)
+        if (w->look != FIXED)
             assert_unchanged(into, &then);
         if (into->geometry.epochs && into->items != into->occupied)
             w->wrong = "items, though refused";
@@ -101,7 +101,7 @@ static cf_status call_merge_alike(world *w)
     const char *why;
     cf_filter again = *w->filter;
     assert_int_equal(cf_merge(w->filter, &again, &why),
-                     w->view == READ_ONLY ? CF_BAD_ARGUMENT : CF_MISMATCH);
+                     w->look == READ_ONLY ? CF_BAD_ARGUMENT : CF_MISMATCH);
     test_filter unlike = new_filter(shape_of(62, 4, 16));
     assert_int_equal(cf_mergeable(w->filter, &unlike.filter, &why), CF_MISMATCH);
     cf_status status = cf_merge(w->filter, &unlike.filter, &why);
@@ -112,10 +112,10 @@ static cf_status call_merge_alike(world *w)
 static cf_status call_shrink_from(world *w)
 {
     w->other = growing_filter(w->filter->geometry, UINT64_MAX);
-    if (w->view != PAGED && w->view != READ_ONLY)
+    if (w->look != PAGED && w->look != READ_ONLY)
         w->other.filter.memory = w->filter->memory;
     w->other.filter.watch = w->filter->watch;
-    begin_poverty(w->view);
+    begin_poverty(w->look);
     cf_status status = cf_shrink(&w->other.filter, w->filter);
     if (status != CF_OK)
         return status;
@@ -145,7 +145,7 @@ static cf_status call_settle(world *w)
 
 static cf_status only_if_writable(const world *w)
 {
-    return w->view != READ_ONLY ? CF_OK : CF_BAD_ARGUMENT;
+    return w->look != READ_ONLY ? CF_OK : CF_BAD_ARGUMENT;
 }
 
 static cf_status call_seal(world *w)
@@ -162,7 +162,7 @@ static cf_status call_seal(world *w)
 static cf_status call_clear(world *w)
 {
     cf_clear(w->filter);
-    if (w->view != READ_ONLY)
+    if (w->look != READ_ONLY)
         w->n = 0;
     return only_if_writable(w);
 }
@@ -176,7 +176,7 @@ static cf_status call_advance(world *w)
 
 static cf_status call_grow(world *w)
 {
-    bool may = w->view != READ_ONLY && w->filter->memory.resize, done = may && probe_split(w->filter);
+    bool may = w->look != READ_ONLY && w->filter->memory.resize, done = may && probe_split(w->filter);
     cf_seal(w->filter); /* which counts the items of one that ages */
     return done ? CF_OK : CF_BAD_ARGUMENT;
 }
@@ -186,7 +186,7 @@ static cf_status call_rebase(world *w)
     cf_filter *filter = w->filter;
     cf_rebase(filter, filter->bytes, NULL);
     assert_int_equal(cf_add(filter, 5), CF_BAD_ARGUMENT);
-    cf_rebase(filter, filter->bytes, w->view != READ_ONLY ? bytes_of(filter) : NULL);
+    cf_rebase(filter, filter->bytes, w->look != READ_ONLY ? bytes_of(filter) : NULL);
     return CF_OK;
 }
 
@@ -203,9 +203,9 @@ static cf_status call_build(world *w)
                           .overflow = g->spill_bound > 0};
     for (unsigned i = 0; i < w->n; i++)
         hashes[i] = w->key[i].hash;
-    cf_filter made = {.memory = {test_resize, w->view == TIGHT ? 64 : UINT64_MAX, NULL},
+    cf_filter made = {.memory = {test_resize, w->look == TIGHT ? 64 : UINT64_MAX, NULL},
                       .watch = w->filter->watch};
-    begin_poverty(w->view);
+    begin_poverty(w->look);
     cf_status status = cf_build(&made, hashes, w->n, 0, 0, &options, &why);
     assert_true((status == CF_OK) == (made.bytes != NULL));
     for (unsigned i = 0; i < w->n && status == CF_OK; i++)
@@ -290,7 +290,7 @@ static void require(bool is_so, const world *w, const filter_kind *kind, unsigne
 {
     broken += !is_so;
     if (!is_so)
-        fprintf(stderr, "%s, %s, %s: %s\n", calls[call].name, kind->name, views[w->view], what);
+        fprintf(stderr, "%s, %s, %s: %s\n", calls[call].name, kind->name, views[w->look], what);
 }
 
 static bool has_key(const cf_filter *filter, uint64_t hash, uint64_t value)
