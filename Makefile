@@ -68,7 +68,7 @@ HEADERS = $(wildcard src/*.h src/*/*.h ext/*.h ext/*/*.h tests/*/*.h tests/*/*/*
 SIM     = $(sort $(wildcard tests/sim/*.c))
 TESTS   = $(sort $(wildcard tests/unit/*/test_*.c))
 UNITS   = $(basename $(notdir $(TESTS)))
-FAULTS  = static_build regressions ext_units oom oom_table vfs_faults shared_cache
+FAULTS  = linked oom oom_table vfs_faults shared_cache
 FAULT_FILES = $(foreach name,$(FAULTS),$(wildcard tests/faults/$(name).c tests/unit/ext/$(name).c))
 BENCHES = test_kinds bench_core bench_sql bench_table size_table capacity load_factor space \
           lifecycle bloom_cuckoo left_over maps chains exact

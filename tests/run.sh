@@ -50,7 +50,7 @@ groups_of() {
     coverage)
         echo coverage:oom_table coverage:oom coverage:fuzz
         units coverage
-        echo coverage:static_build coverage:regressions coverage:ext_units coverage:shared_cache coverage:vfs_faults
+        echo coverage:linked coverage:shared_cache coverage:vfs_faults
         echo coverage:model coverage:loading sql
         ;;
     groups)
@@ -60,8 +60,8 @@ groups_of() {
     *)
         echo asan:oom asan:oom_table asan:fuzz mutants valgrind:model
         units asan
-        echo rooms sql runners bench_check bench_scripts asan:static_build asan:regressions asan:ext_units
-        echo asan:shared_cache threads asan:vfs_faults loading asan:model valgrind:fuzz clients one_file installed versions
+        echo rooms sql runners bench_check bench_scripts asan:linked asan:shared_cache
+        echo threads asan:vfs_faults loading asan:model valgrind:fuzz clients one_file installed versions
         for test in build/portable/test_*; do
             echo "portable:$(basename "$test")"
         done
@@ -107,10 +107,8 @@ run() {
     try:*.py)         pytest "$1" "$PYTHON" -m pytest -q -p no:cacheprovider "build/runners/${1#*:}" ;;
     try:*)            tap "$1" sh "build/runners/${1#*:}" ;;
     coverage:loading) tap 'loading without memory' env CUCKOO_SO=build/coverage_so/cuckoo.so build/plain/loading ;;
-    *:static_build)   tap 'static build, SQLITE_CORE' "$program" ;;
-    *:regressions)    tap 'bugs found, each a test' "$program" ;;
+    *:linked)         tap 'linked into a program, SQLITE_CORE' "$program" ;;
     *:shared_cache)   tap 'threads in between: shared cache' "$program" ;;
-    *:ext_units)      tap 'parts of ext without a table' "$program" ;;
     *:oom)            tap 'each allocation fails once' cheap_asan "$program" ;;
     *:oom_table)      tap 'persistent: they fail, a slice' cheap_asan "$program" 1999 ;;
     *:vfs_faults)     tap 'disk fails, power goes: a slice' "$program" 800 ;;
