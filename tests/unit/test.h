@@ -216,6 +216,17 @@ static inline void shuffle(keys *all)
     }
 }
 
+static inline int compare_hashes(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static inline void sort_keys(keys *all)
+{
+    qsort(all->hash, all->n, sizeof *all->hash, compare_hashes);
+}
+
 static inline void add_all(cf_filter *filter, const keys *all)
 {
     for (size_t i = 0; i < all->n; i++)
@@ -243,12 +254,26 @@ static inline void assert_holds(const cf_filter *filter, const keys *sorted, siz
     assert_sound(filter);
 }
 
-/* All the source of a test program but its tests. */
-#define RUN_TESTS(tests)                                                                                \
-    int main(void)                                                                                      \
+/* ---- tests ---- */
+
+enum { MOST_TESTS = 64 };
+
+static struct CMUnitTest test_list[MOST_TESTS];
+static unsigned test_count;
+
+/* TEST(a_sentence_that_is_true) { .. } stands for itself in the list of the program's tests. */
+#define TEST(name)                                                                                      \
+    static void name(void **state);                                                                     \
+    __attribute__((constructor)) static void register_##name(void)                                      \
     {                                                                                                   \
-        seed_random();                                                                                  \
-        return cmocka_run_group_tests(tests, NULL, NULL);                                               \
-    }
+        test_list[test_count++] = (struct CMUnitTest)cmocka_unit_test(name);                            \
+    }                                                                                                   \
+    static void name(void **state __attribute__((unused)))
+
+int main(void)
+{
+    seed_random();
+    return _cmocka_run_group_tests("tests", test_list, test_count, NULL, NULL);
+}
 
 #endif

@@ -37,12 +37,11 @@ static uint64_t hash_of_kind(unsigned kind, uint64_t i, uint64_t n)
     return kind == 0 ? random64() : kind == 1 ? (i + 1) % n << 40 : kind == 2 ? random64() >> 8 : 7;
 }
 
-static void an_interrupted_sort_keeps_all_hashes(void **state)
+TEST(an_interrupted_sort_keeps_all_hashes)
 {
     enum { MANY = 100000 };
     uint64_t *many = malloc(MANY * sizeof *many);
     asked by;
-    (void)state;
     for (unsigned kind = 0; kind < 4; kind++)
         for (unsigned at = 1; at < 100; at = at * 2 + 1) {
             for (size_t i = 0; i < MANY; i++)
@@ -62,11 +61,10 @@ static void an_interrupted_sort_keeps_all_hashes(void **state)
 /* ---- looking ---- */
 
 /* At each question that comes while buckets, overflow bits, the list and its rest are looked at. */
-static void looking_is_interrupted(void **state)
+TEST(looking_is_interrupted)
 {
     asked by;
     const char *why = "";
-    (void)state;
     for (unsigned kind = 0; kind < 2; kind++) {
         test_filter made = kind ? growing_filter(growing_shape(600, 4, 12), UINT64_MAX)
                                 : new_filter(spilling(shape_of(300, 4, 12), 0, 3000));
@@ -95,12 +93,11 @@ static void looking_is_interrupted(void **state)
 }
 
 /* The second walk, which looks for sticky keys, is interrupted as well. */
-static void looking_for_sticky_keys_is_interrupted(void **state)
+TEST(looking_for_sticky_keys_is_interrupted)
 {
     test_filter made = growing_filter(growing_shape(500, 4, 20), UINT64_MAX);
     asked by;
     const char *why = "";
-    (void)state;
     add_random(&made.filter, 3000);
     ask(&by, 0, &made.filter);
     assert_int_equal(cf_check(&made.filter, &why), CF_OK);
@@ -116,10 +113,9 @@ static void looking_for_sticky_keys_is_interrupted(void **state)
 /* ---- changing ---- */
 
 /* An add that is interrupted while the filter grows changes nothing. */
-static void an_add_that_grows_is_interrupted(void **state)
+TEST(an_add_that_grows_is_interrupted)
 {
     asked by;
-    (void)state;
     for (unsigned list = 0; list < 2; list++) {
         cf_geometry shape = growing_shape(1200, 4, 12);
         test_filter made = growing_filter(list ? spilling(shape, 0, 60) : shape, UINT64_MAX);
@@ -143,10 +139,9 @@ static void an_add_that_grows_is_interrupted(void **state)
     }
 }
 
-static void what_was_added_before_stays(void **state)
+TEST(what_was_added_before_stays)
 {
     asked by;
-    (void)state;
     for (unsigned i = 0; i < N; i++)
         hashes[i] = random64();
     for (unsigned at = 1; at < 16; at = 2 * at + 1) {
@@ -161,11 +156,10 @@ static void what_was_added_before_stays(void **state)
     }
 }
 
-static void a_merge_is_interrupted(void **state)
+TEST(a_merge_is_interrupted)
 {
     asked by;
     const char *why = "";
-    (void)state;
     for (unsigned at = 1; at < 40; at = 2 * at + 1) {
         test_filter into = growing_filter(growing_shape(50, 4, 12), UINT64_MAX);
         test_filter from = growing_filter(growing_shape(50, 4, 12), UINT64_MAX);
@@ -183,12 +177,11 @@ static void a_merge_is_interrupted(void **state)
 }
 
 /* From the census that comes first to the last entry. */
-static void shrinking_is_interrupted(void **state)
+TEST(shrinking_is_interrupted)
 {
     asked by;
     unsigned interrupted = 0;
     cf_status status = CF_INTERRUPTED;
-    (void)state;
     test_filter from = growing_filter(growing_shape(50, 4, 12), UINT64_MAX);
     add_random(&from.filter, N);
     for (unsigned i = 0; i < N - 1000; i++)
@@ -206,11 +199,10 @@ static void shrinking_is_interrupted(void **state)
     free_filter(&from);
 }
 
-static void settling_is_interrupted(void **state)
+TEST(settling_is_interrupted)
 {
     test_filter made = new_filter(spilling(shape_of(1000, 4, 12), 0, 800));
     asked by;
-    (void)state;
     while (made.filter.spilled < 700)
         add_random(&made.filter, 1);
     ask(&by, 2, &made.filter);
@@ -224,16 +216,3 @@ static void settling_is_interrupted(void **state)
     assert_true(made.filter.spilled < 600);
     free_filter(&made);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(an_interrupted_sort_keeps_all_hashes),
-    cmocka_unit_test(looking_is_interrupted),
-    cmocka_unit_test(looking_for_sticky_keys_is_interrupted),
-    cmocka_unit_test(an_add_that_grows_is_interrupted),
-    cmocka_unit_test(what_was_added_before_stays),
-    cmocka_unit_test(a_merge_is_interrupted),
-    cmocka_unit_test(shrinking_is_interrupted),
-    cmocka_unit_test(settling_is_interrupted),
-};
-
-RUN_TESTS(tests)

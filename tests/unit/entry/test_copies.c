@@ -53,9 +53,8 @@ static void be_sticky(cf_filter *filter, uint64_t hash, uint64_t limit, uint64_t
     assert_sound(filter);
 }
 
-static void copies_are_exact_below_their_limit_and_sticky_at_it(void **state)
+TEST(copies_are_exact_below_their_limit_and_sticky_at_it)
 {
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned stage = 0; stage < STAGES; stage++)
             for (unsigned bits = 0; bits <= (stage == 3 ? 11 : 6); bits += bits < 6 ? 1 : 5) {
@@ -73,9 +72,8 @@ static void copies_are_exact_below_their_limit_and_sticky_at_it(void **state)
 
 /* Copies of different levels know different numbers of bits; the key stays sticky while the filter grows
 ** on. So does one that was sticky before it grew, with cap equal entries. */
-static void sticky_keys_stay_sticky_through_growth(void **state)
+TEST(sticky_keys_stay_sticky_through_growth)
 {
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (int round = 0; round < 40; round++) {
             test_filter made = growing_filter(growing_shape(6, b, 16), UINT64_MAX);
@@ -96,9 +94,8 @@ static void sticky_keys_stay_sticky_through_growth(void **state)
 }
 
 /* Adds and deletes in any order, between any number of steps of growth. */
-static void counters_stay_exact_through_growth(void **state)
+TEST(counters_stay_exact_through_growth)
 {
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned bits = 3; bits <= 9; bits += 3) {
             cf_geometry shape = growing_shape(6, b, 24);
@@ -122,9 +119,8 @@ static void counters_stay_exact_through_growth(void **state)
 }
 
 /* A delete takes the entry that knows most: the others may be needed by keys that agree in fewer bits. */
-static void deletes_take_the_longest_match(void **state)
+TEST(deletes_take_the_longest_match)
 {
-    (void)state;
     for (unsigned b = 4; b <= 8; b *= 2)
         for (unsigned round = 0; round < 200; round++) {
             cf_geometry shape = growing_shape(6, b, 9);
@@ -168,9 +164,8 @@ static void check_repeated(cf_options options, uint64_t capacity, bool in_turn)
     free_filter(&made);
 }
 
-static void keys_that_come_often_do_not_fill_it(void **state)
+TEST(keys_that_come_often_do_not_fill_it)
 {
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned kind = 0; kind < (b == 4 ? 4 : 2); kind++) {
             cf_options options = {.bucket_size = b, .overflow = kind & 1};
@@ -182,9 +177,8 @@ static void keys_that_come_often_do_not_fill_it(void **state)
 }
 
 /* Many keys of one pair, each often there, are one entry each: they fit where their copies would not. */
-static void sticky_keys_of_one_pair_take_one_slot_each(void **state)
+TEST(sticky_keys_of_one_pair_take_one_slot_each)
 {
-    (void)state;
     for (int round = 0; round < 100; round++) {
         test_filter made = growing_filter(growing_shape(50, 4, 16), UINT64_MAX);
         uint64_t hash = random64() | 1, seventh = hash ^ 6 << 9;
@@ -204,9 +198,8 @@ static void sticky_keys_of_one_pair_take_one_slot_each(void **state)
 
 /* ---- values ---- */
 
-static void values_are_kept_and_deleted_one_by_one(void **state)
+TEST(values_are_kept_and_deleted_one_by_one)
 {
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned stage = 0; stage < STAGES; stage++)
             for (unsigned bits = 4; bits <= CF_VALUE_MAX; bits += 7) {
@@ -232,9 +225,8 @@ static void values_are_kept_and_deleted_one_by_one(void **state)
 }
 
 /* A key is sticky for one value and exact for another. */
-static void cap_counts_per_value(void **state)
+TEST(cap_counts_per_value)
 {
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned stage = 0; stage < STAGES; stage++) {
             test_filter made = filter_in(stage, b, 0, 8);
@@ -255,16 +247,3 @@ static void cap_counts_per_value(void **state)
             free_filter(&made);
         }
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(copies_are_exact_below_their_limit_and_sticky_at_it),
-    cmocka_unit_test(sticky_keys_stay_sticky_through_growth),
-    cmocka_unit_test(counters_stay_exact_through_growth),
-    cmocka_unit_test(deletes_take_the_longest_match),
-    cmocka_unit_test(keys_that_come_often_do_not_fill_it),
-    cmocka_unit_test(sticky_keys_of_one_pair_take_one_slot_each),
-    cmocka_unit_test(values_are_kept_and_deleted_one_by_one),
-    cmocka_unit_test(cap_counts_per_value),
-};
-
-RUN_TESTS(tests)

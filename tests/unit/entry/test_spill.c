@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Bounded insertion: how far an add looks, what goes to the list, and how that becomes empty again. */
 #include "../../model/checked.h"
-#include "../paged.h"
 
 /* Each bucket that a line of the list names, or that its other side lies in, has its bit; the lines lie in
 ** full buckets, within the bound. */
@@ -38,11 +37,10 @@ static bool is_blocked(const cf_filter *filter, uint64_t hash)
 }
 
 /* Whatever comes and goes, no answer depends on where entries lie; when all has gone, it is as new. */
-static void lists_do_not_change_the_answers(void **state)
+TEST(lists_do_not_change_the_answers)
 {
     static const unsigned budgets[] = {0, 1, 5, 10}, bounds[] = {1, 3, 8, 40};
     uint64_t spilled = 0;
-    (void)state;
     for (unsigned i = 0; i < 64; i++) {
         cf_geometry shape = shape_of(4 + 2 * random_below(6), 1u << i % 4, 12);
         shape.cap = (uint8_t)(2 * shape.bucket_size);
@@ -91,9 +89,8 @@ static unsigned fill(cf_filter *filter, uint64_t seed)
 }
 
 /* A full list means ordinary search: the table fills as one without a list. */
-static void full_lists_mean_ordinary_search(void **state)
+TEST(full_lists_mean_ordinary_search)
 {
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned bound = 1; bound <= 100; bound *= 10) {
             cf_geometry shape = shape_of(1000, b, 16);
@@ -112,10 +109,9 @@ static void full_lists_mean_ordinary_search(void **state)
 }
 
 /* Keys of one fingerprint are not spilled without end: a lookup looks at few. */
-static void few_copies_of_one_key_are_spilled(void **state)
+TEST(few_copies_of_one_key_are_spilled)
 {
     cf_geometry shape = spilling(shape_of(2, 2, 12), 0, 100);
-    (void)state;
     shape.value_bits = 8;
     test_filter made = new_filter(shape);
     unsigned value = 0;
@@ -159,10 +155,9 @@ static unsigned changed_buckets(const cf_filter *now, const snapshot *then)
 
 /* An insertion writes to no more buckets than it looks at, and one of the key; one that spills writes no
 ** slot. A larger budget spills less. */
-static void insertions_write_no_more_than_the_budget(void **state)
+TEST(insertions_write_no_more_than_the_budget)
 {
     unsigned moved[4] = {0};
-    (void)state;
     for (unsigned k = 0; k < 4; k++)
         for (int round = 0; round < 40; round++) {
             unsigned budget = k == 3 ? 10 : k * 2;
@@ -186,9 +181,8 @@ static void insertions_write_no_more_than_the_budget(void **state)
 /* ---- room that appears ---- */
 
 /* After many adds the list is emptied as far as an ordinary search can, or one entry with each delete. */
-static void lists_become_empty(void **state)
+TEST(lists_become_empty)
 {
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned deleting = 0; deleting < 2; deleting++) {
             test_filter made = new_filter(spilling(shape_of(500, b, 16), 0, 400));
@@ -216,11 +210,10 @@ static void lists_become_empty(void **state)
 
 /* A list of keys that finds no room changes nothing: not even the list, where deletes have made room for a
 ** spilled entry since. */
-static void many_keys_that_find_no_room_change_nothing(void **state)
+TEST(many_keys_that_find_no_room_change_nothing)
 {
     enum { KEYS = 200 };
     unsigned refused = 0;
-    (void)state;
     for (unsigned round = 0; round < 20; round++) {
         cf_geometry shape = spilling(shape_of(40, 1, 12), 0, 2);
         bool there[KEYS] = {false};
@@ -248,53 +241,3 @@ static void many_keys_that_find_no_room_change_nothing(void **state)
     }
     assert_true(refused > 100);
 }
-
-/* ---- hostile lists ---- */
-
-/* Any bytes in the place of the list: all ways to ask say what a look at each line finds, adds and deletes
-** stay within the bound, and cf_check says that something is wrong when a bit is missing. */
-static void lists_that_lie_do_no_harm(void **state)
-{
-    unsigned told = 0;
-    (void)state;
-    for (unsigned round = 0; round < 300; round++) {
-        cf_geometry shape = spilling(shape_of(20, 4, 12), 0, 24);
-        const char *why = "";
-        test_filter made = growing_filter(shape, UINT64_MAX);
-        keys all = random_keys(88);
-        for (unsigned i = 0; i < all.n; i++)
-            cf_add(&made.filter, all.hash[i]);
-        cf_seal(&made.filter);
-        uint8_t *list = made.bytes + made.filter.length - 24 * 16;
-        for (uint64_t n = 1 + random_below(4); n > 0; n--)
-            list[random_below(made.filter.spilled * 16u + 1)] ^= (uint8_t)(1u << random_below(8));
-        assert_int_equal(cf_open_writable(&made.filter, made.bytes, made.filter.length, &why), CF_OK);
-        told += cf_check(&made.filter, &why) == CF_DAMAGED;
-        for (unsigned i = 0; i < all.n; i++) {
-            model_look seen = model_look_for(&made.filter, all.hash[i], 0);
-            assert_true(!cf_contains(&made.filter, all.hash[i]) || seen.entries > 0);
-            assert_true(cf_count(&made.filter, all.hash[i]) <= seen.copies);
-        }
-        for (unsigned i = 0; i < 60; i++) {
-            cf_add(&made.filter, random64());
-            cf_delete(&made.filter, all.hash[i]);
-            cf_settle(&made.filter);
-            assert_true(made.filter.spilled <= 24);
-        }
-        free(all.hash);
-        free_filter(&made);
-    }
-    assert_true(told > 200);
-}
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(lists_do_not_change_the_answers),
-    cmocka_unit_test(full_lists_mean_ordinary_search),
-    cmocka_unit_test(few_copies_of_one_key_are_spilled),
-    cmocka_unit_test(insertions_write_no_more_than_the_budget),
-    cmocka_unit_test(lists_become_empty),
-    cmocka_unit_test(many_keys_that_find_no_room_change_nothing),
-    cmocka_unit_test(lists_that_lie_do_no_harm),
-};
-
-RUN_TESTS(tests)

@@ -203,9 +203,10 @@ static void items_do_not_wrap(void **state)
 ** they part, which takes 800,000 bytes. */
 static void hostile_keys_build_no_giant(void **state)
 {
-    answer a = answer_of(*state, "SELECT cf_build(column1, NULL, 'bucket_size=4 fingerprint_bits=32') FROM "
-                                 "(VALUES (72399506), (125822098), (126248002), (197447690), (305698083), "
-                                 "(319138258), (422020438), (432767141), (447741248))");
+    answer a =
+        answer_of(*state, "SELECT cf_build(column1, NULL, 'bucket_size=4 fingerprint_bits=32') FROM "
+                          "(VALUES (72399506), (125822098), (126248002), (197447690), (305698083), "
+                          "(319138258), (422020438), (432767141), (447741248))");
     if (a.code == SQLITE_OK && a.used > 10000)
         fail_msg("%d bytes for nine keys", (int)a.used);
     answer_free(&a);

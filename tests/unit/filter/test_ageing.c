@@ -87,9 +87,8 @@ static cf_geometry shape_number(unsigned i)
 }
 enum { SHAPES = 7 };
 
-static void keys_are_found_for_so_many_epochs(void **state)
+TEST(keys_are_found_for_so_many_epochs)
 {
-    (void)state;
     for (unsigned i = 0; i < SHAPES; i++)
         for (unsigned epochs = 1; epochs <= CF_EPOCHS_MAX; epochs += 1 + epochs / 2) {
             stream *now = new_stream(ageing(shape_number(i), epochs));
@@ -107,9 +106,8 @@ static void keys_are_found_for_so_many_epochs(void **state)
         }
 }
 
-static void adding_again_makes_young(void **state)
+TEST(adding_again_makes_young)
 {
-    (void)state;
     test_filter made = new_filter(ageing(shape_of(100, 4, 16), 3));
     for (unsigned i = 0; i < 20; i++) {
         assert_int_equal(cf_add(&made.filter, 7), CF_OK);
@@ -128,9 +126,8 @@ static void adding_again_makes_young(void **state)
 }
 
 /* A split takes nothing along that is dead, and one that ages does not grow because of what is dead. */
-static void splits_drop_the_dead(void **state)
+TEST(splits_drop_the_dead)
 {
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2) {
         stream *now = new_stream(ageing(growing_shape(2000 / b, b, 16), 3));
         cf_filter *filter = &now->made.filter;
@@ -152,10 +149,9 @@ static void splits_drop_the_dead(void **state)
 
 /* ---- merges ---- */
 
-static void sums_keep_the_later_epoch(void **state)
+TEST(sums_keep_the_later_epoch)
 {
     const char *why;
-    (void)state;
     for (unsigned i = 0; i < SHAPES; i++)
         for (unsigned ahead = 0; ahead < 40; ahead += 1 + ahead / 2) {
             cf_geometry shape = ageing(shape_number(i), 5);
@@ -182,9 +178,8 @@ static void sums_keep_the_later_epoch(void **state)
         }
 }
 
-static void shrinking_leaves_the_dead_behind(void **state)
+TEST(shrinking_leaves_the_dead_behind)
 {
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2) {
         cf_geometry shape = ageing(growing_shape(40, b, 16), 6);
         stream *now = new_stream(shape);
@@ -208,9 +203,8 @@ static void shrinking_leaves_the_dead_behind(void **state)
 /* ---- limits ---- */
 
 /* A refused key changes nothing, also where growth was tried. */
-static void a_refused_key_changes_nothing(void **state)
+TEST(a_refused_key_changes_nothing)
 {
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2) {
         test_filter made = growing_filter(ageing(growing_shape(1100, b, 16), 4), UINT64_MAX);
         unsigned refused = 0;
@@ -234,9 +228,8 @@ static void a_refused_key_changes_nothing(void **state)
 }
 
 /* With half of the table dead, it is refused because of 2b live keys of one pair. */
-static void too_many_of_one_pair_are_refused(void **state)
+TEST(too_many_of_one_pair_are_refused)
 {
-    (void)state;
     test_filter made = new_filter(ageing(shape_of(64, 2, 8), 3));
     unsigned taken = 0;
     for (uint64_t i = 1; i <= 20; i++)
@@ -252,11 +245,10 @@ static void too_many_of_one_pair_are_refused(void **state)
 }
 
 /* The header says all of it; the last epoch is followed by the first. */
-static void epochs_are_kept(void **state)
+TEST(epochs_are_kept)
 {
     const char *why = "";
     cf_filter again;
-    (void)state;
     test_filter made = new_filter(ageing(shape_of(30, 4, 16), 2));
     memset(made.bytes + 38, 0xff, 6);
     for (unsigned i = 0, sum = cf_checksum(made.bytes); i < 4; i++)
@@ -278,16 +270,3 @@ static void epochs_are_kept(void **state)
     assert_int_equal(made.filter.epoch, 2);
     free_filter(&made);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(keys_are_found_for_so_many_epochs),
-    cmocka_unit_test(adding_again_makes_young),
-    cmocka_unit_test(splits_drop_the_dead),
-    cmocka_unit_test(sums_keep_the_later_epoch),
-    cmocka_unit_test(shrinking_leaves_the_dead_behind),
-    cmocka_unit_test(a_refused_key_changes_nothing),
-    cmocka_unit_test(too_many_of_one_pair_are_refused),
-    cmocka_unit_test(epochs_are_kept),
-};
-
-RUN_TESTS(tests)

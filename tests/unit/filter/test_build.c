@@ -6,12 +6,6 @@ static const cf_memory memory = {test_resize, UINT64_MAX, NULL};
 
 /* ---- sorting ---- */
 
-static int compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* By cf_sort, in place; and by cf_add_many, which has room, and sorts what it is given. */
 static void check_sort(const keys *all)
 {
@@ -20,7 +14,7 @@ static void check_sort(const keys *all)
     for (unsigned room = 0; room < 2; room++) {
         memcpy(sorted.hash, all->hash, all->n * sizeof *all->hash);
         memcpy(expected.hash, all->hash, all->n * sizeof *all->hash);
-        qsort(expected.hash, all->n, sizeof *expected.hash, compare);
+        sort_keys(&expected);
         test_filter made = new_filter(shape_of(2, 1, 4));
         made.filter.memory = memory;
         if (room)
@@ -67,11 +61,10 @@ static uint64_t hash_of_kind(unsigned kind, size_t i, size_t n)
     }
 }
 
-static void sorts_and_drops_repeats(void **state)
+TEST(sorts_and_drops_repeats)
 {
     enum { KINDS = 9 + 18 };
     static const size_t sizes[] = {0, 1, 2, 47, 48, 49, 50, 255, 256, 257, 2047, 2048, 1 << 14, 50000};
-    (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++)
         for (unsigned k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
             keys all = {malloc((sizes[k] + 1) * sizeof *all.hash), sizes[k]};
@@ -101,9 +94,8 @@ static void done(cf_filter *filter, keys *all)
     free(all->hash);
 }
 
-static void the_size_is_that_of_the_distinct_keys(void **state)
+TEST(the_size_is_that_of_the_distinct_keys)
 {
-    (void)state;
     for (size_t n = 0; n <= 3000; n = 3 * n + 1) {
         keys all = random_keys(2 * n), other = random_keys(n);
         memcpy(all.hash + n, all.hash, n * sizeof *all.hash);
@@ -121,9 +113,8 @@ static void the_size_is_that_of_the_distinct_keys(void **state)
 }
 
 /* Whatever is planned, it is built, or refused as its plan would be. */
-static void all_options_are_built(void **state)
+TEST(all_options_are_built)
 {
-    (void)state;
     for (unsigned i = 0; i < 120; i++) {
         cf_options options = {.bucket_size = i % 4 ? 1u << i % 4 : 0,
                               .fingerprint_bits = i / 4 % 3 == 2 ? 12 + i % 5 : 0,
@@ -146,10 +137,9 @@ static void all_options_are_built(void **state)
     }
 }
 
-static void a_capacity_makes_filters_that_merge(void **state)
+TEST(a_capacity_makes_filters_that_merge)
 {
     const char *why;
-    (void)state;
     keys all = random_keys(900), other = random_keys(5);
     cf_filter one = {.memory = memory}, two = {.memory = memory};
     assert_int_equal(build(&one, &all, 1000, (cf_options){.growth = true}), CF_OK);
@@ -160,9 +150,8 @@ static void a_capacity_makes_filters_that_merge(void **state)
     done(&two, &other);
 }
 
-static void counters_count_repeated_keys(void **state)
+TEST(counters_count_repeated_keys)
 {
-    (void)state;
     keys all = random_keys(100);
     for (size_t i = 50; i < 100; i++)
         all.hash[i] = all.hash[0];
@@ -174,11 +163,10 @@ static void counters_count_repeated_keys(void **state)
 }
 
 /* Whatever fails, there are no bytes, and nothing is left behind: the sanitizer would see it. */
-static void errors_leave_no_bytes(void **state)
+TEST(errors_leave_no_bytes)
 {
     const cf_options growth = {.growth = true};
     asked by = {.watch = {answer, &by}, .at = 1};
-    (void)state;
     keys all = random_keys(20000);
     cf_filter one = {.memory = memory};
     assert_int_equal(build(&one, &all, 0, (cf_options){.bucket_size = 3}), CF_BAD_ARGUMENT);
@@ -205,9 +193,8 @@ static void errors_leave_no_bytes(void **state)
 }
 
 /* Keys that crowd one place are refused, and no giant is built to part them. */
-static void keys_that_crowd_are_refused(void **state)
+TEST(keys_that_crowd_are_refused)
 {
-    (void)state;
     keys all = random_keys(30);
     for (size_t i = 0; i < all.n; i++)
         all.hash[i] = i + 1; /* of one pair, nearly */
@@ -218,15 +205,3 @@ static void keys_that_crowd_are_refused(void **state)
         one.memory.resize(NULL, bytes_of(&one), 0);
     free(all.hash);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(sorts_and_drops_repeats),
-    cmocka_unit_test(the_size_is_that_of_the_distinct_keys),
-    cmocka_unit_test(all_options_are_built),
-    cmocka_unit_test(a_capacity_makes_filters_that_merge),
-    cmocka_unit_test(counters_count_repeated_keys),
-    cmocka_unit_test(errors_leave_no_bytes),
-    cmocka_unit_test(keys_that_crowd_are_refused),
-};
-
-RUN_TESTS(tests)

@@ -61,10 +61,9 @@ static void check_build(cf_geometry shape, keys *all)
     free_filter(&first);
 }
 
-static void all_shapes_hold_all_keys(void **state)
+TEST(all_shapes_hold_all_keys)
 {
     enum { N = 1500 };
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned f = 4; f <= 32; f += f < 16 ? 1 : 3) {
             keys all = random_keys(N);
@@ -77,9 +76,8 @@ static void all_shapes_hold_all_keys(void **state)
         }
 }
 
-static void small_tables_hold_all_keys(void **state)
+TEST(small_tables_hold_all_keys)
 {
-    (void)state;
     for (size_t n = 0; n < 200; n++) {
         keys all = random_keys(n);
         test_filter made = planned_filter(n, 0.001, (cf_options){.growth = n % 2});
@@ -93,10 +91,9 @@ static void small_tables_hold_all_keys(void **state)
 
 /* The share of a full table that goes through searches is stored, too; below cap each copy can be deleted
 ** again, and then nothing is left. */
-static void full_tables_are_filled_and_emptied(void **state)
+TEST(full_tables_are_filled_and_emptied)
 {
     static const unsigned percent[] = {84, 95, 97};
-    (void)state;
     for (unsigned k = 0; k < 3; k++)
         for (unsigned list = 0; list < 3; list++) {
             cf_geometry shape = shape_of(3000, k == 0 ? 2 : 4, 24);
@@ -121,10 +118,9 @@ static void full_tables_are_filled_and_emptied(void **state)
 
 /* Keys that repeat; keys that say the same to the filter, in one base bucket, or in both of a pair; more keys
 ** of one bucket than may be in flight at once. */
-static void copies_and_crowds_are_kept(void **state)
+TEST(copies_and_crowds_are_kept)
 {
     enum { CROWD = 150 };
-    (void)state;
     for (unsigned round = 0; round < 60; round++) {
         bool crowd = round >= 40;
         unsigned buckets = crowd ? 1000 : 400;
@@ -153,10 +149,9 @@ static void copies_and_crowds_are_kept(void **state)
 
 /* More keys than there is room for, many of them copies and of a few buckets: wherever that is found out,
 ** those before *added are in, and the hashes are sorted. */
-static void full_tables_say_where(void **state)
+TEST(full_tables_say_where)
 {
     unsigned full = 0;
-    (void)state;
     for (unsigned round = 0; round < 300; round++) {
         bool crowd = round >= 20;
         cf_geometry shape =
@@ -187,9 +182,8 @@ static void full_tables_say_where(void **state)
 }
 
 /* One that may grow then does. */
-static void crowded_tables_grow(void **state)
+TEST(crowded_tables_grow)
 {
-    (void)state;
     for (unsigned f = 10; f < 16; f += 2) {
         cf_geometry shape = growing_shape(250, 4, f);
         keys all = random_keys(shape.capacity);
@@ -202,22 +196,15 @@ static void crowded_tables_grow(void **state)
     }
 }
 
-static int compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* At every question: those before *added are in, and no hash is lost. */
-static void building_is_interrupted(void **state)
+TEST(building_is_interrupted)
 {
     enum { N = 8000 };
-    (void)state;
     for (unsigned kind = 0; kind < 4; kind++) {
         keys all = random_keys(N), copy = random_keys(N);
         cf_status status = CF_INTERRUPTED;
         unsigned partly = 0;
-        qsort(all.hash, N, sizeof *all.hash, compare);
+        sort_keys(&all);
         for (unsigned at = 1; status == CF_INTERRUPTED; at++) {
             cf_geometry shape = shape_of(N / 4 + 200, 4, 13);
             test_filter made = new_filter(kind & 1 ? semisorted(shape) : shape);
@@ -232,7 +219,7 @@ static void building_is_interrupted(void **state)
             made.filter.watch = NULL;
             assert_holds(&made.filter, added > 0 ? &copy : &all, added);
             partly += added > 0 && added < N;
-            qsort(copy.hash, N, sizeof *copy.hash, compare);
+            sort_keys(&copy);
             assert_memory_equal(copy.hash, all.hash, N * sizeof *copy.hash);
             free_filter(&made);
         }
@@ -245,10 +232,9 @@ static void building_is_interrupted(void **state)
 
 /* Sorting does without memory, and the bytes are the same. A filter that is semi-sorted, or has a spill list,
 ** is filled by way of a plain one, or not at all: its bytes do not depend on who refuses what. */
-static void memory_may_be_refused(void **state)
+TEST(memory_may_be_refused)
 {
     enum { N = 10000 };
-    (void)state;
     for (unsigned kind = 0; kind < 3; kind++) {
         size_t added = 1;
         keys all = random_keys(N);
@@ -277,10 +263,9 @@ static void memory_may_be_refused(void **state)
 
 /* ---- filters that are not filled in one walk ---- */
 
-static void what_is_there_stays(void **state)
+TEST(what_is_there_stays)
 {
     enum { N = 3000 };
-    (void)state;
     for (unsigned growth = 0; growth < 2; growth++) {
         keys before = random_keys(N), all = random_keys(N);
         test_filter made = growth ? growing_filter(growing_shape(100, 4, 12), UINT64_MAX)
@@ -299,11 +284,10 @@ static void what_is_there_stays(void **state)
 
 /* A filter that was not sealed after its last change says that it is empty: its entries stay, also when there
 ** is no room for more, and when the look for them is interrupted before it comes to the first. */
-static void a_header_that_counts_nothing_is_not_believed(void **state)
+TEST(a_header_that_counts_nothing_is_not_believed)
 {
     enum { BUCKETS = 12000, N = 3000 };
     const char *why;
-    (void)state;
     for (unsigned kind = 0; kind < 6; kind++) {
         keys before = random_keys(N), all = random_keys(kind & 2 ? BUCKETS * 5 : N);
         cf_geometry shape = shape_of(BUCKETS, 4, 16);
@@ -337,10 +321,9 @@ static void a_header_that_counts_nothing_is_not_believed(void **state)
 }
 
 /* One that tells of its pages is not filled in one walk, which tells of nothing. */
-static void the_pager_is_told_of_all(void **state)
+TEST(the_pager_is_told_of_all)
 {
     enum { N = 900 };
-    (void)state;
     for (unsigned kind = 0; kind < 2; kind++) {
         cf_geometry shape = shape_of(260, 4, 12);
         test_filter empty = new_filter(kind == 1 ? semisorted(shape) : shape);
@@ -357,9 +340,8 @@ static void the_pager_is_told_of_all(void **state)
 }
 
 /* An empty filter that was full once, and was about to grow, takes keys as others do. */
-static void emptied_tables_keep_all_keys(void **state)
+TEST(emptied_tables_keep_all_keys)
 {
-    (void)state;
     for (unsigned kind = 0; kind < 4; kind++) {
         cf_geometry shape = growing_shape(1100, kind == 3 ? 8 : 4, 12);
         shape.capacity = 3800;
@@ -382,9 +364,8 @@ static void emptied_tables_keep_all_keys(void **state)
 }
 
 /* Few keys for a large table are added in turn; the last ones have none behind them to fetch. */
-static void few_keys_for_a_large_table_are_added(void **state)
+TEST(few_keys_for_a_large_table_are_added)
 {
-    (void)state;
     for (size_t n = 0; n < 60; n++) {
         test_filter made = new_filter(shape_of(20000, 4, 12));
         keys all = random_keys(n);
@@ -396,9 +377,8 @@ static void few_keys_for_a_large_table_are_added(void **state)
 }
 
 /* No keys: nothing changes, and nobody is asked. (Keys end with a look at the spill list.) */
-static void no_keys_change_nothing(void **state)
+TEST(no_keys_change_nothing)
 {
-    (void)state;
     test_filter made = new_filter(spilling(shape_of(500, 4, 12), 100, 1200));
     keys all = random_keys(3000);
     for (size_t i = 0; i < all.n; i++)
@@ -416,22 +396,3 @@ static void no_keys_change_nothing(void **state)
     free_filter(&made);
     free(all.hash);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(all_shapes_hold_all_keys),
-    cmocka_unit_test(small_tables_hold_all_keys),
-    cmocka_unit_test(full_tables_are_filled_and_emptied),
-    cmocka_unit_test(copies_and_crowds_are_kept),
-    cmocka_unit_test(full_tables_say_where),
-    cmocka_unit_test(crowded_tables_grow),
-    cmocka_unit_test(building_is_interrupted),
-    cmocka_unit_test(memory_may_be_refused),
-    cmocka_unit_test(what_is_there_stays),
-    cmocka_unit_test(a_header_that_counts_nothing_is_not_believed),
-    cmocka_unit_test(the_pager_is_told_of_all),
-    cmocka_unit_test(emptied_tables_keep_all_keys),
-    cmocka_unit_test(few_keys_for_a_large_table_are_added),
-    cmocka_unit_test(no_keys_change_nothing),
-};
-
-RUN_TESTS(tests)

@@ -23,9 +23,8 @@ static const char too_few[] = "the header counts fewer items than the entries st
 static const char too_many[] = "the header counts more items than the entries stand for";
 static const char too_often[] = "a key has more copies than cap allows";
 
-static void sound_filters_pass(void **state)
+TEST(sound_filters_pass)
 {
-    (void)state;
     for (unsigned b = 1; b <= 8; b *= 2)
         for (uint64_t m = 2; m < 60; m += 6) {
             test_filter made = new_filter(shape_of(m, b, 9));
@@ -35,10 +34,9 @@ static void sound_filters_pass(void **state)
         }
 }
 
-static void counts_are_compared(void **state)
+TEST(counts_are_compared)
 {
     const uint64_t most = ((uint64_t)1 << 48) - 1;
-    (void)state;
     for (unsigned grown = 0; grown < 2; grown++) {
         test_filter made = half_full();
         if (grown) {
@@ -68,9 +66,8 @@ static void counts_are_compared(void **state)
 }
 
 /* What a sticky key has absorbed nobody knows: any number of items is possible then. */
-static void sticky_keys_may_have_absorbed_anything(void **state)
+TEST(sticky_keys_may_have_absorbed_anything)
 {
-    (void)state;
     for (unsigned kind = 0; kind < 3; kind++) {
         cf_geometry shape = kind == 2 ? growing_shape(10, 4, 12) : shape_of(10, 4, 12);
         shape.counter_bits = kind == 1 ? 2 : 0;
@@ -91,10 +88,9 @@ static void sticky_keys_may_have_absorbed_anything(void **state)
     }
 }
 
-static void unused_bits_are_checked(void **state)
+TEST(unused_bits_are_checked)
 {
     test_filter made = half_full();
-    (void)state;
     uint8_t *behind = made.bytes + 64 + 1452 / 8;
     *behind ^= 0x80;
     assert_damaged(&made.filter, "the bits behind the last bucket are not zero");
@@ -109,9 +105,8 @@ static void unused_bits_are_checked(void **state)
 }
 
 /* Cap copies of each value, not of all of them together. */
-static void too_many_copies_are_found(void **state)
+TEST(too_many_copies_are_found)
 {
-    (void)state;
     for (unsigned valued = 0; valued < 2; valued++) {
         cf_geometry shape = shape_of(34, 4, 11);
         uint64_t hash = random64();
@@ -132,10 +127,9 @@ static void too_many_copies_are_found(void **state)
     }
 }
 
-static void payloads_of_empty_slots_are_found(void **state)
+TEST(payloads_of_empty_slots_are_found)
 {
     cf_geometry shape = shape_of(34, 4, 11);
-    (void)state;
     shape.value_bits = 5;
     test_filter made = new_filter(shape);
     for (unsigned payload = 0; payload < 2; payload++) {
@@ -149,11 +143,10 @@ static void payloads_of_empty_slots_are_found(void **state)
 }
 
 /* In a bucket that is split the widest slot has one bit more than an entry may know. */
-static void entries_know_no_more_than_the_level_gives(void **state)
+TEST(entries_know_no_more_than_the_level_gives)
 {
     test_filter made = growing_filter(growing_shape(10, 4, 12), UINT64_MAX);
     cf_filter *filter = &made.filter;
-    (void)state;
     while (filter->level < 1 || filter->split < 7)
         assert_true(probe_split(filter));
     uint64_t top = (uint64_t)1 << (probe_slot_bits(filter) - 1);
@@ -173,10 +166,9 @@ static void entries_know_no_more_than_the_level_gives(void **state)
 /* ---- the spill list ---- */
 
 /* Lines that lie, and bits that are missing or too many. */
-static void every_lie_of_a_list_is_told(void **state)
+TEST(every_lie_of_a_list_is_told)
 {
     enum { BOUND = 24, LINE = 16 };
-    (void)state;
     for (unsigned round = 0; round < 200; round++) {
         test_filter made = new_filter(spilling(shape_of(20, 4, 12), 0, BOUND));
         const char *why = "";
@@ -209,9 +201,8 @@ static void every_lie_of_a_list_is_told(void **state)
 
 /* ---- the census ---- */
 
-static void census_counts(void **state)
+TEST(census_counts)
 {
-    (void)state;
     for (unsigned bits = 0; bits < 3; bits += 2) {
         cf_geometry shape = shape_of(64, 4, 20);
         shape.counter_bits = (uint8_t)bits;
@@ -241,9 +232,8 @@ static double share_found(const cf_filter *filter)
 }
 
 /* Exact, repeated and zero fingerprints included, in slots and in the list. */
-static void census_knows_the_error_rate(void **state)
+TEST(census_knows_the_error_rate)
 {
-    (void)state;
     for (unsigned b = 1; b <= 8; b *= 2)
         for (uint64_t m = 2; m <= 64; m *= 2) {
             cf_geometry shape = shape_of(m, b, 9);
@@ -260,10 +250,9 @@ static void census_knows_the_error_rate(void **state)
 
 /* Entries of all lengths, which cover each other or do not: five standard deviations at most from what
 ** random hashes find. */
-static void census_knows_the_error_rate_of_grown_filters(void **state)
+TEST(census_knows_the_error_rate_of_grown_filters)
 {
     enum { PROBES = 200000 };
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (uint64_t m = 2; m <= 10; m += 4) {
             test_filter made = growing_filter(growing_shape(m, b, 12), UINT64_MAX);
@@ -277,19 +266,3 @@ static void census_knows_the_error_rate_of_grown_filters(void **state)
             free_filter(&made);
         }
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(sound_filters_pass),
-    cmocka_unit_test(counts_are_compared),
-    cmocka_unit_test(sticky_keys_may_have_absorbed_anything),
-    cmocka_unit_test(unused_bits_are_checked),
-    cmocka_unit_test(too_many_copies_are_found),
-    cmocka_unit_test(payloads_of_empty_slots_are_found),
-    cmocka_unit_test(entries_know_no_more_than_the_level_gives),
-    cmocka_unit_test(every_lie_of_a_list_is_told),
-    cmocka_unit_test(census_counts),
-    cmocka_unit_test(census_knows_the_error_rate),
-    cmocka_unit_test(census_knows_the_error_rate_of_grown_filters),
-};
-
-RUN_TESTS(tests)

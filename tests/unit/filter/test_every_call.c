@@ -6,8 +6,6 @@
 */
 #include "../worlds.h"
 
-#include "../../../src/cuckoo_exact.h"
-
 /* ---- calls ---- */
 
 /* Another filter of the shape, with keys of its own; as much memory, and the watch. */
@@ -349,11 +347,10 @@ static void run_case(const filter_kind *kind, unsigned call, way view)
     free_world(w);
 }
 
-static void every_call_keeps_its_promises(void **state)
+TEST(every_call_keeps_its_promises)
 {
     unsigned cases = 0;
     const filter_kind *all = kinds();
-    (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++)
         for (unsigned call = 0; call < CALLS; call++)
             for (way view = WRITABLE; view < VIEWS; view++, cases++)
@@ -361,86 +358,3 @@ static void every_call_keeps_its_promises(void **state)
     fprintf(stderr, "%u cases: %u calls, %u kinds, %u views\n", cases, CALLS, KINDS, VIEWS);
     assert_int_equal(broken, 0);
 }
-
-/* ---- exact filters ---- */
-
-/* Through their levels, too, nothing can be changed. */
-static void try_to_change(const cf_filter *level)
-{
-    cf_filter view = *level;
-    const char *why;
-    uint64_t hash = 7;
-    test_filter empty = new_filter(level->geometry);
-    view.memory = (cf_memory){test_resize, UINT64_MAX, NULL};
-    assert_int_equal(cf_add(&view, 7), CF_BAD_ARGUMENT);
-    assert_int_equal(cf_add_many(&view, &hash, 1, NULL), CF_BAD_ARGUMENT);
-    assert_int_not_equal(cf_delete(&view, 7), CF_REMOVED);
-    assert_int_equal(cf_merge(&view, &empty.filter, &why), CF_BAD_ARGUMENT);
-    assert_int_equal(cf_shrink(&view, &empty.filter), CF_BAD_ARGUMENT);
-    assert_int_equal(cf_settle(&view), CF_BAD_ARGUMENT);
-    cf_clear(&view);
-    cf_seal(&view);
-    assert_sound(&view);
-    free_filter(&empty);
-}
-
-static uint64_t sum_of(const uint8_t *bytes, uint64_t length)
-{
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < length; i++)
-        sum = sum * 31 + bytes[i];
-    return sum;
-}
-
-static void exact_case(unsigned members, unsigned others, double fpr)
-{
-    static uint64_t hash[2][MOST_KEYS], sorted[2][MOST_KEYS];
-    static cf_exact exact;
-    const char *why = "";
-    const unsigned count[2] = {others, members};
-    cf_filter view;
-    cf_reader reader = {0};
-    cf_exact_build build = {.fpr = fpr, .memory = {test_resize, UINT64_MAX, NULL}};
-    for (unsigned is = 0; is < 2; is++) {
-        for (unsigned i = 0; i < count[is]; i++)
-            sorted[is][i] = hash[is][i] = random64();
-        build.hashes[is] = sorted[is];
-        build.count[is] = count[is];
-    }
-    assert_int_equal(cf_exact_make(&build, &why), CF_OK);
-    assert_true(cf_is_exact(build.bytes, build.length));
-    assert_int_equal(cf_open(&view, build.bytes, build.length, &why), CF_DAMAGED);
-    assert_int_equal(cf_open_writable(&view, build.bytes, build.length, &why), CF_DAMAGED);
-    assert_int_equal(cf_reader_open(&reader, build.bytes, build.length, &why), CF_DAMAGED);
-    assert_int_equal(cf_exact_open(&exact, build.bytes, build.length, &why), CF_OK);
-    uint64_t before = sum_of(build.bytes, build.length);
-    for (unsigned i = 0; i < exact.levels; i++)
-        try_to_change(&exact.level[i]);
-    assert_true(sum_of(build.bytes, build.length) == before);
-    assert_int_equal(cf_exact_check(&exact, NULL, &why), CF_OK);
-    assert_true(cf_exact_fpr(&exact) >= 0);
-    for (unsigned is = 0; is < 2; is++)
-        for (unsigned i = 0; i < count[is]; i++) {
-            assert_int_equal(cf_exact_contains(&exact, hash[is][i]), is);
-            assert_int_equal(cf_exact_depth(&exact, hash[is][i]) % 2, is);
-        }
-    test_resize(NULL, build.bytes, 0);
-}
-
-static void exact_filters_stay_as_they_are(void **state)
-{
-    static const unsigned counts[] = {0, 1, 20, 300, 2000};
-    (void)state;
-    for (unsigned i = 0; i < 5; i++)
-        for (unsigned k = 0; k < 5; k++) {
-            exact_case(counts[i], counts[k], 0);
-            exact_case(counts[i], counts[k], 0.01);
-        }
-}
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_call_keeps_its_promises),
-    cmocka_unit_test(exact_filters_stay_as_they_are),
-};
-
-RUN_TESTS(tests)

@@ -3,9 +3,8 @@
 #include "../../model/checked.h"
 
 /* Each status has a text of its own, and a number that is no status has one, too. */
-static void every_status_has_a_text(void **state)
+TEST(every_status_has_a_text)
 {
-    (void)state;
     for (int one = CF_OK; one <= CF_INTERRUPTED + 1; one++) {
         assert_non_null(cf_status_text((cf_status)one));
         for (int other = CF_OK; other < one; other++)
@@ -18,10 +17,9 @@ static void every_status_has_a_text(void **state)
 
 /* ---- single calls ---- */
 
-static void empty_filter_holds_nothing(void **state)
+TEST(empty_filter_holds_nothing)
 {
     test_filter made = new_filter(shape_of(10, 4, 12));
-    (void)state;
     for (int i = 0; i < 1000; i++)
         assert_false(cf_contains(&made.filter, random64()));
     assert_int_equal(made.filter.items, 0);
@@ -29,9 +27,8 @@ static void empty_filter_holds_nothing(void **state)
 }
 
 /* The smallest table is one pair of buckets. */
-static void small_tables_count_each_copy_once(void **state)
+TEST(small_tables_count_each_copy_once)
 {
-    (void)state;
     for (uint64_t buckets = 2; buckets <= 8; buckets += 2) {
         test_filter made = new_filter(shape_of(buckets, 4, 16));
         for (int round = 0; round < 200; round++) {
@@ -47,11 +44,10 @@ static void small_tables_count_each_copy_once(void **state)
 }
 
 /* Each value of a key once, also when it has several copies. */
-static void all_values_of_a_key(void **state)
+TEST(all_values_of_a_key)
 {
     cf_geometry shape = shape_of(50, 8, 16);
     uint64_t values[CF_VALUES_MAX], hash = random64(), value = 7;
-    (void)state;
     shape.value_bits = 8;
     test_filter made = new_filter(shape);
     assert_int_equal(cf_get_all(&made.filter, hash, values), 0);
@@ -73,9 +69,8 @@ static void all_values_of_a_key(void **state)
 }
 
 /* The search for room takes a full table as it finds it: what is refused changes nothing. */
-static void failed_add_changes_nothing(void **state)
+TEST(failed_add_changes_nothing)
 {
-    (void)state;
     for (unsigned b = 1; b <= 8; b *= 2) {
         test_filter made = new_filter(shape_of(20, b, 12));
         unsigned failures = 0;
@@ -93,34 +88,10 @@ static void failed_add_changes_nothing(void **state)
     }
 }
 
-/* Keys that come and go in any order. */
-static void filters_are_multisets(void **state)
-{
-    enum { KEYS = 400 };
-    (void)state;
-    for (unsigned b = 1; b <= 8; b *= 2)
-        for (unsigned f = 4; f <= 32; f += f < 8 ? 2 : 12) {
-            test_filter made = new_filter(shape_of((KEYS / b / 2 + random_below(20)) & ~1u, b, f));
-            cf_filter *filter = begin_checked(&made.filter);
-            keys all = random_keys(KEYS);
-            for (unsigned i = 0; i < 1500; i++) {
-                uint64_t hash = all.hash[random_below(KEYS)];
-                if (random_below(20) < 11)
-                    cf_add_checked(filter, hash);
-                else if (model_may_delete(&checked_of(filter)->m, item_checked(filter, hash, 0)))
-                    cf_delete_checked(filter, hash);
-            }
-            end_checked(filter);
-            free(all.hash);
-            free_filter(&made);
-        }
-}
-
 /* ---- looking inside ---- */
 
-static void candidates_are_two_buckets(void **state)
+TEST(candidates_are_two_buckets)
 {
-    (void)state;
     for (unsigned b = 1; b <= 8; b *= 2)
         for (uint64_t buckets = 2; buckets < 40; buckets += 2) {
             test_filter made = growing_filter(growing_shape(buckets, b, 12), UINT64_MAX);
@@ -137,12 +108,11 @@ static void candidates_are_two_buckets(void **state)
 }
 
 /* Both buckets of keys are spread evenly: 5 standard deviations at most from the mean. */
-static void candidates_spread_over_the_table(void **state)
+TEST(candidates_spread_over_the_table)
 {
     enum { BUCKETS = 100, EACH = 1000 };
     test_filter made = new_filter(shape_of(BUCKETS, 4, 12));
     unsigned seen[2][BUCKETS] = {{0}};
-    (void)state;
     for (unsigned i = 0; i < BUCKETS * EACH; i++) {
         cf_pair pair = cf_candidates(&made.filter, random64());
         for (unsigned side = 0; side < 2; side++)
@@ -156,9 +126,8 @@ static void candidates_spread_over_the_table(void **state)
 }
 
 /* Every entry that matches a key lies where the key looks, and names that key's other bucket. */
-static void entries_are_seen_as_they_match(void **state)
+TEST(entries_are_seen_as_they_match)
 {
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (uint64_t m = 4; m < 16; m += 4) {
             test_filter made = growing_filter(growing_shape(m, b, 12), UINT64_MAX);
@@ -186,12 +155,11 @@ static void entries_are_seen_as_they_match(void **state)
 }
 
 /* What a key is stored as: all of its pair bits, and as many remainder bits as there is room for. */
-static void new_fingerprints_are_cut(void **state)
+TEST(new_fingerprints_are_cut)
 {
     test_filter made = growing_filter(growing_shape(10, 4, 12), UINT64_MAX);
     uint64_t hash = UINT64_MAX;
     unsigned before = 0;
-    (void)state;
     for (unsigned steps = 0; steps < 80; steps++) {
         cf_side key = cf_candidates(&made.filter, hash).side[0],
                 cut = cf_new_fingerprint(&made.filter, &key);
@@ -205,10 +173,9 @@ static void new_fingerprints_are_cut(void **state)
 }
 
 /* The measured error rate is the expected one, within five standard deviations. */
-static void error_rate_is_as_expected(void **state)
+TEST(error_rate_is_as_expected)
 {
     enum { PROBES = 200000 };
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned f = 5; f <= 12; f += 7) {
             test_filter made = new_filter(shape_of(4002, b, f));
@@ -224,19 +191,3 @@ static void error_rate_is_as_expected(void **state)
             free_filter(&made);
         }
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_status_has_a_text),
-    cmocka_unit_test(empty_filter_holds_nothing),
-    cmocka_unit_test(small_tables_count_each_copy_once),
-    cmocka_unit_test(all_values_of_a_key),
-    cmocka_unit_test(failed_add_changes_nothing),
-    cmocka_unit_test(filters_are_multisets),
-    cmocka_unit_test(candidates_are_two_buckets),
-    cmocka_unit_test(candidates_spread_over_the_table),
-    cmocka_unit_test(entries_are_seen_as_they_match),
-    cmocka_unit_test(new_fingerprints_are_cut),
-    cmocka_unit_test(error_rate_is_as_expected),
-};
-
-RUN_TESTS(tests)

@@ -58,10 +58,9 @@ static void check_sum(cf_geometry shape, unsigned mine, unsigned my_steps, unsig
 
 /* From ungrown to level 5, each into each: deeper into shallower, shallower into deeper, and entries that know
 ** too little for their bucket in the sum: f - s is 4, as few as can be. */
-static void filters_of_all_stages_add_up(void **state)
+TEST(filters_of_all_stages_add_up)
 {
     static const unsigned n[] = {0, 1, 10, 50, 170, 400}, steps[] = {0, 3, 0, 20, 50, 1};
-    (void)state;
     for (unsigned b = 4; b <= 8; b *= 2)
         for (unsigned i = 0; i < 6; i++)
             for (unsigned k = 0; k < 6; k++) {
@@ -71,10 +70,9 @@ static void filters_of_all_stages_add_up(void **state)
             }
 }
 
-static void payloads_add_up_at_all_stages(void **state)
+TEST(payloads_add_up_at_all_stages)
 {
     static const unsigned n[] = {5, 60, 200}, steps[] = {0, 40, 5};
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned i = 0; i < 3; i++)
             for (unsigned k = 0; k < 3; k++) {
@@ -88,10 +86,9 @@ static void payloads_add_up_at_all_stages(void **state)
 }
 
 /* Below the limit of copies the sum is exact, whether they are counted or not, and which of the two has grown. */
-static void copies_add_up_to_their_limit(void **state)
+TEST(copies_add_up_to_their_limit)
 {
     const char *why = "";
-    (void)state;
     for (unsigned bits = 0; bits <= 3; bits += 3)
         for (unsigned steps = 0; steps <= 40; steps += 20)
             for (unsigned mine = 0; mine <= 10; mine++)
@@ -119,11 +116,10 @@ static void copies_add_up_to_their_limit(void **state)
 }
 
 /* An entry that knows too little for the deeper table becomes several, as if its filter had been split. */
-static void short_entries_become_many(void **state)
+TEST(short_entries_become_many)
 {
     cf_geometry shape = growing_shape(4, 4, 8); /* 4 remainder bits */
     const char *why = "";
-    (void)state;
     for (int round = 0; round < 20; round++) {
         test_filter shallow = new_filter(shape), deep = growing_filter(shape, UINT64_MAX);
         uint64_t hash = random64();
@@ -143,10 +139,9 @@ static void short_entries_become_many(void **state)
 }
 
 /* A sum leaves its list as short as ordinary searches can make it. */
-static void sums_are_settled(void **state)
+TEST(sums_are_settled)
 {
     const char *why = "";
-    (void)state;
     for (unsigned b = 4; b <= 8; b *= 2) {
         cf_geometry shape = spilling(shape_of(1000, b, 16), 0, 600);
         test_filter one = new_filter(shape), two = new_filter(shape);
@@ -167,7 +162,7 @@ static void sums_are_settled(void **state)
 
 /* ---- what cannot be ---- */
 
-static void mismatches_are_named(void **state)
+TEST(mismatches_are_named)
 {
     static const char *const fields[] = {
         "seed", "hash",     "buckets",   "bucket_size",  "fingerprint_bits", "pair_bits",
@@ -175,7 +170,6 @@ static void mismatches_are_named(void **state)
     enum { FIELDS = sizeof fields / sizeof *fields };
     const cf_geometry shape = shape_of(30, 4, 16);
     const char *why = "";
-    (void)state;
     for (unsigned i = 0; i < FIELDS; i++) {
         cf_geometry mine = shape, other = shape;
         other.seed = i == 0, other.keyed = i == 1, other.buckets += i == 2 ? 2 : 0;
@@ -200,11 +194,10 @@ static void mismatches_are_named(void **state)
 }
 
 /* A filter that must not grow takes no grown one; whether it might grow does not matter else. */
-static void fixed_filters_take_no_grown_ones(void **state)
+TEST(fixed_filters_take_no_grown_ones)
 {
     cf_geometry fixed = growing_shape(30, 4, 16);
     const char *why = "";
-    (void)state;
     fixed.growth = false;
     test_filter one = new_filter(fixed), two = growing_filter(growing_shape(30, 4, 16), UINT64_MAX);
     assert_int_equal(cf_add(&two.filter, 5), CF_OK);
@@ -220,12 +213,11 @@ static void fixed_filters_take_no_grown_ones(void **state)
 }
 
 /* A filter that shares its bytes with the other one would count its keys twice. */
-static void a_filter_is_not_merged_with_itself(void **state)
+TEST(a_filter_is_not_merged_with_itself)
 {
     const char *why = "";
     cf_filter again;
     test_filter made = new_filter(shape_of(30, 4, 12));
-    (void)state;
     cf_add(&made.filter, random64());
     cf_seal(&made.filter);
     snapshot then = remember(&made.filter);
@@ -239,10 +231,9 @@ static void a_filter_is_not_merged_with_itself(void **state)
 }
 
 /* `into` holds all that it held, whatever was in the way; with memory for a copy it is as it was. */
-static void failed_merges_keep_what_was_there(void **state)
+TEST(failed_merges_keep_what_was_there)
 {
     const char *why = "";
-    (void)state;
     for (unsigned round = 0; round < 26; round++) {
         cf_geometry shape = round == 25 ? shape_of(32, 4, 16) : growing_shape(8, 4, 12);
         test_filter into = growing_filter(shape, UINT64_MAX), from = growing_filter(shape, UINT64_MAX);
@@ -302,11 +293,10 @@ static cf_geometry any_list(cf_geometry shape)
 
 /* However few keys come together, with however many copies and values: a merge that succeeds finds all of them
 ** and counts them right; one that fails says why, and changes nothing. */
-static void what_was_merged_is_found(void **state)
+TEST(what_was_merged_is_found)
 {
     enum { ROUNDS = 300 };
     unsigned sums = 0, refused = 0;
-    (void)state;
     for (unsigned round = 0; round < ROUNDS; round++) {
         unsigned b = 2u << random_below(3);
         cf_geometry shape = growing_shape(2 * (1 + random_below(8)), b, 26);
@@ -342,9 +332,8 @@ static void what_was_merged_is_found(void **state)
 
 /* Twenty values of a key in a filter that has grown, eight in one that has not: 28 are more than two buckets and
 ** eight lines of the list can say. */
-static void more_values_than_are_found_are_refused(void **state)
+TEST(more_values_than_are_found_are_refused)
 {
-    (void)state;
     for (unsigned way = 0; way < 2; way++) {
         const char *why = "";
         cf_geometry shape = spilling(growing_shape(4, 8, 13), 0, 4096);
@@ -393,9 +382,8 @@ static void check_shrinking(cf_geometry shape, size_t left)
     free_filter(&smaller);
 }
 
-static void what_has_lost_keys_becomes_smaller(void **state)
+TEST(what_has_lost_keys_becomes_smaller)
 {
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned left = 0; left <= 1000; left = left ? left * 10 : 1) {
             cf_geometry shape = growing_shape(10, b, 16);
@@ -409,12 +397,11 @@ static void what_has_lost_keys_becomes_smaller(void **state)
 }
 
 /* Where nothing was forgotten it is again what it was before it grew. */
-static void it_can_be_as_before_growth(void **state)
+TEST(it_can_be_as_before_growth)
 {
     cf_geometry shape = growing_shape(100, 4, 16);
     test_filter made = growing_filter(shape, UINT64_MAX), smaller = growing_filter(shape, UINT64_MAX);
     keys all = random_keys(100);
-    (void)state;
     add_all(&made.filter, &all);
     uint64_t length = made.filter.length;
     for (unsigned i = 0; i < 200; i++)
@@ -430,13 +417,12 @@ static void it_can_be_as_before_growth(void **state)
 
 /* The error rate is that of a filter which has grown so far, not more. What would not gain is left alone, and
 ** so is all without memory. */
-static void it_errs_no_more_than_one_that_has_grown_so_far(void **state)
+TEST(it_errs_no_more_than_one_that_has_grown_so_far)
 {
     cf_geometry shape = growing_shape(64, 4, 12);
     test_filter made = growing_filter(shape, UINT64_MAX), smaller = growing_filter(shape, UINT64_MAX);
     test_filter fresh = growing_filter(shape, UINT64_MAX), into = growing_filter(shape, UINT64_MAX);
     keys all = random_keys(20000), few = {all.hash, 2000};
-    (void)state;
     add_all(&made.filter, &all);
     add_all(&fresh.filter, &few);
     assert_int_equal(cf_shrink(&into.filter, &made.filter), CF_FULL);
@@ -460,10 +446,9 @@ static void it_errs_no_more_than_one_that_has_grown_so_far(void **state)
 }
 
 /* Keys that crowd a few places need more buckets than their number says. */
-static void it_never_becomes_larger(void **state)
+TEST(it_never_becomes_larger)
 {
     unsigned shrunk = 0;
-    (void)state;
     for (unsigned round = 0; round < 300; round++) {
         cf_geometry shape = growing_shape(2 + 2 * random_below(4), 4, 12);
         test_filter made = growing_filter(shape, 100000), smaller = growing_filter(shape, UINT64_MAX);
@@ -488,23 +473,3 @@ static void it_never_becomes_larger(void **state)
     }
     assert_true(shrunk > 0 && shrunk < 300);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(filters_of_all_stages_add_up),
-    cmocka_unit_test(payloads_add_up_at_all_stages),
-    cmocka_unit_test(copies_add_up_to_their_limit),
-    cmocka_unit_test(short_entries_become_many),
-    cmocka_unit_test(sums_are_settled),
-    cmocka_unit_test(mismatches_are_named),
-    cmocka_unit_test(fixed_filters_take_no_grown_ones),
-    cmocka_unit_test(a_filter_is_not_merged_with_itself),
-    cmocka_unit_test(failed_merges_keep_what_was_there),
-    cmocka_unit_test(what_was_merged_is_found),
-    cmocka_unit_test(more_values_than_are_found_are_refused),
-    cmocka_unit_test(what_has_lost_keys_becomes_smaller),
-    cmocka_unit_test(it_can_be_as_before_growth),
-    cmocka_unit_test(it_errs_no_more_than_one_that_has_grown_so_far),
-    cmocka_unit_test(it_never_becomes_larger),
-};
-
-RUN_TESTS(tests)

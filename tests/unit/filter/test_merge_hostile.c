@@ -61,12 +61,11 @@ static test_filter filter_that_was_found(void)
     return made;
 }
 
-static void far_more_work_than_keys_do_is_refused(void **state)
+TEST(far_more_work_than_keys_do_is_refused)
 {
     const char *why = NULL;
     test_filter one = filter_that_was_found(), two = filter_that_was_found();
     snapshot then = remember(&one.filter);
-    (void)state;
     assert_int_equal(merge_watched(&one.filter, &two.filter, &why), CF_FULL);
     assert_non_null(strstr(why, "take far too long"));
     assert_unchanged(&one.filter, &then);
@@ -176,10 +175,9 @@ static cf_status call(unsigned what, cf_filter *one, cf_filter *other)
     }
 }
 
-static void invented_filters_take_bounded_work(void **state)
+TEST(invented_filters_take_bounded_work)
 {
     enum { ROUNDS = 15, CALLS = 8 };
-    (void)state;
     for (unsigned round = 0; round < ROUNDS; round++) {
         cf_geometry shape = invent_shape();
         test_filter one = invent(shape, random_below(200)), two = invent(shape, random_below(200));
@@ -247,9 +245,8 @@ static test_filter live(cf_geometry shape, uint64_t n, unsigned repeats, uint64_
     return made;
 }
 
-static void merges_of_keys_are_not_refused_for_their_work(void **state)
+TEST(merges_of_keys_are_not_refused_for_their_work)
 {
-    (void)state;
     for (unsigned i = 0; i < 100; i++) {
         const char *why = NULL;
         cf_geometry shape = plan_some();
@@ -265,11 +262,3 @@ static void merges_of_keys_are_not_refused_for_their_work(void **state)
         free_filter(&two);
     }
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(far_more_work_than_keys_do_is_refused),
-    cmocka_unit_test(invented_filters_take_bounded_work),
-    cmocka_unit_test(merges_of_keys_are_not_refused_for_their_work),
-};
-
-RUN_TESTS(tests)

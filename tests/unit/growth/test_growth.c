@@ -20,9 +20,8 @@ static test_filter planned_growing(uint64_t capacity, unsigned b, cf_layout layo
 
 /* From as few buckets as the planner gives it; with a list or without. (From fewer, now and then void
 ** entries come to fill a pair of buckets, and no split helps.) */
-static void random_keys_never_fill_it(void **state)
+TEST(random_keys_never_fill_it)
 {
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned round = 0; round < 60; round++) {
             cf_geometry shape = growing_shape(8 + 2 * (round % 6), b, 12);
@@ -41,9 +40,8 @@ static void random_keys_never_fill_it(void **state)
 
 /* Well filled, however far it has grown, and in small steps: one add at most doubles the table, and few of
 ** them need memory. */
-static void grown_tables_are_well_filled(void **state)
+TEST(grown_tables_are_well_filled)
 {
-    (void)state;
     for (unsigned k = 0; k < 4; k++) {
         unsigned b = k == 3 ? 4 : 2u << k;
         test_filter made = planned_growing(500, b, k == 3 ? CF_LAYOUT_SEMISORT : CF_LAYOUT_PLAIN);
@@ -63,9 +61,8 @@ static void grown_tables_are_well_filled(void **state)
 }
 
 /* The error rate stays within three times that of before (REFERENCE). */
-static void grown_filters_err_little_more(void **state)
+TEST(grown_filters_err_little_more)
 {
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2) {
         test_filter made = planned_growing(300, b, CF_LAYOUT_AUTO);
         for (unsigned i = 0; i < 300 * 64; i++) {
@@ -78,9 +75,8 @@ static void grown_filters_err_little_more(void **state)
 
 /* Copies are counted or absorbed. Nor does a table grow that has lost its keys, and is crowded by what they
 ** left: halves of entries that know too little for their bucket. */
-static void copies_do_not_make_it_grow(void **state)
+TEST(copies_do_not_make_it_grow)
 {
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2) {
         test_filter made = growing_filter(growing_shape(8, b, 12), UINT64_MAX);
         for (int i = 0; i < 1000; i++)
@@ -117,10 +113,9 @@ static void crowd_table(uint64_t buckets, unsigned b, uint64_t most)
 }
 
 /* Full in the end: a small table has not become long, nor a large one much longer. */
-static void crowding_keys_do_not_make_it_grow_without_end(void **state)
+TEST(crowding_keys_do_not_make_it_grow_without_end)
 {
     enum { SMALL_TABLE = 4096, CROWDS = 60 };
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2) {
         crowd_table(2 * SMALL_TABLE, b, 4 * SMALL_TABLE);
         for (unsigned i = 0; i < CROWDS; i++)
@@ -138,9 +133,8 @@ static uint8_t *counted_resize(void *context, uint8_t *bytes, uint64_t size)
 
 /* In a large filter keys that agree in all the bits they have are refused at once: no memory is asked
 ** for. */
-static void refused_adds_of_large_filters_cost_nothing(void **state)
+TEST(refused_adds_of_large_filters_cost_nothing)
 {
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2) {
         test_filter made = growing_filter(growing_shape(5000, b, 16), UINT64_MAX);
         cf_filter *filter = &made.filter;
@@ -213,9 +207,8 @@ static void check_refused(cf_geometry shape, uint64_t steps, want missing)
     free_filter(&made);
 }
 
-static void refused_adds_change_nothing_at_any_stage(void **state)
+TEST(refused_adds_change_nothing_at_any_stage)
 {
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (uint64_t base = 2; base <= 6; base += 2)
             for (uint64_t steps = 0; steps <= base * 15; steps++)
@@ -234,9 +227,8 @@ static void refused_adds_change_nothing_at_any_stage(void **state)
 
 /* Random keys up to a most: every byte of it may be used, none beyond. Without memory, or leave, it is full
 ** where one is that does not grow. */
-static void most_is_a_limit(void **state)
+TEST(most_is_a_limit)
 {
-    (void)state;
     for (uint64_t most = 200; most < 3000; most += 97) {
         test_filter made = growing_filter(growing_shape(4, 4, 12), most);
         cf_status status;
@@ -263,13 +255,12 @@ static void most_is_a_limit(void **state)
 }
 
 /* A hash has no more bits than it has: then growing ends, and nothing has changed. */
-static void growing_ends_with_the_numbers_of_buckets(void **state)
+TEST(growing_ends_with_the_numbers_of_buckets)
 {
     cf_geometry shape = growing_shape((uint64_t)1 << 32, 1, 32);
     const char *why = "";
     uint8_t header[64];
     cf_filter filter;
-    (void)state;
     shape.pair_bits = 32; /* base bucket and pair bits are all there is */
     uint64_t length = cf_geometry_bytes(&shape);
     test_filter small = new_filter(shape_of(2, 1, 32));
@@ -286,17 +277,3 @@ static void growing_ends_with_the_numbers_of_buckets(void **state)
     assert_true(requests == 0 && filter.buckets == shape.buckets && filter.length == length);
     free_filter(&small);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(random_keys_never_fill_it),
-    cmocka_unit_test(grown_tables_are_well_filled),
-    cmocka_unit_test(grown_filters_err_little_more),
-    cmocka_unit_test(copies_do_not_make_it_grow),
-    cmocka_unit_test(crowding_keys_do_not_make_it_grow_without_end),
-    cmocka_unit_test(refused_adds_of_large_filters_cost_nothing),
-    cmocka_unit_test(refused_adds_change_nothing_at_any_stage),
-    cmocka_unit_test(most_is_a_limit),
-    cmocka_unit_test(growing_ends_with_the_numbers_of_buckets),
-};
-
-RUN_TESTS(tests)

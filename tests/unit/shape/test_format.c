@@ -75,10 +75,9 @@ static cf_geometry any_shape(void)
 }
 
 /* At any stage of growth, with any counts. */
-static void headers_survive_the_round_trip(void **state)
+TEST(headers_survive_the_round_trip)
 {
     const char *why = "";
-    (void)state;
     for (unsigned round = 0; round < 1000; round++) {
         cf_geometry shape = any_shape();
         test_filter made = growing_filter(shape, UINT64_MAX);
@@ -101,9 +100,8 @@ static void headers_survive_the_round_trip(void **state)
 }
 
 /* Where format.h says that they are. */
-static void fields_have_their_places(void **state)
+TEST(fields_have_their_places)
 {
-    (void)state;
     for (unsigned round = 0; round < 200; round++) {
         cf_geometry shape = any_shape();
         test_filter made = new_filter(shape);
@@ -252,9 +250,8 @@ static const struct {
 };
 
 /* Whoever builds a filter of a later version anew has lost its keys: the reason names the only remedy. */
-static void each_field_is_checked(void **state)
+TEST(each_field_is_checked)
 {
-    (void)state;
     for (unsigned i = 0; i < sizeof changes / sizeof *changes; i++) {
         test_filter made = of_kind(changes[i].of);
         const char *why, *expected = changes[i].why;
@@ -275,11 +272,10 @@ static void each_field_is_checked(void **state)
 
 /* Both the fingerprint and the slot width out of range, so that only the range check can see it; and more
 ** buckets than hashes have bits for. */
-static void two_fields_are_checked(void **state)
+TEST(two_fields_are_checked)
 {
     static const uint8_t widths[] = {0, 3, 33, 255};
     const char *why;
-    (void)state;
     test_filter made = of_kind(PLAIN);
     for (unsigned i = 0; i < sizeof widths; i++) {
         made.bytes[6] = made.bytes[9] = widths[i];
@@ -301,10 +297,9 @@ static void two_fields_are_checked(void **state)
     free_filter(&made);
 }
 
-static void every_bit_is_guarded(void **state)
+TEST(every_bit_is_guarded)
 {
     const char *why;
-    (void)state;
     for (kind which = PLAIN; which <= MAY_GROW; which++) {
         test_filter made = of_kind(which);
         uint8_t *bytes = bytes_of(&made.filter);
@@ -319,11 +314,10 @@ static void every_bit_is_guarded(void **state)
 
 /* Any other length, in memory of exactly that length. More reserved bytes than the least are a sound
 ** filter: later versions reserve room to grow. Fewer would let a read of a whole word pass the end. */
-static void lengths_are_checked(void **state)
+TEST(lengths_are_checked)
 {
     enum { MORE = 100 };
     const char *why;
-    (void)state;
     test_filter made = of_kind(PLAIN);
     size_t right = made.filter.length;
     for (size_t n = 0; n <= right + 1; n++) {
@@ -350,11 +344,3 @@ static void lengths_are_checked(void **state)
     free(longer);
     free_filter(&made);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(headers_survive_the_round_trip), cmocka_unit_test(fields_have_their_places),
-    cmocka_unit_test(each_field_is_checked),          cmocka_unit_test(two_fields_are_checked),
-    cmocka_unit_test(every_bit_is_guarded),           cmocka_unit_test(lengths_are_checked),
-};
-
-RUN_TESTS(tests)

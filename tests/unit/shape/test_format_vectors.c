@@ -108,9 +108,8 @@ static char *hex_of(const test_filter *made)
     return hex;
 }
 
-static void bytes_are_those_of_the_vectors(void **state)
+TEST(bytes_are_those_of_the_vectors)
 {
-    (void)state;
     for (unsigned i = 0; i < VECTORS; i++) {
         test_filter made = filter_of(&vectors[i]);
         char *hex = hex_of(&made);
@@ -159,10 +158,9 @@ static void assert_sticky(const uint8_t *bytes, size_t length, const vector *v)
     assert_int_equal(cf_delete_value(&filter, hash, value_of(v, 1)), CF_STICKY);
 }
 
-static void vectors_open_and_know_their_keys(void **state)
+TEST(vectors_open_and_know_their_keys)
 {
     uint8_t bytes[2000];
-    (void)state;
     for (unsigned i = 0; i < VECTORS; i++) {
         const vector *v = &vectors[i];
         cf_filter filter;
@@ -189,10 +187,3 @@ static void vectors_open_and_know_their_keys(void **state)
             assert_sticky(bytes, length, v);
     }
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(bytes_are_those_of_the_vectors),
-    cmocka_unit_test(vectors_open_and_know_their_keys),
-};
-
-RUN_TESTS(tests)

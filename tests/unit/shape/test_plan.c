@@ -52,9 +52,8 @@ static void check_plan(uint64_t n, double fpr, cf_options options)
     assert_true(cf_geometry_bytes(&shape) == 64 + (cf_geometry_slots(&shape) * bits + 7) / 8 + 8);
 }
 
-static void plans_keep_their_promises(void **state)
+TEST(plans_keep_their_promises)
 {
-    (void)state;
     for (unsigned i = 0; i < CAPACITIES; i++)
         for (unsigned j = 0; j < RATES; j++)
             for (unsigned b = 0; b <= 8; b = b ? 2 * b : 2)
@@ -74,9 +73,8 @@ static void plans_keep_their_promises(void **state)
 
 /* Bytes grow with the capacity: 1 % more keys take about 1 % more, or a tenth more or less where the
 ** planner takes another fingerprint width. */
-static void size_is_in_proportion(void **state)
+TEST(size_is_in_proportion)
 {
-    (void)state;
     for (unsigned j = 0; j < RATES; j++)
         for (uint64_t n = 1000 + random_below(300); n < 100000000; n += n / 4) {
             cf_geometry now = plan(n, rates[j], growing), next = plan(n + n / 100, rates[j], growing);
@@ -85,10 +83,9 @@ static void size_is_in_proportion(void **state)
         }
 }
 
-static void lower_rates_take_more_bytes_step_by_step(void **state)
+TEST(lower_rates_take_more_bytes_step_by_step)
 {
     uint64_t before = 0;
-    (void)state;
     for (double e = 0.02; e > 1e-8; e *= 0.97) {
         cf_geometry shape = plan(1000000, e, growing);
         uint64_t bytes = cf_geometry_bytes(&shape);
@@ -98,10 +95,9 @@ static void lower_rates_take_more_bytes_step_by_step(void **state)
 }
 
 /* No layout is chosen that takes more than four bytes in a hundred more than the other one. */
-static void the_smaller_layout_is_chosen(void **state)
+TEST(the_smaller_layout_is_chosen)
 {
     unsigned seen[2] = {0, 0};
-    (void)state;
     for (unsigned i = 0; i < CAPACITIES * RATES * 3; i++) {
         uint64_t n = capacities[i % CAPACITIES];
         double fpr = rates[i / CAPACITIES % RATES];
@@ -121,9 +117,8 @@ static void the_smaller_layout_is_chosen(void **state)
 }
 
 /* The thresholds of large tables: paper, section 4. What may grow has a little less. */
-static void large_tables_are_well_filled(void **state)
+TEST(large_tables_are_well_filled)
 {
-    (void)state;
     for (unsigned growth = 0; growth < 2; growth++)
         for (unsigned b = 2; b <= 8; b *= 2) {
             cf_options options = {.bucket_size = b, .fingerprint_bits = 16, .growth = growth};
@@ -135,7 +130,7 @@ static void large_tables_are_well_filled(void **state)
 
 /* ---- options ---- */
 
-static void bad_arguments_are_refused(void **state)
+TEST(bad_arguments_are_refused)
 {
     static const struct {
         uint64_t capacity;
@@ -169,7 +164,6 @@ static void bad_arguments_are_refused(void **state)
                  {100, 0.01, {.epochs = 3, .counter_bits = 1}, CF_BAD_ARGUMENT},
                  {100, 0.01, {.epochs = 3, .value_bits = 1}, CF_BAD_ARGUMENT},
                  {100, 0.01, {.epochs = 3, .overflow = true}, CF_BAD_ARGUMENT}};
-    (void)state;
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(status_of(cases[i].capacity, cases[i].fpr, cases[i].options),
                          cases[i].expected);
@@ -177,9 +171,8 @@ static void bad_arguments_are_refused(void **state)
 
 /* What cannot grow is refused with growth, and planned without. The largest capacities need fingerprints
 ** longer than the shortest. */
-static void some_widths_are_refused(void **state)
+TEST(some_widths_are_refused)
 {
-    (void)state;
     for (unsigned b = 1; b <= 8; b *= 2)
         for (unsigned f = 4; f <= 32; f++) {
             bool grows = b > 1 && f >= (b == 2 ? 12 : 8);
@@ -194,7 +187,7 @@ static void some_widths_are_refused(void **state)
         }
 }
 
-static void a_seed_asks_for_the_keyed_hash(void **state)
+TEST(a_seed_asks_for_the_keyed_hash)
 {
     static const struct {
         cf_options options;
@@ -205,7 +198,6 @@ static void a_seed_asks_for_the_keyed_hash(void **state)
                  {{.seed = 0, .hash = CF_HASH_KEYED}, true},
                  {{.seed = 5, .hash = CF_HASH_KEYED}, true},
                  {{.seed = 5, .hash = CF_HASH_XXH3}, false}};
-    (void)state;
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(cf_is_keyed(&cases[i].options), cases[i].keyed);
         assert_int_equal(plan(100, 0.01, cases[i].options).keyed, cases[i].keyed);
@@ -216,9 +208,8 @@ static void a_seed_asks_for_the_keyed_hash(void **state)
 
 /* Filters live for 100,000 turnovers, with no more copies than that takes: but never fewer than three,
 ** unless more would crowd other keys. */
-static void caps_let_filters_live_long(void **state)
+TEST(caps_let_filters_live_long)
 {
-    (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned f = 7; f <= 32; f++)
             for (unsigned counters = 0; counters < 4; counters += 3) {
@@ -233,10 +224,9 @@ static void caps_let_filters_live_long(void **state)
     assert_int_equal(plan(1000, 0, (cf_options){.bucket_size = 1, .fingerprint_bits = 20}).cap, 1);
 }
 
-static void turnovers_rise_with_what_is_spent(void **state)
+TEST(turnovers_rise_with_what_is_spent)
 {
     cf_geometry shape = {.buckets = 2};
-    (void)state;
     for (unsigned b = 1; b <= 8; b *= 2)
         for (unsigned f = 4; f < 32; f++)
             for (unsigned cap = 1; cap < 2 * b; cap++) {
@@ -252,7 +242,7 @@ static void turnovers_rise_with_what_is_spent(void **state)
 }
 
 /* With counters the copies that one entry counts stand for cap. */
-static void turnovers_follow_from_counters(void **state)
+TEST(turnovers_follow_from_counters)
 {
     static const struct {
         unsigned b, f, counter_bits;
@@ -265,7 +255,6 @@ static void turnovers_follow_from_counters(void **state)
                  {4, 32, 1, 2684354},
                  {4, 7, 3, CF_TURNOVERS_MAX},
                  {4, 10, 16, CF_TURNOVERS_MAX}};
-    (void)state;
     for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++) {
         cf_geometry shape = {.bucket_size = (uint8_t)known[i].b,
                              .fingerprint_bits = (uint8_t)known[i].f,
@@ -297,9 +286,8 @@ static void fill_planned(uint64_t n, double fpr, cf_options options, unsigned ro
 }
 
 /* The chance that a planned filter is full too early is at most one in a million: none may fail here. */
-static void planned_filters_take_their_keys(void **state)
+TEST(planned_filters_take_their_keys)
 {
-    (void)state;
     for (unsigned i = 1; capacities[i] < 20000; i++)
         for (unsigned j = 0; j < RATES; j++)
             for (unsigned growth = 0; growth < 2; growth++)
@@ -317,10 +305,9 @@ static void planned_filters_take_their_keys(void **state)
 }
 
 /* Those of a filter that ages have room for one more epoch, which is on its way out. */
-static void plans_have_room_for_one_more_epoch(void **state)
+TEST(plans_have_room_for_one_more_epoch)
 {
     enum { KEYS = 6000 };
-    (void)state;
     for (unsigned epochs = 1; epochs <= CF_EPOCHS_MAX; epochs++) {
         uint64_t most = KEYS + (KEYS + epochs - 1) / epochs;
         cf_geometry shape = plan(KEYS, 0.001, (cf_options){.epochs = epochs, .growth = epochs % 2});
@@ -335,10 +322,9 @@ static void plans_have_room_for_one_more_epoch(void **state)
     }
 }
 
-static void wider_is_a_little_more(void **state)
+TEST(wider_is_a_little_more)
 {
     cf_geometry shape = plan(1, 0.01, fixed);
-    (void)state;
     for (uint64_t before = shape.buckets; before < (uint64_t)1 << 39; before = shape.buckets) {
         assert_int_equal(cf_plan_wider(&shape), CF_OK);
         assert_true(shape.buckets > before && shape.buckets % 2 == 0);
@@ -359,9 +345,8 @@ static cf_status check(cf_geometry shape)
     return status;
 }
 
-static void fields_of_shapes_are_checked(void **state)
+TEST(fields_of_shapes_are_checked)
 {
-    (void)state;
     for (unsigned i = 0; i < 256; i++) {
         uint8_t n = (uint8_t)i;
         cf_geometry good = shape_of(10, 4, 12), bad[9];
@@ -393,9 +378,8 @@ static void fields_of_shapes_are_checked(void **state)
 }
 
 /* Base bucket and fingerprint may use 64 bits of the hash together, not 65. */
-static void hash_bits_are_enough(void **state)
+TEST(hash_bits_are_enough)
 {
-    (void)state;
     for (unsigned b = 1; b <= 8; b *= 2)
         for (unsigned f = CF_FINGERPRINT_MIN; f <= CF_FINGERPRINT_MAX; f++) {
             assert_int_equal(check(shape_of(2, b, f)), CF_OK);
@@ -407,10 +391,9 @@ static void hash_bits_are_enough(void **state)
     assert_int_equal(check(shape_of(UINT64_MAX - 1, 8, 4)), CF_TOO_BIG);
 }
 
-static void bytes_are_header_table_list_and_reserve(void **state)
+TEST(bytes_are_header_table_list_and_reserve)
 {
     cf_geometry shape = shape_of(2, 1, 4);
-    (void)state;
     assert_int_equal(cf_geometry_bytes(&shape), 64 + 1 + 8);
     shape = shape_of(6, 2, 5);
     assert_int_equal(cf_geometry_bytes(&shape), 64 + 8 + 8);
@@ -427,36 +410,12 @@ static void bytes_are_header_table_list_and_reserve(void **state)
 }
 
 /* Two full buckets of four: 1 - (1 - p)^8, p with the zero fingerprint counted as one. */
-static void expected_rate_follows_the_formula(void **state)
+TEST(expected_rate_follows_the_formula)
 {
     cf_geometry shape = shape_of(1000, 4, 8);
     double miss = 1 - 258.0 / 65536;
-    (void)state;
     assert_true(fabs(cf_expected_fpr(&shape, 4000) / (1 - pow(miss, 8)) - 1) < 1e-6);
     assert_true(cf_expected_fpr(&shape, 0) == 0);
     shape = shape_of(2, 4, 8); /* half full: four slots are all there is to compare */
     assert_true(fabs(cf_expected_fpr(&shape, 4) / (1 - pow(miss, 4)) - 1) < 1e-6);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(plans_keep_their_promises),
-    cmocka_unit_test(size_is_in_proportion),
-    cmocka_unit_test(lower_rates_take_more_bytes_step_by_step),
-    cmocka_unit_test(the_smaller_layout_is_chosen),
-    cmocka_unit_test(large_tables_are_well_filled),
-    cmocka_unit_test(bad_arguments_are_refused),
-    cmocka_unit_test(some_widths_are_refused),
-    cmocka_unit_test(a_seed_asks_for_the_keyed_hash),
-    cmocka_unit_test(caps_let_filters_live_long),
-    cmocka_unit_test(turnovers_rise_with_what_is_spent),
-    cmocka_unit_test(turnovers_follow_from_counters),
-    cmocka_unit_test(planned_filters_take_their_keys),
-    cmocka_unit_test(plans_have_room_for_one_more_epoch),
-    cmocka_unit_test(wider_is_a_little_more),
-    cmocka_unit_test(fields_of_shapes_are_checked),
-    cmocka_unit_test(hash_bits_are_enough),
-    cmocka_unit_test(bytes_are_header_table_list_and_reserve),
-    cmocka_unit_test(expected_rate_follows_the_formula),
-};
-
-RUN_TESTS(tests)

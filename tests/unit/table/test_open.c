@@ -41,11 +41,10 @@ static void assert_opens_as_open_does(cf_reader *reader, const uint8_t *bytes, s
 }
 
 /* Of filters that are the same but for their counts, for one byte, or not at all. */
-static void readers_open_one_after_the_other(void **state)
+TEST(readers_open_one_after_the_other)
 {
     cf_reader reader = {0};
     const char *why = "";
-    (void)state;
     assert_int_equal(cf_reader_open(&reader, NULL, 0, &why), CF_DAMAGED);
     test_filter made = growing_filter(shape_of_kind(0), UINT64_MAX);
     for (unsigned round = 0; round < 3000; round++) {
@@ -76,12 +75,11 @@ static void readers_open_one_after_the_other(void **state)
 
 /* ---- sealing, clearing ---- */
 
-static void seal_keeps_the_counts(void **state)
+TEST(seal_keeps_the_counts)
 {
     test_filter made = new_filter(shape_of(100, 4, 12));
     cf_filter opened;
     const char *why = "";
-    (void)state;
     for (int i = 0; i < 5; i++)
         cf_add(&made.filter, 42);
     assert_int_equal(cf_open(&opened, made.bytes, made.filter.length, &why), CF_OK);
@@ -93,12 +91,11 @@ static void seal_keeps_the_counts(void **state)
 }
 
 /* A header that says "all slots occupied" of an empty table opens; what is made of it opens, too. */
-static void lying_counts_stay_in_range(void **state)
+TEST(lying_counts_stay_in_range)
 {
     test_filter made = new_filter(shape_of(10, 4, 12));
     cf_filter opened;
     const char *why = "";
-    (void)state;
     made.filter.occupied = 40;
     assert_int_equal(cf_add(&made.filter, 5), CF_OK);
     cf_seal(&made.filter);
@@ -107,9 +104,8 @@ static void lying_counts_stay_in_range(void **state)
 }
 
 /* It is as new, whatever it was, and keeps its memory. */
-static void clear_makes_it_as_new(void **state)
+TEST(clear_makes_it_as_new)
 {
-    (void)state;
     for (unsigned kind = 0; kind < SHAPES; kind++) {
         test_filter made = growing_filter(shape_of_kind(kind), 1 << 20),
                     fresh = new_filter(shape_of_kind(kind));
@@ -132,9 +128,8 @@ static void clear_makes_it_as_new(void **state)
 }
 
 /* In bytes that are zeros already, the same. */
-static void zeros_become_the_same_filter(void **state)
+TEST(zeros_become_the_same_filter)
 {
-    (void)state;
     for (unsigned kind = 0; kind < SHAPES; kind++) {
         cf_geometry shape = shape_of_kind(kind);
         test_filter made = new_filter(shape);
@@ -154,10 +149,9 @@ static void zeros_become_the_same_filter(void **state)
 /* ---- going on ---- */
 
 /* Opened anew at any moment, a filter goes on as the one that was sealed: equal calls, equal bytes. */
-static void filters_go_on_as_they_were(void **state)
+TEST(filters_go_on_as_they_were)
 {
     const char *why = "";
-    (void)state;
     for (unsigned round = 0; round < 40; round++) {
         cf_geometry shape =
             round < SHAPES ? shape_of_kind(round) : growing_shape(8 + 2 * random_below(5), 8, 12);
@@ -185,9 +179,8 @@ static void filters_go_on_as_they_were(void **state)
 }
 
 /* A view goes on with a copy of its bytes: reading what is there, or writing to it alone. */
-static void views_go_on_with_copies(void **state)
+TEST(views_go_on_with_copies)
 {
-    (void)state;
     for (unsigned kind = 0; kind < SHAPES; kind++) {
         test_filter made = new_filter(shape_of_kind(kind));
         assert_int_equal(cf_add(&made.filter, 12345), CF_OK);
@@ -209,10 +202,9 @@ static void views_go_on_with_copies(void **state)
 /* ---- for reading only ---- */
 
 /* Each call that changes filters says that it may not, and no byte and no count is another one. */
-static void readers_are_not_changed(void **state)
+TEST(readers_are_not_changed)
 {
     enum { MANY = 60 }; /* enough for an empty table to be filled at once */
-    (void)state;
     for (unsigned kind = 0; kind < SHAPES; kind++)
         for (unsigned n = 0; n <= 300; n += 100) {
             test_filter made = new_filter(shape_of_kind(kind)), other = new_filter(shape_of_kind(kind));
@@ -246,12 +238,3 @@ static void readers_are_not_changed(void **state)
             free_filter(&other);
         }
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(readers_open_one_after_the_other), cmocka_unit_test(seal_keeps_the_counts),
-    cmocka_unit_test(lying_counts_stay_in_range),       cmocka_unit_test(clear_makes_it_as_new),
-    cmocka_unit_test(zeros_become_the_same_filter),     cmocka_unit_test(filters_go_on_as_they_were),
-    cmocka_unit_test(views_go_on_with_copies),          cmocka_unit_test(readers_are_not_changed),
-};
-
-RUN_TESTS(tests)

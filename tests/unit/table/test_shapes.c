@@ -118,9 +118,8 @@ static cf_geometry with_payload(cf_geometry shape, unsigned kind)
     return kind == 4 ? spilling(shape, (unsigned)random_below(4), 20) : shape;
 }
 
-static void keys_go_their_way_at_every_width(void **state)
+TEST(keys_go_their_way_at_every_width)
 {
-    (void)state;
     for (unsigned b = 1; b <= 8; b *= 2)
         for (unsigned f = CF_FINGERPRINT_MIN; f <= CF_FINGERPRINT_MAX; f++)
             for (unsigned i = 0; i < 10; i++) {
@@ -131,7 +130,3 @@ static void keys_go_their_way_at_every_width(void **state)
                 live(with_payload(shape, i / 2));
             }
 }
-
-static const struct CMUnitTest tests[] = {cmocka_unit_test(keys_go_their_way_at_every_width)};
-
-RUN_TESTS(tests)
