@@ -241,3 +241,104 @@ TEST(many_keys_that_find_no_room_change_nothing)
     }
     assert_true(refused > 100);
 }
+
+/* ---- growth ---- */
+
+/* Fills a bucket with entries that know as little as they may there. */
+static void crowd(cf_filter *filter, uint64_t bucket)
+{
+    while (!is_full(filter, bucket)) {
+        uint64_t hash = random64();
+        if (cf_candidates(filter, hash).place[0].bucket == bucket)
+            probe_put(filter, hash, 0, random64());
+    }
+}
+
+/* A spilled entry that knows nothing beyond its bucket is doubled when that is split: without room for its copy the
+** filter does not grow, and nothing changes. */
+TEST(copies_of_void_entries_need_room_in_the_list)
+{
+    for (unsigned bound = 1; bound <= 12; bound++)
+        for (unsigned voids = 1; voids <= bound && voids <= 8; voids++) {
+            cf_geometry shape = spilling(growing_shape(6, 4, 12), 0, bound);
+            shape.value_bits = 8;
+            shape.semisorted = bound % 2;
+            test_filter made = growing_filter(shape, UINT64_MAX);
+            cf_filter *filter = &made.filter;
+            while (filter->buckets < 6 << 2)
+                assert_true(probe_split(filter));
+            cf_pair pair;
+            uint64_t hash;
+            do
+                pair = cf_candidates(filter, hash = random64());
+            while (pair.place[0].bucket != 0); /* which is split next */
+            crowd(filter, 0);
+            crowd(filter, pair.place[1].bucket);
+            for (unsigned i = 0; i < voids; i++)
+                assert_true(probe_put(filter, hash, 0, i));
+            assert_int_equal(filter->spilled, voids);
+            snapshot then = remember(filter);
+            assert_int_equal(probe_split(filter), 2 * voids <= bound);
+            if (2 * voids > bound)
+                assert_unchanged(filter, &then);
+            else
+                assert_int_equal(filter->spilled, 2 * voids);
+            assert_list(filter);
+            free(then.bytes);
+            free_filter(&made);
+        }
+}
+
+/* Copies of a key that lie in the list become one entry when it is sticky; the lines of others stay. */
+TEST(copies_in_the_list_become_one)
+{
+    enum { OTHERS = 12 };
+    for (unsigned round = 0; round < 100; round++) {
+        test_filter made = growing_filter(spilling(growing_shape(6, 4, 16), 0, 60), UINT64_MAX);
+        cf_filter *filter = &made.filter;
+        for (unsigned i = 0; i < 1 + round % 12; i++)
+            assert_true(probe_split(filter));
+        for (uint64_t bucket = 0; bucket < filter->buckets; bucket++)
+            crowd(filter, bucket);
+        keys all = random_keys(OTHERS + 1);
+        for (unsigned i = 0; i <= OTHERS + 2; i++) /* the last one three times */
+            assert_true(probe_put(filter, all.hash[i < OTHERS ? i : OTHERS], 63, 0));
+        unsigned before = filter->spilled;
+        assert_int_equal(cf_add(filter, all.hash[OTHERS]), CF_OK);
+        assert_true(filter->spilled < before);
+        assert_int_equal(cf_delete(filter, all.hash[OTHERS]), CF_STICKY);
+        for (unsigned i = 0; i < OTHERS; i++)
+            assert_true(model_look_for(filter, all.hash[i], 0).entries > 0);
+        assert_all_found(filter, &all);
+        assert_list(filter);
+        free(all.hash);
+        free_filter(&made);
+    }
+}
+
+/* All entries know no more than their pair: what is taken is found, also where growth cannot begin, and entries could
+** fold in a filter that has grown. */
+TEST(what_is_taken_is_found_where_growth_cannot_begin)
+{
+    unsigned refused = 0;
+    for (unsigned i = 0; i < 300; i++) {
+        cf_geometry shape = growing_shape(2 + 2 * (i % 3), 2u << i / 3 % 3, 15);
+        shape.pair_bits = 15;
+        shape.cap = (uint8_t)(1 + random_below(2u * shape.bucket_size));
+        shape.spill_bound = (uint16_t)(1 + random_below(4));
+        test_filter made = growing_filter(shape, UINT64_MAX);
+        for (unsigned n = 0; n < 60; n++) {
+            uint64_t hash = random_below(3) ? random64() : UINT64_C(0x9e3779b97f4a7c15) * (n % 8 + 1);
+            snapshot then = remember(&made.filter);
+            bool taken = cf_add(&made.filter, hash) == CF_OK;
+            if (!taken)
+                assert_unchanged(&made.filter, &then);
+            assert_true(!taken || cf_contains(&made.filter, hash));
+            refused += !taken;
+            free(then.bytes);
+        }
+        assert_sound(&made.filter);
+        free_filter(&made);
+    }
+    assert_true(refused > 0);
+}
