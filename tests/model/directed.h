@@ -296,6 +296,77 @@ static void the_list_is_used(void)
     free_subject(&s);
 }
 
+/* Without a budget a key goes to the list when both of its buckets are full, and never before. */
+static void the_list_without_budget(void)
+{
+    cf_filter f;
+    cf_entry entry;
+    cf_geometry shape = directed_setup(4, 2 * random_between(10, 40), 1).shape;
+    shape.growth = false;
+    shape.fingerprint_bits = shape.pair_bits = 16;
+    shape.spill_bound = 12;
+    cf_create(&f, &shape, model_need(malloc(cf_geometry_bytes(&shape))));
+    for (cf_status status = CF_OK; status == CF_OK && !failed;) {
+        uint64_t hash = random64();
+        cf_pair pair = cf_candidates(&f, hash);
+        unsigned spilled = f.spilled;
+        bool room = false;
+        for (unsigned i = 0; i < 2; i++)
+            for (unsigned slot = 0; slot < shape.bucket_size; slot++)
+                room |= !cf_entry_at(&f, pair.place[i].bucket, slot, &entry);
+        status = cf_add(&f, hash);
+        if (spilled < shape.spill_bound) /* else it searches longer */
+            REQUIRE(status == CF_OK && f.spilled == spilled + !room);
+    }
+    free(model_bytes(&f));
+}
+
+/* A small shape of this kind, with keys that can hardly be told apart, until it has been through many
+** steps. */
+static void live_narrowly(void (*const step[])(subject *s), unsigned steps, setup with)
+{
+    with.style = one_in(2) ? NARROW : CLUMPED;
+    with.keys = (uint32_t)random_between(3, 40);
+    with.values = 1;
+    running = &with;
+    model items = new_universe(&with);
+    subject s = new_subject(&with, &items);
+    if (one_in(2))
+        s.m.filter->memory.most = s.m.filter->length + random_below(s.m.filter->length);
+    for (unsigned i = 0; i < 12 && !failed; i++) {
+        step[random_below(steps)](&s);
+        check_asking(&s);
+    }
+    free_subject(&s);
+    model_free(&items);
+    running = NULL;
+}
+
+/* Entries of several epochs that say the same, and become one. */
+static void ages_that_fold(void)
+{
+    static void (*const step[])(subject * s) = {add_some,   mixed_ops, advance,
+                                                split_some, merge_one, owner};
+    setup with = {.shape = small_shape(one_in(2))};
+    make_ageing(&with.shape);
+    live_narrowly(step, sizeof step / sizeof *step, with);
+}
+
+/* Entries that know next to nothing, in the list of a filter that grows. */
+static void a_list_that_grows(void)
+{
+    static void (*const step[])(subject * s) = {add_some,   mixed_ops, take_some,
+                                                split_some, merge_one, settle};
+    setup with = {.shape = small_shape(false)};
+    with.shape.epochs = 0;
+    with.shape.fingerprint_bits = (uint8_t)random_between(5, 7);
+    with.shape.pair_bits = (uint8_t)random_between(4, 5);
+    with.shape.buckets = one_in(2) ? 2 : 4;
+    with.shape.spill_bound = (uint16_t)random_between(1, 10);
+    with.shape.budget = (uint8_t)random_below(3);
+    live_narrowly(step, sizeof step / sizeof *step, with);
+}
+
 /* A filter planned for the keys of its epochs takes them, epoch after epoch: the dead take up no room,
 ** whether they are taken out at once or only when their number comes again. */
 static void a_stream(void)
@@ -378,6 +449,9 @@ static void (*const directed[])(void) = {merge_both_ways,
                                          walks_with_one_slot,
                                          longest_line,
                                          the_list_is_used,
+                                         the_list_without_budget,
+                                         ages_that_fold,
+                                         a_list_that_grows,
                                          full_without_growth,
                                          a_stream};
 

@@ -209,7 +209,7 @@ static void reseal_exact(uint8_t *bytes, size_t length)
 /* A copy that ends where memory ends: no program may read behind it, with a sanitizer or without. */
 static const uint8_t *at_the_end(const uint8_t *bytes, size_t length)
 {
-    enum { ROOM = 1 << 20, GUARD = 1 << 16 };
+    enum { ROOM = 1 << 22, GUARD = 1 << 16 };
     static uint8_t *memory;
     if (memory == NULL) {
         memory = mmap(NULL, ROOM + GUARD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

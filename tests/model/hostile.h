@@ -81,6 +81,8 @@ static bool open_victim(victim *v, const uint8_t *bytes, size_t length, bool may
     }
     REQUIRE(v->filter.occupied <= v->filter.buckets * v->filter.geometry.bucket_size);
     REQUIRE(v->filter.items == 0 || v->filter.occupied + v->filter.spilled > 0);
+    cf_seal(&v->filter); /* a header that opens is one that would be written */
+    REQUIRE(memcmp(copy, bytes, MODEL_HEADER) == 0);
     if (may_grow)
         v->filter.memory = (cf_memory){world_resize, 4 * (uint64_t)length + 4096, NULL};
     v->sound = is_sound(&v->filter);
