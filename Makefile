@@ -10,6 +10,7 @@
 
 SQLITE3 ?= $(or $(wildcard /usr/bin/sqlite3),sqlite3)
 PYTHON  ?= $(or $(wildcard /usr/bin/python3),python3)
+CLANG   ?= clang
 
 PREFIX       ?= /usr/local
 LIBDIR       ?= $(PREFIX)/lib
@@ -232,6 +233,8 @@ KIND_so       = $(CHECKED) $(SANITIZE) -fPIC
 KIND_plain    = $(CHECKED) -O2 -g -DSQLITE_CORE
 KIND_asan     = $(CHECKED) $(SANITIZE) -DSQLITE_CORE
 KIND_tsan     = $(CHECKED) -O1 -g -fsanitize=thread -DSQLITE_CORE
+KIND_fuzz     = -O2 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -fno-sanitize-coverage=trace-cmp \
+    -DLIBFUZZER -DSQLITE_CORE
 KIND_portable = $(CHECKED) -O1 -g -DCF_PLAIN_C -DCUCKOO_SMALL
 # Inlined code is counted once, not once for each place it is inlined into. Threads may lose a count, which leaves a line
 # reached: counting by atomic steps takes four times as long.
@@ -260,7 +263,8 @@ build/$(1)/fuzz build/$(1)/sim: $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)
 endef
 # An object is made anew when a header that it includes has changed.
 -include $(shell find build -name '*.d' 2> /dev/null)
-$(foreach kind,pic so plain asan tsan portable coverage coverage_so,$(eval $(call kind_rules,$(kind))))
+build/fuzz/%: CC = $(CLANG)
+$(foreach kind,pic so plain asan tsan fuzz portable coverage coverage_so,$(eval $(call kind_rules,$(kind))))
 
 # With ThreadSanitizer: tests/ship/threads.sh. SQLITE_LIBRARY is the SQLite that is linked.
 SQLITE_LIBRARY = -lsqlite3
@@ -288,8 +292,8 @@ valgrind: need-test
 	@sh tests/run.sh valgrind
 
 ## fuzz: libFuzzer (clang), three minutes for each target; FUZZ_SECONDS=n for another time
-fuzz: need-test need-fuzz build/plain/fuzz
-	@sh tests/model/fuzz.sh
+fuzz: need-test need-fuzz
+	@CLANG="$(CLANG)" MAKE="$(MAKE)" sh tests/model/fuzz.sh
 
 ## model: random lives of filters of any shape, beside one exact model of them, for SECONDS=60;
 ##       SEED=n repeats a run that failed
