@@ -9,7 +9,7 @@ set -u
 . tests/ending.sh
 command -v "$GCOV" > /dev/null || missing "gcov, which comes with gcc: make coverage CC=gcc, or GCOV=program"
 
-programs='oom sim regressions ext_units static_build shared_cache fuzz model cuckoo.so'
+programs='oom sim linked shared_cache fuzz model cuckoo.so'
 # shellcheck disable=SC2046,SC2086 # the names are words
 SKIP_DEPS=1 ${MAKE:-make} -s -j"$(getconf _NPROCESSORS_ONLN)" build/cuckoo.so build/plain/loading build/coverage_so/cuckoo.so \
     $(printf 'build/coverage/%s ' $programs $(find tests/unit -name "test_*.c" -exec basename -s .c {} +)) || exit 1

@@ -59,6 +59,20 @@ static inline cf_status probe_add_epoch(cf_filter *filter, uint64_t hash, uint64
     return cf_add_epoch(filter, hash, epoch);
 }
 
+/* Writes any bits into a slot, and counts nothing. */
+static inline void probe_write(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
+                               uint64_t payload)
+{
+    cf_slot_set(filter, bucket, slot, tag & cf_form_of(filter, bucket)->slot_mask,
+                payload & cf_low_bits(cf_form_of(filter, bucket)->payload_bits));
+}
+
+/* The bits of the widest slot of a bucket. */
+static inline unsigned probe_slot_bits(const cf_filter *filter)
+{
+    return filter->view.form.lanes.width;
+}
+
 /* Puts an entry there that knows so many of the remainder bits that an entry of this hash may know now,
 ** at least those of its bucket; into the list when there is no slot. False: there is no room. */
 static inline bool probe_put(cf_filter *filter, uint64_t hash, unsigned more, uint64_t payload)

@@ -16,9 +16,7 @@ dir=$TEST_FOLDER
 cores=${TEST_JOBS:-$(getconf _NPROCESSORS_ONLN)}
 : "${PYTHON:=/usr/bin/python3}" "${VALGRIND:=}" "${PORTABLE:=}"
 
-# What make check leaves to make test: these take half of the time of all C tests. And what it runs of the Python tests: some of
-# each folder, each of a few seconds.
-slow_units='plan|growth_widening|walk|spill_follow|spill_growth|merge_found|merge_hostile|every_call|load|bulk_add'
+# What make check runs of the Python tests: some of each folder, each of a few seconds.
 quick_python='functions arguments wrong_uses reference key_equality merge handles persistent add_if_new front_rows front_trust log deletes'
 
 asan_python='hostile tables handles key_lists loading missed_rows pending_log pending_log_ends migrations random_statements
@@ -40,7 +38,7 @@ groups_of() {
     case ${1:-} in
     check)
         echo plain:sim sql rooms plain:model plain:fuzz
-        units plain | grep -vE ":test_($slow_units)\$"
+        units plain
         ;;
     valgrind)
         units valgrind
@@ -48,7 +46,7 @@ groups_of() {
     coverage)
         echo coverage:sim coverage:oom coverage:fuzz
         units coverage
-        echo coverage:static_build coverage:regressions coverage:ext_units coverage:shared_cache
+        echo coverage:linked coverage:shared_cache
         echo coverage:model coverage:loading sql
         ;;
     groups)
@@ -58,8 +56,8 @@ groups_of() {
     *)
         echo asan:oom asan:sim asan:sim_each asan:fuzz mutants
         units asan
-        echo rooms sql runners bench_check bench_scripts asan:static_build asan:regressions asan:ext_units
-        echo asan:shared_cache threads loading asan:model clients one_file installed versions
+        echo rooms sql runners bench_check bench_scripts asan:linked asan:shared_cache
+        echo threads loading asan:model clients one_file installed versions
         for program in $PORTABLE; do
             echo "portable:$(basename "$program")"
         done
@@ -106,10 +104,8 @@ run() {
     try:*.py)         pytest "$1" "$PYTHON" -m pytest -q -p no:cacheprovider "build/runners/${1#*:}" ;;
     try:*)            tap "$1" sh "build/runners/${1#*:}" ;;
     coverage:loading) tap 'loading without memory' env CUCKOO_SO=build/coverage_so/cuckoo.so build/plain/loading ;;
-    *:static_build)   tap 'static build, SQLITE_CORE' "$program" ;;
-    *:regressions)    tap 'bugs found, each a test' "$program" ;;
+    *:linked)         tap 'linked into a program, SQLITE_CORE' "$program" ;;
     *:shared_cache)   tap 'threads in between: shared cache' "$program" ;;
-    *:ext_units)      tap 'parts of ext without a table' "$program" ;;
     *:oom)            tap 'each allocation fails once' cheap_asan "$program" ;;
     plain:model)      last 'random filters beside a model' "$program" ;;
     plain:sim)        last 'sim: filter tables, short' "$program" --all 6000 ;;

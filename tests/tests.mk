@@ -15,15 +15,19 @@ KIND_plain       = $(CHECKED) -O2 -g -DSQLITE_CORE
 KIND_asan        = $(CHECKED) $(SANITIZE) -DSQLITE_CORE
 KIND_asan_so     = $(CHECKED) $(SANITIZE) -fPIC
 KIND_tsan        = $(CHECKED) -O1 -g -fsanitize=thread -DSQLITE_CORE
+KIND_fuzz        = -O2 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -fno-sanitize-coverage=trace-cmp \
+    -DLIBFUZZER -DSQLITE_CORE
 KIND_portable    = $(CHECKED) -O1 -g -DCF_PLAIN_C -DCUCKOO_SMALL
 KIND_coverage    = $(COVERAGE) -DSQLITE_CORE
 KIND_coverage_so = $(COVERAGE) -fPIC
-KINDS_OF_TESTS   = plain asan tsan portable coverage
+KINDS_OF_TESTS   = plain asan tsan fuzz portable coverage
+CLANG ?= clang
+build/fuzz/%: CC = $(CLANG)
 
 # Programs of tests, and the folders or files that they are made of. Units need src alone; so does the model.
 TESTS  = $(sort $(wildcard tests/unit/*/test_*.c))
 UNITS  = $(basename $(notdir $(TESTS)))
-FAULTS = static_build regressions ext_units oom shared_cache
+FAULTS = linked oom shared_cache
 FAULT_FILES = $(foreach name,$(FAULTS),$(wildcard tests/faults/$(name).c tests/unit/ext/$(name).c))
 OF_model = tests/model/model.c
 OF_fuzz  = tests/model/fuzz.c
@@ -58,8 +62,8 @@ build/plain/loading: build/plain/tests/faults/loading.o
 OBJECTS  = $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
 # What valgrind finds and the sanitizers do not: reads of bytes that were never written. A filter is such bytes. The model
 # reaches all layouts, growth, the list, merges, shrinking and hostile blobs, the fuzz targets hostile SQL.
-export VALGRIND = test_format test_open test_filter test_bucket test_semisort test_check test_merge model fuzz
-export PORTABLE = $(patsubst %,build/portable/test_%,compiler bits format_vectors lanes fast_path semisort semisort_lookups)
+export VALGRIND = test_format test_open test_filter test_shapes test_check test_merge model fuzz
+export PORTABLE = $(patsubst %,build/portable/test_%,hash format_vectors shapes)
 
 ### Tests
 ## t: T=word: builds and runs the tests that have this word in their names; SEED=n, ASAN=1, GDB=1 (tests/t.sh)
@@ -92,8 +96,8 @@ valgrind: need-test
 	@sh tests/run.sh valgrind
 
 ## fuzz: libFuzzer (clang), three minutes for each target; FUZZ_SECONDS=n for another time
-fuzz: need-test need-fuzz build/plain/fuzz
-	@sh tests/model/fuzz.sh
+fuzz: need-test need-fuzz
+	@CLANG="$(CLANG)" MAKE="$(MAKE)" sh tests/model/fuzz.sh
 
 ## model: random lives of filters of any shape, beside one exact model of them, for SECONDS=60;
 ##       SEED=n repeats a run that failed

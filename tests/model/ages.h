@@ -23,7 +23,8 @@ static void advance(subject *s)
 {
     cf_filter *filter = s->m.filter;
     unsigned epochs = filter->geometry.epochs;
-    for (uint64_t n = one_in(8) ? epochs : random_between(1, 2); n > 0 && epochs; n--) {
+    for (uint64_t n = one_in(8) ? random_between(epochs, 20) : random_between(1, 2); n > 0 && epochs;
+         n--) {
         if (one_in(2)) {
             if (one_in(2))
                 probe_sweep(filter, epochs, random_between(1, filter->buckets));

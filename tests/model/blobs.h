@@ -94,6 +94,25 @@ static void try_filter(void)
     free(bytes);
 }
 
+/* Each bit of a header turned round: it is refused, or a header that would be written. */
+static inline void try_each_bit(void)
+{
+    cf_filter filter = make_filter();
+    uint8_t *bytes = model_bytes(&filter);
+    last_step = "each bit of a header";
+    for (unsigned bit = 0; bit < 8 * AT_CHECKSUM && !failed; bit++) {
+        victim v;
+        bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        reseal(bytes);
+        if (open_victim(&v, bytes, filter.length, false)) {
+            ask(&v, some_key(&v));
+            close_victim(&v);
+        }
+        bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    free(bytes);
+}
+
 /* Noise, as it is, and with magic, version and checksum made right. */
 static void try_noise(const uint8_t *bytes, size_t length)
 {

@@ -101,14 +101,6 @@ static inline cf_status model_add(model *m, uint32_t id)
     return status;
 }
 
-/* The first `added` of the sorted hashes are in. */
-static inline void model_check_sorted(const uint64_t *hashes, size_t n)
-{
-    for (size_t i = 1; i < n; i++)
-        if (hashes[i - 1] > hashes[i])
-            model_fail("hashes are left unsorted");
-}
-
 /* ---- deleting ---- */
 
 /* What a delete must answer; CF_REMOVED: that, or as the filter knows. */

@@ -103,36 +103,6 @@ static inline cf_deleted cf_delete_checked(cf_filter *filter, uint64_t hash)
     return cf_delete_value_checked(filter, hash, 0);
 }
 
-static inline bool cf_contains_checked(const cf_filter *filter, uint64_t hash)
-{
-    uint32_t id = item_checked(filter, hash, 0);
-    model_check_item(&checked_of(filter)->m, id);
-    return cf_contains(filter, hash);
-}
-
-static inline uint64_t cf_count_checked(const cf_filter *filter, uint64_t hash)
-{
-    uint32_t id = item_checked(filter, hash, 0);
-    model_check_item(&checked_of(filter)->m, id);
-    return cf_count(filter, hash);
-}
-
-static inline cf_status cf_add_many_checked(cf_filter *filter, uint64_t *hashes, size_t n)
-{
-    size_t added = 0;
-    for (size_t i = 0; i < n; i++)
-        item_checked(filter, hashes[i], 0);
-    model *m = &checked_of(filter)->m;
-    model_note_stage(m);
-    cf_status status = cf_add_many(filter, hashes, n, &added);
-    assert_true(status == CF_OK ? added == n : added <= n);
-    model_note_stage(m);
-    for (size_t i = 0; i < added; i++)
-        model_put(m, item_checked(filter, hashes[i], 0), 1);
-    check_all_checked(filter);
-    return status;
-}
-
 /* Both then know the same keys. */
 static inline cf_status cf_merge_checked(cf_filter *into, cf_filter *from)
 {
@@ -163,19 +133,6 @@ static inline bool cf_split_checked(cf_filter *filter)
     model_note_stage(&checked_of(filter)->m);
     check_all_checked(filter);
     return done;
-}
-
-static inline void cf_clear_checked(cf_filter *filter)
-{
-    cf_clear(filter);
-    model_forget(&checked_of(filter)->m);
-    check_all_checked(filter);
-}
-
-static inline void cf_advance_checked(cf_filter *filter)
-{
-    cf_advance(filter);
-    check_all_checked(filter);
 }
 
 #endif

@@ -9,8 +9,6 @@
 #ifndef CUCKOO_MODEL_EXACT_H
 #define CUCKOO_MODEL_EXACT_H
 
-#include <sys/mman.h>
-
 #include "../../src/cuckoo_exact.h"
 #include "hostile.h"
 
@@ -135,14 +133,6 @@ static cf_exact_build try_universe(universe *u)
 
 /* ---- a second reader of the format ---- */
 
-static uint64_t number_at(const uint8_t *at, unsigned bytes)
-{
-    uint64_t n = 0;
-    while (bytes > 0)
-        n = n << 8 | at[--bytes];
-    return n;
-}
-
 static bool same_rule(const uint8_t *bytes, const cf_geometry *g)
 {
     return g->seed == (int64_t)number_at(bytes + 8, 8) && g->keyed == (bytes[4] == 2) &&
@@ -180,7 +170,7 @@ static cf_status read_exact(const uint8_t *bytes, size_t length)
         return CF_DAMAGED;
     if (bytes[3] != 1)
         return CF_NEWER;
-    if (number_at(bytes + 60, 4) != checksum_of(bytes) || number_at(bytes + 56, 4) != 0)
+    if (number_at(bytes + AT_CHECKSUM, 4) != checksum_of(bytes) || number_at(bytes + 56, 4) != 0)
         return CF_DAMAGED;
     if (bytes[4] < 1 || bytes[4] > 2 || bytes[5] > 3 || bytes[6] > 2 || bytes[7] != 0)
         return CF_NEWER;
@@ -193,12 +183,6 @@ static cf_status read_exact(const uint8_t *bytes, size_t length)
 
 /* ---- hostile bytes ---- */
 
-static void store(uint8_t *at, unsigned bytes, uint64_t n)
-{
-    for (unsigned i = 0; i < bytes; i++, n >>= 8)
-        at[i] = (uint8_t)n;
-}
-
 static void reseal_exact(uint8_t *bytes, size_t length)
 {
     static const cf_geometry unseeded = {0};
@@ -206,25 +190,11 @@ static void reseal_exact(uint8_t *bytes, size_t length)
     reseal(bytes);
 }
 
-/* A copy that ends where memory ends: no program may read behind it, with a sanitizer or without. */
-static const uint8_t *at_the_end(const uint8_t *bytes, size_t length)
-{
-    enum { ROOM = 1 << 20, GUARD = 1 << 16 };
-    static uint8_t *memory;
-    if (memory == NULL) {
-        memory = mmap(NULL, ROOM + GUARD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (memory == MAP_FAILED || mprotect(memory + ROOM, GUARD, PROT_NONE) != 0)
-            exit(2);
-    }
-    REQUIRE(length <= ROOM);
-    return memcpy(memory + ROOM - length, bytes, length);
-}
-
 /* True: it opens. */
 static bool try_exact(const uint8_t *data, size_t length)
 {
     const char *why = NULL, *found = NULL;
-    const uint8_t *bytes = at_the_end(data, length);
+    uint8_t *bytes = copy_of_bytes(data, length);
     cf_exact *exact = model_need(malloc(sizeof *exact));
     cf_status status = cf_exact_open(exact, bytes, length, &why), expected = read_exact(bytes, length);
     bool opens = status == CF_OK;
@@ -241,6 +211,7 @@ static bool try_exact(const uint8_t *data, size_t length)
         REQUIRE(cf_exact_fpr(exact) >= 0 && cf_exact_fpr(exact) <= 1);
     }
     free(exact);
+    free(bytes);
     return opens;
 }
 
@@ -317,17 +288,6 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Drops repeated numbers of sorted ones; how many are left. */
-static size_t drop_repeated(uint64_t *hash, size_t n)
-{
-    size_t left = 0;
-    qsort(hash, n, sizeof *hash, by_number);
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || hash[i] != hash[left - 1])
-            hash[left++] = hash[i];
-    return left;
-}
-
 /* Of what is present, among all keys of the life. */
 static void exact_of(subject *s)
 {
@@ -341,8 +301,9 @@ static void exact_of(subject *s)
             u.hash[u.members++] = s->m.item[id].hash;
         else
             other[others++] = s->m.item[id].hash;
-    u.members = drop_repeated(u.hash, u.members);
-    others = drop_repeated(other, others);
+    REQUIRE(cf_sort(u.hash, u.members, NULL) == CF_OK && cf_sort(other, others, NULL) == CF_OK);
+    u.members = cf_drop_repeated(u.hash, u.members);
+    others = cf_drop_repeated(other, others);
     for (size_t i = 0; i < others; i++)
         common |= bsearch(&other[i], u.hash, u.members, sizeof *other, by_number) != NULL;
     memcpy(u.hash + u.members, other, others * sizeof *other);

@@ -12,9 +12,7 @@
 **
 **      fuzz [COUNT [TARGET]]           so many for each target; the last line: N passed, N failed
 **      fuzz seed SEED TARGET           one of them again
-**      fuzz seeds FOLDER TARGET        writes some there, for libFuzzer to start from
 */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "blobs.h"
 #include "life.h"
 #include "sql.h"
@@ -107,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 #else
 
-enum { LONGEST = 1500, USUAL = 300, SEEDS = 200 };
+enum { LONGEST = 1500, USUAL = 300 };
 
 static const struct target *target_now;
 static uint64_t seed_now;
@@ -118,20 +116,12 @@ static void tell_input(void)
             target_now->name);
 }
 
-/* A sound filter with a few bytes changed, of the header more often than not; or noise. */
+/* Noise of few or many different values. */
 static size_t make_input(const struct target *target, uint64_t seed, uint8_t *bytes)
 {
     draws = (source){.state = seed};
     size_t length = random_below(one_in(2) ? target->longest : 200);
     uint64_t values = one_in(3) ? 1 + random_below(8) : 256;
-    if (one_in(2)) {
-        cf_filter filter = make_filter();
-        length = model_least(filter.length, target->longest);
-        memcpy(bytes, filter.bytes, length);
-        free(model_bytes(&filter));
-        mutate(bytes, length);
-        return one_in(8) ? random_below(length) : length;
-    }
     for (size_t i = 0; i < length; i++)
         bytes[i] = (uint8_t)random_below(values);
     return length;
@@ -147,29 +137,11 @@ static void run_seed(const struct target *target, uint64_t seed)
     free(exact);
 }
 
-static int write_seeds(const struct target *target, const char *folder)
-{
-    char path[512];
-    uint8_t bytes[LONGEST];
-    for (uint64_t i = 0; i < SEEDS; i++) {
-        snprintf(path, sizeof path, "%s/seed-%llu", folder, (unsigned long long)i);
-        FILE *file = fopen(path, "wb");
-        size_t length = make_input(target, i, bytes);
-        if (file == NULL || fwrite(bytes, 1, length, file) != length || fclose(file) != 0) {
-            perror(path);
-            return 1;
-        }
-    }
-    return 0;
-}
-
 int main(int n, char **argument)
 {
     uint64_t count = n > 1 ? strtoull(argument[1], NULL, 0) : USUAL, passed = 0;
     const struct target *only = n > 2 ? target_of(argument[n - 1]) : NULL;
     begin_world(stop, tell_input);
-    if (n > 3 && strcmp(argument[1], "seeds") == 0)
-        return write_seeds(only, argument[2]);
     if (n > 3 && strcmp(argument[1], "seed") == 0) {
         run_seed(only, strtoull(argument[2], NULL, 0));
         return 0;

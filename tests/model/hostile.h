@@ -29,12 +29,24 @@ static uint32_t checksum_of(const uint8_t *bytes)
     return (uint32_t)cf_hash(&unseeded, bytes, AT_CHECKSUM);
 }
 
+static uint64_t number_at(const uint8_t *at, unsigned bytes)
+{
+    uint64_t n = 0;
+    while (bytes > 0)
+        n = n << 8 | at[--bytes];
+    return n;
+}
+
+static void store(uint8_t *at, unsigned bytes, uint64_t n)
+{
+    for (unsigned i = 0; i < bytes; i++, n >>= 8)
+        at[i] = (uint8_t)n;
+}
+
 /* Makes the checksum of a header right again. */
 static void reseal(uint8_t *bytes)
 {
-    uint32_t sum = checksum_of(bytes);
-    for (unsigned i = 0; i < 4; i++)
-        bytes[AT_CHECKSUM + i] = (uint8_t)(sum >> (8 * i));
+    store(bytes + AT_CHECKSUM, 4, checksum_of(bytes));
 }
 
 /* ---- a filter under test ---- */
@@ -55,14 +67,11 @@ static bool is_sound(const cf_filter *filter)
 /* What another reader says of the first fields of a header. */
 static cf_status read_identity(const uint8_t *bytes, size_t length)
 {
-    uint32_t sum = 0;
     if (length < 64 || memcmp(bytes, "\xcf\x63\x6b", 3) != 0)
         return CF_DAMAGED;
     if (bytes[3] != 1)
         return CF_NEWER;
-    for (unsigned i = 4; i-- > 0;)
-        sum = sum << 8 | bytes[AT_CHECKSUM + i];
-    if (sum != checksum_of(bytes))
+    if (number_at(bytes + AT_CHECKSUM, 4) != checksum_of(bytes))
         return CF_DAMAGED;
     return bytes[4] == 1 || bytes[4] == 2 ? (bytes[12] >> 5 & 3) < 3 ? CF_OK : CF_NEWER : CF_NEWER;
 }
@@ -81,6 +90,8 @@ static bool open_victim(victim *v, const uint8_t *bytes, size_t length, bool may
     }
     REQUIRE(v->filter.occupied <= v->filter.buckets * v->filter.geometry.bucket_size);
     REQUIRE(v->filter.items == 0 || v->filter.occupied + v->filter.spilled > 0);
+    cf_seal(&v->filter); /* a header that opens is one that would be written */
+    REQUIRE(memcmp(copy, bytes, MODEL_HEADER) == 0);
     if (may_grow)
         v->filter.memory = (cf_memory){world_resize, 4 * (uint64_t)length + 4096, NULL};
     v->sound = is_sound(&v->filter);

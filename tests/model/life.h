@@ -95,9 +95,7 @@ static void die(subject *s)
 
 static void live(const setup *with, uint64_t steps)
 {
-    running = with;
-    model items = new_universe(with);
-    subject s = new_subject(with, &items);
+    subject s = begin_life(with);
     for (; steps > 0 && !failed && !draws.over; steps--) {
         const step_kind *kind = any_step();
         one_in(6) ? take_step_twice(&s, kind) : take_step(&s, kind);
@@ -106,9 +104,7 @@ static void live(const setup *with, uint64_t steps)
     }
     if (!failed && one_in(3))
         die(&s);
-    free_subject(&s);
-    model_free(&items);
-    running = NULL;
+    end_life(&s);
 }
 
 #endif

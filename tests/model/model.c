@@ -9,7 +9,6 @@
 ** A life is a filter of any shape that goes through some steps (life.h); hostile bytes in its place
 ** (blobs.h); an exact filter (exact.h); or sequences that were thought of (directed.h).
 */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <time.h>
 
 #include "blobs.h"
@@ -31,6 +30,7 @@ static void live_hostile(void)
     uint64_t values = one_in(2) ? 256 : 1 + random_below(8);
     for (unsigned i = 0; i < 12 && !failed; i++)
         try_filter();
+    try_each_bit();
     for (size_t i = 0; i < length; i++)
         noise[i] = (uint8_t)random_below(values);
     try_noise(noise, length);

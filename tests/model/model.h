@@ -33,6 +33,9 @@
 ** grow are those of before, too, when an add is refused. The header says so. */
 enum { MODEL_REFUSED_IS_SAME_BYTES = 1 };
 
+/* So is this: a filter may have a spill list and grow. */
+enum { MODEL_LISTS_MAY_GROW = 1 };
+
 enum { MODEL_NONE = UINT32_MAX, MODEL_HEADER = 64 };
 
 /* A (key, value). */

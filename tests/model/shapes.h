@@ -33,6 +33,8 @@ static void any_payload(cf_geometry *shape)
 
 static void any_list(cf_geometry *shape)
 {
+    if (shape->growth && !MODEL_LISTS_MAY_GROW)
+        return;
     static const unsigned bounds[] = {1, 4, 40, CF_SPILL_MAX};
     shape->spill_bound = (uint16_t)random_between(1, bounds[random_below(4)]);
     shape->budget = (uint8_t)random_between(0, one_in(3) ? CF_BUDGET_MAX : 5);

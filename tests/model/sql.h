@@ -18,7 +18,7 @@
 
 #include <sqlite3.h>
 
-#include "hostile.h"
+#include "blobs.h"
 
 struct sqlite3_api_routines;
 int sqlite3_cuckoo_init(sqlite3 *db, char **message, const struct sqlite3_api_routines *api);
@@ -51,31 +51,20 @@ static void put(sql_text *t, const char *words)
     }
 }
 
-typedef struct function {
-    const char *name;
-    unsigned arguments;
-    unsigned filters; /* how many of the first ones should be filters */
-} function;
+/* A name, the number of its arguments, and how many of the first ones should be filters. A semicolon
+** stands behind each of a list. */
+static const char scalars[] =
+    "cf_new,1,0;cf_new,2,0;cf_new,3,0;cf_add,2,1;cf_add,2,1;cf_delete,2,1;cf_contains,2,1;"
+    "cf_count,2,1;cf_merge,2,2;cf_merge,3,3;cf_clear,1,1;cf_info,1,1;cf_plan,1,0;cf_plan,2,0;"
+    "cf_plan,3,0;cf_check,1,1;cf_key,1,0;cf_key,3,0;cf_version,0,0;zeroblob,1,0;quote,1,1;"
+    "length,1,1;(SELECT cf_open,1,1;cf_get,2,1;cf_get,2,1;cf_add,3,1;cf_add,3,1;cf_delete,3,1;"
+    "cf_add_keys,2,1;cf_delete_keys,2,1;cf_advance,1,1;";
 
-static const function scalars[] = {
-    {"cf_new", 1, 0},      {"cf_new", 2, 0},         {"cf_new", 3, 0},          {"cf_add", 2, 1},
-    {"cf_add", 2, 1},      {"cf_delete", 2, 1},      {"cf_contains", 2, 1},     {"cf_count", 2, 1},
-    {"cf_merge", 2, 2},    {"cf_merge", 3, 3},       {"cf_clear", 1, 1},        {"cf_info", 1, 1},
-    {"cf_plan", 1, 0},     {"cf_plan", 2, 0},        {"cf_plan", 3, 0},         {"cf_check", 1, 1},
-    {"cf_key", 1, 0},      {"cf_key", 3, 0},         {"cf_version", 0, 0},      {"zeroblob", 1, 0},
-    {"quote", 1, 1},       {"length", 1, 1},         {"(SELECT cf_open", 1, 1}, {"cf_get", 2, 1},
-    {"cf_get", 2, 1},      {"cf_add", 3, 1},         {"cf_add", 3, 1},          {"cf_delete", 3, 1},
-    {"cf_add_keys", 2, 1}, {"cf_delete_keys", 2, 1}, {"cf_advance", 1, 1},
-};
+static const char aggregates[] =
+    "cf_build,1,0;cf_build,2,0;cf_build,3,0;cf_add_all,2,1;cf_delete_all,2,1;cf_merge,1,1;"
+    "cf_add_all,3,1;cf_delete_all,3,1;cf_keys,1,0;cf_keys,2,0;cf_keys,3,0;cf_build_exact,2,0;"
+    "cf_build_exact,4,0;";
 
-static const function aggregates[] = {
-    {"cf_build", 1, 0},       {"cf_build", 2, 0}, {"cf_build", 3, 0},   {"cf_add_all", 2, 1},
-    {"cf_delete_all", 2, 1},  {"cf_merge", 1, 1}, {"cf_add_all", 3, 1}, {"cf_delete_all", 3, 1},
-    {"cf_keys", 1, 0},        {"cf_keys", 2, 0},  {"cf_keys", 3, 0},    {"cf_build_exact", 2, 0},
-    {"cf_build_exact", 4, 0},
-};
-
-/* With a semicolon behind each. */
 static const char sql_filters[] = "?2;?3;?4;?1;(SELECT cf_open(?2));(SELECT cf_open(?4));cf_new(?5);";
 
 static const char sql_values[] =
@@ -88,19 +77,26 @@ static const char sql_values[] =
     "'bucket_size=2, overflow=on, overflow_budget=255, spill_bound=4096';zeroblob(500);"
     "(SELECT cf_keys(?1));(SELECT cf_keys(?2, ?1));(SELECT cf_keys(?3, NULL, 'seed=5'));";
 
-static void put_one_of(sql_text *t, const char *list)
+typedef struct one_of {
+    char text[80];
+} one_of;
+
+static one_of any_of(const char *list)
 {
-    char one[80];
+    one_of one;
     unsigned n = 0;
     for (const char *at = list; *at; at++)
         n += *at == ';';
     for (n = next_byte() % n; n > 0; n--)
         list = strchr(list, ';') + 1;
-    snprintf(one, sizeof one, "%.*s", (int)strcspn(list, ";"), list);
-    put(t, one);
+    snprintf(one.text, sizeof one.text, "%.*s", (int)strcspn(list, ";"), list);
+    return one;
 }
 
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+static void put_one_of(sql_text *t, const char *list)
+{
+    put(t, any_of(list).text);
+}
 
 static void put_expression(sql_text *t, unsigned depth);
 
@@ -114,23 +110,27 @@ static void put_filter(sql_text *t, unsigned depth)
 }
 
 /* Now and then with a wrong number of arguments. */
-static void put_call(sql_text *t, const function *f, unsigned depth)
+static void put_call(sql_text *t, const char *functions, unsigned depth)
 {
-    unsigned code = next_byte(), arguments = code < 250 ? f->arguments : code % 5;
-    put(t, f->name);
+    char name[80];
+    one_of function = any_of(functions);
+    unsigned arguments = 0, firsts = 0, code = next_byte();
+    REQUIRE(sscanf(function.text, "%79[^,],%u,%u", name, &arguments, &firsts) == 3);
+    arguments = code < 250 ? arguments : code % 5;
+    put(t, name);
     put(t, "(");
     for (unsigned i = 0; i < arguments; i++) {
         put(t, i > 0 ? "," : "");
-        (i < f->filters ? put_filter : put_expression)(t, depth - 1);
+        (i < firsts ? put_filter : put_expression)(t, depth - 1);
     }
-    put(t, *f->name == '(' ? "))" : ")");
+    put(t, *name == '(' ? "))" : ")");
 }
 
 static void put_expression(sql_text *t, unsigned depth)
 {
     unsigned code = next_byte();
     if (depth > 0 && code % 4 == 0)
-        put_call(t, &scalars[code / 4 % COUNT(scalars)], depth);
+        put_call(t, scalars, depth);
     else if (t->column && code % 4 == 1)
         put(t, t->column);
     else
@@ -142,9 +142,9 @@ static void put_result(sql_text *t)
 {
     unsigned code = next_byte();
     if (t->column && code % 2 == 0)
-        put_call(t, &aggregates[code / 2 % COUNT(aggregates)], DEPTH);
+        put_call(t, aggregates, DEPTH);
     else
-        put_call(t, &scalars[code / 2 % COUNT(scalars)], DEPTH);
+        put_call(t, scalars, DEPTH);
 }
 
 /* Conditions on the columns of cf_buckets. */
@@ -205,54 +205,36 @@ static void put_statement(sql_text *t)
 
 /* ---- the values ---- */
 
-/* What a filter keeps with its entries: nothing, counters or values. */
-static void choose_payload(cf_options *options)
+/* Twelve keys, or so many that it has grown; with counters, values or neither; semi-sorted or not; with
+** a list that takes all that finds no slot at once, or without. Few shapes: two can often be merged. */
+static cf_filter make_sql_filter(void)
 {
-    unsigned code = next_byte(), bits = 1 + code / 4 % 8;
-    if (code % 4 == 1)
-        options->counter_bits = bits;
-    if (code % 4 == 2)
-        options->value_bits = bits;
-}
-
-/* Semi-sorted or not; with a spill list that takes all that finds no slot at once, or without. */
-static void choose_layout(cf_options *options)
-{
-    unsigned code = next_byte();
-    if (code % 3 < 2)
-        options->layout = code % 3 && options->bucket_size == 4 ? CF_LAYOUT_SEMISORT : CF_LAYOUT_PLAIN;
-    options->overflow = code / 4 % 2;
-    options->overflow_budget = options->overflow ? code / 8 % 4 : 0;
-    options->spill_bound = options->overflow ? 1 + code / 32 : 0;
-}
-
-/* A sound filter of twelve keys, or of so many that it has grown. */
-static void bind_filter(sqlite3_stmt *statement, int at, bool mutate)
-{
-    static const unsigned sizes[] = {1, 2, 4, 8};
     const char *why;
-    cf_geometry shape;
     cf_filter filter;
-    cf_options options = {.bucket_size = sizes[next_byte() % 4], .fingerprint_bits = 12};
-    unsigned code = next_byte(), keys = 12 + code / 4 % 4 * 60;
-    options.growth = code % 2 && options.bucket_size > 1;
-    choose_payload(&options);
-    choose_layout(&options);
+    cf_geometry shape;
+    unsigned b = 1u << next_byte() % 4, code = next_byte(), payload = next_byte(), layout = next_byte();
+    cf_options options = {.bucket_size = b, .fingerprint_bits = 12, .growth = code % 2 && b > 1};
+    options.counter_bits = payload % 4 == 1 ? 1 + payload / 4 % 8 : 0;
+    options.value_bits = payload % 4 == 2 ? 1 + payload / 4 % 8 : 0;
+    options.layout = layout % 3 == 1 && b == 4 ? CF_LAYOUT_SEMISORT : CF_LAYOUT_AUTO;
+    options.overflow = layout / 4 % 2 && (MODEL_LISTS_MAY_GROW || !options.growth);
+    options.overflow_budget = options.overflow ? layout / 8 % 4 : 0;
+    options.spill_bound = options.overflow ? 1 + layout / 32 : 0;
     REQUIRE(cf_plan(10 + next_byte() % 3 * 20, 0, &options, &shape, &why) == CF_OK);
-    size_t length = (size_t)cf_geometry_bytes(&shape);
-    uint8_t *bytes = model_need(malloc(length));
-    cf_create(&filter, &shape, bytes);
+    cf_create(&filter, &shape, model_need(malloc((size_t)cf_geometry_bytes(&shape))));
     filter.memory = (cf_memory){world_resize, LONGEST_VALUE, NULL};
-    for (uint64_t i = 0; i < keys; i++)
-        cf_add_value(&filter, cf_hash(&filter.geometry, &i, sizeof i), options.value_bits ? i % 2 : 0);
+    for (uint64_t i = 12 + code / 4 % 4 * 60; i > 0; i--)
+        cf_add_value(&filter, cf_hash(&shape, &i, sizeof i), options.value_bits ? i % 2 : 0);
     cf_seal(&filter);
-    bytes = model_bytes(&filter);
-    length = (size_t)filter.length;
-    for (unsigned n = mutate ? next_byte() % 6 : 0; n > 0; n--)
-        bytes[(next_byte() % 2 ? next_byte() % 64 : next_number(2)) % length] = (uint8_t)next_byte();
-    if (mutate && next_byte() % 8)
-        reseal(bytes);
-    sqlite3_bind_blob(statement, at, bytes, (int)length, free);
+    return filter;
+}
+
+static void bind_filter(sqlite3_stmt *statement, int at, bool damaged)
+{
+    cf_filter filter = make_sql_filter();
+    if (damaged)
+        mutate(model_bytes(&filter), filter.length);
+    sqlite3_bind_blob(statement, at, filter.bytes, (int)filter.length, free);
 }
 
 /* A run of the input as it stands. */

@@ -234,7 +234,7 @@ static subject another_of(const subject *s)
         split_some(&made);
     if (one_in(2))
         add_some(&made);
-    for (uint64_t n = random_below(3); n > 0 && s->with->shape.epochs; n--)
+    for (uint64_t n = random_below(one_in(4) ? 20 : 3); n > 0 && s->with->shape.epochs; n--)
         cf_advance(made.m.filter);
     return made;
 }

@@ -86,7 +86,7 @@ class SourceMatrix:
 class ExtensionMatrix:
     """Any statement of ext, against everything that loads the extension or links it."""
 
-    PROGRAMS = ["ext_units", "regressions", "shared_cache"]
+    PROGRAMS = ["linked", "shared_cache"]
 
     def __init__(self, folder):
         self.folder, self.local = folder, threading.local()

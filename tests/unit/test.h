@@ -2,7 +2,7 @@
 /*
 ** test.h - what the unit tests share: cmocka, a filter in memory of exactly its size (so that a
 ** sanitizer sees every step beyond it), memory that grows and fails as a test wants it, and random
-** numbers from a printed seed.
+** numbers from a printed seed. Only public headers: what no public call does is in ../probe.h.
 **
 ** CUCKOO_TEST_SEED=n in the environment repeats a run.
 */
@@ -19,10 +19,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/cuckoo_filter.h"
-#include "../../src/growth/growth.h"
-#include "../../src/shape/format.h"
-#include "../../src/table/address.h"
+#include "../../src/cuckoo_inspect.h"
 
 static uint64_t random_state;
 
@@ -104,21 +101,6 @@ typedef struct test_filter {
     uint8_t *bytes; /* as they were when it was made; when it grows they move, to filter.bytes */
 } test_filter;
 
-/* An empty filter at a stage of growth. */
-static inline test_filter filter_at_stage(cf_geometry shape, unsigned level, uint64_t split)
-{
-    test_filter made;
-    const char *why = "";
-    cf_header header = {.geometry = shape, .level = level, .split = split, .reserved = CF_RESERVED_MIN};
-    size_t length = cf_bytes_at(&shape, level, split, cf_is_grown(level, split));
-    made.bytes = calloc(1, length);
-    assert_non_null(made.bytes);
-    cf_header_encode(&header, made.bytes);
-    if (cf_open_writable(&made.filter, made.bytes, length, &why) != CF_OK)
-        fail_msg("cf_open_writable: %s", why);
-    return made;
-}
-
 static inline test_filter new_filter(cf_geometry shape)
 {
     test_filter made;
@@ -165,22 +147,16 @@ static inline test_filter planned_filter(uint64_t capacity, double fpr, cf_optio
     return new_filter(shape);
 }
 
-static inline void free_filter(test_filter *made)
+/* The bytes of a filter that was made or opened for writing: they are the test's. */
+static inline uint8_t *bytes_of(const cf_filter *filter)
 {
-    free(made->filter.view.writable - CF_HEADER_BYTES);
-    made->bytes = NULL;
+    return (uint8_t *)(uintptr_t)filter->bytes;
 }
 
-/* The key of a pair whose base side lies in a bucket split already, and its alternate side in one
-** that is not. */
-static inline uint64_t half_split_key(const cf_filter *filter)
+static inline void free_filter(test_filter *made)
 {
-    for (;;) {
-        uint64_t hash = random64();
-        cf_pair pair = cf_pair_of(filter, hash);
-        if (pair.sides == 2 && pair.place[0].extension > pair.place[1].extension)
-            return hash;
-    }
+    free(bytes_of(&made->filter));
+    made->bytes = NULL;
 }
 
 /* A filter and its bytes as they were. */
@@ -205,37 +181,7 @@ static inline void assert_unchanged(const cf_filter *now, const snapshot *then)
     assert_true(now->items == then->filter.items && now->occupied == then->filter.occupied);
     assert_int_equal(now->spilled, then->filter.spilled);
     assert_true(now->level == then->filter.level && now->split == then->filter.split);
-    assert_true(now->view.grown == then->filter.view.grown && now->buckets == then->filter.buckets);
-    assert_true(now->view.form.bucket_bits == then->filter.view.form.bucket_bits);
-    assert_true(now->view.form.slot_mask == then->filter.view.form.slot_mask);
-    assert_int_equal(now->view.form.lanes.width, then->filter.view.form.lanes.width);
-}
-
-/* The bits of a tag in this bucket. */
-static inline uint64_t slot_mask_of(const cf_filter *filter, uint64_t bucket)
-{
-    return cf_form_of(filter, bucket)->slot_mask;
-}
-
-/* The other bucket of an entry; can it lie there, too? */
-static inline uint64_t other_bucket(const cf_filter *filter, const cf_entry *entry)
-{
-    bool movable;
-    return cf_entry_alternate(filter, entry, &movable);
-}
-
-static inline bool can_move(const cf_filter *filter, const cf_entry *entry)
-{
-    bool movable;
-    cf_entry_alternate(filter, entry, &movable);
-    return movable;
-}
-
-/* What cf_count says of a key for which entries of so many copies are there. */
-static inline uint64_t copies_told(const cf_filter *filter, uint64_t copies)
-{
-    bool exact = filter->geometry.counter_bits || filter->geometry.value_bits;
-    return exact || copies < filter->geometry.cap ? copies : filter->geometry.cap;
+    assert_int_equal(now->buckets, then->filter.buckets);
 }
 
 static inline void assert_sound(const cf_filter *filter)
@@ -245,12 +191,89 @@ static inline void assert_sound(const cf_filter *filter)
         fail_msg("cf_check: %s", why);
 }
 
-/* All the source of a test program but its tests. */
-#define RUN_TESTS(tests)                                                                                \
-    int main(void)                                                                                      \
-    {                                                                                                   \
-        seed_random();                                                                                  \
-        return cmocka_run_group_tests(tests, NULL, NULL);                                               \
+/* ---- many keys ---- */
+
+typedef struct keys {
+    uint64_t *hash;
+    size_t n;
+} keys;
+
+static inline keys random_keys(size_t n)
+{
+    keys made = {malloc((n + 1) * sizeof *made.hash), n};
+    for (size_t i = 0; i < n; i++)
+        made.hash[i] = random64();
+    return made;
+}
+
+static inline void shuffle(keys *all)
+{
+    for (size_t i = all->n; i > 1; i--) {
+        size_t j = random_below(i);
+        uint64_t x = all->hash[i - 1];
+        all->hash[i - 1] = all->hash[j];
+        all->hash[j] = x;
     }
+}
+
+static inline int compare_hashes(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static inline void sort_keys(keys *all)
+{
+    qsort(all->hash, all->n, sizeof *all->hash, compare_hashes);
+}
+
+static inline void add_all(cf_filter *filter, const keys *all)
+{
+    for (size_t i = 0; i < all->n; i++)
+        assert_int_equal(cf_add(filter, all->hash[i]), CF_OK);
+}
+
+static inline void assert_all_found(const cf_filter *filter, const keys *all)
+{
+    for (size_t i = 0; i < all->n; i++)
+        assert_true(cf_contains(filter, all->hash[i]));
+}
+
+/* The first n of sorted keys are there, with as many copies at least as were added, and nothing is wrong
+** inside. */
+static inline void assert_holds(const cf_filter *filter, const keys *sorted, size_t n)
+{
+    unsigned bits = filter->geometry.counter_bits;
+    uint64_t copies = 0, most = bits ? (uint64_t)1 << bits : filter->geometry.cap;
+    assert_true(filter->items == n);
+    for (size_t i = 0; i < n; i++) {
+        copies = i > 0 && sorted->hash[i - 1] == sorted->hash[i] ? copies + 1 : 1;
+        assert_true(cf_contains(filter, sorted->hash[i]));
+        assert_true(cf_count(filter, sorted->hash[i]) >= (copies < most ? copies : most));
+    }
+    assert_sound(filter);
+}
+
+/* ---- tests ---- */
+
+enum { MOST_TESTS = 64 };
+
+static struct CMUnitTest test_list[MOST_TESTS];
+static unsigned test_count;
+
+/* TEST(a_sentence_that_is_true) { .. } stands for itself in the list of the program's tests. */
+#define TEST(name)                                                                                      \
+    static void name(void **state);                                                                     \
+    __attribute__((constructor)) static void register_##name(void)                                      \
+    {                                                                                                   \
+        test_list[test_count++] = (struct CMUnitTest)cmocka_unit_test(name);                            \
+    }                                                                                                   \
+    static void name(void **state __attribute__((unused)))
+
+int main(void)
+{
+    seed_random();
+    return _cmocka_run_group_tests("tests", test_list, test_count, NULL, NULL);
+}
 
 #endif

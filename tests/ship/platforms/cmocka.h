@@ -94,6 +94,8 @@ static inline int cmocka_run_tests(const struct CMUnitTest *tests, size_t n, cmo
     return failed + cmocka_take_step(tear_down, &common);
 }
 
+#define _cmocka_run_group_tests(name, tests, n, set_up, tear_down)                                      \
+    cmocka_run_tests(tests, n, set_up, tear_down)
 #define cmocka_run_group_tests(tests, set_up, tear_down)                                                \
     cmocka_run_tests(tests, sizeof tests / sizeof tests[0], set_up, tear_down)
 #define cmocka_run_group_tests_name(name, tests, set_up, tear_down)                                     \

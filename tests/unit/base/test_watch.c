@@ -1,40 +1,32 @@
 /* SPDX-License-Identifier: MIT */
+/* Long work asks its watch, ends when that says stop, and has lost nothing then. */
 #include "../test.h"
 
-#include "../../../src/base/watch.h"
-#include "../../../src/filter/sort.h"
+enum { N = 6000 };
 
-static void watch_with(asked *by, unsigned at, cf_filter *filter)
+static uint64_t hashes[N];
+
+static asked *ask(asked *by, unsigned at, cf_filter *filter)
 {
     *by = (asked){{answer, by}, 0, at};
     if (filter)
         filter->watch = &by->watch;
+    return by;
 }
 
-static void questions_come_with_the_work_done(void **state)
+static void add_random(cf_filter *filter, unsigned n)
 {
-    asked by;
-    (void)state;
-    watch_with(&by, 3, NULL);
-    cf_ticker ticker = cf_ticker_of(&by.watch), nobody = cf_ticker_of(NULL);
-    for (unsigned i = 1; i < 3 * CF_WATCH_NANOSECONDS / 16; i++)
-        assert_false(cf_tick(&ticker, 16));
-    assert_int_equal(by.questions, 2);
-    assert_true(cf_tick(&ticker, 16));
-    for (unsigned i = 0; i < 100; i++) {
-        assert_true(cf_tick(&ticker, CF_WATCH_NANOSECONDS)); /* for good, without another question */
-        assert_false(cf_tick(&nobody, CF_WATCH_NANOSECONDS));
-    }
-    assert_int_equal(by.questions, 3);
+    for (unsigned i = 0; i < n; i++)
+        assert_int_equal(cf_add(filter, hashes[i] = random64()), CF_OK);
 }
 
 /* ---- sorting ---- */
 
-static uint64_t sum_of(const uint64_t *hashes, size_t n)
+static uint64_t sum_of(const uint64_t *all, size_t n)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < n; i++)
-        sum += hashes[i] * (hashes[i] | 1);
+        sum += all[i] * (all[i] | 1);
     return sum;
 }
 
@@ -42,185 +34,161 @@ static uint64_t sum_of(const uint64_t *hashes, size_t n)
 ** all equal. */
 static uint64_t hash_of_kind(unsigned kind, uint64_t i, uint64_t n)
 {
-    switch (kind) {
-    case 0:
-        return random64();
-    case 1:
-        return (i + 1) % n << 40;
-    case 2:
-        return random64() >> 8;
-    default:
-        return 7;
-    }
+    return kind == 0 ? random64() : kind == 1 ? (i + 1) % n << 40 : kind == 2 ? random64() >> 8 : 7;
 }
 
-/* In place, or with room. */
-static cf_status sort(uint64_t *hashes, size_t n, bool room, const cf_watch *watch)
+TEST(an_interrupted_sort_keeps_all_hashes)
 {
-    cf_ticker ticker = cf_ticker_of(watch);
-    if (!room)
-        return cf_sort(hashes, n, watch);
-    return cf_sort_with(hashes, n, &(cf_memory){test_resize, 0, NULL}, &ticker) ? CF_OK : CF_INTERRUPTED;
-}
-
-static void an_interrupted_sort_keeps_all_hashes(void **state)
-{
-    enum { N = 200000 };
-    uint64_t *hashes = malloc(N * sizeof *hashes);
+    enum { MANY = 100000 };
+    uint64_t *many = malloc(MANY * sizeof *many);
     asked by;
-    (void)state;
-    for (unsigned kind = 0; kind < 8; kind++)
-        for (unsigned at = 1; at < 200; at = at * 3 / 2 + 1) {
-            for (size_t i = 0; i < N; i++)
-                hashes[i] = hash_of_kind(kind / 2, i, N);
-            uint64_t sum = sum_of(hashes, N);
-            watch_with(&by, at, NULL);
-            cf_status status = sort(hashes, N, kind % 2, &by.watch);
+    for (unsigned kind = 0; kind < 4; kind++)
+        for (unsigned at = 1; at < 100; at = at * 2 + 1) {
+            for (size_t i = 0; i < MANY; i++)
+                many[i] = hash_of_kind(kind, i, MANY);
+            uint64_t sum = sum_of(many, MANY);
+            cf_status status = cf_sort(many, MANY, &ask(&by, at, NULL)->watch);
             assert_int_equal(status, by.questions == at ? CF_INTERRUPTED : CF_OK);
-            assert_true(by.questions <= at && (by.questions == at || at > 10));
-            assert_true(sum_of(hashes, N) == sum);
-            assert_int_equal(cf_sort(hashes, N, NULL), CF_OK);
-            for (size_t i = 1; i < N; i++)
-                assert_true(hashes[i - 1] <= hashes[i]);
+            assert_true(by.questions <= at && (by.questions == at || at > 5));
+            assert_true(sum_of(many, MANY) == sum);
+            assert_int_equal(cf_sort(many, MANY, NULL), CF_OK);
+            for (size_t i = 1; i < MANY; i++)
+                assert_true(many[i - 1] <= many[i]);
         }
-    free(hashes);
+    free(many);
 }
 
-/* ---- filters ---- */
-
-static void add_random(cf_filter *filter, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        assert_int_equal(cf_add(filter, random64()), CF_OK);
-}
-
-static void looking_is_interrupted(void **state)
-{
-    test_filter made = growing_filter(spilling(growing_shape(1000, 4, 12), 0, 20), UINT64_MAX);
-    asked by;
-    const char *why = "";
-    (void)state;
-    add_random(&made.filter, 8000);
-    snapshot then = remember(&made.filter);
-    for (unsigned at = 1; at < 40; at = 2 * at + 1) {
-        watch_with(&by, at, &made.filter);
-        assert_int_equal(cf_check(&made.filter, &why), CF_INTERRUPTED);
-        assert_int_equal(by.questions, at);
-        watch_with(&by, at, &made.filter);
-        assert_int_equal(cf_take_census(&made.filter).status, CF_INTERRUPTED);
-        assert_int_equal(by.questions, at);
-    }
-    watch_with(&by, 0, &made.filter);
-    assert_int_equal(cf_check(&made.filter, &why), CF_OK);
-    assert_true(by.questions > 40);
-    assert_int_equal(cf_take_census(&made.filter).status, CF_OK);
-    assert_unchanged(&made.filter, &then);
-    free(then.bytes);
-    free_filter(&made);
-}
+/* ---- looking ---- */
 
 /* At each question that comes while buckets, overflow bits, the list and its rest are looked at. */
-static void checks_of_a_list_are_interrupted(void **state)
+TEST(looking_is_interrupted)
 {
-    test_filter made = new_filter(spilling(shape_of(300, 4, 12), 0, 3000));
     asked by;
     const char *why = "";
-    cf_status status = CF_INTERRUPTED;
-    unsigned at = 0;
-    (void)state;
-    add_random(&made.filter, 1300);
-    assert_true(made.filter.spilled > 50);
-    while (status == CF_INTERRUPTED) {
-        watch_with(&by, ++at, &made.filter);
-        status = cf_check(&made.filter, &why);
-        assert_int_equal(by.questions, status == CF_OK ? at - 1 : at);
+    for (unsigned kind = 0; kind < 2; kind++) {
+        test_filter made = kind ? growing_filter(growing_shape(600, 4, 12), UINT64_MAX)
+                                : new_filter(spilling(shape_of(300, 4, 12), 0, 3000));
+        cf_status status = CF_INTERRUPTED;
+        unsigned at = 0;
+        add_random(&made.filter, kind ? 3000 : 1300);
+        assert_true(kind == 1 || made.filter.spilled > 50);
+        snapshot then = remember(&made.filter);
+        while (status == CF_INTERRUPTED) {
+            ask(&by, ++at, &made.filter);
+            status = cf_check(&made.filter, &why);
+            assert_int_equal(by.questions, status == CF_OK ? at - 1 : at);
+        }
+        assert_int_equal(status, CF_OK);
+        assert_true(at > 10);
+        for (at = 1; at < 8; at = 2 * at + 1) {
+            ask(&by, at, &made.filter);
+            assert_int_equal(cf_take_census(&made.filter).status, CF_INTERRUPTED);
+            assert_int_equal(by.questions, at);
+        }
+        made.filter.watch = NULL;
+        assert_unchanged(&made.filter, &then);
+        free(then.bytes);
+        free_filter(&made);
     }
-    assert_int_equal(status, CF_OK);
-    assert_true(at > made.filter.spilled / 20);
-    free_filter(&made);
 }
 
 /* The second walk, which looks for sticky keys, is interrupted as well. */
-static void looking_for_sticky_keys_is_interrupted(void **state)
+TEST(looking_for_sticky_keys_is_interrupted)
 {
     test_filter made = growing_filter(growing_shape(500, 4, 20), UINT64_MAX);
     asked by;
     const char *why = "";
-    (void)state;
     add_random(&made.filter, 3000);
-    watch_with(&by, 0, &made.filter);
+    ask(&by, 0, &made.filter);
     assert_int_equal(cf_check(&made.filter, &why), CF_OK);
     unsigned once = by.questions;
     made.filter.items++;
-    watch_with(&by, once + 5, &made.filter);
+    ask(&by, once + 5, &made.filter);
     assert_int_equal(cf_check(&made.filter, &why), CF_INTERRUPTED);
-    watch_with(&by, 0, &made.filter);
+    ask(&by, 0, &made.filter);
     assert_int_equal(cf_check(&made.filter, &why), CF_DAMAGED);
     free_filter(&made);
 }
 
-static void what_was_added_before_stays(void **state)
+/* ---- changing ---- */
+
+/* An add that is interrupted while the filter grows changes nothing. */
+TEST(an_add_that_grows_is_interrupted)
 {
-    enum { N = 3000 };
-    static uint64_t hashes[N];
     asked by;
-    (void)state;
-    for (unsigned i = 0; i < N; i++)
-        hashes[i] = random64();
-    for (unsigned at = 1; at < 16; at = 2 * at + 1) {
-        test_filter made = growing_filter(growing_shape(10, 4, 12), UINT64_MAX);
-        size_t added = 0;
-        watch_with(&by, at, &made.filter);
-        assert_int_equal(cf_add_many(&made.filter, hashes, N, &added), CF_INTERRUPTED);
-        assert_true(by.questions == at && (added > 0 || at == 1) && added < N);
-        assert_int_equal(made.filter.items, added);
-        for (size_t i = 0; i < added; i++)
-            assert_true(cf_contains(&made.filter, hashes[i]));
+    for (unsigned list = 0; list < 2; list++) {
+        cf_geometry shape = growing_shape(1200, 4, 12);
+        test_filter made = growing_filter(list ? spilling(shape, 0, 60) : shape, UINT64_MAX);
+        unsigned interrupted = 0;
+        for (unsigned i = 0; i < N; i++) {
+            snapshot then = remember(&made.filter);
+            ask(&by, 1, &made.filter);
+            cf_status status = cf_add(&made.filter, random64());
+            if (status == CF_INTERRUPTED) {
+                assert_unchanged(&made.filter, &then);
+                interrupted++;
+                made.filter.watch = NULL;
+                assert_int_equal(cf_add(&made.filter, random64()), CF_OK);
+            }
+            free(then.bytes);
+        }
+        assert_true(interrupted > 0);
+        made.filter.watch = NULL;
         assert_sound(&made.filter);
         free_filter(&made);
     }
 }
 
-static void a_merge_is_interrupted(void **state)
+TEST(what_was_added_before_stays)
+{
+    asked by;
+    for (unsigned i = 0; i < N; i++)
+        hashes[i] = random64();
+    for (unsigned at = 1; at < 16; at = 2 * at + 1) {
+        test_filter made = growing_filter(growing_shape(10, 4, 12), UINT64_MAX);
+        size_t added = 0;
+        ask(&by, at, &made.filter);
+        assert_int_equal(cf_add_many(&made.filter, hashes, N, &added), CF_INTERRUPTED);
+        assert_true(by.questions == at && (added > 0 || at == 1) && added < N);
+        made.filter.watch = NULL;
+        assert_holds(&made.filter, &(keys){hashes, N}, added);
+        free_filter(&made);
+    }
+}
+
+TEST(a_merge_is_interrupted)
 {
     asked by;
     const char *why = "";
-    (void)state;
     for (unsigned at = 1; at < 40; at = 2 * at + 1) {
         test_filter into = growing_filter(growing_shape(50, 4, 12), UINT64_MAX);
         test_filter from = growing_filter(growing_shape(50, 4, 12), UINT64_MAX);
-        uint64_t kept = random64();
-        assert_int_equal(cf_add(&into.filter, kept), CF_OK);
-        add_random(&into.filter, 1000);
         add_random(&from.filter, 4000);
-        watch_with(&by, at, &into.filter);
+        add_random(&into.filter, 1000);
+        snapshot then = remember(&into.filter);
+        ask(&by, at, &into.filter);
         assert_int_equal(cf_merge(&into.filter, &from.filter, &why), CF_INTERRUPTED);
         assert_int_equal(by.questions, at);
-        assert_true(cf_contains(&into.filter, kept));
-        watch_with(&by, 0, &into.filter);
-        assert_sound(&into.filter);
+        assert_unchanged(&into.filter, &then);
+        free(then.bytes);
         free_filter(&into);
         free_filter(&from);
     }
 }
 
 /* From the census that comes first to the last entry. */
-static void shrinking_is_interrupted(void **state)
+TEST(shrinking_is_interrupted)
 {
-    enum { N = 8000 };
-    static uint64_t hashes[N];
     asked by;
     unsigned interrupted = 0;
     cf_status status = CF_INTERRUPTED;
-    (void)state;
     test_filter from = growing_filter(growing_shape(50, 4, 12), UINT64_MAX);
-    for (unsigned i = 0; i < N; i++)
-        assert_int_equal(cf_add(&from.filter, hashes[i] = random64()), CF_OK);
+    add_random(&from.filter, N);
     for (unsigned i = 0; i < N - 1000; i++)
         cf_delete(&from.filter, hashes[i]);
     for (unsigned at = 1; status == CF_INTERRUPTED; at += 5) {
         test_filter into = growing_filter(from.filter.geometry, UINT64_MAX);
-        watch_with(&by, at, &into.filter);
+        ask(&by, at, &into.filter);
         status = cf_shrink(&into.filter, &from.filter);
         interrupted += status == CF_INTERRUPTED;
         assert_true(status == CF_OK || by.questions == at);
@@ -231,17 +199,16 @@ static void shrinking_is_interrupted(void **state)
     free_filter(&from);
 }
 
-static void settling_is_interrupted(void **state)
+TEST(settling_is_interrupted)
 {
     test_filter made = new_filter(spilling(shape_of(1000, 4, 12), 0, 800));
     asked by;
-    (void)state;
     while (made.filter.spilled < 700)
         add_random(&made.filter, 1);
-    watch_with(&by, 2, &made.filter);
+    ask(&by, 2, &made.filter);
     assert_int_equal(cf_settle(&made.filter), CF_INTERRUPTED);
     assert_int_equal(by.questions, 2);
-    watch_with(&by, 0, &made.filter);
+    made.filter.watch = NULL;
     assert_sound(&made.filter);
     assert_true(made.filter.spilled > 600);
     assert_int_equal(cf_settle(&made.filter), CF_OK);
@@ -249,17 +216,3 @@ static void settling_is_interrupted(void **state)
     assert_true(made.filter.spilled < 600);
     free_filter(&made);
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(questions_come_with_the_work_done),
-    cmocka_unit_test(an_interrupted_sort_keeps_all_hashes),
-    cmocka_unit_test(looking_is_interrupted),
-    cmocka_unit_test(checks_of_a_list_are_interrupted),
-    cmocka_unit_test(looking_for_sticky_keys_is_interrupted),
-    cmocka_unit_test(what_was_added_before_stays),
-    cmocka_unit_test(a_merge_is_interrupted),
-    cmocka_unit_test(shrinking_is_interrupted),
-    cmocka_unit_test(settling_is_interrupted),
-};
-
-RUN_TESTS(tests)

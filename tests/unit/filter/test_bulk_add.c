@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "../../../src/base/watch.h"
-#include "../many_keys.h"
+/* Many keys at once: into an empty filter, which is filled in one walk, and into others, which take them in
+** turn. */
+#include "../paged.h"
+#include "../test.h"
 
 /* Shapes that take nearly as many keys as their capacity says. */
 static cf_geometry shape_for(size_t n, unsigned b, unsigned f)
@@ -27,8 +29,7 @@ static void assert_as_one_by_one(const cf_filter *filter, const keys *all)
 {
     uint64_t most = (uint64_t)1 << filter->geometry.counter_bits;
     test_filter other = new_filter(filter->geometry);
-    for (size_t i = 0; i < all->n; i++)
-        assert_int_equal(cf_add(&other.filter, all->hash[i]), CF_OK);
+    add_all(&other.filter, all);
     for (size_t i = 0; i < all->n; i++) {
         uint64_t one = cf_count(filter, all->hash[i]), two = cf_count(&other.filter, all->hash[i]);
         assert_true(one == two || (most > 1 && one >= most && two >= most));
@@ -38,208 +39,157 @@ static void assert_as_one_by_one(const cf_filter *filter, const keys *all)
     free_filter(&other);
 }
 
-/* The bytes depend on the keys alone, not on their order. */
-static void check_build_with(cf_geometry shape, keys *all, bool memory)
-{
-    test_filter one = filled(shape, all, memory);
-    assert_holds(&one.filter, all, all->n);
-    assert_as_one_by_one(&one.filter, all);
-    shuffle(all);
-    test_filter other = filled(shape, all, memory);
-    assert_int_equal(one.filter.length, other.filter.length);
-    assert_memory_equal(one.filter.bytes, other.filter.bytes, one.filter.length);
-    free_filter(&other);
-    free_filter(&one);
-}
-
-/* Nor do they depend on memory, unless the table is filled by way of another one. */
+/* The bytes depend on the keys alone: not on their order; nor on memory, unless the table is filled by way of
+** another one. */
 static void check_build(cf_geometry shape, keys *all)
 {
-    check_build_with(shape, all, false);
-    check_build_with(shape, all, true);
-    if (shape.semisorted || shape.spill_bound)
-        return;
-    test_filter one = filled(shape, all, false), other = filled(shape, all, true);
-    assert_memory_equal(one.filter.bytes, other.filter.bytes, one.filter.length);
-    free_filter(&other);
-    free_filter(&one);
+    test_filter first = filled(shape, all, false);
+    assert_holds(&first.filter, all, all->n);
+    assert_as_one_by_one(&first.filter, all);
+    for (unsigned memory = 0; memory < 2; memory++) {
+        shuffle(all);
+        test_filter one = filled(shape, all, memory);
+        shuffle(all);
+        test_filter other = filled(shape, all, memory);
+        assert_memory_equal(one.filter.bytes, other.filter.bytes, one.filter.length);
+        if (!shape.semisorted && !shape.spill_bound)
+            assert_memory_equal(one.filter.bytes, first.filter.bytes, one.filter.length);
+        assert_holds(&one.filter, all, all->n);
+        free_filter(&one);
+        free_filter(&other);
+    }
+    free_filter(&first);
 }
 
-static void all_shapes_hold_all_keys(void **state)
+TEST(all_shapes_hold_all_keys)
 {
-    static const unsigned sizes[] = {2, 4, 8};
-    enum { N = 5000 };
-    (void)state;
-    for (unsigned k = 0; k < 3; k++)
+    enum { N = 1500 };
+    for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned f = 4; f <= 32; f += f < 16 ? 1 : 3) {
             keys all = random_keys(N);
-            cf_geometry shape = shape_for(N, sizes[k], f);
+            cf_geometry shape = shape_for(N, b, f);
+            shape.pair_bits = (uint8_t)(f < 10 || f % 2 ? f : f - 2);
             check_build(shape, &all);
-            shape.pair_bits = (uint8_t)(f < 10 ? f : f - 2);
-            check_build(shape, &all);
-            if (sizes[k] == 4 && f >= 5)
+            if (b == 4 && f >= 5)
                 check_build(semisorted(shape), &all);
             free(all.hash);
         }
 }
 
-static void small_tables_hold_all_keys(void **state)
+TEST(small_tables_hold_all_keys)
 {
-    (void)state;
-    for (size_t n = 0; n < 300; n++) {
+    for (size_t n = 0; n < 200; n++) {
         keys all = random_keys(n);
         test_filter made = planned_filter(n, 0.001, (cf_options){.growth = n % 2});
         check_build(made.filter.geometry, &all);
         free_filter(&made);
-        cf_geometry shape = shape_of(2, 4, 12);
         all.n = n % 9;
-        check_build(shape, &all);
+        check_build(shape_of(2, 4, 12), &all);
         free(all.hash);
     }
 }
 
-/* The share of a full table that goes through searches is stored, too. */
-static void a_full_table_is_filled(void **state)
+/* The share of a full table that goes through searches is stored, too; below cap each copy can be deleted
+** again, and then nothing is left. */
+TEST(full_tables_are_filled_and_emptied)
 {
     static const unsigned percent[] = {84, 95, 97};
-    (void)state;
     for (unsigned k = 0; k < 3; k++)
         for (unsigned list = 0; list < 3; list++) {
-            cf_geometry shape = shape_of(10000, k == 0 ? 2 : 4, 16);
+            cf_geometry shape = shape_of(3000, k == 0 ? 2 : 4, 24);
             keys all = random_keys(shape.capacity * percent[k] / 100);
             if (list)
                 shape = spilling(shape, list == 1 ? 0 : 10, 200);
             check_build(shape, &all);
             if (k)
                 check_build(semisorted(shape), &all);
+            test_filter made = filled(shape, &all, true);
+            shuffle(&all);
+            for (size_t i = 0; i < all.n; i++)
+                assert_int_equal(cf_delete(&made.filter, all.hash[i]), CF_REMOVED);
+            assert_true(made.filter.items + made.filter.occupied + made.filter.spilled == 0);
+            assert_sound(&made.filter);
+            free_filter(&made);
             free(all.hash);
         }
 }
 
 /* ---- copies ---- */
 
-static keys repeated_keys(size_t distinct, unsigned most)
+/* Keys that repeat; keys that say the same to the filter, in one base bucket, or in both of a pair; more keys
+** of one bucket than may be in flight at once. */
+TEST(copies_and_crowds_are_kept)
 {
-    keys made = {malloc(distinct * most * sizeof *made.hash), 0};
-    for (size_t i = 0; i < distinct; i++) {
-        uint64_t hash = random64();
-        for (uint64_t copies = random_below(20) ? 1 : 1 + random_below(most); copies > 0; copies--)
-            made.hash[made.n++] = hash;
-    }
-    return made;
-}
-
-static void copies_are_counted(void **state)
-{
-    (void)state;
-    for (unsigned counter = 0; counter <= 16; counter += counter < 2 ? 1 : 7)
-        for (unsigned f = 8; f <= 20; f += 6) {
-            keys all = repeated_keys(3000, 10);
-            cf_geometry shape = shape_of(1400, 4, f);
-            shape.counter_bits = (uint8_t)counter;
-            check_build(shape, &all);
-            check_build(semisorted(shape), &all);
-            free(all.hash);
-        }
-}
-
-/* Hashes that differ, but say the same to the filter: keys of one base bucket, or of both of a
-** pair. */
-static void likes_are_kept(void **state)
-{
-    (void)state;
-    for (unsigned round = 0; round < 40; round++) {
-        keys all = random_keys(1000);
-        cf_geometry shape = shape_of(300, 4, 8 + round % 5);
-        shape.counter_bits = (uint8_t)(round / 20 * 3);
+    enum { CROWD = 150 };
+    for (unsigned round = 0; round < 60; round++) {
+        bool crowd = round >= 40;
+        unsigned buckets = crowd ? 1000 : 400;
+        cf_geometry shape = shape_of(buckets, crowd ? 2u << round % 3 : 4, 9 + round % 9);
+        keys all = random_keys(crowd ? 400 : 1000);
+        uint64_t step = UINT64_MAX / buckets, base = step * random_below(buckets) + step / 2;
+        shape.counter_bits = (uint8_t)(round / 2 % 3 == 2 ? 1 + round % 8 : 0);
         test_filter probe = new_filter(shape);
-        for (size_t i = 1; i < all.n; i++)
-            if (random_below(4) == 0) {
-                cf_pair pair = cf_pair_of(&probe.filter, all.hash[random_below(i)]);
-                uint64_t base = pair.place[random_below(2)].bucket, step = UINT64_MAX / shape.buckets;
-                all.hash[i] = (base * step + step / 2) >> 16 << 16 | pair.place[0].tag;
-            }
-        check_build(shape, &all);
-        free_filter(&probe);
-        free(all.hash);
-    }
-}
-
-/* More keys of one bucket than may be in flight at once. */
-static void one_bucket_may_be_crowded(void **state)
-{
-    enum { N = 400, CROWD = 150 };
-    (void)state;
-    for (unsigned b = 2; b <= 8; b *= 2)
-        for (unsigned kind = 0; kind < 3; kind++) {
-            cf_geometry shape = shape_of(1000, b, 14);
-            keys all = random_keys(N);
-            uint64_t step = UINT64_MAX / shape.buckets, base = step * random_below(1000) + step / 2;
-            for (size_t i = 0; i < CROWD; i++)
+        for (size_t i = 1; i < all.n; i++) {
+            cf_pair pair = cf_candidates(&probe.filter, all.hash[random_below(i)]);
+            uint64_t like = pair.place[random_below(2)].bucket * step + step / 2;
+            if (round < 20 && random_below(12) == 0)
+                all.hash[i] = all.hash[random_below(i)];
+            else if (round >= 20 && !crowd && random_below(4) == 0)
+                all.hash[i] = like >> 32 << 32 | pair.place[0].tag;
+            else if (crowd && i < CROWD)
                 all.hash[i] = base >> 16 << 16 | (i + 1);
-            shape.counter_bits = (uint8_t)(kind == 2 ? 3 : 0);
-            if (kind == 0 || b == 4)
-                check_build(kind == 1 ? semisorted(shape) : shape, &all);
-            free(all.hash);
         }
-}
-
-/* Below cap each copy can be deleted again; then nothing is left. */
-static void what_was_built_can_be_deleted(void **state)
-{
-    enum { N = 20000 };
-    (void)state;
-    for (unsigned list = 0; list < 2; list++) {
-        keys all = random_keys(N);
-        cf_geometry shape = shape_of(5400, 4, 24);
-        test_filter made = filled(list ? spilling(shape, 5, 50) : shape, &all, true);
-        shuffle(&all);
-        for (size_t i = 0; i < N; i++)
-            assert_int_equal(cf_delete(&made.filter, all.hash[i]), CF_REMOVED);
-        assert_true(made.filter.items == 0 && made.filter.occupied == 0 && made.filter.spilled == 0);
-        assert_sound(&made.filter);
-        free_filter(&made);
+        check_build(shape.bucket_size == 4 && round % 2 ? semisorted(shape) : shape, &all);
+        free_filter(&probe);
         free(all.hash);
     }
 }
 
 /* ---- errors ---- */
 
-static int compare(const void *a, const void *b)
+/* More keys than there is room for, many of them copies and of a few buckets: wherever that is found out,
+** those before *added are in, and the hashes are sorted. */
+TEST(full_tables_say_where)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* More keys than there is room for: those before *added are in. */
-static void full_tables_say_where(void **state)
-{
-    (void)state;
-    for (unsigned round = 0; round < 20; round++) {
-        cf_geometry shape = shape_of(1000 + 2 * round, 4, 12);
+    unsigned full = 0;
+    for (unsigned round = 0; round < 300; round++) {
+        bool crowd = round >= 20;
+        cf_geometry shape =
+            crowd ? shape_of(200, 2u << round % 3, 12 + round % 7) : shape_of(1000 + 2 * round, 4, 12);
         keys all = random_keys(shape.capacity);
         size_t added = 0;
-        test_filter made = new_filter(round % 2 ? semisorted(shape) : shape);
-        assert_int_equal(cf_add_many(&made.filter, all.hash, all.n, &added), CF_FULL);
-        assert_true(added > shape.capacity * 9 / 10 && added < all.n);
+        shape.counter_bits = (uint8_t)(crowd && round % 4 == 3 ? 2 : 0);
+        uint64_t few = 1 + random_below(3), step = UINT64_MAX / shape.buckets;
+        for (size_t i = 0; i < all.n && crowd; i++)
+            if (i > 0 && random_below(8) == 0)
+                all.hash[i] = all.hash[i - 1];
+            else if (random_below(3) != 0)
+                all.hash[i] = (step * (random_below(few) * 60) + step / 2) >> 20 << 20 | (i + 1);
+        test_filter made = new_filter(shape.bucket_size == 4 && round & 1 ? semisorted(shape) : shape);
+        made.filter.memory = (cf_memory){round & 2 ? test_resize : NULL, UINT64_MAX, NULL};
+        cf_status status = cf_add_many(&made.filter, all.hash, all.n, &added);
+        assert_true(status == CF_FULL ? added < all.n : status == CF_OK && added == all.n);
+        assert_true(crowd || (status == CF_FULL && added > shape.capacity * 9 / 10));
         for (size_t i = 1; i < all.n; i++)
             assert_true(all.hash[i - 1] <= all.hash[i]);
+        full += status == CF_FULL;
+        cf_seal(&made.filter);
         assert_holds(&made.filter, &all, added);
         free_filter(&made);
         free(all.hash);
     }
+    assert_true(full > 50);
 }
 
 /* One that may grow then does. */
-static void crowded_tables_grow(void **state)
+TEST(crowded_tables_grow)
 {
-    (void)state;
     for (unsigned f = 10; f < 16; f += 2) {
         cf_geometry shape = growing_shape(250, 4, f);
         keys all = random_keys(shape.capacity);
         test_filter made = growing_filter(shape, UINT64_MAX);
         assert_int_equal(cf_add_many(&made.filter, all.hash, all.n, NULL), CF_OK);
-        assert_true(made.filter.view.grown);
+        assert_true(made.filter.buckets > 250);
         assert_holds(&made.filter, &all, all.n);
         free_filter(&made);
         free(all.hash);
@@ -247,15 +197,14 @@ static void crowded_tables_grow(void **state)
 }
 
 /* At every question: those before *added are in, and no hash is lost. */
-static void building_is_interrupted(void **state)
+TEST(building_is_interrupted)
 {
-    enum { N = 12000 };
-    (void)state;
+    enum { N = 8000 };
     for (unsigned kind = 0; kind < 4; kind++) {
-        keys all = random_keys(N), copy = {malloc(N * sizeof *copy.hash), N};
+        keys all = random_keys(N), copy = random_keys(N);
         cf_status status = CF_INTERRUPTED;
         unsigned partly = 0;
-        qsort(all.hash, N, sizeof *all.hash, compare);
+        sort_keys(&all);
         for (unsigned at = 1; status == CF_INTERRUPTED; at++) {
             cf_geometry shape = shape_of(N / 4 + 200, 4, 13);
             test_filter made = new_filter(kind & 1 ? semisorted(shape) : shape);
@@ -270,7 +219,7 @@ static void building_is_interrupted(void **state)
             made.filter.watch = NULL;
             assert_holds(&made.filter, added > 0 ? &copy : &all, added);
             partly += added > 0 && added < N;
-            qsort(copy.hash, N, sizeof *copy.hash, compare);
+            sort_keys(&copy);
             assert_memory_equal(copy.hash, all.hash, N * sizeof *copy.hash);
             free_filter(&made);
         }
@@ -281,67 +230,145 @@ static void building_is_interrupted(void **state)
     }
 }
 
-/* Sorting does without memory, and the bytes are the same. */
-static void memory_may_be_refused(void **state)
+/* Sorting does without memory, and the bytes are the same. A filter that is semi-sorted, or has a spill list,
+** is filled by way of a plain one, or not at all: its bytes do not depend on who refuses what. */
+TEST(memory_may_be_refused)
 {
-    enum { N = 20000 };
-    (void)state;
-    keys all = random_keys(N);
-    cf_geometry shape = shape_for(N, 4, 12);
-    test_filter with = filled(shape, &all, true);
-    shuffle(&all);
-    resizes_left = 0;
-    test_filter without = filled(shape, &all, true);
-    resizes_left = UINT64_MAX;
-    assert_memory_equal(with.filter.bytes, without.filter.bytes, with.filter.length);
-    free_filter(&with);
-    free_filter(&without);
-    free(all.hash);
-}
-
-/* A filter that is semi-sorted, or has a spill list, is filled by way of a plain one, or not at all: its
-** bytes do not depend on who refuses what. */
-static void a_twin_may_be_refused(void **state)
-{
-    enum { N = 20000 };
-    (void)state;
-    for (unsigned kind = 0; kind < 2; kind++) {
+    enum { N = 10000 };
+    for (unsigned kind = 0; kind < 3; kind++) {
         size_t added = 1;
         keys all = random_keys(N);
         cf_geometry shape = shape_for(N, 4, 12);
-        test_filter made = new_filter(kind ? spilling(shape, 10, 200) : semisorted(shape));
-        uint64_t *before = malloc(made.filter.length);
-        cf_seal(&made.filter);
-        memcpy(before, made.filter.bytes, made.filter.length);
-        made.filter.memory = (cf_memory){test_resize, UINT64_MAX, NULL};
+        shape = kind == 0 ? shape : kind == 1 ? semisorted(shape) : spilling(shape, 10, 200);
+        test_filter with = filled(shape, &all, true), made = growing_filter(shape, UINT64_MAX);
+        snapshot then = remember(&made.filter);
+        shuffle(&all);
         resizes_left = 0;
-        assert_int_equal(cf_add_many(&made.filter, all.hash, all.n, &added), CF_NO_MEMORY);
+        cf_status status = cf_add_many(&made.filter, all.hash, all.n, &added);
         resizes_left = UINT64_MAX;
+        assert_int_equal(status, kind ? CF_NO_MEMORY : CF_OK);
+        if (kind) {
+            assert_int_equal(added, 0);
+            assert_unchanged(&made.filter, &then);
+            assert_int_equal(cf_add_many(&made.filter, all.hash, all.n, &added), CF_OK);
+        }
         cf_seal(&made.filter);
-        assert_int_equal(added, 0);
-        assert_memory_equal(before, made.filter.bytes, made.filter.length);
-        assert_int_equal(cf_add_many(&made.filter, all.hash, all.n, &added), CF_OK);
-        assert_holds(&made.filter, &all, N);
+        assert_memory_equal(with.filter.bytes, made.filter.bytes, with.filter.length);
+        free(then.bytes);
+        free_filter(&with);
         free_filter(&made);
-        free(before);
         free(all.hash);
     }
 }
 
-/* Planned filters take what they were planned for. */
-static void planned_builds_fit(void **state)
+/* ---- filters that are not filled in one walk ---- */
+
+TEST(what_is_there_stays)
 {
-    static const unsigned bits[] = {8, 10, 13, 16};
-    (void)state;
-    for (unsigned round = 0; round < 400; round++) {
-        cf_options options = {.bucket_size = 2u << round % 3,
-                              .fingerprint_bits = bits[round / 3 % 4],
-                              .growth = round / 3 % 4 >= 2 && round / 12 % 2,
-                              .layout = round % 3 == 1 && round / 24 % 2 ? CF_LAYOUT_SEMISORT
-                                                                         : CF_LAYOUT_PLAIN};
-        size_t n = 10 + random_below((uint64_t)1 << (4 + random_below(11)));
+    enum { N = 3000 };
+    for (unsigned growth = 0; growth < 2; growth++) {
+        keys before = random_keys(N), all = random_keys(N);
+        test_filter made = growth ? growing_filter(growing_shape(100, 4, 12), UINT64_MAX)
+                                  : new_filter(shape_of(1700, 4, 12));
+        add_all(&made.filter, &before);
+        assert_int_equal(cf_add_many(&made.filter, all.hash, N, NULL), CF_OK);
+        assert_all_found(&made.filter, &before);
+        assert_all_found(&made.filter, &all);
+        assert_true(made.filter.items == 2 * N);
+        assert_sound(&made.filter);
+        free_filter(&made);
+        free(before.hash);
+        free(all.hash);
+    }
+}
+
+/* A filter that was not sealed after its last change says that it is empty: its entries stay, also when there
+** is no room for more, and when the look for them is interrupted before it comes to the first. */
+TEST(a_header_that_counts_nothing_is_not_believed)
+{
+    enum { BUCKETS = 12000, N = 3000 };
+    const char *why;
+    for (unsigned kind = 0; kind < 6; kind++) {
+        keys before = random_keys(N), all = random_keys(kind & 2 ? BUCKETS * 5 : N);
+        cf_geometry shape = shape_of(BUCKETS, 4, 16);
+        test_filter made = new_filter(kind & 1 ? semisorted(shape) : shape);
+        for (size_t i = 0; i < N; i++) {
+            cf_pair pair;
+            do
+                pair = cf_candidates(&made.filter, before.hash[i] = random64());
+            while (pair.place[0].bucket < BUCKETS * 3 / 4 || pair.place[1].bucket < BUCKETS * 3 / 4);
+            assert_int_equal(cf_add(&made.filter, before.hash[i]), CF_OK);
+        }
+        cf_status status = CF_INTERRUPTED;
+        size_t added = 0;
+        for (unsigned at = kind & 4 ? 1 : 0; status == CF_INTERRUPTED; at++) {
+            asked by = {{answer, &by}, 0, at};
+            cf_filter again;
+            assert_int_equal(cf_open_writable(&again, made.bytes, made.filter.length, &why), CF_OK);
+            assert_true(again.items == 0 && again.occupied == 0);
+            again.watch = &by.watch;
+            shuffle(&all);
+            status = cf_add_many(&again, all.hash, all.n, &added);
+            assert_all_found(&again, &before);
+            for (size_t i = 0; i < added; i++)
+                assert_true(cf_contains(&again, all.hash[i]));
+        }
+        assert_int_equal(status, kind & 2 ? CF_FULL : CF_OK);
+        free_filter(&made);
+        free(before.hash);
+        free(all.hash);
+    }
+}
+
+/* One that tells of its pages is not filled in one walk, which tells of nothing. */
+TEST(the_pager_is_told_of_all)
+{
+    enum { N = 900 };
+    for (unsigned kind = 0; kind < 2; kind++) {
+        cf_geometry shape = shape_of(260, 4, 12);
+        test_filter empty = new_filter(kind == 1 ? semisorted(shape) : shape);
+        keys all = random_keys(N);
+        paged p;
+        paged_open(&p, empty.bytes, empty.filter.length, 64);
+        assert_int_equal(cf_add_many(&p.filter, all.hash, N, NULL), CF_OK);
+        assert_true(p.outside == 0 && paged_untold(&p) == 0);
+        assert_holds(&p.filter, &all, N);
+        paged_close(&p);
+        free(all.hash);
+        free_filter(&empty);
+    }
+}
+
+/* An empty filter that was full once, and was about to grow, takes keys as others do. */
+TEST(emptied_tables_keep_all_keys)
+{
+    for (unsigned kind = 0; kind < 4; kind++) {
+        cf_geometry shape = growing_shape(1100, kind == 3 ? 8 : 4, 12);
+        shape.capacity = 3800;
+        shape.value_bits = kind == 2 ? 5 : 0;
+        test_filter made = growing_filter(kind == 1 ? semisorted(shape) : shape, UINT64_MAX);
+        keys all = random_keys(10000);
+        uint64_t length = made.filter.length;
+        size_t n = 0;
+        for (; made.filter.length == length; n++)
+            assert_int_equal(cf_add(&made.filter, all.hash[n]), CF_OK);
+        while (n > 0)
+            cf_delete(&made.filter, all.hash[--n]);
+        assert_int_equal(made.filter.occupied, 0);
+        all.n = 3500;
+        assert_int_equal(cf_add_many(&made.filter, all.hash, all.n, NULL), CF_OK);
+        assert_holds(&made.filter, &all, all.n);
+        free_filter(&made);
+        free(all.hash);
+    }
+}
+
+/* Few keys for a large table are added in turn; the last ones have none behind them to fetch. */
+TEST(few_keys_for_a_large_table_are_added)
+{
+    for (size_t n = 0; n < 60; n++) {
+        test_filter made = new_filter(shape_of(20000, 4, 12));
         keys all = random_keys(n);
-        test_filter made = planned_filter(n, 0, options);
         assert_int_equal(cf_add_many(&made.filter, all.hash, n, NULL), CF_OK);
         assert_holds(&made.filter, &all, n);
         free_filter(&made);
@@ -349,20 +376,23 @@ static void planned_builds_fit(void **state)
     }
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(all_shapes_hold_all_keys),
-    cmocka_unit_test(small_tables_hold_all_keys),
-    cmocka_unit_test(a_full_table_is_filled),
-    cmocka_unit_test(copies_are_counted),
-    cmocka_unit_test(likes_are_kept),
-    cmocka_unit_test(what_was_built_can_be_deleted),
-    cmocka_unit_test(full_tables_say_where),
-    cmocka_unit_test(crowded_tables_grow),
-    cmocka_unit_test(building_is_interrupted),
-    cmocka_unit_test(memory_may_be_refused),
-    cmocka_unit_test(a_twin_may_be_refused),
-    cmocka_unit_test(planned_builds_fit),
-    cmocka_unit_test(one_bucket_may_be_crowded),
-};
-
-RUN_TESTS(tests)
+/* No keys: nothing changes, and nobody is asked. (Keys end with a look at the spill list.) */
+TEST(no_keys_change_nothing)
+{
+    test_filter made = new_filter(spilling(shape_of(500, 4, 12), 100, 1200));
+    keys all = random_keys(3000);
+    for (size_t i = 0; i < all.n; i++)
+        cf_add(&made.filter, all.hash[i]);
+    for (size_t i = 0; i < 20; i++)
+        cf_delete(&made.filter, all.hash[i]);
+    asked by = {{answer, &by}, 0, 1};
+    snapshot then = remember(&made.filter);
+    assert_true(made.filter.spilled > 0);
+    made.filter.watch = &by.watch;
+    assert_int_equal(cf_add_many(&made.filter, all.hash, 0, NULL), CF_OK);
+    assert_int_equal(by.questions, 0);
+    assert_unchanged(&made.filter, &then);
+    free(then.bytes);
+    free_filter(&made);
+    free(all.hash);
+}

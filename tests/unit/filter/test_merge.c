@@ -1,124 +1,208 @@
 /* SPDX-License-Identifier: MIT */
-#include "../test.h"
+/* Merging: the sum answers for the keys of both, or nothing has changed; and shrinking, which is a merge into a
+** smaller one. */
+#include "../../model/checked.h"
 
-#include "../../../src/entry/copies.h"
-#include "../../../src/table/address.h"
-
-static void fill(cf_filter *filter, const uint64_t *hashes, unsigned n)
+static uint64_t value_of(const cf_filter *filter, uint64_t hash)
 {
-    for (unsigned i = 0; i < n; i++)
-        assert_int_equal(cf_add(filter, hashes[i]), CF_OK);
+    return hash >> 7 & model_ones(filter->geometry.value_bits);
 }
 
-/* The union holds the keys of both, and what is deleted from it afterwards takes nothing else
-** along. */
-static void holds_the_keys_of_both(void **state)
+static void split(cf_filter *filter, uint64_t steps)
 {
-    enum { N = 1500 };
-    uint64_t left[N], right[N];
+    while (steps-- > 0)
+        cf_split_checked(filter);
+}
+
+/* Takes all keys, a few of them twice; then `steps` steps of growth more than that needs. */
+static void take(cf_filter *filter, const keys *all, uint64_t steps)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        uint64_t hash = all->hash[i % 10 == 9 ? i - 9 : i];
+        assert_int_equal(cf_add_value_checked(filter, hash, value_of(filter, hash)), CF_OK);
+    }
+    split(filter, steps);
+}
+
+static void delete_all(cf_filter *filter, const keys *all)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        uint64_t hash = all->hash[i % 10 == 9 ? i - 9 : i];
+        assert_int_not_equal(cf_delete_value_checked(filter, hash, value_of(filter, hash)), CF_ABSENT);
+    }
+}
+
+/* ---- sums ---- */
+
+/* The sum answers for the keys of both, each of which can be deleted from it, and `from` stays as it is. */
+static void check_sum(cf_geometry shape, unsigned mine, unsigned my_steps, unsigned theirs,
+                      unsigned their_steps)
+{
+    test_filter one = growing_filter(shape, UINT64_MAX), two = growing_filter(shape, UINT64_MAX);
+    cf_filter *into = begin_checked(&one.filter), *from = begin_checked(&two.filter);
+    keys left = random_keys(mine), right = random_keys(theirs);
+    take(into, &left, my_steps);
+    take(from, &right, their_steps);
+    uint64_t least = from->buckets > into->buckets ? from->buckets : into->buckets;
+    assert_int_equal(cf_merge_checked(into, from), CF_OK);
+    assert_true(into->buckets >= least && into->items == mine + theirs);
+    delete_all(into, &left);
+    delete_all(into, &right);
+    end_checked(into);
+    end_checked(from);
+    free(left.hash);
+    free(right.hash);
+    free_filter(&one);
+    free_filter(&two);
+}
+
+/* From ungrown to level 5, each into each: deeper into shallower, shallower into deeper, and entries that know
+** too little for their bucket in the sum: f - s is 4, as few as can be. */
+TEST(filters_of_all_stages_add_up)
+{
+    static const unsigned n[] = {0, 1, 10, 50, 170, 400}, steps[] = {0, 3, 0, 20, 50, 1};
+    for (unsigned b = 4; b <= 8; b *= 2)
+        for (unsigned i = 0; i < 6; i++)
+            for (unsigned k = 0; k < 6; k++) {
+                cf_geometry shape = growing_shape(i % 2 ? 8 : 14, b, b == 4 ? 9 : 8);
+                shape.semisorted = b == 4 && k % 2;
+                check_sum(i + k > 8 ? spilling(shape, 0, 20) : shape, n[i], steps[i], n[k], steps[k]);
+            }
+}
+
+TEST(payloads_add_up_at_all_stages)
+{
+    static const unsigned n[] = {5, 60, 200}, steps[] = {0, 40, 5};
+    for (unsigned b = 2; b <= 8; b *= 2)
+        for (unsigned i = 0; i < 3; i++)
+            for (unsigned k = 0; k < 3; k++) {
+                cf_geometry shape = growing_shape(10, b, 12);
+                shape.counter_bits = 3;
+                check_sum(shape, n[i], steps[i], n[k], steps[k]);
+                shape.counter_bits = 0;
+                shape.value_bits = 4;
+                check_sum(shape, n[i], steps[i], n[k], steps[k]);
+            }
+}
+
+/* Below the limit of copies the sum is exact, whether they are counted or not, and which of the two has grown. */
+TEST(copies_add_up_to_their_limit)
+{
     const char *why = "";
-    (void)state;
-    for (unsigned b = 2; b <= 8; b *= 2) {
-        cf_geometry shape = shape_of(4016 / b, b, 14);
+    for (unsigned bits = 0; bits <= 3; bits += 3)
+        for (unsigned steps = 0; steps <= 40; steps += 20)
+            for (unsigned mine = 0; mine <= 10; mine++)
+                for (unsigned theirs = 0; theirs <= 10; theirs++) {
+                    cf_geometry shape = growing_shape(30, 8, 16);
+                    shape.counter_bits = (uint8_t)bits;
+                    test_filter one = growing_filter(shape, UINT64_MAX);
+                    test_filter two = growing_filter(shape, UINT64_MAX);
+                    uint64_t hash = random64(), limit = bits ? 8 : 4;
+                    uint64_t sum = model_least(mine, limit) + model_least(theirs, limit);
+                    for (unsigned i = 0; i < mine; i++)
+                        assert_int_equal(cf_add(&one.filter, hash), CF_OK);
+                    for (unsigned i = 0; i < theirs; i++)
+                        assert_int_equal(cf_add(&two.filter, hash), CF_OK);
+                    for (unsigned i = 0; i < steps; i++)
+                        assert_true(probe_split(mine % 2 ? &one.filter : &two.filter));
+                    assert_int_equal(cf_merge(&one.filter, &two.filter, &why), CF_OK);
+                    assert_int_equal(cf_count(&one.filter, hash), model_least(sum, limit));
+                    assert_int_equal(cf_take_census(&one.filter).sticky, sum >= limit);
+                    assert_int_equal(one.filter.items, mine + theirs);
+                    assert_sound(&one.filter);
+                    free_filter(&one);
+                    free_filter(&two);
+                }
+}
+
+/* An entry that knows too little for the deeper table becomes several, as if its filter had been split. */
+TEST(short_entries_become_many)
+{
+    cf_geometry shape = growing_shape(4, 4, 8); /* 4 remainder bits */
+    const char *why = "";
+    for (int round = 0; round < 20; round++) {
+        test_filter shallow = new_filter(shape), deep = growing_filter(shape, UINT64_MAX);
+        uint64_t hash = random64();
+        while (deep.filter.buckets < (4 << 6) + (4 << 5))
+            assert_true(probe_split(&deep.filter));
+        assert_int_equal(cf_add(&shallow.filter, hash), CF_OK);
+        assert_int_equal(cf_merge(&deep.filter, &shallow.filter, &why), CF_OK);
+        /* 4 bits where 6 or, in half of the base buckets, 7 are the least to know */
+        assert_true(deep.filter.occupied >= 4 && deep.filter.occupied <= 8);
+        assert_int_equal(deep.filter.items, 1);
+        for (uint64_t high = 0; high < 64; high++) /* all keys that the shallow one answers for */
+            assert_true(cf_contains(&deep.filter, (hash & ~(UINT64_C(63) << 8)) | high << 8));
+        assert_sound(&deep.filter);
+        free_filter(&shallow);
+        free_filter(&deep);
+    }
+}
+
+/* A sum leaves its list as short as ordinary searches can make it. */
+TEST(sums_are_settled)
+{
+    const char *why = "";
+    for (unsigned b = 4; b <= 8; b *= 2) {
+        cf_geometry shape = spilling(shape_of(1000, b, 16), 0, 600);
         test_filter one = new_filter(shape), two = new_filter(shape);
-        for (unsigned i = 0; i < N; i++) {
-            left[i] = random64();
-            right[i] = random64();
-        }
-        fill(&one.filter, left, N);
-        fill(&two.filter, right, N);
+        keys left = random_keys(430 * b), right = random_keys(430 * b);
+        add_all(&one.filter, &left);
+        add_all(&two.filter, &right);
         assert_int_equal(cf_merge(&one.filter, &two.filter, &why), CF_OK);
-        assert_int_equal(one.filter.items, 2 * N);
+        assert_true(one.filter.spilled == 0 && one.filter.items == 860 * b);
+        assert_all_found(&one.filter, &left);
+        assert_all_found(&one.filter, &right);
         assert_sound(&one.filter);
-        for (unsigned i = 0; i < N; i++)
-            assert_true(cf_contains(&one.filter, left[i]) && cf_contains(&one.filter, right[i]));
-        for (unsigned i = 0; i < N; i++)
-            assert_int_not_equal(cf_delete(&one.filter, left[i]), CF_ABSENT);
-        for (unsigned i = 0; i < N; i++)
-            assert_true(cf_contains(&one.filter, right[i]));
+        free(left.hash);
+        free(right.hash);
         free_filter(&one);
         free_filter(&two);
     }
 }
 
-static void copies_add_up_to_cap(void **state)
-{
-    const char *why = "";
-    (void)state;
-    for (unsigned mine = 0; mine <= 5; mine++)
-        for (unsigned theirs = 0; theirs <= 5; theirs++) {
-            test_filter one = new_filter(shape_of(30, 8, 16)), two = new_filter(shape_of(30, 8, 16));
-            uint64_t hash = random64();
-            for (unsigned i = 0; i < mine; i++)
-                cf_add(&one.filter, hash);
-            for (unsigned i = 0; i < theirs; i++)
-                cf_add(&two.filter, hash);
-            assert_int_equal(cf_merge(&one.filter, &two.filter, &why), CF_OK);
-            unsigned sum = (mine < 4 ? mine : 4) + (theirs < 4 ? theirs : 4);
-            assert_int_equal(cf_count(&one.filter, hash), sum < 4 ? sum : 4);
-            assert_int_equal(one.filter.items, mine + theirs);
-            assert_sound(&one.filter);
-            free_filter(&one);
-            free_filter(&two);
-        }
-}
+/* ---- what cannot be ---- */
 
-static void assert_mismatch(cf_geometry other, const char *field)
+TEST(mismatches_are_named)
 {
-    test_filter one = new_filter(shape_of(30, 4, 16)), two = new_filter(other);
+    static const char *const fields[] = {
+        "seed", "hash",     "buckets",   "bucket_size",  "fingerprint_bits", "pair_bits",
+        "cap",  "affinity", "collation", "counter_bits", "value_bits",       "epochs"};
+    enum { FIELDS = sizeof fields / sizeof *fields };
+    const cf_geometry shape = shape_of(30, 4, 16);
     const char *why = "";
-    cf_add(&two.filter, 5);
-    assert_int_equal(cf_merge(&one.filter, &two.filter, &why), CF_MISMATCH);
-    assert_string_equal(why, field);
-    assert_int_equal(one.filter.items, 0);
-    assert_false(cf_contains(&one.filter, 5));
-    free_filter(&one);
-    free_filter(&two);
-}
-
-static void mismatches_are_named(void **state)
-{
-    cf_geometry other = shape_of(30, 4, 16);
-    (void)state;
-    other.seed = 1;
-    assert_mismatch(other, "seed");
-    other = shape_of(30, 4, 16);
-    other.keyed = true;
-    assert_mismatch(other, "hash");
-    assert_mismatch(shape_of(32, 4, 16), "buckets");
-    assert_mismatch(shape_of(30, 2, 16), "bucket_size");
-    assert_mismatch(shape_of(30, 4, 17), "fingerprint_bits");
-    other = shape_of(30, 4, 16);
-    other.pair_bits = 6;
-    assert_mismatch(other, "pair_bits");
-    other = shape_of(30, 4, 16);
-    other.cap = 2;
-    assert_mismatch(other, "cap");
-    other = shape_of(30, 4, 16);
-    other.counter_bits = 3;
-    assert_mismatch(other, "counter_bits");
-    other = shape_of(30, 4, 16);
-    other.value_bits = 3;
-    assert_mismatch(other, "value_bits");
-    other = shape_of(30, 4, 16);
-    other.affinity = CF_AFFINITY_REAL;
-    assert_mismatch(other, "affinity");
-    other = shape_of(30, 4, 16);
-    other.collation = CF_COLLATION_NOCASE;
-    assert_mismatch(other, "collation");
+    for (unsigned i = 0; i < FIELDS; i++) {
+        cf_geometry mine = shape, other = shape;
+        other.seed = i == 0, other.keyed = i == 1, other.buckets += i == 2 ? 2 : 0;
+        other.bucket_size = i == 3 ? 2 : 4, other.fingerprint_bits = i == 4 ? 17 : 16;
+        other.pair_bits = i == 5 ? 6 : 16, other.cap = i == 6 ? 2 : 3;
+        other.affinity = i == 7 ? CF_AFFINITY_REAL : 0, other.collation = i == 8;
+        other.counter_bits = i == 9 ? 3 : 0, other.value_bits = i == 10 ? 3 : 0;
+        if (i == 11)
+            mine.epochs = 3, other.epochs = 4, mine.cap = other.cap = 1;
+        test_filter one = new_filter(mine), two = new_filter(other);
+        unsigned at = 0;
+        cf_add(&two.filter, 5);
+        assert_int_equal(cf_merge(&one.filter, &two.filter, &why), CF_MISMATCH);
+        assert_string_equal(why, fields[i]);
+        assert_int_equal(cf_mergeable(&one.filter, &two.filter, &why), CF_MISMATCH);
+        assert_string_equal(cf_difference(&one.filter, &two.filter, &at), fields[i]);
+        assert_null(cf_difference(&one.filter, &two.filter, &at));
+        assert_true(one.filter.items == 0 && !cf_contains(&one.filter, 5));
+        free_filter(&one);
+        free_filter(&two);
+    }
 }
 
 /* A filter that must not grow takes no grown one; whether it might grow does not matter else. */
-static void fixed_filters_take_no_grown_ones(void **state)
+TEST(fixed_filters_take_no_grown_ones)
 {
     cf_geometry fixed = growing_shape(30, 4, 16);
     const char *why = "";
-    (void)state;
     fixed.growth = false;
     test_filter one = new_filter(fixed), two = growing_filter(growing_shape(30, 4, 16), UINT64_MAX);
     assert_int_equal(cf_add(&two.filter, 5), CF_OK);
     assert_int_equal(cf_merge(&one.filter, &two.filter, &why), CF_OK);
-    assert_int_equal(cf_grow(&two.filter), CF_OK);
+    assert_true(probe_split(&two.filter));
     assert_int_equal(cf_mergeable(&one.filter, &two.filter, &why), CF_MISMATCH);
     assert_string_equal(why, "growth");
     assert_int_equal(cf_mergeable(&two.filter, &one.filter, &why), CF_OK);
@@ -128,237 +212,12 @@ static void fixed_filters_take_no_grown_ones(void **state)
     free_filter(&two);
 }
 
-static void too_many_is_full(void **state)
-{
-    test_filter one = new_filter(shape_of(32, 4, 16)), two = new_filter(shape_of(32, 4, 16));
-    const char *why = "";
-    (void)state;
-    for (unsigned i = 0; i < 100; i++) {
-        assert_int_equal(cf_add(&one.filter, random64()), CF_OK);
-        assert_int_equal(cf_add(&two.filter, random64()), CF_OK);
-    }
-    assert_int_equal(cf_merge(&one.filter, &two.filter, &why), CF_FULL);
-    free_filter(&one);
-    free_filter(&two);
-}
-
-/* ---- filters that have grown ---- */
-
-enum { MOST_KEYS = 3000 };
-
-typedef struct keyed_filter {
-    test_filter made;
-    uint64_t hash[MOST_KEYS];
-    unsigned keys;
-} keyed_filter;
-
-/* Takes `keys` keys, a few of them twice, and then `steps` steps of growth more than it needs. */
-static void fill_growing(keyed_filter *one, cf_geometry shape, unsigned keys, unsigned steps)
-{
-    one->made = growing_filter(shape, UINT64_MAX);
-    one->keys = keys;
-    for (unsigned i = 0; i < keys; i++) {
-        one->hash[i] = i % 10 == 9 ? one->hash[i - 9] : random64();
-        assert_int_equal(
-            cf_add_value(&one->made.filter, one->hash[i], i % 10 & cf_low_bits(shape.value_bits)),
-            CF_OK);
-    }
-    for (; steps > 0; steps--)
-        assert_int_equal(cf_grow(&one->made.filter), CF_OK);
-}
-
-static bool has_value(const cf_filter *filter, uint64_t hash, uint64_t value)
-{
-    cf_pair pair = cf_pair_of(filter, hash);
-    cf_matches found;
-    cf_find_matches(filter, &pair, value, &found);
-    return found.n > 0;
-}
-
-static void assert_all_found(const cf_filter *filter, const keyed_filter *one)
-{
-    for (unsigned i = 0; i < one->keys; i++) {
-        assert_true(cf_contains(filter, one->hash[i]));
-        assert_true(has_value(filter, one->hash[i], i % 10 & cf_low_bits(filter->geometry.value_bits)));
-    }
-}
-
-static void delete_all(cf_filter *filter, const keyed_filter *one)
-{
-    for (unsigned i = 0; i < one->keys; i++)
-        assert_int_not_equal(
-            cf_delete_value(filter, one->hash[i], i % 10 & cf_low_bits(filter->geometry.value_bits)),
-            CF_ABSENT);
-}
-
-/* The sum answers for the keys of both, each of which can be deleted from it, and `from` stays
-** as it is. */
-static void check_sum(cf_geometry shape, unsigned mine, unsigned my_steps, unsigned theirs,
-                      unsigned their_steps)
-{
-    static keyed_filter into, from;
-    const char *why = "";
-    fill_growing(&into, shape, mine, my_steps);
-    fill_growing(&from, shape, theirs, their_steps);
-    snapshot then = remember(&from.made.filter);
-    cf_filter *sum = &into.made.filter;
-    uint64_t least = from.made.filter.buckets > sum->buckets ? from.made.filter.buckets : sum->buckets;
-    assert_int_equal(cf_merge(sum, &from.made.filter, &why), CF_OK);
-    assert_unchanged(&from.made.filter, &then);
-    assert_sound(sum);
-    assert_true(sum->buckets >= least);
-    assert_int_equal(sum->items, mine + theirs);
-    assert_all_found(sum, &into);
-    assert_all_found(sum, &from);
-    delete_all(sum, &into);
-    assert_all_found(sum, &from);
-    delete_all(sum, &from);
-    assert_sound(sum);
-    free(then.bytes);
-    free_filter(&into.made);
-    free_filter(&from.made);
-}
-
-/* From ungrown to level 5, each into each: deeper into shallower, shallower into deeper, and
-** entries that know too little for their bucket in the sum: f - s is 4, as few as can be. */
-static void filters_of_all_stages_add_up(void **state)
-{
-    static const unsigned keys[] = {0, 1, 10, 50, 170, 600}, steps[] = {0, 3, 0, 20, 50, 1};
-    (void)state;
-    for (unsigned b = 4; b <= 8; b *= 2)
-        for (uint64_t m = 8; m <= 14; m += 6)
-            for (unsigned i = 0; i < 6; i++)
-                for (unsigned k = 0; k < 6; k++)
-                    check_sum(growing_shape(m, b, b == 4 ? 9 : 8), keys[i], steps[i], keys[k], steps[k]);
-}
-
-static void payloads_add_up_at_all_stages(void **state)
-{
-    static const unsigned keys[] = {5, 60, 300}, steps[] = {0, 70, 5};
-    (void)state;
-    for (unsigned b = 2; b <= 8; b *= 2)
-        for (unsigned i = 0; i < 3; i++)
-            for (unsigned k = 0; k < 3; k++) {
-                cf_geometry shape = growing_shape(10, b, 12);
-                shape.counter_bits = 3;
-                check_sum(shape, keys[i], steps[i], keys[k], steps[k]);
-                shape.counter_bits = 0;
-                shape.value_bits = 4;
-                check_sum(shape, keys[i], steps[i], keys[k], steps[k]);
-            }
-}
-
-/* An entry that knows too little for the deeper table becomes several, as if its filter had been
-** split as well. */
-static void short_entries_become_many(void **state)
-{
-    cf_geometry shape = growing_shape(4, 4, 8); /* 4 remainder bits */
-    const char *why = "";
-    (void)state;
-    for (int round = 0; round < 20; round++) {
-        test_filter shallow = new_filter(shape), deep = filter_at_stage(shape, 6, 4 << 5);
-        uint64_t hash = random64();
-        deep.filter.memory = (cf_memory){test_resize, UINT64_MAX, NULL};
-        assert_int_equal(cf_add(&shallow.filter, hash), CF_OK);
-        assert_int_equal(cf_merge(&deep.filter, &shallow.filter, &why), CF_OK);
-        /* 4 bits where 6 or, in half of the base buckets, 7 are the least to know */
-        assert_true(deep.filter.occupied >= 4 && deep.filter.occupied <= 8);
-        assert_int_equal(deep.filter.items, 1);
-        for (uint64_t high = 0; high < 64; high++) /* all keys that the shallow one answers for */
-            assert_true(cf_contains(&deep.filter, (hash & ~(cf_low_bits(6) << 8)) | high << 8));
-        assert_sound(&deep.filter);
-        free_filter(&shallow);
-        free_filter(&deep);
-    }
-}
-
-/* ---- counters and values ---- */
-
-static void counters_add_up(void **state)
-{
-    const char *why = "";
-    (void)state;
-    for (unsigned steps = 0; steps <= 40; steps += 20)
-        for (unsigned mine = 0; mine <= 40; mine += 5)
-            for (unsigned theirs = 0; theirs <= 40; theirs += 5) {
-                cf_geometry shape = growing_shape(30, 8, 16);
-                shape.counter_bits = 3;
-                test_filter one = growing_filter(shape, UINT64_MAX),
-                            two = growing_filter(shape, UINT64_MAX);
-                uint64_t hash = random64(), most = 8, left = mine < most ? mine : most;
-                uint64_t sum = left + (theirs < most ? theirs : most);
-                for (unsigned i = 0; i < mine; i++)
-                    assert_int_equal(cf_add(&one.filter, hash), CF_OK);
-                for (unsigned i = 0; i < theirs; i++)
-                    assert_int_equal(cf_add(&two.filter, hash), CF_OK);
-                for (unsigned i = 0; i < steps; i++)
-                    assert_int_equal(cf_grow(mine % 2 ? &one.filter : &two.filter), CF_OK);
-                assert_int_equal(cf_merge(&one.filter, &two.filter, &why), CF_OK);
-                assert_int_equal(cf_count(&one.filter, hash), sum < most ? sum : most);
-                assert_int_equal(cf_take_census(&one.filter).sticky, sum >= most);
-                assert_int_equal(one.filter.items, mine + theirs);
-                assert_sound(&one.filter);
-                free_filter(&one);
-                free_filter(&two);
-            }
-}
-
-static void values_are_kept_apart(void **state)
-{
-    const char *why = "";
-    cf_geometry shape = growing_shape(30, 8, 16);
-    (void)state;
-    shape.value_bits = 4;
-    test_filter one = growing_filter(shape, UINT64_MAX), two = growing_filter(shape, UINT64_MAX);
-    for (unsigned value = 0; value < 8; value++)
-        assert_int_equal(cf_add_value(value % 3 ? &one.filter : &two.filter, 12345, value), CF_OK);
-    assert_int_equal(cf_add_value(&two.filter, 12345, 1), CF_OK);
-    assert_int_equal(cf_merge(&one.filter, &two.filter, &why), CF_OK);
-    assert_int_equal(cf_count(&one.filter, 12345), 9);
-    for (unsigned value = 0; value < 8; value++)
-        assert_int_equal(cf_delete_value(&one.filter, 12345, value), CF_REMOVED);
-    assert_int_equal(cf_delete_value(&one.filter, 12345, 1), CF_REMOVED);
-    assert_int_equal(one.filter.occupied, 0);
-    free_filter(&one);
-    free_filter(&two);
-}
-
-/* ---- what cannot be ---- */
-
-/* `into` holds all that it held, whatever was in the way. */
-static void check_failing(uint64_t resizes, uint64_t more, cf_status expected)
-{
-    static keyed_filter into, from;
-    const char *why = "";
-    fill_growing(&into, growing_shape(8, 4, 12), 100, 0);
-    fill_growing(&from, growing_shape(8, 4, 12), 900, 0);
-    resizes_left = resizes;
-    into.made.filter.memory.most = into.made.filter.length + more;
-    assert_int_equal(cf_merge(&into.made.filter, &from.made.filter, &why), expected);
-    resizes_left = UINT64_MAX;
-    assert_sound(&into.made.filter);
-    assert_all_found(&into.made.filter, &into);
-    delete_all(&into.made.filter, &into);
-    free_filter(&into.made);
-    free_filter(&from.made);
-}
-
-static void failed_merges_keep_what_was_there(void **state)
-{
-    (void)state;
-    for (uint64_t more = 0; more < 1500; more += 100)
-        check_failing(UINT64_MAX, more, CF_TOO_BIG);
-    for (uint64_t resizes = 0; resizes < 10; resizes++)
-        check_failing(resizes, 1 << 20, CF_NO_MEMORY);
-}
-
 /* A filter that shares its bytes with the other one would count its keys twice. */
-static void a_filter_is_not_merged_with_itself(void **state)
+TEST(a_filter_is_not_merged_with_itself)
 {
     const char *why = "";
     cf_filter again;
     test_filter made = new_filter(shape_of(30, 4, 12));
-    (void)state;
     cf_add(&made.filter, random64());
     cf_seal(&made.filter);
     snapshot then = remember(&made.filter);
@@ -371,19 +230,246 @@ static void a_filter_is_not_merged_with_itself(void **state)
     free_filter(&made);
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(holds_the_keys_of_both),
-    cmocka_unit_test(copies_add_up_to_cap),
-    cmocka_unit_test(mismatches_are_named),
-    cmocka_unit_test(fixed_filters_take_no_grown_ones),
-    cmocka_unit_test(too_many_is_full),
-    cmocka_unit_test(filters_of_all_stages_add_up),
-    cmocka_unit_test(payloads_add_up_at_all_stages),
-    cmocka_unit_test(short_entries_become_many),
-    cmocka_unit_test(counters_add_up),
-    cmocka_unit_test(values_are_kept_apart),
-    cmocka_unit_test(failed_merges_keep_what_was_there),
-    cmocka_unit_test(a_filter_is_not_merged_with_itself),
-};
+/* `into` holds all that it held, whatever was in the way; with memory for a copy it is as it was. */
+TEST(failed_merges_keep_what_was_there)
+{
+    const char *why = "";
+    for (unsigned round = 0; round < 26; round++) {
+        cf_geometry shape = round == 25 ? shape_of(32, 4, 16) : growing_shape(8, 4, 12);
+        test_filter into = growing_filter(shape, UINT64_MAX), from = growing_filter(shape, UINT64_MAX);
+        keys mine = random_keys(100), theirs = random_keys(round == 25 ? 100 : 900);
+        add_all(&into.filter, &mine);
+        add_all(&from.filter, &theirs);
+        snapshot then = remember(&into.filter);
+        cf_status expected = round < 10 ? CF_NO_MEMORY : round < 25 ? CF_TOO_BIG : CF_FULL;
+        resizes_left = round < 10 ? round : UINT64_MAX;
+        if (round >= 10 && round < 25)
+            into.filter.memory.most = into.filter.length + 100 * (round - 10);
+        if (round == 25)
+            into.filter.memory.resize = NULL; /* then a part of `from` may be there */
+        assert_int_equal(cf_merge(&into.filter, &from.filter, &why), expected);
+        resizes_left = UINT64_MAX;
+        if (round < 25)
+            assert_unchanged(&into.filter, &then);
+        assert_sound(&into.filter);
+        assert_all_found(&into.filter, &mine);
+        for (size_t i = 0; i < mine.n; i++)
+            assert_int_not_equal(cf_delete(&into.filter, mine.hash[i]), CF_ABSENT);
+        free(then.bytes);
+        free(mine.hash);
+        free(theirs.hash);
+        free_filter(&into);
+        free_filter(&from);
+    }
+}
 
-RUN_TESTS(tests)
+/* ---- a few keys with many values ---- */
+
+enum { FEW = 6 };
+
+/* Keys agree in base bucket and pair bits, and in some of what entries know; or in nothing. */
+static void live(cf_filter *filter, const uint64_t *hash_of, uint64_t values)
+{
+    uint64_t n = 1 + random_below(FEW);
+    for (uint64_t steps = random_below(3) ? random_below(40) : 0; steps > 0; steps--)
+        probe_split(filter);
+    for (uint64_t calls = random_below(60); calls > 0; calls--) {
+        uint64_t hash = hash_of[random_below(n)], value = random_below(values);
+        model *m = &checked_of(filter)->m;
+        if (random_below(6))
+            cf_add_value_checked(filter, hash, value);
+        else if (model_copies(m, item_checked(filter, hash, value)) > 0)
+            cf_delete_value_checked(filter, hash, value);
+        if (random_below(16) == 0)
+            cf_split_checked(filter);
+    }
+}
+
+static cf_geometry any_list(cf_geometry shape)
+{
+    static const unsigned bounds[] = {1, 7, 8, 9, 24, 4096};
+    return random_below(4) ? spilling(shape, (unsigned)random_below(4), bounds[random_below(6)]) : shape;
+}
+
+/* However few keys come together, with however many copies and values: a merge that succeeds finds all of them
+** and counts them right; one that fails says why, and changes nothing. */
+TEST(what_was_merged_is_found)
+{
+    enum { ROUNDS = 300 };
+    unsigned sums = 0, refused = 0;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        unsigned b = 2u << random_below(3);
+        cf_geometry shape = growing_shape(2 * (1 + random_below(8)), b, 26);
+        shape.cap = (uint8_t)(1 + random_below(2 * b));
+        shape.value_bits = random_below(4) ? 5 : 0;
+        shape.counter_bits = shape.value_bits || random_below(2) ? 0 : (uint8_t)(1 + random_below(4));
+        shape.semisorted = b == 4 && random_below(2);
+        uint64_t hash_of[FEW], values = shape.value_bits ? 1 + random_below(32) : 1;
+        bool related = random_below(2);
+        for (unsigned i = 0; i < FEW; i++)
+            hash_of[i] =
+                related && i > 0 ? hash_of[0] ^ UINT64_C(1) << (6 + random_below(30)) : random64();
+        test_filter one = growing_filter(any_list(shape), 1 << 20);
+        cf_filter *into = begin_checked(&one.filter);
+        live(into, hash_of, values);
+        for (uint64_t n = 1 + random_below(3); n > 0; n--) {
+            test_filter two = growing_filter(any_list(shape), 1 << 20);
+            cf_filter *from = begin_checked(&two.filter);
+            live(from, hash_of, values);
+            cf_status status = cf_merge_checked(into, from);
+            assert_true(status == CF_OK || status == CF_FULL || status == CF_TOO_BIG);
+            sums += status == CF_OK;
+            refused += status == CF_FULL;
+            end_checked(from);
+            free_filter(&two);
+        }
+        split(into, random_below(30));
+        end_checked(into);
+        free_filter(&one);
+    }
+    assert_true(sums > ROUNDS / 2 && refused > 0);
+}
+
+/* Twenty values of a key in a filter that has grown, eight in one that has not: 28 are more than two buckets and
+** eight lines of the list can say. */
+TEST(more_values_than_are_found_are_refused)
+{
+    for (unsigned way = 0; way < 2; way++) {
+        const char *why = "";
+        cf_geometry shape = spilling(growing_shape(4, 8, 13), 0, 4096);
+        shape.value_bits = 5;
+        test_filter one = growing_filter(shape, 1 << 20), two = growing_filter(shape, 1 << 20);
+        for (int i = 0; i < 6; i++)
+            assert_true(probe_split(&one.filter));
+        uint64_t hash = random64();
+        for (unsigned value = 0; value < 28; value++)
+            cf_add_value(value < 20 ? &one.filter : &two.filter, hash, value);
+        cf_filter *into = way ? &two.filter : &one.filter, *from = way ? &one.filter : &two.filter;
+        snapshot then = remember(into);
+        if (cf_count(&one.filter, hash) + cf_count(&two.filter, hash) == 28) {
+            assert_int_equal(cf_merge(into, from, &why), CF_FULL);
+            assert_non_null(strstr(why, "a key would have more entries than can be found"));
+            assert_unchanged(into, &then);
+        }
+        free(then.bytes);
+        free_filter(&one);
+        free_filter(&two);
+    }
+}
+
+/* ---- shrinking ---- */
+
+/* After all but `left` keys are deleted it is smaller, holds them, and lets them be deleted. */
+static void check_shrinking(cf_geometry shape, size_t left)
+{
+    test_filter made = growing_filter(shape, UINT64_MAX), smaller = growing_filter(shape, UINT64_MAX);
+    keys all = random_keys(2000), rest = {all.hash, left};
+    add_all(&made.filter, &all);
+    for (size_t i = left; i < all.n; i++)
+        assert_int_not_equal(cf_delete(&made.filter, all.hash[i]), CF_ABSENT);
+    assert_int_equal(cf_shrink(&smaller.filter, &made.filter), CF_OK);
+    assert_true(smaller.filter.length <= made.filter.length - made.filter.length / 8);
+    assert_int_equal(smaller.filter.items, made.filter.items);
+    assert_sound(&smaller.filter);
+    for (size_t i = 0; i < left; i++) {
+        if (i % 100 == 0)
+            assert_all_found(&smaller.filter, &rest);
+        rest = (keys){all.hash + i + 1, left - i - 1};
+        assert_int_not_equal(cf_delete(&smaller.filter, all.hash[i]), CF_ABSENT);
+    }
+    free(all.hash);
+    free_filter(&made);
+    free_filter(&smaller);
+}
+
+TEST(what_has_lost_keys_becomes_smaller)
+{
+    for (unsigned b = 2; b <= 8; b *= 2)
+        for (unsigned left = 0; left <= 1000; left = left ? left * 10 : 1) {
+            cf_geometry shape = growing_shape(10, b, 16);
+            check_shrinking(shape, left);
+            check_shrinking(spilling(shape, 5, 100), left);
+            if (b == 4)
+                check_shrinking(semisorted(shape), left);
+            shape.counter_bits = 3;
+            check_shrinking(shape, left);
+        }
+}
+
+/* Where nothing was forgotten it is again what it was before it grew. */
+TEST(it_can_be_as_before_growth)
+{
+    cf_geometry shape = growing_shape(100, 4, 16);
+    test_filter made = growing_filter(shape, UINT64_MAX), smaller = growing_filter(shape, UINT64_MAX);
+    keys all = random_keys(100);
+    add_all(&made.filter, &all);
+    uint64_t length = made.filter.length;
+    for (unsigned i = 0; i < 200; i++)
+        assert_true(probe_split(&made.filter));
+    assert_int_equal(cf_shrink(&smaller.filter, &made.filter), CF_OK);
+    assert_true(smaller.filter.length == length && smaller.filter.occupied == 100);
+    for (unsigned i = 0; i < 100; i++)
+        assert_int_equal(cf_delete(&smaller.filter, all.hash[i]), CF_REMOVED);
+    free(all.hash);
+    free_filter(&made);
+    free_filter(&smaller);
+}
+
+/* The error rate is that of a filter which has grown so far, not more. What would not gain is left alone, and
+** so is all without memory. */
+TEST(it_errs_no_more_than_one_that_has_grown_so_far)
+{
+    cf_geometry shape = growing_shape(64, 4, 12);
+    test_filter made = growing_filter(shape, UINT64_MAX), smaller = growing_filter(shape, UINT64_MAX);
+    test_filter fresh = growing_filter(shape, UINT64_MAX), into = growing_filter(shape, UINT64_MAX);
+    keys all = random_keys(20000), few = {all.hash, 2000};
+    add_all(&made.filter, &all);
+    add_all(&fresh.filter, &few);
+    assert_int_equal(cf_shrink(&into.filter, &made.filter), CF_FULL);
+    assert_true(into.filter.occupied == 0 && into.filter.buckets == 64);
+    for (unsigned i = 2000; i < 20000; i++)
+        cf_delete(&made.filter, all.hash[i]);
+    for (uint64_t given = 0; given < 3; given++) {
+        resizes_left = given;
+        assert_int_equal(cf_shrink(&into.filter, &made.filter), CF_NO_MEMORY);
+        resizes_left = UINT64_MAX;
+        cf_clear(&into.filter);
+    }
+    assert_int_equal(cf_shrink(&smaller.filter, &made.filter), CF_OK);
+    double rate = cf_take_census(&smaller.filter).fpr, usual = cf_take_census(&fresh.filter).fpr;
+    assert_true(rate < 1.5 * usual);
+    free(all.hash);
+    free_filter(&made);
+    free_filter(&smaller);
+    free_filter(&fresh);
+    free_filter(&into);
+}
+
+/* Keys that crowd a few places need more buckets than their number says. */
+TEST(it_never_becomes_larger)
+{
+    unsigned shrunk = 0;
+    for (unsigned round = 0; round < 300; round++) {
+        cf_geometry shape = growing_shape(2 + 2 * random_below(4), 4, 12);
+        test_filter made = growing_filter(shape, 100000), smaller = growing_filter(shape, UINT64_MAX);
+        keys all = random_keys(40);
+        uint64_t clump = random64();
+        size_t n = 0;
+        for (unsigned i = 0; i < 40; i++) {
+            all.hash[n] = i % 2 ? all.hash[i] : clump ^ random_below(8) << 10;
+            n += cf_add(&made.filter, all.hash[n]) == CF_OK;
+        }
+        cf_status status = cf_shrink(&smaller.filter, &made.filter);
+        assert_true(status == CF_OK || status == CF_FULL);
+        if (status == CF_OK) {
+            shrunk++;
+            assert_true(smaller.filter.length <= made.filter.length - made.filter.length / 8);
+            assert_sound(&smaller.filter);
+            assert_all_found(&smaller.filter, &(keys){all.hash, n});
+        }
+        free(all.hash);
+        free_filter(&made);
+        free_filter(&smaller);
+    }
+    assert_true(shrunk > 0 && shrunk < 300);
+}

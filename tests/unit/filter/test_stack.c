@@ -73,9 +73,8 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
-static void too_much_would_be_noticed(void **state)
+TEST(too_much_would_be_noticed)
 {
-    (void)state;
     size_t used = stack_of(take_too_much);
     assert_true(SANITIZED || (used >= MOST && used < MOST + 1024));
 }
@@ -93,7 +92,7 @@ static void make(cf_filter *filter)
 
 static void destroy(cf_filter *filter)
 {
-    free(filter->view.writable - CF_HEADER_BYTES);
+    free(bytes_of(filter));
 }
 
 /* Some keys come often. Ends when the filter is full: one that grows holds them all. */
@@ -227,9 +226,8 @@ static const struct {
     {"ageing, growth", {.epochs = 6, .growth = true}},
 };
 
-static void no_call_takes_8_KB(void **state)
+TEST(no_call_takes_8_KB)
 {
-    (void)state;
     for (unsigned i = 0; i < KEYS; i++)
         it.hash[i] = random64();
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
@@ -242,10 +240,3 @@ static void no_call_takes_8_KB(void **state)
                 fail_msg("%s, %s: %zu bytes of stack", calls[i].name, kinds[k].name, used);
         }
 }
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(too_much_would_be_noticed),
-    cmocka_unit_test(no_call_takes_8_KB),
-};
-
-RUN_TESTS(tests)
