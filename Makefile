@@ -315,11 +315,6 @@ model: need-test build/plain/model
 sim: need-test build/plain/sim
 	@build/plain/sim $(or $(SEED),$(shell date +%s)) $(if $(SEED)$(SECONDS),$(SECONDS:%=--seconds %),--seconds 60)
 
-## attack: random statements against filters that follow a table, until ROWS=1000000 rows have changed
-attack: need-test $(EXTENSION)
-	@CUCKOO_ATTACK_ROWS=$(or $(ROWS),1000000) $(PYTHON) -m pytest -q -s -p no:cacheprovider --tb=short \
-	    tests/python/follow/test_random_statements.py
-
 ## fuzz-rows: damages rows of filter tables and uses these in every way, with sanitizers, for SECONDS=600
 fuzz-rows: need-test build/asan/cuckoo.so
 	@CUCKOO_DAMAGE_SECONDS=$(or $(SECONDS),600) sh tests/run.sh damage
@@ -416,6 +411,6 @@ help:
 .PHONY: always t all demo static amalgamation dist install uninstall version check test test-versions \
         test-clients test-packages test-platforms test-cluster deps deps-demo deps-dist deps-test \
         deps-fuzz deps-bench deps-cluster deps-platforms deps-browser need-demo need-dist \
-        need-test need-fuzz need-bench need-browser test-browser rooms mutants valgrind fuzz fuzz-rows stress model sim attack faults \
+        need-test need-fuzz need-bench need-browser test-browser rooms mutants valgrind fuzz fuzz-rows stress model sim faults \
         coverage bench bench-quick bench-check bench-accept bench-one-file clean help
 .SECONDARY:

@@ -23,10 +23,9 @@ valgrind_units='format open filter bucket semisort check merge'
 # What make check leaves to make test: these take half of the time of all C tests. And what it runs of the Python tests: some of
 # each folder, each of a few seconds.
 slow_units='plan|growth_widening|walk|spill_follow|spill_growth|merge_found|merge_hostile|every_call|load|bulk_add'
-quick_python='purity reference key_equality null_and_errors merge handles persistent add_if_new front_rows front_trust log deletes'
+quick_python='purity reference key_equality null_and_errors merge handles direct add_if_new front_rows front_trust log deletes'
 
-asan_python='hostile tables handles key_lists loading missed_rows pending_log pending_log_ends migrations random_statements
-    damaged_rows persistent_hostile log log_traps log_ends'
+asan_python='hostile tables handles key_lists loading followed_transactions migrations damage log old_values'
 
 # The same commit runs the same cases: what is random has its seed from the commit. CUCKOO_SLICE=n says where the slices of long
 # tests start, CUCKOO_TEST_SEED=n is the seed of random tests; FRESH=1 draws new ones, as the long targets do.
@@ -238,7 +237,7 @@ what_failed() {
 }
 
 if [ "${1:-}" = damage ]; then
-    sanitized_python "$PYTHON" -m pytest -q -s -p no:cacheprovider --tb=short -k random_damage tests/python/tables/test_damaged_rows.py
+    sanitized_python "$PYTHON" -m pytest -q -s -p no:cacheprovider --tb=short -k random_damage tests/python/tables/test_damage.py
     exit
 fi
 if [ "${1:-}" = group ]; then

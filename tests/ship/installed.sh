@@ -277,7 +277,7 @@ goes_on() {
         grep 'wasm-opt' "$work/said" && grep 'make deps-dist installs' "$work/said" && refuses test -e "$work/apt"
 }
 
-for target in all static amalgamation install check dist rooms mutants valgrind fuzz stress attack fuzz-rows faults test-versions \
+for target in all static amalgamation install check dist rooms mutants valgrind fuzz stress fuzz-rows faults test-versions \
     test-clients test-cluster test-packages test-browser test-platforms coverage bench bench-quick bench-check bench-one-file; do
     ok "make $target only says what is missing" only_says $target
 done

@@ -9,8 +9,8 @@ import sqlite3
 import pytest
 
 import support
-from logs import bare, drain, run
 from promised import cases
+from promises import bare, drain, run
 from support import ask
 
 OPTIONS = "fpr=0.000001, content='blocked(user)'"

@@ -10,9 +10,8 @@ import sqlite3
 import pytest
 
 import support
-from logs import bare
 from promised import cases
-from promises import EXACT, NUMBERS, Follower, attempt
+from promises import EXACT, NUMBERS, Follower, attempt, bare
 
 # What w is; what the trigger does when a key is given: 'a' goes well, 'b' fails. The filter notices the first ones.
 NOTICED = {

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import support
 from support import BAD_PARAMETER, MISMATCH, ask, fails
-from test_persistent import ERROR, create, has, refused
+from seen import ERROR, create, has, refused
 
 EXACT = "fingerprint_bits=32"
 RULES = {"INTEGER": "integer", "NUMERIC": "numeric", "REAL": "real", "TEXT": "text", "BLOB": "blob", "": "blob"}

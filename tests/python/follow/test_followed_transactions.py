@@ -1,0 +1,557 @@
+# SPDX-License-Identifier: MIT
+"""A followed table in transactions: savepoints, a schema that is read anew, COMMIT that is busy or interrupted, tables that come
+and go, filters of one table that are full or not. No stored row is missed at any time, and afterwards nothing else is there.
+"""
+import itertools
+import sqlite3
+
+import pytest
+
+import inside
+import support
+from address import AIMED, AIMED_AT
+from promises import CONFLICTS, EXACT, FRAMES, NUMBERS, Follower, attempt, exercise, frame, people, run, script
+from support import DEFENSIVE, TRUSTED_SCHEMA, ask, configure
+
+
+# What resets or re-reads the schema within a transaction, so that SQLite connects the filter a second time.
+RESETS = ["PRAGMA writable_schema = RESET", "ATTACH '/no/such/folder/x' AS y", "ALTER TABLE other ADD COLUMN y",
+          "ALTER TABLE other RENAME TO others", "CREATE VIRTUAL TABLE bad USING cuckoo_filter(nonsense=1)", "CREATE TABLE t(x)",
+          "SAVEPOINT z; CREATE TABLE t(x); ROLLBACK TO z; RELEASE z", "ALTER TABLE u RENAME COLUMN x TO y",
+          "CREATE TEMP TABLE t(x)", "ANALYZE", "CREATE TRIGGER t AFTER INSERT ON other BEGIN SELECT 1; END"]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "log.db")
+
+
+@pytest.fixture
+def f(db):
+    db.execute("PRAGMA recursive_triggers = on")
+    return people(db)
+
+
+# ---- the schema is read anew ----
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+@pytest.mark.parametrize("reset", RESETS)
+def test_a_schema_that_is_read_anew(db, f, reset, depth):
+    """Within a transaction: SQLite connects the filter a second time."""
+    script(db, "BEGIN;" + "SAVEPOINT s;" * depth)
+    db.execute("INSERT INTO u(k) VALUES ('before')")
+    db.execute("DELETE FROM u WHERE id IN (1, 2)")
+    script(db, reset)
+    assert f.answers()
+    db.execute("INSERT INTO u(k) VALUES ('b2'), ('between')")
+    db.execute("UPDATE u SET k = 'moved' WHERE k = 'before'")
+    script(db, reset)
+    assert f.answers()
+    db.execute("INSERT INTO u(k) VALUES ('A1')")
+    assert f.answers()
+    if depth:
+        db.execute("ROLLBACK TO s")
+        assert f.answers()
+        db.execute("INSERT INTO u(k) VALUES ('once more')")
+    assert f.answers()
+    db.execute("COMMIT")
+    f.exact()
+
+
+def test_a_temporary_filter_while_another_connection_changes_main(path):
+    db, other = support.connect(path), support.connect(path)
+    db.execute("CREATE TABLE main.w(x)")
+    db.execute("CREATE TEMP TABLE u(id INTEGER PRIMARY KEY, k)")
+    db.execute(f"CREATE VIRTUAL TABLE temp.f USING cuckoo_filter({EXACT}, content='u(k)')")
+    follower = Follower(db, "temp.u", "k", "temp.f")
+    follower.check = lambda: db.execute("INSERT INTO temp.f(f) VALUES ('check')")
+    db.execute("BEGIN")
+    db.execute("INSERT INTO temp.u(k) VALUES ('a'), ('b')")
+    db.execute("DELETE FROM temp.u WHERE k = 'a'")
+    other.execute("CREATE TABLE t(x)")
+    assert ask(db, "SELECT count(*) FROM main.t") == 0 and follower.answers()
+    db.execute("INSERT INTO temp.u(k) VALUES ('a'), ('c')")
+    assert follower.answers()
+    db.execute("COMMIT")
+    follower.exact()
+
+
+@pytest.mark.parametrize("use", ["SELECT cf_table_contains('f', 'A1')", "SELECT 1 FROM f WHERE key = 'A1'", "SELECT count(*) FROM f"])
+def test_a_schema_that_has_had_this_version_before(db, f, use):
+    """The version counts up to a number, is rolled back, and comes to the same number with another schema."""
+    script(db, "BEGIN; CREATE TABLE t(x)")
+    db.execute(use).fetchall()
+    script(db, "ROLLBACK; BEGIN")
+    inside.drop_own_triggers(db)
+    with pytest.raises(sqlite3.OperationalError, match="rebuild"):
+        db.execute(use).fetchall()
+    db.execute("ROLLBACK")
+    assert f.answers()
+    f.exact()
+
+
+def test_another_connection_and_the_same_version(path):
+    db, other = support.connect(path), support.connect(path)
+    f = people(db)
+    there = Follower(other)
+    for _ in range(3):
+        script(db, "BEGIN; CREATE TABLE t(x)")
+        assert f.answers()
+        script(db, "ROLLBACK")
+        inside.drop_own_triggers(other, which="DELETE")
+        assert not f.answers() and not there.answers()
+        there.rebuild()
+        assert f.answers() and there.answers()
+    f.exact()
+
+
+# ---- filters that come and go ----
+
+NAMESAKES = {
+    "dropped": "DROP TABLE f; {create}",
+    "in a savepoint": "SAVEPOINT a; DROP TABLE f; {create}; RELEASE a",
+    "dropped in a savepoint that is rolled back": "SAVEPOINT a; DROP TABLE f; {create}; ROLLBACK TO a; RELEASE a",
+    "created, rolled back, created": "DROP TABLE f; SAVEPOINT a; {create}; DELETE FROM u WHERE k = 'b2'; "
+                                     "INSERT INTO u(k) VALUES ('b2'); ROLLBACK TO a; {create}; RELEASE a",
+    "renamed away": "ALTER TABLE f RENAME TO g; {create}",
+    "renamed in its place": "{create_g}; DROP TABLE f; ALTER TABLE g RENAME TO f",
+}
+
+
+@pytest.mark.parametrize("change", NAMESAKES)
+@pytest.mark.parametrize("reset", ["", "ALTER TABLE other ADD COLUMN y; SELECT 1 FROM f WHERE key = 1"])
+@pytest.mark.parametrize("mark", [False, True])
+def test_a_delete_never_reaches_a_namesake(db, mark, reset, change):
+    """Equal keys: the delete of one was applied to the filter that has only the other."""
+    db.execute("CREATE TABLE u(k)")
+    db.execute("CREATE TABLE other(x)")
+    follower = Follower(db).create()
+    db.execute("INSERT INTO u VALUES (1), (1), (2), ('b2')")
+    create = f"CREATE VIRTUAL TABLE {{}} USING cuckoo_filter({EXACT}, content='u(k)')"
+    script(db, "BEGIN; DELETE FROM u WHERE rowid = 1; " + reset)
+    if mark:
+        db.execute("SAVEPOINT m")
+    errors = script(db, NAMESAKES[change].format(create=create.format("f"), create_g=create.format("g")))
+    assert errors == []
+    assert follower.answers()
+    db.execute("INSERT INTO u VALUES (3)")
+    assert follower.answers()
+    db.execute("COMMIT")
+    follower.exact()
+    if change == "renamed away":
+        Follower(db, name="g").exact()
+
+
+@pytest.mark.parametrize("change", ["DROP TABLE f", "ALTER TABLE f RENAME TO g", "DROP TABLE f; CREATE TABLE f(x)", "DROP TABLE u",
+                                    "ALTER TABLE u RENAME TO v",
+                                    "INSERT INTO f(f) VALUES ('rebuild')", "INSERT INTO f(f) VALUES ('optimize')"])
+@pytest.mark.parametrize("reset", ["", *RESETS[:3]])
+def test_a_change_of_the_schema_that_is_rolled_back(db, f, reset, change):
+    script(db, "BEGIN; INSERT INTO u(k) VALUES ('kept'); DELETE FROM u WHERE id = 1;" + reset)
+    script(db, f"SAVEPOINT a; INSERT INTO u(k) VALUES ('lost'); DELETE FROM u WHERE id = 2; {change}; ROLLBACK TO a")
+    assert f.answers()
+    db.execute("INSERT INTO u(k) VALUES ('A1')")
+    assert f.answers()
+    db.execute("COMMIT")
+    f.exact()
+
+
+@pytest.mark.parametrize("change", ["CREATE VIRTUAL TABLE g USING cuckoo_filter(capacity=10); INSERT INTO g(key) VALUES (1)",
+                                    "CREATE VIRTUAL TABLE g USING cuckoo_filter(capacity=10, content='other(x)'); INSERT INTO other VALUES (9)",
+                                    "ALTER TABLE f RENAME TO g; INSERT INTO u(k) VALUES ('in g')", "DROP TABLE f",
+                                    "CREATE VIRTUAL TABLE g USING cuckoo_filter(capacity=10); DROP TABLE g"])
+@pytest.mark.parametrize("back", ["ROLLBACK TO a", "ROLLBACK TO a; RELEASE a", "RELEASE a"])
+def test_a_filter_that_came_or_went_in_a_savepoint(db, f, back, change):
+    """SQLite never tells a new table of the rollback, but asks it to sync: the whole transaction was lost."""
+    assert script(db, f"BEGIN; INSERT INTO other VALUES (7); INSERT INTO u(k) VALUES ('n'); SAVEPOINT a; {change}; {back}") == []
+    db.execute("COMMIT")
+    assert ask(db, "SELECT count(*) FROM other WHERE x = 7") == 1
+    if "RELEASE a" != back or "g" in change and "ALTER" not in change:
+        f.exact()
+    for (name,) in db.execute("SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL%'").fetchall():
+        db.execute(f"INSERT INTO {name}({name}) VALUES ('check')")
+
+
+# ---- marks, within and without ----
+
+@pytest.mark.parametrize("rows", [1, 10, 1000])
+@pytest.mark.parametrize("to", ["a", "b", "c"])
+@pytest.mark.parametrize("again", [False, True])
+def test_rolled_back_to_an_inner_mark(db, f, again, to, rows):
+    insert = NUMBERS + "INSERT OR IGNORE INTO u(k) SELECT '{}' || i FROM n LIMIT {}"
+    script(db, "BEGIN; DELETE FROM u WHERE id = 1; INSERT INTO u(k) VALUES ('A1')")
+    for mark in "abc":
+        db.execute(f"SAVEPOINT {mark}")
+        db.execute(insert.format(mark, rows))
+        db.execute("DELETE FROM u WHERE k LIKE '%7' OR k = 'e5'")
+        db.execute("UPDATE u SET k = k || '!' WHERE k LIKE '%3'")
+    assert f.answers()
+    for _ in range(2):
+        db.execute(f"ROLLBACK TO {to}")
+        assert f.answers()
+        if again:
+            db.execute(insert.format("again", rows))
+            db.execute("INSERT OR IGNORE INTO u(k) VALUES ('e5'), ('a7')")
+            assert f.answers()
+    db.execute("COMMIT")
+    f.exact()
+
+
+@pytest.mark.parametrize("steps", [
+    "SAVEPOINT s; INSERT INTO u(k) VALUES ('n'); ROLLBACK TO s; INSERT INTO u(k) VALUES ('m'); RELEASE s",
+    "SAVEPOINT s; ROLLBACK TO s; INSERT INTO u(k) VALUES ('n'); ROLLBACK TO s; RELEASE s",
+    "SAVEPOINT a; SAVEPOINT b; SAVEPOINT c; DELETE FROM u WHERE id = 1; ROLLBACK TO a; INSERT INTO u(k) VALUES ('n'); RELEASE a",
+    "SAVEPOINT a; SAVEPOINT b; DELETE FROM u WHERE id = 1; ROLLBACK TO b; ROLLBACK TO a; DELETE FROM u WHERE id = 2; COMMIT",
+    "BEGIN; SAVEPOINT a; SAVEPOINT a; DELETE FROM u WHERE id = 1; ROLLBACK TO a; RELEASE a; DELETE FROM u WHERE id = 2; COMMIT",
+    "SAVEPOINT a; DELETE FROM u WHERE id = 1; SAVEPOINT b; ROLLBACK TO b; RELEASE b; RELEASE a",
+    "BEGIN; DROP TABLE f; {f}; SAVEPOINT a; INSERT INTO u(k) VALUES ('n'); ROLLBACK TO a; INSERT INTO u(k) VALUES ('m'); COMMIT"])
+def test_marks_that_the_table_was_never_told_of(db, f, steps):
+    run(db, steps.format(f=f"CREATE VIRTUAL TABLE f USING cuckoo_filter({EXACT}, content='u(k)')"))
+    assert not db.in_transaction
+    f.exact()
+
+
+@pytest.mark.parametrize("text", ["DELETE FROM u WHERE k = 'n1'; INSERT INTO u(k) VALUES ('n1')",
+                                  "INSERT INTO u(k) VALUES ('n1'); DELETE FROM u WHERE k = 'n1'",
+                                  "UPDATE u SET k = 'n1' WHERE id = 1; UPDATE u SET k = 'A1' WHERE id = 1",
+                                  "UPDATE u SET k = CASE k WHEN 'b2' THEN 'C3!' ELSE 'b2!' END WHERE id IN (2, 3)"])
+@pytest.mark.parametrize("times", [1, 2, 50])
+def test_adds_and_deletes_of_one_transaction_net_out(db, f, times, text):
+    db.execute("BEGIN")
+    for _ in range(times):
+        script(db, text)
+        assert f.answers()
+    db.execute("COMMIT")
+    f.exact()
+
+
+@pytest.mark.parametrize("times", [2, 3, 10, 300])
+@pytest.mark.parametrize("options", ["capacity=100, fingerprint_bits=32", "capacity=100, fingerprint_bits=32, growth=off",
+                                     "capacity=8, fingerprint_bits=32", "capacity=100, fingerprint_bits=32, counter_bits=2"])
+def test_a_key_that_goes_to_and_fro_in_one_transaction_does_not_stick(db, options, times):
+    """Its copies must not pile up until the key is sticky, and stays for ever."""
+    f = people(db, options)
+    db.execute("BEGIN")
+    for _ in range(times):
+        db.execute("UPDATE u SET k = 'other' WHERE id = 1")
+        db.execute("UPDATE u SET k = 'A1' WHERE id = 1")
+    db.execute("DELETE FROM u WHERE id = 1")
+    db.execute("COMMIT")
+    f.exact()
+    assert ask(db, "SELECT cf_table_contains('f', 'A1')") == 0
+
+
+FAILS = {
+    "before its trigger": "INSERT INTO u(k) VALUES ('A1')", "after some rows": "INSERT INTO u(k) VALUES ('n1'), ('n2'), ('A1')",
+    "after a delete": "UPDATE u SET k = CASE k WHEN 'A1' THEN 'n3' ELSE 'C3' END WHERE id < 3",
+    "within": "INSERT INTO u(k, x) SELECT 'n4', run('INSERT INTO u(k) VALUES (''n5''), (''A1'')') UNION ALL SELECT 'A1', 0",
+    "keeps its rows": "INSERT OR FAIL INTO u(k) VALUES ('n6'), ('A1')", "ignores": "INSERT OR IGNORE INTO u(k) VALUES ('n7'), ('A1')",
+}
+ENDS = ["COMMIT", "INSERT INTO u(k) VALUES ('more'); COMMIT", "ROLLBACK", "SAVEPOINT s; INSERT INTO u(k) VALUES ('m'); ROLLBACK TO s; COMMIT",
+        "; ".join([*FAILS.values(), "COMMIT"])]
+
+
+@pytest.mark.parametrize("end", ENDS, ids=range(len(ENDS)))
+@pytest.mark.parametrize("fails", FAILS)
+def test_a_statement_that_fails_loses_nothing_of_those_before(db, f, fails, end):
+    db.create_function("run", 1, lambda sql: attempt(db, sql) and None)
+    for asked in (False, True):
+        db.execute("BEGIN")
+        db.execute(NUMBERS + "INSERT OR IGNORE INTO u(k) SELECT 'many ' || i FROM n")
+        db.execute("DELETE FROM u WHERE k IN ('b2', 'many 7')")
+        attempt(db, FAILS[fails], *[f] * asked)
+        script(db, end)
+        f.exact()
+        assert end == "ROLLBACK" or not ask(db, "SELECT cf_table_contains('f', 'many 7')")
+
+
+# ---- COMMIT ----
+
+@pytest.mark.parametrize("ending", ["ROLLBACK TO s; COMMIT", "COMMIT", "RELEASE s; COMMIT", "ROLLBACK TO s; RELEASE s; COMMIT",
+                                    "INSERT INTO u(k) VALUES ('x'); COMMIT", "ROLLBACK", "DELETE FROM u WHERE id = 3; COMMIT",
+                                    "ROLLBACK TO s; INSERT INTO u(k) VALUES ('A1'); COMMIT"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_commit_that_is_busy(path, times, ending):
+    """Rollback journal, another connection reads: the transaction goes on."""
+    db, other = support.connect(path, timeout=0), support.connect(path, timeout=0)
+    f = people(db)
+    db.execute("PRAGMA journal_mode = delete")
+    script(db, "BEGIN; INSERT INTO u(k) VALUES ('one'); DELETE FROM u WHERE id = 1; SAVEPOINT s;"
+               "INSERT INTO u(k) VALUES ('two'); DELETE FROM u WHERE id = 2; UPDATE u SET k = 'C4' WHERE id = 3")
+    other.execute("BEGIN")
+    other.execute("SELECT * FROM u").fetchall()
+    for _ in range(times):
+        assert attempt(db, "COMMIT", f).sqlite_errorname == "SQLITE_BUSY"
+        assert db.in_transaction and f.answers()
+    other.execute("COMMIT")
+    assert script(db, ending) == []
+    f.exact()
+    other_one = Follower(other)
+    other_one.exact()
+
+
+@pytest.mark.parametrize("denied", range(1, 9))
+@pytest.mark.parametrize("when", ["SAVEPOINT s", "COMMIT", "INSERT INTO u(k) VALUES ('next')", "SELECT count(*) FROM f"])
+def test_a_write_that_an_authorizer_stops_half_way(db, f, when, denied):
+    script(db, "BEGIN; INSERT INTO u(k) VALUES ('n1'), ('n2'); DELETE FROM u WHERE id IN (1, 2); UPDATE u SET k = 'C4' WHERE id = 3")
+    calls = itertools.count(1)
+    db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY if next(calls) == denied else sqlite3.SQLITE_OK)
+    attempt(db, when)
+    db.set_authorizer(None)
+    f.answers()
+    if db.in_transaction:
+        db.execute("INSERT INTO u(k) VALUES ('later')")
+        f.answers()
+        db.execute("COMMIT")
+    f.exact()
+
+
+@pytest.mark.parametrize("after", [1, 3, 10, 30, 100])
+@pytest.mark.parametrize("when", ["SAVEPOINT s", "COMMIT", "ROLLBACK TO m", "RELEASE m"])
+def test_a_write_that_is_interrupted(db, f, when, after):
+    script(db, "BEGIN; INSERT INTO u(k) VALUES ('n1'); SAVEPOINT m; DELETE FROM u WHERE id = 1;")
+    db.execute(NUMBERS + "INSERT INTO u(k) SELECT 'i' || i FROM n LIMIT 200")
+    db.execute("DELETE FROM u WHERE k LIKE 'i%3'")
+    calls = itertools.count(1)
+    db.set_progress_handler(lambda: next(calls) > after, 10)
+    attempt(db, when)
+    db.set_progress_handler(None, 0)
+    f.answers()
+    if db.in_transaction:
+        attempt(db, "INSERT INTO u(k) VALUES ('later')", f)
+        db.execute("COMMIT")
+    f.exact()
+
+
+def test_an_interrupt_in_commit_loses_nothing_without_a_word(path):
+    """Also in the first COMMIT of a connection: the row is there, or COMMIT was an error; a COMMIT that can be said again is."""
+    people(support.connect(path)).db.close()
+    for after in itertools.count(1, 3):
+        db = support.connect(path)
+        script(db, f"BEGIN; INSERT INTO u(k) VALUES ('n{after}'); DELETE FROM u WHERE k = 'n{after - 3}'")
+        calls = itertools.count(1)
+        db.set_progress_handler(lambda: next(calls) == after, 1)
+        error = attempt(db, "COMMIT")
+        last = next(calls) <= after
+        db.set_progress_handler(None, 0)
+        if error and db.in_transaction:
+            assert Follower(db).answers()
+            error = attempt(db, "COMMIT")
+        db.close()
+        db = support.connect(path)
+        assert ask(db, f"SELECT count(*) FROM u WHERE k = 'n{after}'") == 1 or error, after
+        Follower(db).exact()
+        db.close()
+        if last:
+            break
+    assert after > 20
+
+
+def test_a_copy_taken_inside_a_transaction(db, f):
+    script(db, "BEGIN; INSERT INTO u(k) VALUES ('n1'), ('n2'); DELETE FROM u WHERE id = 1; SAVEPOINT s; UPDATE u SET k = k || '!'")
+    db.execute("SELECT count(*) FROM f")
+    try:
+        pages = db.serialize()
+    except (AttributeError, sqlite3.Error):
+        pytest.skip("no serialize")
+    db.execute("COMMIT")
+    f.exact()
+    copy = support.connect()
+    copy.deserialize(pages)
+    one = Follower(copy)
+    assert one.answers()
+    copy.execute("INSERT INTO f(f) VALUES ('drain')")
+    one.exact()
+    copy.close()
+
+
+def test_two_drains_in_a_transaction_of_two_filters(db, f):
+    g = Follower(db, name="g").create()
+    for sql in ("BEGIN", "INSERT INTO f(f) VALUES ('drain')", "UPDATE u SET k = k || '!'", "INSERT INTO f(f) VALUES ('drain')",
+                "INSERT INTO g(g) VALUES ('drain')", "DELETE FROM u WHERE id = 1", "COMMIT", "INSERT INTO f(f) VALUES ('drain')"):
+        db.execute(sql)
+        assert f.answers() and g.answers()
+    f.exact()
+    g.exact()
+
+
+@pytest.mark.parametrize("operation, value", [(DEFENSIVE, 1), (TRUSTED_SCHEMA, 0)], ids=["defensive", "untrusted schema"])
+def test_in_modes_that_distrust(db, f, operation, value):
+    configure(db, operation, value)
+    for begin in ("", "BEGIN", "SAVEPOINT s"):
+        script(db, begin)
+        exercise(db, "OR IGNORE", f)
+        assert f.answers()
+        if db.in_transaction:
+            db.execute("COMMIT")
+        f.exact()
+    f.rebuild()
+    f.exact()
+
+
+# ---- a full filter: nobody who writes to the table is refused, nor can be ----
+
+# Each of them puts 1000 keys into a column whose filter has room for 100.
+FILLING = {
+    "insert": NUMBERS + "INSERT {c} INTO u(id, k) SELECT i, i FROM n",
+    "update": "UPDATE {c} u SET k = id WHERE k IS NULL",
+    "upsert": NUMBERS + "INSERT {c} INTO u(id, k) SELECT i, i FROM n WHERE true ON CONFLICT(id) DO UPDATE SET k = excluded.k",
+    "replace": NUMBERS + "REPLACE INTO u(id, k) SELECT i, i FROM n",
+}
+
+
+@pytest.mark.parametrize("within", FRAMES)
+@pytest.mark.parametrize("verb", FILLING)
+@pytest.mark.parametrize("conflict", CONFLICTS)
+@pytest.mark.parametrize("growth", ["off", "on"])
+def test_a_filter_takes_every_key_whatever_the_conflict_clause(db, growth, conflict, verb, within):
+    db.execute("CREATE TABLE u(id INTEGER PRIMARY KEY, k)")
+    db.execute("CREATE TABLE other(x)")
+    if verb != "insert":
+        db.execute(NUMBERS + "INSERT INTO u(id) SELECT i FROM n")
+    follower = Follower(db).create(f"capacity=100, growth={growth}")
+    with frame(db, within):
+        error = attempt(db, FILLING[verb].format(c=conflict), follower)
+        assert db.in_transaction == (within != "autocommit")
+    assert error is None and follower.rows() == 1000
+    follower.exact()
+    follower.rebuild()
+    follower.exact()
+
+
+@pytest.mark.parametrize("conflict", CONFLICTS)
+def test_rows_one_by_one_beyond_full(db, conflict):
+    """Keys that find no place in a filter that does not grow are kept all the same, and get a place when others have gone."""
+    db.execute("CREATE TABLE u(k INTEGER PRIMARY KEY)")
+    follower = Follower(db).create("capacity=100, growth=off")
+    assert not any(attempt(db, f"INSERT {conflict} INTO u VALUES ({key})") for key in range(200))
+    follower.exact()
+    db.execute("INSERT INTO f(f) VALUES ('drain')")
+    assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.waiting')") > 0
+    follower.exact()
+    db.execute("DELETE FROM u WHERE k % 3 > 0")
+    db.execute("INSERT INTO f(f) VALUES ('optimize')")
+    assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.waiting')") == 0
+    follower.exact()
+
+
+def test_a_new_filter_must_have_room_for_the_table(db):
+    db.execute("CREATE TABLE u(k INTEGER PRIMARY KEY)")
+    db.execute(NUMBERS + "INSERT INTO u SELECT i FROM n")
+    error = attempt(db, "CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=100, growth=off, content='u(k)')")
+    assert "full" in str(error)
+    db.execute("INSERT INTO u VALUES (5000)")
+    Follower(db).create("capacity=100").exact()
+
+
+@pytest.mark.parametrize("conflict", CONFLICTS)
+def test_a_full_filter_follows_moves(db, conflict):
+    """An update needs no room, and neither does an insert after a delete."""
+    db.execute("CREATE TABLE u(k INTEGER PRIMARY KEY)")
+    db.execute("CREATE TABLE other(x)")
+    follower = Follower(db).create("capacity=100, growth=off")
+    db.execute(NUMBERS + "INSERT INTO u SELECT i FROM n LIMIT 100")
+    for within, key in itertools.product(FRAMES, range(20)):
+        with frame(db, within):
+            at = ask(db, "SELECT min(k) FROM u")
+            db.execute(f"UPDATE {conflict} u SET k = k + 1000 WHERE k = ?", (at,))
+            db.execute("DELETE FROM u WHERE k = ?", (at + 1,))
+            db.execute(f"INSERT {conflict} INTO u VALUES (?)", (at + 1001,))
+            assert follower.answers()
+    assert follower.rows() == 100
+    follower.exact()
+
+
+@pytest.mark.parametrize("conflict", CONFLICTS)
+def test_keys_that_are_aimed_at_one_pair(db, conflict):
+    """Splitting buckets makes little room for them. They are kept all the same."""
+    db.execute("CREATE TABLE u(k PRIMARY KEY)")
+    follower = Follower(db).create(AIMED_AT + ", growth=on")
+    for key in AIMED:
+        db.execute(f"INSERT {conflict} INTO u VALUES (?)", (key,))
+    assert follower.rows() == len(AIMED)
+    follower.exact()
+    for key in AIMED[::2]:
+        db.execute("DELETE FROM u WHERE k = ?", (key,))
+        assert follower.answers()
+    follower.exact()
+
+
+def test_a_delete_makes_room_for_an_insert(db):
+    db.execute("CREATE TABLE u(k)")
+    f = Follower(db).create("capacity=50, growth=off")
+    db.execute(NUMBERS + "INSERT INTO u SELECT i FROM n LIMIT 50")
+    script(db, "BEGIN")
+    for i in range(1, 40):
+        assert script(db, f"DELETE FROM u WHERE k = {i}; INSERT INTO u VALUES ({i + 1000})") == []
+        assert f.answers()
+    db.execute("COMMIT")
+    assert script(db, "BEGIN; UPDATE u SET k = k + 5000; UPDATE u SET k = k + 5000; COMMIT") == []
+    f.exact()
+
+
+def test_an_update_of_all_keys_does_not_swell_the_filter_each_time(db):
+    db.execute("CREATE TABLE u(k)")
+    f = Follower(db).create("capacity=1000, fingerprint_bits=32")
+    db.execute(NUMBERS + "INSERT INTO u SELECT i FROM n")
+    before = ask(db, "SELECT json_extract(cf_table_info('f'), '$.buckets')")
+    for _ in range(3):
+        script(db, "BEGIN; UPDATE u SET k = k + 100000; COMMIT")
+    f.exact()
+    assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.buckets')") <= before * 2.3
+
+
+# ---- several filters ----
+
+@pytest.mark.parametrize("conflict", CONFLICTS)
+@pytest.mark.parametrize("within", FRAMES)
+def test_several_filters_on_one_table(db, within, conflict):
+    """Of which one is full: the row is refused, and no filter has it."""
+    db.execute("PRAGMA recursive_triggers = on")
+    first = people(db)
+    all_of_them = [first, Follower(db, name="g").create("capacity=8, growth=off, fingerprint_bits=32, counter_bits=8"),
+                   Follower(db, name="h").create(EXACT), Follower(db, column="id", name="i").create(EXACT),
+                   Follower(db, column="x", name="j").create(EXACT)]
+    with frame(db, within):
+        exercise(db, conflict, *all_of_them)
+        attempt(db, NUMBERS + f"INSERT {conflict} INTO u(k) SELECT 'n' || i FROM n", *all_of_them)
+        assert all(follower.answers() for follower in all_of_them)
+    for follower in all_of_them:
+        follower.exact()
+
+
+def test_a_filter_that_is_dropped_leaves_the_others(db):
+    first = people(db)
+    second = Follower(db, name="g").create()
+    db.execute("DROP TABLE f")
+    exercise(db, "", second)
+    second.exact()
+    first.create()
+    exercise(db, "OR IGNORE", first, second)
+    first.exact()
+    second.exact()
+
+
+def test_a_table_with_several_filters_rebuilt_in_any_order(db):
+    """Each wants its triggers to be the newest; those of the other filters do no harm."""
+    first, second = people(db), Follower(db, name="g").create()
+    for follower in (first, second, first, first, second):
+        follower.rebuild()
+        exercise(db, "OR FAIL", first, second)
+        first.exact()
+        second.exact()
+
+
+@pytest.mark.parametrize("sql", ["INSERT INTO f(f) VALUES ('rebuild')", "INSERT INTO f(f) VALUES ('optimize')",
+                                 "INSERT INTO f(f) VALUES ('check')", "SELECT cf_table_rebuild('f')"])
+@pytest.mark.parametrize("within", FRAMES)
+def test_upkeep_keeps_every_row(db, within, sql):
+    follower = people(db)
+    with frame(db, within):
+        db.execute("UPDATE u SET k = k || 'x'")
+        db.execute("DELETE FROM u WHERE id = 1")
+        db.execute(sql)
+        assert follower.answers()
+        db.execute("INSERT INTO u(k) VALUES ('later')")
+        assert follower.answers()
+    follower.exact()
