@@ -23,7 +23,7 @@ valgrind_units='format open filter bucket semisort check merge'
 # What make check leaves to make test: these take half of the time of all C tests. And what it runs of the Python tests: some of
 # each folder, each of a few seconds.
 slow_units='plan|growth_widening|walk|spill_follow|spill_growth|merge_found|merge_hostile|every_call|load|bulk_add'
-quick_python='purity reference key_equality null_and_errors merge handles direct add_if_new front_rows front_trust log deletes'
+quick_python='functions arguments wrong_uses reference key_equality merge handles direct add_if_new front_rows front_trust log deletes'
 
 asan_python='hostile tables handles key_lists loading followed_transactions migrations damage log old_values'
 

@@ -1,27 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""Blobs that lie, and what is done with them: the machinery of test_hostile.py."""
+"""Filters of every kind, and what is done with blobs that lie: the machinery of test_hostile.py."""
 import json
 import sqlite3
 
+import functions
 import support
-from support import BAD_BLOB, BAD_PARAMETER, FULL, MISMATCH, SEMISORTED, TOO_BIG, add, ask
+from support import BAD_BLOB, BAD_PARAMETER, FULL, MISMATCH, TOO_BIG, add, ask
 
-READERS = ["cf_contains(?1, {k})", "cf_count(?1, {k})", "cf_add(?1, {k})", "cf_delete(?1, {k})",
-           "cf_get(?1, {k})", "cf_add(?1, {k}, 1)", "cf_delete(?1, {k}, 1)", "cf_clear(?1)", "cf_advance(?1)",
-           "cf_info(?1)", "cf_check(?1)",
-           "cf_merge(?1)", "cf_merge(?1, ?1)", "cf_merge(?1, ?2)", "cf_merge(?2, ?1)", "cf_contains(cf_open(?1), {k})",
-           "(SELECT cf_add_all(?1, value) FROM json_each('[1, 2, 3, 4, 5, 6, 7, 8, 9]'))",
-           "(SELECT cf_delete_all(?1, value) FROM json_each('[1, 2, 3, 4, 5, 6, 7, 8, 9]'))",
-           "(SELECT cf_add_all(?1, value, value) FROM json_each('[1, 2, 3, 1, 1, 1]'))",
-           "(SELECT cf_delete_all(?1, value, value) FROM json_each('[1, 2, 3, 1, 1, 1]'))",
-           "cf_add_keys(?1, (SELECT cf_keys(value) FROM json_each('[1, 2, 3, 4, 5, 6, 7, 8, 9]')))",
-           "cf_delete_keys(?1, (SELECT cf_keys(value) FROM json_each('[1, 2, 3, 4, 5, 6, 7, 8, 9]')))",
-           "cf_add_keys(?1, (SELECT cf_keys(value, value) FROM json_each('[1, 2, 3, 1, 1, 1]')))",
-           "cf_delete_keys(?1, (SELECT cf_keys(value, value) FROM json_each('[1, 2, 3, 1, 1, 1]')))",
-           "(SELECT cf_merge(column1) FROM (VALUES (?1), (?2), (?1)))",
-           "(SELECT total(fingerprint + alternate + length + overflow + payload) FROM cf_buckets(?1))",
-           "(SELECT total(bucket) FROM cf_buckets(?1) WHERE bucket BETWEEN 1 AND 3)",
-           "(SELECT group_concat(fingerprint || length || payload) FROM cf_explain(?1, {k}))"]
+SOME, PAIRS = "json_each('[1, 2, 3, 4, 5, 6, 7, 8, 9]')", "json_each('[1, 2, 3, 1, 1, 1]')"
+READERS = [call.replace("{f}", "?1") for call in functions.SCALARS + functions.AGGREGATES if "cf_open" not in call] + [
+    "cf_merge(?1, ?2)", "cf_merge(?2, ?1)", "cf_contains(cf_open(?1), {k})", "(SELECT cf_merge(column1) FROM (VALUES (?1), (?2), (?1)))",
+    *(f"(SELECT cf_{call}_all(?1, value{more}) FROM {rows})" for call in ("add", "delete") for more, rows in (("", SOME), (", value", PAIRS))),
+    *(f"cf_{call}_keys(?1, (SELECT cf_keys(value{more}) FROM {rows}))" for call in ("add", "delete") for more, rows in (("", SOME), (", value", PAIRS))),
+    "(SELECT total(fingerprint + alternate + length + overflow + payload) FROM cf_buckets(?1))",
+    "(SELECT total(bucket) FROM cf_buckets(?1) WHERE bucket BETWEEN 1 AND 3)",
+    "(SELECT group_concat(fingerprint || length || payload) FROM cf_explain(?1, {k}))"]
 LONGEST = 500_000  # bytes that a filter of a few keys may grow to, however they were chosen
 KNOWN_ERRORS = {name for _, name in (BAD_PARAMETER, BAD_BLOB, FULL, MISMATCH, TOO_BIG)}
 
@@ -31,16 +24,13 @@ def ordinary(db):
     return [support.build(db, range(n), None, options) for n, options in (
         (1, None), (3, "bucket_size=1 growth=off"), (20, "bucket_size=2 seed=5"),
         (20, "bucket_size=4 fingerprint_bits=12"), (20, "bucket_size=8 fingerprint_bits=32 growth=off"),
-        (60, "bucket_size=4 fingerprint_bits=5 growth=off"))]
+        (60, "bucket_size=4 fingerprint_bits=5 growth=off"), (30, "layout=semisort fingerprint_bits=16 growth=off"))]
 
 
 def grown(db, n=60, options="bucket_size=4 fingerprint_bits=10"):
     """A small filter that has grown."""
-    keys = json.dumps(list(range(n)))
-    if "value_bits" in options:
-        blob = ask(db, "SELECT cf_add_all(cf_new(8, NULL, ?), value, value % 8) FROM json_each(?)", options, keys)
-    else:
-        blob = ask(db, "SELECT cf_add_all(cf_new(8, NULL, ?), value) FROM json_each(?)", options, keys)
+    value = ", value % 8" if "value_bits" in options else ""
+    blob = ask(db, f"SELECT cf_add_all(cf_new(8, NULL, ?), value{value}) FROM json_each(?)", options, json.dumps(list(range(n))))
     assert support.info(db, blob)["buckets"] > support.info(db, blob)["base_buckets"]
     return blob
 
@@ -65,33 +55,25 @@ def ageing(db):
 
 
 def spilling(db):
-    """Filters with entries in their spill lists, from adds one by one: of either layout, with counters, with values, and
-    grown."""
-    blobs = [add(db, support.make_blob(8, 4, 12, flags=flags, budget=budget, spill_bound=8), *range(36))
-             for flags, budget in ((0, 0), (SEMISORTED, 1))]
-    crowd = "layout=semisort fingerprint_bits=12 growth=off overflow=on overflow_budget=0 spill_bound=6"
-    blobs.append(add(db, support.new(db, 40, None, f"{crowd} counter_bits=2"), *range(70), *range(30), *range(9)))
-    values = support.new(db, 9, None, f"{crowd} value_bits=5")
+    """Filters with entries in their spill lists, from adds one by one: of either layout, with counters, with values, and grown."""
+    crowd = "fingerprint_bits=12 growth=off overflow=on overflow_budget=0"
+    blobs = [add(db, support.new(db, 28, None, f"bucket_size=4 layout=plain {crowd} spill_bound=8"), *range(60)),
+             add(db, support.new(db, 40, None, f"layout=semisort {crowd} spill_bound=6 counter_bits=2"), *range(70), *range(30), *range(9))]
+    values = support.new(db, 9, None, f"layout=semisort {crowd} spill_bound=6 value_bits=5")
     for value in range(22):
         values = ask(db, "SELECT cf_add(?, ?, ?)", values, value // 11, value % 11)
     blobs.append(values)
     for options in ("bucket_size=8 fingerprint_bits=11 overflow=on overflow_budget=0 spill_bound=9",
                     "layout=semisort fingerprint_bits=10 overflow=on overflow_budget=1 spill_bound=9 counter_bits=2"):
         blobs.append(add(db, grown(db, 120, options), *range(120, 160)))
-    assert all(support.field(blob, "spilled") > 1 for blob in blobs)
+    assert all(support.info(db, blob)["spilled"] > 1 for blob in blobs)
     return blobs
 
 
-def semisorted(db):
-    """All of them say auto, so that most are anyway; these say so, and one that is plain."""
-    return [support.build(db, range(30), None, "layout=semisort fingerprint_bits=16 growth=off"),
-            grown(db, 70, "layout=semisort fingerprint_bits=12"),
-            grown(db, 70, "layout=plain bucket_size=4 fingerprint_bits=12")]
-
-
 def every_kind(db):
-    return (ordinary(db) + [grown(db), grown(db, 90, "bucket_size=2 fingerprint_bits=12")] + with_payloads(db)
-            + semisorted(db) + ageing(db) + spilling(db))
+    more = [grown(db), grown(db, 90, "bucket_size=2 fingerprint_bits=12"), grown(db, 70, "layout=semisort fingerprint_bits=12"),
+            grown(db, 70, "layout=plain bucket_size=4 fingerprint_bits=12")]
+    return ordinary(db) + more + with_payloads(db) + ageing(db) + spilling(db)
 
 
 def provoke(db, blob, companion, key="3"):
@@ -100,7 +82,7 @@ def provoke(db, blob, companion, key="3"):
     sound = ask(db, "SELECT cf_check(?)", blob) == "ok"
     taken = False
     for call in READERS:
-        sql = "SELECT " + call.format(k=key)
+        sql = "SELECT " + call.replace("{k}", key)
         try:
             answer = db.execute(sql, (blob, companion)[:sql.count("?2") and 2 or 1]).fetchall()[0][0]
         except sqlite3.Error as error:

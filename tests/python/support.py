@@ -130,11 +130,9 @@ def undone_when_it_fails(db):
         db.execute("ROLLBACK TO statement")
 
 
-# ---- the bytes of a filter: the table in src/shape/format.h ----
+# ---- the header of a filter: the table in src/shape/format.h; nothing in Python knows what lies behind it ----
 
 HEADER = 64
-RESERVED = 8
-SPILLED_ENTRY = 16
 GROWS, VALUES, SEMISORTED = 1, 2, 4  # flags
 FIELDS = {  # name: (offset, bytes)
     "magic": (0, 3), "version": (3, 1), "hash": (4, 1), "bucket_size": (5, 1),
@@ -166,49 +164,6 @@ def patched(blob, **fields):
         at, size = FIELDS[name]
         bytes_[at:at + size] = value.to_bytes(size, "little")
     return sealed(bytes(bytes_))
-
-
-def table_bytes(buckets, bucket_size, bits, saved=0):
-    """Of buckets of so many slots of so many bits, with some bits per bucket less: semi-sorted ones have 4."""
-    return (buckets * (bucket_size * bits - saved) + 7) // 8
-
-
-def width_for(bits, level):
-    """Of slots that hold all that an entry of this level knows."""
-    return bits + (3 if level == 0 else 2 + (max(level, 2)**2).bit_length() - 1)
-
-
-def slot_bits(bits, level, split):
-    """Width of a slot: wider once the filter has grown, and then wide enough for the next level."""
-    return width_for(bits, level + 1) if level or split else bits
-
-
-def narrow_buckets(bits, buckets, level, split):
-    """So many, the first ones, have slots for this level only: one less with each split."""
-    widens = (level or split) and width_for(bits, level + 1) > width_for(bits, level)
-    return (buckets << level) - split if widens else 0
-
-
-def has_sticky_bits(payload_bits, flags, level, split):
-    """Has each slot a sticky bit? Once the filter has grown, unless a full counter says the same."""
-    return (level > 0 or split > 0) and (payload_bits == 0 or flags & VALUES != 0)
-
-
-def make_blob(buckets, bucket_size=4, bits=8, pair_bits=None, cap=None, seed=0, capacity=0, level=0, split=0,
-              payload_bits=0, flags=0, budget=0, spill_bound=0, hash_identity=1):
-    """An empty filter of any shape, also of those that the planner never chooses. `buckets` is even."""
-    width = slot_bits(bits, level, split)
-    all_narrow = level > 0 and narrow_buckets(bits, buckets, level, split) == (buckets << level) + split
-    saved = (4 if flags & SEMISORTED else 0) - (spill_bound > 0)
-    payload = payload_bits + has_sticky_bits(payload_bits, flags, level, split)
-    table = table_bytes((buckets << level) + split, bucket_size, width - all_narrow + payload, saved)
-    blank = bytes(HEADER + table + RESERVED + SPILLED_ENTRY * spill_bound)
-    return patched(blank, magic=int.from_bytes(b"\xcfck", "little"), version=1, hash=hash_identity,
-                   bucket_size=bucket_size, fingerprint_bits=bits, slot_bits=width,
-                   pair_bits=pair_bits or min(bits, 8), cap=cap or min(3, bucket_size),
-                   buckets=buckets, seed=seed % 2**64, capacity=capacity, reserved=RESERVED,
-                   level=level, split_pointer=split, payload_bits=payload_bits, flags=flags,
-                   overflow_budget=budget, spill_bound=spill_bound)
 
 
 # ---- the C functions of SQLite ----

@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""A filter that is full grows, and keeps all its promises. src/growth/growth.h says how.
+"""A filter that is full grows, and keeps all its promises, alone and in sums. test_model.py has histories.
 
-Keys are numbers, so that all but the histories is the same in every run.
+Keys are numbers, so that all is the same in every run.
 """
+import itertools
 import json
 import math
 import sqlite3
 
 import pytest
-from hypothesis import strategies as st
-from hypothesis.stateful import initialize, invariant, rule
 
 import support
-import test_model
-from address import AIMED, Shape, key_hash, low
-from layout import Table
-from support import FULL, TOO_BIG, ask, fails
+from address import AIMED, AIMED_AT
+from support import FULL, TOO_BIG, add_all, ask, fails
 
 RANGE = "WITH RECURSIVE k(x) AS (SELECT ?2 AS x WHERE ?2 < ?3 UNION ALL SELECT x + 1 FROM k WHERE x + 1 < ?3) "
+MERGES = ("SELECT cf_merge(?, ?)", "SELECT cf_merge(column1) FROM (VALUES (?), (?))")
 
 
 def add_range(db, blob, first, end):
@@ -46,86 +44,12 @@ def check(db, blob):
     assert buckets == last == got["buckets"] == (got["base_buckets"] << got["level"]) + got["split"]
     assert got["split"] <= got["base_buckets"] << got["level"]
     assert slots == buckets * got["bucket_size"]
-    assert occupied == got["occupied"] == support.field(blob, "occupied")
+    assert occupied == got["occupied"]
     assert got["load"] == pytest.approx(occupied / slots, rel=1e-5)
     assert got["load_items"] == pytest.approx(got["items"] / slots, rel=1e-5)
-    assert got["slot_bits"] == support.slot_bits(got["fingerprint_bits"], got["level"], got["split"])
-    assert occupied == 0 or got["pair_bits"] + got["level"] <= shortest
-    # Of a slot in a grown filter one bit is the terminator, and one is spare in buckets that are split.
-    assert occupied == 0 or longest <= got["level"] + got["slot_bits"] - (1 if got["level"] or got["split"] else 0)
+    assert occupied == 0 or got["pair_bits"] + got["level"] <= shortest <= longest
     assert got["bytes"] == len(blob)
     return got
-
-
-# ---- histories ----
-
-BUCKET_SIZES = st.sampled_from([2, 4, 8])
-
-
-class Growing(test_model.Histories):
-    """As in test_model, but never full, however often keys repeat."""
-
-    def may_be_full(self, model, keys):
-        return False
-
-    @rule(name=test_model.NAMES, first=st.integers(0, 300), n=st.integers(100, 500))
-    def add_many(self, name, first, n):
-        self.add_all(name, list(range(first, first + n)))
-
-    @rule(name=test_model.NAMES)
-    def delete_most(self, name):
-        model, keys = self.model[name], self.present(name)[::2] + self.present(name)[1::4]
-        if keys:
-            assert self.update(name, "(SELECT cf_delete_all(filters.f, value) FROM json_each(?))", json.dumps(keys))
-        for key in keys:
-            model.delete(key, self.class_of(key))
-
-    def find_class(self, key):
-        return key
-
-
-class ExactGrowth(Growing):
-    """With fingerprints of 32 bits no two of these keys are alike, and every count is known."""
-
-    @initialize(capacity=st.integers(1, 20), bucket_size=BUCKET_SIZES, counters=st.sampled_from([0, 0, 1, 3]),
-                seed=test_model.SEEDS)
-    def begin(self, capacity, bucket_size, counters, seed):
-        self.start_planned(capacity, f"bucket_size={bucket_size} fingerprint_bits=32 counter_bits={counters} "
-                                     f"seed={seed}")
-
-    @invariant()
-    def agrees_with_the_model(self):
-        super().agrees_with_the_model()
-        for name in getattr(self, "model", {}):
-            check(self.db, self.stored(name))
-
-
-class CrowdedGrowth(Growing):
-    """Short fingerprints: keys are taken for each other, entries run out of bits and become void. What was added
-    and not deleted is found all the same, as often as it was added."""
-
-    @initialize(capacity=st.integers(1, 20), bucket_size=BUCKET_SIZES, counters=st.sampled_from([0, 0, 1, 3]),
-                bits=st.integers(8, 13), seed=test_model.SEEDS)
-    def begin(self, capacity, bucket_size, counters, bits, seed):
-        bits = max(bits, 12) if bucket_size == 2 else bits
-        self.start_planned(capacity, f"bucket_size={bucket_size} fingerprint_bits={bits} counter_bits={counters} "
-                                     f"seed={seed}")
-
-    @invariant()
-    def agrees_with_the_model(self):
-        for name, model in getattr(self, "model", {}).items():
-            blob = self.stored(name)
-            check(self.db, blob)
-            keys = self.present(name)
-            rows = self.db.execute("SELECT cf_contains(?1, value), cf_count(?1, value) FROM json_each(?2)",
-                                   (blob, json.dumps(keys)))
-            for key, (contained, count) in zip(keys, rows, strict=True):
-                assert contained == 1, key
-                assert count >= min(model.true[key], self.limit), key
-
-
-TestExactGrowth = ExactGrowth.TestCase
-TestCrowdedGrowth = CrowdedGrowth.TestCase
 
 
 # ---- journeys ----
@@ -142,13 +66,16 @@ def journey(db, blob, end):
 
 @pytest.mark.parametrize("start, end", [
     ("SELECT cf_new(10)", 30000), ("SELECT cf_build(x) FROM (SELECT 1 AS x WHERE 0)", 20000),
-    ("SELECT cf_new(10, 0.01, 'counter_bits=4')", 5000), ("SELECT cf_new(500, 0.01, 'bucket_size=8')", 20000)])
+    ("SELECT cf_new(10, 0.01, 'counter_bits=4')", 5000), ("SELECT cf_new(500, 0.01, 'bucket_size=8')", 20000),
+    ("SELECT cf_new(10, 0.01, 'overflow=on overflow_budget=0 spill_bound=200')", 10000), ("SELECT cf_new(10, 0.01, 'overflow=on spill_bound=4096')", 10000),
+    ("SELECT cf_new(300, 0.01, 'layout=semisort overflow=on overflow_budget=0 spill_bound=1')", 20000),
+    ("SELECT cf_new(300, 0.01, 'layout=plain overflow=on overflow_budget=1 counter_bits=2')", 20000)])
 def test_a_journey(db, start, end):
     for blob, n in journey(db, ask(db, start), end):
         got = check(db, blob)
         assert lost(db, blob, 0, n) == 0
         assert got["fpr_now"] <= 0.03, n
-        if n >= max(100, 2 * got["capacity"]):
+        if n >= max(100, 2 * got["capacity"]) and "overflow" not in start:
             # a level is emptiest in its midst, where 84 % of the slots in use are occupied
             assert got["load_items"] >= 0.75, (n, got["load_items"])
     assert got["level"] >= 5
@@ -196,19 +123,23 @@ def test_a_merge_with_itself_again_and_again_ends_with_one_slot_for_each_key(db)
     assert delete_range(db, blob, 0, 149) == blob
 
 
-@pytest.mark.parametrize("options", ["", "bucket_size=2", "bucket_size=8", "counter_bits=3"])
-@pytest.mark.parametrize("n", [0, 5, 40, 300, 2500])
-def test_merges_at_different_levels_both_ways(db, options, n):
+@pytest.mark.parametrize("options", ["", "bucket_size=2", "bucket_size=8", "counter_bits=3", "layout=plain bucket_size=4"])
+def test_merges_at_different_levels_both_ways(db, options):
+    """And of both layouts: that of the sum is that of the first."""
     empty = support.new(db, 10, None, options)
-    grown, other = add_range(db, empty, 0, 1000), add_range(db, empty, 5000, 5000 + n)
-    rates = sum(support.info(db, blob)["fpr_now"] for blob in (grown, other))
-    for first, second in ((grown, other), (other, grown)):
-        for sql in ("SELECT cf_merge(?, ?)", "SELECT cf_merge(column1) FROM (VALUES (?), (?))"):
+    alike = support.new(db, 10, None, "layout=semisort") if "plain" in options else empty
+    grown = add_range(db, empty, 0, 1000)
+    for n in (0, 5, 40, 300, 2500):
+        other = add_range(db, alike, 5000, 5000 + n)
+        rates = sum(support.info(db, blob)["fpr_now"] for blob in (grown, other))
+        for (first, second), sql in itertools.product(((grown, other), (other, grown)), MERGES):
             blob = ask(db, sql, first, second)
             got = check(db, blob)
             assert got["items"] == 1000 + n
             assert lost(db, blob, 0, 1000) == lost(db, blob, 5000, 5000 + n) == 0
             assert got["fpr_now"] <= 1.0001 * rates  # nobody learns a bit by a merge: rates add up
+            assert got["layout"] == support.info(db, first)["layout"]
+            assert ask(db, "SELECT cf_clear(?)", blob) == (empty if first == grown else alike)
 
 
 def filters_of_twelve_sizes(db, capacity, options=None):
@@ -309,15 +240,14 @@ def test_a_filter_that_may_not_become_longer_stays_as_it_is(db, change):
     assert db.execute("SELECT f FROM filters").fetchall() == [(blob,), (other,)]
 
 
-def test_adds_go_on_up_to_the_length_limit_and_no_further(db):
-    blob = support.new(db, 10)
-    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1000)
-    n = 0
+@pytest.mark.parametrize("options", ["", "overflow=on", "layout=plain overflow=on overflow_budget=0"])
+def test_adds_go_on_up_to_the_length_limit_and_no_further(db, options):
+    blob, n = support.new(db, 10, None, options), 0
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1500)
     with pytest.raises(sqlite3.DataError, match="cf_add: filter is full.*SQLITE_LIMIT_LENGTH"):
         while True:
-            blob = ask(db, "SELECT cf_add(?, ?)", blob, n)
-            n += 1
-    assert len(blob) <= 1000 and n > 300
+            blob, n = support.add(db, blob, n), n + 1
+    assert len(blob) <= 1500 and n > 300
     check(db, blob)
     assert lost(db, blob, 0, n) == 0
     assert support.contains(db, support.add(db, delete_range(db, blob, 0, 30), -1), -1) == 1
@@ -325,19 +255,17 @@ def test_adds_go_on_up_to_the_length_limit_and_no_further(db):
 
 # ---- equal calls, equal bytes ----
 
-@pytest.mark.parametrize("options", ["", "bucket_size=2", "bucket_size=8 seed=3", "counter_bits=2"])
+@pytest.mark.parametrize("options", ["", "bucket_size=2", "bucket_size=8 seed=3", "counter_bits=2", "layout=semisort", "layout=semisort counter_bits=2",
+                                     "overflow=on", "layout=plain bucket_size=8 overflow=on", "bucket_size=2 overflow=on overflow_budget=0"])
 def test_one_by_one_answers_as_all_at_once(db, options):
-    empty = support.new(db, 10, None, options)
-    blob = empty
-    keys = [k * k % 611 for k in range(900)]
-    for key in keys:
-        blob = ask(db, "SELECT cf_add(?, ?)", blob, key)
-    at_once = ask(db, "SELECT cf_add_all(?, value) FROM json_each(?)", empty, json.dumps(keys))
-    assert at_once == ask(db, "SELECT cf_add_all(?, value) FROM json_each(?)", empty, json.dumps(keys))
-    other = support.connect()
-    assert at_once == ask(other, "SELECT cf_add_all(?, value) FROM json_each(?)", empty, json.dumps(keys))
+    """Entries may lie elsewhere. Equal calls give equal bytes."""
+    other, keys, blobs = support.connect(), [k * k % 611 for k in range(900)], []
+    for connection in (db, other):
+        empty = support.new(connection, 10, None, options)
+        blobs.append((support.add(connection, empty, *keys), add_all(connection, empty, keys)))
     other.close()
-    for either in (blob, at_once):
+    assert blobs[0] == blobs[1]
+    for either in blobs[0]:
         assert ask(db, "SELECT cf_check(?)", either) == "ok"
         assert support.info(db, either)["items"] == len(keys)
         assert all(support.contains(db, either, key) for key in keys)
@@ -354,107 +282,24 @@ def test_a_journey_in_steps_gives_the_bytes_of_one_step(db):
 @pytest.mark.parametrize("bits, options", [(8, "bucket_size=4"), (10, "bucket_size=4"), (8, "bucket_size=8"),
                                            (12, "bucket_size=2"), (9, "bucket_size=4 counter_bits=2"),
                                            (8, "bucket_size=4 growth=off")])
-@pytest.mark.parametrize("n", [12, 40, 300, 1000, 4000])
-def test_the_rate_now_is_the_measured_one(db, bits, options, n):
-    capacity = n if "off" in options else 12
-    blob = add_range(db, support.new(db, capacity, None, f"fingerprint_bits={bits} {options}"), 0, n)
-    probes = 200_000
-    expected = support.info(db, blob)["fpr_now"]
-    found = probes - lost(db, blob, 10**9, 10**9 + probes)
-    assert abs(found - probes * expected) <= 5 * math.sqrt(probes * expected) + 1
-
-
-# ---- what the tables show ----
-
-def key(i):
-    """A key whose hash the tests can compute."""
-    return b"%040d" % i
-
-
-SHAPES = [(0, "bucket_size=4 fingerprint_bits=8", 30), (12, "bucket_size=4 fingerprint_bits=8", 700),
-          (12, "bucket_size=2 fingerprint_bits=12", 900), (12, "bucket_size=8 fingerprint_bits=13", 1500),
-          (40, "bucket_size=4 fingerprint_bits=16", 60), (12, "bucket_size=4 fingerprint_bits=32", 300)]
-
-
-def filled(db, capacity, options, n):
-    blob = support.new(db, capacity, None, options)
-    db.execute("CREATE TEMP TABLE IF NOT EXISTS blobs(k)")
-    db.execute("DELETE FROM blobs")
-    db.executemany("INSERT INTO blobs VALUES (?)", [(key(i),) for i in range(n)])
-    return ask(db, "SELECT cf_add_all(?, k) FROM blobs", blob)
-
-
-@pytest.mark.parametrize("capacity, options, n", SHAPES)
-def test_alternates_and_lengths(db, capacity, options, n):
-    blob = filled(db, capacity, options, n)
-    shape, voids = Shape(blob), 0
-    assert set(shape.home) == {row[0] for row in db.execute("SELECT DISTINCT bucket FROM cf_buckets(?)", (blob,))}
-    for bucket, fingerprint, alternate, length in db.execute(
-            "SELECT bucket, fingerprint, alternate, length FROM cf_buckets(?) WHERE fingerprint IS NOT NULL", (blob,)):
-        base, extension, known = shape.home[bucket]
-        side = base, fingerprint, length - shape.s
-        assert fingerprint >> length == 0
-        assert fingerprint >> shape.s & low(known) == extension
-        assert shape.s + known <= length <= known + shape.width(bucket) - shape.grown
-        voids += shape.grown and length == shape.s + known
-        other = shape.alternate(side)
-        there, needed = shape.bucket(other)
-        assert alternate == (there if other[2] >= needed else None)
-        assert shape.alternate(other) == side
-        assert shape.bucket(side) == (bucket, known)
-    assert voids == support.info(db, blob)["void"]
-
-
-@pytest.mark.parametrize("capacity, options, n", SHAPES)
-def test_explanations_follow_from_the_hash(db, capacity, options, n):
-    blob = filled(db, capacity, options, n)
-    shape = Shape(blob)
-    for i in range(0, 2 * n, max(1, n // 100)):
-        base = shape.base_side(key_hash(key(i)))
-        sides = {"base": base}
-        if shape.bucket(shape.alternate(base)) != shape.bucket(base):
-            sides["alternate"] = shape.alternate(base)
-        matches = 0
-        rows = db.execute("SELECT side, bucket, slot, fingerprint, wanted, match, length FROM cf_explain(?, ?)",
-                          (blob, key(i))).fetchall()
-        assert {row[0] for row in rows} == set(sides)
-        for side, bucket, slot, fingerprint, wanted, match, length in rows:
-            bits = sides[side][1]
-            assert bucket == shape.bucket(sides[side])[0]
-            assert wanted == bits & low(wanted.bit_length())
-            assert wanted & low(shape.f) == bits & low(shape.f)
-            assert match == (fingerprint is not None and fingerprint == bits & low(length))
-            assert (fingerprint, length) == db.execute(
-                "SELECT fingerprint, length FROM cf_buckets(?) WHERE bucket = ? AND slot = ?",
-                (blob, bucket, slot)).fetchone()
-            matches += match
-        assert matches == support.count(db, blob, key(i))
-        assert (matches > 0) == support.contains(db, blob, key(i))
-        assert matches > 0 or i >= n
+def test_the_rate_now_is_the_measured_one(db, bits, options):
+    probes = 50_000
+    for n in (12, 40, 300, 1000, 4000):
+        blob = add_range(db, support.new(db, n if "off" in options else 12, None, f"fingerprint_bits={bits} {options}"), 0, n)
+        expected = support.info(db, blob)["fpr_now"]
+        found = probes - lost(db, blob, 10**9, 10**9 + probes)
+        assert abs(found - probes * expected) <= 5 * math.sqrt(probes * expected) + 1, n
 
 
 # ---- filters of before ----
 
-# Written by the version that could not grow: keys, and the filter in hex. The first two are of format_vectors.h.
+# Written by the version that could not grow: keys, and the filter in hex. tests/unit/shape/format_vectors.h has more.
 TEXTS, NUMBERS = "key{}".format, int
 OLDER = [
     (TEXTS, 10,
      "cf636b0101040a06030a000001000000000004000000000000000000000000000000000000000a0000000000"
      "0a00000000000a000000000008000000cee9211baa560d000076707c220063b104000047dc1f1e0000000000"
      "00000000"),
-    (TEXTS, 20,
-     "cf636b0101020c08020c00000100000000001000000000000700000000000000000000000000140000000000"
-     "14000000000014000000000008000000c28fa7f4000000047f2b619dba9c00008e9cb2ac679d9f3107e6d5da"
-     "0000000000005008009e070037d8879501003f06008f0d000000000000000000"),
-    (NUMBERS, 10,
-     "cf636b0101080a06040a000001000000000002000000000000000000000000000000000000000a0000000000"
-     "0a00000000000a000000000008000000856c8bde69bf1f01c1569b020000cf0ae101ab000000000000000000"
-     "00000000"),
-    (NUMBERS, 20,
-     "cf636b0101080d06040d0000010000000000060000000000f9ffffffffffffff000000000000140000000000"
-     "14000000000014000000000008000000878b63cf751ec84cd0d1a919ff0f00000080477c7428000000000000"
-     "0000b830e0423b08040000000000004a130000000000000000000000790afb03000000000000000000de2c3d"
-     "31315c000000000000000000000000000000"),
     (NUMBERS, 33,
      "cf636b0101080804040800000100000000000800000000000000000000000000000000000000210000000000"
      "2100000000002100000000000800000008c9e00f69efeb00000000001104000000000000bd6b000000000000"
@@ -492,9 +337,8 @@ def add_repeated(db, blob, keys, copies, rounds=False):
 
 
 @pytest.mark.parametrize("copies, keys, capacity, options", [
-    (4, 3000, 3000, "seed=4"), (4, 3000, 3000, "seed=6"), (5, 6000, 10, "seed=1"), (8, 3000, 10, ""), (4, 6000, 100, "overflow=on"),
-    (4, 6000, 100, "bucket_size=8"), (4, 6000, 100, "layout=semisort"), (4, 3000, 100, "bucket_size=2"),
-    (40, 3000, 100, "counter_bits=4")])
+    (4, 3000, 3000, "seed=4"), (5, 6000, 10, "seed=1"), (8, 3000, 10, ""), (4, 3000, 100, "overflow=on"), (4, 3000, 100, "bucket_size=8"),
+    (4, 3000, 100, "layout=semisort"), (4, 3000, 100, "bucket_size=2"), (40, 1000, 100, "counter_bits=4")])
 @pytest.mark.parametrize("rounds", [False, True])
 def test_keys_that_come_often_do_not_fill_it(db, copies, keys, capacity, options, rounds):
     """A filter that may grow never refuses a key because keys repeat. A key takes cap slots at most, and one from then on; in
@@ -538,8 +382,8 @@ def test_keys_that_come_twice_are_counted_and_deleted_exactly(db, capacity, opti
                                      "bucket_size=4 counter_bits=2"])
 def test_keys_of_one_pair_that_repeat_are_taken_all_the_same(db, options):
     """Splitting does not part these, so they have to share slots before cap; each is found, and none is deleted too early."""
-    blob = support.new(db, 8, None, f"fingerprint_bits=24 growth=on {options}")
-    assert all_in_one_pair(db, blob, AIMED)
+    blob = support.new(db, 8, None, f"{AIMED_AT.replace(',', ' ')} {options}")
+    assert len({frozenset(db.execute("SELECT DISTINCT bucket FROM cf_explain(?, ?)", (blob, key))) for key in AIMED[:16]}) == 1
     slots = 2 * support.info(db, blob)["bucket_size"]
     true = {}
     for key in AIMED[:slots]:
@@ -552,31 +396,3 @@ def test_keys_of_one_pair_that_repeat_are_taken_all_the_same(db, options):
             blob = ask(db, "SELECT cf_delete(?, ?)", blob, key)
     assert check(db, blob)
     assert all(support.count(db, blob, k) >= 2 for k in AIMED[slots // 2:slots])
-
-
-def all_in_one_pair(db, blob, keys):
-    pairs = {frozenset(row[0] for row in db.execute("SELECT bucket FROM cf_explain(?, ?)", (blob, key))) for key in keys}
-    return len(pairs) == 1
-
-
-@pytest.mark.parametrize("options", ["layout=plain", "layout=semisort", "value_bits=3", "counter_bits=2"])
-def test_large_tables_are_prepared_for_growth(db, options):
-    """By the second reader of the format: buckets of both forms, before the first split."""
-    blob, n, seen = support.new(db, 8000, None, f"bucket_size=4 fingerprint_bits=12 {options}"), 0, 0
-    while not Shape(blob).grown:
-        step = 20 if n >= 8000 else 8000
-        values = ", i % 8" if "value_bits" in options else ""
-        blob = ask(db, f"SELECT cf_add_all(?1, i{values}) FROM (SELECT value AS i FROM json_each(?2))", blob,
-                   json.dumps(list(range(n, n + step))))
-        n += step
-        table = Table(blob)
-        if not table.prepared:
-            continue
-        seen += 1
-        assert ask(db, "SELECT cf_check(?)", blob) == "ok"
-        assert len(blob) == 64 + (table.table_bits + 7) // 8 + support.field(blob, "reserved")
-        for bucket, slot, fingerprint in db.execute(
-                "SELECT bucket, slot, fingerprint FROM cf_buckets(?) WHERE bucket % 7 = 0", (blob,)):
-            tag = table.tags(bucket)[slot]
-            assert fingerprint == (table.side(bucket, tag)[1] if tag else None)
-    assert seen > 0

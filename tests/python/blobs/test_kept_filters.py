@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
 """A bound filter is opened once for many rows, and the open one stands beside the parameter. Each row must be answered by
 the filter that it names: whatever a statement does with parameters, and whatever other statements run between two rows.
+
+And what cf_add_all is told when a large filter is copied for every row.
 """
+import sqlite3
+
 import pytest
 
 import support
-from support import BAD_BLOB, BAD_PARAMETER, fails
+from support import BAD_BLOB, BAD_PARAMETER, ask, fails
 
 ROWS = 1500
-FUNCTIONS = ["cf_contains", "cf_count", "cf_get"]
 
 
 @pytest.fixture
@@ -50,14 +53,13 @@ CHOICES = {
 }
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("choice", CHOICES)
-def test_each_row_is_answered_by_its_filter(db, filters, function, choice):
-    chosen, number = CHOICES[choice]
+@pytest.mark.parametrize("function", ["cf_contains", "cf_count", "cf_get"])
+def test_each_row_is_answered_by_its_filter(db, filters, function):
     truth = expected(db, function, filters)
-    rows = db.execute(f"SELECT k, {number}, {function}({chosen}, k), {function}(?2, k), ?3 IS NULL FROM keys", filters)
-    for k, i, answer, second, _ in rows:
-        assert (answer, second) == (truth[k, i], truth[k, 1]), k
+    for choice, (chosen, number) in CHOICES.items():
+        rows = db.execute(f"SELECT k, {number}, {function}({chosen}, k), {function}(?2, k), ?3 IS NULL FROM keys", filters)
+        for k, i, answer, second, _ in rows:
+            assert (answer, second) == (truth[k, i], truth[k, 1]), (choice, k)
 
 
 def test_a_trigger_gets_another_filter_with_each_row(db, filters):
@@ -114,3 +116,44 @@ def test_an_aggregate_sees_another_parameter(db, filters, function):
     for k in (1, 2, ROWS // 2, ROWS):
         assert support.ask(db, sql, filters[0], filters[0], k) == whole
         fails(db, BAD_PARAMETER, sql, filters[0], filters[1], k, says="filter is not the same for all rows")
+
+
+# ---- a filter that is copied for every row ----
+
+LENDS_BLOBS = sqlite3.sqlite_version_info >= (3, 43)
+NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000) "
+SLOW = ["SELECT length(cf_add_all(cf_open(f), i)) FROM filters, n"] + ([] if LENDS_BLOBS else [
+    "SELECT length(cf_delete_all((SELECT f FROM filters), i)) FROM n"])
+FAST = ["SELECT length(cf_add_all(?1, i)) FROM n",
+        "SELECT length(cf_delete_all((SELECT cf_open(f) FROM filters), i)) FROM n",
+        "SELECT length(cf_add_all((SELECT cf_open(?1)), i)) FROM n"] + (
+    ["SELECT length((SELECT cf_add_all(filters.f, i) FROM n)) FROM filters",
+     "SELECT length(cf_add_all(f, i)) FROM filters, n"] if LENDS_BLOBS else [])
+
+
+@pytest.fixture(scope="module")
+def large():
+    """A filter of 5 MB and 6,000 keys: some 3,300 copies of it are too many."""
+    db = support.connect()
+    db.execute("CREATE TABLE filters(f)")
+    db.execute("INSERT INTO filters VALUES (cf_new(4200000))")
+    db.execute("CREATE TABLE n AS " + NUMBERS + "SELECT i FROM n")
+    yield db
+    db.close()
+
+
+@pytest.mark.parametrize("sql", SLOW)
+def test_many_copies_of_a_large_filter_are_an_error(large, sql):
+    function = "cf_delete_all" if "delete" in sql else "cf_add_all"
+    fails(large, BAD_PARAMETER, sql, function=function, says="the filter is copied for every row")
+
+
+@pytest.mark.parametrize("sql", FAST)
+def test_forms_that_do_not_copy_are_never_refused(large, sql):
+    blob = ask(large, "SELECT f FROM filters")
+    assert ask(large, sql, *([blob] if "?1" in sql else [])) == len(blob)
+
+
+def test_key_lists_take_large_filters(large):
+    for call in ("cf_add_keys", "cf_delete_keys"):
+        assert ask(large, f"SELECT cf_contains({call}(f, (SELECT cf_keys(i) FROM n)), 5) FROM filters") == (call == "cf_add_keys")

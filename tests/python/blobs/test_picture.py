@@ -5,8 +5,9 @@ import sqlite3
 
 import pytest
 
+import inside
 import support
-from support import BAD_BLOB, BAD_PARAMETER, ask, fails
+from support import ask
 
 SHADES = " .:-=+*#%@"
 TOP, ROWS, WIDE = 5, 16, 64
@@ -61,11 +62,11 @@ def test_of_a_large_filter_a_part_is_counted(db):
     assert set(shades) == {":", "."} or set(shades) == {"."}, "a tenth is in use everywhere"
 
 
-def test_the_largest_that_fits(db):
-    """Hundreds of megabytes of zeros: it must not take long."""
-    blob = ask(db, "SELECT cf_new(200000000)")
+def test_a_very_large_one(db):
+    """A hundred megabytes of zeros: it must not take long."""
+    blob = ask(db, "SELECT cf_new(100000000)")
     lines = picture(db, blob)
-    assert set(regions(lines)[1]) == {" "} and len(blob) > 2e8
+    assert set(regions(lines)[1]) == {" "} and len(blob) > 1e8
 
 
 def test_handles_and_tables(db):
@@ -90,14 +91,10 @@ def test_a_table_on_disk_large_attached(tmp_path):
     assert ask(db, "SELECT cf_picture('seen')") == ask(db, "SELECT cf_picture(cf_export('other.seen'))")
     again = support.connect(str(tmp_path / "x.db"))
     assert ask(again, "SELECT cf_picture('seen')") == ask(db, "SELECT cf_picture('seen')")
-    again.execute("UPDATE seen_page SET data = x'00' WHERE no = 1")
-    with pytest.raises(sqlite3.DatabaseError, match="cf_picture: the filter cannot be used: row 1 of seen_page has been changed"):
+    pages, data = inside.own_table(again, "pages", "seen")
+    again.execute(f"UPDATE {pages} SET {data} = x'00' WHERE rowid = (SELECT max(rowid) FROM {pages})")
+    with pytest.raises(sqlite3.DatabaseError, match="cf_picture: the filter cannot be used: row .* has been changed"):
         ask(again, "SELECT cf_picture('seen')")
-
-
-@pytest.mark.parametrize("blob", [b"", b"x", bytes(64), bytes(1000), b"\xcfck" + bytes(100)])
-def test_what_is_no_filter(db, blob):
-    assert fails(db, BAD_BLOB, "SELECT cf_picture(?)", blob).replace("cf_picture", "cf_info") == fails(db, BAD_BLOB, "SELECT cf_info(?)", blob)
 
 
 def test_hostile_contents(db, rng):
@@ -108,9 +105,3 @@ def test_hostile_contents(db, rng):
         for _ in range(200):
             other[rng.randrange(64, len(blob))] = rng.randrange(256)
         regions(picture(db, bytes(other)))
-
-
-def test_arguments(db):
-    fails(db, BAD_PARAMETER, "SELECT cf_picture(NULL)", says="NULL")
-    fails(db, BAD_PARAMETER, "SELECT cf_picture(5)", says="blob")
-    fails(db, BAD_PARAMETER, "SELECT cf_picture('nothing')", says="there is no cuckoo_filter table of this name: nothing")

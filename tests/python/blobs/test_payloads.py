@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""counter_bits=c: 2^c copies counted in one slot, so that keys may come and go as often as they like. value_bits=v: an
+approximate map from keys to small integers. test_model.py has histories of both."""
+import itertools
+import json
+import random
+
+import pytest
+
+import support
+from support import FULL, MISMATCH, add_all, ask, delete_all, fails
+
+ADD_ALL = "SELECT cf_add_all(?, json_extract(value, '$[0]'), json_extract(value, '$[1]')) FROM json_each(?)"
+
+
+def add_pairs(db, blob, pairs):
+    return ask(db, ADD_ALL, blob, json.dumps(list(pairs)))
+
+
+def delete_pairs(db, blob, pairs):
+    return ask(db, ADD_ALL.replace("add", "delete"), blob, json.dumps(list(pairs)))
+
+
+def values_of(db, blob, key):
+    rows = db.execute("SELECT payload, copies FROM cf_explain(?, ?) WHERE match ORDER BY 1", (blob, key))
+    return [value for value, copies in rows for _ in range(copies)]
+
+
+# ---- counters ----
+
+def test_every_number_of_copies_up_to_the_most(db):
+    for growth, bucket_size, bits in itertools.product(("on", "off"), (2, 4, 8), (1, 2, 5)):
+        empty = support.new(db, 10, None, f"bucket_size={bucket_size} counter_bits={bits} fingerprint_bits=32 growth={growth}")
+        blob, limit = empty, 1 << bits
+        for copies in range(1, limit + 1):
+            blob = support.add(db, blob, "k")
+            got = support.info(db, blob)
+            assert (support.count(db, blob, "k"), got["occupied"], got["sticky"]) == (copies, 1, copies == limit)
+            assert db.execute("SELECT payload, copies FROM cf_explain(?, 'k') WHERE match", (blob,)).fetchall() == [(copies - 1, copies)]
+        for call in (add_all, delete_all):
+            assert support.count(db, call(db, blob, ["k"] * 5), "k") == limit
+        few = ["k"] * (limit - 1)
+        assert delete_all(db, add_all(db, empty, few), few) == empty
+    assert ask(db, "SELECT count(payload) FROM cf_buckets(?) WHERE fingerprint IS NULL", blob) == 0
+
+
+def test_sixteen_bits(db):
+    rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 70000) "
+    add = rows + "SELECT cf_add_all(cf_new(10, 0.01, 'counter_bits=16 bucket_size=4'), 'k') FROM n WHERE i <= ?"
+    blob = ask(db, add, 65535)
+    assert support.count(db, blob, "k") == 65535
+    blob = ask(db, rows + "SELECT cf_delete_all(?, 'k') FROM n WHERE i <= 65534", blob)
+    assert support.count(db, blob, "k") == 1
+    assert support.contains(db, ask(db, "SELECT cf_delete(?, 'k')", blob), "k") == 0
+    stuck = ask(db, add, 70000)
+    assert support.count(db, stuck, "k") == 65536
+    assert ask(db, "SELECT cf_delete(?, 'k')", stuck) == stuck
+
+
+def test_a_full_filter_that_does_not_grow_still_counts(db):
+    blob = support.new(db, 2, None, "bucket_size=2 fingerprint_bits=32 growth=off counter_bits=4")
+    blob = add_all(db, blob, ["a"] * 9 + ["b"] * 9)
+    assert [support.count(db, blob, k) for k in "ab"] == [9, 9] and support.info(db, blob)["items"] == 18
+
+
+def test_a_build_counts_with_counters_and_not_without(db):
+    keys = [1] * 7 + [2] * 3 + [3]
+    counted, plain = support.build(db, keys, None, "counter_bits=4"), support.build(db, keys)
+    assert [support.count(db, counted, k) for k in (1, 2, 3, 4)] == [7, 3, 1, 0]
+    assert [support.count(db, plain, k) for k in (1, 2, 3, 4)] == [1, 1, 1, 0]
+    assert [(support.info(db, blob)["items"], support.info(db, blob)["capacity"]) for blob in (counted, plain)] == [(11, 3), (3, 3)]
+    built = ask(db, """WITH RECURSIVE r(x) AS (VALUES (0) UNION ALL SELECT x + 1 FROM r WHERE x < 19999)
+                       SELECT cf_build(x % 97, 0.01, 'counter_bits=8') FROM r""")
+    assert (support.info(db, built)["items"], support.info(db, built)["capacity"]) == (20000, 97)
+    assert all(support.count(db, built, k) >= 206 for k in range(97))
+
+
+def test_a_table_of_rows_that_come_and_go(db):
+    """200,000 rows with 10,000 distinct keys, kept in step in batches. In the end few keys have rows left."""
+    keys, batch, first = 10_000, 25_000, random.Random(1)
+    db.execute("CREATE TABLE filters AS SELECT cf_new(?, 0.01, 'counter_bits=8') AS f", (keys // 4,))
+    db.execute("CREATE TABLE t(k INTEGER)")
+    for _ in range(8):
+        db.execute("CREATE TEMP TABLE batch AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n LIMIT ?) "
+                   "SELECT (? + i * 7919 + i / 10000) % ? AS k FROM n", (batch, first.randrange(keys), keys))
+        db.execute("INSERT INTO t SELECT k FROM batch")
+        db.execute("UPDATE filters SET f = (SELECT cf_add_all(filters.f, k) FROM batch)")
+        db.execute("DROP TABLE batch")
+    for part in range(10):
+        gone = f"k % 10 <> 3 AND rowid % 10 = {part}"
+        db.execute(f"UPDATE filters SET f = (SELECT cf_delete_all(filters.f, k) FROM t WHERE {gone})")
+        db.execute(f"DELETE FROM t WHERE {gone}")
+    blob = ask(db, "SELECT f FROM filters")
+    assert ask(db, "SELECT cf_check(?)", blob) == "ok"
+    assert ask(db, "SELECT count(*) FROM (SELECT k, count(*) AS n FROM t GROUP BY k) WHERE cf_count(?, k) < n", blob) == 0
+    others = "WITH RECURSIVE n(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM n LIMIT 10000) SELECT count(*), total(cf_contains(?, k)) " \
+             "FROM n WHERE k NOT IN (SELECT k FROM t)"
+    (gone, found), = db.execute(others, (blob,))
+    assert gone >= 8000 and found <= 3 * max(support.info(db, blob)["fpr_now"], 0.01) * gone
+
+
+def test_counts_add_up_in_a_merge(db):
+    empty, limit = support.new(db, 20, None, "counter_bits=3 fingerprint_bits=32 bucket_size=4"), 8
+    for a, b in itertools.product(range(limit + 1), (0, 1, 4, limit - 1, limit)):
+        blob = ask(db, "SELECT cf_merge(?, ?)", add_all(db, empty, ["k"] * a + [1]), add_all(db, empty, ["k"] * b + [2, 2]))
+        assert [support.count(db, blob, k) for k in ("k", 1, 2)] == [min(a + b, limit), 1, 2]
+        assert ask(db, "SELECT cf_check(?)", blob) == "ok"
+        if 0 < a + b < limit:
+            assert support.contains(db, delete_all(db, blob, ["k"] * (a + b)), "k") == 0
+
+
+# ---- values ----
+
+@pytest.fixture
+def shards(db):
+    return support.new(db, 10, None, "value_bits=4")
+
+
+@pytest.mark.parametrize("options", ["", "growth=off", "bucket_size=2", "bucket_size=8", "layout=plain", "overflow=on overflow_budget=0 growth=off"])
+def test_values_of_every_width_come_back(db, options):
+    for bits in (1, 2, 7, 8, 16, 31, 32):
+        top = 2**bits - 1
+        pairs = list(enumerate([0, 1, top, top // 2, top - 1] * 8))
+        blob = add_pairs(db, support.new(db, 40, None, f"{options} value_bits={bits} fingerprint_bits=32"), pairs)
+        assert [ask(db, "SELECT cf_get(?, ?)", blob, key) for key, _ in pairs] == [value for _, value in pairs]
+        assert ask(db, "SELECT cf_check(?)", blob) == "ok" and ask(db, "SELECT cf_get(?, 'never')", blob) is None
+        fails(db, support.BAD_PARAMETER, "SELECT cf_add(?, 1, ?)", blob, top + 1,
+              says=f"value must be an integer from 0 to {top} (value_bits={bits})")
+
+
+def test_a_map_from_keys_to_shards(db):
+    """Grown from 10 keys to 20,000: every key has an answer, and nearly every one is right."""
+    db.execute("CREATE TABLE place AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000) "
+               "SELECT 'user-' || i AS k, i * i % 13 AS shard FROM n")
+    blob = ask(db, "SELECT cf_add_all(cf_new(10, 0.001, 'value_bits=4'), k, shard) FROM place")
+    db.execute("CREATE TABLE asked AS SELECT k, shard, cf_get(?, k) AS answer FROM place", (blob,))
+    assert ask(db, "SELECT count(*) FROM asked WHERE answer IS NULL") == 0
+    assert ask(db, "SELECT count(*) FROM asked WHERE answer <> shard") <= 3 * 0.003 * 20000
+    assert ask(db, "SELECT count(*) FROM place WHERE cf_get(?, 'not ' || k) IS NOT NULL", blob) <= 1.5 * 0.003 * 20000
+    half = ask(db, "SELECT cf_delete_all(?, k, shard) FROM place WHERE shard < 6", blob)
+    assert ask(db, "SELECT count(*) FROM place WHERE shard >= 6 AND NOT cf_contains(?, k)", half) == 0
+    assert ask(db, "SELECT count(*) FROM place WHERE shard < 6 AND cf_contains(?, k)", half) <= 0.01 * 20000
+    assert ask(db, "SELECT cf_check(?)", half) == "ok"
+    assert support.info(db, half)["items"] == ask(db, "SELECT count(*) FROM place WHERE shard >= 6")
+
+
+def test_several_values_of_a_key_come_and_go_one_by_one(db, shards):
+    blob = add_pairs(db, shards, [("k", 3), ("k", 11), ("k", 0), ("x", 7)])
+    assert values_of(db, blob, "k") == [0, 3, 11] and ask(db, "SELECT cf_get(?, 'k')", blob) in (0, 3, 11)
+    assert support.count(db, blob, "k") == 3 and ask(db, "SELECT count(payload) FROM cf_buckets(?)", blob) == 4
+    blob = ask(db, "SELECT cf_delete(?, 'k', 11)", blob)
+    assert values_of(db, blob, "k") == [0, 3]
+    assert ask(db, "SELECT cf_delete(?, 'k', 5)", blob) == blob  # a value that was never there
+    assert delete_pairs(db, blob, [("k", 0), ("k", 3), ("x", 7)]) == shards
+
+
+@pytest.mark.parametrize("bucket_size", [2, 4, 8])
+def test_equal_values_stick_at_cap(db, bucket_size):
+    blob = support.new(db, 10, None, f"value_bits=3 fingerprint_bits=32 bucket_size={bucket_size}")
+    cap = support.info(db, blob)["cap"]
+    blob = add_pairs(db, blob, [("k", 5)] * (cap + 4) + [("k", 2)])
+    assert values_of(db, blob, "k") == [2] + [5] * cap and support.info(db, blob)["sticky"] == 1
+    assert values_of(db, delete_pairs(db, blob, [("k", 5), ("k", 2)]), "k") == [5] * cap
+
+
+@pytest.mark.parametrize("options", ["growth=off", "growth=on"])
+def test_too_many_values_for_one_key_are_refused(db, options):
+    blob = support.new(db, 100, None, f"value_bits=8 bucket_size=4 fingerprint_bits=12 {options}")
+    blob = add_pairs(db, blob, [("k", v) for v in range(8)])
+    message = fails(db, FULL, "SELECT cf_add(?, 'k', 8)", blob, says="filter is full")
+    assert "as many values as two buckets have slots" in message
+    assert values_of(db, blob, "k") == list(range(8))
+
+
+def test_an_error_in_the_middle_changes_nothing(db, shards):
+    db.execute("CREATE TABLE filters AS SELECT ? AS f", (shards,))
+    db.execute("BEGIN")
+    fails(db, support.BAD_PARAMETER, "UPDATE filters SET f = (SELECT cf_add_all(filters.f, value, value) FROM json_each("
+                                     "'[1, 2, 3, 16, 4]'))", says="value must be")
+    db.execute("COMMIT")
+    assert ask(db, "SELECT f FROM filters") == shards
+
+
+def test_values_stay_with_their_keys_in_a_merge(db, shards):
+    one = add_pairs(db, shards, [(i, i % 16) for i in range(500)])
+    two = add_pairs(db, shards, [(i, i % 13) for i in range(1000, 1010)] + [(3, 9)])
+    for first, second in ((one, two), (two, one)):
+        blob = ask(db, "SELECT cf_merge(?, ?)", first, second)
+        assert all(i % 16 in values_of(db, blob, i) for i in range(500))
+        assert all(i % 13 in values_of(db, blob, i) for i in range(1000, 1010))
+        assert {3, 9} <= set(values_of(db, blob, 3)) and ask(db, "SELECT cf_check(?)", blob) == "ok"
+
+
+def test_a_mismatch_names_counters_and_values(db):
+    blobs = [support.new(db, 100, None, f"fingerprint_bits=12 bucket_size=4 {more}")
+             for more in ("", "value_bits=3", "value_bits=4", "counter_bits=3", "counter_bits=4")]
+    for one, other in itertools.permutations(range(5), 2):
+        says = "differ in counter_bits" if not {one, other} & {1, 2} else "differ in value_bits" if not {one, other} & {3, 4} else "_bits (planned"
+        fails(db, MISMATCH, "SELECT cf_merge(?, ?)", blobs[one], blobs[other], says=says)
