@@ -7,7 +7,7 @@ import pytest
 
 import inside
 import support
-from promises import CONFLICTS, FRAMES, NUMBERS, STATEMENTS, Follower, attempt, frame, people
+from promises import CONFLICTS, FRAMES, Follower, attempt, frame, people
 from seen import ERROR, check, create, has, items, lost, refused, schema_of
 from support import ask
 
@@ -283,20 +283,6 @@ def test_foreign_key_actions(action, recursive):
         db.close()
 
 
-def test_a_tree_that_goes_with_its_root(db):
-    db.execute("PRAGMA foreign_keys = on")
-    db.execute("CREATE TABLE u(k INTEGER PRIMARY KEY, up REFERENCES u ON DELETE CASCADE ON UPDATE CASCADE)")
-    follower, above = Follower(db).create(), Follower(db, "u", "up", "g").create()
-    db.execute("INSERT INTO u VALUES (1, NULL), (2, 1), (3, 1), (4, 2), (5, 4)")
-    db.execute("UPDATE u SET k = 20 WHERE k = 2")
-    for one in (follower, above):
-        one.exact()
-    db.execute("DELETE FROM u WHERE k = 20")
-    assert follower.rows() == 2
-    for one in (follower, above):
-        one.exact()
-
-
 def test_a_view_with_triggers_that_write_the_content(db):
     follower = people(db)
     db.execute("CREATE VIEW v AS SELECT id, k FROM u")
@@ -348,20 +334,6 @@ def test_a_statement_fails_at_any_row(conflict, within):
             db.close()
 
 
-@pytest.mark.parametrize("within", FRAMES)
-def test_a_statement_is_interrupted(db, within):
-    follower = people(db)
-    for after in (1, 2, 5, 20):
-        with frame(db, within):
-            db.execute("INSERT OR IGNORE INTO u(k) VALUES (?)", (f"before {after}",))
-            calls = itertools.count()
-            db.set_progress_handler(lambda: next(calls) >= after, 50)
-            error = attempt(db, NUMBERS + f"INSERT INTO u(k) SELECT 'i{after}-' || i FROM n")
-            db.set_progress_handler(None, 0)
-            assert error is not None and follower.answers()
-        follower.exact()
-
-
 @NEEDS_RETURNING
 @pytest.mark.parametrize("within", FRAMES)
 @pytest.mark.parametrize("fetched", [0, 1, 2])
@@ -375,28 +347,6 @@ def test_returning_that_is_not_read_to_its_end(db, fetched, within):
         cursor.close()
         assert follower.answers()
     follower.exact()
-
-
-@pytest.mark.parametrize("sql", STATEMENTS)
-@pytest.mark.parametrize("conflict", CONFLICTS)
-def test_rolled_back_to_a_savepoint(db, conflict, sql):
-    """Each statement between every pair of marks."""
-    db.execute("PRAGMA recursive_triggers = on")
-    follower = people(db)
-    for ending in (["ROLLBACK TO b", "RELEASE b"], ["RELEASE b"], ["ROLLBACK TO b"], ["ROLLBACK TO a"]):
-        db.execute("SAVEPOINT a")
-        attempt(db, "DELETE FROM u WHERE id IN (2, 3)", follower)
-        attempt(db, "SAVEPOINT b", follower)
-        error = attempt(db, sql.format(c=conflict), follower)
-        if db.in_transaction:
-            for step in ending:
-                attempt(db, step, follower)
-            attempt(db, "INSERT OR IGNORE INTO u(k) VALUES ('b2'), ('again')", follower)
-            assert follower.answers()
-            db.execute("COMMIT")
-        else:
-            assert error is not None and conflict == "OR ROLLBACK"
-        follower.exact()
 
 
 # ---- rebuild, rename, drop ----

@@ -12,8 +12,7 @@ import pytest
 
 import inside
 import support
-from promises import (EXACT, TABLES, UNDEFENDED, Follower, attempt, bare, create, drain, is_refusal, run, script, sees, settle, settle_anew,
-                      shell)
+from promises import (Follower, attempt, bare, create, is_refusal, run, script, sees, settle, settle_anew)
 from support import ask
 
 CHANGES = "INSERT INTO u(k) VALUES ('n'); UPDATE u SET k = 'z' WHERE id = 2; DELETE FROM u WHERE id = 1"
@@ -40,21 +39,6 @@ def test_the_first_use_is_in_a_running_insert(path):
     db.create_function("look", 1, lambda key: key if ask(db, "SELECT cf_table_contains('f', 'A1')") else None)
     db.execute("INSERT INTO u(k) SELECT look(k || '!') FROM u WHERE k IS NOT NULL")
     assert ask(db, "SELECT count(*) FROM u WHERE k LIKE '%!'") == 4
-    settle(f)
-
-
-@pytest.mark.parametrize("begin", [False, True])
-def test_the_first_use_is_while_a_select_runs(path, begin):
-    db, f = late_comer(path)
-    db.execute("BEGIN") if begin else None
-    rows = db.execute("SELECT k FROM u ORDER BY id")
-    seen = [next(rows)]
-    assert sees(db, "A1")
-    db.execute("INSERT INTO other VALUES (1)")
-    seen += rows.fetchall()
-    assert len(seen) == 5
-    db.execute("DELETE FROM u WHERE id = 1")
-    db.execute("COMMIT") if begin else None
     settle(f)
 
 
@@ -137,107 +121,7 @@ def test_detach_and_attach_under_another_name(path, tmp_path):
     settle_anew(path)
 
 
-def test_a_filter_of_the_schema_temp_leaves_nothing(path):
-    db = support.connect(path)
-    run(db, "CREATE TEMP TABLE u(id INTEGER PRIMARY KEY, k); "
-            f"CREATE VIRTUAL TABLE temp.f USING cuckoo_filter({EXACT}, content='u(k)');"
-            "INSERT INTO u(k) VALUES ('a'), ('b'); DELETE FROM u WHERE k = 'a'")
-    assert not sees(db, "a") and sees(db, "b")
-    db.execute("DROP TABLE temp.f")
-    assert db.execute("SELECT name FROM sqlite_temp_master").fetchall() == [("u",)]
-
-
-# ---- numbers of rows that come again ----
-
-def lie(db, table):
-    """Makes rows to be looked at one by one."""
-    if table != "without rowid":
-        db.execute("CREATE TRIGGER t BEFORE UPDATE ON u WHEN new.x = 9 BEGIN UPDATE u SET k = '' WHERE id = -1; END")
-
-
-@pytest.mark.parametrize("lies", [False, True])
-@pytest.mark.parametrize("one", [False, True])
-@pytest.mark.parametrize("table", TABLES)
-def test_rowids_reused(path, table, one, lies):
-    """DELETE FROM u; INSERT: other rows have the numbers of those that went."""
-    f, writer = create(support.connect(path), table), bare(path)
-    if lies:
-        lie(f.db, table)
-    for turn in range(3):
-        writer.execute("BEGIN") if one else None
-        writer.execute("DELETE FROM u")
-        writer.execute("INSERT INTO u(id, k) VALUES (1, ?), (2, 'A1'), (3, 'b2'), (4, 'b2')", (f"t{turn}",))
-        writer.execute("COMMIT") if one else None
-        assert f.answers()
-    settle(f)
-
-
-def renumbered(path, way):
-    """The path of the database after it."""
-    if way == "VACUUM":
-        bare(path).execute("VACUUM")
-        return path
-    if way == "VACUUM INTO":
-        bare(path).execute("VACUUM INTO ?", (path + "2",))
-    else:
-        shell(path + "2", UNDEFENDED + shell(path, ".dump"))
-    return path + "2"
-
-
-@pytest.mark.parametrize("lies", [False, True])
-@pytest.mark.parametrize("way", ["VACUUM", "VACUUM INTO", "dump and reload"])
-@pytest.mark.parametrize("table", TABLES)
-def test_rowids_renumbered(path, table, way, lies):
-    """Between the time of a change and that at which the filter is written."""
-    f = create(support.connect(path), table)
-    if lies:
-        lie(f.db, table)
-    drain(f.db)
-    f.db.close()
-    writer = bare(path)
-    writer.execute("DELETE FROM u WHERE id IN (1, 3)")
-    writer.execute("UPDATE u SET k = 'C3' WHERE id = 2")
-    writer.execute("INSERT INTO u(id, k) VALUES (30, 'A1'), (31, 'b2'), (32, 'q')")
-    writer.execute("DELETE FROM u WHERE id = 30")
-    writer.close()
-    settle_anew(renumbered(path, way), stale=lies and table == "rowid")
-
-
 # ---- what has been read is not believed for too long ----
-
-@pytest.mark.parametrize("journal", ["wal", "delete"])
-def test_others_write_and_drain_between_two_lookups(path, journal):
-    db, other, writer = support.connect(path), support.connect(path), bare(path)
-    db.execute(f"PRAGMA journal_mode = {journal}")
-    f = create(db)
-    for i in range(20):
-        writer.execute("INSERT INTO u(k) VALUES (?)", (f"n{i}",))
-        assert f.answers()
-        if i % 7 == 6:
-            writer.execute("DELETE FROM u WHERE k = ?", (f"n{i}",))
-            drain(other)
-            assert not sees(db, f"n{i}")
-    run(writer, "INSERT INTO u(id, k) VALUES (110, 'a'); INSERT INTO u(id, k) VALUES (111, 'z')")
-    assert sees(db, "z") and f.answers()
-    drain(other)
-    run(writer, "DELETE FROM u WHERE id = 111")
-    drain(other)
-    run(writer, "INSERT INTO u(id, k) VALUES (112, 'q'); INSERT INTO u(id, k) VALUES (111, 'z')")
-    assert f.answers() and sees(f.db, "q"), "the last change is the same, and the one before it another"
-    settle(f)
-
-
-def test_others_commit_before_a_transaction_that_writes(path):
-    f, writer = create(support.connect(path)), bare(path)
-    for i in range(6):
-        assert f.answers()
-        writer.execute("INSERT INTO u(k) VALUES (?)", (f"n{i}",))
-        f.db.execute("BEGIN")
-        f.db.execute("INSERT INTO u(k) VALUES (?)", (f"own{i}",))
-        assert f.answers()
-        f.db.execute("COMMIT" if i % 2 else "ROLLBACK")
-    settle(f)
-
 
 def world_of(path, tmp_path, schema):
     """A follower of a database that is main, or attached."""

@@ -11,7 +11,7 @@ import sqlite3
 import pytest
 
 import support
-from promises import EXACT, TABLES, Follower, attempt, bare, create, drain, is_refusal, run, sees, settle
+from promises import EXACT, Follower, attempt, bare, create, drain, is_refusal, sees, settle
 
 ROWID = "CREATE TABLE u(id INTEGER PRIMARY KEY, k, n DEFAULT 0)"
 KINDS = {"rowid": ROWID, "unique": ROWID.replace("k,", "k UNIQUE,"), "without rowid": ROWID + " WITHOUT ROWID"}
@@ -169,17 +169,6 @@ def test_what_comes_after_the_change_is_no_doubt(age, body, event, also_before):
     db.close()
 
 
-def test_more_rows_than_a_small_memory_holds(db):
-    """Rows that are changed between the two changes of a row."""
-    db.execute(ROWID)
-    db.execute(NUMBERED.format(10000))
-    follower = Follower(db).create("capacity=10000, fingerprint_bits=32")
-    db.execute("CREATE TRIGGER t BEFORE UPDATE OF k ON u WHEN new.n < 9 BEGIN "
-               "UPDATE u SET k = old.k || '!', n = 9 WHERE id = old.id; UPDATE u SET k = k || '+', n = 9 WHERE id <> old.id; END")
-    attempt(db, "UPDATE u SET k = k WHERE id = 5000", follower)
-    follower.exact()
-
-
 def test_a_big_update_is_no_doubt(db):
     """Where nothing can make old values untrue."""
     db.execute("CREATE TABLE p(id INTEGER PRIMARY KEY)")
@@ -305,45 +294,6 @@ def test_a_to_b_nested_then_told_a_to_b_by_the_outer_one(tmp_path, table):
     assert f.answers()
     settle(f, stale=table == "rowid")
     assert sees(f.db, "A1") and sees(f.db, "B")
-
-
-@pytest.mark.parametrize("table", ["key", "rowid"])
-def test_5_to_nothing_nothing_to_2_2_to_5_nested_2_to_nothing_stale(tmp_path, table):
-    """The sum is that a 2 has gone. The truth is that a 5 has; and other rows have 2 and 5."""
-    f, writer = create(support.connect(tmp_path / "a.db"), table), bare(tmp_path / "a.db")
-    into = "INSERT INTO u(id, k) VALUES " if table == "key" else "INSERT INTO u(rowid, id, k) SELECT column1, * FROM (VALUES {})"
-    rows = [into + text if table == "key" else into.format(text) for text in ("(12, 2), (15, 5), (19, 5)", "(19, 2)")]
-    f.db.execute(rows[0])
-    drain(f.db)
-    f.db.execute("CREATE TRIGGER t BEFORE DELETE ON u WHEN old.k = 2 BEGIN UPDATE u SET k = 5 WHERE id = old.id; END")
-    run(writer, f"BEGIN; DELETE FROM u WHERE id = 19; {rows[1]}; DELETE FROM u WHERE id = 19; COMMIT")
-    assert f.answers()
-    settle(f, stale=table == "rowid")
-    assert sees(f.db, 2) and sees(f.db, 5)
-
-
-CHANGES = ["INSERT INTO u(id, k) VALUES (20, 'n'), (21, 'b2')", "UPDATE u SET k = k || '!' WHERE id IN (1, 2)",
-           "UPDATE u SET k = 'A1' WHERE id IN (3, 5)", "DELETE FROM u WHERE id = 21", "UPDATE u SET id = id + 100",
-           "DELETE FROM u WHERE id = 102", "UPDATE u SET k = NULL WHERE id = 103",
-           "DELETE FROM u; INSERT INTO u(id, k) VALUES (1, 'A1'), (2, 'A1')"]
-
-
-@pytest.mark.parametrize("one", [True, False], ids=["one transaction", "one each"])
-@pytest.mark.parametrize("liar", ["", "BEFORE UPDATE", "BEFORE DELETE"])
-@pytest.mark.parametrize("table", TABLES)
-def test_what_the_log_adds_up_to(tmp_path, table, liar, one):
-    """With an exact count where rows have a number that lasts, or nobody lies. A BEFORE trigger that changes other rows of the
-    table makes old values doubtful; without rowid such a filter is refused."""
-    f, writer = create(support.connect(tmp_path / "a.db"), table), bare(tmp_path / "a.db")
-    if liar:
-        f.db.execute(f"CREATE TRIGGER t {liar} ON u WHEN old.x = 1 BEGIN UPDATE u SET k = 'x' WHERE id = old.id; END")
-    refused = bool(liar) and table == "without rowid"
-    assert f.answers() != refused
-    writer.execute("BEGIN") if one else None
-    run(writer, ";".join(CHANGES))
-    writer.execute("COMMIT") if one else None
-    f.db.execute("DROP TRIGGER IF EXISTS t") if refused else None
-    settle(f, stale=bool(liar) and table == "rowid")
 
 
 # ---- what is told before the filter ----

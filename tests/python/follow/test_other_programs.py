@@ -11,8 +11,8 @@ import pytest
 
 import inside
 import support
-from promises import (EXACT, TABLES, UNDEFENDED, Follower, attempt, bare, create, drain, run, sees, settle, settle_anew, shell)
-from support import DEFENSIVE, ask, configure
+from promises import (EXACT, TABLES, UNDEFENDED, Follower, attempt, bare, create, run, settle, settle_anew, shell)
+from support import ask
 
 VERSION = sqlite3.sqlite_version_info
 MANY = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200) "
@@ -91,23 +91,6 @@ def test_writes_of_the_shell(path, what):
     settle(f)
 
 
-def test_executemany_and_what_was_deleted(path):
-    """Counts are exact at once."""
-    f, writer = world(path)
-    configure(writer, DEFENSIVE, 1)  # hinders nobody who writes to the table
-    rows = [(f"m{i}",) for i in range(500)]
-    writer.executemany("INSERT INTO u(k) VALUES (?)", rows)
-    assert f.answers()
-    with writer:
-        writer.execute("BEGIN")
-        writer.executemany("UPDATE u SET k = k || '.' WHERE k = ?", rows[::2])
-        writer.executemany("DELETE FROM u WHERE k = ?", rows[1::3])
-    assert f.answers() and f.items() == f.rows()
-    drain(f.db)
-    assert not sees(f.db, "m1")
-    settle(f)
-
-
 # ---- ALTER ----
 
 ALTERS = {
@@ -164,16 +147,6 @@ def test_alter_that_drops_the_column_itself_is_refused_by_sqlite(path):
     settle(f)
 
 
-def test_the_table_is_dropped_and_made_anew(path):
-    """Its triggers have gone: the filter says so, until rebuild."""
-    f, writer = world(path)
-    run(writer, "DROP TABLE u; CREATE TABLE u(id INTEGER PRIMARY KEY, k, x); INSERT INTO u(k) VALUES ('new')")
-    assert not f.answers()
-    f.rebuild()
-    writer.execute("INSERT INTO u(k) VALUES ('newer')")
-    settle(f)
-
-
 @pytest.mark.parametrize("what", ["DROP TABLE f", "ALTER TABLE f RENAME TO g", "INSERT INTO f(f) VALUES ('drain')"])
 def test_the_filter_itself_needs_the_extension(path, what):
     f, writer = world(path)
@@ -205,19 +178,6 @@ def change(path):
 
 def change_more(writer):
     run(writer, "INSERT INTO u(id, k) VALUES (900, 'more'), (901, 'less'); DELETE FROM u WHERE id IN (10, 901)")
-
-
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("who", ["bare", "shell"])
-def test_vacuum(path, who, table):
-    f, writer = world(path, table)
-    change(path)
-    assert f.answers()
-    writer.execute("VACUUM") if who == "bare" else shell(path, "VACUUM;")
-    assert f.answers()
-    change_more(writer)
-    assert f.answers()
-    settle(f)
 
 
 def copies(path, way):
@@ -252,23 +212,6 @@ def test_copies(path, way, table):
     settle(there)
     there.rebuild()
     settle(there)
-
-
-def test_a_copy_over_a_database_in_use(path, tmp_path):
-    """What the connection had in memory was of another file."""
-    f, _ = world(path)
-    change(path)
-    target = str(tmp_path / "target.db")
-    g, writer = world(target)
-    for i in range(3):
-        writer.execute("INSERT INTO u(k) VALUES (?)", (f"of the target {i}",))
-        assert g.answers()
-    bare(path).backup(writer)
-    assert g.answers()
-    change_more(writer)
-    assert g.answers()
-    settle(g)
-    settle(f)
 
 
 @pytest.mark.parametrize("within", [True, False])

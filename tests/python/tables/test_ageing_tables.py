@@ -56,112 +56,6 @@ def sound(db):
 
 # ---- random streams: nothing that was added within the window is missing ----
 
-class Stream:
-    """The times of the table at which keys were added last, as the model. A table's clock does not go back."""
-
-    def __init__(self, connect, now, keep, rng, options="", capacity=60):
-        self.connect, self.now, self.keep, self.rng = connect, now, keep, rng
-        self.db = connect()
-        table(self.db, options, capacity, f"{keep // SECOND} seconds")
-        self.added, self.time, self.saved = {}, 0, None
-
-    def look(self):
-        return max(self.now.now, self.time)
-
-    def add(self, key, mode):
-        new = add(self.db, key, mode)
-        if new:
-            self.time = self.look()
-            self.added[key] = self.time
-        else:
-            assert mode == "OR IGNORE"
-        return new
-
-    def check(self, keys, within=None):
-        sought = within or self.keep
-        call = "cf_table_contains('seen', value)" if within is None else \
-            f"cf_table_contains('seen', value, '{within // SECOND} seconds')"
-        found = {key for key, there in self.db.execute(f"SELECT value, {call} FROM json_each(?)", (json.dumps(keys),)) if there}
-        must = {key for key in keys if key in self.added and self.look() - self.added[key] <= sought}
-        assert must <= found, (must - found, self.look(), self.added)
-        assert all(key in self.added for key in found)
-        return found - must
-
-    def step(self, keys):
-        chance = self.rng.random()
-        if chance < 0.02 and self.saved is None and not self.db.in_transaction:
-            self.db.execute("BEGIN")
-            self.saved = dict(self.added), self.time
-        elif chance < 0.04 and self.saved is not None:
-            if self.rng.random() < 0.5:
-                self.db.execute("ROLLBACK")
-                self.added, self.time = self.saved
-            else:
-                self.db.execute("COMMIT")
-            self.saved = None
-        elif chance < 0.05 and self.saved is None:
-            command(self.db, "optimize")
-        elif chance < 0.06 and self.saved is None:
-            self.db.close()
-            self.db = self.connect()
-        elif chance < 0.5:
-            for _ in range(self.rng.randrange(1, 12)):
-                self.add(self.rng.randrange(keys), self.rng.choice(["", "OR IGNORE", "OR REPLACE"]))
-        else:
-            self.check([self.rng.randrange(keys) for _ in range(30)], self.rng.choice([None, None, self.keep // 3]))
-
-
-CLOCKS = {
-    "goes on": lambda rng, keep: rng.randrange(keep // 100),
-    "stands still": lambda rng, keep: 0 if rng.random() < 0.99 else keep // 2,
-    "rests": lambda rng, keep: rng.randrange(keep // 1000) if rng.random() < 0.99 else rng.randrange(3 * keep),
-    "jumps": lambda rng, keep: rng.choice([0, keep // 12, keep // 13, keep // 11, keep // 40]),
-    "goes back": lambda rng, keep: rng.randrange(-keep // 40, keep // 30),
-    "goes far back": lambda rng, keep: rng.randrange(keep // 200) if rng.random() < 0.99 else -rng.randrange(keep),
-}
-
-
-@pytest.mark.parametrize("options", ["", "growth=off", "bucket_size=8", "layout=semisort, bucket_size=4"])
-@pytest.mark.parametrize("name", CLOCKS)
-def test_nothing_is_missed(tmp_path, now, rng, name, options):
-    capacity, keys = (900, 700) if "off" in options else (40, 700)
-    stream = Stream(lambda: connect(tmp_path / "s.db"), now, DAY, rng, options, capacity)
-    for n in range(300):
-        now.now += CLOCKS[name](rng, DAY)
-        stream.step(keys)
-        if n % 100 == 0:
-            sound(stream.db)
-    if stream.db.in_transaction:
-        stream.db.execute("COMMIT")
-    stream.check(list(range(keys)))
-    exported = ask(stream.db, "SELECT cf_export('seen')")
-    assert ask(stream.db, "SELECT cf_check(?)", exported) == "ok"
-    must = [key for key, time in stream.added.items() if stream.look() - time <= DAY]
-    assert ask(stream.db, "SELECT count(*) FROM json_each(?) WHERE NOT cf_contains(?, value)", json.dumps(must), exported) == 0
-    stream.db.close()
-
-
-def test_clocks_may_differ_by_an_eighth(tmp_path, now, rng):
-    """Two connections with clocks of their own: what was added within the window, by the true time, is found."""
-    true, added = clock.START, {}
-    ahead = [rng.randrange(DAY // 8) for _ in range(2)]
-    dbs = [connect(tmp_path / "two.db") for _ in ahead]
-    table(dbs[0], capacity=60)
-    for _ in range(2000):
-        true += rng.randrange(DAY // 200)
-        which = rng.randrange(2)
-        now.now = true + ahead[which]
-        key = rng.randrange(500)
-        if rng.random() < 0.5:
-            if add(dbs[which], key, rng.choice(["", "OR IGNORE"])):
-                added[key] = true
-        elif key in added and true - added[key] <= DAY:
-            assert has(dbs[which], key)
-    for db in dbs:
-        sound(db)
-        db.close()
-
-
 CASES = [(keep, window) for keep in KEEPS for window in WINDOWS if window <= KEEPS[keep]]
 
 
@@ -256,16 +150,6 @@ def test_after_a_rest_it_begins_anew(db, now):
         sound(db)
 
 
-def test_a_refreshed_key_stays(db, now):
-    table(db)
-    for _ in range(200):
-        now.now += 20 * HOUR
-        assert add(db, "ada") == 1
-        now.now += 3 * HOUR
-        assert add(db, "ada", "OR IGNORE") == 0 and has(db, "ada")
-    assert info(db)["occupied"] <= 2
-
-
 def test_a_burst_grows_it_and_optimize_takes_that_back(db, now):
     table(db, capacity=300)
     before = info(db)["bytes"]
@@ -341,20 +225,6 @@ def test_a_clock_that_goes_on_within_a_statement_is_not_ahead(db, now):
     assert info(db)["clock_ahead"] == 0 and now.now > clock.START + 1, "it was asked more than once"
 
 
-def test_a_clock_that_goes_back_behind_optimize(db, now):
-    """What is added to an epoch that optimize took for dead is swept like all else."""
-    table(db)
-    add(db, "before")
-    now.now += 30 * HOUR
-    command(db, "optimize")
-    now.now -= 29 * HOUR
-    add(db, "old")
-    for n in range(60):
-        now.now += HOUR
-        add(db, n)
-        assert n < 30 or not has(db, "old"), f"found anew after {n + 1} hours"
-
-
 def test_readers_go_by_their_own_clock(tmp_path, now):
     db, reader = (support.connect(tmp_path / "r.db") for _ in range(2))
     table(db)
@@ -371,50 +241,6 @@ def test_readers_go_by_their_own_clock(tmp_path, now):
 
 
 # ---- epochs by command, import, export ----
-
-@pytest.mark.parametrize("epochs", [1, 3, 12, 14, 15])
-def test_epochs_by_command(tmp_path, rng, epochs):
-    db, added, epoch, saved = connect(tmp_path / "e.db"), {}, 0, None
-    create(db, f"capacity=60, epochs={epochs}, {EXACT}")
-    for n in range(600):
-        chance = rng.random()
-        if chance < 0.2:
-            command(db, "advance")
-            epoch += 1
-        elif chance < 0.23 and saved is None:
-            db.execute("BEGIN")
-            saved = dict(added), epoch
-        elif chance < 0.26 and saved:
-            keeps = rng.random() < 0.5
-            db.execute("COMMIT" if keeps else "ROLLBACK")
-            (added, epoch), saved = ((added, epoch) if keeps else saved), None
-        elif chance < 0.28 and not saved:
-            command(db, "optimize")
-            db.close()
-            db = connect(tmp_path / "e.db")
-        else:
-            keys = [rng.randrange(400) for _ in range(8)]
-            for key in keys:
-                if add(db, key, rng.choice(["", "OR IGNORE"])):
-                    added[key] = epoch
-        if n % 5 == 0:
-            assert found_of(db, 400) == {key for key, at in added.items() if epoch - at < epochs}
-            assert not {"keep", "clock_ahead"} & set(info(db))
-            assert info(db)["epoch"] == epoch
-    if saved:
-        db.execute("COMMIT")
-    sound(db)
-    blob = ask(db, "SELECT cf_export('seen')")
-    other = support.connect()
-    create(other, f"capacity=60, epochs={epochs}, {EXACT}")
-    other.execute("INSERT INTO seen(seen, key) VALUES ('import', ?)", (blob,))
-    for _ in range(epochs + 1):
-        assert found_of(other, 400) == {key for key, at in added.items() if epoch - at < epochs}
-        command(other, "advance")
-        epoch += 1
-    sound(other)
-    other.close(), db.close()
-
 
 def test_an_imported_filter_is_as_young_as_can_be(db, now):
     table(db)
@@ -600,27 +426,3 @@ def test_a_key_that_finds_a_place_waits_no_more(db, now):
     assert all(has(db, key) for key in AIMED[20:24])
     now.now += 1
     assert has(db, 1) and not any(has(db, key) for key in AIMED)
-
-
-def test_keys_without_a_place_age_too(tmp_path, now):
-    """Aimed at one pair of buckets: they wait with the epoch of their add, and are gone when it is too old."""
-    db = crowded(connect(tmp_path / "w.db"))
-    for key in AIMED[:30]:
-        assert add(db, key, "OR IGNORE") == 1 and add(db, key, "OR IGNORE") == 0
-    assert waiting(db) > 3
-    for hour in range(60):
-        now.now += HOUR
-        add(db, AIMED[30 + hour % 10])
-        found = {key for key in AIMED if has(db, key)}
-        assert set(AIMED[:30]) <= found or hour >= 24
-        assert {AIMED[30 + back % 10] for back in range(max(0, hour - 23), hour + 1)} <= found
-        if hour % 10 == 0:
-            sound(db)
-    assert not set(AIMED[:30]) & {key for key in AIMED if has(db, key)}
-    for _ in range(40):
-        now.now += HOUR
-        db.execute("INSERT INTO seen(key) VALUES (1)")
-    assert waiting(db) <= 1
-    command(db, "optimize")
-    sound(db)
-    db.close()

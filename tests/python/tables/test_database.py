@@ -2,7 +2,6 @@
 """Filter tables in the life of a database: rename, drop, VACUUM, backup, dump, read-only, pages, encodings, what a write costs."""
 import json
 import os
-import shutil
 import sqlite3
 import subprocess
 
@@ -11,7 +10,7 @@ import pytest
 import inside
 import support
 from promises import SHELL
-from seen import ERROR, NO_ROWS, check, create, has, info, insert, items, lost, refused, schema_of
+from seen import ERROR, NO_ROWS, create, has, info, insert, items, lost, refused, schema_of
 from support import ask
 
 KEYS = [*range(300), "a", b"b", "ü"]
@@ -91,20 +90,6 @@ def test_nothing_blocks_detach(seen, path):
     db.execute("INSERT INTO other.seen(key) VALUES ('more')")
     db.execute("DETACH other")
     assert has(seen, "more")
-
-
-@pytest.mark.parametrize("size", [None, 512, 65536])
-@pytest.mark.parametrize("who", ["here", "there"])
-def test_vacuum(seen, path, who, size):
-    """Also to another size of pages."""
-    seen.execute("DELETE FROM seen WHERE key = 5")
-    insert(seen, 5)
-    db = seen if who == "here" else support.connect(path)
-    db.execute(f"PRAGMA page_size = {size or 4096}")
-    db.execute("VACUUM")
-    whole(seen)
-    insert(seen, "after")
-    assert has(seen, "after")
 
 
 def test_copies(seen, tmp_path):
@@ -216,20 +201,6 @@ def test_last_insert_rowid_is_not_changed_by_a_trigger_on_the_filter(seen):
 
 # ---- pages and encodings ----
 
-@pytest.mark.parametrize("size", [512, 1024, 2048, 4096, 8192, 32768, 65536])
-@pytest.mark.parametrize("auto_vacuum", ["none", "full", "incremental"])
-def test_page_sizes(path, size, auto_vacuum):
-    db = support.connect(path)
-    db.executescript(f"PRAGMA synchronous = OFF; PRAGMA page_size = {size}; PRAGMA auto_vacuum = {auto_vacuum}")
-    create(db, "capacity=50, fingerprint_bits=20")
-    insert(db, *KEYS)
-    db.execute("PRAGMA incremental_vacuum")
-    whole(db)
-    assert ask(db, "PRAGMA integrity_check") == "ok"
-    db.close()
-    whole(support.connect(path))
-
-
 @pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16le", "UTF-16be"])
 def test_encodings(encoding):
     db = support.connect(encoding=encoding)
@@ -270,19 +241,6 @@ def test_a_large_filter_without_keys_is_a_small_file(path):
     create(db, "capacity=10000000")
     insert(db, 1)
     assert os.path.getsize(path) < 50_000 and has(db, 1) and not has(db, 2)
-
-
-def test_what_a_crash_leaves_is_whole(seen, path, tmp_path):
-    """The file and its log as they are on disk, with a transaction open."""
-    seen.execute("PRAGMA journal_mode = WAL")
-    insert(seen, "committed")
-    seen.execute("BEGIN")
-    insert(seen, "not committed")
-    for suffix in ("", "-wal"):
-        shutil.copy(path + suffix, str(tmp_path / ("crash.db" + suffix)))
-    db = support.connect(str(tmp_path / "crash.db"))
-    assert has(db, "committed") and not has(db, "not committed") and lost(db, KEYS) == []
-    check(db)
 
 
 # ---- PRAGMA count_changes: each statement that writes gives a row first ----

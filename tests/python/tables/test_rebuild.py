@@ -139,35 +139,6 @@ def test_keys_that_repeat_are_planned_once():
     sound(db)
 
 
-def test_a_rebuild_is_rolled_back():
-    db = table("capacity=500", 3000)
-    before = told(db)
-    for end in ("ROLLBACK", "ROLLBACK TO s"):
-        db.execute("SAVEPOINT s" if "TO" in end else "BEGIN")
-        add_in = "INSERT INTO u VALUES (-1)"
-        db.execute(add_in)
-        rebuild(db, "f", 90000)
-        assert told(db)["capacity"] == 90000
-        db.execute(end)
-        assert told(db) == before
-        sound(db)
-
-
-def test_another_connection_follows(tmp_path):
-    path = str(tmp_path / "x.db")
-    db = table("capacity=500", 3000, path)
-    other = support.connect(path)
-    sound(other)
-    for capacity in (90000, 100, None):
-        rebuild(db, "f", capacity)
-        sound(other)
-        add(other, [f"{capacity} {n}" for n in range(50)])
-        other.execute("DELETE FROM u WHERE k = ?", (capacity,))
-        sound(db)
-        sound(other)
-        assert {**told(db), "undrained": 0} == {**told(other), "undrained": 0}
-
-
 def test_attached_temporary_renamed(tmp_path):
     path = str(tmp_path / "x.db")
     table("capacity=500", 3000, path).close()
@@ -191,14 +162,6 @@ def test_a_database_that_cannot_be_written(tmp_path):
         rebuild(db, "f", 7000)
     sound_rows = ask(db, "SELECT count(*) FROM u WHERE cf_table_contains('f', k)")
     assert sound_rows == 300
-
-
-def test_no_trigger_can_call_it(db):
-    db.execute("CREATE TABLE u(k UNIQUE)")
-    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='u(k)')")
-    db.execute("CREATE TRIGGER t AFTER INSERT ON u BEGIN SELECT cf_table_rebuild('f', 5); END")
-    with pytest.raises(sqlite3.OperationalError, match="unsafe use of cf_table_rebuild"):
-        db.execute("INSERT INTO u VALUES (1)")
 
 
 def test_options_are_those_of_the_table_that_there_is(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 
 import support
 from promises import attempt
-from seen import check, create, has, info, insert, items, lost, schema_of
+from seen import check, create, has, insert, items, lost
 from support import ask
 
 RUNNING = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) "
@@ -68,15 +68,6 @@ def test_a_commit_of_another_connection_is_seen_at_once(two, question):
         assert not question(reader, key)
 
 
-def test_both_write_in_turn(two):
-    for key in range(2, 300):
-        insert(two[key % 2], key)
-        assert has(two[1 - key % 2], key)
-    for db in two:
-        assert lost(db, range(1, 300)) == [] and items(db) == 299
-        check(db)
-
-
 def test_uncommitted_keys_are_only_seen_by_their_own_connection(two):
     writer, reader = two
     writer.execute("BEGIN")
@@ -96,16 +87,6 @@ def test_a_read_transaction_keeps_its_snapshot(path, wal):
     assert not has(reader, 2) and not by_name(reader, 2) and items(reader) == 1
     reader.execute("COMMIT")
     assert has(reader, 2) and by_name(reader, 2)
-
-
-def test_growth_in_one_connection_is_seen_in_the_other(two):
-    writer, reader = two
-    writer.execute("INSERT INTO seen(key) WITH n(i) AS (VALUES (2) UNION ALL SELECT i + 1 FROM n WHERE i < 9000) "
-                   "SELECT i FROM n")
-    assert lost(reader, range(1, 9001, 7)) == [] and info(reader)["level"] > 0
-    insert(reader, -1)
-    assert has(writer, -1) and items(writer) == 9001
-    check(writer)
 
 
 def test_writing_while_another_writes_is_busy_and_harmless(two, wal):
@@ -207,19 +188,6 @@ def test_a_running_query_asks_the_table_that_has_the_name(fresh, changes):
     assert all(answers[key] == expected for key in range(3, 1001))  # Python is a row ahead
 
 
-def test_a_schema_change_by_another_connection_while_a_query_runs(fresh):
-    one, other = support.connect(fresh), support.connect(fresh)
-    fill_quickly(one, "seen", range(1, 1001))
-    fill_quickly(one, "other", range(5001, 6001))
-    one.close()
-    one = support.connect(fresh, cached_statements=0)
-    rows = one.execute(RUNNING)
-    next(rows)
-    other.execute("CREATE TABLE x(a)")
-    assert ask(one, "SELECT count(*) FROM other WHERE key = 5001") == 1
-    assert all(found for _, found in rows)
-
-
 def test_another_file_attached_under_the_same_name(tmp_path):
     db = support.connect(":memory:")
     for name, keys in (("a", range(1000)), ("b", range(5000, 6000))):
@@ -281,143 +249,54 @@ def test_interrupts_at_any_time(fresh):
         thread.join()
 
 
-# ---- rollback ----
+# ---- what is taken back ----
 
-@pytest.fixture
-def seen(db):
+FAILS = "INSERT INTO seen(key) SELECT CASE value WHEN 30 THEN abs(-9223372036854775808) ELSE value END FROM json_each('[10, 20, 30, 40]')"
+MANY = "INSERT INTO seen(key) WITH n(i) AS (VALUES (2) UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT i + 100 FROM n"
+NEW = "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=10)"
+
+# What is done to a table with the key 1, and which keys below 100 are there then. Inserts into t fire a trigger that adds the key.
+STORIES = {
+    "rollback": ("BEGIN; INSERT INTO seen(key) VALUES (2); DELETE FROM seen WHERE key = 1; ROLLBACK", [1]),
+    "nested": ("BEGIN; SAVEPOINT a; INSERT INTO seen(key) VALUES (2); SAVEPOINT b; INSERT INTO seen(key) VALUES (3); SAVEPOINT c;"
+               "DELETE FROM seen WHERE key = 2; RELEASE c; ROLLBACK TO b; INSERT INTO seen(key) VALUES (4); COMMIT", [1, 2, 4]),
+    "twice": ("SAVEPOINT a; INSERT INTO seen(key) VALUES (2); ROLLBACK TO a; INSERT INTO seen(key) VALUES (3); ROLLBACK TO a; "
+              "INSERT INTO seen(key) VALUES (4); RELEASE a", [1, 4]),
+    "growth": (f"BEGIN; {MANY}; ROLLBACK; {MANY}; SAVEPOINT a; {MANY}; ROLLBACK TO a; RELEASE a", [1]),
+    "clear": ("BEGIN; SAVEPOINT a; INSERT INTO seen(seen) VALUES ('clear'); ROLLBACK TO a; COMMIT", [1]),
+    "drop": ("BEGIN; INSERT INTO seen(key) VALUES (2); SAVEPOINT a; DROP TABLE seen; ROLLBACK TO a; COMMIT", [1, 2]),
+    "drop and anew": (f"BEGIN; SAVEPOINT a; DROP TABLE seen; {NEW}; INSERT INTO seen(key) VALUES (2); ROLLBACK; INSERT INTO seen(key) VALUES (3)", [1, 3]),
+    "rename": ("BEGIN; ALTER TABLE seen RENAME TO gone; INSERT INTO gone(key) VALUES (2); ROLLBACK; INSERT INTO seen(key) VALUES (3)", [1, 3]),
+    "the table itself": (f"DROP TABLE seen; BEGIN; {NEW}; INSERT INTO seen(key) VALUES (2); ROLLBACK; {NEW}; INSERT INTO seen(key) VALUES (3)", [3]),
+    "a failing row": (f"{FAILS}; INSERT INTO seen(key) VALUES (2)", [1, 2]),
+    "a failing row, in between": (f"BEGIN; INSERT INTO seen(key) VALUES (2); {FAILS}; DELETE FROM seen WHERE key = 1; {FAILS}; COMMIT", [2]),
+    "abort": ("BEGIN; INSERT INTO seen(key) VALUES (2); INSERT INTO t VALUES (3), ('abort'), (4); COMMIT", [1, 2]),
+    "fail": ("BEGIN; INSERT INTO seen(key) VALUES (2); INSERT INTO t VALUES (3), ('fail'), (4); COMMIT", [1, 2, 3]),
+    "raise rollback": ("BEGIN; INSERT INTO seen(key) VALUES (2); INSERT INTO t VALUES (3), ('rollback'), (4)", [1]),
+    "ignore": ("BEGIN; INSERT INTO t VALUES (3), ('ignore'), (4); COMMIT", [1, 3, 4]),
+    **{f"OR {how}": (f"INSERT INTO t VALUES (2); BEGIN; INSERT OR {how} INTO t VALUES (3), (2), (4); COMMIT", found)
+       for how, found in {"ABORT": [1, 2], "FAIL": [1, 2, 3], "ROLLBACK": [1, 2], "IGNORE": [1, 2, 3, 4], "REPLACE": [1, 2, 3, 4]}.items()},
+}
+
+
+@pytest.mark.parametrize("asked", [False, True])
+@pytest.mark.parametrize("story", STORIES)
+def test_what_is_taken_back(db, story, asked):
+    """`asked`: between any two statements."""
     create(db)
     insert(db, 1)
     db.execute("CREATE TABLE t(x UNIQUE)")
     db.execute("CREATE TRIGGER tr AFTER INSERT ON t BEGIN INSERT INTO seen(key) VALUES (new.x); "
                "SELECT CASE new.x WHEN 'abort' THEN RAISE(ABORT, 'a') WHEN 'fail' THEN RAISE(FAIL, 'f') "
                "WHEN 'rollback' THEN RAISE(ROLLBACK, 'r') WHEN 'ignore' THEN RAISE(IGNORE) END; END")
-    return db
-
-
-def test_rollback_to_nested_and_released(seen):
-    seen.execute("BEGIN")
-    for level in range(2, 8):
-        seen.execute(f"SAVEPOINT s{level}")
-        insert(seen, level)
-    seen.execute("RELEASE s6")  # and s7: their keys belong to s5 now
-    assert lost(seen, range(1, 8)) == []
-    seen.execute("ROLLBACK TO s5")
-    assert lost(seen, range(1, 5)) == [] and not any(has(seen, key) for key in (5, 6, 7))
-    insert(seen, 9)
-    seen.execute("ROLLBACK TO s5")
-    assert not has(seen, 9)
-    seen.execute("ROLLBACK TO s2")
-    assert items(seen) == 1 and has(seen, 1) and not has(seen, 2)
-    seen.execute("COMMIT")
-    check(seen)
-
-
-def test_a_savepoint_without_begin(seen):
-    seen.execute("SAVEPOINT a")
-    insert(seen, 2)
-    seen.execute("ROLLBACK TO a")
-    assert not has(seen, 2)
-    insert(seen, 3)
-    seen.execute("RELEASE a")
-    assert has(seen, 3) and items(seen) == 2
-
-
-def test_rollback_of_growth(seen):
-    seen.execute("BEGIN")
-    insert(seen, *range(2, 5000))
-    assert info(seen)["level"] > 0
-    seen.execute("ROLLBACK")
-    assert info(seen)["level"] == 0 and items(seen) == 1 and has(seen, 1)
-    insert(seen, *range(2, 5000))
-    assert lost(seen, range(1, 5000)) == []
-    check(seen)
-
-
-@pytest.mark.parametrize("undo", ["ROLLBACK", "ROLLBACK TO s"])
-def test_rollback_of_the_table_itself(db, undo):
-    db.execute("BEGIN")
-    db.execute("SAVEPOINT s")
-    create(db)
-    insert(db, 1, 2)
-    assert has(db, 2)
-    db.execute(undo)
-    assert schema_of(db) == []
-    create(db)
-    assert not has(db, 1) and items(db) == 0
-
-
-@pytest.mark.parametrize("undo", ["ROLLBACK", "ROLLBACK TO s"])
-@pytest.mark.parametrize("change", ["DROP TABLE seen", "ALTER TABLE seen RENAME TO gone",
-                                    "INSERT INTO seen(seen) VALUES ('clear')"])
-def test_rollback_of_what_happened_to_the_table(seen, undo, change):
-    seen.execute("BEGIN")
-    seen.execute("SAVEPOINT s")
-    insert(seen, 2)
-    seen.execute(change)
-    seen.execute(undo)
-    assert has(seen, 1) and not has(seen, 2) and by_name(seen, 1)
-    insert(seen, 3)
-    assert has(seen, 3)
-
-
-# ---- failing statements ----
-
-@pytest.mark.parametrize("within", [False, True])
-def test_a_failing_row_takes_the_whole_statement_back(seen, within):
-    if within:
-        seen.execute("BEGIN")
-        insert(seen, 5)
-    for _ in range(3):
-        with pytest.raises(sqlite3.OperationalError, match="overflow"):
-            seen.execute("INSERT INTO seen(key) SELECT CASE value WHEN 30 THEN abs(-9223372036854775808) "
-                         "ELSE value END FROM json_each('[10, 20, 30, 40]')")
-        assert not has(seen, 10) and not has(seen, 20)
-        assert items(seen) == 1 + within and has(seen, 1)
-    assert seen.in_transaction == within
-    check(seen)
-
-
-def test_failing_statements_between_others(db):
-    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=1000, fingerprint_bits=32, seed=1)")
-    db.execute("BEGIN")
-    for i in range(50):
-        db.execute("INSERT INTO f(key) VALUES (?), (?)", (i, i + 100))
-        db.execute("DELETE FROM f WHERE key = ?", (i + 99,))
-        attempt(db, "INSERT INTO f(key) SELECT 1000 UNION ALL SELECT abs(-9223372036854775808)")
-    db.execute("COMMIT")
-    assert ask(db, "SELECT count(*) FROM f") == 51
-    assert [i for i in range(2000) if ask(db, "SELECT cf_table_contains('f', ?)", i)] == [*range(50), 149]
-    db.execute("INSERT INTO f(f) VALUES ('check')")
-
-
-@pytest.mark.parametrize("how, first, keeps", [
-    ("abort", False, True), ("fail", True, True), ("rollback", False, False), ("ignore", True, True)])
-def test_raise_in_a_trigger(seen, how, first, keeps):
-    seen.execute("BEGIN")
-    insert(seen, "before")
-    try:
-        seen.execute("INSERT INTO t VALUES ('first'), (?), ('last')", (how,))
-    except sqlite3.IntegrityError:
-        pass
-    assert has(seen, "before") == keeps == seen.in_transaction
-    assert has(seen, "first") == first
-    assert has(seen, 1)
-    check(seen)
-
-
-@pytest.mark.parametrize("conflict, found", [
-    ("ABORT", []), ("FAIL", ["first"]), ("ROLLBACK", []), ("IGNORE", ["first", "last"]),
-    ("REPLACE", ["first", "last"])])
-def test_a_conflict_in_the_table_whose_trigger_adds_keys(seen, conflict, found):
-    seen.execute("INSERT INTO t VALUES ('twice')")
-    seen.execute("BEGIN")
-    try:
-        seen.execute(f"INSERT OR {conflict} INTO t VALUES ('first'), ('twice'), ('last')")
-    except sqlite3.IntegrityError:
-        pass
-    assert [key for key in ("first", "last") if has(seen, key)] == found
-    assert lost(seen, [1, "twice"]) == []
-    check(seen)
+    sql, found = STORIES[story]
+    for one in sql.split("; "):
+        attempt(db, one)
+        if asked:
+            attempt(db, "SELECT count(*), cf_table_contains('seen', 1) FROM seen")
+    assert not db.in_transaction
+    assert [key for key in range(100) if has(db, key)] == found == [key for key in range(100) if by_name(db, key)]
+    check(db)
 
 
 @pytest.mark.parametrize("options", ["capacity=5, fpr=0.1", "capacity=2000", "capacity=8, fingerprint_bits=8, overflow=on"])
