@@ -13,7 +13,6 @@ from support import ask
 
 BIG = "capacity=100, fingerprint_bits=32"
 NEEDS_STRICT = pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 37), reason="no STRICT tables")
-NEEDS_RETURNING = pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 35), reason="no RETURNING")
 
 
 @pytest.fixture
@@ -254,35 +253,6 @@ def test_generated_columns(db, stored, conflict):
     follower.exact()
 
 
-@pytest.mark.parametrize("recursive", ["on", "off"])
-@pytest.mark.parametrize("action", ["CASCADE", "SET NULL", "SET DEFAULT", "RESTRICT", "NO ACTION"])
-def test_foreign_key_actions(action, recursive):
-    for conflict, within in zip(CONFLICTS * 2, list(FRAMES) * 3):
-        db = support.connect()
-        db.execute("PRAGMA foreign_keys = on")
-        db.execute(f"PRAGMA recursive_triggers = {recursive}")
-        db.execute("CREATE TABLE other(x)")
-        db.execute("CREATE TABLE p(id PRIMARY KEY, n UNIQUE)")
-        db.execute("INSERT INTO p VALUES (0, 0), (1, 1), (2, 2), (3, 3), (4, 4)")
-        db.execute(f"CREATE TABLE u(i INTEGER PRIMARY KEY, k DEFAULT 0 REFERENCES p ON UPDATE {action} ON DELETE {action} "
-                   f"{'DEFERRABLE INITIALLY DEFERRED' if action == 'NO ACTION' else ''})")
-        child, parent = Follower(db).create(), Follower(db, "p", "id", "g").create()
-        with frame(db, within):
-            for sql in ("INSERT {c} INTO u(k) VALUES (1), (2), (2), (3), (0)", "INSERT {c} INTO u(k) VALUES (4), (99), (4)",
-                        "UPDATE {c} p SET id = 10 WHERE id = 1", "DELETE FROM p WHERE id = 2",
-                        "REPLACE INTO p VALUES (3, 30)", "REPLACE INTO p VALUES (33, 30)", "UPDATE {c} p SET id = id + 100",
-                        "DELETE FROM p WHERE id IN (4, 104)", "UPDATE {c} u SET k = 0"):
-                attempt(db, sql.format(c=conflict), child, parent)
-                assert child.answers() and parent.answers()
-            if db.in_transaction and action == "NO ACTION":
-                error = attempt(db, "COMMIT", child, parent)
-                if error:
-                    db.execute("ROLLBACK")
-        for follower in (child, parent):
-            follower.exact(stale=recursive == "off")
-        db.close()
-
-
 def test_a_view_with_triggers_that_write_the_content(db):
     follower = people(db)
     db.execute("CREATE VIEW v AS SELECT id, k FROM u")
@@ -332,21 +302,6 @@ def test_a_statement_fails_at_any_row(conflict, within):
                 assert follower.answers()
             follower.exact(stale=conflict == "OR REPLACE")
             db.close()
-
-
-@NEEDS_RETURNING
-@pytest.mark.parametrize("within", FRAMES)
-@pytest.mark.parametrize("fetched", [0, 1, 2])
-def test_returning_that_is_not_read_to_its_end(db, fetched, within):
-    follower = people(db)
-    with frame(db, within):
-        cursor = db.execute("INSERT INTO u(k) VALUES ('r1'), ('r2'), ('r3') RETURNING k")
-        for _ in range(fetched):
-            cursor.fetchone()
-        assert follower.answers()
-        cursor.close()
-        assert follower.answers()
-    follower.exact()
 
 
 # ---- rebuild, rename, drop ----

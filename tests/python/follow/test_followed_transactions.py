@@ -183,23 +183,6 @@ def test_a_write_that_an_authorizer_stops_half_way(db, f, when, denied):
     f.exact()
 
 
-@pytest.mark.parametrize("after", [1, 3, 10, 30, 100])
-@pytest.mark.parametrize("when", ["SAVEPOINT s", "COMMIT", "ROLLBACK TO m", "RELEASE m"])
-def test_a_write_that_is_interrupted(db, f, when, after):
-    script(db, "BEGIN; INSERT INTO u(k) VALUES ('n1'); SAVEPOINT m; DELETE FROM u WHERE id = 1;")
-    db.execute(NUMBERS + "INSERT INTO u(k) SELECT 'i' || i FROM n LIMIT 200")
-    db.execute("DELETE FROM u WHERE k LIKE 'i%3'")
-    calls = itertools.count(1)
-    db.set_progress_handler(lambda: next(calls) > after, 10)
-    attempt(db, when)
-    db.set_progress_handler(None, 0)
-    f.answers()
-    if db.in_transaction:
-        attempt(db, "INSERT INTO u(k) VALUES ('later')", f)
-        db.execute("COMMIT")
-    f.exact()
-
-
 def test_an_interrupt_in_commit_loses_nothing_without_a_word(path):
     """Also in the first COMMIT of a connection: the row is there, or COMMIT was an error; a COMMIT that can be said again is."""
     people(support.connect(path)).db.close()
@@ -300,15 +283,6 @@ def test_rows_one_by_one_beyond_full(db, conflict):
     db.execute("INSERT INTO f(f) VALUES ('optimize')")
     assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.waiting')") == 0
     follower.exact()
-
-
-def test_a_new_filter_must_have_room_for_the_table(db):
-    db.execute("CREATE TABLE u(k INTEGER PRIMARY KEY)")
-    db.execute(NUMBERS + "INSERT INTO u SELECT i FROM n")
-    error = attempt(db, "CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=100, growth=off, content='u(k)')")
-    assert "full" in str(error)
-    db.execute("INSERT INTO u VALUES (5000)")
-    Follower(db).create("capacity=100").exact()
 
 
 @pytest.mark.parametrize("conflict", CONFLICTS)

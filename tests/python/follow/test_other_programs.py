@@ -12,7 +12,7 @@ import pytest
 import inside
 import support
 from promises import (EXACT, TABLES, UNDEFENDED, Follower, attempt, bare, create, run, settle, settle_anew, shell)
-from support import ask
+from support import DEFENSIVE, ask, configure
 
 VERSION = sqlite3.sqlite_version_info
 MANY = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200) "
@@ -74,6 +74,8 @@ def test_writes(path, what, table, journal, recursive):
     f, writer = world(path, table, journal)
     writer.execute("CREATE UNIQUE INDEX unique_id ON u(id)")
     writer.execute(f"PRAGMA recursive_triggers = {recursive}")
+    if recursive == "ON":
+        configure(writer, DEFENSIVE, 1)  # as shells are: it hinders nobody who writes to the table
     for sql in WRITES[what]:
         attempt(writer, sql)
         assert f.answers()

@@ -4,7 +4,7 @@
 Each writer tells of each COMMIT. After a kill -9 of one or both, what they told of is there, no row is missed, and each
 filter holds the keys of its column and no others. While they live, a reader finds each row that its snapshot has.
 
-CUCKOO_KILLS=n kills n times in each journal mode (default: 4).
+CUCKOO_KILLS=n kills n times in each journal mode (default: 3).
 """
 import contextlib
 import os
@@ -21,7 +21,7 @@ from address import AIMED, AIMED_AT
 from promises import Follower, bare, settle
 from support import ask
 
-KILLS = int(os.environ.get("CUCKOO_KILLS") or 4)
+KILLS = int(os.environ.get("CUCKOO_KILLS") or 3)
 MOST = 4000  # rows
 FILTERS = {"f": ("k", f"{AIMED_AT}, counter_bits=8, growth=on"), "g": ("x", "capacity=300, growth=off, fingerprint_bits=32, counter_bits=8")}
 NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {n}) "

@@ -236,6 +236,20 @@ def test_what_a_write_costs(path, sql, rows, most):
     assert cost <= most
 
 
+@pytest.mark.parametrize("size", [512, 1024, 65536])
+@pytest.mark.parametrize("auto_vacuum", ["none", "full", "incremental"])
+def test_page_sizes(path, size, auto_vacuum):
+    """Also a page size that comes later, by VACUUM."""
+    db = support.connect(path)
+    db.executescript(f"PRAGMA synchronous = OFF; PRAGMA page_size = {size}; PRAGMA auto_vacuum = {auto_vacuum}")
+    create(db, "capacity=50, fingerprint_bits=20")
+    insert(db, *KEYS)
+    for sql in ("PRAGMA incremental_vacuum", "PRAGMA page_size = 2048", "VACUUM", "DELETE FROM seen WHERE key = 5", "INSERT INTO seen(key) VALUES (5)"):
+        db.execute(sql)
+        assert ask(db, "PRAGMA integrity_check") == "ok"
+    whole(db)
+
+
 def test_a_large_filter_without_keys_is_a_small_file(path):
     db = support.connect(path)
     create(db, "capacity=10000000")

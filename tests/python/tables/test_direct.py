@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Filter tables that take keys themselves: INSERT, DELETE, UPDATE, values, the queries they answer, growth, and what is full."""
+import json
 import random
 import sqlite3
 
 import pytest
 
 import support
+from address import AIMED
 from seen import ERROR, EXACT, check, command, create, has, info, insert, items, lost, refused
 from support import ask
 
@@ -259,6 +261,15 @@ def test_full_is_an_error_that_changes_nothing(db, conflict):
     assert len(keys) >= 20 and not has(db, "more")
     assert lost(db, keys) == [] or conflict == "OR ROLLBACK" and lost(db, keys) == [0]
     check(db)
+
+
+@pytest.mark.parametrize("options", ["", "counter_bits=2", "bucket_size=2"])
+def test_a_build_of_keys_that_crowd_one_place_is_refused(db, options):
+    build = "SELECT cf_build(value, NULL, ?) FROM json_each(?)"
+    options, keys = f"fingerprint_bits=24 {options} seed=", json.dumps(AIMED)
+    support.fails(db, support.FULL, build, options + "0", keys, says="try another seed in the options")
+    blob = ask(db, build, options + "12345", keys)
+    assert all(support.contains(db, blob, key) for key in AIMED)
 
 
 def test_an_update_that_has_no_room_keeps_the_old_key(db):

@@ -152,6 +152,17 @@ def test_an_interrupt_from_before_the_first_question_is_heard(large):
     assert ask(large, WORK["cf_check"]) == "ok"
 
 
+def test_an_authorizer_that_denies_everything_leaves_the_work_alone(large):
+    """It cannot ask whether it is interrupted, then: it works to its end."""
+    statement = large.cursor()
+    large.execute(WORK["cf_check"])  # is kept
+    large.create_function("deny", 1, lambda value: large.set_authorizer(lambda *_: sqlite3.SQLITE_DENY) or value)
+    try:
+        assert statement.execute(f"SELECT cf_check(deny({of('f')}))").fetchone() == ("ok",)
+    finally:
+        large.set_authorizer(None)
+
+
 # ---- one key for which a filter grows ----
 
 GROWING = "bucket_size=4 fingerprint_bits=12 overflow=on spill_bound=64"

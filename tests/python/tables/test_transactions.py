@@ -224,31 +224,6 @@ def test_an_interrupt_while_a_commit_of_another_is_noticed(fresh):
     assert lost(one, range(1000, 1100)) == []
 
 
-def test_interrupts_at_any_time(fresh):
-    one, other = support.connect(fresh, check_same_thread=False), support.connect(fresh)
-    fill_quickly(one, "seen", range(10))
-    done = threading.Event()
-
-    def interrupt():
-        while not done.wait(0.0005):
-            one.interrupt()
-
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    try:
-        for key in range(100, 200):
-            insert(other, key)
-            for _ in range(50):
-                try:
-                    assert ask(one, "SELECT cf_table_contains('seen', ?)", key) == 1
-                    break
-                except sqlite3.OperationalError as error:
-                    assert error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT
-    finally:
-        done.set()
-        thread.join()
-
-
 # ---- what is taken back ----
 
 FAILS = "INSERT INTO seen(key) SELECT CASE value WHEN 30 THEN abs(-9223372036854775808) ELSE value END FROM json_each('[10, 20, 30, 40]')"
@@ -297,42 +272,3 @@ def test_what_is_taken_back(db, story, asked):
     assert not db.in_transaction
     assert [key for key in range(100) if has(db, key)] == found == [key for key in range(100) if by_name(db, key)]
     check(db)
-
-
-@pytest.mark.parametrize("options", ["capacity=5, fpr=0.1", "capacity=2000", "capacity=8, fingerprint_bits=8, overflow=on"])
-@pytest.mark.parametrize("again", ["COMMIT", "ROLLBACK"])
-def test_a_commit_that_is_interrupted(tmp_path, options, again):
-    """When the first write is interrupted, SQLite has rolled back. COMMIT must not say that it may be tried again: what is in
-    memory would then be written, without the rows that belong to it."""
-    for after in itertools.count(1):
-        path = str(tmp_path / f"interrupted{after}.db")
-        db = support.connect(path)
-        db.executescript(f"""
-            CREATE TABLE u(k);
-            CREATE VIRTUAL TABLE seen USING cuckoo_filter({options});
-            CREATE TRIGGER i AFTER INSERT ON u BEGIN INSERT INTO seen(key) VALUES (new.k); END;
-            CREATE TRIGGER d AFTER DELETE ON u BEGIN DELETE FROM seen WHERE key = old.k; END;
-            INSERT INTO u VALUES ('here');
-            BEGIN; INSERT INTO u VALUES ('new'); DELETE FROM u WHERE k = 'here'""")
-        calls = itertools.count(1)
-        db.set_progress_handler(lambda: next(calls) >= after, 1)
-        try:
-            db.execute("COMMIT")
-        except sqlite3.OperationalError:
-            pass
-        last = next(calls) <= after
-        db.set_progress_handler(None, 0)
-        for _ in range(2):
-            assert db.execute("SELECT k FROM u WHERE NOT cf_table_contains('seen', k)").fetchall() == [], after
-            if db.in_transaction:
-                assert ask(db, "SELECT k FROM u") == "new"
-                db.execute(again)
-        other = support.connect(path)
-        assert other.execute("SELECT k FROM u WHERE NOT cf_table_contains('seen', k)").fetchall() == [], after
-        assert ask(other, "SELECT count(*) FROM seen") == 1
-        check(other)
-        other.close()
-        db.close()
-        if last:
-            break
-    assert after > 20
