@@ -149,7 +149,7 @@ def test_something_else_where_the_rows_were(what, content):
 
 
 @pytest.mark.parametrize("sql", inside.WAITING_DAMAGE)
-def test_keys_that_wait(sql):
+def test_waiting_keys(sql):
     db = crowd()
     inside.damage(db, sql)
     said = str(attempt(db, CHECK))

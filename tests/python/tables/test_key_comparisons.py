@@ -94,6 +94,11 @@ def base(request):
     db.close()
 
 
+def keys_for(base):
+    """All of them; where texts are UTF-16 only those that encodings change."""
+    return ASKED if ask(base, "PRAGMA encoding") == "UTF-8" else ["é", "É", "a\0b", "Cd ", "7.0", 5, "absent"]
+
+
 EACH = pytest.mark.parametrize("declared, collation", list(itertools.product(TYPES, COLLATIONS)))
 
 
@@ -101,7 +106,8 @@ EACH = pytest.mark.parametrize("declared, collation", list(itertools.product(TYP
 def test_followed(base, declared, collation):
     content(base, declared, collation)
     base.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', {EXACT})")
-    assert compare(base) == len(ASKED) * len(QUESTIONS)
+    asked = keys_for(base)
+    assert compare(base, asked=asked) == len(asked) * len(QUESTIONS)
 
 
 @EACH
@@ -109,7 +115,8 @@ def test_direct(base, declared, collation):
     content(base, declared, collation)
     base.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=100, affinity={TYPES[declared]}, collation={collation}, {EXACT})")
     base.execute("INSERT INTO f(key) SELECT k FROM t")
-    assert compare(base, lists=False) >= len(ASKED) * sum(not needs_list for _, needs_list in QUESTIONS)
+    asked = keys_for(base)
+    assert compare(base, lists=False, asked=asked) >= len(asked) * sum(not needs_list for _, needs_list in QUESTIONS)
 
 
 @pytest.mark.parametrize("collation", COLLATIONS)

@@ -17,7 +17,7 @@ NAMES = ["plain", "(x", "x)", "(", ")", "()", "((", "a(b)c", ")(", "a.b", "main.
          "\U0001F600", "100%", "%w", "%s", "a\\b", "?1", ":x", "$x", "a\u00a0b", "0", "007", "x'61'", "NULL", "k) WITH (x", '("', '")', "'(", "*"]
 
 
-ODD = ["a b", 'a"b', "a'b", "a.b", "main.seen", "select", "ünï", "a_b", "_page", "a(b)", "%s%w", "seen_", " ", "SEEN"]
+ODD = ["a b", 'a"b', "a'b", "a.b", "main.seen", "select", "ünï", "a_b", inside.taken_name(""), "a(b)", "%s%w", "seen_", " ", "SEEN"]
 
 
 QUOTES = {'"': ('"', '"'), "'": ("'", "'"), "`": ("`", "`"), "[": ("[", "]")}
@@ -219,10 +219,13 @@ def works(db, table, column):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_quoted_names(name):
+    """Of the table, of the column, and of both with any two ways of quoting."""
     n = 0
-    for (table, column), q, p, blank in itertools.product([(name, "k"), ("t", name), (name, name)], QUOTES, QUOTES, ["", " "]):
-        if (q == "[" and "]" in table) or (p == "[" and "]" in column) or (table == column and (q, blank) != (p, " ")):
+    for (table, column), q, p in [*itertools.product([(name, name)], QUOTES, QUOTES), *(((name, "k"), q, '"') for q in QUOTES),
+                                  *((("t", name), "[", p) for p in QUOTES)]:
+        if (q == "[" and "]" in table) or (p == "[" and "]" in column):
             continue
+        blank = " " * (n % 3 == 0)
         db = support.connect()
         db.execute(f"CREATE TABLE {quoted(table)}({quoted(column)} TEXT, other)")
         db.execute(f"INSERT INTO {quoted(table)} VALUES ('a', 1)")
@@ -230,7 +233,7 @@ def test_quoted_names(name):
         works(db, table, column)
         db.close()
         n += 1
-    assert n >= 2 * 2 * 9
+    assert n >= 9 + 3 + 3
 
 
 @pytest.mark.parametrize("name", ["plain", "x y", "a,b", "a;b", "it's", "select", "é", "\U0001F600", "100%", "a\\b", "?1", "0", "a-b", "a`b", 'a"b', "a[b"])

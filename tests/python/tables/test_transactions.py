@@ -2,12 +2,10 @@
 """Filter tables that take keys themselves in transactions: other connections, savepoints, statements that fail. What is kept in
 memory never stands in for another state of the file, or for another table.
 """
-import itertools
 import os
 import sqlite3
 import subprocess
 import sys
-import threading
 
 import pytest
 
