@@ -131,19 +131,19 @@ def test_filters_that_grew_too_far_do_not_merge_without_bound(db):
     """A twelfth of each is void: the sum is void all over, and splitting makes it hardly emptier. It either finds room within sixteen
     slots for every item, which takes the luck of the seed, or is full. With the capacity of the sum it is never full."""
     full = 0
-    for capacity, seed in ((20, 0), (20, 1), (20, 2), (20, 3), (2000, 0)):
-        empty = support.new(db, capacity, None, f"layout=plain seed={seed}")
+    for capacity, seed in ((2, 0), (5, 0), (5, 1), (20, 0), (2000, 0)):
+        empty = support.new(db, capacity, None, f"layout=semisort seed={seed}")
         blobs = [add_range(db, empty, 1000 * i, 1000 * i + 30 * i) for i in range(12)]
         try:
             sum_ = ask(db, f"SELECT cf_merge(column1) FROM (VALUES {', '.join(['(?)'] * 12)})", *blobs)
         except sqlite3.IntegrityError as error:
-            assert "filters were merged that had grown far" in str(error) and capacity == 20
+            assert "filters were merged that had grown far" in str(error) and capacity < 20
             full += 1
             continue
         got = check(db, sum_)
         assert got["buckets"] * got["bucket_size"] <= 16 * (got["items"] + 1) + 16
         assert sum(lost(db, sum_, 1000 * i, 1000 * i + 30 * i) for i in range(12)) == 0
-    assert 0 < full < 4
+    assert full > 0
 
 
 # ---- failures change nothing ----
