@@ -17,10 +17,9 @@ cores=${TEST_JOBS:-$(getconf _NPROCESSORS_ONLN)}
 : "${PYTHON:=/usr/bin/python3}" "${VALGRIND:=}" "${PORTABLE:=}"
 
 # What make check runs of the Python tests: some of each folder, each of a few seconds.
-quick_python='functions arguments wrong_uses reference key_equality merge handles persistent add_if_new front_rows front_trust log deletes'
+quick_python='functions arguments wrong_uses reference key_equality merge handles direct add_if_new front_rows front_trust log deletes'
 
-asan_python='hostile tables handles key_lists loading missed_rows pending_log pending_log_ends migrations random_statements
-    damaged_rows persistent_hostile log log_traps log_ends'
+asan_python='hostile tables handles key_lists loading followed_transactions migrations damage log old_values'
 
 # The same commit runs the same cases: what is random has its seed from the commit. CUCKOO_SLICE=n says where the slices of long
 # tests start, CUCKOO_TEST_SEED=n is the seed of random tests; FRESH=1 draws new ones, as the long targets do.
@@ -236,7 +235,7 @@ what_failed() {
 }
 
 if [ "${1:-}" = damage ]; then
-    sanitized "$PYTHON" -m pytest -q -s -p no:cacheprovider --tb=short -k random_damage tests/python/tables/test_damaged_rows.py
+    sanitized "$PYTHON" -m pytest -q -s -p no:cacheprovider --tb=short -k random_damage tests/python/tables/test_damage.py
     exit
 fi
 if [ "${1:-}" = group ]; then

@@ -114,11 +114,6 @@ sim: need-test build/plain/sim
 sim-holes: need-test build/plain/sim
 	@$(PYTHON) -B tests/sim/holes.py $(HOLES:%='%')
 
-## attack: random statements against filters that follow a table, until ROWS=1000000 rows have changed
-attack: need-test $(EXTENSION)
-	@CUCKOO_ATTACK_ROWS=$(or $(ROWS),1000000) $(PYTHON) -m pytest -q -s -p no:cacheprovider --tb=short \
-	    tests/python/follow/test_random_statements.py
-
 ## fuzz-rows: damages rows of filter tables and uses these in every way, with sanitizers, for SECONDS=600
 fuzz-rows: need-test build/asan/cuckoo.so
 	@CUCKOO_DAMAGE_SECONDS=$(or $(SECONDS),600) sh tests/run.sh damage
@@ -127,4 +122,4 @@ fuzz-rows: need-test build/asan/cuckoo.so
 coverage: need-test
 	@CC="$(CC)" sh tests/coverage.sh
 
-.PHONY: t check test tests rooms mutants valgrind fuzz fuzz-rows model sim sim-holes attack coverage
+.PHONY: t check test tests rooms mutants valgrind fuzz fuzz-rows model sim sim-holes coverage

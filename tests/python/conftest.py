@@ -8,6 +8,7 @@ CUCKOO_HYPOTHESIS_PROFILE  'default', or 'long' for a night of it
 import ctypes
 import os
 import random
+import shutil
 import sqlite3
 import sys
 import zlib
@@ -18,6 +19,9 @@ HERE = Path(__file__).resolve().parent
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(HERE.parent.parent / "build/hypothesis"))
 # Tests borrow from those of other folders, and start processes that need support.py.
 sys.path += sorted(str(folder) for folder in HERE.iterdir() if folder.is_dir())
+# Databases of tests in memory, where there is enough: thousands of COMMITs wait for a disk.
+if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free > 1 << 30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
 
 import pytest

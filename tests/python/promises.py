@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: MIT
 """The promise of a filter that follows a table: a stored row is found, or the use of the filter is an error
-that says what to do. What the tests of that promise share."""
+that says what to do. What the tests of that promise share, programs without the extension among it."""
+import os
+import shutil
 import sqlite3
+import subprocess
 from contextlib import contextmanager
 
+import pytest
+
+import support
 from support import ask
+
+SHELL = os.environ.get("SQLITE3") or shutil.which("sqlite3")
+UNDEFENDED = ".dbconfig defensive off\n" if sqlite3.sqlite_version_info >= (3, 43) else ""  # else these shells restore no dump of a filter
 
 # No accidental equality of fingerprints, and copies of a key are counted: counts can be exact.
 EXACT = "capacity=100, fingerprint_bits=32, counter_bits=8"
@@ -91,6 +100,43 @@ def attempt(db, sql, *followers):
     return error
 
 
+# ---- other programs ----
+
+def bare(path, **options):
+    """A connection of a program that does not have the extension, in autocommit mode."""
+    return sqlite3.connect(path, isolation_level=None, **options)
+
+
+def shell(path, sql, fails=False):
+    """Another program: the sqlite3 shell, without the extension. What it says. `fails`: some of the statements do."""
+    if not SHELL:
+        pytest.skip("no sqlite3 shell")
+    ran = subprocess.run([SHELL, "-batch", path], input=sql, capture_output=True, text=True)
+    assert (ran.stderr != "") == fails, ran.stderr
+    return ran.stdout
+
+
+# ---- statements ----
+
+def script(db, text):
+    """Statements, those that fail too; the errors of those. (executescript would commit first.)"""
+    errors, sql = [], ""
+    for part in (text + ";").split(";")[:-1]:
+        sql += part + ";"
+        if sqlite3.complete_statement(sql):  # the body of a trigger has semicolons, too
+            error = attempt(db, sql) if sql.strip(" ;") else None
+            if error:
+                errors.append((sql, error))
+            sql = ""
+    return errors
+
+
+def run(db, text):
+    """Statements, none of which fails."""
+    errors = script(db, text)
+    assert errors == [], errors
+
+
 @contextmanager
 def frame(db, name):
     """Within a transaction or savepoint, which a failing statement may have ended before us."""
@@ -99,6 +145,45 @@ def frame(db, name):
     yield
     if db.in_transaction:
         db.execute("COMMIT")
+
+
+def drain(db, name="f"):
+    db.execute(f"INSERT INTO {name}({name}) VALUES ('drain')")
+
+
+def sees(db, key, name="f"):
+    return ask(db, "SELECT cf_table_contains(?, ?)", name, key)
+
+
+def settle(follower, stale=False):
+    """Nothing is missed and nothing else is there, before the command `drain` and after it."""
+    follower.exact(stale)
+    drain(follower.db, follower.name)
+    follower.exact(stale)
+
+
+def settle_anew(path, stale=False, name="f"):
+    """The same by a connection that comes new."""
+    db = support.connect(path)
+    settle(Follower(db, name=name), stale)
+    db.close()
+
+
+# ---- tables ----
+
+# Three kinds: by INTEGER PRIMARY KEY, by rowids that VACUUM may change, and without rowid.
+TABLES = {"key": "CREATE TABLE u(id INTEGER PRIMARY KEY, k, x DEFAULT 0)",
+          "rowid": "CREATE TABLE u(id, k, x DEFAULT 0)",
+          "without rowid": "CREATE TABLE u(id PRIMARY KEY, k, x DEFAULT 0) WITHOUT ROWID"}
+
+
+def create(db, table="key", options=EXACT, name="f"):
+    """u(id, k, x) of such a kind, with a few rows, and a filter that follows k. REPLACE fires triggers."""
+    db.execute("PRAGMA recursive_triggers = ON")
+    db.execute(TABLES[table])
+    db.execute("CREATE TABLE other(x)")
+    db.execute("INSERT INTO u(id, k) VALUES (1, 'A1'), (2, 'b2'), (3, 'C3'), (4, NULL), (5, 'e5')")
+    return Follower(db, name=name).create(options)
 
 
 def people(db, options=EXACT, column="k UNIQUE", more="", name="f"):

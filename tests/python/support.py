@@ -12,6 +12,8 @@ import struct
 
 import pytest
 
+import xxh3
+
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 
@@ -147,33 +149,12 @@ def field(blob, name):
     return int.from_bytes(blob[at:at + size], "little")
 
 
-# The first 64 bytes of XXH3's default secret: all that an input of 33 to 64 bytes uses.
-SECRET = bytes.fromhex(
-    "b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db7240a4a4b7b3671f"
-    "cb79e64eccc0e578825ad07dccff7221b8084674f743248ee03590e6813a264c")
-MASK = 2**64 - 1
-
-
-def xxh3_medium(data):
-    """XXH3, 64 bits, unseeded, of 33 to 64 bytes: independent of the library the extension uses."""
-    assert 33 <= len(data) <= 64
-
-    def mix(at, secret_at):
-        low, high = struct.unpack_from("<QQ", data, at)
-        key_low, key_high = struct.unpack_from("<QQ", SECRET, secret_at)
-        product = (low ^ key_low) * (high ^ key_high)
-        return (product & MASK) ^ (product >> 64)
-
-    n = len(data)
-    sum_ = n * 0x9E3779B185EBCA87 + mix(0, 0) + mix(n - 16, 16) + mix(16, 32) + mix(n - 32, 48)
-    sum_ &= MASK
-    sum_ = ((sum_ ^ (sum_ >> 37)) * 0x165667919E3779F9) & MASK
-    return sum_ ^ (sum_ >> 32)
+MASK, xxh3_medium = xxh3.MASK, xxh3.of_medium
 
 
 def sealed(blob):
     """The blob with its header checksum made right."""
-    return blob[:60] + struct.pack("<I", xxh3_medium(blob[:60]) & 0xFFFFFFFF) + blob[64:]
+    return blob[:60] + struct.pack("<I", xxh3.of_medium(blob[:60]) & 0xFFFFFFFF) + blob[64:]
 
 
 def patched(blob, **fields):

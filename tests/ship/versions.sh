@@ -167,7 +167,7 @@ have_built() {
 slice() {
     set -- "$built"/*/libsqlite3.so.0
     shift $((${CUCKOO_SLICE:-0} % $#))
-    files='tests/python/tables/test_persistent_content.py tests/python/blobs/test_handles.py' cores=1 shell=
+    files='tests/python/follow/test_content.py tests/python/blobs/test_handles.py' cores=1 shell=
     test_version "$(basename "$(dirname "$1")")"
 }
 

@@ -87,21 +87,6 @@ def test_a_journey(db, start, end):
     assert support.info(db, half)["items"] <= end - gone
 
 
-def test_adds_after_deletes_reuse_the_room(db):
-    blob = add_range(db, support.new(db, 10), 0, 3000)
-    size = support.info(db, blob)["buckets"]
-    for start in range(3000, 30000, 1500):
-        blob = add_range(db, delete_range(db, blob, start - 1500, start), start, start + 1500)
-    assert support.info(db, blob)["buckets"] <= 1.3 * size
-    assert lost(db, blob, 0, 1500) == 0
-    assert lost(db, blob, 28500, 30000) == 0
-
-
-def test_clear_takes_growth_back(db):
-    empty = support.new(db, 10, 0.001, "seed=4")
-    assert ask(db, "SELECT cf_clear(?)", add_range(db, empty, 0, 1000)) == empty
-
-
 # ---- merging ----
 
 def test_a_merge_with_itself_again_and_again_ends_with_one_slot_for_each_key(db):
@@ -142,68 +127,23 @@ def test_merges_at_different_levels_both_ways(db, options):
             assert ask(db, "SELECT cf_clear(?)", blob) == (empty if first == grown else alike)
 
 
-def filters_of_twelve_sizes(db, capacity, options=None):
-    empty = support.new(db, capacity, None, options)
-    return [add_range(db, empty, 1000 * i, 1000 * i + 30 * i) for i in range(12)]
-
-
-def merge_all(db, blobs):
-    return ask(db, "SELECT cf_merge(value) FROM (SELECT column1 AS value FROM (VALUES "
-               + ", ".join(["(?)"] * len(blobs)) + "))", *blobs)
-
-
-def test_a_merge_of_many_that_have_grown_differently(db):
-    blob = merge_all(db, filters_of_twelve_sizes(db, 100))
-    for i in range(12):
-        assert lost(db, blob, 1000 * i, 1000 * i + 30 * i) == 0
-    left = blob
-    for i in range(1, 12, 2):
-        left = delete_range(db, left, 1000 * i, 1000 * i + 30 * i)
-    check(db, left)
-    assert sum(lost(db, left, 1000 * i, 1000 * i + 30 * i) for i in range(0, 12, 2)) == 0
-
-
-@pytest.mark.parametrize("layout", ["plain", "semisort"])
-def test_filters_that_grew_too_far_do_not_merge_without_bound(db, layout):
-    """A twelfth of each is void: the sum is void all over, and splitting makes it hardly emptier. It either finds room
-    within sixteen slots for every item, which takes the luck of the seed, or is full."""
+def test_filters_that_grew_too_far_do_not_merge_without_bound(db):
+    """A twelfth of each is void: the sum is void all over, and splitting makes it hardly emptier. It either finds room within sixteen
+    slots for every item, which takes the luck of the seed, or is full. With the capacity of the sum it is never full."""
     full = 0
-    for seed in range(4):
-        blobs = filters_of_twelve_sizes(db, 20, f"layout={layout} seed={seed}")
+    for capacity, seed in ((2, 0), (5, 0), (5, 1), (20, 0), (2000, 0)):
+        empty = support.new(db, capacity, None, f"layout=semisort seed={seed}")
+        blobs = [add_range(db, empty, 1000 * i, 1000 * i + 30 * i) for i in range(12)]
         try:
-            sum_ = merge_all(db, blobs)
+            sum_ = ask(db, f"SELECT cf_merge(column1) FROM (VALUES {', '.join(['(?)'] * 12)})", *blobs)
         except sqlite3.IntegrityError as error:
-            assert "filters were merged that had grown far" in str(error)
+            assert "filters were merged that had grown far" in str(error) and capacity < 20
             full += 1
             continue
         got = check(db, sum_)
         assert got["buckets"] * got["bucket_size"] <= 16 * (got["items"] + 1) + 16
-        assert got["void"] >= 0.85 * got["occupied"]
         assert sum(lost(db, sum_, 1000 * i, 1000 * i + 30 * i) for i in range(12)) == 0
-    assert full < 4
-
-
-@pytest.mark.parametrize("bucket_size", [2, 4, 8])
-def test_a_sticky_key_stays_one_when_filters_of_many_levels_are_merged(db, bucket_size):
-    """Each holds the key as often as can be, in entries of another length: that must not fill its buckets."""
-    empty = support.new(db, 10, None, f"fingerprint_bits=32 bucket_size={bucket_size}")
-    cap = support.field(empty, "cap")
-    blobs = [support.add(db, add_range(db, empty, 10**5 * i, 10**5 * i + n), *["k"] * cap)
-             for i, n in enumerate((4000, 1500, 600, 200, 60, 0))]
-    for order in (blobs, blobs[::-1]):
-        blob = ask(db, "SELECT cf_merge(?, ?, ?, ?, ?, ?)", *order)
-        assert support.count(db, blob, "k") >= cap
-        assert check(db, blob)["load_items"] >= 0.5
-        assert ask(db, "SELECT cf_delete(?, 'k')", blob) == blob
-
-
-def test_deletes_after_a_merge_leave_the_others(db):
-    empty = support.new(db, 10, None, "fingerprint_bits=8 bucket_size=4")
-    for n, more in ((200, 3000), (3000, 200)):
-        blob = ask(db, "SELECT cf_merge(?, ?)", add_range(db, empty, 0, n), add_range(db, empty, n, n + more))
-        blob = delete_range(db, blob, n // 2, n + more // 2)
-        check(db, blob)
-        assert lost(db, blob, 0, n // 2) == lost(db, blob, n + more // 2, n + more) == 0
+    assert full > 0
 
 
 # ---- failures change nothing ----
@@ -269,12 +209,6 @@ def test_one_by_one_answers_as_all_at_once(db, options):
         assert ask(db, "SELECT cf_check(?)", either) == "ok"
         assert support.info(db, either)["items"] == len(keys)
         assert all(support.contains(db, either, key) for key in keys)
-
-
-def test_a_journey_in_steps_gives_the_bytes_of_one_step(db):
-    empty = support.new(db, 10)
-    *_, (blob, n) = journey(db, empty, 5000)
-    assert blob == add_range(db, empty, 0, n)
 
 
 # ---- the error rate as it is now ----
@@ -352,30 +286,6 @@ def test_keys_that_come_often_do_not_fill_it(db, copies, keys, capacity, options
     assert lost(db, blob, 0, keys) == 0
     enough = min(copies, 16 if "counter" in options else got["cap"])
     assert ask(db, RANGE + "SELECT min(cf_count(?1, x)) FROM k", blob, 0, keys) >= enough
-
-
-def test_a_key_at_cap_takes_one_slot_once_the_filter_has_grown(db):
-    grown = add_range(db, support.new(db, 10, None, "bucket_size=4 fingerprint_bits=32"), 1, 1000)
-    cap, before = support.info(db, grown)["cap"], support.info(db, grown)["occupied"]
-    for copies in range(1, 3 * cap):
-        blob = support.add(db, grown, *["k"] * copies)
-        got = support.info(db, blob)
-        assert got["occupied"] - before == (copies if copies < cap else 1)
-        assert got["sticky"] == (copies >= cap)
-        rows = db.execute("SELECT copies FROM cf_explain(?, 'k') WHERE match", (blob,)).fetchall()
-        assert rows == ([(1,)] * copies if copies < cap else [(cap,)])
-
-
-@pytest.mark.parametrize("capacity, options", [(10, ""), (1000, "seed=3"), (10, "bucket_size=8 seed=1")])
-def test_keys_that_come_twice_are_counted_and_deleted_exactly(db, capacity, options):
-    """A table that grows is not so crowded by them that entries become sticky before cap."""
-    blob = add_repeated(db, support.new(db, capacity, None, f"fingerprint_bits=24 {options}"), 3000, 2)
-    assert support.info(db, blob)["sticky"] == 0
-    assert ask(db, RANGE + "SELECT sum(cf_count(?1, x) = 2) FROM k", blob, 0, 3000) >= 2998  # some may share a fingerprint
-    once = delete_range(db, blob, 0, 3000)
-    assert lost(db, once, 0, 3000) == 0
-    gone = delete_range(db, once, 0, 3000)
-    assert support.info(db, gone)["occupied"] == support.info(db, gone)["items"] == 0
 
 
 @pytest.mark.parametrize("options", ["bucket_size=4", "bucket_size=8", "bucket_size=4 overflow=on",

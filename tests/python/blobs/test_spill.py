@@ -12,8 +12,8 @@ import pytest
 
 import support
 import test_payloads
-from support import FULL, add_all, ask, delete_all, fails
-from test_growth import MERGES, add_range, delete_range, lost
+from support import FULL, ask, delete_all, fails
+from test_growth import add_range, delete_range, lost
 
 FIXED = "growth=off fingerprint_bits=12"
 LAYOUTS = ["plain", "semisort"]
@@ -67,41 +67,6 @@ def test_spilled_entries_are_found_counted_and_shown_and_deletes_drain_the_list(
     assert blob == empty
 
 
-@pytest.mark.parametrize("bits", [5, 8])
-def test_deleting_everything_leaves_nothing_spilled(db, rng, bits):
-    """With fingerprints that collide: what stays is sticky, and has slots."""
-    blob, keys = crowded(db, 1000, f"growth=off fingerprint_bits={bits}"), list(range(1000))
-    rng.shuffle(keys)
-    got = support.info(db, delete_all(db, blob, keys))
-    assert got["spilled"] == 0 and got["occupied"] == 3 * got["sticky"]
-
-
-def test_copies_and_counters_count_in_the_list_as_anywhere(db):
-    for options, limit in (("fingerprint_bits=32", 3), ("fingerprint_bits=32 counter_bits=3", 8)):
-        blob = crowded(db, 400, f"growth=off {options}", bound=100)
-        listed = [k for k in range(400) if ask(db, "SELECT count(*) FROM cf_explain(?, ?) WHERE match AND slot IS NULL", blob, k)]
-        assert spilled(db, blob) == len(listed) >= 10
-        for copies in range(2, limit + 3):
-            blob = add_all(db, blob, listed[:5])
-            assert [support.count(db, blob, k) for k in listed[:5]] == [min(copies, limit)] * 5
-            assert ask(db, "SELECT cf_check(?)", blob) == "ok"
-        assert support.info(db, blob)["sticky"] == 5
-        assert delete_all(db, blob, listed[:5]) == blob
-
-
-def test_a_full_list_changes_no_answer(db):
-    """A filter with a full list and one of the same shape without: the same answers for absent keys, not only as many wrong."""
-    for layout, bits in itertools.product(LAYOUTS, (6, 10)):
-        n, options = 10000, f"fingerprint_bits={bits} growth=off"
-        without = add_range(db, support.new(db, n, None, f"{options} bucket_size=4 layout={layout}"), 0, n)
-        with_ = crowded(db, n, options, layout, bound=500)
-        assert spilled(db, with_) == 500
-        differ = ("WITH RECURSIVE k(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM k LIMIT 50000) "
-                  "SELECT count(*) FROM k WHERE cf_contains(?, -x) <> cf_contains(?, -x)")
-        assert ask(db, differ, without, with_) == 0
-        assert support.info(db, without)["fpr_now"] == pytest.approx(support.info(db, with_)["fpr_now"], rel=1e-5)
-
-
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("options", [FIXED, "fingerprint_bits=12"])
 def test_many_changes_at_once_end_with_room_for_what_was_spilled(db, layout, options):
@@ -150,26 +115,3 @@ def test_a_key_may_have_eight_values_more(db):
         blob = ask(db, "SELECT cf_delete(?, 'k', ?)", blob, value)
         assert test_payloads.values_of(db, blob, "k") == list(range(value + 1, 16))
     assert spilled(db, blob) == support.info(db, blob)["occupied"] == 0
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_merge_takes_spilled_entries_as_it_takes_all(db, layout):
-    """Budget and bound come from the first; and a filter without a list merges with one that has it, either way."""
-    shape = f"bucket_size=4 fingerprint_bits=32 layout={layout} growth=off capacity=1200"
-
-    def of(first, end, overflow=""):
-        return support.add(db, support.build(db, range(first, end - 100), None, shape + overflow), *range(end - 100, end))
-
-    first = of(0, 1150, " overflow=on overflow_budget=0 spill_bound=100")
-    second = of(1150, 2300, " overflow=on overflow_budget=1 spill_bound=60")
-    none = support.build(db, range(1150, 1200), None, shape)
-    assert spilled(db, first) > 20 and spilled(db, second) > 20
-    for (one, other), sql in itertools.product(((first, none), (none, first)), MERGES):
-        rates = sum(support.info(db, blob)["fpr_now"] for blob in (one, other))
-        blob = ask(db, sql, one, other)
-        assert lost(db, blob, 0, 1200) == 0 and ask(db, "SELECT cf_check(?)", blob) == "ok"
-        got, of_one = support.info(db, blob), support.info(db, one)
-        assert got["items"] == 1200 and got["fpr_now"] == pytest.approx(rates, rel=0.01)
-        assert [got.get(name) for name in ("overflow", "overflow_budget", "spill_bound")] == [
-            of_one.get(name) for name in ("overflow", "overflow_budget", "spill_bound")]
-    fails(db, FULL, "SELECT cf_merge(?, ?)", first, second, says="filter is full")

@@ -50,12 +50,12 @@ def build_sql(db, keys, options):
 
 KEYS = {
     "none": [], "null": [None, None], "one": ["ada"], "twice": ["a", "b", "a", None, 1, 1.0, 1],
-    "texts": [f"user{i}@example.com" for i in range(5000)],
-    "integers": list(range(-3000, 3000)) + [2**53, 2**53 + 1, -2**63, 2**63 - 1, 2**62 + 1],
-    "reals": [i / 7 for i in range(-2000, 2000)] + [1e300, -1e-300, 5e-324, 2.0**63, -2.0**63, 2.0**64, math.inf, -math.inf],
-    "blobs": [b"", b"\0", b"\0\0", bytes(range(256)), b"x" * 1022, b"x" * 1023, b"x" * 1024, b"y" * 1_000_000],
+    "texts": [f"user{i}@example.com" for i in range(1500)],
+    "integers": list(range(-600, 600)) + [2**53, 2**53 + 1, -2**63, 2**63 - 1, 2**62 + 1],
+    "reals": [i / 7 for i in range(-500, 500)] + [1e300, -1e-300, 5e-324, 2.0**63, -2.0**63, 2.0**64, math.inf, -math.inf],
+    "blobs": [b"", b"\0", b"\0\0", bytes(range(256)), b"x" * 1022, b"x" * 1023, b"x" * 1024, b"y" * 100_000],
     "unicode": ["", "\0", "a\0b", "é", "日本語", "😀" * 10, "ÿ" * 63, "x" * 63 + "é", "x" * 64, "x" * 65, "x" * 21846, "é" * 21845,
-                "é" * 21846, "x" * 65536, "x" * 65537, "é" * 400_000],
+                "é" * 21846, "x" * 65536, "x" * 65537, "é" * 40_000],
 }
 OPTIONS = [{}, {"fpr": 0.0001}, {"fpr": 0.3}, {"seed": 7}, {"seed": -2**63}, {"seed": 2**63 - 1, "hash": "xxh3"}, {"hash": "keyed"},
            {"growth": "off"}, {"capacity": 20000}, {"capacity": 10}, {"counter_bits": 4}, {"layout": "plain", "bucket_size": 4},
@@ -69,24 +69,24 @@ def test_it_is_small():
     assert filter_process.WASM.stat().st_size <= (60_000 if optimized else 72_000)
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: words(options) or f"fpr={options.get('fpr', '')}")
 @pytest.mark.parametrize("kind", KEYS)
-def test_build_gives_the_bytes_of_sql(db, js, kind, options):
-    assert js.make("f", "build", KEYS[kind], options) == build_sql(db, KEYS[kind], options)
+def test_build_gives_the_bytes_of_sql(db, js, kind):
+    for options in OPTIONS if kind != "unicode" else OPTIONS[::4]:
+        assert js.make("f", "build", KEYS[kind], options) == build_sql(db, KEYS[kind], options), options
 
 
 @pytest.mark.parametrize("options", OPTIONS + [{"value_bits": 8}], ids=str)
-@pytest.mark.parametrize("n", [0, 1, 1000])
-def test_create_and_add_give_the_bytes_of_sql(db, js, n, options):
+def test_create_and_add_give_the_bytes_of_sql(db, js, options):
     options = {name: value for name, value in options.items() if name != "capacity"}
-    blob = support.new(db, n, options.get("fpr"), words(options))
-    assert js.make("f", "create", n, options) == blob
-    values = [(7,)] if "value_bits" in options else [()]
-    keys = [i if i % 2 else f"key {i}" for i in range(n)]
-    for key in keys:
-        blob = ask(db, f"SELECT cf_add(?, ?{', ?' * len(values[0])})", blob, key, *values[0])
-    js.steps([("f", "add", key, *values[0]) for key in keys])
-    assert js("f", "bytes") == blob
+    value = (7,) if "value_bits" in options else ()
+    for n in (0, 1, 400):
+        blob = support.new(db, n, options.get("fpr"), words(options))
+        assert js.make("f", "create", n, options) == blob
+        keys = [i if i % 2 else f"key {i}" for i in range(n)]
+        for key in keys:
+            blob = ask(db, f"SELECT cf_add(?, ?{', ?' * len(value)})", blob, key, *value)
+        js.steps([("f", "add", key, *value) for key in keys])
+        assert js("f", "bytes") == blob, n
 
 
 def test_answers_agree(db, js):
@@ -117,18 +117,17 @@ def same_info(mine, theirs):
         assert mine[name] == value or mine[name] == pytest.approx(value, rel=1e-5), name
 
 
-@pytest.mark.parametrize("steps", [4000])
 @pytest.mark.parametrize("options", [{}, {"fpr": 0.2, "seed": 5}, {"bucket_size": 2}, {"counter_bits": 2}, {"value_bits": 3},
                                      {"overflow": "on", "overflow_budget": 0, "spill_bound": 9}, {"growth": "off", "fpr": 0.1},
                                      {"layout": "semisort", "fingerprint_bits": 9}], ids=str)
-def test_random_histories(db, js, options, steps):
+def test_random_histories(db, js, options):
     """Two filters of each side are changed in the same way; from time to time the bytes change sides."""
     rng = random.Random(f"{SEED} {options}")
     print(f"repeat with CUCKOO_TEST_SEED={SEED}")
     blobs = {name: support.new(db, 30, options.get("fpr"), words(options)) for name in "ab"}
     for name, blob in blobs.items():
         js("", "open", blob, name)
-    for i in range(steps):
+    for i in range(1500):
         name, key = rng.choice("ab"), rng.choice([rng.randrange(100), f"k{rng.randrange(200)}", rng.randrange(50) / 4, b"%d" % rng.randrange(9)])
         value = (rng.randrange(8),) if "value_bits" in options else ()
         other, = set("ab") - {name}
@@ -156,12 +155,12 @@ def test_random_histories(db, js, options, steps):
 
 
 def test_many_keys_and_growth(db, js):
-    keys = [f"user{i}@example.com" for i in range(100_000)]
+    keys = [f"user{i}@example.com" for i in range(30_000)]
     assert js.make("f", "build", keys) == build_sql(db, keys, {})
     blob = support.new(db, 100)
     js("", "open", blob, "g")
-    for start in range(0, len(keys), 20_000):
-        js.steps([("g", "add", key) for key in keys[start:start + 20_000]])
+    for start in range(0, len(keys), 10_000):
+        js.steps([("g", "add", key) for key in keys[start:start + 10_000]])
     assert sum(js("g", "containsMany", keys)) == len(keys)
     blob = js("g", "bytes")
     assert ask(db, "SELECT cf_check(?)", blob) == "ok"
@@ -215,7 +214,7 @@ def test_blobs_that_lie(db, js):
         if "epochs" in support.info(db, blob):
             continue
         js("", "open", blob, "other")
-        for i in range(60):
+        for i in range(25):
             lie = bytearray(blob)
             for _ in range(rng.choice([1, 1, 2, 8])):
                 at = rng.randrange(rng.choice([64, len(lie)]))
@@ -232,7 +231,7 @@ def test_blobs_that_lie(db, js):
             if not support.info(db, lie)["value_bits"]:
                 opened += 1
                 changed_alike(js, db, lie, blob)
-    assert opened > 100
+    assert opened > 40
 
 
 def test_every_length_of_a_blob(db, js):
@@ -242,21 +241,17 @@ def test_every_length_of_a_blob(db, js):
         assert mine == theirs
 
 
-@pytest.mark.parametrize("rule", ["affinity=text", "affinity=numeric", "affinity=real", "collation=nocase", "collation=rtrim"])
-def test_key_rules_are_refused(db, js, rule):
-    with pytest.raises(Failed, match=rf"open\(bytes\): .*{rule}.*in SQL, by cf_build"):
-        js("", "open", support.build(db, [1, 2], None, rule), "f")
-
-
-def test_exact_filters_are_refused(db, js):
-    exact = support.ask(db, "SELECT cf_build_exact(value, value = 1) FROM json_each('[1,2,3]')")
+def test_key_rules_and_exact_filters_are_refused(db, js):
+    for rule in ("affinity=text", "affinity=numeric", "affinity=real", "collation=nocase", "collation=rtrim"):
+        with pytest.raises(Failed, match=rf"open\(bytes\): .*{rule}.*in SQL, by cf_build"):
+            js("", "open", support.build(db, [1, 2], None, rule), "f")
     with pytest.raises(Failed, match=r"open\(bytes\): exact filters are for SQL and C"):
-        js("", "open", exact, "f")
+        js("", "open", ask(db, "SELECT cf_build_exact(value, value = 1) FROM json_each('[1,2,3]')"), "f")
 
 
 # ---- errors name the function, the argument and the remedy ----
 
-@pytest.mark.parametrize("call, says", [
+ERRORS = [
     (("", "open", "text"), r"open\(bytes\): bytes must be a Uint8Array"), (("", "open", None), "bytes must be"),
     (("", "open", b""), "filter cannot be used: .*; restore it"), (("", "build", "abc"), "keys must be an iterable"),
     (("", "build", None), "keys must be an iterable"), (("", "build", 5), "keys must be an iterable"),
@@ -278,8 +273,10 @@ def test_exact_filters_are_refused(db, js):
     (("f", "merge", b""), r"merge\(filter\): filter must be a CuckooFilter.*open"), (("f", "merge", {"filter": "g"}), "differ in .*same capacity"),
     (("v", "add", 1), "value must be an integer from 0 to 7"), (("v", "add", 1, 8), "from 0 to 7"), (("closed", "contains", 1), "was closed"),
     (("f", "merge", {"filter": "closed"}), "was closed"), (("closed", "bytes"), "was closed"), (("full", "merge", {"filter": "full"}), "full|entries"),
-])
-def test_errors(js, call, says):
+]
+
+
+def test_errors(js):
     js("", "create", 10, {}, "f")
     js("", "create", 10, {"seed": 3}, "g")
     js("", "create", 10, {"value_bits": 3}, "v")
@@ -289,16 +286,17 @@ def test_errors(js, call, says):
     steps = js.steps([("full", "add", f"x{i}") for i in range(300)])
     assert "filter is full: planned for 4000 keys" in steps[-1]["error"] and "nothing has changed" in steps[-1]["error"]
     before = js("full", "bytes")
-    with pytest.raises(Failed, match=f"^sqlite-cuckoo/filter: .*{says}") as failed:
-        js(*call, *([] if call[0] else ["new"]))
-    assert failed.value.kind in ("Error", "TypeError", "RangeError")
+    for call, says in ERRORS:
+        with pytest.raises(Failed, match=f"^sqlite-cuckoo/filter: .*{says}") as failed:
+            js(*call, *([] if call[0] else ["new"]))
+        assert failed.value.kind in ("Error", "TypeError", "RangeError")
     assert js("full", "bytes") == before
 
 
 def test_what_a_page_does(db, tmp_path):
     """The page that make test-browser opens in Chromium, in Node and with fewer keys."""
     sys.path.insert(0, str(filter_process.ROOT / "tests/ship"))
-    keys = importlib.import_module("browser").domains(60_000)
+    keys = importlib.import_module("browser").domains(10_000)
     (tmp_path / "domains.txt").write_text("\n".join(keys))
     (tmp_path / "sql.filter").write_bytes(build_sql(db, keys, {"fpr": 0.001}))
     shutil.copy(filter_process.ROOT / "tests/ship/browser/page.mjs", tmp_path)
@@ -361,22 +359,22 @@ def test_memory_is_given_back(tmp_path):
         const blob = build(Array.from({length: 1000}, (_, i) => i)).bytes(), large = create(20000).bytes(), seen = [];
         const rest = () => { globalThis.gc(); return new Promise((done) => setTimeout(done, 5)); };
         const measured = () => { seen.push(process.memoryUsage().external); };
-        for (let round = 0; round < 6; round++) {
+        for (let round = 0; round < 3; round++) {
           const all = [];
-          for (let i = 0; i < 3000; i++) all.push(open(blob));
+          for (let i = 0; i < 1000; i++) all.push(open(blob));
           for (let i = 0; i < 100; i++) { const f = all[(i * 7919) % all.length]; for (let k = 0; k < 300; k++) f.add('x' + k); }
           if (!all.every((f) => f.contains(5) && !f.contains('no such key at all'))) throw new Error('wrong answer');
           all.sort(() => Math.random() - 0.5);
           for (const f of all) f.close();
           measured();
         }
-        // Forgotten ones are given back by the garbage collector: 10,000 of them would be 250 MB.
-        for (let i = 0; i < 50; i++) { for (let j = 0; j < 200; j++) open(large); await rest(); }
+        // Forgotten ones are given back by the garbage collector: 6,000 of them would be 150 MB.
+        for (let i = 0; i < 30; i++) { for (let j = 0; j < 200; j++) open(large); await rest(); }
         measured();
         console.log(JSON.stringify(seen))""", "try.mjs", "--expose-gc")
     seen = json.loads(out)
-    assert seen[0] > 3000 * 1200 and seen[5] <= 1.2 * seen[1], seen
-    assert seen[6] <= seen[5] + 60_000_000, seen
+    assert seen[0] > 1000 * 1200 and seen[2] <= 1.2 * seen[1], seen
+    assert seen[3] <= seen[2] + 60_000_000, seen
 
 
 def test_out_of_memory_is_an_error_and_nothing_is_lost(tmp_path):

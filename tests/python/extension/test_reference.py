@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+import functions
+import inside
 import support
 
 ROOT = Path(__file__).resolve().parents[3]
 REFERENCE = (ROOT / "ext/REFERENCE.md").read_text()
-INTERNAL = {"cf_touch"}  # for the triggers of followed tables only
 
 
 def chapter(title):
@@ -48,7 +49,7 @@ def registered(db):
     found = {}
     for name, narg in db.execute("SELECT name, narg FROM pragma_function_list WHERE name LIKE 'cf\\_%' ESCAPE '\\'"):
         found.setdefault(name, set()).add(narg)
-    return {name: found[name] for name in found if name not in INTERNAL}
+    return {name: found[name] for name in found if name not in functions.INTERNAL}
 
 
 def test_functions(db):
@@ -133,14 +134,14 @@ def test_readme_says_how_to_leave_without_the_extension(tmp_path):
     path = tmp_path / "left.db"
     db = support.connect(str(path))
     db.executescript("CREATE TABLE t(k); CREATE VIRTUAL TABLE known USING cuckoo_filter(content='t(k)')")
+    log = inside.log_of(db, "known")
     db.close()
     text = re.search(r"^## Leaving$(.*?)^## ", (ROOT / "README.md").read_text(), re.M | re.S)[1]
     plain = sqlite3.connect(path, isolation_level=None)
-    log, = plain.execute("SELECT name FROM sqlite_master WHERE name LIKE 'cuckoo_log_%'").fetchone()
     triggers, tables = text.split("DROP TRIGGER")[1].split("DROP TABLE")
     for kind, part in (("TRIGGER", triggers), ("TABLE", tables)):
-        for name in re.findall(r"`((?:known_|cuckoo_log_)[\w.]+)`", part):
-            plain.execute(f"DROP {kind} {log if name.startswith('cuckoo') else name}")
+        for name in re.findall(r"`(\w+?_[\w.]+)`", part):
+            plain.execute(f"DROP {kind} {log if name.endswith('..') else name}")
     plain.execute("INSERT INTO t VALUES (1)")
     assert [name for name, in plain.execute("SELECT name FROM sqlite_master")] == ["t", "known"]
     support.connect(str(path)).execute("DROP TABLE known")

@@ -9,9 +9,8 @@ import sqlite3
 import pytest
 
 import support
-from logs import bare, drain
 from promised import cases
-from promises import EXACT, Follower, attempt, is_refusal
+from promises import EXACT, Follower, attempt, bare, drain, is_refusal
 
 TABLES = {"rowid": "", "WITHOUT ROWID": "WITHOUT ROWID"}
 ACTIONS = ["SET NULL", "SET DEFAULT", "CASCADE"]

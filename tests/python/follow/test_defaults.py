@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What a filter takes from the table that it follows when CREATE does not say it: counters for keys that may repeat, and the capacity."""
-import json
 import sqlite3
 
 import pytest
 
-import support
+from seen import info
 from support import ask
-
-
-def told(db, name="f"):
-    return json.loads(ask(db, "SELECT cf_table_info(?)", name))
 
 
 def create(db, arguments, name="f"):
@@ -59,9 +54,9 @@ def test_a_column_whose_keys_may_repeat_is_counted(db, kind, bits, schema):
     db.executescript(f"CREATE TABLE {schema}.{made}")
     column = "rowid" if "rowid" in kind and "without" not in kind else "k"
     db.execute(f"CREATE VIRTUAL TABLE {schema}.f USING cuckoo_filter(content='u({column})')")
-    assert told(db, f"{schema}.f")["counter_bits"] == bits
+    assert info(db, f"{schema}.f")["counter_bits"] == bits
     db.execute(f"CREATE VIRTUAL TABLE {schema}.g USING cuckoo_filter(content='u({column})', counter_bits={3 - 3 * (bits == 8)})")
-    assert told(db, f"{schema}.g")["counter_bits"] == 3 - 3 * (bits == 8)
+    assert info(db, f"{schema}.g")["counter_bits"] == 3 - 3 * (bits == 8)
 
 
 def test_a_key_of_many_rows_goes_with_the_last_one(db):
@@ -77,14 +72,14 @@ def test_a_key_of_many_rows_goes_with_the_last_one(db):
 
 def test_a_filter_that_follows_nothing_has_none(db):
     create(db, "capacity=100")
-    assert told(db)["counter_bits"] == 0
+    assert info(db, "f")["counter_bits"] == 0
 
 
 def test_triggers_of_others_need_not_compile(db):
     """SQLite cannot say then whether keys repeat: they are counted."""
     db.executescript("CREATE TABLE u(k UNIQUE); CREATE TRIGGER t AFTER INSERT ON u BEGIN INSERT INTO gone VALUES (1); END")
     create(db, "content='u(k)'")
-    assert told(db)["counter_bits"] == 8
+    assert info(db, "f")["counter_bits"] == 8
 
 
 # ---- capacity ----
@@ -95,10 +90,10 @@ def test_the_rows_of_today_and_a_quarter(db, rows, capacity, unique):
     db.execute(f"CREATE TABLE u(k {unique})")
     db.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO u SELECT i FROM n WHERE ?", (rows, rows))
     create(db, "content='u(k)'")
-    assert told(db)["capacity"] == capacity and told(db)["level"] == 0
+    assert info(db, "f")["capacity"] == capacity and info(db, "f")["level"] == 0
     assert ask(db, "SELECT count(*) FROM u WHERE cf_table_contains('f', k)") == rows
     create(db, "content='u(k)', capacity=77", "g")
-    assert told(db, "g")["capacity"] == 77
+    assert info(db, "g")["capacity"] == 77
 
 
 def test_keys_that_repeat_are_one_and_null_is_none(db):
@@ -106,48 +101,18 @@ def test_keys_that_repeat_are_one_and_null_is_none(db):
     db.executemany("INSERT INTO u VALUES (?)", (("aA"[n % 2] + str(n // 4),) for n in range(50000)))
     db.execute("INSERT INTO u SELECT NULL FROM u")
     create(db, "content='u(k)'")
-    assert told(db)["capacity"] == 12500 * 5 // 4 and told(db)["items"] == 50000
+    assert info(db, "f")["capacity"] == 12500 * 5 // 4 and info(db, "f")["items"] == 50000
     create(db, "content='u(k)', counter_bits=0", "g")
-    assert told(db, "g")["capacity"] == 62500
+    assert info(db, "g")["capacity"] == 62500
 
 
 def test_without_growth_too(db):
     """The table grows and the filter may not: whoever says so gives the capacity, or gets the least."""
     db.execute("CREATE TABLE u(k UNIQUE)")
     create(db, "content='u(k)', growth=off")
-    assert told(db)["capacity"] == 10000
+    assert info(db, "f")["capacity"] == 10000
 
 
 def test_a_filter_of_its_own_keys_needs_it(db):
     with pytest.raises(sqlite3.OperationalError, match="capacity is missing; give the number of keys"):
         create(db, "fpr=0.01")
-
-
-def test_rows_that_cannot_be_read(db):
-    fails = []
-
-    def key(n):
-        if fails:
-            raise ValueError
-        return n
-    db.create_function("key_of", 1, key, deterministic=True)
-    db.execute("CREATE TABLE u(n, k AS (key_of(n)))")
-    db.execute("INSERT INTO u VALUES (1)")
-    fails.append(True)
-    with pytest.raises(sqlite3.OperationalError, match=r"u\(k\) cannot be read: user-defined function"):
-        create(db, "content='u(k)'")
-    fails.clear()
-    create(db, "content='u(k)'")
-
-
-def test_what_was_made_before_stays_as_it_is(db, tmp_path):
-    """The header of the filter says its shape, not the column."""
-    path = str(tmp_path / "x.db")
-    one = support.connect(path)
-    one.execute("CREATE TABLE u(k UNIQUE)")
-    create(one, "content='u(k)'")
-    one.execute("INSERT INTO u VALUES (1)")
-    before = told(one)
-    one.close()
-    two = support.connect(path)
-    assert told(two) == before and before["counter_bits"] == 0

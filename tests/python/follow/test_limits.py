@@ -11,9 +11,8 @@ import pytest
 
 import inside
 import support
-from logs import bare
 from promised import cases
-from promises import Follower
+from promises import Follower, bare
 
 WRITES = ["INSERT INTO u(k) VALUES ('c')", "UPDATE u SET k = 'd' WHERE id = 1", "DELETE FROM u WHERE id = 2", "BEGIN",
           "INSERT INTO u(k) VALUES ('e')", "SAVEPOINT s", "INSERT INTO u(k) VALUES ('x')", "ROLLBACK TO s", "COMMIT"]

@@ -11,14 +11,13 @@ import sqlite3
 import pytest
 
 import support
-from promises import EXACT, Follower, attempt, is_refusal
+from promises import EXACT, Follower, attempt, bare, create, drain, is_refusal, sees, settle
 
-# Rowids that had one place in a table of 4,096 of them: rows that displaced each other.
-SHARED = [i for i in range(1, 120000) if (i * 0x9E3779B97F4A7C15 & 2**64 - 1) >> 52 == 7]
 ROWID = "CREATE TABLE u(id INTEGER PRIMARY KEY, k, n DEFAULT 0)"
-TABLES = {"rowid": ROWID, "unique": ROWID.replace("k,", "k UNIQUE,"), "without rowid": ROWID + " WITHOUT ROWID"}
-
+KINDS = {"rowid": ROWID, "unique": ROWID.replace("k,", "k UNIQUE,"), "without rowid": ROWID + " WITHOUT ROWID"}
+NUMBERED = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) INSERT INTO u(id, k) SELECT i, 'k' || i FROM n"
 LIVES = int(os.environ.get("CUCKOO_LIVES") or 1)  # so many times as many
+
 
 # What a trigger does; {r} is new or old, {a} and {b} are rows.
 BODIES = [
@@ -35,6 +34,8 @@ BODIES = [
     "INSERT OR IGNORE INTO u(id, k) VALUES ({a}, 'c{a}'), ({r}.id, 'r')",
     "UPDATE u SET id = {b} WHERE id = {a}",
 ]
+
+
 STATEMENTS = [
     "UPDATE u SET k = k WHERE id IN ({a}, {b})", "UPDATE u SET k = k || '.' WHERE id IN ({a}, {b}, {c}) AND length(k) < 9",
     "UPDATE u SET k = 'k' || id WHERE n < 2", "UPDATE OR REPLACE u SET id = {b} WHERE id = {a}", "UPDATE u SET n = n + 1",
@@ -49,7 +50,7 @@ STATEMENTS = [
 def make_trigger(rng, name, timings, temp=""):
     event = rng.choice(["INSERT", "UPDATE", "UPDATE", "DELETE"])
     row = "old" if event == "DELETE" else "new"
-    body = rng.choice(BODIES).format(r=row, a=rng.choice(SHARED[:12]), b=rng.choice(SHARED[:12]))
+    body = rng.choice(BODIES).format(r=row, a=rng.randrange(1, 13), b=rng.randrange(1, 13))
     return f"CREATE {temp} TRIGGER {name} {rng.choice(timings)} {event} ON main.u BEGIN {body}; END"
 
 
@@ -57,8 +58,8 @@ def world(rng, table, timings, before_filter):
     db = support.connect()
     db.execute("PRAGMA recursive_triggers = on")
     db.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 6)
-    db.execute(TABLES[table])
-    db.executemany("INSERT INTO u(id, k) VALUES (?, ?)", [(i, f"k{i}") for i in SHARED[:10]])
+    db.execute(KINDS[table])
+    db.executemany("INSERT INTO u(id, k) VALUES (?, ?)", [(i, f"k{i}") for i in range(1, 11)])
     made = [make_trigger(rng, "t1", timings), make_trigger(rng, "t2", timings, rng.choice(["", "", "TEMP"]))]
     for sql in made if before_filter else []:
         db.execute(sql)
@@ -71,7 +72,7 @@ def world(rng, table, timings, before_filter):
 
 
 def change(db, rng, follower, asks, done):
-    sql = rng.choice(STATEMENTS).format(**{name: rng.choice(SHARED[:12]) for name in "abc"})
+    sql = rng.choice(STATEMENTS).format(**{name: rng.randrange(1, 13) for name in "abc"})
     for one in sql.split("; "):
         done.append(one)
         try:
@@ -116,7 +117,7 @@ def live(rng, table, timings, before_filter, rounds):
 
 
 @pytest.mark.parametrize("before_filter", [True, False])
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", KINDS)
 def test_triggers_before_and_after(rng, table, before_filter):
     asks = sum(live(rng, table, ["BEFORE", "BEFORE", "AFTER"], before_filter, 60 * LIVES), [])
     assert sum(asks) > len(asks) / 4 or table == "without rowid", "a filter that always refuses proves nothing"
@@ -145,9 +146,9 @@ def test_what_comes_after_the_change_is_no_doubt(age, body, event, also_before):
     db = support.connect()
     db.execute(ROWID)
     db.execute("CREATE TABLE log(x)")
-    db.executemany("INSERT INTO u(id, k) VALUES (?, ?)", [(i, f"k{i}") for i in SHARED[:10]])
+    db.executemany("INSERT INTO u(id, k) VALUES (?, ?)", [(i, f"k{i}") for i in range(1, 11)])
     trigger = (f"CREATE TRIGGER t AFTER {event} ON u WHEN new.k LIKE 'bad%' BEGIN "
-               + body.format(a=SHARED[0], b=SHARED[1]) + "; END")
+               + body.format(a=1, b=2) + "; END")
     if age == "older":
         db.execute(trigger)
     follower = Follower(db).create(EXACT)
@@ -159,26 +160,11 @@ def test_what_comes_after_the_change_is_no_doubt(age, body, event, also_before):
         db.execute(f"CREATE TRIGGER b BEFORE {event} ON u BEGIN INSERT INTO log SELECT count(*) FROM log; END")
     db.execute("BEGIN")
     for i in range(6):
-        for sql in ("INSERT INTO u(k) VALUES ('bad1'), ('bad2'), ('good' || random())", f"UPDATE u SET k = 'bad' WHERE id = {SHARED[i]}",
+        for sql in ("INSERT INTO u(k) VALUES ('bad1'), ('bad2'), ('good' || random())", f"UPDATE u SET k = 'bad' WHERE id = {i + 1}",
                     "UPDATE u SET k = 'bad' || id", "INSERT INTO u(k) VALUES ('bad3')"):
             db.execute(sql)
             assert follower.answers(), sql
     db.execute("COMMIT")
-    follower.exact()
-    db.close()
-
-
-@pytest.mark.parametrize("rows", [10000, 30000])
-def test_more_rows_than_a_small_memory_holds(rows):
-    """Rows that are changed between the two changes of a row."""
-    db = support.connect()
-    db.execute(ROWID)
-    db.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO u(id, k) SELECT i, 'k' || i FROM n",
-               (rows,))
-    follower = Follower(db).create(f"capacity={rows}, fingerprint_bits=32")
-    db.execute("CREATE TRIGGER t BEFORE UPDATE OF k ON u WHEN new.n < 9 BEGIN "
-               "UPDATE u SET k = old.k || '!', n = 9 WHERE id = old.id; UPDATE u SET k = k || '+', n = 9 WHERE id <> old.id; END")
-    attempt(db, "UPDATE u SET k = k WHERE id = 5000", follower)
     follower.exact()
     db.close()
 
@@ -222,7 +208,7 @@ def test_sql_that_a_function_runs_in_the_middle(when, undone):
     if when == "in that of its creation":
         db.execute("BEGIN")
     db.execute(ROWID)
-    db.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) INSERT INTO u(id, k) SELECT i, 'k' || i FROM n")
+    db.execute(NUMBERED.format(1000))
     follower = Follower(db).create(EXACT)
     if when == "in a transaction":
         db.execute("BEGIN")
@@ -233,27 +219,6 @@ def test_sql_that_a_function_runs_in_the_middle(when, undone):
         follower.answers()
     if db.in_transaction:
         db.execute("COMMIT")
-    follower.exact()
-    db.close()
-
-
-def test_a_doubt_is_only_of_what_is_doubtful():
-    """A function runs SQL, which is undone: what the outer statement tells is true."""
-    db = support.connect()
-
-    def run(value):
-        with pytest.raises(sqlite3.IntegrityError):
-            db.execute("UPDATE u SET k = 'undone', id = CASE id WHEN 500 THEN 500 ELSE 1 END WHERE id IN (500, 501)")
-        return value
-
-    db.create_function("run", 1, run)
-    db.execute(ROWID)
-    db.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) INSERT INTO u(id, k) SELECT i, 'k' || i FROM n")
-    follower = Follower(db).create(EXACT)
-    db.execute("BEGIN")
-    db.execute("UPDATE u SET k = run('z' || id) WHERE id IN (499, 500, 502)")
-    assert follower.answers()
-    db.execute("COMMIT")
     follower.exact()
     db.close()
 
@@ -276,6 +241,8 @@ def test_replace_sets_off_changes_of_the_row_at_hand(column):
     db.close()
 
 
+# ---- programs without the extension ----
+
 # What a program without the extension does to the row 1 of u(id, k), which has 5; row 9 has 2. `lie` is a BEFORE trigger.
 GONE = {
     "deletes": ("BEFORE DELETE ON u BEGIN UPDATE u SET k = 5 WHERE id = old.id; END",
@@ -296,56 +263,40 @@ def test_a_trigger_that_has_lied_and_gone(tmp_path, what, key, before_filter):
     """It was dropped before those who have the extension could see it: what the log says may add up, and be false."""
     lie, changes = GONE[what]
     path = str(tmp_path / "lie.db")
-    db, bare = support.connect(path), sqlite3.connect(path, isolation_level=None)
+    db, other = support.connect(path), bare(path)
     db.execute(f"CREATE TABLE u(id INTEGER {key}, k)")
     db.execute("INSERT INTO u VALUES (1, 5), (9, 2)")
     if before_filter:
-        bare.execute(f"CREATE TRIGGER lie {lie}")
+        other.execute(f"CREATE TRIGGER lie {lie}")
     follower = Follower(db).create(EXACT)
     if not before_filter:
-        bare.execute(f"CREATE TRIGGER lie {lie}")
+        other.execute(f"CREATE TRIGGER lie {lie}")
     for sql in changes:
-        bare.execute(sql)
-    bare.execute("DROP TRIGGER lie")
+        other.execute(sql)
+    other.execute("DROP TRIGGER lie")
     assert follower.items() >= follower.rows()
     db.execute("INSERT INTO f(f) VALUES ('drain')")
     assert follower.answers()
     assert follower.items() >= follower.rows()
-    bare.close()
+    other.close()
     db.close()
 
 
-@pytest.mark.parametrize("age", ["older", "newer"])
-def test_sql_of_a_function_that_takes_back_the_statement_around_it(age):
-    """SQLite answers SQLITE_CONSTRAINT_PINNED, rolls back, and lets the trigger around it go on, outside of any transaction:
-    its row of the log stays, and says of a row that is there that it has gone."""
-    db = support.connect()
-    db.execute("PRAGMA recursive_triggers = on")
-    db.execute("CREATE TABLE u(id INTEGER PRIMARY KEY, k UNIQUE, x)")
-    trigger = "CREATE TRIGGER t AFTER DELETE ON u BEGIN SELECT run('DELETE FROM u') WHERE old.k % 3 = 0; END"
-    done = []
+@pytest.mark.parametrize("table", ["key", "rowid"])
+def test_a_to_b_nested_then_told_a_to_b_by_the_outer_one(tmp_path, table):
+    """The sum takes `a` away twice: and another row has `a`."""
+    f, writer = create(support.connect(tmp_path / "a.db"), table), bare(tmp_path / "a.db")
+    f.db.execute("INSERT INTO u(id, k) VALUES (6, 'A1')")
+    drain(f.db)
+    f.db.execute("CREATE TRIGGER t BEFORE UPDATE ON u WHEN old.k = 'A1' AND new.k = 'B' BEGIN "
+                 "UPDATE u SET k = 'B' WHERE id = old.id AND k <> 'B'; END")
+    writer.execute("UPDATE u SET k = 'B' WHERE id = 1")
+    assert f.answers()
+    settle(f, stale=table == "rowid")
+    assert sees(f.db, "A1") and sees(f.db, "B")
 
-    def run(sql):
-        if not done:
-            done.append(sql)
-            with pytest.raises(sqlite3.IntegrityError):
-                db.execute(sql)
 
-    db.create_function("run", 1, run)
-    if age == "older":
-        db.execute(trigger)
-    follower = Follower(db, column="x").create(EXACT)
-    if age == "newer":
-        db.execute(trigger)
-    db.executemany("INSERT INTO u VALUES (?, ?, ?)",
-                   [(i, k, 1000 + i) for i, k in ((24, 18), (27, 35), (29, 51), (31, 3), (33, 39), (36, 24), (37, 34))])
-    attempt(db, "UPDATE OR REPLACE u SET k = id, id = k WHERE k % 3 = 0", follower)
-    assert done
-    assert follower.items() >= follower.rows()
-    db.execute("INSERT INTO f(f) VALUES ('drain')")
-    assert follower.answers()
-    db.close()
-
+# ---- what is told before the filter ----
 
 @pytest.mark.parametrize("how", ["UPDATE u SET k = k + 1 WHERE id = new.id AND k = 30",
                                  "SELECT run('UPDATE u SET k = k + 1 WHERE k = 30')"])

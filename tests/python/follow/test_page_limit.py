@@ -10,9 +10,8 @@ import sqlite3
 import pytest
 
 import support
-from logs import bare
 from promised import cases
-from promises import Follower, attempt
+from promises import Follower, attempt, bare
 from support import ask
 
 ROWS = 20_000  # of the log: more than the pages of the filter have room for

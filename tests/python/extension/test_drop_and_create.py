@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""DROP TABLE works in any state and takes all along that belongs to the filter, and nothing else; CREATE takes over what others
+have left. A schema that was not read yet, rows that are not committed, and names like those of a filter's own tables."""
+import contextlib
+import sqlite3
+
+import pytest
+
+import inside
+import support
+from promises import EXACT, Follower
+from support import ask
+
+NAMES = "SELECT group_concat(name) FROM (SELECT name FROM sqlite_master ORDER BY name)"
+CREATE = "CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=100, content='u(k)')"
+
+
+def change_own(db, sql, *what):
+    for one in what:
+        name, column = inside.own_table(db, one)
+        db.execute(sql.format(table=name, column=column))
+
+
+STATES = {
+    "sound": lambda db: None,
+    "a row less": lambda db: change_own(db, "DELETE FROM {table} WHERE rowid = (SELECT max(rowid) FROM {table})", "pages"),
+    "no rows": lambda db: change_own(db, "DELETE FROM {table}", *inside.OWN_TABLES),
+    "damaged rows": lambda db: change_own(db, "UPDATE {table} SET {column} = x'00'", "pages"),
+    "no pages": lambda db: change_own(db, "DROP TABLE {table}", "pages"),
+    "no list": lambda db: change_own(db, "DROP TABLE {table}", "waiting keys"),
+    "no log": lambda db: change_own(db, "DROP TABLE {table}", "log"),
+    "no pages, no list": lambda db: change_own(db, "DROP TABLE {table}", "pages", "waiting keys"),
+    "a trigger less": lambda db: inside.drop_own_triggers(db, which="UPDATE"),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_drop_takes_all_along(tmp_path, state):
+    """Also triggers on a column whose name is a word of SQL."""
+    for n, column in enumerate(["k", "raise", "a;b", 'a"END', "into"]):
+        quoted = '"' + column.replace('"', '""') + '"'
+        path = tmp_path / f"{n}.db"
+        with contextlib.closing(support.connect(path)) as db:
+            db.execute(f"CREATE TABLE u(k, {quoted if column != 'k' else 'x'})")
+            db.execute(CREATE.replace("u(k)", f"u({column})"))
+            db.execute("INSERT INTO u VALUES ('a', 'a')")
+            STATES[state](db)
+        with contextlib.closing(support.connect(path)) as db:
+            db.execute("DROP TABLE f")
+            assert ask(db, NAMES) == "u", column
+            db.execute("INSERT INTO u VALUES ('b', 'b')")
+            db.execute(CREATE)
+            assert ask(db, "SELECT count(*) FROM u WHERE NOT cf_table_contains('f', k)") == 0
+
+
+def orphans(db):
+    """The triggers of a filter that is not there, as when others have dropped it."""
+    db.execute("CREATE TABLE u(k)")
+    db.execute("CREATE TABLE elsewhere(k)")
+    db.execute(CREATE)
+    kept = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+    db.execute("DROP TABLE f")
+    assert kept
+    return kept
+
+
+@pytest.mark.parametrize("table", ["u", "elsewhere"])
+def test_create_takes_over_triggers_of_an_earlier_filter(db, table):
+    for _, sql in orphans(db):
+        db.execute(sql.replace('ON "u"', f"ON {table}"))
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        db.execute(f"INSERT INTO {table} VALUES ('lost')")
+    db.execute(CREATE)
+    db.execute("INSERT INTO u VALUES ('a')")
+    db.execute("INSERT INTO elsewhere VALUES ('b')")
+    Follower(db).check()
+    db.execute("DROP TABLE f")
+    assert ask(db, NAMES) == "elsewhere,u"
+
+
+def test_neither_takes_triggers_of_others(db):
+    """Of another filter, or of the user, under the name that one of ours has."""
+    name, _ = orphans(db)[0]
+    Follower(db, "elsewhere", "k", "g").create(EXACT)
+    of_g, sql = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'elsewhere'").fetchone()
+    for body in (sql.replace(of_g, name), f'CREATE TRIGGER "{name}" AFTER INSERT ON u BEGIN SELECT 1; END'):
+        db.execute(body)
+        before = ask(db, NAMES)
+        with pytest.raises(sqlite3.OperationalError, match=f'trigger "{name}" already exists$'):
+            db.execute(CREATE)
+        assert ask(db, NAMES) == before
+        db.execute(f'DROP TRIGGER "{name}"')
+    db.execute(CREATE)
+    db.execute(f'DROP TRIGGER "{name}"')
+    db.execute(f"CREATE TRIGGER \"{name}\" AFTER INSERT ON u BEGIN INSERT INTO elsewhere VALUES ('the f' || new.k); END")
+    db.execute("DROP TABLE f")
+    assert ask(db, "SELECT group_concat(name) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'u'") == name
+
+
+def test_a_dump_that_was_read_in_this_session():
+    """It writes the schema as rows. SQLite says that there is no such table; the functions say what to do."""
+    with contextlib.closing(support.connect()) as db:
+        db.execute("CREATE TABLE u(k)")
+        db.execute(CREATE)
+        db.execute("INSERT INTO u VALUES ('a')")
+        db.execute("INSERT INTO f(f) VALUES ('drain')")
+        objects = db.execute("SELECT type, name, sql FROM sqlite_master WHERE sql NOT NULL AND name <> 'f' ORDER BY type = 'trigger'").fetchall()
+        contents = {name: db.execute(f"SELECT * FROM {name}").fetchall() for type_, name, _ in objects if type_ == "table"}
+    with contextlib.closing(support.connect()) as db:
+        db.execute("PRAGMA writable_schema = ON")
+        db.execute("INSERT INTO sqlite_master VALUES ('table', 'f', 'f', 0, ?)", (CREATE,))
+        for type_, name, sql in objects:
+            if type_ == "trigger":
+                continue
+            db.execute(sql)
+            for row in contents.get(name, []):
+                db.execute(f"INSERT INTO {name} VALUES ({', '.join('?' * len(row))})", row)
+        for type_, _, sql in objects:
+            if type_ == "trigger":
+                db.execute(sql)
+        db.execute("PRAGMA writable_schema = OFF")
+        for name in ("f", "main.f"):
+            with pytest.raises(sqlite3.OperationalError, match="cf_table_contains: .*PRAGMA writable_schema=RESET"):
+                ask(db, "SELECT cf_table_contains(?, 'a')", name)
+        if sqlite3.sqlite_version_info < (3, 38):
+            pytest.skip("some of these do not know PRAGMA writable_schema=RESET")
+        db.execute("PRAGMA writable_schema=RESET")
+        assert ask(db, "SELECT cf_table_contains('f', 'a')") == 1
+        db.execute("INSERT INTO u VALUES ('b')")
+        Follower(db).check()
+
+
+def test_rows_that_others_have_not_committed():
+    """PRAGMA read_uncommitted shows them in a shared cache, and what the log says of them."""
+    uri = "file:uncommitted?mode=memory&cache=shared"
+    with contextlib.closing(support.connect(uri, uri=True)) as db, contextlib.closing(support.connect(uri, uri=True)) as other:
+        other.execute("PRAGMA read_uncommitted = 1")
+        db.execute("CREATE TABLE u(k)")
+        db.execute(CREATE)
+        db.execute("BEGIN")
+        db.execute("INSERT INTO u VALUES ('a')")
+        for _ in range(2):
+            assert ask(other, "SELECT cf_table_contains('f', 'a')") == 1
+        db.execute("COMMIT")
+        assert ask(other, "SELECT cf_table_contains('f', 'a')") == 1
+
+
+def test_tables_with_names_like_those_of_a_filter_or_of_fts5_are_followed(db):
+    """Those that are their own: wrong_uses.txt."""
+    db.execute("CREATE TABLE u(k)")
+    db.execute("CREATE VIRTUAL TABLE g USING cuckoo_filter(capacity=100, content='u(k)')")
+    db.execute("CREATE VIRTUAL TABLE d USING fts5(x)")
+    pages, _ = inside.own_table(db, "pages", "g")
+    for n, name in enumerate(["g_notes", "d_content_x", pages.replace("g_", "u_"), '"a view"']):
+        db.execute(f"CREATE TABLE {name}(k)")
+        db.execute(f"CREATE VIRTUAL TABLE f{n} USING cuckoo_filter(capacity=100, content='{name}(k)')")
+        db.execute(f"INSERT INTO {name} VALUES ('a')")
+        assert ask(db, f"SELECT cf_table_contains('f{n}', 'a')") == 1

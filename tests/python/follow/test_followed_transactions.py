@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: MIT
+"""A followed table in transactions: savepoints, a schema that is read anew, COMMIT that is busy or interrupted, tables that come
+and go, filters of one table that are full or not. No stored row is missed at any time, and afterwards nothing else is there.
+"""
+import itertools
+import sqlite3
+
+import pytest
+
+import inside
+import support
+from address import AIMED, AIMED_AT
+from promises import CONFLICTS, EXACT, FRAMES, NUMBERS, Follower, attempt, exercise, frame, people, script
+from seen import info
+from support import DEFENSIVE, TRUSTED_SCHEMA, ask, configure
+
+
+# What resets or re-reads the schema within a transaction, so that SQLite connects the filter a second time.
+RESETS = ["", "PRAGMA writable_schema = RESET", "ATTACH '/no/such/folder/x' AS y", "ALTER TABLE other ADD COLUMN y",
+          "ALTER TABLE other RENAME TO others", "CREATE VIRTUAL TABLE bad USING cuckoo_filter(nonsense=1)", "CREATE TABLE t(x)",
+          "SAVEPOINT z; CREATE TABLE t(x); ROLLBACK TO z; RELEASE z", "ALTER TABLE u RENAME COLUMN x TO y",
+          "CREATE TEMP TABLE t(x)", "ANALYZE", "CREATE TRIGGER t AFTER INSERT ON other BEGIN SELECT 1; END"]
+NEW = f"CREATE VIRTUAL TABLE {{}} USING cuckoo_filter({EXACT}, content='u(k)')"
+F, G = NEW.format("f"), NEW.format("g")
+UPKEEP = ["INSERT INTO f(f) VALUES ('rebuild')", "INSERT INTO f(f) VALUES ('optimize')", "INSERT INTO f(f) VALUES ('drain')",
+          "SELECT cf_table_rebuild('f')"]
+UNDONE = ["DROP TABLE f", "ALTER TABLE f RENAME TO g", "DROP TABLE f; CREATE TABLE f(x)", "DROP TABLE u", "ALTER TABLE u RENAME TO v", *UPKEEP]
+CAME_OR_WENT = ["CREATE VIRTUAL TABLE d USING cuckoo_filter(capacity=10); INSERT INTO d(key) VALUES (1)",
+                "CREATE VIRTUAL TABLE g USING cuckoo_filter(capacity=10, content='other(x)'); INSERT INTO other VALUES (9)",
+                "ALTER TABLE f RENAME TO g; INSERT INTO u(k) VALUES ('in g')", "DROP TABLE f",
+                "CREATE VIRTUAL TABLE d USING cuckoo_filter(capacity=10); DROP TABLE d"]
+NAMESAKES = [f"DROP TABLE f; {F}", f"SAVEPOINT a; DROP TABLE f; {F}; RELEASE a", f"SAVEPOINT a; DROP TABLE f; {F}; ROLLBACK TO a; RELEASE a",
+             f"DROP TABLE f; SAVEPOINT a; {F}; DELETE FROM u WHERE k = 'b2'; INSERT INTO u(k) VALUES ('b2'); ROLLBACK TO a; {F}; RELEASE a",
+             f"ALTER TABLE f RENAME TO g; {F}", f"{G}; DROP TABLE f; ALTER TABLE g RENAME TO f"]
+
+# {reset} is one of those above. Keys are there twice: what is done to one row must not take the key of the other.
+STORIES = [
+    "{begin}; INSERT INTO u(k) VALUES ('before'); DELETE FROM u WHERE id IN (1, 2); {reset}; INSERT INTO u(k) VALUES ('b2'), ('between'); "
+    "UPDATE u SET k = 'moved' WHERE k = 'before'; {reset}; INSERT INTO u(k) VALUES ('A1'); ROLLBACK TO s; INSERT INTO u(k) VALUES ('more'); COMMIT",
+    *("{begin}; DELETE FROM u WHERE id = 1; {reset}; " + change + "; INSERT INTO u(k) VALUES ('n'); COMMIT" for change in NAMESAKES),
+    *("{begin}; INSERT INTO u(k) VALUES ('kept'); DELETE FROM u WHERE id = 1; {reset}; SAVEPOINT a; INSERT INTO u(k) VALUES ('lost'); "
+      "DELETE FROM u WHERE id = 2; " + change + "; ROLLBACK TO a; INSERT INTO u(k) VALUES ('A1'); COMMIT" for change in UNDONE),
+    *("{begin}; INSERT INTO other VALUES (7); INSERT INTO u(k) VALUES ('n'); {reset}; SAVEPOINT a; " + change + "; " + back + "; COMMIT"
+      for change in CAME_OR_WENT for back in ("ROLLBACK TO a", "ROLLBACK TO a; RELEASE a", "RELEASE a")),
+    *("{begin}; UPDATE u SET k = k || 'x' WHERE id > 2; DELETE FROM u WHERE id = 1; " + sql + "; {reset}; INSERT INTO u(k) VALUES ('later'); " + sql + "; COMMIT"
+      for sql in UPKEEP),
+    # marks that the table was never told of
+    "SAVEPOINT s; INSERT INTO u(k) VALUES ('n'); ROLLBACK TO s; {reset}; INSERT INTO u(k) VALUES ('m'); RELEASE s",
+    "SAVEPOINT s; ROLLBACK TO s; INSERT INTO u(k) VALUES ('n'); {reset}; ROLLBACK TO s; RELEASE s",
+    "SAVEPOINT a; SAVEPOINT b; SAVEPOINT c; DELETE FROM u WHERE id = 1; ROLLBACK TO a; {reset}; INSERT INTO u(k) VALUES ('n'); RELEASE a",
+    "BEGIN; SAVEPOINT a; SAVEPOINT a; DELETE FROM u WHERE id = 1; {reset}; ROLLBACK TO a; RELEASE a; DELETE FROM u WHERE id = 2; COMMIT",
+    f"BEGIN; DROP TABLE f; {F}; SAVEPOINT a; INSERT INTO u(k) VALUES ('n'); {{reset}}; ROLLBACK TO a; INSERT INTO u(k) VALUES ('m'); COMMIT",
+]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "log.db")
+
+
+@pytest.fixture
+def f(db):
+    db.execute("PRAGMA recursive_triggers = on")
+    return people(db)
+
+
+def all_filters(db):
+    """Of those whose table is there."""
+    schema = dict(db.execute("SELECT name, sql FROM sqlite_master"))
+    told = [(name, info(db, name)) for name, sql in schema.items() if sql and sql.startswith("CREATE VIRTUAL TABLE")]
+    return [Follower(db, one["table"], one["column"], name) for name, one in told if one["table"] in schema]
+
+
+@pytest.mark.parametrize("begin, reset", [("BEGIN; SAVEPOINT s", reset) for reset in RESETS] + list(
+    itertools.product(["SAVEPOINT s; SAVEPOINT s", "BEGIN"], RESETS[:4])))
+def test_stories(begin, reset):
+    """After each statement each filter finds each row of its table; at the end nothing else is in it, and no transaction is lost."""
+    for story in STORIES:
+        if "{begin}" not in story and begin != "BEGIN":
+            continue
+        db = support.connect()
+        people(db, column="k")
+        db.execute("INSERT INTO u(k, x) SELECT k, x FROM u")
+        for sql in story.format(begin=begin, reset=reset.replace("; ", ";;")).split("; "):
+            errors = script(db, sql.replace(";;", "; ") if "TRIGGER" not in sql else sql)
+            assert not errors or sql.split(";;")[0] in reset or "other" in sql + reset or sql == "ROLLBACK TO s", errors
+            for one in all_filters(db):
+                assert one.answers(), (story, sql)
+        assert not db.in_transaction, story
+        other = ask(db, "SELECT name FROM sqlite_master WHERE name IN ('other', 'others')")
+        assert ask(db, f"SELECT count(*) FROM {other} WHERE x = 7") == ("VALUES (7)" in story)
+        for one in all_filters(db):
+            one.exact()
+        db.close()
+
+
+def test_a_temporary_filter_while_another_connection_changes_main(path):
+    db, other = support.connect(path), support.connect(path)
+    db.execute("CREATE TABLE main.w(x)")
+    db.execute("CREATE TEMP TABLE u(id INTEGER PRIMARY KEY, k)")
+    db.execute(f"CREATE VIRTUAL TABLE temp.f USING cuckoo_filter({EXACT}, content='u(k)')")
+    follower = Follower(db, "temp.u", "k", "temp.f")
+    follower.check = lambda: db.execute("INSERT INTO temp.f(f) VALUES ('check')")
+    db.execute("BEGIN")
+    db.execute("INSERT INTO temp.u(k) VALUES ('a'), ('b')")
+    db.execute("DELETE FROM temp.u WHERE k = 'a'")
+    other.execute("CREATE TABLE t(x)")
+    assert ask(db, "SELECT count(*) FROM main.t") == 0 and follower.answers()
+    db.execute("INSERT INTO temp.u(k) VALUES ('a'), ('c')")
+    assert follower.answers()
+    db.execute("COMMIT")
+    follower.exact()
+
+
+@pytest.mark.parametrize("use", ["SELECT cf_table_contains('f', 'A1')", "SELECT 1 FROM f WHERE key = 'A1'", "SELECT count(*) FROM f"])
+def test_a_schema_that_has_had_this_version_before(db, f, use):
+    """The version counts up to a number, is rolled back, and comes to the same number with another schema."""
+    script(db, "BEGIN; CREATE TABLE t(x)")
+    db.execute(use).fetchall()
+    script(db, "ROLLBACK; BEGIN")
+    inside.drop_own_triggers(db)
+    with pytest.raises(sqlite3.OperationalError, match="rebuild"):
+        db.execute(use).fetchall()
+    db.execute("ROLLBACK")
+    assert f.answers()
+    f.exact()
+
+
+@pytest.mark.parametrize("times", [2, 3, 10, 300])
+@pytest.mark.parametrize("options", ["capacity=100, fingerprint_bits=32", "capacity=100, fingerprint_bits=32, growth=off",
+                                     "capacity=8, fingerprint_bits=32", "capacity=100, fingerprint_bits=32, counter_bits=2"])
+def test_a_key_that_goes_to_and_fro_in_one_transaction_does_not_stick(db, options, times):
+    """Its copies must not pile up until the key is sticky, and stays for ever."""
+    f = people(db, options)
+    db.execute("BEGIN")
+    for _ in range(times):
+        db.execute("UPDATE u SET k = 'other' WHERE id = 1")
+        db.execute("UPDATE u SET k = 'A1' WHERE id = 1")
+    db.execute("DELETE FROM u WHERE id = 1")
+    db.execute("COMMIT")
+    f.exact()
+    assert ask(db, "SELECT cf_table_contains('f', 'A1')") == 0
+
+
+# ---- COMMIT ----
+
+@pytest.mark.parametrize("ending", ["ROLLBACK TO s; COMMIT", "COMMIT", "RELEASE s; COMMIT", "ROLLBACK TO s; RELEASE s; COMMIT",
+                                    "INSERT INTO u(k) VALUES ('x'); COMMIT", "ROLLBACK", "DELETE FROM u WHERE id = 3; COMMIT",
+                                    "ROLLBACK TO s; INSERT INTO u(k) VALUES ('A1'); COMMIT"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_commit_that_is_busy(path, times, ending):
+    """Rollback journal, another connection reads: the transaction goes on."""
+    db, other = support.connect(path, timeout=0), support.connect(path, timeout=0)
+    f = people(db)
+    db.execute("PRAGMA journal_mode = delete")
+    script(db, "BEGIN; INSERT INTO u(k) VALUES ('one'); DELETE FROM u WHERE id = 1; SAVEPOINT s;"
+               "INSERT INTO u(k) VALUES ('two'); DELETE FROM u WHERE id = 2; UPDATE u SET k = 'C4' WHERE id = 3")
+    other.execute("BEGIN")
+    other.execute("SELECT * FROM u").fetchall()
+    for _ in range(times):
+        assert attempt(db, "COMMIT", f).sqlite_errorname == "SQLITE_BUSY"
+        assert db.in_transaction and f.answers()
+    other.execute("COMMIT")
+    assert script(db, ending) == []
+    f.exact()
+    other_one = Follower(other)
+    other_one.exact()
+
+
+@pytest.mark.parametrize("denied", range(1, 9))
+@pytest.mark.parametrize("when", ["SAVEPOINT s", "COMMIT", "INSERT INTO u(k) VALUES ('next')", "SELECT count(*) FROM f"])
+def test_a_write_that_an_authorizer_stops_half_way(db, f, when, denied):
+    script(db, "BEGIN; INSERT INTO u(k) VALUES ('n1'), ('n2'); DELETE FROM u WHERE id IN (1, 2); UPDATE u SET k = 'C4' WHERE id = 3")
+    calls = itertools.count(1)
+    db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY if next(calls) == denied else sqlite3.SQLITE_OK)
+    attempt(db, when)
+    db.set_authorizer(None)
+    f.answers()
+    if db.in_transaction:
+        db.execute("INSERT INTO u(k) VALUES ('later')")
+        f.answers()
+        db.execute("COMMIT")
+    f.exact()
+
+
+def test_an_interrupt_in_commit_loses_nothing_without_a_word(path):
+    """Also in the first COMMIT of a connection: the row is there, or COMMIT was an error; a COMMIT that can be said again is."""
+    people(support.connect(path)).db.close()
+    for after in itertools.count(1, 3):
+        db = support.connect(path)
+        script(db, f"BEGIN; INSERT INTO u(k) VALUES ('n{after}'); DELETE FROM u WHERE k = 'n{after - 3}'")
+        calls = itertools.count(1)
+        db.set_progress_handler(lambda: next(calls) == after, 1)
+        error = attempt(db, "COMMIT")
+        last = next(calls) <= after
+        db.set_progress_handler(None, 0)
+        if error and db.in_transaction:
+            assert Follower(db).answers()
+            error = attempt(db, "COMMIT")
+        db.close()
+        db = support.connect(path)
+        assert ask(db, f"SELECT count(*) FROM u WHERE k = 'n{after}'") == 1 or error, after
+        Follower(db).exact()
+        db.close()
+        if last:
+            break
+    assert after > 20
+
+
+def test_a_copy_taken_inside_a_transaction(db, f):
+    script(db, "BEGIN; INSERT INTO u(k) VALUES ('n1'), ('n2'); DELETE FROM u WHERE id = 1; SAVEPOINT s; UPDATE u SET k = k || '!'")
+    db.execute("SELECT count(*) FROM f")
+    try:
+        pages = db.serialize()
+    except (AttributeError, sqlite3.Error):
+        pytest.skip("no serialize")
+    db.execute("COMMIT")
+    f.exact()
+    copy = support.connect()
+    copy.deserialize(pages)
+    one = Follower(copy)
+    assert one.answers()
+    copy.execute("INSERT INTO f(f) VALUES ('drain')")
+    one.exact()
+    copy.close()
+
+
+@pytest.mark.parametrize("operation, value", [(DEFENSIVE, 1), (TRUSTED_SCHEMA, 0)], ids=["defensive", "untrusted schema"])
+def test_in_modes_that_distrust(db, f, operation, value):
+    configure(db, operation, value)
+    for begin in ("", "BEGIN", "SAVEPOINT s"):
+        script(db, begin)
+        exercise(db, "OR IGNORE", f)
+        assert f.answers()
+        if db.in_transaction:
+            db.execute("COMMIT")
+        f.exact()
+    f.rebuild()
+    f.exact()
+
+
+# ---- a full filter: nobody who writes to the table is refused, nor can be ----
+
+# Each of them puts 1000 keys into a column whose filter has room for 100.
+FILLING = {
+    "insert": NUMBERS + "INSERT {c} INTO u(id, k) SELECT i, i FROM n",
+    "update": "UPDATE {c} u SET k = id WHERE k IS NULL",
+    "upsert": NUMBERS + "INSERT {c} INTO u(id, k) SELECT i, i FROM n WHERE true ON CONFLICT(id) DO UPDATE SET k = excluded.k",
+    "replace": NUMBERS + "REPLACE INTO u(id, k) SELECT i, i FROM n",
+}
+
+
+@pytest.mark.parametrize("within", FRAMES)
+@pytest.mark.parametrize("verb", FILLING)
+@pytest.mark.parametrize("conflict", CONFLICTS)
+@pytest.mark.parametrize("growth", ["off", "on"])
+def test_a_filter_takes_every_key_whatever_the_conflict_clause(db, growth, conflict, verb, within):
+    db.execute("CREATE TABLE u(id INTEGER PRIMARY KEY, k)")
+    db.execute("CREATE TABLE other(x)")
+    if verb != "insert":
+        db.execute(NUMBERS + "INSERT INTO u(id) SELECT i FROM n")
+    follower = Follower(db).create(f"capacity=100, growth={growth}")
+    with frame(db, within):
+        error = attempt(db, FILLING[verb].format(c=conflict), follower)
+        assert db.in_transaction == (within != "autocommit")
+    assert error is None and follower.rows() == 1000
+    follower.exact()
+    follower.rebuild()
+    follower.exact()
+
+
+@pytest.mark.parametrize("conflict", CONFLICTS)
+def test_rows_one_by_one_beyond_full(db, conflict):
+    """Keys that find no place in a filter that does not grow are kept all the same, and get a place when others have gone."""
+    db.execute("CREATE TABLE u(k INTEGER PRIMARY KEY)")
+    follower = Follower(db).create("capacity=100, growth=off")
+    assert not any(attempt(db, f"INSERT {conflict} INTO u VALUES ({key})") for key in range(200))
+    follower.exact()
+    db.execute("INSERT INTO f(f) VALUES ('drain')")
+    assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.waiting')") > 0
+    follower.exact()
+    db.execute("DELETE FROM u WHERE k % 3 > 0")
+    db.execute("INSERT INTO f(f) VALUES ('optimize')")
+    assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.waiting')") == 0
+    follower.exact()
+
+
+@pytest.mark.parametrize("conflict", CONFLICTS)
+def test_keys_that_are_aimed_at_one_pair(db, conflict):
+    """Splitting buckets makes little room for them. They are kept all the same."""
+    db.execute("CREATE TABLE u(k PRIMARY KEY)")
+    follower = Follower(db).create(AIMED_AT + ", growth=on")
+    for key in AIMED:
+        db.execute(f"INSERT {conflict} INTO u VALUES (?)", (key,))
+    assert follower.rows() == len(AIMED)
+    follower.exact()
+    for key in AIMED[::2]:
+        db.execute("DELETE FROM u WHERE k = ?", (key,))
+        assert follower.answers()
+    follower.exact()
+
+
+def test_an_update_of_all_keys_does_not_swell_the_filter_each_time(db):
+    db.execute("CREATE TABLE u(k)")
+    f = Follower(db).create("capacity=1000, fingerprint_bits=32")
+    db.execute(NUMBERS + "INSERT INTO u SELECT i FROM n")
+    before = ask(db, "SELECT json_extract(cf_table_info('f'), '$.buckets')")
+    for _ in range(3):
+        script(db, "BEGIN; UPDATE u SET k = k + 100000; COMMIT")
+    f.exact()
+    assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.buckets')") <= before * 2.3
+
+
+# ---- several filters ----
+
+@pytest.mark.parametrize("conflict", CONFLICTS)
+@pytest.mark.parametrize("within", FRAMES)
+def test_several_filters_on_one_table(db, within, conflict):
+    """Of which one is full: the row is refused, and no filter has it."""
+    db.execute("PRAGMA recursive_triggers = on")
+    first = people(db)
+    all_of_them = [first, Follower(db, name="g").create("capacity=8, growth=off, fingerprint_bits=32, counter_bits=8"),
+                   Follower(db, name="h").create(EXACT), Follower(db, column="id", name="i").create(EXACT),
+                   Follower(db, column="x", name="j").create(EXACT)]
+    with frame(db, within):
+        exercise(db, conflict, *all_of_them)
+        attempt(db, NUMBERS + f"INSERT {conflict} INTO u(k) SELECT 'n' || i FROM n", *all_of_them)
+        assert all(follower.answers() for follower in all_of_them)
+    for follower in all_of_them:
+        follower.exact()
+
+
+def test_a_table_with_several_filters_rebuilt_in_any_order(db):
+    """Each wants its triggers to be the newest; those of the other filters do no harm."""
+    first, second = people(db), Follower(db, name="g").create()
+    for follower in (first, second, first, first, second):
+        follower.rebuild()
+        exercise(db, "OR FAIL", first, second)
+        first.exact()
+        second.exact()
