@@ -58,7 +58,7 @@ static const char scalars[] =
     "cf_count,2,1;cf_merge,2,2;cf_merge,3,3;cf_clear,1,1;cf_info,1,1;cf_plan,1,0;cf_plan,2,0;"
     "cf_plan,3,0;cf_check,1,1;cf_key,1,0;cf_key,3,0;cf_version,0,0;zeroblob,1,0;quote,1,1;"
     "length,1,1;(SELECT cf_open,1,1;cf_get,2,1;cf_get,2,1;cf_add,3,1;cf_add,3,1;cf_delete,3,1;"
-    "cf_add_keys,2,1;cf_delete_keys,2,1;cf_advance,1,1;";
+    "cf_add_keys,2,1;cf_delete_keys,2,1;cf_advance,1,1;cf_picture,1,1;";
 
 static const char aggregates[] =
     "cf_build,1,0;cf_build,2,0;cf_build,3,0;cf_add_all,2,1;cf_delete_all,2,1;cf_merge,1,1;"

@@ -2,6 +2,7 @@
 """What holds of every function (functions.py): what it says of a filter that is none, that a handle stands for a filter, that
 equal calls have equal answers, and that what depends on values alone may stand wherever SQLite asks for such functions.
 """
+import re
 import sqlite3
 
 import pytest
@@ -34,6 +35,12 @@ def outcome(db, sql, blob=None):
 
 
 # ---- the lists ----
+
+def test_the_fuzz_targets_call_every_function():
+    with open(f"{support.ROOT}/tests/model/sql.h", encoding="utf-8") as file:
+        drawn = set(re.findall(r"\bcf_\w+(?=,\d)", file.read()))
+    assert names(SCALARS, AGGREGATES, MAKERS, BUILDERS) <= drawn
+
 
 def test_the_lists_name_every_function(db):
     rows = db.execute("SELECT name, type, flags FROM pragma_function_list WHERE name GLOB 'cf_*'").fetchall()
