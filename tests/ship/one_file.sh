@@ -96,7 +96,7 @@ both() {
 # The commands at its top, and the program that the archive of the library shows; a reader asks for what that has stored.
 at_top() {
     mkdir -p "$work/top" && cp "$one" "$dist/cuckoo_filter.h" "$work/top" &&
-        CPATH=$work/include sh tests/ship/packages/at_top.sh "$CC -O0" "$work/top" "$PWD/tests/ship/reader.c" && cd "$work/top" &&
+        OPTIMIZE=-O0 CPATH=$work/include sh tests/ship/packages/at_top.sh "$CC" "$work/top" "$PWD/tests/ship/reader.c" && cd "$work/top" &&
         awk '/^```c$/ && !n++ { on = 1; next } /^```/ { on = 0 } on' ../../../ext/packages/archives/library.md > library.c &&
         $CC -O1 -std=c11 -Wall -Wextra -Wpedantic -Werror -DCUCKOO_LIBRARY_ONLY library.c cuckoo.c -o library -lm &&
         ./library | grep -x 1 && ./reader known.cuckoo | grep -x '5000 of 5000, hardly any others'
