@@ -151,7 +151,7 @@ static void live(world *w, int steps, int each)
     w->dice = mix(w->seed, 77);
     if (!w->failure[0] && !w->over && chance(w, 30)) {
         take_leave(w);
-        run_drawn(w, &done, 0);
+        run_drawn(w, &done, each);
     }
     w->steps.n = done;
 }
