@@ -151,7 +151,7 @@ def look(program, known, errors, seed, seconds):
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     steps = re.search(r"in step (\d+)", done.stdout)
-    what = re.search(r"^SEED=.*\n  (.*)", done.stdout)
+    what = re.search(r"(?m)^SEED=.*\n  (.*)", done.stdout)
     if done.returncode == -24 and not steps:  # SIGXCPU
         return None, "", after.ru_utime - before.ru_utime
     said = what[1] if what else f"ended with {done.returncode}: {done.stdout[-80:]}"
