@@ -146,7 +146,7 @@ t: need-test
 ##       another one in each run
 test: deps-test
 	@$(MAKE) -s -j$(CORES) $(EXTENSION) $(WASM) build/asan/cuckoo.so $(PLAIN) $(UNITS:%=build/asan/%) \
-	    $(FAULTS:%=build/asan/%) build/asan/replay build/asan/stress build/asan/sim build/plain/replay build/plain/stress \
+	    $(FAULTS:%=build/asan/%) build/asan/replay build/asan/stress build/asan/sim build/plain/sim build/plain/replay build/plain/stress \
 	    build/plain/loading $(PORTABLE) static
 	@sh tests/run.sh
 

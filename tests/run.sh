@@ -60,7 +60,7 @@ groups_of() {
         echo "$@"
         ;;
     *)
-        echo asan:oom asan:sim asan:sim_each asan:replay mutants valgrind:stress
+        echo asan:oom asan:sim sim_each asan:replay mutants valgrind:stress
         units asan
         echo plain:plain_c rooms sql runners bench_check bench_scripts asan:static_build asan:regressions asan:ext_units
         echo asan:shared_cache threads loading asan:stress shapes valgrind:replay clients one_file installed versions
@@ -115,8 +115,8 @@ run() {
     *:shared_cache)   tap 'threads in between: shared cache' "$program" ;;
     *:ext_units)      tap 'parts of ext without a table' "$program" ;;
     *:oom)            tap 'each allocation fails once' cheap_asan "$program" ;;
-    *:sim_each)       last 'sim: each call fails, a slice' cheap_asan "${program%_each}" --runs 6 --each 97 ;;
-    *:sim)            last 'sim: filter tables, a twin' cheap_asan "$program" --all 9000 ;;
+    *:sim)            last 'sim: filter tables beside a twin' cheap_asan "$program" --all 20000 ;;
+    sim_each)         last 'sim: each call fails, a slice' build/plain/sim --runs 12 --each 61 ;;
     check_sim)        last 'sim: filter tables, short' build/plain/sim --all 6000 ;;
     *:stress)         last 'stress: collisions made likely' "$program" ;;
     *:replay)         last 'fuzz targets, a slice' "$program" 2000 ;;
