@@ -152,7 +152,7 @@ def look(program, known, errors, seed, seconds):
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     steps = re.search(r"in step (\d+)", done.stdout)
     what = re.search(r"(?m)^SEED=.*\n  (.*)", done.stdout)
-    if done.returncode == -24 and not steps:  # SIGXCPU
+    if done.returncode in (-24, -9) and not steps:  # SIGXCPU, SIGKILL
         return None, "", after.ru_utime - before.ru_utime
     said = what[1] if what else f"ended with {done.returncode}: {done.stdout[-80:]}"
     return int(steps[1]) if steps else 0, said, after.ru_utime - before.ru_utime
