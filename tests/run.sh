@@ -51,7 +51,7 @@ groups_of() {
         echo "$@"
         ;;
     *)
-        echo asan:oom asan:sim asan:sim_each asan:fuzz mutants
+        echo asan:oom asan:sim sim_each asan:fuzz mutants
         units asan
         echo rooms sql runners bench_check bench_scripts asan:linked asan:shared_cache
         echo threads loading asan:model clients one_file installed versions
@@ -108,8 +108,8 @@ run() {
     plain:sim)        last 'sim: filter tables, short' "$program" --all 6000 ;;
     plain:fuzz)       last 'fuzz targets, short' "$program" ;;
     *:model)          last 'random filters beside a model' "$program" 1500 ;;
-    *:sim_each)       last 'sim: each call fails, a slice' cheap_asan "${program%_each}" --runs 6 --each 97 ;;
-    *:sim)            last 'sim: filter tables, a twin' cheap_asan "$program" --all 9000 ;;
+    *:sim)            last 'sim: filter tables beside a twin' cheap_asan "$program" --all 20000 ;;
+    sim_each)         last 'sim: each call fails, a slice' build/plain/sim --runs 12 --each 61 ;;
     *:fuzz)           last 'fuzz targets, a slice' "$program" 1000 ;;
     *:*)              tap "${1#*:}" "$program" ;;
     threads)          last 'threads, under ThreadSanitizer' sh tests/ship/threads.sh ;;

@@ -77,7 +77,7 @@ check: need-test
 
 ## test: in five minutes on two cores: everything, sanitizers included; of what takes longer a slice, which the commit chooses
 test tests: deps-test
-	$(BUILD) $(EXTENSION) $(WASM) $(OBJECTS) static $(PORTABLE) build/asan/cuckoo.so build/plain/loading \
+	$(BUILD) $(EXTENSION) $(WASM) $(OBJECTS) static $(PORTABLE) build/asan/cuckoo.so build/plain/loading build/plain/sim \
 	    $(addprefix build/asan/,$(UNITS) $(FAULTS) model fuzz sim) $(addprefix build/plain/,$(VALGRIND))
 	@sh tests/run.sh
 

@@ -79,13 +79,13 @@ static bool may_fail(const world *w, const step *s)
 void fault_draw(world *w, step *s)
 {
     fault *f = &s->fault;
-    bool may = may_fail(w, s);
-    bool limits = w->shape.faults == PAGE_LIMITS;
-    bool drops = known("interrupted_drop") && may && begins(s->real, "DROP TABLE");
-    if (!may || w->shape.faults == NO_FAULTS ||
-        !chance(w, drops                       ? 90
-                   : limits && is_end(s->real) ? 80
-                                               : 20))
+    if (w->shape.faults == NO_FAULTS || !may_fail(w, s))
+        return;
+    bool drops = begins(s->real, "DROP TABLE") && known("interrupted_drop");
+    bool limits = is_end(s->real) && w->shape.faults == PAGE_LIMITS;
+    bool writes_much = is_end(s->real) || begins(s->real, "DROP") || begins(s->real, "ALTER") ||
+                       strstr(s->real, "VALUES ('");
+    if (!chance(w, drops ? 90 : limits ? 80 : writes_much ? 45 : 20))
         return;
     if (w->shape.faults == DISK_FAULTS)
         draw_disk(w, f);

@@ -21,7 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PLAIN = ROOT / "build/plain"
 CC = os.environ.get("CC", "cc").split()
 
-# Name, file, what stands there, what is put in its place; or a name of known.c, asked for.
+# Name, file, what stands there, what is put in its place; or a name of known.c, asked for. Where the name speaks of errors,
+# each call of some steps fails in turn.
 HOLES = [
     ("a drain loses a row of the log", "ext/store/transaction.c",
      "    drain_into *into = context;\n", "    drain_into *into = context;\n    if (more > 0 && hash % 13 == 5) return SQLITE_OK;\n"),
@@ -141,16 +142,17 @@ def build(folder, file, old, new):
     return program
 
 
-def look(program, known, seed, seconds):
+def look(program, known, errors, seed, seconds):
     """Steps until it is found, what was said, and the processor time; or None for the steps."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    words = [program, str(seed), "--first", "--all", "100000000", *(["--known", known] if known else [])]
+    words = [program, str(seed), "--first", "--all", "100000000", *(["--known", known] if known else []),
+             *(["--each", "23"] if errors else [])]
     done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     steps = re.search(r"in step (\d+)", done.stdout)
-    what = re.search(r"^SEED=.*\n  (.*)", done.stdout)
-    if done.returncode == -24 and not steps:  # SIGXCPU
+    what = re.search(r"(?m)^SEED=.*\n  (.*)", done.stdout)
+    if done.returncode in (-24, -9) and not steps:  # SIGXCPU, SIGKILL
         return None, "", after.ru_utime - before.ru_utime
     said = what[1] if what else f"ended with {done.returncode}: {done.stdout[-80:]}"
     return int(steps[1]) if steps else 0, said, after.ru_utime - before.ru_utime
@@ -163,6 +165,8 @@ def main():
     arguments.add_argument("--seed", type=int, default=1)
     given = arguments.parse_args()
     passed = failed = 0
+    if command(str(PLAIN / "sim"), str(given.seed), "--runs", "3").returncode:
+        sys.exit("the simulator finds faults where none was put in")
     for name, file, old, new in HOLES:
         if not re.search(given.pattern, name):
             continue
@@ -170,7 +174,7 @@ def main():
         try:
             program = build(folder, file, old, new)
             steps, said, seconds = (None, "its text is not there once", 0) if program is None else look(
-                program, None if file else old, given.seed, given.seconds)
+                program, None if file else old, re.search(r"error|failed|after the header", name), given.seed, given.seconds)
         except subprocess.CalledProcessError as error:
             steps, said, seconds = None, "does not compile: " + error.stdout.decode()[-200:], 0
         shutil.rmtree(folder)

@@ -42,7 +42,9 @@ static void print_step(const step *s)
                                        "is killed"};
     static const char *const faults[] = {
         "", "memory fails", "the disk fails", "the power goes", "interrupted", "few pages are left"};
-    printf("  %d  %s%s", s->pair, acts[s->act], s->real ? s->real : "");
+    bool sql = acts[s->act][0] == 0;
+    printf("  /* %d */ %s%s%s%s", s->pair, sql ? "" : "-- ", acts[s->act], s->real ? s->real : "",
+           sql ? ";" : "");
     if (s->act == TICK)
         printf(" %+d s", s->value);
     if (s->fault.sort)
@@ -151,7 +153,7 @@ static void live(world *w, int steps, int each)
     w->dice = mix(w->seed, 77);
     if (!w->failure[0] && !w->over && chance(w, 30)) {
         take_leave(w);
-        run_drawn(w, &done, 0);
+        run_drawn(w, &done, each);
     }
     w->steps.n = done;
 }
@@ -213,16 +215,11 @@ static void report(world *w, const step_list *steps, char *failure)
     int replays = shrink(w->seed, steps, left_out, failure);
     printf("  after %d replays: %s\n", replays, failure);
     shape_describe(w);
-    char *sql = shape_content(w, "u");
-    printf("  %s; keys: %s\n", sql, w->shape.key_value);
-    free(sql);
-    strcpy(w->names.u, "u");
-    strcpy(w->names.k, "k");
-    for (int i = 0; i < w->shape.filters; i++) {
-        sql = shape_filter(w, i, false);
-        printf("  %s\n", sql);
-        free(sql);
-    }
+    world_prints = true;
+    static world again;
+    world_begin(&again, w->seed, w->counts);
+    world_end(&again);
+    world_prints = false;
     for (int i = 0; i < steps->n; i++)
         if (!left_out[i])
             print_step(&steps->at[i]);

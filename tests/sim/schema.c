@@ -186,12 +186,14 @@ static void draw_schema(world *w)
     else if (chance(w, 20))
         emit(w, BOTH, say("ALTER TABLE %s RENAME TO %s", n->u, strcmp(n->u, "u") == 0 ? "u_2" : "u"),
              NULL);
-    else if (chance(w, 15))
+    else if (chance(w, 15)) {
+        /* SQLite says "no such column" where it has not read the schema since another connection changed it. */
+        emit_filled(w, BOTH, "SELECT n FROM tick", NULL);
         emit(w, BOTH,
              say("ALTER TABLE %s RENAME COLUMN %s TO %s", n->u, n->k,
                  strcmp(n->k, "k") == 0 ? "k_2" : "k"),
              NULL);
-    else if (chance(w, 5))
+    } else if (chance(w, 5))
         migrate(w);
     else if (chance(w, 3))
         emit_filled(w, BOTH, "DROP TABLE {u}", NULL);

@@ -50,7 +50,7 @@ static void draw_follower(world *w, filter_shape *f)
                                         "capacity=100, fingerprint_bits=32, counter_bits=8",
                                         "capacity=400, fingerprint_bits=32, counter_bits=8"};
     static const char *const vague[] = {"capacity=8", "capacity=50, fpr=0.05, overflow=on",
-                                        "capacity=30, growth=off", "fpr=0.2"};
+                                        "growth=off", "capacity=30, growth=off", "fpr=0.2"};
     f->column = PICK(w, columns);
     f->exact = chance(w, 60);
     strcpy(f->options, f->exact ? PICK(w, exact) : PICK(w, vague));
@@ -137,6 +137,8 @@ static void draw_database(world *w)
         s->asks[i] = i == 0 || chance(w, 60);
     if (known("interrupted_drop"))
         s->faults = INTERRUPTS;
+    if (known("full_commit"))
+        s->faults = PAGE_LIMITS;
     if (strcmp(s->journal, "memory") == 0 && s->faults != NO_FAULTS)
         s->faults = chance(w, 50) ? MEMORY_FAULTS : INTERRUPTS;
 }

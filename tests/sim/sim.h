@@ -225,6 +225,7 @@ char *shape_triggers(const char *table, int i); /* 0 .. 2 */
 /* ---- world.c ---- */
 
 bool world_install(void); /* once, before all */
+extern bool world_prints;
 void world_begin(world *w, uint64_t seed, sim_counts *counts);
 void world_end(world *w);
 bool world_connect(world *w);

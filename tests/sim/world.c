@@ -59,8 +59,12 @@ const filter_shape *filter_of(const world *w, int number)
 
 /* ---- connections ---- */
 
+bool world_prints; /* the SQL that begins a run, of its first connection */
+
 static void must(world *w, sqlite3 *db, char *sql)
 {
+    if (world_prints && db == w->pairs[0].real)
+        printf("  /* 0 */ %s;\n", sql);
     if (db && !w->failure[0] && sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
         fail(w, "setup: %s; %s", sqlite3_errmsg(db), sql);
     free(sql);
