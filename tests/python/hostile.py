@@ -9,9 +9,12 @@ from support import BAD_BLOB, BAD_PARAMETER, FULL, MISMATCH, TOO_BIG, add, ask
 
 SOME, PAIRS = "json_each('[1, 2, 3, 4, 5, 6, 7, 8, 9]')", "json_each('[1, 2, 3, 1, 1, 1]')"
 READERS = [call.replace("{f}", "?1") for call in functions.SCALARS + functions.AGGREGATES if "cf_open" not in call] + [
-    "cf_merge(?1, ?2)", "cf_merge(?2, ?1)", "cf_contains(cf_open(?1), {k})", "(SELECT cf_merge(column1) FROM (VALUES (?1), (?2), (?1)))",
-    *(f"(SELECT cf_{call}_all(?1, value{more}) FROM {rows})" for call in ("add", "delete") for more, rows in (("", SOME), (", value", PAIRS))),
-    *(f"cf_{call}_keys(?1, (SELECT cf_keys(value{more}) FROM {rows}))" for call in ("add", "delete") for more, rows in (("", SOME), (", value", PAIRS))),
+    "cf_merge(?1, ?2)", "cf_merge(?2, ?1)", "cf_contains(cf_open(?1), {k})",
+    "(SELECT cf_merge(column1) FROM (VALUES (?1), (?2), (?1)))",
+    *(f"(SELECT cf_{call}_all(?1, value{more}) FROM {rows})" for call in ("add", "delete") for more,
+      rows in (("", SOME), (", value", PAIRS))),
+    *(f"cf_{call}_keys(?1, (SELECT cf_keys(value{more}) FROM {rows}))" for call in ("add", "delete") for more,
+      rows in (("", SOME), (", value", PAIRS))),
     "(SELECT total(fingerprint + alternate + length + overflow + payload) FROM cf_buckets(?1))",
     "(SELECT total(bucket) FROM cf_buckets(?1) WHERE bucket BETWEEN 1 AND 3)",
     "(SELECT group_concat(fingerprint || length || payload) FROM cf_explain(?1, {k}))"]
@@ -30,7 +33,8 @@ def ordinary(db):
 def grown(db, n=60, options="bucket_size=4 fingerprint_bits=10"):
     """A small filter that has grown."""
     value = ", value % 8" if "value_bits" in options else ""
-    blob = ask(db, f"SELECT cf_add_all(cf_new(8, NULL, ?), value{value}) FROM json_each(?)", options, json.dumps(list(range(n))))
+    blob = ask(db, f"SELECT cf_add_all(cf_new(8, NULL, ?), value{value}) FROM json_each(?)", options,
+               json.dumps(list(range(n))))
     assert support.info(db, blob)["buckets"] > support.info(db, blob)["base_buckets"]
     return blob
 
@@ -46,7 +50,8 @@ def with_payloads(db):
 def ageing(db):
     """Filters with keys of several epochs, new and grown."""
     blobs = [support.new(db, 8, None, f"epochs={epochs} {options}") for epochs, options in (
-        (1, ""), (3, "layout=semisort fingerprint_bits=12"), (12, "growth=off"), (15, "bucket_size=8 fingerprint_bits=11"))]
+        (1, ""), (3, "layout=semisort fingerprint_bits=12"), (12, "growth=off"),
+        (15, "bucket_size=8 fingerprint_bits=11"))]
     for i, blob in enumerate(blobs):
         for key in range(0, (8 if i == 2 else 60), 4):
             blob = ask(db, "SELECT cf_advance(?)", add(db, blob, *range(key, key + 4)))
@@ -58,7 +63,8 @@ def spilling(db):
     """Filters with entries in their spill lists, from adds one by one: of either layout, with counters, with values, and grown."""
     crowd = "fingerprint_bits=12 growth=off overflow=on overflow_budget=0"
     blobs = [add(db, support.new(db, 28, None, f"bucket_size=4 layout=plain {crowd} spill_bound=8"), *range(60)),
-             add(db, support.new(db, 40, None, f"layout=semisort {crowd} spill_bound=6 counter_bits=2"), *range(70), *range(30), *range(9))]
+             add(db, support.new(db, 40, None, f"layout=semisort {crowd} spill_bound=6 counter_bits=2"), *range(70),
+                 *range(30), *range(9))]
     values = support.new(db, 9, None, f"layout=semisort {crowd} spill_bound=6 value_bits=5")
     for value in range(22):
         values = ask(db, "SELECT cf_add(?, ?, ?)", values, value // 11, value % 11)
@@ -71,7 +77,8 @@ def spilling(db):
 
 
 def every_kind(db):
-    more = [grown(db), grown(db, 90, "bucket_size=2 fingerprint_bits=12"), grown(db, 70, "layout=semisort fingerprint_bits=12"),
+    more = [grown(db), grown(db, 90, "bucket_size=2 fingerprint_bits=12"),
+            grown(db, 70, "layout=semisort fingerprint_bits=12"),
             grown(db, 70, "layout=plain bucket_size=4 fingerprint_bits=12")]
     return ordinary(db) + more + with_payloads(db) + ageing(db) + spilling(db)
 

@@ -47,8 +47,10 @@ def test_capacity_is_that_of_all_epochs_together(db):
 
 
 def test_single_keys_are_not_deleted(db):
-    for call in ("cf_delete(?, 1)", "cf_delete(?, NULL)", "cf_delete_all(?, 1)", "cf_delete_keys(?, (SELECT cf_keys(1)))"):
-        says = fails(db, BAD_PARAMETER, f"SELECT {call}", support.new(db, 10, None, "epochs=3"), says="filter ages (epochs=3)")
+    for call in ("cf_delete(?, 1)", "cf_delete(?, NULL)", "cf_delete_all(?, 1)",
+                 "cf_delete_keys(?, (SELECT cf_keys(1)))"):
+        says = fails(db, BAD_PARAMETER, f"SELECT {call}", support.new(db, 10, None, "epochs=3"),
+                     says="filter ages (epochs=3)")
         assert says.endswith("use cf_advance")
 
 
@@ -71,4 +73,5 @@ def test_built_filters_age_too(db):
 def test_looking_inside(db):
     blob = advance(db, support.add(db, support.new(db, 10, None, f"epochs=3 {EXACT}"), 1))
     blob = support.add(db, blob, 2)
-    assert {row[0] for row in db.execute("SELECT payload FROM cf_buckets(?) WHERE fingerprint IS NOT NULL", (blob,))} == {0, 1}
+    assert {row[0] for row in db.execute("SELECT payload FROM cf_buckets(?) WHERE fingerprint IS NOT NULL",
+                                         (blob,))} == {0, 1}

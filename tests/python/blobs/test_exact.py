@@ -123,7 +123,8 @@ def test_above_half_the_others_make_the_smaller_filter(db):
     ("affinity=real", [(1, 1), (2.5, 0)])])
 def test_keys_that_a_column_finds_equal(db, rule, known):
     filter_ = build(db, known, None, rule)
-    asked = {"12": 12, 13: "13.0", "1e3": 1000, "Abc": "aBC", "8": 8, 7: "7", "a  ": "a", "b ": "b", 1: "1.0", 2.5: "2.5"}
+    asked = {"12": 12, 13: "13.0", "1e3": 1000, "Abc": "aBC", "8": 8, 7: "7", "a  ": "a", "b ": "b", 1: "1.0",
+             2.5: "2.5"}
     for key, member in known:
         assert support.contains(db, filter_, key) == support.contains(db, filter_, asked.get(key, key)) == member
 
@@ -199,7 +200,8 @@ def test_in_rows_with_other_filters(db):
     for i in range(12):
         make = build if i % 3 else lambda db, universe: support.build(db, [k for k, m in universe if m], 1e-8)
         db.execute("INSERT INTO f VALUES (?, ?)", (i, make(db, numbers(200 + i, i + 2))))
-    rows = db.execute("SELECT f.id, value, cf_contains(b, value) FROM f, json_each(?)", (json.dumps(list(range(200))),)).fetchall()
+    rows = db.execute("SELECT f.id, value, cf_contains(b, value) FROM f, json_each(?)",
+                      (json.dumps(list(range(200))),)).fetchall()
     assert len(rows) == 2400 and all(answer == (k % (i + 2) == 0) for i, k, answer in rows)
     mixed = ask(db, "SELECT group_concat(cf_contains(b, 6) || cf_contains((SELECT b FROM f WHERE id = 4), 6), ' ') FROM f")
     assert mixed == " ".join(f"{int(6 % (i + 2) == 0)}1" for i in range(12))

@@ -68,7 +68,8 @@ def test_a_handle_made_anew_for_each_row_is_the_same_filter(db):
 
 
 def test_two_handles_in_one_query(db):
-    assert column(db, f"SELECT k FROM t WHERE cf_contains({A}, k) AND cf_contains({B}, k) ORDER BY k") == [5, 6, 7, 8, 9]
+    assert column(db, f"SELECT k FROM t WHERE cf_contains({A}, k) AND cf_contains({B}, k) ORDER BY k") == [5, 6, 7, 8,
+            9]
     assert column(db, f"SELECT cf_contains({A}, k) || cf_contains({B}, k) FROM t WHERE k IN (4, 5, 12) ORDER BY k") == ["10", "11", "01"]
     a, b = filter_of(db, "a"), filter_of(db, "b")
     for one, other in (("cf_open(?)", "?"), ("?", "cf_open(?)"), ("cf_open(?)", "cf_open(?)")):
@@ -177,9 +178,11 @@ CTE = "WITH h(x) AS (SELECT cf_open(f) FROM filters WHERE name = 'a' UNION SELEC
 
 
 def test_a_handle_lost_in_a_record_is_an_error(db):
-    for sql in (CTE + "SELECT count(*) FROM h, t WHERE cf_contains(x, k)", CTE + "SELECT count(*) FROM t WHERE NOT cf_contains((SELECT x FROM h), k)",
+    for sql in (CTE + "SELECT count(*) FROM h, t WHERE cf_contains(x, k)", CTE
+                + "SELECT count(*) FROM t WHERE NOT cf_contains((SELECT x FROM h), k)",
                 CTE + "SELECT count(*) FROM h, t WHERE cf_count(x, k) > 0", CTE + "SELECT cf_info(x) FROM h",
-                CTE + "UPDATE filters SET f = cf_add((SELECT x FROM h), 1)", CTE + "SELECT cf_add_all(x, k) FROM h, t", CTE + "SELECT cf_merge(x) FROM h",
+                CTE + "UPDATE filters SET f = cf_add((SELECT x FROM h), 1)", CTE + "SELECT cf_add_all(x, k) FROM h, t",
+                CTE + "SELECT cf_merge(x) FROM h",
                 CTE + "SELECT count(*) FROM h, cf_buckets(h.x)", CTE + "SELECT count(*) FROM h, cf_explain(h.x, 1)",
                 "WITH h(x) AS (SELECT cf_open(f) FROM filters UNION SELECT NULL) SELECT count(*) FROM h, t WHERE cf_contains(x, k)",
                 "SELECT count(*) FROM (SELECT DISTINCT cf_open(f) AS x FROM filters), t WHERE cf_contains(x, k)",
@@ -189,15 +192,19 @@ def test_a_handle_lost_in_a_record_is_an_error(db):
         fails(db, BAD_PARAMETER, sql, function=function, says=LOST)
 
 
-SOURCES = ["(SELECT cf_open(f) AS x FROM filters WHERE name = 'a')", "(SELECT cf_open(f) AS x FROM filters WHERE name = 'a' LIMIT 1)",
+SOURCES = ["(SELECT cf_open(f) AS x FROM filters WHERE name = 'a')",
+           "(SELECT cf_open(f) AS x FROM filters WHERE name = 'a' LIMIT 1)",
            "(SELECT cf_open(f) AS x FROM filters WHERE name = 'a' UNION ALL SELECT cf_open(f) FROM filters WHERE name = 'nobody')",
-           "(SELECT cf_open(f) AS x FROM filters WHERE name = 'a' ORDER BY x)", "handles", "(SELECT * FROM handles LIMIT 1)"]
+           "(SELECT cf_open(f) AS x FROM filters WHERE name = 'a' ORDER BY x)", "handles",
+           "(SELECT * FROM handles LIMIT 1)"]
 
 
 @pytest.mark.parametrize("query", [
-    "SELECT k FROM {source}, t WHERE cf_contains(x, k) ORDER BY k", "SELECT k FROM t, {source} WHERE cf_contains(x, k) ORDER BY k",
+    "SELECT k FROM {source}, t WHERE cf_contains(x, k) ORDER BY k",
+    "SELECT k FROM t, {source} WHERE cf_contains(x, k) ORDER BY k",
     "SELECT k FROM t WHERE cf_contains((SELECT x FROM {source}), k) ORDER BY k",
-    "SELECT k FROM t LEFT JOIN {source} ON 1 WHERE cf_contains(x, k) ORDER BY k", "SELECT k FROM t CROSS JOIN {source} WHERE cf_contains(x, k) ORDER BY k"])
+    "SELECT k FROM t LEFT JOIN {source} ON 1 WHERE cf_contains(x, k) ORDER BY k",
+    "SELECT k FROM t CROSS JOIN {source} WHERE cf_contains(x, k) ORDER BY k"])
 def test_a_handle_from_a_view_or_from_works_or_fails(db, query):
     db.execute("CREATE VIEW handles AS SELECT cf_open(f) AS x FROM filters WHERE name = 'a'")
     for source in SOURCES:

@@ -74,16 +74,19 @@ def test_no_changed_byte_of_an_exact_filter_is_believed(db):
 
 def test_hostile_lists_of_keys(db, rng):
     filters = [support.new(db, 10), support.new(db, 10, None, "value_bits=3")]
-    one, valued = (ask(db, f"SELECT cf_keys({arguments}) FROM json_each('[1, 2, 3]')") for arguments in ("value", "value, value"))
+    one, valued = (ask(db, f"SELECT cf_keys({arguments}) FROM json_each('[1, 2, 3]')")
+                   for arguments in ("value", "value, value"))
     made = [b"", b"\xcf", one[:HEADER - 1], one[:HEADER], one + b"x", one + bytes(8), valued[:-8],
             filters[0], bytes(HEADER), one[:HEADER - 4] + bytes(4) + one[HEADER:], sealed(bytes(HEADER))]
     made += [sealed(one[:16] + struct.pack("<Q", n) + one[24:]) for n in (2, 4, 2**61, 2**61 + 3, 2**64 - 1)]
-    made += [sealed(one[:at] + bytes([value]) + one[at + 1:]) for at in range(60) if at not in range(8, 16) for value in (0, 7, 255) if value != one[at]]
+    made += [sealed(one[:at] + bytes([value]) + one[at + 1:]) for at in range(60) if at not in range(8, 16)
+             for value in (0, 7, 255) if value != one[at]]
     for blob in made:
         for call in ("cf_add_keys", "cf_delete_keys"):
             fails(db, BAD_BLOB, f"SELECT {call}(?, ?)", filters[0], blob, says="keys must be a list made by cf_keys")
     for _ in range(300):
-        blob = with_bit_flipped(*rng.choice([(one, rng.randrange(8 * len(one))), (valued, rng.randrange(8 * len(valued)))]))
+        blob = with_bit_flipped(*rng.choice([(one, rng.randrange(8 * len(one))),
+                                             (valued, rng.randrange(8 * len(valued)))]))
         for filter_ in filters:
             try:
                 assert ask(db, "SELECT cf_check(cf_add_keys(?, ?))", filter_, blob) == "ok"
@@ -108,13 +111,16 @@ def test_items_that_cannot_be(db):
         info, most = support.info(db, blob), patched(blob, items=2**48 - 1)
         sound = info["sticky"] > 0 or "epochs" in info
         assert ask(db, "SELECT cf_check(?)", most) == ("ok" if sound else "the header counts more items than the entries stand for")
-        for call in ("cf_add(?1, 99)", "cf_merge(?1, ?1)", "cf_delete(?1, 3)") if info["sticky"] and not info["value_bits"] and "epochs" not in info else ():
-            assert ask(db, f"SELECT cf_check({call})", most) == "ok", call  # a field of 48 bits: one more must not make it unsound
+        for call in ("cf_add(?1, 99)", "cf_merge(?1, ?1)",
+                     "cf_delete(?1, 3)") if info["sticky"] and not info["value_bits"] and "epochs" not in info else ():
+            assert ask(db, f"SELECT cf_check({call})",
+                       most) == "ok", call  # a field of 48 bits: one more must not make it unsound
 
 
 # ---- headers that lie under a right checksum, and any bytes behind them ----
 
-MUST_BE_RIGHT = ("magic", "version", "slot_bits", "level", "payload_bits", "overflow_budget", "spill_bound", "spilled", "split_pointer", "reserved")
+MUST_BE_RIGHT = ("magic", "version", "slot_bits", "level", "payload_bits", "overflow_budget", "spill_bound", "spilled",
+                 "split_pointer", "reserved")
 
 
 @pytest.mark.parametrize("name", [name for name in FIELDS if name != "checksum"])
@@ -122,7 +128,8 @@ def test_header_fields_at_their_extremes(db, rng, name):
     top = 2**(8 * FIELDS[name][1]) - 1
     for n, blob in enumerate((*ordinary(db)[2:6], grown(db), *with_payloads(db)[2:], *spilling(db)[::2])):
         now = support.field(blob, name)
-        values = {0, 1, 2, 3, 4, 8, 9, 32, 33, 64, 127, 255, now - 1, now + 1, top, top - 1, top // 2, 1 << rng.randrange(8 * FIELDS[name][1])}
+        values = {0, 1, 2, 3, 4, 8, 9, 32, 33, 64, 127, 255, now - 1, now + 1, top, top - 1, top // 2,
+                  1 << rng.randrange(8 * FIELDS[name][1])}
         for value in sorted(value for value in values if 0 <= value <= top):
             taken = provoke(db, patched(blob, **{name: value}), blob)
             assert n > 3 or name not in MUST_BE_RIGHT or taken == (value == now), value
@@ -134,13 +141,17 @@ def test_stages_payloads_and_lists_that_cannot_be_are_damage(db):
     blob = support.build(db, range(20), None, "layout=plain bucket_size=4 fingerprint_bits=10")
     for fields, says in [
             ({"level": 1}, "width of slots"), ({"split_pointer": 1}, "length"), ({"slot_bits": 12}, "width of slots"),
-            ({"level": 40}, "more buckets than"), ({"level": 255}, "more buckets than"), ({"split_pointer": 2**47}, "prepared for growth"),
+            ({"level": 40}, "more buckets than"), ({"level": 255}, "more buckets than"),
+            ({"split_pointer": 2**47}, "prepared for growth"),
             ({"flags": 0, "level": 1}, "must not grow"), ({"flags": 0, "split_pointer": 1}, "prepared for growth"),
             ({"flags": GROWS | 128}, "it ages, but not by epochs"), ({"flags": GROWS | VALUES}, "values of no bits"),
             ({"payload_bits": 17}, "counter_bits"), ({"payload_bits": 33, "flags": VALUES}, "value_bits"),
-            ({"payload_bits": 3}, "length"), ({"payload_bits": 3, "flags": VALUES}, "length"), ({"flags": GROWS | SEMISORTED}, "length"),
-            ({"flags": SEMISORTED, "bucket_size": 8}, "semi-sorted"), ({"flags": SEMISORTED, "fingerprint_bits": 4, "pair_bits": 4}, "semi-sorted"),
-            ({"overflow_budget": 3}, "spill list"), ({"spill_bound": 3}, "length"), ({"spill_bound": 4097}, "spill list"),
+            ({"payload_bits": 3}, "length"), ({"payload_bits": 3, "flags": VALUES}, "length"),
+            ({"flags": GROWS | SEMISORTED}, "length"),
+            ({"flags": SEMISORTED, "bucket_size": 8}, "semi-sorted"),
+            ({"flags": SEMISORTED, "fingerprint_bits": 4, "pair_bits": 4}, "semi-sorted"),
+            ({"overflow_budget": 3}, "spill list"), ({"spill_bound": 3}, "length"),
+            ({"spill_bound": 4097}, "spill list"),
             ({"spilled": 3}, "holds more than its bound"), ({"occupied": 2**20}, "occupied")]:
         message = fails(db, BAD_BLOB, "SELECT cf_contains(?, 3)", patched(blob, **fields), says=says)
         assert "restore it" in message
@@ -155,7 +166,8 @@ def test_any_bytes_behind_a_sound_header(db, rng):
         for body in (rng.randbytes(n), b"\xff" * n, bytes(n), rng.randbytes(n // 2) + bytes(n - n // 2), b"\x11" * n):
             slots = support.info(db, blob)["buckets"] * support.info(db, blob)["bucket_size"]
             items, occupied = rng.choice([0, 1, slots, 2**48 - 1]), rng.choice([0, 1, slots])
-            hostile = patched(blob[:HEADER] + body, items=items, occupied=occupied, spilled=rng.randint(0, support.field(blob, "spill_bound")),
+            hostile = patched(blob[:HEADER] + body, items=items, occupied=occupied,
+                              spilled=rng.randint(0, support.field(blob, "spill_bound")),
                               capacity=rng.choice([0, 1, 2**48 - 1]), seed=rng.choice([0, 2**64 - 1]))
             counts_of_nothing = "epochs" not in support.info(db, blob) and items > 0 and occupied + support.field(hostile, "spilled") == 0
             assert provoke(db, hostile, blob, rng.choice(["3", "'x'", "x''", "1.5"])) != counts_of_nothing, hostile.hex()

@@ -57,7 +57,8 @@ CHOICES = {
 def test_each_row_is_answered_by_its_filter(db, filters, function):
     truth = expected(db, function, filters)
     for choice, (chosen, number) in CHOICES.items():
-        rows = db.execute(f"SELECT k, {number}, {function}({chosen}, k), {function}(?2, k), ?3 IS NULL FROM keys", filters)
+        rows = db.execute(f"SELECT k, {number}, {function}({chosen}, k), {function}(?2, k), ?3 IS NULL FROM keys",
+                          filters)
         for k, i, answer, second, _ in rows:
             assert (answer, second) == (truth[k, i], truth[k, 1]), (choice, k)
 
@@ -70,7 +71,8 @@ def test_a_trigger_gets_another_filter_with_each_row(db, filters):
                       INSERT INTO answers VALUES (NEW.k, cf_contains(NEW.f, NEW.k),
                           (SELECT sum(cf_contains(NEW.f, k)) FROM keys WHERE k <= 10));
                   END""")
-    db.execute("INSERT INTO questions SELECT CASE k % 3 WHEN 0 THEN ?1 WHEN 1 THEN ?2 ELSE ?3 END, k FROM keys", filters)
+    db.execute("INSERT INTO questions SELECT CASE k % 3 WHEN 0 THEN ?1 WHEN 1 THEN ?2 ELSE ?3 END, k FROM keys",
+               filters)
     tens = [sum(truth[k, i] for k in range(1, 11)) for i in range(3)]
     assert db.execute("SELECT * FROM answers ORDER BY k").fetchall() == [
         (k, truth[k, k % 3], tens[k % 3]) for k in range(1, ROWS + 1)]
@@ -98,8 +100,10 @@ def test_many_short_statements(db, filters):
         assert db.execute("SELECT cf_contains(?1, ?2)", (filters[i], k)).fetchone()[0] == truth[k, i]
 
 
-@pytest.mark.parametrize("bad, kind", [("?2", BAD_BLOB), ("'text'", BAD_PARAMETER), ("7", BAD_PARAMETER), ("NULL", BAD_PARAMETER),
-                                       ("x''", BAD_BLOB), ("zeroblob(3000)", BAD_BLOB), ("CAST(?1 AS TEXT)", BAD_PARAMETER),
+@pytest.mark.parametrize("bad, kind", [("?2", BAD_BLOB), ("'text'", BAD_PARAMETER), ("7", BAD_PARAMETER),
+                                       ("NULL", BAD_PARAMETER),
+                                       ("x''", BAD_BLOB), ("zeroblob(3000)", BAD_BLOB),
+                                       ("CAST(?1 AS TEXT)", BAD_PARAMETER),
                                        ("substr(?1, 1, 100)", BAD_BLOB)])
 def test_after_many_good_rows_a_bad_filter_is_still_refused(db, filters, bad, kind):
     good = filters[0]

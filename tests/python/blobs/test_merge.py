@@ -63,7 +63,8 @@ def test_copies_add_up_to_cap_and_then_stick(db, merged):
     """A key that is sticky in one is so in the sum: of its copies nobody knows the number."""
     one, two, three = of(db, ["k"]), of(db, ["k", "k"]), of(db, ["k"] * 9)
     assert copies(db, merged(db, one, one), ["k"]) == [2]
-    for blobs in ([one, two], [two, two], [three, one], [one, three], [three, three], [one] * 7, [of(db, range(30)), three]):
+    for blobs in ([one, two], [two, two], [three, one], [one, three], [three, three], [one] * 7,
+                  [of(db, range(30)), three]):
         blob = merged(db, *blobs)
         assert copies(db, blob, ["k"]) == [3] and support.info(db, blob)["sticky"] == 1
         assert ask(db, "SELECT cf_delete(?, 'k')", blob) == blob
@@ -80,9 +81,11 @@ def test_a_sum_of_colliding_fingerprints_equals_the_adds(db):
         assert support.info(db, merged)["items"] == support.info(db, added)["items"]
 
 
-@pytest.mark.parametrize("options", ["growth=off", "", "counter_bits=3", "overflow=on", "overflow=on overflow_budget=0"])
+@pytest.mark.parametrize("options", ["growth=off", "", "counter_bits=3", "overflow=on",
+                                     "overflow=on overflow_budget=0"])
 def test_the_layout_of_a_sum_is_that_of_the_first(db, options):
-    empty = {layout: support.new(db, 400, None, f"bucket_size=4 layout={layout} fingerprint_bits=32 {options}") for layout in ("plain", "semisort")}
+    empty = {layout: support.new(db, 400, None, f"bucket_size=4 layout={layout} fingerprint_bits=32 {options}")
+             for layout in ("plain", "semisort")}
     for first, second in itertools.product(empty, empty):
         one, other = add_all(db, empty[first], range(180)), add_all(db, empty[second], range(120, 300))
         blob = merge(db, one, other)
@@ -115,11 +118,14 @@ def test_a_filter_per_partition_and_their_total(db):
 def test_a_mismatch_names_the_fields(db):
     """wrong_uses.txt has what is said to users; here are the fields one by one."""
     base = support.new(db, 40, None, "bucket_size=4 fingerprint_bits=12 layout=plain")
-    for says, other in [("seed", {"seed": 1}), ("seed", {"seed": 2**64 - 1}), ("hash", {"hash": 2}), ("pair_bits", {"pair_bits": 5}), ("cap", {"cap": 2})]:
+    for says, other in [("seed", {"seed": 1}), ("seed", {"seed": 2**64 - 1}), ("hash", {"hash": 2}),
+                        ("pair_bits", {"pair_bits": 5}), ("cap", {"cap": 2})]:
         for pair, sql in itertools.product(itertools.permutations((base, support.patched(base, **other))), SQL):
             fails(db, MISMATCH, sql, *pair, says=f"the filters differ in {says}")
-    for says, capacity, options in [("bucket_size", 40, "bucket_size=8 fingerprint_bits=12"), ("buckets", 80, "bucket_size=4 fingerprint_bits=12"),
-                                    ("fingerprint_bits", 40, "bucket_size=4 fingerprint_bits=13"), ("counter_bits", 40, "bucket_size=4 fingerprint_bits=12 counter_bits=3")]:
+    for says, capacity, options in [("bucket_size", 40, "bucket_size=8 fingerprint_bits=12"),
+                                    ("buckets", 80, "bucket_size=4 fingerprint_bits=12"),
+                                    ("fingerprint_bits", 40, "bucket_size=4 fingerprint_bits=13"),
+                                    ("counter_bits", 40, "bucket_size=4 fingerprint_bits=12 counter_bits=3")]:
         for pair, sql in itertools.product(itertools.permutations((base, support.new(db, capacity, None, f"{options} layout=plain"))), SQL):
             assert says in fails(db, MISMATCH, sql, *pair, says="the filters differ in ").split("(")[0]
 
@@ -132,13 +138,15 @@ def test_capacity_and_growth_come_from_the_first(db, merged):
     for first, second, capacity, growth in ((a, b, 5, "on"), (b, a, 7, "off")):
         got = support.info(db, merged(db, first, second))
         assert (got["capacity"], got["growth"]) == (capacity, growth)
-    fails(db, MISMATCH, "SELECT cf_merge(?, ?)", b, add_all(db, a, range(500)), says="build the first one with growth=on")
+    fails(db, MISMATCH, "SELECT cf_merge(?, ?)", b, add_all(db, a, range(500)),
+          says="build the first one with growth=on")
 
 
 def test_every_filter_is_checked(db):
     blob = of(db, [1])
     for arguments in ((blob, None), (None, blob), (blob, blob, None)):
-        for sql in ("SELECT cf_merge(" + ", ".join("?" * len(arguments)) + ")", f"SELECT cf_merge(column1) FROM (VALUES {', '.join(['(?)'] * len(arguments))})"):
+        for sql in ("SELECT cf_merge(" + ", ".join("?" * len(arguments)) + ")",
+                    f"SELECT cf_merge(column1) FROM (VALUES {', '.join(['(?)'] * len(arguments))})"):
             fails(db, BAD_PARAMETER, sql, *arguments, says="filter is NULL")
     for sql in SQL:
         fails(db, BAD_BLOB, sql, blob, b"\0", says="not a cuckoo filter")

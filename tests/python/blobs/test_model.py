@@ -16,7 +16,6 @@ import tempfile
 import zlib
 from collections import Counter
 
-import pytest
 from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -27,9 +26,11 @@ NAMES = st.sampled_from("ab")
 KEYS = st.integers(0, 40) | st.sampled_from(["", "x", "1", b"1", 2**62, -1, 0.5, 7.0])
 MANY_KEYS = st.builds(lambda start, n: list(range(start, start + n)), st.integers(0, 300), st.integers(1, 400)) | \
     st.lists(KEYS, min_size=1, max_size=12)
-MANY_WAYS = st.sampled_from(["(SELECT {0}_all(filters.f, k{1}) FROM keys)", "{0}_keys(f, (SELECT cf_keys(k{1}) FROM keys))"])
+MANY_WAYS = st.sampled_from(["(SELECT {0}_all(filters.f, k{1}) FROM keys)",
+                             "{0}_keys(f, (SELECT cf_keys(k{1}) FROM keys))"])
 KEYED = st.sampled_from(["", " seed=5", " seed=-9223372036854775808", " hash=keyed", " seed=1 hash=xxh3"])
-LISTS = st.just("") | st.builds(" overflow=on overflow_budget={} spill_bound={}".format, st.sampled_from([0, 1, 10]), st.sampled_from([1, 16, 200]))
+LISTS = st.just("") | st.builds(" overflow=on overflow_budget={} spill_bound={}".format, st.sampled_from([0, 1, 10]),
+                                st.sampled_from([1, 16, 200]))
 
 
 class Model:
@@ -45,14 +46,18 @@ class Histories(RuleBasedStateMachine):
     @initialize(data=st.data(), capacity=st.integers(1, 8) | st.integers(9, 200), keyed=KEYED, list_=LISTS)
     def begin(self, data, capacity, keyed, list_):
         kind = data.draw(st.sampled_from(["copies", "copies", "counters", "values", "ages"]))
-        how = data.draw(st.sampled_from({"copies": ["exact", "alike", "crowded"], "ages": ["exact"]}.get(kind, ["exact", "crowded"])))
-        growth = data.draw(st.sampled_from({"exact": ["on", "off"], "alike": ["off"], "crowded": ["on"]}[how] if kind != "values" else ["on"]))
+        how = data.draw(st.sampled_from({"copies": ["exact", "alike", "crowded"], "ages": ["exact"]}.get(kind,
+                ["exact", "crowded"])))
+        growth = data.draw(st.sampled_from({"exact": ["on", "off"], "alike": ["off"], "crowded": ["on"]}[how]
+                                           if kind != "values" else ["on"]))
         layout = data.draw(st.sampled_from(["plain", "semisort"]))
-        size = 4 if layout == "semisort" else data.draw(st.sampled_from([4, 8] if kind == "values" else [2, 4, 8] + [1] * (growth == "off" and kind == "copies")))
+        size = 4 if layout == "semisort" else data.draw(st.sampled_from([4, 8] if kind == "values" else [2, 4, 8]
+                                                                        + [1] * (growth == "off" and kind == "copies")))
         bits = 32 if how == "exact" else data.draw(st.integers(5, 8) if how == "alike" else st.integers(12 if size == 2 else 9, 14))
         counters = data.draw(st.sampled_from([1, 3])) if kind == "counters" else 0
         self.epochs = data.draw(st.sampled_from([1, 4, 12])) if kind == "ages" else 0
-        more = {"counters": f" counter_bits={counters}", "values": " value_bits=3", "ages": f" epochs={self.epochs}"}.get(kind, "")
+        more = {"counters": f" counter_bits={counters}", "values": " value_bits=3",
+                "ages": f" epochs={self.epochs}"}.get(kind, "")
         self.kind, self.how, self.growth, self.capacity, self.counter_bits = kind, how, growth, capacity, counters
         self.options = f"layout={layout} bucket_size={size} fingerprint_bits={bits} growth={growth}{keyed}{more}" + list_ * (kind != "ages")
         self.keyed = keyed.strip()
@@ -167,14 +172,16 @@ class Histories(RuleBasedStateMachine):
         present = self.present(name)
         if present:
             pair = data.draw(st.sampled_from(present))
-            assert self.change(name, "cf_delete(f, ?, ?)" if self.value else "cf_delete(f, ?)", *pair[:2 if self.value else 1])
+            assert self.change(name, "cf_delete(f, ?, ?)" if self.value else "cf_delete(f, ?)",
+                               *pair[:2 if self.value else 1])
             self.deleted(self.model[name], [pair])
 
     @precondition(lambda self: not self.epochs)
     @rule(name=NAMES, step=st.integers(1, 4), all_copies=st.booleans(), way=MANY_WAYS)
     def delete_many(self, name, step, all_copies, way):
         """Every key, or every second one .., once or as often as it was added."""
-        pairs = [pair for pair in self.present(name)[::step] for _ in range(self.model[name].true[pair] if all_copies else 1)]
+        pairs = [pair for pair in self.present(name)[::step]
+                 for _ in range(self.model[name].true[pair] if all_copies else 1)]
         if pairs:
             self.collect(pairs)
             assert self.change(name, self.by(way, "cf_delete"))
@@ -191,7 +198,8 @@ class Histories(RuleBasedStateMachine):
         """Where it is full, copies were too many for the room: of keys, of values of one key, or of entries that know nothing."""
         other = "b" if name == "a" else "a"
         rows = f"SELECT f FROM filters ORDER BY name = '{other}'"
-        if self.change(name, f"(SELECT cf_merge(f) FROM ({rows}))" if aggregate else f"cf_merge(f, (SELECT f FROM filters WHERE name = '{other}'))"):
+        if self.change(name, f"(SELECT cf_merge(f) FROM ({rows}))"
+                       if aggregate else f"cf_merge(f, (SELECT f FROM filters WHERE name = '{other}'))"):
             model, more = self.model[name], self.model[other]
             model.true.update(more.true)
             model.copies.update(more.copies)
@@ -230,7 +238,8 @@ class Histories(RuleBasedStateMachine):
             info = support.info(self.db, blob)
             asked = list({key for key, _ in model.true} | set(list(self.classes)[-60:])) + ["never", -7]
             self.collect([(key, None) for key in asked])
-            rows = self.db.execute("SELECT cf_contains(?1, k), cf_count(?1, k) FROM keys ORDER BY rowid", (blob,)).fetchall()
+            rows = self.db.execute("SELECT cf_contains(?1, k), cf_count(?1, k) FROM keys ORDER BY rowid",
+                                   (blob,)).fetchall()
             answers = dict(zip(asked, rows, strict=True))
             if self.kind == "ages":
                 self.ages_agree(model, info, answers)
@@ -292,26 +301,3 @@ class Histories(RuleBasedStateMachine):
 
 TestHistories = Histories.TestCase
 TestHistories.settings = settings(max_examples=2 * settings.default.max_examples)
-
-
-@pytest.mark.parametrize("bucket_size, bits, growth", [
-    *((b, f, "off") for b in (1, 2, 4, 8) for f in (4, 8, 12, 32)), *((b, f, "on") for b in (4, 8) for f in (8, 12, 32)),
-    (2, 12, "on"), (2, 32, "on")])
-def test_a_key_is_sticky_at_cap(db, bucket_size, bits, growth):
-    """cap may be more than the slots of a bucket."""
-    blob = support.new(db, 10, None, f"bucket_size={bucket_size} fingerprint_bits={bits} growth={growth}")
-    cap = support.info(db, blob)["cap"]
-    assert cap == 1 if bucket_size == 1 else min(bucket_size, 3) <= cap <= 2 * bucket_size
-    assert cap >= 3 or bucket_size == 1 or bits < 8
-    for copies in range(1, cap + 3):
-        blob = support.add(db, blob, "k")
-        assert support.count(db, blob, "k") == min(copies, cap)
-        assert support.info(db, blob)["sticky"] == (copies >= cap)
-        if copies < cap:
-            gone = blob
-            for _ in range(copies):
-                gone = ask(db, "SELECT cf_delete(?, 'k')", gone)
-            assert support.contains(db, gone, "k") == 0
-    for _ in range(cap + 3):
-        blob = ask(db, "SELECT cf_delete(?, 'k')", blob)
-    assert support.count(db, blob, "k") == cap

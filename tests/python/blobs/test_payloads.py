@@ -36,7 +36,8 @@ def test_every_number_of_copies_up_to_the_most(db):
             blob = support.add(db, blob, "k")
             got = support.info(db, blob)
             assert (support.count(db, blob, "k"), got["occupied"], got["sticky"]) == (copies, 1, copies == limit)
-            assert db.execute("SELECT payload, copies FROM cf_explain(?, 'k') WHERE match", (blob,)).fetchall() == [(copies - 1, copies)]
+            assert db.execute("SELECT payload, copies FROM cf_explain(?, 'k') WHERE match",
+                              (blob,)).fetchall() == [(copies - 1, copies)]
         for call in (add_all, delete_all):
             assert support.count(db, call(db, blob, ["k"] * 5), "k") == limit
         few = ["k"] * (limit - 1)
@@ -68,7 +69,8 @@ def test_a_build_counts_with_counters_and_not_without(db):
     counted, plain = support.build(db, keys, None, "counter_bits=4"), support.build(db, keys)
     assert [support.count(db, counted, k) for k in (1, 2, 3, 4)] == [7, 3, 1, 0]
     assert [support.count(db, plain, k) for k in (1, 2, 3, 4)] == [1, 1, 1, 0]
-    assert [(support.info(db, blob)["items"], support.info(db, blob)["capacity"]) for blob in (counted, plain)] == [(11, 3), (3, 3)]
+    assert [(support.info(db, blob)["items"], support.info(db, blob)["capacity"])
+            for blob in (counted, plain)] == [(11, 3), (3, 3)]
     built = ask(db, """WITH RECURSIVE r(x) AS (VALUES (0) UNION ALL SELECT x + 1 FROM r WHERE x < 19999)
                        SELECT cf_build(x % 97, 0.01, 'counter_bits=8') FROM r""")
     assert (support.info(db, built)["items"], support.info(db, built)["capacity"]) == (20000, 97)
@@ -92,7 +94,8 @@ def test_a_table_of_rows_that_come_and_go(db):
         db.execute(f"DELETE FROM t WHERE {gone}")
     blob = ask(db, "SELECT f FROM filters")
     assert ask(db, "SELECT cf_check(?)", blob) == "ok"
-    assert ask(db, "SELECT count(*) FROM (SELECT k, count(*) AS n FROM t GROUP BY k) WHERE cf_count(?, k) < n", blob) == 0
+    assert ask(db, "SELECT count(*) FROM (SELECT k, count(*) AS n FROM t GROUP BY k) WHERE cf_count(?, k) < n",
+               blob) == 0
     others = "WITH RECURSIVE n(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM n LIMIT 10000) SELECT count(*), total(cf_contains(?, k)) " \
              "FROM n WHERE k NOT IN (SELECT k FROM t)"
     (gone, found), = db.execute(others, (blob,))
@@ -102,7 +105,8 @@ def test_a_table_of_rows_that_come_and_go(db):
 def test_counts_add_up_in_a_merge(db):
     empty, limit = support.new(db, 20, None, "counter_bits=3 fingerprint_bits=32 bucket_size=4"), 8
     for a, b in itertools.product(range(limit + 1), (0, 1, 4, limit - 1, limit)):
-        blob = ask(db, "SELECT cf_merge(?, ?)", add_all(db, empty, ["k"] * a + [1]), add_all(db, empty, ["k"] * b + [2, 2]))
+        blob = ask(db, "SELECT cf_merge(?, ?)", add_all(db, empty, ["k"] * a + [1]),
+                   add_all(db, empty, ["k"] * b + [2, 2]))
         assert [support.count(db, blob, k) for k in ("k", 1, 2)] == [min(a + b, limit), 1, 2]
         assert ask(db, "SELECT cf_check(?)", blob) == "ok"
         if 0 < a + b < limit:
@@ -116,7 +120,8 @@ def shards(db):
     return support.new(db, 10, None, "value_bits=4")
 
 
-@pytest.mark.parametrize("options", ["", "growth=off", "bucket_size=2", "bucket_size=8", "layout=plain", "overflow=on overflow_budget=0 growth=off"])
+@pytest.mark.parametrize("options", ["", "growth=off", "bucket_size=2", "bucket_size=8", "layout=plain",
+                                     "overflow=on overflow_budget=0 growth=off"])
 def test_values_of_every_width_come_back(db, options):
     for bits in (1, 2, 7, 8, 16, 31, 32):
         top = 2**bits - 1
@@ -195,5 +200,6 @@ def test_a_mismatch_names_counters_and_values(db):
     blobs = [support.new(db, 100, None, f"fingerprint_bits=12 bucket_size=4 {more}")
              for more in ("", "value_bits=3", "value_bits=4", "counter_bits=3", "counter_bits=4")]
     for one, other in itertools.permutations(range(5), 2):
-        says = "differ in counter_bits" if not {one, other} & {1, 2} else "differ in value_bits" if not {one, other} & {3, 4} else "_bits (planned"
+        says = "differ in counter_bits" if not {one, other} & {1, 2} else "differ in value_bits" if not {one,
+                other} & {3, 4} else "_bits (planned"
         fails(db, MISMATCH, "SELECT cf_merge(?, ?)", blobs[one], blobs[other], says=says)

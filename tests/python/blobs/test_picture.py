@@ -27,7 +27,8 @@ def regions(lines):
 
 def model(db, blob):
     """What each region must show, by cf_buckets, while no region has more buckets than are counted."""
-    used = [n for (n,) in db.execute("SELECT count(fingerprint) FROM cf_buckets(?) GROUP BY bucket ORDER BY bucket", (blob,))]
+    used = [n for (n,) in db.execute("SELECT count(fingerprint) FROM cf_buckets(?) GROUP BY bucket ORDER BY bucket",
+                                     (blob,))]
     size = support.info(db, blob)["bucket_size"]
     shades = ""
     for region in range(ROWS * WIDE):
@@ -39,8 +40,10 @@ def model(db, blob):
 
 
 @pytest.mark.parametrize("capacity, keys, options", [
-    (1, 0, ""), (1, 1, ""), (3, 3, "bucket_size=8"), (20, 20, "growth=off"), (1000, 500, ""), (1000, 1000, "layout=plain bucket_size=2"),
-    (5000, 4999, "fingerprint_bits=12"), (20000, 15000, "counter_bits=4"), (50, 9000, "fingerprint_bits=12"), (200, 190, "bucket_size=1 growth=off fingerprint_bits=8"),
+    (1, 0, ""), (1, 1, ""), (3, 3, "bucket_size=8"), (20, 20, "growth=off"), (1000, 500, ""),
+    (1000, 1000, "layout=plain bucket_size=2"),
+    (5000, 4999, "fingerprint_bits=12"), (20000, 15000, "counter_bits=4"), (50, 9000, "fingerprint_bits=12"),
+    (200, 190, "bucket_size=1 growth=off fingerprint_bits=8"),
     (40, 46, "growth=off bucket_size=4 fingerprint_bits=12 overflow=on overflow_budget=0 spill_bound=30")])
 def test_it_shows_the_buckets(db, capacity, keys, options):
     blob = support.new(db, capacity, None, options)

@@ -18,7 +18,8 @@ from test_growth import add_range, delete_range, lost
 FIXED = "growth=off fingerprint_bits=12"
 LAYOUTS = ["plain", "semisort"]
 LISTS = [(0, 200), (0, 16), (1, 200), (1, 1), (10, 200), (10, 16)]  # budget and bound
-EVERY_LIST = pytest.mark.parametrize("layout, budget, bound", [(layout, *list_) for layout, list_ in itertools.product(LAYOUTS, LISTS)])
+EVERY_LIST = pytest.mark.parametrize("layout, budget, bound",
+                                     [(layout, *list_) for layout, list_ in itertools.product(LAYOUTS, LISTS)])
 
 
 def spilled(db, blob):
@@ -34,8 +35,10 @@ def crowded(db, n, options=FIXED, layout="plain", budget=0, bound=200):
 def test_what_a_filter_says_of_its_list(db):
     for options, budget, bound in (("", 10, 16), ("overflow_budget=0", 0, 16), ("spill_bound=4096", 10, 4096),
                                    ("overflow_budget=255 spill_bound=1", 255, 1)):
-        for got in (support.info(db, support.new(db, 100, None, f"overflow=on {options}")), support.plan(db, 100, None, f"{options} overflow=on")):
-            assert (got["overflow"], got["overflow_budget"], got["spill_bound"], got["spilled"]) == ("on", budget, bound, 0)
+        for got in (support.info(db, support.new(db, 100, None, f"overflow=on {options}")),
+                    support.plan(db, 100, None, f"{options} overflow=on")):
+            assert (got["overflow"], got["overflow_budget"], got["spill_bound"], got["spilled"]) == ("on", budget,
+                    bound, 0)
     off = support.plan(db, 100)
     assert (off["overflow"], off["spilled"]) == ("off", 0) and not {"overflow_budget", "spill_bound"} & set(off)
     bounds = [support.plan(db, n, None, "overflow=on")["spill_bound"] for n in (1, 1000, 10**5, 10**6, 10**9)]
@@ -48,7 +51,8 @@ def test_spilled_entries_are_found_counted_and_shown_and_deletes_drain_the_list(
     n = 2000
     blob = crowded(db, n, "growth=off fingerprint_bits=32", layout, budget, bound)
     empty, keys, seen = ask(db, "SELECT cf_clear(?)", blob), list(range(n)), []
-    assert empty == ask(db, "SELECT cf_new(?, NULL, ?)", n, f"bucket_size=4 layout={layout} growth=off fingerprint_bits=32 overflow=on "
+    assert empty == ask(db, "SELECT cf_new(?, NULL, ?)", n,
+                        f"bucket_size=4 layout={layout} growth=off fingerprint_bits=32 overflow=on "
                                                            f"overflow_budget={budget} spill_bound={bound}")
     rng.shuffle(keys)
     while keys:
@@ -81,7 +85,8 @@ def test_many_changes_at_once_end_with_room_for_what_was_spilled(db, layout, opt
         assert spilled(db, changed) == 0 and lost(db, changed, 0, 995) == 0
         assert ask(db, "SELECT cf_check(?)", changed) == "ok"
     assert spilled(db, support.build(db, range(n), None, f"bucket_size=4 {options} overflow=on overflow_budget=0")) == 0
-    for call in ("cf_add(?, NULL)", "cf_delete(?, NULL)", "cf_delete(?, 'never there')", "cf_merge(?)", "cf_add_all(?, NULL)", "cf_delete_all(?, NULL)"):
+    for call in ("cf_add(?, NULL)", "cf_delete(?, NULL)", "cf_delete(?, 'never there')", "cf_merge(?)",
+                 "cf_add_all(?, NULL)", "cf_delete_all(?, NULL)"):
         assert ask(db, f"SELECT {call}", blob) == blob
     less = blob
     for gone in range(5):

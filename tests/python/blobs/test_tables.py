@@ -24,8 +24,10 @@ def buckets_of(db, blob):
 
 # ---- what the rows say ----
 
-SHAPES = ["bucket_size=1 growth=off", "bucket_size=2", "bucket_size=4 layout=plain", "layout=semisort", "bucket_size=8", "fingerprint_bits=4 bucket_size=4 growth=off",
-          "fingerprint_bits=5 growth=off layout=semisort", "fingerprint_bits=32", "counter_bits=3", "value_bits=5", "seed=9", "epochs=3",
+SHAPES = ["bucket_size=1 growth=off", "bucket_size=2", "bucket_size=4 layout=plain", "layout=semisort",
+          "bucket_size=8", "fingerprint_bits=4 bucket_size=4 growth=off",
+          "fingerprint_bits=5 growth=off layout=semisort", "fingerprint_bits=32", "counter_bits=3", "value_bits=5",
+          "seed=9", "epochs=3",
           "layout=semisort overflow=on overflow_budget=0 growth=off fingerprint_bits=12"]
 
 
@@ -34,7 +36,8 @@ SHAPES = ["bucket_size=1 growth=off", "bucket_size=2", "bucket_size=4 layout=pla
 def test_the_rows_agree_with_each_other_and_with_the_answers(db, options, n):
     """Before growth and, where it may grow, after."""
     values = "value_bits" in options
-    blob = ask(db, f"SELECT cf_add_all(cf_new(?, NULL, ?), value{', value % 32' if values else ''}) FROM json_each(?)", n if "off" in options else 40,
+    blob = ask(db, f"SELECT cf_add_all(cf_new(?, NULL, ?), value{', value % 32' if values else ''}) FROM json_each(?)",
+               n if "off" in options else 40,
                options, json.dumps(list(range(n)) + ([] if values else list(range(0, n, 7)))))
     info = support.info(db, blob)
     rows = db.execute("SELECT bucket, slot, fingerprint, alternate, length, overflow, payload, copies FROM cf_buckets(?)", (blob,)).fetchall()
@@ -54,7 +57,8 @@ def test_the_rows_agree_with_each_other_and_with_the_answers(db, options, n):
         sides = {row[0]: (row[1], row[4]) for row in shown}
         assert list(sides) in (["base", "alternate"], ["base"])
         in_buckets = [row for row in shown if row[6] == "bucket"]
-        assert [row[:3] for row in in_buckets] == [(side, sides[side][0], slot) for side in sides for slot in range(info["bucket_size"])]
+        assert [row[:3] for row in in_buckets] == [(side, sides[side][0], slot) for side in sides
+                                                   for slot in range(info["bucket_size"])]
         for side, bucket, slot, fingerprint, wanted, match, source, length, payload, copies in shown:
             assert wanted == sides[side][1]
             if source == "bucket":
@@ -76,7 +80,8 @@ def test_the_two_sides_of_a_key_share_what_names_the_other_one(db):
     blob = support.new(db, 3000, None, "bucket_size=4 fingerprint_bits=12 layout=plain")
     mask, differences = (1 << support.info(db, blob)["pair_bits"]) - 1, {}
     for key in range(500):
-        base, other = (wanted for _, wanted in db.execute("SELECT DISTINCT side, wanted FROM cf_explain(?, ?)", (blob, key)))
+        base, other = (wanted for _, wanted in db.execute("SELECT DISTINCT side, wanted FROM cf_explain(?, ?)",
+                                                          (blob, key)))
         assert (base ^ other) & mask == 0
         assert differences.setdefault(base & mask, base ^ other) == base ^ other
     assert any(differences.values())
@@ -268,7 +273,8 @@ def test_hidden_columns_show_the_arguments(db, f):
 
 
 def test_missing_arguments_are_errors(db, f):
-    for sql in ("cf_buckets WHERE bucket = 1", "cf_buckets WHERE filter > ?1", "cf_explain(?1)", "cf_explain WHERE key = 1"):
+    for sql in ("cf_buckets WHERE bucket = 1", "cf_buckets WHERE filter > ?1", "cf_explain(?1)",
+                "cf_explain WHERE key = 1"):
         fails(db, BAD_PARAMETER, f"SELECT * FROM {sql}", *([f] if "?1" in sql else []), says="needs its arguments: cf_")
 
 

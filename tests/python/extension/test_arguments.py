@@ -13,18 +13,23 @@ OPTION_CALLS = ["cf_new(10, NULL, ?1)", "cf_plan(10, NULL, ?1)", "cf_build(1, NU
 # ---- equal meanings ----
 
 SPELLINGS = {
-    "growth=off seed=7": ["seed=7 growth=off", "seed=7,growth=off", ",, seed=7\t,\n growth=off ,", "seed=007 GROWTH=Off", "Seed=+7e0, growth=OFF"],
-    "": [" ", ",", " , ,\t\n\r", None, "layout=auto", "counter_bits=0 value_bits=0", "overflow=off", "growth=on", "seed=0", "seed=-0", "seed=+0",
+    "growth=off seed=7": ["seed=7 growth=off", "seed=7,growth=off", ",, seed=7\t,\n growth=off ,",
+                          "seed=007 GROWTH=Off", "Seed=+7e0, growth=OFF"],
+    "": [" ", ",", " , ,\t\n\r", None, "layout=auto", "counter_bits=0 value_bits=0", "overflow=off", "growth=on",
+         "seed=0", "seed=-0", "seed=+0",
          "epochs=0", "affinity=none collation=binary", "hash=xxh3"],
-    "affinity=numeric": ["Affinity=INTEGER", "affinity=numeric"], "affinity=text collation=nocase": ["affinity=blob Collation=NoCase"],
+    "affinity=numeric": ["Affinity=INTEGER", "affinity=numeric"],
+    "affinity=text collation=nocase": ["affinity=blob Collation=NoCase"],
     "seed=-5": ["seed=-5e0", "SEED=-5.0"]}
 
 
 def test_spellings_separators_and_order_of_options_do_not_matter(db):
     for options, others in SPELLINGS.items():
         for call in OPTION_CALLS:
-            assert {ask(db, f"SELECT {call}", other) for other in others} == {ask(db, f"SELECT {call}", options)}, (call, options)
-    assert support.new(db, 10, None, "Capacity=1e1") == support.new(db, 10, None, "capacity=10.0") == support.new(db, 10)
+            assert {ask(db, f"SELECT {call}", other)
+                    for other in others} == {ask(db, f"SELECT {call}", options)}, (call, options)
+    assert support.new(db, 10, None, "Capacity=1e1") == support.new(db, 10, None, "capacity=10.0") == support.new(db,
+            10)
 
 
 def test_options_are_what_the_filter_says_of_itself(db):
@@ -38,11 +43,14 @@ def test_numbers_as_arguments(db):
     for call in ("cf_new", "cf_plan"):
         for whole in ("0.0", "10.0", "1e2"):
             assert ask(db, f"SELECT {call}({whole})") == ask(db, f"SELECT {call}(CAST({whole} AS INT))")
-        assert ask(db, f"SELECT {call}(100)") == ask(db, f"SELECT {call}(100, NULL, NULL)") == ask(db, f"SELECT {call}(100, 0.01, '')")
+        assert ask(db, f"SELECT {call}(100)") == ask(db, f"SELECT {call}(100, NULL, NULL)") == ask(db,
+                f"SELECT {call}(100, 0.01, '')")
     assert support.new(db, 0) == support.new(db, 1)  # it plans for one key
-    for call in ("cf_new(10, {})", "cf_plan(10, {})", "cf_build(1, {})", "cf_build_exact(1, 1, {}, 'seed=5')"):  # NaN is NULL
+    for call in ("cf_new(10, {})", "cf_plan(10, {})", "cf_build(1, {})",
+                 "cf_build_exact(1, 1, {}, 'seed=5')"):  # NaN is NULL
         assert ask(db, f"SELECT {call.format('9e999 - 9e999')}") == ask(db, f"SELECT {call.format('NULL')}")
-    assert ask(db, "SELECT cf_build(1, NULL, NULL)") == ask(db, "SELECT cf_build(1)") == ask(db, "SELECT cf_build(1, 0.01)")
+    assert ask(db, "SELECT cf_build(1, NULL, NULL)") == ask(db, "SELECT cf_build(1)") == ask(db,
+            "SELECT cf_build(1, 0.01)")
     assert support.plan(db, 10, 0.9999999999)["fpr_at_capacity"] < 1
     assert support.plan(db, 1e12)["bytes"] > 10**12  # longer than any blob, and can be planned
 
@@ -87,7 +95,8 @@ def full(db):
     return blob
 
 
-@pytest.mark.parametrize("call", ["cf_add(f, 'c')", "(SELECT cf_add_all(filters.f, k) FROM new)", "cf_add_keys(f, (SELECT cf_keys(k) FROM new))",
+@pytest.mark.parametrize("call", ["cf_add(f, 'c')", "(SELECT cf_add_all(filters.f, k) FROM new)",
+                                  "cf_add_keys(f, (SELECT cf_keys(k) FROM new))",
                                   "cf_merge(f, (SELECT f FROM filters WHERE name = 'other'))"])
 def test_a_full_filter_does_not_roll_the_transaction_back(db, full, call):
     db.execute("CREATE TABLE filters(name, f)")
@@ -126,8 +135,10 @@ def test_a_full_filter_still_takes_sticky_keys_and_deletes(db, full):
 
 
 @pytest.mark.parametrize("call, kind", [
-    ("cf_add(?1, 'c')", FULL), ("cf_merge(?1, cf_new(100))", MISMATCH), ("cf_info(substr(?1, 2))", BAD_BLOB), ("cf_new(length(?1) * 1e18)", TOO_BIG),
-    ("cf_new(-length(?1))", BAD_PARAMETER), ("(SELECT slot FROM cf_buckets(substr(?1, 2)))", BAD_BLOB), ("(SELECT slot FROM cf_explain(substr(?1, 2), 1))", BAD_BLOB)])
+    ("cf_add(?1, 'c')", FULL), ("cf_merge(?1, cf_new(100))", MISMATCH), ("cf_info(substr(?1, 2))", BAD_BLOB),
+    ("cf_new(length(?1) * 1e18)", TOO_BIG),
+    ("cf_new(-length(?1))", BAD_PARAMETER), ("(SELECT slot FROM cf_buckets(substr(?1, 2)))", BAD_BLOB),
+    ("(SELECT slot FROM cf_explain(substr(?1, 2), 1))", BAD_BLOB)])
 def test_no_error_spoils_the_transaction(db, full, call, kind):
     """After plain SQLITE_CORRUPT, SQLITE_FULL and their like, SQLite takes no writes or rolls back."""
     for n, statement in enumerate(["SELECT {}", "INSERT INTO t SELECT {}", "UPDATE t SET x = {}"]):

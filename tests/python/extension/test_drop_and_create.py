@@ -23,7 +23,8 @@ def change_own(db, sql, *what):
 
 STATES = {
     "sound": lambda db: None,
-    "a row less": lambda db: change_own(db, "DELETE FROM {table} WHERE rowid = (SELECT max(rowid) FROM {table})", "pages"),
+    "a row less": lambda db: change_own(db, "DELETE FROM {table} WHERE rowid = (SELECT max(rowid) FROM {table})",
+                                        "pages"),
     "no rows": lambda db: change_own(db, "DELETE FROM {table}", *inside.OWN_TABLES),
     "damaged rows": lambda db: change_own(db, "UPDATE {table} SET {column} = x'00'", "pages"),
     "no pages": lambda db: change_own(db, "DROP TABLE {table}", "pages"),
@@ -105,7 +106,8 @@ def test_a_dump_that_was_read_in_this_session():
         db.execute("INSERT INTO u VALUES ('a')")
         db.execute("INSERT INTO f(f) VALUES ('drain')")
         objects = db.execute("SELECT type, name, sql FROM sqlite_master WHERE sql NOT NULL AND name <> 'f' ORDER BY type = 'trigger'").fetchall()
-        contents = {name: db.execute(f"SELECT * FROM {name}").fetchall() for type_, name, _ in objects if type_ == "table"}
+        contents = {name: db.execute(f"SELECT * FROM {name}").fetchall() for type_, name, _ in objects
+                    if type_ == "table"}
     with contextlib.closing(support.connect()) as db:
         db.execute("PRAGMA writable_schema = ON")
         db.execute("INSERT INTO sqlite_master VALUES ('table', 'f', 'f', 0, ?)", (CREATE,))
@@ -133,7 +135,8 @@ def test_a_dump_that_was_read_in_this_session():
 def test_rows_that_others_have_not_committed():
     """PRAGMA read_uncommitted shows them in a shared cache, and what the log says of them."""
     uri = "file:uncommitted?mode=memory&cache=shared"
-    with contextlib.closing(support.connect(uri, uri=True)) as db, contextlib.closing(support.connect(uri, uri=True)) as other:
+    with contextlib.closing(support.connect(uri, uri=True)) as db, contextlib.closing(support.connect(uri,
+            uri=True)) as other:
         other.execute("PRAGMA read_uncommitted = 1")
         db.execute("CREATE TABLE u(k)")
         db.execute(CREATE)

@@ -52,13 +52,17 @@ KEYS = {
     "none": [], "null": [None, None], "one": ["ada"], "twice": ["a", "b", "a", None, 1, 1.0, 1],
     "texts": [f"user{i}@example.com" for i in range(1500)],
     "integers": list(range(-600, 600)) + [2**53, 2**53 + 1, -2**63, 2**63 - 1, 2**62 + 1],
-    "reals": [i / 7 for i in range(-500, 500)] + [1e300, -1e-300, 5e-324, 2.0**63, -2.0**63, 2.0**64, math.inf, -math.inf],
+    "reals": [i / 7 for i in range(-500, 500)]
+    + [1e300, -1e-300, 5e-324, 2.0**63, -2.0**63, 2.0**64, math.inf, -math.inf],
     "blobs": [b"", b"\0", b"\0\0", bytes(range(256)), b"x" * 1022, b"x" * 1023, b"x" * 1024, b"y" * 100_000],
-    "unicode": ["", "\0", "a\0b", "é", "日本語", "😀" * 10, "ÿ" * 63, "x" * 63 + "é", "x" * 64, "x" * 65, "x" * 21846, "é" * 21845,
+    "unicode": ["", "\0", "a\0b", "é", "日本語", "😀" * 10, "ÿ" * 63, "x" * 63 + "é", "x" * 64, "x" * 65, "x" * 21846,
+                "é" * 21845,
                 "é" * 21846, "x" * 65536, "x" * 65537, "é" * 40_000],
 }
-OPTIONS = [{}, {"fpr": 0.0001}, {"fpr": 0.3}, {"seed": 7}, {"seed": -2**63}, {"seed": 2**63 - 1, "hash": "xxh3"}, {"hash": "keyed"},
-           {"growth": "off"}, {"capacity": 20000}, {"capacity": 10}, {"counter_bits": 4}, {"layout": "plain", "bucket_size": 4},
+OPTIONS = [{}, {"fpr": 0.0001}, {"fpr": 0.3}, {"seed": 7}, {"seed": -2**63}, {"seed": 2**63 - 1, "hash": "xxh3"},
+           {"hash": "keyed"},
+           {"growth": "off"}, {"capacity": 20000}, {"capacity": 10}, {"counter_bits": 4},
+           {"layout": "plain", "bucket_size": 4},
            {"layout": "semisort", "fingerprint_bits": 13}, {"bucket_size": 2}, {"bucket_size": 8, "fpr": 0.001},
            {"overflow": "on"}, {"overflow": "on", "overflow_budget": 3, "spill_bound": 100}]
 
@@ -94,7 +98,8 @@ def test_answers_agree(db, js):
         blob = build_sql(db, keys[::2], {"fpr": 0.2})
         js("", "open", blob, "f")
         found = [ask(db, "SELECT cf_contains(?, ?)", blob, key) for key in keys]
-        assert js.steps([("f", "contains", key) for key in keys]) == [one if one is None else bool(one) for one in found]
+        assert js.steps([("f", "contains", key) for key in keys]) == [one if one is None else bool(one)
+                                                                      for one in found]
         assert js.steps([("f", "count", key) for key in keys]) == [support.count(db, blob, key) for key in keys]
         if len(keys) > 1:
             assert list(js("f", "containsMany", keys)) == [one or 0 for one in found]
@@ -117,8 +122,10 @@ def same_info(mine, theirs):
         assert mine[name] == value or mine[name] == pytest.approx(value, rel=1e-5), name
 
 
-@pytest.mark.parametrize("options", [{}, {"fpr": 0.2, "seed": 5}, {"bucket_size": 2}, {"counter_bits": 2}, {"value_bits": 3},
-                                     {"overflow": "on", "overflow_budget": 0, "spill_bound": 9}, {"growth": "off", "fpr": 0.1},
+@pytest.mark.parametrize("options", [{}, {"fpr": 0.2, "seed": 5}, {"bucket_size": 2}, {"counter_bits": 2},
+                                     {"value_bits": 3},
+                                     {"overflow": "on", "overflow_budget": 0, "spill_bound": 9},
+                                     {"growth": "off", "fpr": 0.1},
                                      {"layout": "semisort", "fingerprint_bits": 9}], ids=str)
 def test_random_histories(db, js, options):
     """Two filters of each side are changed in the same way; from time to time the bytes change sides."""
@@ -128,7 +135,8 @@ def test_random_histories(db, js, options):
     for name, blob in blobs.items():
         js("", "open", blob, name)
     for i in range(1500):
-        name, key = rng.choice("ab"), rng.choice([rng.randrange(100), f"k{rng.randrange(200)}", rng.randrange(50) / 4, b"%d" % rng.randrange(9)])
+        name, key = rng.choice("ab"), rng.choice([rng.randrange(100), f"k{rng.randrange(200)}", rng.randrange(50) / 4,
+                                                  b"%d" % rng.randrange(9)])
         value = (rng.randrange(8),) if "value_bits" in options else ()
         other, = set("ab") - {name}
         call = rng.choices(["add", "delete", "merge", "clear", "self"], [60, 36, 0.5, 0.3, 0.2])[0]
@@ -139,7 +147,8 @@ def test_random_histories(db, js, options):
             blobs[name], failed = ask(db, f"SELECT {sql}", blobs[name], *given), None
         except sqlite3.Error as error:
             failed = str(error)
-        mine = {"merge": ("merge", {"filter": other}), "clear": ("clear",), "self": ("merge", {"filter": name})}.get(call, (call, key, *value))
+        mine = {"merge": ("merge", {"filter": other}), "clear": ("clear",),
+                "self": ("merge", {"filter": name})}.get(call, (call, key, *value))
         try:
             js(name, *mine)
             assert failed is None, (i, call, failed)
@@ -164,7 +173,8 @@ def test_many_keys_and_growth(db, js):
     assert sum(js("g", "containsMany", keys)) == len(keys)
     blob = js("g", "bytes")
     assert ask(db, "SELECT cf_check(?)", blob) == "ok"
-    assert ask(db, "SELECT count(*) FROM json_each(?2) WHERE cf_contains(?1, value)", blob, json.dumps(keys)) == len(keys)
+    assert ask(db, "SELECT count(*) FROM json_each(?2) WHERE cf_contains(?1, value)", blob,
+               json.dumps(keys)) == len(keys)
     same_info(js("g", "info"), support.info(db, blob))
 
 
@@ -189,7 +199,8 @@ def verdicts(js, db, blob):
 
 def changed_alike(js, db, blob, other):
     """Each change of an opened blob that lies has the same result on both sides; none crashes."""
-    for call, sql, given in [(("add", "x"), "cf_add(?1, 'x')", ()), (("delete", 3), "cf_delete(?1, 3)", ()), (("clear",), "cf_clear(?1)", ()),
+    for call, sql, given in [(("add", "x"), "cf_add(?1, 'x')", ()), (("delete", 3), "cf_delete(?1, 3)", ()),
+                             (("clear",), "cf_clear(?1)", ()),
                              (("merge", {"filter": "other"}), "cf_merge(?1, ?2)", (other,))]:
         js("", "open", blob, "h")
         for method in ("contains", "count"):
@@ -256,23 +267,35 @@ ERRORS = [
     (("", "open", b""), "filter cannot be used: .*; restore it"), (("", "build", "abc"), "keys must be an iterable"),
     (("", "build", None), "keys must be an iterable"), (("", "build", 5), "keys must be an iterable"),
     (("", "build", [[1]]), "key must be a string.*got an array"), (("", "build", [True]), "got true"),
-    (("", "build", [2**63]), "64 bits.*as a string"), (("", "build", [-2**63 - 1]), "64 bits"), (("", "build", [math.nan]), "got NaN"),
-    (("", "build", [{"a": 1}]), "got an object"), (("", "build", [], {"fpr": 0}), "fpr must be a number above 0 and below 1"),
+    (("", "build", [2**63]), "64 bits.*as a string"), (("", "build", [-2**63 - 1]), "64 bits"),
+    (("", "build", [math.nan]), "got NaN"),
+    (("", "build", [{"a": 1}]), "got an object"),
+    (("", "build", [], {"fpr": 0}), "fpr must be a number above 0 and below 1"),
     (("", "build", [], {"fpr": "0.1"}), "fpr must be.*got 0.1"), (("", "build", [], {"fpr": 1}), "fpr must"),
     (("", "build", [], {"bucket_size": 3}), "bucket"), (("", "build", [], {"bucket_size": 9}), "from 1 to 8"),
-    (("", "build", [], {"growth": "yes"}), "growth must be off or on"), (("", "build", [], {"nonsense": 1}), "unknown option nonsense; valid"),
-    (("", "build", [], {"toString": 1}), "unknown option toString"), (("", "build", [], {"capacity": 1.5}), "whole number"),
-    (("", "build", [], {"capacity": -1}), "from 0 to"), (("", "build", [], {"seed": 2**63}), "seed must"), (("", "build", [], {"seed": 0.5}), "seed must"),
-    (("", "build", [], {"affinity": "text"}), "affinity is for SQL"), (("", "build", [], {"collation": "nocase"}), "collation is for SQL"),
-    (("", "build", [], {"value_bits": 3}), r"create\(capacity"), (("", "build", [], {"spill_bound": 3}), "need overflow: 'on'"),
-    (("", "build", [1], {"fingerprint_bits": 4, "growth": "on"}), "growth"), (("", "build", [], 5), "options must be an object"),
+    (("", "build", [], {"growth": "yes"}), "growth must be off or on"),
+    (("", "build", [], {"nonsense": 1}), "unknown option nonsense; valid"),
+    (("", "build", [], {"toString": 1}), "unknown option toString"),
+    (("", "build", [], {"capacity": 1.5}), "whole number"),
+    (("", "build", [], {"capacity": -1}), "from 0 to"), (("", "build", [], {"seed": 2**63}), "seed must"),
+    (("", "build", [], {"seed": 0.5}), "seed must"),
+    (("", "build", [], {"affinity": "text"}), "affinity is for SQL"),
+    (("", "build", [], {"collation": "nocase"}), "collation is for SQL"),
+    (("", "build", [], {"value_bits": 3}), r"create\(capacity"),
+    (("", "build", [], {"spill_bound": 3}), "need overflow: 'on'"),
+    (("", "build", [1], {"fingerprint_bits": 4, "growth": "on"}), "growth"),
+    (("", "build", [], 5), "options must be an object"),
     (("", "create", "5"), "capacity must be a whole number"), (("", "create", 2**41), "capacity must"),
     (("", "create", 2**40), "2 GB|too|larger fpr"), (("", "create", 3 * 10**9), "2 GB.*smaller capacity"),
     (("", "create", 5, {"capacity": 6}), "given twice"),
-    (("f", "add", {"a": 1}), r"add\(key\): key must be"), (("f", "add", 1, 2), "keeps no values"), (("f", "get", 1), r"get\(key\).*keeps no values"),
-    (("f", "merge", b""), r"merge\(filter\): filter must be a CuckooFilter.*open"), (("f", "merge", {"filter": "g"}), "differ in .*same capacity"),
-    (("v", "add", 1), "value must be an integer from 0 to 7"), (("v", "add", 1, 8), "from 0 to 7"), (("closed", "contains", 1), "was closed"),
-    (("f", "merge", {"filter": "closed"}), "was closed"), (("closed", "bytes"), "was closed"), (("full", "merge", {"filter": "full"}), "full|entries"),
+    (("f", "add", {"a": 1}), r"add\(key\): key must be"), (("f", "add", 1, 2), "keeps no values"),
+    (("f", "get", 1), r"get\(key\).*keeps no values"),
+    (("f", "merge", b""), r"merge\(filter\): filter must be a CuckooFilter.*open"),
+    (("f", "merge", {"filter": "g"}), "differ in .*same capacity"),
+    (("v", "add", 1), "value must be an integer from 0 to 7"), (("v", "add", 1, 8), "from 0 to 7"),
+    (("closed", "contains", 1), "was closed"),
+    (("f", "merge", {"filter": "closed"}), "was closed"), (("closed", "bytes"), "was closed"),
+    (("full", "merge", {"filter": "full"}), "full|entries"),
 ]
 
 
@@ -313,7 +336,8 @@ def test_what_a_page_does(db, tmp_path):
 def run(folder, script, name="try.mjs", *arguments):
     filter_process.write_package(folder)
     (folder / name).write_text(script)
-    said = subprocess.run([filter_process.NODE, *arguments, folder / name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300,
+    said = subprocess.run([filter_process.NODE, *arguments, folder / name], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=300,
                           cwd=folder)
     assert said.returncode == 0, said.stderr
     return said.stdout
@@ -398,7 +422,8 @@ def test_out_of_memory_is_an_error_and_nothing_is_lost(tmp_path):
         if (isMainThread) { const w = new Worker(new URL(import.meta.url)); w.on('message', (b) => { if (!c.open(b).contains('ada')) process.exit(1); });
           w.on('error', (e) => { throw e; }); } else parentPort.postMessage(c.build(['ada']).bytes()); """)])
 def test_ways_to_load_it(tmp_path, name, script):
-    run(tmp_path, script + "if (!c.build(['ada']).contains('ada') || c.version !== '1.2.3') throw new Error('wrong');", name)
+    run(tmp_path, script + "if (!c.build(['ada']).contains('ada') || c.version !== '1.2.3') throw new Error('wrong');",
+        name)
 
 
 def test_the_compiled_library_is_small_and_needs_nothing(tmp_path):

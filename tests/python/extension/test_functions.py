@@ -14,9 +14,11 @@ from support import BAD_BLOB, BAD_PARAMETER, ask, fails
 
 DETERMINISTIC, INNOCUOUS, DIRECTONLY = 0x800, 0x200000, 0x80000
 NO_FILTERS = [b"", b"\0", b"hello", bytes(64)]
-KINDS = {"plain": "cf_build(value) FROM json_each('[1, 2, 3]')", "empty": "cf_new(10)", "values": "cf_add(cf_new(10, 0.01, 'value_bits=4'), 1, 5)",
+KINDS = {"plain": "cf_build(value) FROM json_each('[1, 2, 3]')", "empty": "cf_new(10)",
+         "values": "cf_add(cf_new(10, 0.01, 'value_bits=4'), 1, 5)",
          "counters": "cf_add_all(cf_new(10, 0.01, 'counter_bits=4'), 1) FROM json_each('[1, 2, 3]')",
-         "ageing": "cf_add(cf_new(10, 0.01, 'epochs=3'), 1)", "exact": "cf_build_exact(value, value = 1) FROM json_each('[1, 2, 3]')",
+         "ageing": "cf_add(cf_new(10, 0.01, 'epochs=3'), 1)",
+         "exact": "cf_build_exact(value, value = 1) FROM json_each('[1, 2, 3]')",
          "ruled": "cf_build('5', 0.01, 'affinity=integer collation=nocase')",
          "grown": "cf_add_all(cf_new(2), value) FROM json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14]')"}
 
@@ -61,7 +63,9 @@ def test_the_lists_name_every_function(db):
 @pytest.mark.parametrize("key", ["1", "NULL"])
 def test_a_filter_that_is_none_is_an_error(db, key):
     sound = support.build(db, "abc", None, "capacity=10")
-    later = [support.patched(sound, **fields) for fields in ({"version": 0}, {"version": 2}, {"version": 255}, {"hash": 200}, {"flags": 0x82}, {"flags": 0x60})]
+    later = [support.patched(sound, **fields)
+             for fields in ({"version": 0}, {"version": 2}, {"version": 255}, {"hash": 200}, {"flags": 0x82},
+                            {"flags": 0x60})]
     for query in queries_of_filters(key):
         function = function_in(query) if "cf_merge(cf_new" not in query else "cf_merge"
         fails(db, BAD_PARAMETER, query.format(f="NULL"), function=function, says="filter is NULL")
@@ -72,7 +76,8 @@ def test_a_filter_that_is_none_is_an_error(db, key):
             if function == "cf_check":
                 assert says in ask(db, query.format(f="?1"), blob)
                 continue
-            message = fails(db, BAD_BLOB, query.format(f="?1"), blob, function=function, says="filter cannot be used: " + says)
+            message = fails(db, BAD_BLOB, query.format(f="?1"), blob, function=function, says="filter cannot be used: "
+                            + says)
             assert ("use the version that wrote it" in message) == (blob in later), message
             assert blob not in later or not any(word in message for word in ("drop", "anew", "rebuild", "restore", "import")), message
 
@@ -84,7 +89,8 @@ def test_a_null_filter_in_a_join_is_an_error(db, join):
     db.execute("INSERT INTO filters VALUES (cf_new(10)), (NULL)")
     for table in functions.TABLES:
         for key in ("1", "NULL"):
-            fails(db, BAD_PARAMETER, f"SELECT * FROM {join.format(table.format(f='f', k=key))}", function=function_in(table),
+            fails(db, BAD_PARAMETER, f"SELECT * FROM {join.format(table.format(f='f', k=key))}",
+                  function=function_in(table),
                   says="filter is NULL")
     fails(db, BAD_PARAMETER, "SELECT 1 WHERE cf_contains((SELECT f FROM filters WHERE 0), 1)")
     fails(db, BAD_PARAMETER, "SELECT 1 FROM (VALUES (1)) WHERE NOT cf_contains(NULL, column1)")
@@ -98,12 +104,15 @@ def test_exact_filters_are_refused_by_what_would_make_them_wrong(db):
             if function in functions.KNOW_EXACT_FILTERS:
                 db.execute(query.format(f=source), (exact,)).fetchall()
             else:
-                assert "cf_build_exact" in fails(db, BAD_PARAMETER, query.format(f=source), exact, function=function, says="an exact one")
+                assert "cf_build_exact" in fails(db, BAD_PARAMETER, query.format(f=source), exact, function=function,
+                                                 says="an exact one")
 
 
 def test_wrong_numbers_of_arguments(db):
-    for call in ("cf_new()", "cf_new(1, 0.1, '', 1)", "cf_build()", "cf_build_exact(1)", "cf_build_exact(1, 1, NULL, NULL, 1)", "cf_add(x'')",
-                 "cf_contains(x'')", "cf_get(x'')", "cf_add(x'', 1, 1, 1)", "cf_open()", "cf_clear(x'', 1)", "cf_version(1)", "cf_info()"):
+    for call in ("cf_new()", "cf_new(1, 0.1, '', 1)", "cf_build()", "cf_build_exact(1)",
+                 "cf_build_exact(1, 1, NULL, NULL, 1)", "cf_add(x'')",
+                 "cf_contains(x'')", "cf_get(x'')", "cf_add(x'', 1, 1, 1)", "cf_open()", "cf_clear(x'', 1)",
+                 "cf_version(1)", "cf_info()"):
         with pytest.raises(sqlite3.OperationalError, match="wrong number of arguments"):
             db.execute(f"SELECT {call}")
     with pytest.raises(sqlite3.OperationalError, match="too many arguments"):
@@ -120,7 +129,8 @@ def test_a_null_key_is_neither_there_nor_not_and_changes_nothing(db, null):
     for kind, value in (("plain", ""), ("counters", ""), ("values", ", 5"), ("values", ", NULL")):
         blob = ask(db, f"SELECT {KINDS[kind]}")
         for call in ("cf_add", "cf_delete", "cf_add_all", "cf_delete_all"):
-            assert kind == "values" and "add" not in call and "NULL" in value or ask(db, f"SELECT {call}(?, {null}{value})", blob) == blob
+            assert kind == "values" and "add" not in call and "NULL" in value or ask(db,
+                    f"SELECT {call}(?, {null}{value})", blob) == blob
         for call in ("cf_contains", "cf_count") + (("cf_get",) if value else ()):
             assert ask(db, f"SELECT {call}(?, {null})", blob) is None
         assert db.execute(f"SELECT * FROM cf_explain(?, {null})", (blob,)).fetchall() == []
@@ -164,7 +174,8 @@ def test_a_handle_stands_for_its_filter_and_equal_calls_have_equal_answers(db, b
         if "cf_open(" in query:
             continue
         for source in ("(SELECT cf_open(f) FROM filters)", "cf_open(?1)", "(SELECT ?1)"):
-            if "SELECT" in source and any(call in query for call in AGGREGATES) and sqlite3.sqlite_version_info < (3, 35):
+            if "SELECT" in source and any(call in query for call in AGGREGATES) and sqlite3.sqlite_version_info < (3,
+                    35):
                 continue  # older ones call an aggregate of a subquery misuse
             assert outcome(db, query.format(f=source), blob) == expected, (query, source)
     for call in MAKERS + BUILDERS:

@@ -53,7 +53,8 @@ def found(db):
 
 @pytest.mark.parametrize("end", ["DROP TABLE seen", None])
 def test_table_in_use(seen, again, end):
-    texts = ["SELECT count(*) FROM seen WHERE key = 5", "SELECT cf_table_contains('seen', 5)", "SELECT cf_contains(cf_add(cf_new(5), 5), 5)"]
+    texts = ["SELECT count(*) FROM seen WHERE key = 5", "SELECT cf_table_contains('seen', 5)",
+             "SELECT cf_contains(cf_add(cf_new(5), 5), 5)"]
     for _ in range(3):  # the driver keeps the statements
         assert [ask(seen, text) for text in texts] == [1, 1, 1]
         load(seen, again)
@@ -76,7 +77,9 @@ def test_open_cursors(seen, again, how):
     assert found(seen) == 100
 
 
-@pytest.mark.parametrize("begin, end, there", [("BEGIN", ["COMMIT"], 1), ("BEGIN", ["ROLLBACK"], 0), ("SAVEPOINT one", ["ROLLBACK TO one", "RELEASE one"], 0)])
+@pytest.mark.parametrize("begin, end, there",
+                         [("BEGIN", ["COMMIT"], 1), ("BEGIN", ["ROLLBACK"], 0),
+                          ("SAVEPOINT one", ["ROLLBACK TO one", "RELEASE one"], 0)])
 def test_inside_a_transaction(seen, again, begin, end, there):
     seen.execute(begin)
     seen.execute("INSERT INTO seen(key) VALUES ('x')")

@@ -49,7 +49,8 @@ def make_packages(out, *extensions, source="the source", **environment):
     amalgamation.write_text(source)
     (out / "cuckoo_filter.h").write_text("header")
     (out / "LICENSE").write_text("MIT License and that of xxHash\n")
-    subprocess.run([sys.executable, PACKAGES / "dist.py", "--version", VERSION, "--out", out, "--amalgamation", amalgamation,
+    subprocess.run([sys.executable, PACKAGES / "dist.py", "--version", VERSION, "--out", out, "--amalgamation",
+                    amalgamation,
                     "--extension", *extensions], check=True, stdout=subprocess.PIPE,
                    env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment})
     return out
@@ -116,7 +117,8 @@ def test_metadata_is_that_of_its_version(wheel):
     fields, description = core_metadata(archive.read(f"{info}/METADATA").decode())
     assert (fields["Metadata-Version"], fields["License-Expression"]) == (["2.4"], ["MIT AND BSD-2-Clause"])
     assert "License" not in fields and not any("License" in one for one in fields["Classifier"])
-    assert set(fields) <= {"Metadata-Version", "Name", "Version", "Summary", "Author", "License-Expression", "License-File",
+    assert set(fields) <= {"Metadata-Version", "Name", "Version", "Summary", "Author", "License-Expression",
+                           "License-File",
                            "Keywords", "Classifier", "Requires-Python", "Description-Content-Type"}
     for name in fields["License-File"]:
         assert archive.read(f"{info}/licenses/{name}").decode().startswith("MIT License and that of xxHash")
@@ -187,7 +189,8 @@ def elf(machine, wide=True, order="<", libraries=("libc.so.6",), versions=("GLIB
     def at(name):
         return strings.index(b"\0" + name.encode() + b"\0") + 1
     word = "Q" if wide else "I"
-    dynamic = b"".join(struct.pack(order + 2 * word, 1, at(name)) for name in libraries) + struct.pack(order + 2 * word, 0, 0)
+    dynamic = b"".join(struct.pack(order + 2 * word, 1, at(name)) for name in libraries) + struct.pack(order
+            + 2 * word, 0, 0)
     needs = struct.pack(order + "HHIII", 1, len(versions), 0, 16, 0) if versions else b""
     for i, name in enumerate(versions):
         needs += struct.pack(order + "IHHII", 0, 0, 2, at(name), 16 if i + 1 < len(versions) else 0)
@@ -195,7 +198,8 @@ def elf(machine, wide=True, order="<", libraries=("libc.so.6",), versions=("GLIB
     parts = [(3, strings, 0), (6, dynamic, 0), (0x6FFFFFFE, needs, 0)]
     headers, body = b"", b""
     for kind, content, link in parts:
-        headers += struct.pack(order + ("IIQQQQII" if wide else "IIIIIIII"), 0, kind, 0, 0, start + len(body), len(content),
+        headers += struct.pack(order + ("IIQQQQII" if wide else "IIIIIIII"), 0, kind, 0, 0, start + len(body),
+                               len(content),
                                link, 0) + bytes(16 if wide else 8)
         body += content
     head = bytearray(64)
@@ -231,7 +235,8 @@ def pe(machine):
     (elf(62, versions=("GLIBC_2.2.5", "GLIBC_ABI_DT_RELR")), "manylinux_2_36_x86_64", "linux-x86_64", "linux-x64"),
     (elf(62, versions=("GLIBC_PRIVATE",)), "linux_x86_64", "linux-x86_64", "linux-x64"),
     (elf(62, versions=()), "manylinux_2_5_x86_64", "linux-x86_64", "linux-x64"),
-    (elf(62, libraries=("libm.so.6", "libc.so.6", "libgcc_s.so.1")), "manylinux_2_14_x86_64", "linux-x86_64", "linux-x64"),
+    (elf(62, libraries=("libm.so.6", "libc.so.6", "libgcc_s.so.1")), "manylinux_2_14_x86_64", "linux-x86_64",
+     "linux-x64"),
     (elf(62, libraries=("libasan.so.8", "libc.so.6")), "linux_x86_64", "linux-x86_64", "linux-x64"),
     (elf(62, libraries=("libsqlite3.so.0", "libc.so.6")), "linux_x86_64", "linux-x86_64", "linux-x64"),
     (elf(62, libraries=("libc.musl-x86_64.so.1",), versions=()), "musllinux_1_2_x86_64", "linux-musl-x86_64",
@@ -267,8 +272,10 @@ def test_an_extension_that_is_not_hardened_is_named(tmp_path, versions, hardened
     assert binaries.read(path).hardened == hardened
     for name in SOURCES:
         (tmp_path / name).write_text("some text")
-    said = subprocess.run([sys.executable, "-B", PACKAGES / "dist.py", "--version", "1", "--extension", path, "--out", tmp_path,
-                           "--amalgamation", tmp_path / "cuckoo.c"], check=True, text=True, stdout=subprocess.PIPE).stdout
+    said = subprocess.run([sys.executable, "-B", PACKAGES / "dist.py", "--version", "1", "--extension", path, "--out",
+                           tmp_path,
+                           "--amalgamation", tmp_path / "cuckoo.c"], check=True, text=True,
+                           stdout=subprocess.PIPE).stdout
     assert (f"not hardened: {path}" in said) != hardened
 
 
@@ -295,11 +302,13 @@ def test_a_package_for_each_platform(tmp_path):
         os.utime(path, (2e9, 2e9))
     (tmp_path / "c/cuckoo.o").write_text("something else")
     out = make_packages(tmp_path / "out", support.extension_path(), *sorted(tmp_path.glob("?/cuckoo.*")),
-                        DIST_OWNER="someone", DIST_REPOSITORY="https://example.org/cuckoo", DIST_URL="https://example.org/d")
+                        DIST_OWNER="someone", DIST_REPOSITORY="https://example.org/cuckoo",
+                        DIST_URL="https://example.org/d")
     assert len(list(out.glob("*.whl"))) == 4
     for path in out.glob("*.whl"):
         fields, _ = core_metadata(zipfile.ZipFile(path).read(f"sqlite_cuckoo-{VERSION}.dist-info/METADATA").decode())
-        assert fields["Project-URL"] == ["Repository, https://example.org/cuckoo", "Issues, https://example.org/cuckoo/issues"]
+        assert fields["Project-URL"] == ["Repository, https://example.org/cuckoo",
+                                         "Issues, https://example.org/cuckoo/issues"]
     package = json.loads(npm_members(out)["package/package.json"])
     assert package["repository"] == {"type": "git", "url": "git+https://example.org/cuckoo.git"}
     assert package["bugs"] == {"url": "https://example.org/cuckoo/issues"}
@@ -324,12 +333,14 @@ def test_sqlpkg_names_what_is_there(dist):
         content = (dist / name).read_bytes()
         assert spec["assets"]["checksums"][name] == "sha256-" + hashlib.sha256(content).hexdigest()
         members = tarfile.open(dist / name).getnames()  # sqlpkg makes no folders, and its star matches no slash
-        assert spec["assets"]["pattern"] == "*" and {"README.md", "LICENSE"} < {one for one in members if "/" not in one}
+        assert spec["assets"]["pattern"] == "*" and {"README.md", "LICENSE"} < {one for one in members
+                                                                                if "/" not in one}
         assert any(one.startswith("cuckoo.") for one in members)
     db = support.connect()
     known = {row[0] for row in db.execute("SELECT name FROM pragma_function_list UNION SELECT name FROM pragma_module_list")}
     assert set(spec["symbols"]) <= known
-    assert functions.names(functions.SCALARS, functions.AGGREGATES, functions.MAKERS, functions.BUILDERS, functions.TABLES, functions.BY_NAME,
+    assert functions.names(functions.SCALARS, functions.AGGREGATES, functions.MAKERS, functions.BUILDERS,
+                           functions.TABLES, functions.BY_NAME,
                            functions.TABLES_BY_NAME) <= set(spec["symbols"])
 
 
@@ -353,7 +364,8 @@ def sources(tmp_path_factory):
 def backend(sources, call, **environment):
     """What pip does: the hook in a process of its own, in the folder of the sources."""
     given = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment}
-    return subprocess.run([sys.executable, "-c", f"import backend; print(backend.{call})"], cwd=sources, env=given, text=True,
+    return subprocess.run([sys.executable, "-c", f"import backend; print(backend.{call})"], cwd=sources, env=given,
+                          text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
@@ -424,7 +436,8 @@ def test_every_package_has_the_licences_and_the_reference(dist):
     wheel, = dist.glob("*.whl")
     for path in (*dist.glob("*.tar.gz"), *dist.glob("*.tgz")):
         with tarfile.open(path) as tar:
-            files = {one.rsplit("/", 1)[-1]: tar.extractfile(one).read() for one in tar.getnames() if one.endswith(("/LICENSE", "/REFERENCE.md")) or one == "LICENSE"}
+            files = {one.rsplit("/", 1)[-1]: tar.extractfile(one).read() for one in tar.getnames()
+                     if one.endswith(("/LICENSE", "/REFERENCE.md")) or one == "LICENSE"}
         assert files["LICENSE"].decode() == "MIT License and that of xxHash\n", path.name
         if path.name.startswith("sqlite"):
             assert files["REFERENCE.md"] == reference, path.name
@@ -454,7 +467,8 @@ def test_checksums_and_equal_bytes(dist, tmp_path):
 
 def npm_members(dist):
     with tarfile.open(dist / f"sqlite-cuckoo-{VERSION}.tgz") as archive:
-        return {name: archive.extractfile(name).read().decode() for name in archive.getnames() if "/compiled/" not in name}
+        return {name: archive.extractfile(name).read().decode() for name in archive.getnames()
+                if "/compiled/" not in name}
 
 
 def test_filters_without_sqlite_are_left_out_without_their_compiler(dist):

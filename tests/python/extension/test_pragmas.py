@@ -15,17 +15,22 @@ import support
 
 DQS_DML, DQS_DDL, LEGACY_ALTER, DEFENSIVE = 1013, 1014, 1012, 1010
 ON_OFF = ["short_column_names", "full_column_names", "empty_result_callbacks", "count_changes", "case_sensitive_like",
-          "legacy_alter_table", "legacy_file_format", "reverse_unordered_selects", "recursive_triggers", "defer_foreign_keys",
-          "foreign_keys", "ignore_check_constraints", "writable_schema", "trusted_schema", "cell_size_check", "automatic_index",
+          "legacy_alter_table", "legacy_file_format", "reverse_unordered_selects", "recursive_triggers",
+          "defer_foreign_keys",
+          "foreign_keys", "ignore_check_constraints", "writable_schema", "trusted_schema", "cell_size_check",
+          "automatic_index",
           "read_uncommitted", "secure_delete", "checkpoint_fullfsync", "fullfsync", "cache_spill"]
 SETTINGS = {f"{name}={value}": [f"PRAGMA {name} = {value}"] for name in ON_OFF for value in (0, 1)}
 SETTINGS |= {sql: [f"PRAGMA {sql}"] for sql in
-             ["encoding='UTF-16le'", "encoding='UTF-16be'", "temp_store=1", "temp_store=2", "cache_size=1", "locking_mode=NORMAL", "threads=2",
-              "mmap_size=1000000", "page_size=1024", "auto_vacuum=1", "auto_vacuum=2", "journal_mode=WAL", "journal_mode=TRUNCATE",
+             ["encoding='UTF-16le'", "encoding='UTF-16be'", "temp_store=1", "temp_store=2", "cache_size=1",
+              "locking_mode=NORMAL", "threads=2",
+              "mmap_size=1000000", "page_size=1024", "auto_vacuum=1", "auto_vacuum=2", "journal_mode=WAL",
+              "journal_mode=TRUNCATE",
               "analysis_limit=1", "hard_heap_limit=0", "busy_timeout=1"]}
 SETTINGS |= {
     "all names long": ["PRAGMA short_column_names = 0", "PRAGMA full_column_names = 1"],
-    "names and counts": ["PRAGMA full_column_names = 1", "PRAGMA count_changes = 1", "PRAGMA empty_result_callbacks = 1",
+    "names and counts": ["PRAGMA full_column_names = 1", "PRAGMA count_changes = 1",
+                         "PRAGMA empty_result_callbacks = 1",
                          "PRAGMA short_column_names = 0", "PRAGMA reverse_unordered_selects = 1"],
     "dqs off": [(DQS_DML, 0), (DQS_DDL, 0)], "dqs on": [(DQS_DML, 1), (DQS_DDL, 1)],
     "defensive": [(DEFENSIVE, 1)], "legacy alter": [(LEGACY_ALTER, 1)]}
@@ -41,7 +46,8 @@ KINDS = {
     "the rowid": ("k INTEGER PRIMARY KEY, other", "content='t(k)'"),
     "without rowid": ("k TEXT PRIMARY KEY, other) WITHOUT ROWID", "content='t(k)'"),
     "rows": ("id INTEGER PRIMARY KEY, k TEXT COLLATE NOCASE, other", "content='t(k)', rows=on"),
-    "rows without rowid": ("id DEFAULT (hex(randomblob(8))), k TEXT, other, PRIMARY KEY(id)) WITHOUT ROWID", "content='t(k)', rows=on"),
+    "rows without rowid": ("id DEFAULT (hex(randomblob(8))), k TEXT, other, PRIMARY KEY(id)) WITHOUT ROWID",
+                           "content='t(k)', rows=on"),
 }
 
 
@@ -117,7 +123,8 @@ class Story:
         if self.content:
             self.do(db, f"CREATE TABLE t({self.columns}{'' if 'WITHOUT' in self.columns else ')'}")
             for n, key in enumerate(("a1", 7, "b2", "B3")):
-                self.do(db, "INSERT INTO t(k, other) VALUES (?, ?)", n if self.columns.startswith("k INTEGER") else key, n)
+                self.do(db, "INSERT INTO t(k, other) VALUES (?, ?)", n
+                        if self.columns.startswith("k INTEGER") else key, n)
         self.do(db, f"CREATE VIRTUAL TABLE f USING cuckoo_filter({self.arguments}, seed=0)")
         if not self.content:
             self.do(db, "INSERT INTO f(key) VALUES ('a1'), (7), ('b2')")
@@ -150,7 +157,8 @@ class Story:
         return self.told
 
 
-WHEN = list(itertools.product(["writer", "reader", "writer and reader"], ["from the start", "after create", "in the middle"]))
+WHEN = list(itertools.product(["writer", "reader", "writer and reader"],
+                              ["from the start", "after create", "in the middle"]))
 EVERY = bool(os.environ.get("CUCKOO_EVERY_PRAGMA"))  # all of 99 stories of a setting, in place of one for every second kind of table
 
 
@@ -162,13 +170,15 @@ def models(tmp_path_factory):
 def test_the_models_find_what_there_is(models):
     for kind, told in models.items():
         assert not any("LOG" in answer and "Error" in answer for _, answer in told)
-        assert sum("Error" in answer for _, answer in told) < len(told) / 6, [pair for pair in told if "Error" in pair[1]]
+        assert sum("Error" in answer for _, answer in told) < len(told) / 6, [pair for pair in told
+                                                                              if "Error" in pair[1]]
         assert ("SELECT cf_table_check('f')", "[('ok',)]") in told, kind
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_a_setting_changes_nothing(tmp_path, models, rng, setting):
-    stories = itertools.product(KINDS, WHEN) if EVERY else [(kind, rng.choice([WHEN[-3], *WHEN])) for kind in rng.sample(list(KINDS), 6)]
+    stories = itertools.product(KINDS, WHEN) if EVERY else [(kind, rng.choice([WHEN[-3], *WHEN]))
+                                                            for kind in rng.sample(list(KINDS), 6)]
     for n, (kind, (who, when)) in enumerate(stories):
         told = Story(tmp_path / f"{n}.db", kind, SETTINGS[setting], who, when).tell()
         differ = [(mine, its) for mine, its in zip(told, models[kind]) if mine != its]

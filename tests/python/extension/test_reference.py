@@ -116,7 +116,8 @@ def test_readme_says_what_growing_costs(db):
     for times, said in zip((2, 200), numbers(r"a filter takes ([\d.]+) times the bits, grown to 200 times that, ([\d.]+) times")):
         grown, planned = db.execute("""
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
-            SELECT length(cf_add_keys(cf_new(1000), (SELECT cf_keys(i) FROM n))), length(cf_new(?1))""", (1000 * times,)).fetchone()
+            SELECT length(cf_add_keys(cf_new(1000), (SELECT cf_keys(i) FROM n))), length(cf_new(?1))""",
+            (1000 * times,)).fetchone()
         assert grown / planned == pytest.approx(said, abs=0.1), times
 
 

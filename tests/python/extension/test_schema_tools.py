@@ -43,7 +43,8 @@ def test_alembic_proposes_to_drop_nothing(path, ignores):
         connection.enable_load_extension(True)
         connection.load_extension(support.extension_path().removesuffix(".so"))
     models = sqlalchemy.MetaData()
-    sqlalchemy.Table("users", models, sqlalchemy.Column("id", sqlalchemy.Integer, primary_key=True), sqlalchemy.Column("email", sqlalchemy.Text))
+    sqlalchemy.Table("users", models, sqlalchemy.Column("id", sqlalchemy.Integer, primary_key=True),
+                     sqlalchemy.Column("email", sqlalchemy.Text))
     with engine.connect() as connection:
         options = {"include_name": include_name_of_the_script()} if ignores else {}
         proposed = compare_metadata(MigrationContext.configure(connection, opts=options), models)
@@ -58,7 +59,8 @@ def test_names_that_are_the_users_own(path):
     include = include_name_of_the_script()
     db = support.connect(path)
     own = [inside.own_table(db, what, "known")[0] for what in inside.OWN_TABLES]
-    assert all(include(name, "table", {}) for name in ("users", "unknown", "knowns", own[1] + "s")) and include("known", "column", {})
+    assert all(include(name, "table", {})
+               for name in ("users", "unknown", "knowns", own[1] + "s")) and include("known", "column", {})
     assert not any(include(name, "table", {}) for name in ["known", *own, own[2].replace("known", "visitors")])
 
 

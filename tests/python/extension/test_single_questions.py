@@ -35,9 +35,11 @@ def make(db, schema):
 def change(db, schema, key):
     """The key comes, or goes."""
     if db.execute(f"SELECT 1 FROM {schema}.truth WHERE k = ?", (key,)).fetchone():
-        statements = ("DELETE FROM {0}.truth WHERE k = ?", "DELETE FROM {0}.seen WHERE key = ?", "DELETE FROM {0}.users WHERE k = ?")
+        statements = ("DELETE FROM {0}.truth WHERE k = ?", "DELETE FROM {0}.seen WHERE key = ?",
+                      "DELETE FROM {0}.users WHERE k = ?")
     else:
-        statements = ("INSERT INTO {0}.truth VALUES (?)", "INSERT INTO {0}.seen(key) VALUES (?)", "INSERT INTO {0}.users VALUES (?)")
+        statements = ("INSERT INTO {0}.truth VALUES (?)", "INSERT INTO {0}.seen(key) VALUES (?)",
+                      "INSERT INTO {0}.users VALUES (?)")
     for sql in statements:
         db.execute(sql.format(schema), (key,))
     db.execute(f"UPDATE {schema}.filters SET f = {BUILD.format(schema)} WHERE id = 7")
@@ -79,7 +81,8 @@ class World:
 
     def changes(self):
         with together(self.one):
-            change(self.one, self.random.choice(["main"] + ["temp"] * self.temp + ["aux"] * (self.attached is not None)), self.key())
+            change(self.one, self.random.choice(["main"] + ["temp"] * self.temp
+                                                + ["aux"] * (self.attached is not None)), self.key())
 
     def other_changes(self):
         self.other.execute("BEGIN IMMEDIATE")
@@ -111,7 +114,8 @@ class World:
     def failing_statement(self):
         key = self.key()
         with pytest.raises(sqlite3.OperationalError, match="NULL|locked"):
-            self.one.execute("UPDATE main.filters SET f = CASE id WHEN 7 THEN cf_add(f, ?) ELSE cf_add(NULL, 1) END", (key,))
+            self.one.execute("UPDATE main.filters SET f = CASE id WHEN 7 THEN cf_add(f, ?) ELSE cf_add(NULL, 1) END",
+                             (key,))
 
     def made_anew(self):
         db = self.random.choice((self.one, self.other))
@@ -124,8 +128,10 @@ class World:
     def altered(self):
         db = self.random.choice((self.one, self.other))
         with together(db):
-            for sql in self.random.choice((("filters RENAME TO gone", "gone RENAME TO filters"), ("seen RENAME TO gone", "gone RENAME TO seen"),
-                                           ("filters RENAME COLUMN f TO g", "filters RENAME COLUMN g TO f"), ("bystander RENAME COLUMN x TO y", "bystander RENAME COLUMN y TO x"))):
+            for sql in self.random.choice((("filters RENAME TO gone", "gone RENAME TO filters"),
+                                           ("seen RENAME TO gone", "gone RENAME TO seen"),
+                                           ("filters RENAME COLUMN f TO g", "filters RENAME COLUMN g TO f"),
+                                           ("bystander RENAME COLUMN x TO y", "bystander RENAME COLUMN y TO x"))):
                 db.execute(f"ALTER TABLE main.{sql}")
 
     def shadowed(self):
@@ -179,8 +185,10 @@ class World:
             assert "follows" in form or found <= truth, (form, found - truth)
 
     def step(self):
-        events = [self.changes, self.other_changes, self.other_changes_aux, self.bystander, self.transaction, self.savepoint, self.back,
-                  self.failing_statement, self.made_anew, self.altered, self.shadowed, self.attach, self.vacuum, self.backup,
+        events = [self.changes, self.other_changes, self.other_changes_aux, self.bystander, self.transaction,
+                  self.savepoint, self.back,
+                  self.failing_statement, self.made_anew, self.altered, self.shadowed, self.attach, self.vacuum,
+                  self.backup,
                   self.authorizer]
         event = self.random.choices(events, [6, 6, 2, 2, 6, 3, 4, 1, 1, 1, 1, 2, 1, 1, 1])[0]
         try:

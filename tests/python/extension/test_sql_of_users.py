@@ -26,10 +26,13 @@ def attempt(db, sql):
 
 
 @pytest.mark.parametrize("columns, before, trigger", [
-    ("id INTEGER PRIMARY KEY, k", "PRAGMA case_sensitive_like = ON", "AFTER INSERT ON u WHEN new.k = 'b' BEGIN SELECT RAISE(FAIL, 'no')"),
+    ("id INTEGER PRIMARY KEY, k", "PRAGMA case_sensitive_like = ON",
+     "AFTER INSERT ON u WHEN new.k = 'b' BEGIN SELECT RAISE(FAIL, 'no')"),
     ("id INTEGER PRIMARY KEY, k", "SELECT 1", "AFTER INSERT ON u BEGIN SELECT RAISE(FAIL, 'no cuckoo_change')"),
-    ("id INTEGER PRIMARY KEY, k UNIQUE ON CONFLICT FAIL", "SELECT 1", "AFTER INSERT ON u BEGIN UPDATE u SET k = 'a' WHERE id = new.id"),
-    ("id INTEGER PRIMARY KEY, k", "CREATE TABLE v(x UNIQUE ON CONFLICT FAIL)", "AFTER INSERT ON u BEGIN INSERT INTO v VALUES (1)")])
+    ("id INTEGER PRIMARY KEY, k UNIQUE ON CONFLICT FAIL", "SELECT 1",
+     "AFTER INSERT ON u BEGIN UPDATE u SET k = 'a' WHERE id = new.id"),
+    ("id INTEGER PRIMARY KEY, k", "CREATE TABLE v(x UNIQUE ON CONFLICT FAIL)",
+     "AFTER INSERT ON u BEGIN INSERT INTO v VALUES (1)")])
 @pytest.mark.parametrize("asked_before", [False, True])
 def test_a_trigger_that_keeps_a_row_unseen_is_noticed(db, columns, before, trigger, asked_before):
     follower = table(db, columns=columns)
@@ -143,7 +146,8 @@ def test_one_interrupt_does_not_make_a_filter_unusable(db):
     follower.exact()
 
 
-@pytest.mark.parametrize("declared", ["INTEGER", "REAL", "NUMERIC", "TEXT", "BLOB", "", "VARCHAR(9)", "bigint unsigned"])
+@pytest.mark.parametrize("declared", ["INTEGER", "REAL", "NUMERIC", "TEXT", "BLOB", "", "VARCHAR(9)",
+                                      "bigint unsigned"])
 def test_in_compares_as_the_column_does(declared, tmp_path):
     db = support.connect(str(tmp_path / "x.db"))
     table(db, columns=f"id INTEGER PRIMARY KEY, k {declared}")
@@ -155,6 +159,7 @@ def test_in_compares_as_the_column_does(declared, tmp_path):
             db.close()
             db = support.connect(str(tmp_path / "x.db"))
         for asked in (7, "7", " 7 ", 8, "8", "8.0", "x", "X", 1.5, "1.5", b"a", "a", None, 9):
-            here, there = (db.execute(f"SELECT ? IN {what}", (asked,)).fetchone()[0] == 1 for what in ("f", f"({column})"))
+            here, there = (db.execute(f"SELECT ? IN {what}", (asked,)).fetchone()[0] == 1
+                           for what in ("f", f"({column})"))
             assert here == there, asked
     db.close()

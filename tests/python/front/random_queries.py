@@ -20,18 +20,27 @@ TYPES = ["INTEGER", "INT", "TEXT", "", "NUMERIC", "REAL", "BLOB", "VARCHAR(9)", 
 COLLATIONS = ["", "", "", " COLLATE NOCASE", " COLLATE RTRIM"]
 VALUES = ["NULL", "NULL", "0", "1", "2", "5", "-1", "9", "10", "5.0", "5.5", "0.1", "1e3", "1000", "9007199254740993",
           "9007199254740992.0", "1e15", "1e16", "9223372036854775807", "9.3e18", "-0.0", "'5'", "'5.0'", "' 5'", "'5 '",
-          "'05'", "'+5'", "'1e3'", "'a'", "'A'", "'a '", "'ab'", "'aB'", "'b'", "''", "' '", "'-'", "'.5'", "'0.5'", "0.5",
-          "':'", "'/'", "'9'", "'9a'", "'é'", "'~'", "'%'", "'a%'", "x'61'", "x'35'", "x''", "x'ff'", "'9007199254740993'",
+          "'05'", "'+5'", "'1e3'", "'a'", "'A'", "'a '", "'ab'", "'aB'", "'b'", "''", "' '", "'-'", "'.5'", "'0.5'",
+          "0.5",
+          "':'", "'/'", "'9'", "'9a'", "'é'", "'~'", "'%'", "'a%'", "x'61'", "x'35'", "x''", "x'ff'",
+          "'9007199254740993'",
           "char(9)||'5'", "'5'||char(0)", "'a'||char(0)", "x'6100'", "'1000'", "'1000.0'", "'Infinity'", "9e999",
           # In UTF-16 these begin with the bytes of digits, and İ is neither I nor i.
-          "char(0x430)", "char(0x439)", "char(0x410)", "char(0x130)", "char(0x3100)", "char(0x1F600)", "'5'||char(0x430)"]
+          "char(0x430)", "char(0x439)", "char(0x410)", "char(0x130)", "char(0x3100)", "char(0x1F600)",
+          "'5'||char(0x430)"]
 # A number, and its spellings: mostly of few numbers, so that many of them meet.
-NUMBERS = ["7", "7.0", "'7'", "'7.0'", "'07'", "'007'", "' 7'", "'7 '", "'+7'", "'70e-1'", "'0.7E1'", "'.7e1'", "'7.'", "0", "-0.0",
-           "'-0'", "'0.0'", "'00'", "0.5", "'0.5'", "'.5'", "'5e-1'", "'0.50'", "0.1+0.2", "'0.3'", "'0.30000000000000004'", "0.3",
-           "1000", "'1e3'", "'1E3'", "'1000.0'", "1e15", "'1e15'", "'1.0e+15'", "'1000000000000000'", "1000000000000000",
-           "1234567890123456.0", "'1234567890123456'", "'1.23456789012346e+15'", "9007199254740993", "'9007199254740993'",
-           "'9007199254740993.0'", "9007199254740992.0", "9223372036854775807", "'9223372036854775807'", "'9223372036854775808'",
-           "9223372036854775808.0", "-9223372036854775808", "'-9223372036854775808'", "'9e999'", "9e999", "'Inf'", "'7'||char(0)",
+NUMBERS = ["7", "7.0", "'7'", "'7.0'", "'07'", "'007'", "' 7'", "'7 '", "'+7'", "'70e-1'", "'0.7E1'", "'.7e1'", "'7.'",
+           "0", "-0.0",
+           "'-0'", "'0.0'", "'00'", "0.5", "'0.5'", "'.5'", "'5e-1'", "'0.50'", "0.1+0.2", "'0.3'",
+           "'0.30000000000000004'", "0.3",
+           "1000", "'1e3'", "'1E3'", "'1000.0'", "1e15", "'1e15'", "'1.0e+15'", "'1000000000000000'",
+           "1000000000000000",
+           "1234567890123456.0", "'1234567890123456'", "'1.23456789012346e+15'", "9007199254740993",
+           "'9007199254740993'",
+           "'9007199254740993.0'", "9007199254740992.0", "9223372036854775807", "'9223372036854775807'",
+           "'9223372036854775808'",
+           "9223372036854775808.0", "-9223372036854775808", "'-9223372036854775808'", "'9e999'", "9e999", "'Inf'",
+           "'7'||char(0)",
            "char(9)||'7'", "'7a'", "x'37'", "'0x7'", "'1_0'", "NULL"]
 ENCODINGS = ["UTF-8", "UTF-16le", "UTF-16be"]
 CAN_UPDATE_FROM = sqlite3.sqlite_version_info >= (3, 33)
@@ -165,7 +174,8 @@ class Maker:
     # ---- queries ----
 
     def shown(self, name):
-        return self.rng.choice([f"{name}.*", f"{name}.id, {name}.k", f"{name}.a, {name}.k, {name}.id", f"count(*), sum({name}.id)",
+        return self.rng.choice([f"{name}.*", f"{name}.id, {name}.k", f"{name}.a, {name}.k, {name}.id",
+                                f"count(*), sum({name}.id)",
                                 f"{name}.b, {name}.id"] + ([f"{name}.rowid, {name}.a"] if self.has_rowid else []))
 
     def query(self):
@@ -227,7 +237,8 @@ class Maker:
         return f"SELECT {s} FROM {t}, e WHERE {c('t', ['e'])} AND {c('t', [])}", False
 
 
-STATES = ["sound", "sound", "sound", "more", "own", "own savepoint", "no trigger", "no triggers", "damaged", "damaged page"]
+STATES = ["sound", "sound", "sound", "more", "own", "own savepoint", "no trigger", "no triggers", "damaged",
+          "damaged page"]
 
 
 class Case:
@@ -391,5 +402,6 @@ if __name__ == "__main__":
     first = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**9)
     code = sys.argv[3] if len(sys.argv) > 3 else None
     print(f"SQLite {sqlite3.sqlite_version}, {count} queries, seed {first}, {' '.join(sys.argv[3:])}", flush=True)
-    bad = run(support.connect, count, first, report=lambda found: print(found[0], flush=True), encoding=code, numbers=len(sys.argv) > 4)
+    bad = run(support.connect, count, first, report=lambda found: print(found[0], flush=True), encoding=code,
+              numbers=len(sys.argv) > 4)
     print(f"{count} queries, {len(bad)} differ")

@@ -105,7 +105,8 @@ SQLALCHEMY = """
 """
 
 
-@pytest.mark.parametrize("module, program", [("django", DJANGO), ("sqlalchemy", SQLALCHEMY)], ids=["django", "sqlalchemy"])
+@pytest.mark.parametrize("module, program", [("django", DJANGO), ("sqlalchemy", SQLALCHEMY)],
+                         ids=["django", "sqlalchemy"])
 def test_models(module, program, tmp_path):
     pytest.importorskip(module)
     setup = textwrap.dedent(SETUP).format(tests=support.__file__.rsplit("/", 1)[0], path=str(tmp_path / "a.db"))

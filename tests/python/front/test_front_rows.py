@@ -75,7 +75,8 @@ def test_the_rowid_is_that_of_the_content(db):
     filled(db, "plain")
     db.execute("DELETE FROM blocked WHERE n < 5")
     for where in ("", " WHERE user = 'u7'", " WHERE rowid = 9", " WHERE rowid > 25 ORDER BY rowid DESC"):
-        assert db.execute("SELECT rowid, n FROM fast" + where).fetchall() == db.execute("SELECT rowid, n FROM blocked" + where).fetchall()
+        assert db.execute("SELECT rowid, n FROM fast" + where).fetchall() == db.execute("SELECT rowid, n FROM blocked"
+                + where).fetchall()
 
 
 @pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 39), reason="RIGHT JOIN came with 3.39")
@@ -94,7 +95,8 @@ def test_names_types_and_collations_are_those_of_the_content(db):
     db.execute("""INSERT INTO "a ""b"(id, "na""me", "hidden one", "select", real) VALUES (3, 'Ada', 'x', x'00', 5)""")
     db.execute("""CREATE VIRTUAL TABLE f USING cuckoo_filter(content='"a ""b"("na""me")', rows=on)""")
     assert db.execute("SELECT * FROM f").fetchall() == [(3, "Ada", "x", 4, "ADA", b"\0", 5.0)]
-    assert [row[0] for row in db.execute("SELECT * FROM f").description] == ["id", 'na"me', "hidden one", "g", "s", "select", "real"]
+    assert [row[0] for row in db.execute("SELECT * FROM f").description] == ["id", 'na"me', "hidden one", "g", "s",
+                                                                             "select", "real"]
     assert db.execute("""SELECT id FROM f WHERE "na""me" = 'aDA'""").fetchall() == [(3,)]
     assert db.execute("""SELECT id FROM f WHERE "na""me" = 'aDA' COLLATE BINARY""").fetchall() == []
     types = [row[2] for row in db.execute("PRAGMA table_info(f)")]
@@ -135,7 +137,8 @@ def test_values_of_every_type_on_both_sides(db, type_):
 def test_rows_are_read_only_and_the_message_says_where_to_write(db):
     filled(db, "plain")
     for last in (False, True):
-        for sql in ("INSERT INTO fast(user) VALUES ('x')", "INSERT INTO fast VALUES ('x', 1)", "DELETE FROM fast WHERE user = 'u1'",
+        for sql in ("INSERT INTO fast(user) VALUES ('x')", "INSERT INTO fast VALUES ('x', 1)",
+                    "DELETE FROM fast WHERE user = 'u1'",
                     "DELETE FROM fast", "UPDATE fast SET n = 1", "UPDATE fast SET user = 'x' WHERE n = 3"):
             with pytest.raises(sqlite3.OperationalError, match=r"fast: it follows blocked\(user\): change that table"):
                 db.execute(sql)

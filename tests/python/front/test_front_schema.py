@@ -152,7 +152,8 @@ def test_columns_with_the_names_of_the_hidden_ones(db):
     db.execute("CREATE TABLE t(f TEXT, cuckoo_touch, cuckoo_id PRIMARY KEY) WITHOUT ROWID")
     db.execute("INSERT INTO t VALUES ('a', 'b', 'c')")
     db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(f)', rows=on)")
-    assert db.execute("SELECT * FROM f WHERE f = 'a' OR cuckoo_id = 'x' OR cuckoo_touch = 'z'").fetchall() == [("a", "b", "c")]
+    assert db.execute("SELECT * FROM f WHERE f = 'a' OR cuckoo_id = 'x' OR cuckoo_touch = 'z'").fetchall() == [("a",
+            "b", "c")]
     assert db.execute("SELECT cuckoo_touch FROM f WHERE cuckoo_id = 'c'").fetchall() == [("b",)]
     db.execute("INSERT INTO f(f) VALUES ('rebuild')")
 
@@ -179,7 +180,8 @@ def test_a_type_with_the_word_hidden(db):
         db.execute(f"INSERT INTO t{n} VALUES (5), ('x')")
         db.execute(f"CREATE VIRTUAL TABLE f{n} USING cuckoo_filter(content='t{n}(k)', rows=on)")
         for value in ("5", 5, "x", 6):
-            assert db.execute(f"SELECT k FROM f{n} WHERE k = ?", (value,)).fetchall() == db.execute(f"SELECT k FROM t{n} WHERE k = ?", (value,)).fetchall()
+            assert db.execute(f"SELECT k FROM f{n} WHERE k = ?",
+                              (value,)).fetchall() == db.execute(f"SELECT k FROM t{n} WHERE k = ?", (value,)).fetchall()
 
 
 def test_views_triggers_and_untrusted_schemas(db):

@@ -10,7 +10,8 @@ import random_queries
 import support
 
 COLLATIONS = ["BINARY", "NOCASE", "RTRIM"]
-NUMBERS = [7, 7.0, 0.5, -0.0, 0, 1000, 1e3, 1e15, 1234567890123456.0, 9007199254740993, 2**63 - 1, -(2**63), 2.0**63, 9e999, 0.1 + 0.2]
+NUMBERS = [7, 7.0, 0.5, -0.0, 0, 1000, 1e3, 1e15, 1234567890123456.0, 9007199254740993, 2**63 - 1, -(2**63), 2.0**63,
+           9e999, 0.1 + 0.2]
 SPELLINGS = [sql for sql in random_queries.NUMBERS if sql != "NULL"]
 # Each statement, on the content and on its front, as a program may write it; what it leaves is read by AFTER.
 STATEMENTS = {
@@ -79,16 +80,19 @@ def test_every_number_finds_the_rows_of_the_content(encoding):
 @pytest.mark.parametrize("encoding", random_queries.ENCODINGS)
 def test_texts_of_every_alphabet_compare_as_in_the_content(encoding):
     """In UTF-16le the bytes of U+0430 come before those of ':', though by NOCASE and RTRIM the letter comes behind it."""
-    texts = [chr(c) for c in (*range(0x2F, 0x3C), 0x41, 0x61, 0x7E, 0xE9, 0x130, 0x131, *range(0x400, 0x460, 5), 0x3100, 0xFF1A, 0x1F600)]
+    texts = [chr(c) for c in (*range(0x2F, 0x3C), 0x41, 0x61, 0x7E, 0xE9, 0x130, 0x131, *range(0x400, 0x460, 5),
+                              0x3100, 0xFF1A, 0x1F600)]
     for type_, collation in itertools.product(["TEXT", ""], COLLATIONS):
         db = support.connect(encoding=encoding)
         filled(db, type_, collation, [f"'{text}'" for text in texts] + ["x'3a'", "5", "NULL"])
         db.execute("CREATE TABLE e(x TEXT)")
         db.executemany("INSERT INTO e VALUES (?)", [(text,) for text in texts])
-        for op, side in itertools.product(("=", "IS", "<", "<=", ">", ">=", "IS NOT", "<>"), ("e.x", "+e.x", "e.x || ''")):
+        for op, side in itertools.product(("=", "IS", "<", "<=", ">", ">=", "IS NOT", "<>"),
+                                          ("e.x", "+e.x", "e.x || ''")):
             assert_alike(db, f"SELECT e.rowid, t.rowid FROM e JOIN {{T}} AS t ON t.k {op} {side} ORDER BY 1, 2")
         for low in texts:
-            for sql in ("k BETWEEN ? AND ? || 'z'", "k IN (?, upper(?))", "k LIKE ? || '%' AND k <> ? || ' '", "k >= ? AND k < ?"):
+            for sql in ("k BETWEEN ? AND ? || 'z'", "k IN (?, upper(?))", "k LIKE ? || '%' AND k <> ? || ' '",
+                        "k >= ? AND k < ?"):
                 assert_alike(db, f"SELECT rowid FROM {{T}} WHERE {sql} ORDER BY 1", low, low)
         db.close()
 
@@ -99,7 +103,8 @@ def test_statements_of_every_kind(db, state):
     db.execute("CREATE TABLE e(x INTEGER, n INT)")
     db.execute("CREATE TABLE into_here(a, b)")
     db.execute("INSERT INTO e VALUES (7, 0), (8, 1), (9, 0), (10, 2), (7, 2), (NULL, 0), (11, 1)")
-    change = ["INSERT INTO t VALUES ('010', 0), ('8 ', 1)", "DELETE FROM t WHERE k = '07'", "UPDATE t SET k = '7.0' WHERE k = 'x'"]
+    change = ["INSERT INTO t VALUES ('010', 0), ('8 ', 1)", "DELETE FROM t WHERE k = '07'",
+              "UPDATE t SET k = '7.0' WHERE k = 'x'"]
     if "no triggers" in state:
         inside.drop_own_triggers(db)
     if "not committed" in state or state == "savepoint":
@@ -116,7 +121,9 @@ def test_statements_of_every_kind(db, state):
         for T in "tf":
             db.execute("SAVEPOINT one")
             rows = db.execute(sql.format(T=T)).fetchall()
-            seen.append([sorted(map(repr, rows))] + [db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in ("e", "into_here")])
+            seen.append([sorted(map(repr, rows))]
+                        + [db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall()
+                           for table in ("e", "into_here")])
             db.execute("ROLLBACK TO one")
             db.execute("RELEASE one")
         assert seen[0] == seen[1], name
@@ -130,7 +137,8 @@ def test_what_changes_between_two_rows_of_a_query_is_seen(tmp_path, path):
     db.execute("CREATE TABLE e(x INTEGER)")
     db.execute("INSERT INTO e VALUES (8), (8), (8), (7), (7), (7), (7), (7), (7), (7)")
     db.execute("BEGIN")
-    asked = [db.execute(f"SELECT e.x, (SELECT t.k FROM {T} AS t WHERE t.k = e.x) FROM e ORDER BY e.rowid") for T in "tf"]
+    asked = [db.execute(f"SELECT e.x, (SELECT t.k FROM {T} AS t WHERE t.k = e.x) FROM e ORDER BY e.rowid")
+             for T in "tf"]
 
     def next_rows():
         rows = [one.fetchone() for one in asked]
@@ -138,7 +146,8 @@ def test_what_changes_between_two_rows_of_a_query_is_seen(tmp_path, path):
         return rows[0]
 
     assert next_rows() == (8, "8.0")
-    changes = ["SAVEPOINT s", "DELETE FROM t WHERE k = '007'", None, "ROLLBACK TO s", None, "INSERT INTO t VALUES ('07', 0)",
+    changes = ["SAVEPOINT s", "DELETE FROM t WHERE k = '007'", None, "ROLLBACK TO s", None,
+               "INSERT INTO t VALUES ('07', 0)",
                "DELETE FROM t WHERE k = '007'", None, "UPDATE t SET k = '+7' WHERE k = '07'", None]
     found = set()
     for sql in changes:
@@ -154,7 +163,8 @@ def test_what_others_commit_is_seen_by_the_next_statement(tmp_path):
     db, other, bare = support.connect(path), support.connect(path), sqlite3.connect(path, isolation_level=None)
     filled(db, "TEXT", "BINARY", ["'1'", "'2'", "'07'"])
     question = "SELECT k FROM f WHERE k = 7"
-    for connection, texts in ((db, ["7.0"]), (other, ["007", "7e0"]), (bare, [" 7", "+7"]), (other, []), (bare, ["07"])):
+    for connection, texts in ((db, ["7.0"]), (other, ["007", "7e0"]), (bare, [" 7", "+7"]), (other, []),
+                              (bare, ["07"])):
         connection.execute("DELETE FROM t WHERE k NOT IN ('1', '2')")
         connection.executemany("INSERT INTO t VALUES (?, 0)", [(text,) for text in texts])
         for asker in (db, other):
@@ -169,11 +179,13 @@ def test_what_others_commit_is_seen_by_the_next_statement(tmp_path):
 def test_texts_in_other_spellings_are_read_once_in_a_statement(db, type_):
     """Some 2,000 steps for a pass; one for each of 4,000 questions would take millions."""
     numbers = [str(i) for i in range(2000)]
-    filled(db, type_, "BINARY", [f"'{text}'" for text in numbers + [f"0{text}" for text in numbers[::100]]], unique=True)
+    filled(db, type_, "BINARY", [f"'{text}'" for text in numbers + [f"0{text}" for text in numbers[::100]]],
+           unique=True)
     db.execute("CREATE TABLE e(x INTEGER, n INT)")
     db.execute("CREATE TABLE into_here(a, b)")
     db.execute("WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < 4000) INSERT INTO e SELECT i, i % 3 FROM c")
-    for name in ("join", "left join", "cross join", "is", "exists", "not exists", "scalar", "and another", "cast", "insert", "update", "delete"):
+    for name in ("join", "left join", "cross join", "is", "exists", "not exists", "scalar", "and another", "cast",
+                 "insert", "update", "delete"):
         assert steps_of(db, STATEMENTS[name].format(T="f")) < 500_000, name
 
 
@@ -186,6 +198,8 @@ def test_the_usual_spelling_takes_an_index_lookup_only(db):
 def test_the_plan_says_what_becomes_of_numbers(db):
     filled(db, "TEXT", "BINARY", ["'7'"])
     says = "numbers in texts by their usual spelling, others by one pass"
-    for where, said in (("k = ?", True), ("k IS ?", True), ("n = ?", False), ("k > ?", False), ("k IN (?, ?)", False), ("k IS NULL", True)):
-        plan = db.execute(f"EXPLAIN QUERY PLAN SELECT * FROM f WHERE {where}", (1, 2)[:where.count("?")]).fetchall()[0][3]
+    for where, said in (("k = ?", True), ("k IS ?", True), ("n = ?", False), ("k > ?", False), ("k IN (?, ?)", False),
+                        ("k IS NULL", True)):
+        plan = db.execute(f"EXPLAIN QUERY PLAN SELECT * FROM f WHERE {where}",
+                          (1, 2)[:where.count("?")]).fetchall()[0][3]
         assert (says in plan) == said or where == "k IN (?, ?)", plan

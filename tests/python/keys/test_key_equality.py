@@ -75,7 +75,9 @@ def test_keys_are_equal_when_sqlite_says_so(db, pair, seed, hashed):
     assert same_key(db, a, b, f"seed={seed} {hashed}") == ask(db, "SELECT ?1 = ?2", a, b)
 
 
-@pytest.mark.parametrize("encoding, hashed", [("UTF-8", ""), ("UTF-8", "hash=keyed"), ("UTF-16le", "seed=7"), ("UTF-16be", "seed=7 hash=xxh3")])
+@pytest.mark.parametrize("encoding, hashed",
+                         [("UTF-8", ""), ("UTF-8", "hash=keyed"), ("UTF-16le", "seed=7"),
+                          ("UTF-16be", "seed=7 hash=xxh3")])
 def test_all_pairs_of_landmarks_from_columns_without_affinity(encoding, hashed):
     db = support.connect(encoding=encoding)
     assert ask(db, "PRAGMA encoding") == encoding
@@ -159,10 +161,13 @@ def test_composite_keys_of_different_lengths_differ(db, a, b):
 
 def test_composite_keys_without_ambiguity(db):
     for a, b, equal in [
-            (("ab", "c"), ("a", "bc"), 0), (("ab", ""), ("a", "b"), 0), (("", "ab"), ("ab", ""), 0), (("a\0", "b"), ("a", "\0b"), 0), (("a",), ("a", ""), 0),
+            (("ab", "c"), ("a", "bc"), 0), (("ab", ""), ("a", "b"), 0), (("", "ab"), ("ab", ""), 0),
+            (("a\0", "b"), ("a", "\0b"), 0), (("a",), ("a", ""), 0),
             # Parts that contain what might separate parts: the type bytes of ext/keys/key.h.
-            (("a\3b",), ("a", "b"), 0), (("a\3b", "c"), ("a", "b\3c"), 0), ((b"a\4b",), (b"a", b"b"), 0), ((b"\1" + bytes(8),), (b"", 0), 0),
-            (("a",), (b"a",), 0), ((1, 2), (12,), 0), ((1, 2), (2, 1), 0), ((1,), ("1",), 0), ((b"",), ("",), 0), ((2**53 + 1,), (float(2**53),), 0),
+            (("a\3b",), ("a", "b"), 0), (("a\3b", "c"), ("a", "b\3c"), 0), ((b"a\4b",), (b"a", b"b"), 0),
+            ((b"\1" + bytes(8),), (b"", 0), 0),
+            (("a",), (b"a",), 0), ((1, 2), (12,), 0), ((1, 2), (2, 1), 0), ((1,), ("1",), 0), ((b"",), ("",), 0),
+            ((2**53 + 1,), (float(2**53),), 0),
             ((1,), (1.0,), 1), ((0.0, "x"), (-0.0, "x"), 1), ((2**53, 1), (float(2**53), 1.0), 1)]:
         keys = [ask(db, f"SELECT cf_key({', '.join('?' * len(v))})", *v) for v in (a, b)]
         assert (keys[0] == keys[1]) == equal, (a, b)

@@ -14,8 +14,10 @@ KEYS = "(SELECT cf_keys(value) FROM json_each(?))"
 MANY = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) "
 # What = tells apart, and what it does not.
 MIXED = [1, 1.0, "1", b"1", 1.5, "a", "A", "a ", b"a", "", b"", 2**53 + 1, float(2**53), -0.0, 0, "x\0y", "ä" * 300]
-OPTIONS = ["", "growth=off", "counter_bits=4", "layout=semisort", "layout=plain bucket_size=8", "overflow=on overflow_budget=0 spill_bound=40"]
-RULES = ["", "seed=5", "seed=5 hash=xxh3", "hash=keyed collation=nocase", "seed=-9223372036854775808", "affinity=integer", "affinity=text collation=nocase seed=3",
+OPTIONS = ["", "growth=off", "counter_bits=4", "layout=semisort", "layout=plain bucket_size=8",
+           "overflow=on overflow_budget=0 spill_bound=40"]
+RULES = ["", "seed=5", "seed=5 hash=xxh3", "hash=keyed collation=nocase", "seed=-9223372036854775808",
+         "affinity=integer", "affinity=text collation=nocase seed=3",
          "affinity=real", "collation=rtrim"]
 
 
@@ -82,7 +84,8 @@ def test_a_full_filter_refuses_a_list_and_stays(db):
     blob = support.new(db, 5, None, "growth=off bucket_size=2 fingerprint_bits=32")
     db.execute("CREATE TABLE filters(f)")
     db.execute("INSERT INTO filters VALUES (?)", (blob,))
-    fails(db, FULL, f"UPDATE filters SET f = cf_add_keys(f, {KEYS})", json.dumps(list(range(99))), says="filter is full")
+    fails(db, FULL, f"UPDATE filters SET f = cf_add_keys(f, {KEYS})", json.dumps(list(range(99))),
+          says="filter is full")
     assert ask(db, "SELECT f FROM filters") == blob
 
 
@@ -104,7 +107,8 @@ def test_values(db):
 # ---- key rules ----
 
 def test_a_list_of_another_rule_is_an_error_that_says_what_to_write(db):
-    for call, of, by in [("cf_add_keys", rule, "") for rule in RULES[1:]] + [("cf_delete_keys", "", rule) for rule in RULES[1:]]:
+    for call, of, by in [("cf_add_keys", rule, "") for rule in RULES[1:]] + [("cf_delete_keys", "", rule)
+                                                                             for rule in RULES[1:]]:
         made = f"(SELECT cf_keys(value, NULL, '{by}') FROM json_each('[1, 2]'))"
         text = fails(db, BAD_PARAMETER, f"SELECT {call}(cf_new(9, 0.01, '{of}'), {made})", function=call,
                      says="cf_keys(key, NULL, '")
@@ -151,7 +155,8 @@ def test_the_bytes_are_those_of_the_format(db):
 
 def test_hostile_lists(db, rng):
     filters = [support.new(db, 10), support.new(db, 10, None, "value_bits=3")]
-    lists = [ask(db, f"SELECT cf_keys({arguments}) FROM json_each('[1, 2, 3]')") for arguments in ("value", "value, value")]
+    lists = [ask(db, f"SELECT cf_keys({arguments}) FROM json_each('[1, 2, 3]')")
+             for arguments in ("value", "value, value")]
     made = [b"", b"\xcf", lists[0][:HEADER - 1], lists[0][:HEADER], lists[0] + b"x", lists[0] + bytes(8), lists[1][:-8],
             filters[0], bytes(HEADER), lists[0][:HEADER - 4] + bytes(4) + lists[0][HEADER:], sealed(bytes(HEADER))]
     made += [sealed(lists[0][:16] + struct.pack("<Q", n) + lists[0][24:]) for n in (2, 4, 2**61, 2**61 + 3, 2**64 - 1)]

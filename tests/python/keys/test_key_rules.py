@@ -32,24 +32,34 @@ PLACES = list(itertools.product(RULES, COLLATIONS))
 
 INTEGERS = [0, 1, -1, 5, 42, 10**15 - 1, 10**15, 10**15 + 1, 2**53 - 1, 2**53, 2**53 + 1, 10**18, -5, -(2**53) - 1,
             1234567890123456, 1234567890123460, 123456789012345678, 2**63 - 1, 2**63 - 512, -2**63, -2**63 + 1]
-REALS = [0.1, 0.2, 0.3, 0.1 + 0.2, 1 / 3, 2 / 3, -0.5, 5.5, 1e-5, 1.5e-8, 1e-23, 1.5e-300, 1e-310, 5e-324, -5e-324, 12.34,
+REALS = [0.1, 0.2, 0.3, 0.1 + 0.2, 1 / 3, 2 / 3, -0.5, 5.5, 1e-5, 1.5e-8, 1e-23, 1.5e-300, 1e-310, 5e-324, -5e-324,
+         12.34,
          1e14 + 0.5, 999999999999999.9, 1234567890123456.5, 123456789.12345679, 1700000000.123456, 4.999999999999999,
          1e15, 1e16, 1e17, 1e18, 1e19, 1e22, 1e23, 1.7976931348623157e308, math.inf, -math.inf, -0.0, 5.0,
          float(2**53), float(2**63), -float(2**63), 1234567890123456.0, math.nextafter(5, 0), math.nextafter(0.3, 1)]
-SPELLINGS = ["{}", " {}", "{} ", "{}  ", "\t{}\n", "+{}", "0{}", "00{}", "{}.", "{}.0", "{}e0", "{}E0", "{}e+0", "{}\0", "{}x",
+SPELLINGS = ["{}", " {}", "{} ", "{}  ", "\t{}\n", "+{}", "0{}", "00{}", "{}.", "{}.0", "{}e0", "{}E0", "{}e+0",
+             "{}\0", "{}x",
              "{}\v\f\r", "\u00a0{}", "{}e", "'{}'"]
-PLAIN_TEXTS = ["", " ", "  ", "a", "A", "a ", "A  ", "a\t", "ab", "AB", "a\0b", "A\0X", "a\0", "A\0", "a\0bc", "\0", "\0a", "\0B",
+PLAIN_TEXTS = ["", " ", "  ", "a", "A", "a ", "A  ", "a\t", "ab", "AB", "a\0b", "A\0X", "a\0", "A\0", "a\0bc", "\0",
+               "\0a", "\0B",
                "\0\0", "é", "É", "e\u0301", "\u65e5", "ſ", "s", "K", "\u212a", "x" * 600, "X" * 600, "x" * 600 + " ",
-               ".", "-", "+", "e5", ".e5", ".5", "5.", "-.5", "0x10", "1_000", "1,5", "inf", "Inf", "INF", "-Inf", "-inf",
-               "Inf ", "nan", "5 5", "5\0", "5\0a", "5\0B", "5e\0", "1e400", "-1e400", "1e-400", "1E+20", "1.0e+20", "1.0E+20",
-               "1e20", "1e15", "1.0e15", "1.0e+15", "1000000000000000.0", "1.23456789012346e+15", "1.23456789012346E+15 ",
+               ".", "-", "+", "e5", ".e5", ".5", "5.", "-.5", "0x10", "1_000", "1,5", "inf", "Inf", "INF", "-Inf",
+               "-inf",
+               "Inf ", "nan", "5 5", "5\0", "5\0a", "5\0B", "5e\0", "1e400", "-1e400", "1e-400", "1E+20", "1.0e+20",
+               "1.0E+20",
+               "1e20", "1e15", "1.0e15", "1.0e+15", "1000000000000000.0", "1.23456789012346e+15",
+               "1.23456789012346E+15 ",
                "1.23456789012346e15", "0.30000000000000004", "0.3000000000000000000001", "4.9999999999999999", "5e-1",
-               "4.9999999999999996", "0.9999999999999999", "999999999999999.96", "999999999999999.9", "1000000000000000.04",
+               "4.9999999999999996", "0.9999999999999999", "999999999999999.96", "999999999999999.9",
+               "1000000000000000.04",
                "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
-               "9223372036854775807.0", "9007199254740993.0", "9007199254740993e0", "123456789012345678.0", "18446744073709551616",
-               "2024010112345678901234567890", "2024010112345678901234567891", "00000000000000000000000000005", "12e4567",
+               "9223372036854775807.0", "9007199254740993.0", "9007199254740993e0", "123456789012345678.0",
+               "18446744073709551616",
+               "2024010112345678901234567890", "2024010112345678901234567891", "00000000000000000000000000005",
+               "12e4567",
                "1234e12", "0e9999", "-0", "-0.0", "1e99999999999", "1e-99999999999", "0." + "0" * 400 + "1", "1" * 400,
-               "100000000000000000000000e-23", "0.00000000000000000000005e23", "1.5e-300", "1.5E-8", "123456789012345.5"]
+               "100000000000000000000000e-23", "0.00000000000000000000005e23", "1.5e-300", "1.5E-8",
+               "123456789012345.5"]
 
 
 def spelled(number):
@@ -103,7 +113,8 @@ def assert_nothing_missed(db, declared, collation, every=1):
     for other in RULES:
         within = f"q.rowid % {every} = 0 AND c.x IN (SELECT r.x FROM \"q {other}\" AS r WHERE r.rowid = q.rowid)"
         for condition in ("c.x = q.x", within):
-            assert missed(db, declared, collation, condition, f'"q {other}" AS q') == [], (declared, collation, other, condition)
+            assert missed(db, declared, collation, condition, f'"q {other}" AS q') == [], (declared, collation, other,
+                    condition)
 
 
 @pytest.mark.parametrize("encoding, values", [("UTF-8", ALL), ("UTF-16le", ALL[::3])])
@@ -126,7 +137,8 @@ def test_all_pairs_of_landmarks(encoding, values):
 
 DIGITS = st.text("0123456789", max_size=20) | st.text("09", max_size=20) | st.sampled_from(["", "5", "0", "9" * 16])
 NUMBERS = st.tuples(
-    st.sampled_from(["", "", " ", "\t "]), st.sampled_from(["", "", "-", "+"]), DIGITS, st.sampled_from(["", ".", "."]), DIGITS,
+    st.sampled_from(["", "", " ", "\t "]), st.sampled_from(["", "", "-", "+"]), DIGITS,
+    st.sampled_from(["", ".", "."]), DIGITS,
     st.one_of(st.just(""), st.tuples(st.sampled_from("eE"), st.sampled_from(["", "-", "+"]),
                                      st.integers(0, 330) | st.integers(0, 25)).map(lambda p: f"{p[0]}{p[1]}{p[2]}")),
     st.sampled_from(["", "", " ", "\n", "x"])).map("".join)
@@ -159,7 +171,8 @@ def test_random_values_and_their_relatives(values):
     for declared, collation in PLACES:
         assert_nothing_missed(db, declared, collation)
         for value in values:
-            assert missed(db, declared, collation, "c.x = ?1", "(SELECT 1) LEFT JOIN (SELECT ?1 AS x) AS q", value) == []
+            assert missed(db, declared, collation, "c.x = ?1", "(SELECT 1) LEFT JOIN (SELECT ?1 AS x) AS q",
+                          value) == []
     db.close()
 
 
@@ -167,13 +180,16 @@ def test_random_values_and_their_relatives(values):
 
 PAIRS = [
     ("affinity=integer", 5, "5", 1), ("affinity=integer", 5, " +5e0\n", 1), ("affinity=integer", 5, 5.0, 1),
-    ("affinity=integer", 2**53, 2**53 + 1, 0), ("affinity=integer", 2**53, str(2**53 + 1), 0), ("affinity=integer", 5, b"5", 0),
+    ("affinity=integer", 2**53, 2**53 + 1, 0), ("affinity=integer", 2**53, str(2**53 + 1), 0),
+    ("affinity=integer", 5, b"5", 0),
     ("affinity=integer", 5, "5x", 0), ("affinity=numeric", 0.3, 0.1 + 0.2, 0), ("affinity=numeric", "a", "A", 0),
     ("affinity=real", 2**53, 2**53 + 1, 1), ("affinity=real", 0.5, ".5", 1), ("affinity=real", 0.5, 0.25, 0),
     ("affinity=text", "5", 5, 1), ("affinity=text", "05", "5", 1), ("affinity=text", "1.10", "1.1", 0),
     ("affinity=text", "1.1", "1.2", 0), ("affinity=text", "0.3", 0.1 + 0.2, 1), ("affinity=text", "0.3", 0.25, 1),
-    ("affinity=text", "5", 5.0, 1), ("affinity=text", 5.0, "5.0", 1), ("affinity=text", "5", 6.0, 0), ("affinity=text", 0.3, "0.3", 0),
-    ("affinity=text", "4.9999999999999999", 5, 1), ("affinity=text", "1e-320", 0, 1), ("affinity=text", "1e2", "100", 1),
+    ("affinity=text", "5", 5.0, 1), ("affinity=text", 5.0, "5.0", 1), ("affinity=text", "5", 6.0, 0),
+    ("affinity=text", 0.3, "0.3", 0),
+    ("affinity=text", "4.9999999999999999", 5, 1), ("affinity=text", "1e-320", 0, 1),
+    ("affinity=text", "1e2", "100", 1),
     ("affinity=text", "999999999999999.96", 10**15, 1), ("affinity=text", "1.5", 1, 0), ("affinity=text", "1.5", 2, 0),
     ("affinity=text", "2024010112345678901234567890", "2024010112345678901234567891", 0),
     ("affinity=text", "89490200001234567890", "89490200001234567891", 0),
@@ -231,7 +247,8 @@ def test_every_function_applies_the_rule(db):
 def test_composite_keys_know_no_rule(db):
     blob = ask(db, "SELECT cf_add(cf_new(1, NULL, ?), cf_key('a', '5'))", f"{EXACT} affinity=text collation=nocase")
     assert ask(db, "SELECT cf_contains(?, cf_key('a', '5'))", blob) == 1
-    assert ask(db, "SELECT cf_contains(?, cf_key('A', '5'))", blob) == ask(db, "SELECT cf_contains(?, cf_key('a', 5))", blob) == 0
+    assert ask(db, "SELECT cf_contains(?, cf_key('A', '5'))", blob) == ask(db, "SELECT cf_contains(?, cf_key('a', 5))",
+                                                                           blob) == 0
 
 
 def test_the_key_stays_as_it_is(db):
@@ -263,12 +280,16 @@ def test_filters_of_different_rules_do_not_merge(db):
 
 DECLARED = [
     ("INTEGER", "numeric"), ("BIGINT", "numeric"), ("FLOATING POINT", "numeric"), ("CHARINT", "numeric"),
-    ("VARCHAR(9)", "text"), ("clob", "text"), ("text real", "text"), ("BLOB", "text"), ("", "text"), ("realblob", "text"),
-    ("REAL", "real"), ("double precision", "real"), ("Float", "real"), ("DECIMAL(10,5)", "numeric"), ("DATETIME", "numeric"),
+    ("VARCHAR(9)", "text"), ("clob", "text"), ("text real", "text"), ("BLOB", "text"), ("", "text"),
+    ("realblob", "text"),
+    ("REAL", "real"), ("double precision", "real"), ("Float", "real"), ("DECIMAL(10,5)", "numeric"),
+    ("DATETIME", "numeric"),
     ("ANY", "numeric"), ("STRING", "numeric"), ("INT GENERATED ALWAYS AS (1)", "numeric"),
-    ("TEXT AS ('a') STORED", "text"), ("AS (1)", "text"), ("INTEGER PRIMARY KEY", "numeric"), ("REAL NOT NULL DEFAULT 1", "real"),
+    ("TEXT AS ('a') STORED", "text"), ("AS (1)", "text"), ("INTEGER PRIMARY KEY", "numeric"),
+    ("REAL NOT NULL DEFAULT 1", "real"),
     # Here what SQLite itself makes of the type is compared, too.
-    *((type_, None) for type_ in ("INT", "POINT", "BLOBINT", "CHAR", "TEXTBLOB", "BLOBTEXT", "REALTEXT", "BLOBREAL", "DOUBLE", "FLOAREAL",
+    *((type_, None) for type_ in ("INT", "POINT", "BLOBINT", "CHAR", "TEXTBLOB", "BLOBTEXT", "REALTEXT", "BLOBREAL",
+                                  "DOUBLE", "FLOAREAL",
                                   "DATE", "XREALX"))]
 
 
@@ -278,7 +299,8 @@ def test_a_table_takes_the_rule_of_its_column(db):
         db.execute(f"CREATE TABLE t(y, x {declared} {'COLLATE ' + collation if collation else ''})")
         create(db, "content='t(x)'")
         shape = support.info(db, ask(db, "SELECT cf_export('seen')"))
-        assert shape["collation"] == (collation or "binary").lower() and shape["affinity"] == (affinity or shape["affinity"]), declared
+        assert shape["collation"] == (collation or "binary").lower() and shape["affinity"] == (affinity
+                or shape["affinity"]), declared
         db.execute("DROP TABLE seen")
         if "AS" not in declared and "KEY" not in declared:
             db.execute("INSERT INTO t(x) VALUES ('5'), ('5.5')")
@@ -289,7 +311,8 @@ def test_a_table_takes_the_rule_of_its_column(db):
 
 @pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 37), reason="STRICT tables came with 3.37")
 def test_a_strict_table(db):
-    for declared, affinity in (("ANY", "text"), ("any", "text"), ("INT", "numeric"), ("REAL", "real"), ("TEXT", "text"), ("BLOB", "text")):
+    for declared, affinity in (("ANY", "text"), ("any", "text"), ("INT", "numeric"), ("REAL", "real"),
+                               ("TEXT", "text"), ("BLOB", "text")):
         db.execute(f"CREATE TABLE T(x {declared}) STRICT")
         create(db, "content='t(x)'")
         assert support.info(db, ask(db, "SELECT cf_export('seen')"))["affinity"] == affinity
@@ -326,7 +349,8 @@ def test_collations_of_the_application_are_refused(db):
                                          ("NOCASE", lambda s: s), ("RTRIM", str)]):
         db.create_collation(name, lambda a, b, compare=compare: (compare(a) > compare(b)) - (compare(a) < compare(b)))
         db.execute(f"CREATE TABLE t{n}(x TEXT COLLATE {name})")
-        with pytest.raises(sqlite3.OperationalError, match=f"the collation {name} of column x is not the one of SQLite"):
+        with pytest.raises(sqlite3.OperationalError,
+                           match=f"the collation {name} of column x is not the one of SQLite"):
             create(db, f"content='t{n}(x)'")
 
 
