@@ -20,7 +20,7 @@ os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(HERE.parent.parent / "
 # Tests borrow from those of other folders, and start processes that need support.py.
 sys.path += sorted(str(folder) for folder in HERE.iterdir() if folder.is_dir())
 # Databases of tests in memory, where there is enough: thousands of COMMITs wait for a disk.
-if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free > 1 << 30:
+if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free > 4 << 30:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
 

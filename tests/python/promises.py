@@ -58,6 +58,11 @@ class Follower:
             assert missed == [], f"stored, and denied: {missed[:5]} and so on, {len(missed)} in all"
         return True
 
+    def doubts(self):
+        """Does it say that it cannot be trusted? No row is missed all the same: it refuses, or its table answers."""
+        self.answers()
+        return ask(self.db, "SELECT json_extract(cf_table_info(?), '$.trusted')", self.name) == 0
+
     def rows(self):
         return ask(self.db, f"SELECT count({self.column}) FROM {self.table}")
 

@@ -54,7 +54,7 @@ def sound(db):
     assert ask(db, "SELECT cf_table_check('seen')") == "ok"
 
 
-# ---- random streams: nothing that was added within the window is missing ----
+# ---- clocks that differ: nothing that was added within the window is missing ----
 
 CASES = [(keep, window) for keep in KEEPS for window in WINDOWS if window <= KEEPS[keep]]
 
@@ -120,9 +120,10 @@ def test_the_window_and_an_eighth_of_keep_to_the_millisecond(db, now):
 
 # ---- and it forgets ----
 
-def test_a_key_is_gone_after_the_window(db, now):
+@pytest.mark.parametrize("options", ["", "growth=off", "bucket_size=8", "layout=semisort, bucket_size=4"])
+def test_a_key_is_gone_after_the_window(db, now, options):
     """In a stream without pauses: after the window, an eighth, and an epoch."""
-    table(db)
+    table(db, options)
     latest = 0
     for minute in range(5 * 24 * 6):
         now.now += 10 * MINUTE

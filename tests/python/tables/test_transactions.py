@@ -18,7 +18,7 @@ RUNNING = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE
            "SELECT i, cf_table_contains('seen', i) FROM n")
 
 
-@pytest.fixture(params=["wal", "delete", "truncate", "persist"])
+@pytest.fixture(params=["wal", "delete"])
 def path(request, tmp_path):
     name = str(tmp_path / "seen.db")
     db = support.connect(name)
