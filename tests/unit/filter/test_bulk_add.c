@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Many keys at once: into an empty filter, which is filled in one walk, and into others, which take them in
 ** turn. */
+#include "../../probe.h"
 #include "../paged.h"
 #include "../test.h"
 
@@ -395,4 +396,28 @@ TEST(no_keys_change_nothing)
     free(then.bytes);
     free_filter(&made);
     free(all.hash);
+}
+
+/* An empty table that has bytes to spare, because its growth was interrupted, keeps them when there is no room. */
+TEST(what_is_refused_keeps_bytes_to_spare)
+{
+    for (unsigned kind = 0; kind < 2; kind++) {
+        cf_geometry shape = growing_shape(2700, 4, 12); /* a capacity of more than it can take */
+        test_filter made = growing_filter(kind ? semisorted(shape) : shape, UINT64_MAX);
+        uint64_t plain = made.filter.length;
+        keys all = random_keys(shape.capacity);
+        asked by = {{answer, &by}, 0, 1};
+        size_t added = 1;
+        made.filter.watch = &by.watch;
+        assert_false(probe_split(&made.filter));
+        made.filter.watch = NULL;
+        uint64_t length = made.filter.length;
+        assert_true(length > plain && made.filter.buckets == 2700);
+        made.filter.memory.resize = NULL;
+        assert_int_equal(cf_add_many(&made.filter, all.hash, all.n, &added), CF_FULL);
+        assert_true(made.filter.length == length);
+        assert_holds(&made.filter, &all, added);
+        free_filter(&made);
+        free(all.hash);
+    }
 }

@@ -163,6 +163,22 @@ TEST(entries_know_no_more_than_the_level_gives)
     free_filter(&made);
 }
 
+/* Four nibbles have one code, and codes beyond the last say nothing. */
+TEST(codes_of_semisorted_buckets_are_checked)
+{
+    enum { CODES = 3876 };
+    for (unsigned code = 0; code < 4096; code += code < CODES - 2 ? 97 : 1) {
+        test_filter made = new_filter(semisorted(shape_of(10, 4, 12)));
+        const char *why = "";
+        made.bytes[64] = (uint8_t)code, made.bytes[65] = (uint8_t)(code >> 8);
+        made.filter.occupied = cf_take_census(&made.filter).occupied;
+        made.filter.items = made.filter.occupied;
+        cf_status status = cf_check(&made.filter, &why);
+        assert_true(code < CODES ? status == CF_OK || strstr(why, "copies") : status == CF_DAMAGED);
+        free_filter(&made);
+    }
+}
+
 /* In a large table that is about to grow the last buckets have whole fingerprints, and a bit behind each. */
 TEST(entries_that_are_prepared_for_growth_are_whole)
 {

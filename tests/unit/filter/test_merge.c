@@ -357,6 +357,39 @@ TEST(more_values_than_are_found_are_refused)
     }
 }
 
+/* Lines of the list of which no key matches more than one would all match a key, if they forgot what an entry of the
+** other filter does not know: so many that it would not be found. */
+TEST(lines_that_forget_are_not_too_many_for_a_key)
+{
+    for (unsigned lines = 1; lines <= 10; lines++) {
+        cf_geometry shape = spilling(growing_shape(50, 4, 16), 0, 20);
+        shape.cap = 1;
+        test_filter one = growing_filter(shape, UINT64_MAX), two = growing_filter(shape, UINT64_MAX);
+        cf_filter *into = &one.filter, *from = &two.filter;
+        const char *why = "";
+        uint64_t hash = random64();
+        for (unsigned i = 0; i < 50; i++)
+            assert_true(probe_split(into) && probe_split(from));
+        cf_pair pair = cf_candidates(into, hash);
+        for (unsigned full = 0; full < 8;) {
+            uint64_t other = random64(), bucket = cf_candidates(into, other).place[0].bucket;
+            if (bucket == pair.place[full / 4].bucket)
+                full += probe_put(into, other, 63, 0);
+        }
+        for (uint64_t i = 0; i < lines; i++)
+            assert_true(probe_put(into, hash ^ i << (shape.pair_bits + 2), 63, 0));
+        assert_true(probe_put(from, hash, 1, 0)); /* it knows two bits */
+        assert_true(into->spilled == lines && from->occupied == 1);
+        into->memory.resize = NULL;
+        cf_status status = cf_merge(into, from, &why);
+        assert_true(status == CF_FULL || (status == CF_OK && cf_contains(into, hash)));
+        assert_true(lines > 1 || status == CF_OK);
+        assert_sound(into);
+        free_filter(&one);
+        free_filter(&two);
+    }
+}
+
 /* ---- shrinking ---- */
 
 /* After all but `left` keys are deleted it is smaller, holds them, and lets them be deleted. */
