@@ -66,22 +66,9 @@ TEST(filters_of_all_stages_add_up)
             for (unsigned k = 0; k < 6; k++) {
                 cf_geometry shape = growing_shape(i % 2 ? 8 : 14, b, b == 4 ? 9 : 8);
                 shape.semisorted = b == 4 && k % 2;
+                shape.counter_bits = (i + k) % 3 == 1 ? 3 : 0;
+                shape.value_bits = (i + k) % 3 == 2 ? 4 : 0;
                 check_sum(i + k > 8 ? spilling(shape, 0, 20) : shape, n[i], steps[i], n[k], steps[k]);
-            }
-}
-
-TEST(payloads_add_up_at_all_stages)
-{
-    static const unsigned n[] = {5, 60, 200}, steps[] = {0, 40, 5};
-    for (unsigned b = 2; b <= 8; b *= 2)
-        for (unsigned i = 0; i < 3; i++)
-            for (unsigned k = 0; k < 3; k++) {
-                cf_geometry shape = growing_shape(10, b, 12);
-                shape.counter_bits = 3;
-                check_sum(shape, n[i], steps[i], n[k], steps[k]);
-                shape.counter_bits = 0;
-                shape.value_bits = 4;
-                check_sum(shape, n[i], steps[i], n[k], steps[k]);
             }
 }
 
@@ -476,33 +463,4 @@ TEST(it_errs_no_more_than_one_that_has_grown_so_far)
     free_filter(&smaller);
     free_filter(&fresh);
     free_filter(&into);
-}
-
-/* Keys that crowd a few places need more buckets than their number says. */
-TEST(it_never_becomes_larger)
-{
-    unsigned shrunk = 0;
-    for (unsigned round = 0; round < 300; round++) {
-        cf_geometry shape = growing_shape(2 + 2 * random_below(4), 4, 12);
-        test_filter made = growing_filter(shape, 100000), smaller = growing_filter(shape, UINT64_MAX);
-        keys all = random_keys(40);
-        uint64_t clump = random64();
-        size_t n = 0;
-        for (unsigned i = 0; i < 40; i++) {
-            all.hash[n] = i % 2 ? all.hash[i] : clump ^ random_below(8) << 10;
-            n += cf_add(&made.filter, all.hash[n]) == CF_OK;
-        }
-        cf_status status = cf_shrink(&smaller.filter, &made.filter);
-        assert_true(status == CF_OK || status == CF_FULL);
-        if (status == CF_OK) {
-            shrunk++;
-            assert_true(smaller.filter.length <= made.filter.length - made.filter.length / 8);
-            assert_sound(&smaller.filter);
-            assert_all_found(&smaller.filter, &(keys){all.hash, n});
-        }
-        free(all.hash);
-        free_filter(&made);
-        free_filter(&smaller);
-    }
-    assert_true(shrunk > 0 && shrunk < 300);
 }
