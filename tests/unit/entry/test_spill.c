@@ -351,30 +351,3 @@ TEST(copies_in_the_list_become_one)
         free_filter(&made);
     }
 }
-
-/* All entries know no more than their pair: what is taken is found, also where growth cannot begin, and entries could
-** fold in a filter that has grown. */
-TEST(what_is_taken_is_found_where_growth_cannot_begin)
-{
-    unsigned refused = 0;
-    for (unsigned i = 0; i < 300; i++) {
-        cf_geometry shape = growing_shape(2 + 2 * (i % 3), 2u << i / 3 % 3, 15);
-        shape.pair_bits = 15;
-        shape.cap = (uint8_t)(1 + random_below(2u * shape.bucket_size));
-        shape.spill_bound = (uint16_t)(1 + random_below(4));
-        test_filter made = growing_filter(shape, UINT64_MAX);
-        for (unsigned n = 0; n < 60; n++) {
-            uint64_t hash = random_below(3) ? random64() : UINT64_C(0x9e3779b97f4a7c15) * (n % 8 + 1);
-            snapshot then = remember(&made.filter);
-            bool taken = cf_add(&made.filter, hash) == CF_OK;
-            if (!taken)
-                assert_unchanged(&made.filter, &then);
-            assert_true(!taken || cf_contains(&made.filter, hash));
-            refused += !taken;
-            free(then.bytes);
-        }
-        assert_sound(&made.filter);
-        free_filter(&made);
-    }
-    assert_true(refused > 0);
-}

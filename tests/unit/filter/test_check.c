@@ -23,17 +23,6 @@ static const char too_few[] = "the header counts fewer items than the entries st
 static const char too_many[] = "the header counts more items than the entries stand for";
 static const char too_often[] = "a key has more copies than cap allows";
 
-TEST(sound_filters_pass)
-{
-    for (unsigned b = 1; b <= 8; b *= 2)
-        for (uint64_t m = 2; m < 60; m += 6) {
-            test_filter made = new_filter(shape_of(m, b, 9));
-            while (cf_add(&made.filter, random64()) == CF_OK)
-                assert_sound(&made.filter);
-            free_filter(&made);
-        }
-}
-
 TEST(counts_are_compared)
 {
     const uint64_t most = ((uint64_t)1 << 48) - 1;

@@ -146,35 +146,6 @@ TEST(candidates_spread_over_the_table)
     free_filter(&made);
 }
 
-/* Every entry that matches a key lies where the key looks, and names that key's other bucket. */
-TEST(entries_are_seen_as_they_match)
-{
-    for (unsigned b = 2; b <= 8; b *= 2)
-        for (uint64_t m = 4; m < 16; m += 4) {
-            test_filter made = growing_filter(growing_shape(m, b, 12), UINT64_MAX);
-            const cf_filter *filter = &made.filter;
-            keys all = random_keys(200);
-            add_all(&made.filter, &all);
-            for (unsigned i = 0; i < all.n; i++) {
-                cf_pair pair = cf_candidates(filter, all.hash[i]);
-                for (unsigned at = 0; at < 2 * b; at++) {
-                    cf_entry entry;
-                    const cf_side *side = &pair.side[at / b];
-                    bool movable;
-                    if (!cf_entry_at(filter, pair.place[at / b].bucket, at % b, &entry))
-                        continue;
-                    assert_true(entry.side.base == side->base);
-                    if (!cf_entry_matches(filter, &entry, side))
-                        continue;
-                    uint64_t other = cf_entry_alternate(filter, &entry, &movable);
-                    assert_true(!movable || other == pair.place[1 - at / b].bucket);
-                }
-            }
-            free(all.hash);
-            free_filter(&made);
-        }
-}
-
 /* What a key is stored as: all of its pair bits, and as many remainder bits as there is room for. */
 TEST(new_fingerprints_are_cut)
 {

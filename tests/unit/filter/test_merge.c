@@ -102,29 +102,6 @@ TEST(copies_add_up_to_their_limit)
                 }
 }
 
-/* An entry that knows too little for the deeper table becomes several, as if its filter had been split. */
-TEST(short_entries_become_many)
-{
-    cf_geometry shape = growing_shape(4, 4, 8); /* 4 remainder bits */
-    const char *why = "";
-    for (int round = 0; round < 20; round++) {
-        test_filter shallow = new_filter(shape), deep = growing_filter(shape, UINT64_MAX);
-        uint64_t hash = random64();
-        while (deep.filter.buckets < (4 << 6) + (4 << 5))
-            assert_true(probe_split(&deep.filter));
-        assert_int_equal(cf_add(&shallow.filter, hash), CF_OK);
-        assert_int_equal(cf_merge(&deep.filter, &shallow.filter, &why), CF_OK);
-        /* 4 bits where 6 or, in half of the base buckets, 7 are the least to know */
-        assert_true(deep.filter.occupied >= 4 && deep.filter.occupied <= 8);
-        assert_int_equal(deep.filter.items, 1);
-        for (uint64_t high = 0; high < 64; high++) /* all keys that the shallow one answers for */
-            assert_true(cf_contains(&deep.filter, (hash & ~(UINT64_C(63) << 8)) | high << 8));
-        assert_sound(&deep.filter);
-        free_filter(&shallow);
-        free_filter(&deep);
-    }
-}
-
 /* A sum leaves its list as short as ordinary searches can make it. */
 TEST(sums_are_settled)
 {
