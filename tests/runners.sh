@@ -82,7 +82,6 @@ line try:test_skips.py  ' 0 passed, 1 failed'
 
 ends 77  'make deps-cluster'              'cluster.sh without Go'           env GO=/nowhere/go sh tests/ship/cluster.sh
 ends 77  'deps-fuzz'                      'fuzz.sh without clang'           env CLANG=/nowhere/clang sh tests/model/fuzz.sh
-ends 1   'there is no target'             'fuzz.sh: another target'         env CLANG=/nowhere/clang sh tests/model/fuzz.sh nobody
 ends 1   'FUZZ_SECONDS'                   'fuzz.sh for no time'             env FUZZ_SECONDS=0 sh tests/model/fuzz.sh
 ends 77  'skipped: .*nowhere'             'threads.sh without a compiler'   env CC=/nowhere/cc sh tests/ship/threads.sh
 ends 77  'gcov'                           'coverage.sh without gcov'        env GCOV=/nowhere/gcov sh tests/coverage.sh

@@ -9,7 +9,7 @@
 #ifndef CUCKOO_MODEL_ASKS_H
 #define CUCKOO_MODEL_ASKS_H
 
-#include "../unit/paged.h"
+#include "../paged.h"
 #include "subject.h"
 
 enum { STRANGERS = 24, SAMPLE = 40, ALONE = 6 };

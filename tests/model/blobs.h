@@ -128,14 +128,4 @@ static void try_noise(const uint8_t *bytes, size_t length)
     free(copy);
 }
 
-/* The hash of a key is that of its parts. */
-static void try_hash(const uint8_t *bytes, size_t length)
-{
-    for (int keyed = 0; keyed < 2 && length > 0; keyed++) {
-        cf_geometry rule = {.seed = -1, .keyed = keyed};
-        uint64_t whole = cf_hash(&rule, bytes, length);
-        REQUIRE(cf_hash_prefixed(&rule, bytes[0], bytes + 1, length - 1) == whole);
-    }
-}
-
 #endif

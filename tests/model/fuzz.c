@@ -28,7 +28,6 @@ static void fuzz_blob(const uint8_t *data, size_t size)
 {
     source then = draw_aside(size);
     try_noise(data, size);
-    try_hash(data, size);
     draw_on(then);
     while (!draws.over)
         try_filter();

@@ -10,8 +10,6 @@
 **
 **      - no statement makes SQLite report a misuse or an internal error;
 **      - an error, unless memory ran out, leaves the transaction as it was: open and writable.
-**
-** The extension is linked statically (-DSQLITE_CORE).
 */
 #ifndef CUCKOO_MODEL_SQL_H
 #define CUCKOO_MODEL_SQL_H
@@ -189,17 +187,14 @@ static void put_table(sql_text *t, bool explain)
 
 static void put_statement(sql_text *t)
 {
-    switch (next_byte() % 4) {
-    case 0:
+    unsigned kind = next_byte() % 4;
+    if (kind == 0) {
         put(t, "SELECT ");
         put_result(t);
-        break;
-    case 1:
+    } else if (kind == 1) {
         put_rows(t);
-        break;
-    default:
+    } else {
         put_table(t, next_byte() % 3 == 0);
-        break;
     }
 }
 

@@ -437,7 +437,7 @@ class Worker:
     def __init__(self, bench, folder):
         self.bench, self.folder = bench, Path(tempfile.mkdtemp(dir=folder))
         for part in ("src", "tests/unit", "tests/model"):
-            for path in [*(ROOT / part).rglob("*.[ch]"), ROOT / "tests/probe.h"]:
+            for path in [*(ROOT / part).rglob("*.[ch]"), *(ROOT / "tests").glob("*.h")]:
                 copy = self.folder / path.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, copy)

@@ -5,7 +5,7 @@
 #ifndef CUCKOO_TEST_WORLDS_H
 #define CUCKOO_TEST_WORLDS_H
 
-#include "paged.h"
+#include "../paged.h"
 #include "test.h"
 
 #include "../probe.h"

@@ -198,21 +198,3 @@ TEST(shrinking_is_interrupted)
     assert_true(interrupted >= 10);
     free_filter(&from);
 }
-
-TEST(settling_is_interrupted)
-{
-    test_filter made = new_filter(spilling(shape_of(1000, 4, 12), 0, 800));
-    asked by;
-    while (made.filter.spilled < 700)
-        add_random(&made.filter, 1);
-    ask(&by, 2, &made.filter);
-    assert_int_equal(cf_settle(&made.filter), CF_INTERRUPTED);
-    assert_int_equal(by.questions, 2);
-    made.filter.watch = NULL;
-    assert_sound(&made.filter);
-    assert_true(made.filter.spilled > 600);
-    assert_int_equal(cf_settle(&made.filter), CF_OK);
-    assert_sound(&made.filter);
-    assert_true(made.filter.spilled < 600);
-    free_filter(&made);
-}

@@ -93,31 +93,6 @@ TEST(sticky_keys_stay_sticky_through_growth)
         }
 }
 
-/* Adds and deletes in any order, between any number of steps of growth. */
-TEST(counters_stay_exact_through_growth)
-{
-    for (unsigned b = 2; b <= 8; b *= 2)
-        for (unsigned bits = 3; bits <= 9; bits += 3) {
-            cf_geometry shape = growing_shape(6, b, 24);
-            shape.counter_bits = (uint8_t)bits;
-            test_filter made = growing_filter(shape, UINT64_MAX);
-            uint64_t hash = random64(), expected = 0, limit = ((uint64_t)1 << bits) - 1;
-            for (int i = 0; i < 1000; i++) {
-                if (random_below(2) && expected < limit) {
-                    assert_int_equal(cf_add(&made.filter, hash), CF_OK);
-                    expected++;
-                } else if (expected > 0) {
-                    assert_int_equal(cf_delete(&made.filter, hash), CF_REMOVED);
-                    expected--;
-                }
-                split(&made.filter, i % 16 == 0);
-                assert_true(cf_count(&made.filter, hash) == expected && made.filter.items == expected);
-            }
-            assert_sound(&made.filter);
-            free_filter(&made);
-        }
-}
-
 /* A delete takes the entry that knows most: the others may be needed by keys that agree in fewer bits. */
 TEST(deletes_take_the_longest_match)
 {

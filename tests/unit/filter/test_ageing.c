@@ -153,7 +153,7 @@ TEST(sums_keep_the_later_epoch)
 {
     const char *why;
     for (unsigned i = 0; i < SHAPES; i++)
-        for (unsigned ahead = 0; ahead < 40; ahead += 1 + ahead / 2) {
+        for (unsigned ahead = 0; ahead < 40; ahead += 1 + ahead / 4) {
             cf_geometry shape = ageing(shape_number(i), 5);
             stream *one = new_stream(shape), *two = new_stream(shape);
             memcpy(two->hash, one->hash, sizeof one->hash);
@@ -206,7 +206,9 @@ TEST(shrinking_leaves_the_dead_behind)
 TEST(a_refused_key_changes_nothing)
 {
     for (unsigned b = 2; b <= 8; b *= 2) {
-        test_filter made = growing_filter(ageing(growing_shape(1100, b, 16), 4), UINT64_MAX);
+        cf_geometry shape = ageing(growing_shape(1100, b, 16), 4);
+        shape.capacity = 1100 * b * 7 / 10; /* so it is about to grow soon */
+        test_filter made = growing_filter(shape, UINT64_MAX);
         unsigned refused = 0;
         for (unsigned i = 0; i < 2200 * b; i++) {
             if (i % (900 * b) == 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Many keys at once: into an empty filter, which is filled in one walk, and into others, which take them in
 ** turn. */
-#include "../paged.h"
+#include "../../paged.h"
+#include "../../probe.h"
 #include "../test.h"
 
 /* Shapes that take nearly as many keys as their capacity says. */
@@ -181,21 +182,6 @@ TEST(full_tables_say_where)
     assert_true(full > 50);
 }
 
-/* One that may grow then does. */
-TEST(crowded_tables_grow)
-{
-    for (unsigned f = 10; f < 16; f += 2) {
-        cf_geometry shape = growing_shape(250, 4, f);
-        keys all = random_keys(shape.capacity);
-        test_filter made = growing_filter(shape, UINT64_MAX);
-        assert_int_equal(cf_add_many(&made.filter, all.hash, all.n, NULL), CF_OK);
-        assert_true(made.filter.buckets > 250);
-        assert_holds(&made.filter, &all, all.n);
-        free_filter(&made);
-        free(all.hash);
-    }
-}
-
 /* At every question: those before *added are in, and no hash is lost. */
 TEST(building_is_interrupted)
 {
@@ -262,25 +248,6 @@ TEST(memory_may_be_refused)
 }
 
 /* ---- filters that are not filled in one walk ---- */
-
-TEST(what_is_there_stays)
-{
-    enum { N = 3000 };
-    for (unsigned growth = 0; growth < 2; growth++) {
-        keys before = random_keys(N), all = random_keys(N);
-        test_filter made = growth ? growing_filter(growing_shape(100, 4, 12), UINT64_MAX)
-                                  : new_filter(shape_of(1700, 4, 12));
-        add_all(&made.filter, &before);
-        assert_int_equal(cf_add_many(&made.filter, all.hash, N, NULL), CF_OK);
-        assert_all_found(&made.filter, &before);
-        assert_all_found(&made.filter, &all);
-        assert_true(made.filter.items == 2 * N);
-        assert_sound(&made.filter);
-        free_filter(&made);
-        free(before.hash);
-        free(all.hash);
-    }
-}
 
 /* A filter that was not sealed after its last change says that it is empty: its entries stay, also when there
 ** is no room for more, and when the look for them is interrupted before it comes to the first. */
@@ -363,19 +330,6 @@ TEST(emptied_tables_keep_all_keys)
     }
 }
 
-/* Few keys for a large table are added in turn; the last ones have none behind them to fetch. */
-TEST(few_keys_for_a_large_table_are_added)
-{
-    for (size_t n = 0; n < 60; n++) {
-        test_filter made = new_filter(shape_of(20000, 4, 12));
-        keys all = random_keys(n);
-        assert_int_equal(cf_add_many(&made.filter, all.hash, n, NULL), CF_OK);
-        assert_holds(&made.filter, &all, n);
-        free_filter(&made);
-        free(all.hash);
-    }
-}
-
 /* No keys: nothing changes, and nobody is asked. (Keys end with a look at the spill list.) */
 TEST(no_keys_change_nothing)
 {
@@ -395,4 +349,28 @@ TEST(no_keys_change_nothing)
     free(then.bytes);
     free_filter(&made);
     free(all.hash);
+}
+
+/* An empty table that has bytes to spare, because its growth was interrupted, keeps them when there is no room. */
+TEST(what_is_refused_keeps_bytes_to_spare)
+{
+    for (unsigned kind = 0; kind < 2; kind++) {
+        cf_geometry shape = growing_shape(2700, 4, 12); /* a capacity of more than it can take */
+        test_filter made = growing_filter(kind ? semisorted(shape) : shape, UINT64_MAX);
+        uint64_t plain = made.filter.length;
+        keys all = random_keys(shape.capacity);
+        asked by = {{answer, &by}, 0, 1};
+        size_t added = 1;
+        made.filter.watch = &by.watch;
+        assert_false(probe_split(&made.filter));
+        made.filter.watch = NULL;
+        uint64_t length = made.filter.length;
+        assert_true(length > plain && made.filter.buckets == 2700);
+        made.filter.memory.resize = NULL;
+        assert_int_equal(cf_add_many(&made.filter, all.hash, all.n, &added), CF_FULL);
+        assert_true(made.filter.length == length);
+        assert_holds(&made.filter, &all, added);
+        free_filter(&made);
+        free(all.hash);
+    }
 }

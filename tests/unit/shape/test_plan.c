@@ -83,17 +83,6 @@ TEST(size_is_in_proportion)
         }
 }
 
-TEST(lower_rates_take_more_bytes_step_by_step)
-{
-    uint64_t before = 0;
-    for (double e = 0.02; e > 1e-8; e *= 0.97) {
-        cf_geometry shape = plan(1000000, e, growing);
-        uint64_t bytes = cf_geometry_bytes(&shape);
-        assert_true(bytes >= before && (before == 0 || bytes < before + before / 11));
-        before = bytes;
-    }
-}
-
 /* No layout is chosen that takes more than four bytes in a hundred more than the other one. */
 TEST(the_smaller_layout_is_chosen)
 {

@@ -2,7 +2,7 @@
 /* The whole way of a key through filters of every width: added, asked for in all ways, grown, deleted; beside
 ** the model, in memory, from bytes opened anew, and by pages. */
 #include "../../model/checked.h"
-#include "../paged.h"
+#include "../../paged.h"
 
 enum { KEYS = 40, STRANGERS = 30 };
 
