@@ -322,7 +322,7 @@ static void ages_that_fold(void)
     live_with_few(step, sizeof step / sizeof *step, with);
 }
 
-/* Entries in the list of a filter that grows: they know next to nothing, or enough to be told apart. */
+/* Entries in the list of a filter that grows know next to nothing, or enough to be told apart. */
 static void a_list_that_grows(void)
 {
     static void (*const step[])(subject * s) = {add_some,   mixed_ops, take_some,

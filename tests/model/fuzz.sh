@@ -4,8 +4,7 @@
 # that break something are kept in build/fuzz/, and what libFuzzer said.
 #   fuzz.sh [TARGET...]    ops, blob, exact, sql unless some are named
 #
-# Comparisons are not traced: keys are hashes, and what else an input chooses is a remainder of one of its bytes. They would
-# take most of the time. Long inputs of ops find no more than short ones.
+# Comparisons are not traced (KIND_fuzz): keys are hashes, and what else an input chooses is a remainder of one of its bytes.
 set -u
 . tests/ending.sh
 : "${CLANG:=clang}" "${FUZZ_SECONDS:=180}" "${MAKE:=make}"

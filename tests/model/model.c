@@ -6,8 +6,8 @@
 **      model for SECONDS       for so long
 **      model life SEED         one of them again
 **
-** A life is a filter of any shape that goes through some steps (life.h); hostile bytes in its place
-** (blobs.h); an exact filter (exact.h); or sequences that were thought of (directed.h).
+** A life is a filter of any shape (life.h), hostile bytes in its place (blobs.h), an exact filter
+** (exact.h), or sequences that were thought of (directed.h).
 */
 #include <time.h>
 

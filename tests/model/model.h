@@ -36,7 +36,8 @@ enum { MODEL_REFUSED_IS_SAME_BYTES = 1 };
 /* So is this: a filter may have a spill list and grow. */
 enum { MODEL_LISTS_MAY_GROW = 1 };
 
-enum { MODEL_NONE = UINT32_MAX, MODEL_HEADER = 64 };
+#define MODEL_NONE UINT32_MAX
+enum { MODEL_HEADER = 64 };
 
 /* A (key, value). */
 typedef struct model_item {

@@ -3,10 +3,9 @@
 ** sql.h - any use of the functions in SQL, with any values.
 **
 ** An input is read as a few statements: which shape, which functions with which arguments
-** (functions again, columns, or values of a pool: numbers, texts, blobs, sound filters, mutated
-** filters with their checksum made right, the first value of the statement before). Nothing may
-** crash, hang or leak; time and memory are bounded by a progress handler, SQLITE_LIMIT_LENGTH and a
-** heap limit. Besides:
+** (functions again, columns, or values of a pool: numbers, texts, blobs, sound and mutated filters, the
+** first value of the statement before). Nothing may crash, hang or leak; time and memory are bounded by
+** a progress handler, SQLITE_LIMIT_LENGTH and a heap limit. Besides:
 **
 **      - no statement makes SQLite report a misuse or an internal error;
 **      - an error, unless memory ran out, leaves the transaction as it was: open and writable.

@@ -14,8 +14,6 @@
 #include "calls.h"
 #include "shapes.h"
 
-/* ---- keys ---- */
-
 /* Hash bits below this are pair and remainder bits, those above name the base bucket. */
 enum { REMAINDER_END = 44 };
 
@@ -96,8 +94,6 @@ static model new_universe(const setup *with)
     free(bytes);
     return made;
 }
-
-/* ---- filters ---- */
 
 typedef struct subject {
     model m;
