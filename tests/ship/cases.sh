@@ -2,11 +2,11 @@
 # For the scripts of this folder: counting cases. Read by ". tests/ship/cases.sh".
 passed=0 failed=0
 
-# ok NAME COMMAND...: a case; what the command says is shown when it fails.
+# ok NAME COMMAND...: a case, in a shell of its own; what the command says is shown when it fails.
 ok() {
     what=$1
     shift
-    if "$@" > "$work/log" 2>&1; then
+    if ("$@") > "$work/log" 2>&1; then
         passed=$((passed + 1))
         echo "ok   $what"
     else
@@ -16,7 +16,7 @@ ok() {
     fi
 }
 
-# skipped WHAT PACKAGE
+# skipped WHAT PACKAGES
 skipped() {
     echo "skipped: $1 (apt-get install $2)"
 }

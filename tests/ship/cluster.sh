@@ -22,7 +22,7 @@ echo '#include <dqlite.h>' | $CC -E - > /dev/null 2>&1 || need dqlite.h
 export GO111MODULE=off GOPATH="${GOPATH:+$GOPATH:}/usr/share/gocode" GOCACHE="$out/cache" GOTELEMETRY=off
 "$go" list github.com/canonical/go-dqlite/driver > /dev/null 2>&1 || need go-dqlite
 
-SKIP_DEPS=1 ${MAKE:-make} -s build/libcuckoo_sqlite.a || exit 1
+SKIP_DEPS=1 ${MAKE:-make} -s build/libcuckoo_sqlite.a build/cuckoo.so || exit 1
 
 # go-dqlite asks for -z now, which cgo does not know. Go does not see that the library has changed: hence rm.
 rm -f "$out/cluster"

@@ -17,29 +17,19 @@ typedef struct queue {
     int n;
 } queue;
 
-static int add(int a, int b)
-{
-    queue push = {a};
-    return push.n + b;
-}
-
 static int insert(int a)
 {
-    return add(a, MOST + NOWHERE + COST + FEW);
+    queue push = {a};
+    return push.n + MOST + NOWHERE + COST + FEW;
 }
 
 static void load(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    (void)argc;
-    sqlite3_result_int64(context, (sqlite3_int64)(XXH3_64bits(sqlite3_value_blob(argv[0]),
-                                                              (size_t)sqlite3_value_bytes(argv[0])) &
-                                                  0xff) +
-                                      insert(100));
+    size_t n = (size_t)sqlite3_value_bytes(argv[argc - 1]);
+    sqlite3_result_int(context, (int)(XXH3_64bits(sqlite3_value_blob(argv[0]), n) & 0xff) + insert(100));
 }
 
-#ifdef _WIN32
-__declspec(dllexport)
-#elif defined(__GNUC__)
+#ifdef __GNUC__
 __attribute__((visibility("default")))
 #endif
 int sqlite3_other_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)

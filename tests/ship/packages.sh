@@ -5,7 +5,6 @@
 #   NODE, NODE_PATH    another node, and where it finds better-sqlite3
 set -u
 . tests/ending.sh
-passed=0 failed=0
 root=$PWD
 dist=$root/build/dist
 work=$root/build/packages
@@ -14,24 +13,8 @@ NODE_PATH=${NODE_PATH:+$NODE_PATH:}$root/build/clients/node_modules
 export NODE_PATH NODE_NO_WARNINGS=1 PYTHONDONTWRITEBYTECODE=1
 version=$(sed -n 's/^#define CUCKOO_VERSION "\(.*\)"/\1/p' src/version.h)
 rm -rf "$work"
-
-# check NAME COMMAND...: its last line is "ok".
-check() {
-    name=$1
-    shift
-    said=$("$@" 2>&1) && status=0 || status=1
-    if [ "$status" -eq 0 ] && [ "$(printf '%s\n' "$said" | tail -1)" = ok ]; then
-        passed=$((passed + 1))
-        echo "ok    $name"
-    else
-        failed=$((failed + 1))
-        printf 'FAIL  %s\n%s\n' "$name" "$said"
-    fi
-}
-
-skip() {
-    echo "skipped: $1"
-}
+mkdir -p "$work"
+. tests/ship/cases.sh
 
 # empty NAME: a new folder, to work in.
 empty() {
@@ -50,13 +33,13 @@ example() {
     awk '/^```text$/ && !n++ { on = 1; next } /^```/ { on = 0 } on { print }' "$1" |
         awk '/^[- ]+$/ { held = 0; next } held { print line } { $1 = $1; line = $0; held = 1 } END { if (held) print line }' > expected
     sed 's/^\.mode column/.mode list\n.separator " "/' example.sql | "$SQLITE3" -batch -init /dev/null > got 2>&1
-    diff expected got && echo ok
+    diff expected got
 }
 
 # ---- checksums; the same bytes again ----
 
 sums() {
-    cd "$dist" && sha256sum -c --quiet SHA256SUMS && echo ok
+    cd "$dist" && sha256sum -c --quiet SHA256SUMS
 }
 
 again() {
@@ -65,15 +48,15 @@ again() {
         "$PYTHON" ext/packages/dist.py --version "$version" --extension "$extension" --static build/libcuckoofilter.a \
         build/libcuckoo_sqlite.a ${wasm:+--wasm "$wasm"} --sqlite "$work"/sources/*/sqlite/* --out "$work/again" && cd "$work/again" && for file in *; do
         cmp "$file" "$dist/$file" || return 1
-    done && echo ok
+    done
 }
 
 wasm=$(tar tzf "$dist/sqlite-cuckoo-$version.tgz" 2> /dev/null | grep -q '/filter\.mjs$' && echo build/filter.wasm)
 [ -f "$dist/SHA256SUMS" ] || missing "there are no packages in build/dist: make dist"
-check 'SHA256SUMS' sums
+ok 'SHA256SUMS' sums
 mkdir -p "$work/sources" && tar xzf "$dist/sqlite_cuckoo-$version.tar.gz" -C "$work/sources"
 if [ "$(ls "$dist"/*.whl | wc -l)" -eq 1 ]; then
-    check 'made again: the same bytes' again
+    ok 'made again: the same bytes' again
 fi
 
 # ---- pip ----
@@ -82,10 +65,9 @@ fi
 pip_install() {
     empty pip
     rm -rf venv
-    "$PYTHON" -m venv venv > log 2>&1 || return 1
-    venv/bin/pip install --disable-pip-version-check --no-cache-dir --no-index "$@" >> log 2>&1 || { cat log; return 1; }
-    venv/bin/python -c "import sqlite_cuckoo; assert sqlite_cuckoo.__version__ == '$version', sqlite_cuckoo.__version__"
-    venv/bin/pip check >> log 2>&1 && venv/bin/pip show -f sqlite-cuckoo | grep -q 'sqlite_cuckoo/cuckoo\.' && echo ok
+    "$PYTHON" -m venv venv && venv/bin/pip install --disable-pip-version-check --no-cache-dir --no-index "$@" &&
+        venv/bin/python -c "import sqlite_cuckoo; assert sqlite_cuckoo.__version__ == '$version', sqlite_cuckoo.__version__" &&
+        venv/bin/pip check && venv/bin/pip show -f sqlite-cuckoo | grep -q 'sqlite_cuckoo/cuckoo\.'
 }
 
 # The examples of both READMEs: that of the project, and that of the package.
@@ -104,7 +86,7 @@ sdist_readme() {
 # Without a compiler the error says what to do.
 sdist_no_compiler() {
     cd "$work/pip" && ! CC=/nowhere/cc venv/bin/pip install --no-cache-dir --no-index --force-reinstall \
-        "$dist/sqlite_cuckoo-$version.tar.gz" > log 2>&1 && grep -q '/nowhere/cc: No such file' log && grep -q 'apt\|Debian' log && echo ok
+        "$dist/sqlite_cuckoo-$version.tar.gz" > log 2>&1 && grep -q '/nowhere/cc: No such file' log && grep -q 'apt\|Debian' log
 }
 
 # As an application that has the package in a system of its own; apsw is the distribution's.
@@ -113,32 +95,31 @@ pip_apsw() {
 import apsw, sqlite_cuckoo
 db = apsw.Connection(":memory:")
 sqlite_cuckoo.load(db)
-assert db.cursor().execute("SELECT cf_contains(cf_add(cf_new(9), 5), 5)").fetchall() == [(1,)]
-print("ok")'
+assert db.cursor().execute("SELECT cf_contains(cf_add(cf_new(9), 5), 5)").fetchall() == [(1,)]'
 }
 
 pip_uninstall() {
-    cd "$work/pip" && venv/bin/pip uninstall -y sqlite-cuckoo >> log 2>&1 &&
-        [ -z "$(find venv -name '*cuckoo*')" ] && echo ok
+    cd "$work/pip" && venv/bin/pip uninstall -y sqlite-cuckoo &&
+        [ -z "$(find venv -name '*cuckoo*')" ]
 }
 
 if ! "$PYTHON" -c 'import venv, ensurepip' 2> /dev/null; then
-    skip "pip: $PYTHON has no venv; on Debian: python3-venv"
+    skipped "pip: $PYTHON has no venv" python3-venv
 elif ! "$PYTHON" -c 'import sqlite3; sqlite3.Connection.enable_load_extension' 2> /dev/null; then
-    skip "pip: the sqlite3 module of $PYTHON loads no extensions"
+    skipped "pip: the sqlite3 module of $PYTHON loads no extensions" python3
 else
-    check 'pip: sources: compiled in an empty virtual environment' pip_install --no-build-isolation "$dist/sqlite_cuckoo-$version.tar.gz"
-    check 'pip: sources: README examples' pip_example
-    check 'pip: sources: the commands of their README' sdist_readme
-    check 'pip: sources: no compiler' sdist_no_compiler
-    check 'pip: installed in an empty virtual environment' pip_install --only-binary :all: --find-links "$dist" "sqlite-cuckoo==$version"
-    check 'pip: README examples' pip_example
+    ok 'pip: sources: compiled in an empty virtual environment' pip_install --no-build-isolation "$dist/sqlite_cuckoo-$version.tar.gz"
+    ok 'pip: sources: README examples' pip_example
+    ok 'pip: sources: the commands of their README' sdist_readme
+    ok 'pip: sources: no compiler' sdist_no_compiler
+    ok 'pip: installed in an empty virtual environment' pip_install --only-binary :all: --find-links "$dist" "sqlite-cuckoo==$version"
+    ok 'pip: README examples' pip_example
     if "$PYTHON" -c 'import apsw' 2> /dev/null; then
-        check 'pip: apsw' pip_apsw
+        ok 'pip: apsw' pip_apsw
     else
-        skip 'pip: apsw; on Debian: python3-apsw'
+        skipped 'pip: apsw' python3-apsw
     fi
-    check 'pip: uninstalled, and nothing is left' pip_uninstall
+    ok 'pip: uninstalled, and nothing is left' pip_uninstall
 fi
 
 # ---- npm ----
@@ -146,10 +127,9 @@ fi
 npm_install() {
     empty npm
     echo '{"name": "empty", "version": "1.0.0", "private": true}' > package.json
-    npm install --offline --no-audit --no-fund --cache "$work/npm.cache" "$dist/sqlite-cuckoo-$version.tgz" > log 2>&1 ||
-        { cat log; return 1; }
+    npm install --offline --no-audit --no-fund --cache "$work/npm.cache" "$dist/sqlite-cuckoo-$version.tgz" || return 1
     cp "$root/tests/ship/packages/readme.mjs" "$root/tests/ship/packages/filter.mjs" .
-    [ -f node_modules/sqlite-cuckoo/index.d.ts ] && echo ok
+    [ -f node_modules/sqlite-cuckoo/index.d.ts ]
 }
 
 npm_filter() {
@@ -161,31 +141,30 @@ npm_example() {
 }
 
 if ! command -v npm > /dev/null || ! command -v "$NODE" > /dev/null; then
-    skip 'npm: npm or node is missing; on Debian: npm'
+    skipped 'npm: npm or node is missing' npm
 else
-    check 'npm: installed in an empty folder' npm_install
+    ok 'npm: installed in an empty folder' npm_install
     if [ "$wasm" ]; then
-        check 'npm: sqlite-cuckoo/filter, without SQLite' npm_filter
+        ok 'npm: sqlite-cuckoo/filter, without SQLite' npm_filter
     else
-        skip 'npm: sqlite-cuckoo/filter: made without clang and wasm-ld; on Debian: clang lld'
+        skipped 'npm: sqlite-cuckoo/filter: made without clang and wasm-ld' 'clang lld'
     fi
     bound=
     for binding in node:sqlite better-sqlite3; do
         if "$NODE" -e "require('$binding')" 2> /dev/null; then
-            check "npm: README example, $binding" npm_example $binding
+            ok "npm: README example, $binding" npm_example $binding
             bound=yes
         else
-            [ $binding = node:sqlite ] && with='it comes with Node, from 22.13 on' || with='npm install --prefix build/clients better-sqlite3'
-            skip "npm: $binding is not here: $with"
+            echo "skipped: npm: $binding: it comes with Node from 22.13 on, or by npm install --prefix build/clients better-sqlite3"
         fi
     done
-    check "npm: load() with a fake database that writes down the call${bound:+, too}" npm_example fake
+    ok "npm: load() with a fake database that writes down the call${bound:+, too}" npm_example fake
 fi
 
 # ---- archives ----
 
 archive() {
-    empty "$1" && tar xzf "$dist"/cuckoo-"$version"-"$1"*.tar.gz && echo ok
+    empty "$1" && tar xzf "$dist"/cuckoo-"$version"-"$1"*.tar.gz
 }
 
 loadable_example() {
@@ -208,7 +187,7 @@ commands() {
 }
 
 static_programs() {
-    cd "$work/static/cuckoo-$version" && commands README.md && echo ok
+    cd "$work/static/cuckoo-$version" && commands README.md
 }
 
 amalgamation_example() {
@@ -220,37 +199,37 @@ c_and_sql() {
     cd "$work/amalgamation/cuckoo-$version" && "$SQLITE3" :memory: '.load ./cuckoo' \
         "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 4999)
          SELECT cf_contains(f, 'ada'), sum(cf_contains(f, i)), sum(cf_contains(f, 5000 + i)) < 200, cf_check(f)
-         FROM n, (SELECT readfile('known.cuckoo') AS f)" | grep -Fx '1|5000|1|ok' && echo ok
+         FROM n, (SELECT readfile('known.cuckoo') AS f)" | grep -Fx '1|5000|1|ok'
 }
 
 at_top() {
     empty "top-$1" && cp "$work/amalgamation/cuckoo-$version"/cuckoo[._]*[ch] . &&
         sh "$root/tests/ship/packages/at_top.sh" "$1" . "$root/tests/ship/reader.c" &&
-        ./reader "$work/amalgamation/cuckoo-$version/known.cuckoo" | grep ' of 1000, ' && echo ok
+        ./reader "$work/amalgamation/cuckoo-$version/known.cuckoo" | grep -x '5000 of 5000, hardly any others'
 }
 
 # script FOLDER: the tour that REFERENCE and others name, in the folder of an archive.
 script() {
-    cd "$1" && "$SQLITE3" :memory: < sql/tour.sql > said 2>&1 && [ -s said ] && ! grep -E '^(Parse|Runtime|Error)' said && echo ok
+    cd "$1" && "$SQLITE3" :memory: < sql/tour.sql > said 2>&1 && [ -s said ] && ! grep -E '^(Parse|Runtime|Error)' said
 }
 
 here=$(cd "$dist" && ls cuckoo-"$version"-static-*.tar.gz | sed "s/.*-static-//; s/\.tar\.gz//")
-check "archive: loadable, $here" archive "loadable-$here"
-check 'archive: loadable: README example in the shell' loadable_example "$here"
-check 'archive: static libraries' archive static
-check 'archive: static libraries: the programs of their README' static_programs
-check 'archive: amalgamation' archive amalgamation
-check 'archive: amalgamation: compiled as its README says; the example' amalgamation_example
-check 'archive: amalgamation: SQL reads what the program in C has stored' c_and_sql
+ok "archive: loadable, $here" archive "loadable-$here"
+ok 'archive: loadable: README example in the shell' loadable_example "$here"
+ok 'archive: static libraries' archive static
+ok 'archive: static libraries: the programs of their README' static_programs
+ok 'archive: amalgamation' archive amalgamation
+ok 'archive: amalgamation: compiled as its README says; the example' amalgamation_example
+ok 'archive: amalgamation: SQL reads what the program in C has stored' c_and_sql
 for compiler in gcc clang; do
     if command -v $compiler > /dev/null; then
-        check "archive: amalgamation: the commands at the top of cuckoo.c, $compiler" at_top $compiler
+        ok "archive: amalgamation: the commands at the top of cuckoo.c, $compiler" at_top $compiler
     else
-        skip "archive: amalgamation: $compiler is not here"
+        skipped "archive: amalgamation: $compiler" $compiler
     fi
 done
-check 'archive: loadable: sql/tour.sql' script "$work/loadable-$here"
-check 'archive: amalgamation: sql/tour.sql' script "$work/amalgamation/cuckoo-$version"
+ok 'archive: loadable: sql/tour.sql' script "$work/loadable-$here"
+ok 'archive: amalgamation: sql/tour.sql' script "$work/amalgamation/cuckoo-$version"
 
 # ---- the recipe for all platforms ----
 
@@ -259,9 +238,9 @@ release_steps() {
 }
 
 if ! "$PYTHON" -c 'import yaml' 2> /dev/null; then
-    skip 'the steps of release.yml; on Debian: python3-yaml'
+    skipped 'the steps of release.yml' python3-yaml
 elif [ "$wasm" ]; then
-    check 'release.yml: its steps for Linux, here' release_steps
+    ok 'release.yml: its steps for Linux, here' release_steps
 fi
 
-ending "$passed" "$failed"
+finish

@@ -169,13 +169,12 @@ func (c *cluster) pauseLeader() (*node, string) {
 	return n, fmt.Sprintf("leader %d stopped", n.id)
 }
 
-func (c *cluster) followers() []*node {
-	leader := int(c.leader().id)
-	return []*node{c.nodes[leader%len(c.nodes)], c.nodes[(leader+1)%len(c.nodes)]}
+func (c *cluster) follower(which int) *node {
+	return c.nodes[(int(c.leader().id)+which)%len(c.nodes)]
 }
 
 func (c *cluster) killFollower() (*node, string) {
-	n := c.followers()[0]
+	n := c.follower(0)
 	n.kill()
 	return n, fmt.Sprintf("follower %d killed", n.id)
 }
@@ -183,12 +182,12 @@ func (c *cluster) killFollower() (*node, string) {
 // pauseFollowers leaves the leader without a majority: it has to take back what it was about to commit, and may lead
 // again later, with the same connections.
 func (c *cluster) pauseFollowers() (*node, string) {
-	both := c.followers()
-	both[0].pause()
-	both[1].pause()
+	one, other := c.follower(0), c.follower(1)
+	one.pause()
+	other.pause()
 	time.Sleep(time.Second)
-	both[0].bringBack()
-	return both[1], fmt.Sprintf("followers %d and %d stopped", both[0].id, both[1].id)
+	one.bringBack()
+	return other, fmt.Sprintf("followers %d and %d stopped", one.id, other.id)
 }
 
 // open gives a database of which each connection goes to the leader.

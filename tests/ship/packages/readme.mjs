@@ -37,4 +37,6 @@ function runFake() {
   return said.length === 2 && said.every((path) => path === getLoadablePath() && fs.existsSync(path)) ? 'ok' : String(said);
 }
 
-console.log(binding === 'fake' ? runFake() : run());
+const said = binding === 'fake' ? runFake() : run();
+console.log(said);
+process.exitCode = said === 'ok' ? 0 : 1;
