@@ -294,6 +294,12 @@ TEST(two_fields_are_checked)
     make_checksum_right(made.bytes);
     assert_int_equal(status_of(made.bytes, made.filter.length, &why), CF_DAMAGED);
     assert_string_equal(why, length);
+    patch(made.bytes, 6, 2, 30 << 8 | 32); /* one bucket is prepared, and can be split once */
+    patch(made.bytes, 9, 2, 32);
+    patch(made.bytes, 32, 6, 1);
+    make_checksum_right(made.bytes);
+    assert_int_equal(status_of(made.bytes, made.filter.length, &why), CF_DAMAGED);
+    assert_string_equal(why, length);
     free_filter(&made);
 }
 
