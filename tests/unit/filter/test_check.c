@@ -208,8 +208,9 @@ TEST(every_lie_of_a_list_is_told)
             memcpy(line, line + LINE, LINE);
             memcpy(line + LINE, other, LINE);
             break;
-        case 1: /* one is that of another bucket, or of none */
-            line[round % 8 == 1 ? 0 : 4] ^= (uint8_t)(1u << random_below(8));
+        case 1: /* one is of a bucket that there is not */
+            line[round % 8 == 1 ? 0 : 4] ^=
+                (uint8_t)(round % 8 == 1 ? 32u << random_below(3) : 1u << random_below(8));
             break;
         case 2: /* one is empty */
             memset(line, 0, LINE);

@@ -195,8 +195,8 @@ static void check_refused(cf_geometry shape, uint64_t steps, want missing)
         assert_true(probe_split(filter));
     while (filter->occupied * 10 < slots_of(filter) * 6)
         probe_put(filter, random64(), random_below(3) ? (unsigned)random64() : 0, random64());
-    for (uint64_t i = random_below(3); i > 0; i--) /* and bytes to spare, now and then */
-        assert_true(probe_split(filter));
+    for (uint64_t i = random_below(3); i > 0 && probe_split(filter); i--) /* and bytes to spare, perhaps */
+        ;
     assert_sound(filter);
     uint64_t given = missing == MEMORY ? random_below(3) : UINT64_MAX;
     uint64_t most = missing == LENGTH ? filter->length + random_below(60) : UINT64_MAX;
