@@ -17,7 +17,7 @@ system_shell=${SQLITE3:-/usr/bin/sqlite3}
 files=${VERSION_TESTS:-tests/python}
 cores=$(getconf _NPROCESSORS_ONLN)
 built=$PWD/build/versions
-passed=0 failed=0 others=0 why=
+passed=0 failed=0 others=0
 mkdir -p "$built"
 unset CUCKOO_SO
 
@@ -80,63 +80,42 @@ number() {
     printf '%s' "$2" | grep -oE "[0-9]+ $1" | awk '{ n += $1 } END { print n + 0 }'
 }
 
-# verdict STATUS LINE: sets cell, from the line in which a group counts. Adds to the sums.
-verdict() {
-    good=$(number passed "$2") bad=$(number '(failed|error)' "$2") left=$(number skipped "$2")
-    [ "$1" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
+# cell VERSION WHAT STATUS: a line of the answer, and below it what failed and what was skipped, from $log.
+cell() {
+    line=$(tail -1 "$log")
+    good=$(number passed "$line") bad=$(number '(failed|error)' "$line") left=$(number skipped "$line")
+    [ "$3" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
     passed=$((passed + good)) failed=$((failed + bad))
-    cell="$good passed, $bad failed"
-    [ "$left" -eq 0 ] || cell="$cell, $left skipped"
+    printf '%-9s %-18s %5d passed, %d failed, %d skipped\n' "$1" "$2" "$good" "$bad" "$left"
+    grep -E '^(FAIL|FAILED|ERROR) ' "$log" | head -10 | sed 's/^/          /'
+    sed -n 's/^SKIPPED \[\([0-9]*\)\] [^ ]* /          skipped: \1: /p' "$log" | sort -u
 }
 
-# sql VERSION LOG [EXTENSION]: one cell of the matrix.
+# sql VERSION WHAT EXTENSION
 sql() {
-    CUCKOO_SO=${3:-build/cuckoo.so} SQLITE3=$sql_shell SQL_TEST_FOLDER=$built/$1/sql \
-        on "$1" sh tests/sql/run.sh > "$2" 2>&1
-    verdict $? "$(tail -1 "$2")"
-    why=$why$(sed -n 's/^FAIL /\\n          failed: /p' "$2" | tr -d '\n')
+    log=$built/$1/sql.log
+    CUCKOO_SO=$3 SQLITE3=$sql_shell SQL_TEST_FOLDER=$built/$1/sql on "$1" sh tests/sql/run.sh > "$log" 2>&1
+    cell "$1" "$2" $?
 }
 
-# runs_on VERSION: does Python run on it?
-runs_on() {
-    [ "$(on "$1" "$python" -c 'import sqlite3; print(sqlite3.sqlite_version)' 2> /dev/null)" = "$1" ]
-}
-
-# python_tests VERSION LOG: one cell of the matrix.
+# python_tests VERSION
 python_tests() {
+    log=$built/$1/python.log
     # shellcheck disable=SC2086 # the files are words
-    SQLITE3=$python_shell on "$1" "$python" -m pytest -q -n "$cores" -p no:cacheprovider -rfEs --tb=short \
-        $files > "$2" 2>&1
-    verdict $? "$(tail -1 "$2")"
-    why=$why$(sed -n 's/ - .*//; s/^FAILED /failed: /p; s/^ERROR /failed: /p' "$2" | awk '
-        NR <= 10 { printf "\\n          %s", $0 } END { if (NR > 10) printf "\\n          and %d more", NR - 10 }')
-    why=$why$(sed -n 's/^SKIPPED \[\([0-9]*\)\] [^ ]* /\1 /p' "$2" | awk '
-        { n = $1; sub(/^[0-9]+ /, ""); sum[$0] += n }
-        END { for (reason in sum) printf "\\n          skipped: %d: %s", sum[reason], reason }')
+    SQLITE3=$python_shell on "$1" "$python" -m pytest -q -n "$cores" -p no:cacheprovider -rfEs --tb=short $files > "$log" 2>&1
+    cell "$1" Python $?
 }
 
-row() {
-    printf '%-9s %-22s %-22s %-36s%b\n' "$@" "$why"
-}
-
-# test_version VERSION: one line of the matrix, and below it why not.
 test_version() {
-    why='' own=- py=-
     shells "$1"
     mkdir -p "$built/$1"
-    sql "$1" "$built/$1/sql.log"
-    main=$cell
-    if [ -f "$built/$1/cuckoo.so" ]; then
-        sql "$1" "$built/$1/own_headers.log" "$built/$1/cuckoo.so"
-        own=$cell
-    fi
-    if runs_on "$1"; then
-        python_tests "$1" "$built/$1/python.log"
-        py=$cell
+    sql "$1" SQL build/cuckoo.so
+    [ ! -f "$built/$1/cuckoo.so" ] || sql "$1" 'SQL, own headers' "$built/$1/cuckoo.so"
+    if [ "$(on "$1" "$python" -c 'import sqlite3; print(sqlite3.sqlite_version)' 2> /dev/null)" = "$1" ]; then
+        python_tests "$1"
     else
-        why="$why\\n          skipped: Python: its sqlite3 module runs on another SQLite; give the folder with sqlite3.c"
+        echo "skipped: $1, Python: its sqlite3 module runs on another SQLite; give the folder with sqlite3.c"
     fi
-    row "$1" "$main" "$own" "$py"
 }
 
 # test_source SOURCE: a folder, a package, or a shell.
@@ -172,7 +151,6 @@ slice() {
 }
 
 [ "${1:-}" != slice ] || have_built
-row SQLite SQL 'SQL, own headers' Python
 if [ "${1:-}" = slice ]; then
     slice
 elif [ $# -gt 0 ]; then
