@@ -183,6 +183,7 @@ typedef struct world {
     bool undefined;        /* a BEFORE trigger may have changed its own row: SQLite promises nothing */
     bool parted;           /* so they differ: the content of the real one counts, and the run ends */
     bool risky;            /* the last step: it failed, or took back, or ended something */
+    bool struck;           /* something has failed by a fault */
     bool verbose;
     uint64_t number; /* of the step that is drawn */
     int pair;        /* whose turn it is */
