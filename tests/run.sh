@@ -34,7 +34,7 @@ units() {
 groups_of() {
     case ${1:-} in
     check)
-        echo plain:sim sql rooms plain:model plain:fuzz
+        echo quick:tables,follow plain:sim quick:blobs,extension,front,keys sql_quick plain:model rooms plain:fuzz
         units plain
         ;;
     valgrind)
@@ -93,6 +93,11 @@ python_tests() {
 run() {
     program=build/${1%%:*}/${1#*:}
     case $1 in
+    quick:*)
+        # shellcheck disable=SC2046 # the folders are words
+        pytest "Python: ${1#*:}" "$PYTHON" -m pytest -q -p no:cacheprovider --hypothesis-seed="$CUCKOO_TEST_SEED" --quick \
+            $(echo "${1#*:}" | tr , '\n' | sed 's|^|tests/python/|')
+        ;;
     portable:*)       tap "${1#*:}, plain C11" "$program" ;;
     valgrind:model)   last 'valgrind: random filters, short' under_valgrind build/plain/model 60 ;;
     valgrind:fuzz)    last 'valgrind: fuzz targets, short' under_valgrind_reads build/plain/fuzz 20 ;;
@@ -115,6 +120,7 @@ run() {
     threads)          last 'threads, under ThreadSanitizer' sh tests/ship/threads.sh ;;
     rooms)            last 'rooms: no arrow upwards' "$PYTHON" tests/rooms.py build/plain ;;
     sql)              last 'SQL scripts, README examples' sh tests/sql/run.sh ;;
+    sql_quick)        last 'SQL scripts, README examples' sh tests/sql/run.sh quick ;;
     runners)          last 'runners: nothing is no success' sh tests/runners.sh ;;
     one_file)         last 'one file, every compiler at hand' sh tests/ship/one_file.sh ;;
     installed)        last 'make install, what make asks for' sh tests/ship/installed.sh ;;
@@ -131,7 +137,6 @@ run() {
             --hypothesis-seed="$CUCKOO_TEST_SEED" -k "$T" $FILES
         ;;
     python)           pytest 'Python: properties and models' python_tests tests/python ;;
-    python_quick)     pytest 'Python: four cases of each' python_tests --quick tests/python ;;
     python_asan)
         # shellcheck disable=SC2046 # the names are words
         pytest 'Python: hostile, under ASan' sanitized python_tests \
@@ -241,7 +246,6 @@ fi
 mode=${1:-}
 after=
 case $mode in
-check)    after=python_quick ;;
 '')       after='python python_asan' ;;
 coverage) after=python CUCKOO_SO=build/coverage/cuckoo.so; export CUCKOO_SO ;;
 esac

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What make check runs of the Python tests: pytest --quick leaves out the functions that slow.txt names, since a case of theirs
-takes more than 0.1 s of processor time, and runs four cases of each other function. The commit chooses which (CUCKOO_SLICE).
+takes more than 0.1 s of processor time, and runs three cases of each other function. The commit chooses which (CUCKOO_SLICE).
 --times=FILE writes what each test takes; quick.py FILE writes slow.txt anew from that."""
 import collections
 import os
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 LIST = Path(__file__).with_name("slow.txt")
-CASES = 4
+CASES = 3
 
 
 def pytest_addoption(parser):
