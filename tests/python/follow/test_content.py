@@ -79,7 +79,6 @@ def test_ways_to_write_it(users, argument):
 
 # ---- keeping in step ----
 
-
 def test_replace_without_recursive_triggers_loses_no_key(seen):
     """SQLite tells nobody of the rows that go: stale keys stay until rebuild."""
     for i in range(20):

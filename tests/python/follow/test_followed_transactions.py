@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A followed table in transactions: a schema that is read anew, authorizers, copies, a filter that is full. No stored row is missed
-at any time, and afterwards nothing else is there. tests/sim has savepoints, COMMIT that is busy or interrupted, several filters.
+"""A followed table in transactions: a schema that is read anew, authorizers, copies, a filter that is full. No stored
+row is missed at any time, and afterwards nothing else is there. tests/sim has savepoints, COMMIT that is busy or
+interrupted, several filters.
 """
 import itertools
 import sqlite3
@@ -133,8 +134,7 @@ def test_a_key_that_goes_to_and_fro_in_one_transaction_does_not_stick(db, option
     assert ask(db, "SELECT cf_table_contains('f', 'A1')") == 0
 
 
-# ---- COMMIT ----
-
+# ---- authorizers, copies, modes ----
 
 @pytest.mark.parametrize("denied", range(1, 9))
 @pytest.mark.parametrize("when", ["SAVEPOINT s", "COMMIT", "INSERT INTO u(k) VALUES ('next')",
@@ -189,7 +189,6 @@ def test_in_modes_that_distrust(db, f, operation, value):
 
 
 # ---- a full filter: nobody who writes to the table is refused, nor can be ----
-
 
 @pytest.mark.parametrize("conflict", CONFLICTS)
 def test_rows_one_by_one_beyond_full(db, conflict):

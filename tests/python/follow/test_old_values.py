@@ -11,8 +11,6 @@ import support
 from promises import EXACT, Follower, attempt, bare
 
 ROWID = "CREATE TABLE u(id INTEGER PRIMARY KEY, k, n DEFAULT 0)"
-
-
 AFTER_ONLY = ["DELETE FROM u WHERE id = new.id", "UPDATE u SET k = k || '!' WHERE id = new.id AND length(k) < 9",
               "DELETE FROM u WHERE id = new.id; INSERT INTO u(id, k) VALUES (new.id, new.k)",
               "UPDATE u SET k = k || '+' WHERE id = {a} AND length(k) < 12; DELETE FROM u WHERE id = {b}"]
@@ -83,7 +81,8 @@ GONE = {
                                      ["DELETE FROM u WHERE id = 1", "UPDATE u SET k = k WHERE id = 9"]),
     "updates": ("BEFORE UPDATE ON u WHEN old.k = 2 AND new.k = 7 BEGIN UPDATE u SET k = 5 WHERE id = old.id; END",
                 ["UPDATE u SET k = 2 WHERE id = 1", "UPDATE u SET k = 7 WHERE id = 1"]),
-    "the same update, twice": ("BEFORE UPDATE ON u WHEN old.k = 5 AND new.k = 7 BEGIN UPDATE u SET k = 7 WHERE id = old.id AND k <> 7; END",
+    "the same update, twice": ("BEFORE UPDATE ON u WHEN old.k = 5 AND new.k = 7 BEGIN "
+                               "UPDATE u SET k = 7 WHERE id = old.id AND k <> 7; END",
                                ["INSERT INTO u VALUES (3, 5)", "UPDATE u SET k = 7 WHERE id = 1"]),
 }
 

@@ -11,8 +11,8 @@ import pytest
 
 import inside
 import support
-from promises import (CONFLICTS, EXACT, STATEMENTS, TABLES, UNDEFENDED, Follower, attempt, bare, create, run, settle, settle_anew,
-                      shell)
+from promises import (CONFLICTS, EXACT, STATEMENTS, TABLES, UNDEFENDED, Follower, attempt, bare, create, run, settle,
+                      settle_anew, shell)
 from support import ask
 
 VERSION = sqlite3.sqlite_version_info
@@ -46,30 +46,6 @@ def test_writes_of_the_shell(path, conflict):
 
 
 # ---- ALTER ----
-
-
-ALTERS = {
-    "in other letters": ("ALTER TABLE u RENAME TO v; ALTER TABLE v RENAME TO U", "U", "k"),
-    "all": ("ALTER TABLE u RENAME COLUMN k TO j; ALTER TABLE u RENAME TO \"my table\"; ALTER TABLE \"my table\" ADD COLUMN y", '"my table"', "j"),
-    "to a name with blanks": ("ALTER TABLE u RENAME COLUMN k TO \"the key\"", "u", '"the key"'),
-}
-
-
-@pytest.mark.parametrize("begin", [False, True])
-@pytest.mark.parametrize("what", ALTERS)
-def test_alter(path, what, begin):
-    """By the shell, with rows that no COMMIT has drained."""
-    f, _ = world(path)
-    sql, table, column = ALTERS[what]
-    sql = (f"INSERT INTO u(id, k) VALUES (7, 'before'); DELETE FROM u WHERE id = 2; {sql}; INSERT INTO {table}(id, {column}) VALUES (8, 'after');"
-           f" UPDATE {table} SET {column} = {column} || '!' WHERE id IN (7, 8, 1); DELETE FROM {table} WHERE id = 3")
-    shell(path, f"BEGIN; {sql}; COMMIT;" if begin else sql + ";")
-    now = Follower(f.db, table, column)
-    assert now.answers()
-    settle(now)
-    now.rebuild()
-    settle(now)
-
 
 @pytest.mark.skipif(VERSION < (3, 35), reason="no DROP COLUMN")
 def test_alter_that_drops_the_column_itself_is_refused_by_sqlite(path):

@@ -38,12 +38,13 @@ def test_a_trigger_of_the_user(age, timing, body, event):
         db.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 20)
         db.executescript("CREATE TABLE narrow(x UNIQUE); INSERT INTO narrow VALUES (1)")
         follower = people(db)
-        db.execute(f"CREATE {'TEMP' if 'temp' in age else ''} TRIGGER users {timing} {event} ON main.u BEGIN {BODIES[body]}; END")
+        temp = "TEMP" if "temporary" in age else ""
+        db.execute(f"CREATE {temp} TRIGGER users {timing} {event} ON main.u BEGIN {BODIES[body]}; END")
         if age == "older":
             follower.rebuild()  # which makes its own triggers the newest
         exercise(db, conflict, follower)
         assert age != "older" or follower.answers(), "refused though the trigger is older"
-        if "temp" in age:
+        if temp:
             db.execute("DROP TRIGGER temp.users")
         follower.settled()
         follower.rebuild()

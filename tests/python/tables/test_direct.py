@@ -266,7 +266,6 @@ def test_growth_that_is_taken_back_and_begins_anew():
 
 # ---- commands ----
 
-
 @pytest.mark.parametrize("command", ["bogus", "", 5])
 def test_an_unknown_command_lists_the_known_ones(seen, command):
     refused(seen, ERROR, "INSERT INTO seen(seen) VALUES (?)", command,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Filter tables that take keys themselves in transactions: other connections, running queries, statements that fail. What is kept
-in memory never stands in for another state of the file, or for another table. tests/sim has savepoints and several connections.
+"""Filter tables that take keys themselves in transactions: other connections, running queries, statements that fail.
+What is kept in memory never stands in for another state of the file, or for another table. tests/sim has savepoints
+and several connections.
 """
 import os
 import sqlite3
@@ -34,7 +35,6 @@ def by_name(db, key):
 
 
 # ---- other connections ----
-
 
 def test_shared_cache(request):
     path = f"file:{request.node.name}?mode=memory&cache=shared"
