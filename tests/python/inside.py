@@ -235,11 +235,6 @@ def was_unmatched(db, name="f"):
     change_header(db, name, unmatched=1)
 
 
-def take_log_of(db, other, name="f"):
-    """The header names the log of another filter; None: one that is not there."""
-    change_header(db, name, log=numbers(header(db, other))["log"] if other else 12345)
-
-
 def hostile_bytes(db, rng, name="f", header_too=False):
     """Any bytes in the pages."""
     row, total, filter_header = header(db, name), 0, None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Filters that age: epochs=n, cf_advance. test_model.py has histories, with merges of filters in different epochs."""
+"""Filters that age: epochs=n, cf_advance. tests/model has histories, with merges of filters in different epochs."""
 import support
 from support import BAD_PARAMETER, ask, fails, info
 

@@ -162,15 +162,6 @@ def test_semi_sorted_buckets_are_4_bits_shorter(db):
 
 # ---- it lives long ----
 
-@pytest.mark.parametrize("options", ["", "growth=off", "growth=off layout=plain", "value_bits=3",
-                                     "growth=off value_bits=3", "overflow=on"])
-def test_a_planned_filter_lives_for_100000_turnovers(db, options):
-    for n, fpr in itertools.product((1, 2, 4, 10, 100, 1000, 10**6, 10**9), (0.3, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-6)):
-        planned = support.plan(db, n, fpr, options)
-        assert planned["turnovers"] >= 100_000, (n, fpr)
-        assert planned["cap"] <= 2 * planned["bucket_size"]
-
-
 def turned_over(db, blob, n, turns):
     """In each turn all keys but a half leave, and as many others come; then the other half."""
     for first in range(0, turns * n, n // 2):

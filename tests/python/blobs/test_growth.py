@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A filter that is full grows, and keeps all its promises, alone and in sums. test_model.py has histories.
+"""A filter that is full grows, and keeps all its promises, alone and in sums. tests/model has histories.
 
 Keys are numbers, so that all is the same in every run.
 """

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""cf_merge: the multiset sum of filters of one shape, as a function and as an aggregate. test_model.py has histories, test_growth.py
-sums of filters that have grown."""
+"""cf_merge: the multiset sum of filters of one shape, as a function and as an aggregate. tests/model has histories,
+test_growth.py sums of filters that have grown.
+"""
 import itertools
 
 import pytest
@@ -69,16 +70,6 @@ def test_copies_add_up_to_cap_and_then_stick(db, merged):
         assert copies(db, blob, ["k"]) == [3] and support.info(db, blob)["sticky"] == 1
         assert ask(db, "SELECT cf_delete(?, 'k')", blob) == blob
         assert ask(db, "SELECT cf_check(?)", blob) == "ok"
-
-
-def test_a_sum_of_colliding_fingerprints_equals_the_adds(db):
-    """Keys cannot be told apart any more, but entries are: merging equals adding, for every answer."""
-    left, right = list(range(25)), list(range(20, 45))
-    for bits, bucket_size in itertools.product((4, 6, 8), (2, 4, 8)):
-        empty = support.new(db, 300, None, f"bucket_size={bucket_size} fingerprint_bits={bits} growth=off layout=plain")
-        merged, added = merge(db, add_all(db, empty, left), add_all(db, empty, right)), add_all(db, empty, left + right)
-        assert copies(db, merged, range(300)) == copies(db, added, range(300))
-        assert support.info(db, merged)["items"] == support.info(db, added)["items"]
 
 
 @pytest.mark.parametrize("options", ["growth=off", "", "counter_bits=3", "overflow=on",

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """counter_bits=c: 2^c copies counted in one slot, so that keys may come and go as often as they like. value_bits=v: an
-approximate map from keys to small integers. test_model.py has histories of both."""
+approximate map from keys to small integers. tests/model has histories of both."""
 import itertools
 import json
-import random
 
 import pytest
 
@@ -75,31 +74,6 @@ def test_a_build_counts_with_counters_and_not_without(db):
                        SELECT cf_build(x % 97, 0.01, 'counter_bits=8') FROM r""")
     assert (support.info(db, built)["items"], support.info(db, built)["capacity"]) == (20000, 97)
     assert all(support.count(db, built, k) >= 206 for k in range(97))
-
-
-def test_a_table_of_rows_that_come_and_go(db):
-    """200,000 rows with 10,000 distinct keys, kept in step in batches. In the end few keys have rows left."""
-    keys, batch, first = 10_000, 25_000, random.Random(1)
-    db.execute("CREATE TABLE filters AS SELECT cf_new(?, 0.01, 'counter_bits=8') AS f", (keys // 4,))
-    db.execute("CREATE TABLE t(k INTEGER)")
-    for _ in range(8):
-        db.execute("CREATE TEMP TABLE batch AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n LIMIT ?) "
-                   "SELECT (? + i * 7919 + i / 10000) % ? AS k FROM n", (batch, first.randrange(keys), keys))
-        db.execute("INSERT INTO t SELECT k FROM batch")
-        db.execute("UPDATE filters SET f = (SELECT cf_add_all(filters.f, k) FROM batch)")
-        db.execute("DROP TABLE batch")
-    for part in range(10):
-        gone = f"k % 10 <> 3 AND rowid % 10 = {part}"
-        db.execute(f"UPDATE filters SET f = (SELECT cf_delete_all(filters.f, k) FROM t WHERE {gone})")
-        db.execute(f"DELETE FROM t WHERE {gone}")
-    blob = ask(db, "SELECT f FROM filters")
-    assert ask(db, "SELECT cf_check(?)", blob) == "ok"
-    assert ask(db, "SELECT count(*) FROM (SELECT k, count(*) AS n FROM t GROUP BY k) WHERE cf_count(?, k) < n",
-               blob) == 0
-    others = "WITH RECURSIVE n(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM n LIMIT 10000) SELECT count(*), total(cf_contains(?, k)) " \
-             "FROM n WHERE k NOT IN (SELECT k FROM t)"
-    (gone, found), = db.execute(others, (blob,))
-    assert gone >= 8000 and found <= 3 * max(support.info(db, blob)["fpr_now"], 0.01) * gone
 
 
 def test_counts_add_up_in_a_merge(db):

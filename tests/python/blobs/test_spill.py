@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """overflow=on: an insertion looks at so many buckets, then the entry goes to the spill list. It is there all the same.
 
-test_model.py has histories, test_growth.py growth. Adds are one by one where entries are to stay in the list: many at once end
-with an ordinary search for each of them.
+tests/model has histories, test_growth.py growth. Adds are one by one where entries are to stay in the list: many at
+once end with an ordinary search for each of them.
 """
 import itertools
 import json

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""DROP TABLE works in any state and takes all along that belongs to the filter, and nothing else; CREATE takes over what others
-have left. A schema that was not read yet, rows that are not committed, and names like those of a filter's own tables."""
+"""DROP TABLE takes all along that belongs to the filter, and nothing else (of damaged ones: tables/test_damage.py);
+CREATE takes over what others have left. A schema that was not read yet, rows that are not committed, and names like
+those of a filter's own tables.
+"""
 import contextlib
 import sqlite3
 
@@ -13,45 +15,6 @@ from support import ask
 
 NAMES = "SELECT group_concat(name) FROM (SELECT name FROM sqlite_master ORDER BY name)"
 CREATE = "CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=100, content='u(k)')"
-
-
-def change_own(db, sql, *what):
-    for one in what:
-        name, column = inside.own_table(db, one)
-        db.execute(sql.format(table=name, column=column))
-
-
-STATES = {
-    "sound": lambda db: None,
-    "a row less": lambda db: change_own(db, "DELETE FROM {table} WHERE rowid = (SELECT max(rowid) FROM {table})",
-                                        "pages"),
-    "no rows": lambda db: change_own(db, "DELETE FROM {table}", *inside.OWN_TABLES),
-    "damaged rows": lambda db: change_own(db, "UPDATE {table} SET {column} = x'00'", "pages"),
-    "no pages": lambda db: change_own(db, "DROP TABLE {table}", "pages"),
-    "no list": lambda db: change_own(db, "DROP TABLE {table}", "waiting keys"),
-    "no log": lambda db: change_own(db, "DROP TABLE {table}", "log"),
-    "no pages, no list": lambda db: change_own(db, "DROP TABLE {table}", "pages", "waiting keys"),
-    "a trigger less": lambda db: inside.drop_own_triggers(db, which="UPDATE"),
-}
-
-
-@pytest.mark.parametrize("state", STATES)
-def test_drop_takes_all_along(tmp_path, state):
-    """Also triggers on a column whose name is a word of SQL."""
-    for n, column in enumerate(["k", "raise", "a;b", 'a"END', "into"]):
-        quoted = '"' + column.replace('"', '""') + '"'
-        path = tmp_path / f"{n}.db"
-        with contextlib.closing(support.connect(path)) as db:
-            db.execute(f"CREATE TABLE u(k, {quoted if column != 'k' else 'x'})")
-            db.execute(CREATE.replace("u(k)", f"u({column})"))
-            db.execute("INSERT INTO u VALUES ('a', 'a')")
-            STATES[state](db)
-        with contextlib.closing(support.connect(path)) as db:
-            db.execute("DROP TABLE f")
-            assert ask(db, NAMES) == "u", column
-            db.execute("INSERT INTO u VALUES ('b', 'b')")
-            db.execute(CREATE)
-            assert ask(db, "SELECT count(*) FROM u WHERE NOT cf_table_contains('f', k)") == 0
 
 
 def orphans(db):

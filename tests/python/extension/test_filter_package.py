@@ -245,13 +245,6 @@ def test_blobs_that_lie(db, js):
     assert opened > 40
 
 
-def test_every_length_of_a_blob(db, js):
-    blob = hostile.grown(db)
-    for n in list(range(0, 130)) + [len(blob) - 1, len(blob) + 1, len(blob) + 8]:
-        mine, theirs = verdicts(js, db, (blob + bytes(8))[:n])
-        assert mine == theirs
-
-
 def test_key_rules_and_exact_filters_are_refused(db, js):
     for rule in ("affinity=text", "affinity=numeric", "affinity=real", "collation=nocase", "collation=rtrim"):
         with pytest.raises(Failed, match=rf"open\(bytes\): .*{rule}.*in SQL, by cf_build"):

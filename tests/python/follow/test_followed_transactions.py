@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A followed table in transactions: savepoints, a schema that is read anew, COMMIT that is busy or interrupted, tables that come
-and go, filters of one table that are full or not. No stored row is missed at any time, and afterwards nothing else is there.
+"""A followed table in transactions: a schema that is read anew, authorizers, copies, a filter that is full. No stored
+row is missed at any time, and afterwards nothing else is there. tests/sim has savepoints, COMMIT that is busy or
+interrupted, several filters.
 """
 import itertools
 import sqlite3
@@ -10,7 +11,7 @@ import pytest
 import inside
 import support
 from address import AIMED, AIMED_AT
-from promises import CONFLICTS, EXACT, FRAMES, NUMBERS, Follower, attempt, exercise, frame, people, script
+from promises import CONFLICTS, EXACT, NUMBERS, Follower, attempt, exercise, people, script
 from seen import info
 from support import DEFENSIVE, TRUSTED_SCHEMA, ask, configure
 
@@ -21,31 +22,15 @@ RESETS = ["", "PRAGMA writable_schema = RESET", "ATTACH '/no/such/folder/x' AS y
           "CREATE TABLE t(x)",
           "SAVEPOINT z; CREATE TABLE t(x); ROLLBACK TO z; RELEASE z", "ALTER TABLE u RENAME COLUMN x TO y",
           "CREATE TEMP TABLE t(x)", "ANALYZE", "CREATE TRIGGER t AFTER INSERT ON other BEGIN SELECT 1; END"]
-NEW = f"CREATE VIRTUAL TABLE {{}} USING cuckoo_filter({EXACT}, content='u(k)')"
-F, G = NEW.format("f"), NEW.format("g")
+F = f"CREATE VIRTUAL TABLE f USING cuckoo_filter({EXACT}, content='u(k)')"
 UPKEEP = ["INSERT INTO f(f) VALUES ('rebuild')", "INSERT INTO f(f) VALUES ('optimize')",
           "INSERT INTO f(f) VALUES ('drain')",
           "SELECT cf_table_rebuild('f')"]
-UNDONE = ["DROP TABLE f", "ALTER TABLE f RENAME TO g", "DROP TABLE f; CREATE TABLE f(x)", "DROP TABLE u",
-          "ALTER TABLE u RENAME TO v", *UPKEEP]
-CAME_OR_WENT = ["CREATE VIRTUAL TABLE d USING cuckoo_filter(capacity=10); INSERT INTO d(key) VALUES (1)",
-                "CREATE VIRTUAL TABLE g USING cuckoo_filter(capacity=10, content='other(x)'); INSERT INTO other VALUES (9)",
-                "ALTER TABLE f RENAME TO g; INSERT INTO u(k) VALUES ('in g')", "DROP TABLE f",
-                "CREATE VIRTUAL TABLE d USING cuckoo_filter(capacity=10); DROP TABLE d"]
-NAMESAKES = [f"DROP TABLE f; {F}", f"SAVEPOINT a; DROP TABLE f; {F}; RELEASE a",
-             f"SAVEPOINT a; DROP TABLE f; {F}; ROLLBACK TO a; RELEASE a",
-             f"DROP TABLE f; SAVEPOINT a; {F}; DELETE FROM u WHERE k = 'b2'; INSERT INTO u(k) VALUES ('b2'); ROLLBACK TO a; {F}; RELEASE a",
-             f"ALTER TABLE f RENAME TO g; {F}", f"{G}; DROP TABLE f; ALTER TABLE g RENAME TO f"]
 
 # {reset} is one of those above. Keys are there twice: what is done to one row must not take the key of the other.
 STORIES = [
     "{begin}; INSERT INTO u(k) VALUES ('before'); DELETE FROM u WHERE id IN (1, 2); {reset}; INSERT INTO u(k) VALUES ('b2'), ('between'); "
     "UPDATE u SET k = 'moved' WHERE k = 'before'; {reset}; INSERT INTO u(k) VALUES ('A1'); ROLLBACK TO s; INSERT INTO u(k) VALUES ('more'); COMMIT",
-    *("{begin}; DELETE FROM u WHERE id = 1; {reset}; " + change + "; INSERT INTO u(k) VALUES ('n'); COMMIT" for change in NAMESAKES),
-    *("{begin}; INSERT INTO u(k) VALUES ('kept'); DELETE FROM u WHERE id = 1; {reset}; SAVEPOINT a; INSERT INTO u(k) VALUES ('lost'); "
-      "DELETE FROM u WHERE id = 2; " + change + "; ROLLBACK TO a; INSERT INTO u(k) VALUES ('A1'); COMMIT" for change in UNDONE),
-    *("{begin}; INSERT INTO other VALUES (7); INSERT INTO u(k) VALUES ('n'); {reset}; SAVEPOINT a; " + change + "; " + back + "; COMMIT"
-      for change in CAME_OR_WENT for back in ("ROLLBACK TO a", "ROLLBACK TO a; RELEASE a", "RELEASE a")),
     *("{begin}; UPDATE u SET k = k || 'x' WHERE id > 2; DELETE FROM u WHERE id = 1; " + sql + "; {reset}; INSERT INTO u(k) VALUES ('later'); " + sql + "; COMMIT"
       for sql in UPKEEP),
     # marks that the table was never told of
@@ -149,32 +134,7 @@ def test_a_key_that_goes_to_and_fro_in_one_transaction_does_not_stick(db, option
     assert ask(db, "SELECT cf_table_contains('f', 'A1')") == 0
 
 
-# ---- COMMIT ----
-
-@pytest.mark.parametrize("ending", ["ROLLBACK TO s; COMMIT", "COMMIT", "RELEASE s; COMMIT",
-                                    "ROLLBACK TO s; RELEASE s; COMMIT",
-                                    "INSERT INTO u(k) VALUES ('x'); COMMIT", "ROLLBACK",
-                                    "DELETE FROM u WHERE id = 3; COMMIT",
-                                    "ROLLBACK TO s; INSERT INTO u(k) VALUES ('A1'); COMMIT"])
-@pytest.mark.parametrize("times", [1, 2])
-def test_commit_that_is_busy(path, times, ending):
-    """Rollback journal, another connection reads: the transaction goes on."""
-    db, other = support.connect(path, timeout=0), support.connect(path, timeout=0)
-    f = people(db)
-    db.execute("PRAGMA journal_mode = delete")
-    script(db, "BEGIN; INSERT INTO u(k) VALUES ('one'); DELETE FROM u WHERE id = 1; SAVEPOINT s;"
-               "INSERT INTO u(k) VALUES ('two'); DELETE FROM u WHERE id = 2; UPDATE u SET k = 'C4' WHERE id = 3")
-    other.execute("BEGIN")
-    other.execute("SELECT * FROM u").fetchall()
-    for _ in range(times):
-        assert attempt(db, "COMMIT", f).sqlite_errorname == "SQLITE_BUSY"
-        assert db.in_transaction and f.answers()
-    other.execute("COMMIT")
-    assert script(db, ending) == []
-    f.exact()
-    other_one = Follower(other)
-    other_one.exact()
-
+# ---- authorizers, copies, modes ----
 
 @pytest.mark.parametrize("denied", range(1, 9))
 @pytest.mark.parametrize("when", ["SAVEPOINT s", "COMMIT", "INSERT INTO u(k) VALUES ('next')",
@@ -192,30 +152,6 @@ def test_a_write_that_an_authorizer_stops_half_way(db, f, when, denied):
         f.answers()
         db.execute("COMMIT")
     f.exact()
-
-
-def test_an_interrupt_in_commit_loses_nothing_without_a_word(path):
-    """Also in the first COMMIT of a connection: the row is there, or COMMIT was an error; a COMMIT that can be said again is."""
-    people(support.connect(path)).db.close()
-    for after in itertools.count(1, 3):
-        db = support.connect(path)
-        script(db, f"BEGIN; INSERT INTO u(k) VALUES ('n{after}'); DELETE FROM u WHERE k = 'n{after - 3}'")
-        calls = itertools.count(1)
-        db.set_progress_handler(lambda: next(calls) == after, 1)
-        error = attempt(db, "COMMIT")
-        last = next(calls) <= after
-        db.set_progress_handler(None, 0)
-        if error and db.in_transaction:
-            assert Follower(db).answers()
-            error = attempt(db, "COMMIT")
-        db.close()
-        db = support.connect(path)
-        assert ask(db, f"SELECT count(*) FROM u WHERE k = 'n{after}'") == 1 or error, after
-        Follower(db).exact()
-        db.close()
-        if last:
-            break
-    assert after > 20
 
 
 def test_a_copy_taken_inside_a_transaction(db, f):
@@ -253,34 +189,6 @@ def test_in_modes_that_distrust(db, f, operation, value):
 
 
 # ---- a full filter: nobody who writes to the table is refused, nor can be ----
-
-# Each of them puts 1000 keys into a column whose filter has room for 100.
-FILLING = {
-    "insert": NUMBERS + "INSERT {c} INTO u(id, k) SELECT i, i FROM n",
-    "update": "UPDATE {c} u SET k = id WHERE k IS NULL",
-    "upsert": NUMBERS + "INSERT {c} INTO u(id, k) SELECT i, i FROM n WHERE true ON CONFLICT(id) DO UPDATE SET k = excluded.k",
-    "replace": NUMBERS + "REPLACE INTO u(id, k) SELECT i, i FROM n",
-}
-
-
-@pytest.mark.parametrize("within", FRAMES)
-@pytest.mark.parametrize("verb", FILLING)
-@pytest.mark.parametrize("conflict", CONFLICTS)
-@pytest.mark.parametrize("growth", ["off", "on"])
-def test_a_filter_takes_every_key_whatever_the_conflict_clause(db, growth, conflict, verb, within):
-    db.execute("CREATE TABLE u(id INTEGER PRIMARY KEY, k)")
-    db.execute("CREATE TABLE other(x)")
-    if verb != "insert":
-        db.execute(NUMBERS + "INSERT INTO u(id) SELECT i FROM n")
-    follower = Follower(db).create(f"capacity=100, growth={growth}")
-    with frame(db, within):
-        error = attempt(db, FILLING[verb].format(c=conflict), follower)
-        assert db.in_transaction == (within != "autocommit")
-    assert error is None and follower.rows() == 1000
-    follower.exact()
-    follower.rebuild()
-    follower.exact()
-
 
 @pytest.mark.parametrize("conflict", CONFLICTS)
 def test_rows_one_by_one_beyond_full(db, conflict):
@@ -322,32 +230,3 @@ def test_an_update_of_all_keys_does_not_swell_the_filter_each_time(db):
         script(db, "BEGIN; UPDATE u SET k = k + 100000; COMMIT")
     f.exact()
     assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.buckets')") <= before * 2.3
-
-
-# ---- several filters ----
-
-@pytest.mark.parametrize("conflict", CONFLICTS)
-@pytest.mark.parametrize("within", FRAMES)
-def test_several_filters_on_one_table(db, within, conflict):
-    """Of which one is full: the row is refused, and no filter has it."""
-    db.execute("PRAGMA recursive_triggers = on")
-    first = people(db)
-    all_of_them = [first, Follower(db, name="g").create("capacity=8, growth=off, fingerprint_bits=32, counter_bits=8"),
-                   Follower(db, name="h").create(EXACT), Follower(db, column="id", name="i").create(EXACT),
-                   Follower(db, column="x", name="j").create(EXACT)]
-    with frame(db, within):
-        exercise(db, conflict, *all_of_them)
-        attempt(db, NUMBERS + f"INSERT {conflict} INTO u(k) SELECT 'n' || i FROM n", *all_of_them)
-        assert all(follower.answers() for follower in all_of_them)
-    for follower in all_of_them:
-        follower.exact()
-
-
-def test_a_table_with_several_filters_rebuilt_in_any_order(db):
-    """Each wants its triggers to be the newest; those of the other filters do no harm."""
-    first, second = people(db), Follower(db, name="g").create()
-    for follower in (first, second, first, first, second):
-        follower.rebuild()
-        exercise(db, "OR FAIL", first, second)
-        first.exact()
-        second.exact()

@@ -42,29 +42,6 @@ def test_the_first_use_is_in_a_running_insert(path):
     settle(f)
 
 
-ALTERS = ["ALTER TABLE u RENAME TO v", "ALTER TABLE u RENAME COLUMN k TO key", "ALTER TABLE u ADD COLUMN y",
-          "ALTER TABLE other RENAME TO others", "ALTER TABLE other RENAME COLUMN x TO y",
-          "ALTER TABLE other ADD COLUMN y",
-          "ALTER TABLE f RENAME TO g", "ALTER TABLE u RENAME COLUMN x TO y"]
-
-
-if sqlite3.sqlite_version_info >= (3, 35):
-    ALTERS += ["ALTER TABLE u DROP COLUMN x"]
-
-
-@pytest.mark.parametrize("sql", ALTERS)
-@pytest.mark.parametrize("begin", ["", "BEGIN", "SAVEPOINT s"])
-def test_the_first_use_is_alter(path, begin, sql):
-    """ALTER connects the filter, and is the first that does so in this connection: every ALTER failed."""
-    db, _ = late_comer(path)
-    run(db, f"{begin}; {sql}; {'COMMIT' if begin else ''}")
-    name, table, column = "g" if "TO g" in sql else "f", "v" if "TO v" in sql else "u", "key" if "TO key" in sql else "k"
-    f = Follower(db, table, column, name)
-    db.execute(f"INSERT INTO {table}({column}) VALUES ('after')")
-    db.execute(f"DELETE FROM {table} WHERE {column} = 'b2'")
-    settle(f)
-
-
 # ---- a filter that another connection drops or renames ----
 
 def test_rows_are_written_after_a_foreign_drop(path):
@@ -76,37 +53,6 @@ def test_rows_are_written_after_a_foreign_drop(path):
     assert error is None or "connect_anew" in str(error), "what SQLite names says what to do"
     support.connect(path).execute("ALTER TABLE u RENAME TO w")
     bare(path).execute("ALTER TABLE w RENAME TO u")
-
-
-def test_a_foreign_drop_and_a_new_filter_of_that_name(path):
-    db, other = support.connect(path), support.connect(path)
-    f = create(db)
-    other.execute("DROP TABLE f")
-    Follower(other).create()
-    for sql in ("INSERT INTO u(k) VALUES ('n')", "DELETE FROM u WHERE id = 1", "UPDATE u SET k = 'b' WHERE id = 2"):
-        db.execute(sql)
-        assert f.answers()
-    settle(f)
-    settle_anew(path)
-
-
-@pytest.mark.parametrize("successor", [False, True])
-def test_a_foreign_rename(path, successor):
-    """There may be another filter of the old name now."""
-    db, other = support.connect(path), support.connect(path)
-    create(db)
-    other.execute("ALTER TABLE f RENAME TO g")
-    if successor:
-        Follower(other).create()
-    for sql in ("INSERT INTO u(k) VALUES ('n')", "DELETE FROM u WHERE id = 1", "BEGIN",
-                "UPDATE u SET k = 'b' WHERE id = 2",
-                "SAVEPOINT s", "DELETE FROM u WHERE id = 3", "ROLLBACK TO s", "COMMIT"):
-        db.execute(sql)
-        assert Follower(db, name="g").answers()
-    settle(Follower(db, name="g"))
-    if successor:
-        settle(Follower(db))
-    db.execute("ALTER TABLE u RENAME TO v")
 
 
 def test_detach_and_attach_under_another_name(path, tmp_path):
@@ -132,21 +78,6 @@ def world_of(path, tmp_path, schema):
     if schema != "main":
         db.execute(f"ATTACH ? AS {schema}", (path,))
     return Follower(db, f"{schema}.u", "k", f"{schema}.f")
-
-
-@pytest.mark.parametrize("schema", ["main", "other_one"])
-@pytest.mark.parametrize("undo", ["ROLLBACK", "ROLLBACK TO s; COMMIT"])
-def test_others_write_after_a_rollback(path, tmp_path, undo, schema):
-    """The next rows of others are numbered as those that were rolled back, and the last one has the same key."""
-    f, writer = world_of(path, tmp_path, schema), bare(path)
-    for i in range(6):
-        run(f.db, f"BEGIN; SAVEPOINT s; INSERT INTO {schema}.u(k) VALUES ('lost{i}'), ('same{i}')")
-        if i % 2:
-            assert sees(f.db, f"lost{i}", f.name)
-        run(f.db, undo)
-        writer.execute("INSERT INTO u(k) VALUES (?), (?)", (f"n{i}", f"same{i}"))
-        assert f.answers()
-    settle_anew(path)
 
 
 @pytest.mark.parametrize("schema", ["main", "other_one"])

@@ -135,15 +135,6 @@ def test_dropped_and_made_again(how, uses, begin):
         follows(follower, statements=False)
 
 
-def test_dropped_without_a_successor():
-    """The content is gone: there are no rows to miss. The filter can be dropped."""
-    db, _ = open_people()
-    db.execute("DROP TABLE u")
-    attempt(db, "SELECT cf_table_contains('f', 'A1')")
-    db.execute("DROP TABLE f")
-    assert db.execute("SELECT name FROM sqlite_master").fetchall() == [("other",)]
-
-
 # ---- renames just work ----
 
 RENAMES = {"table": "ALTER TABLE {u} RENAME TO {u2}", "column": "ALTER TABLE {u} RENAME COLUMN {k} TO {k2}",
@@ -197,18 +188,6 @@ def test_renames(order, names, ending):
     one.exact()
     db.execute(f"UPDATE {one.table} SET {one.column} = {one.column} || '+'")
     one.exact()
-
-
-def test_other_changes_of_the_table_just_work():
-    db, follower = open_people()
-    for sql in ("ALTER TABLE u ADD COLUMN y", "CREATE INDEX ux ON u(x)", "DROP INDEX ux", "ANALYZE", "REINDEX",
-                "VACUUM",
-                "CREATE VIEW v AS SELECT * FROM u", "CREATE TABLE t(x)", "DROP TABLE t",
-                "PRAGMA writable_schema = RESET"):
-        db.execute(sql)
-        assert follower.answers(), sql
-        exercise(db, "OR IGNORE", follower)
-        follower.exact()
 
 
 @NEEDS_DROP_COLUMN

@@ -11,47 +11,12 @@ import pytest
 
 import inside
 import support
-from promises import (EXACT, TABLES, UNDEFENDED, Follower, attempt, bare, create, run, settle, settle_anew, shell)
-from support import DEFENSIVE, ask, configure
+from promises import (CONFLICTS, EXACT, STATEMENTS, TABLES, UNDEFENDED, Follower, attempt, bare, create, run, settle,
+                      settle_anew, shell)
+from support import ask
 
 VERSION = sqlite3.sqlite_version_info
 MANY = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200) "
-
-
-# What it runs; the rows before are 1 'A1', 2 'b2', 3 'C3', 4 NULL, 5 'e5'. The unique index of k is there for conflicts.
-WRITES = {
-    "insert": ["INSERT INTO u(id, k) VALUES (7, 'g7'), (8, 'h8'), (9, NULL)"],
-    "insert select": ["INSERT INTO u(id, k) SELECT id + 10, k || '+' FROM u"],
-    "insert many": [MANY + "INSERT INTO u(id, k) SELECT i + 10, 'n' || i FROM n"],
-    "update": ["UPDATE u SET k = 'z' WHERE id = 2", "UPDATE u SET k = k || '!'", "UPDATE u SET k = NULL WHERE id = 1",
-               "UPDATE u SET k = 'four' WHERE id = 4", "UPDATE u SET x = 1"],
-    "update of the id": ["UPDATE u SET id = id + 100", "UPDATE u SET id = -id, k = k || '-' WHERE id > 103"],
-    "update there and back": ["UPDATE u SET k = k || '~'", "UPDATE u SET k = replace(k, '~', '')"],
-    "update or ignore": ["UPDATE OR IGNORE u SET k = 'C3'"],
-    "update or replace": ["UPDATE OR REPLACE u SET k = 'C3' WHERE id IN (1, 2)"],
-    "delete": ["DELETE FROM u WHERE id = 1", "DELETE FROM u WHERE k > 'a'"],
-    "delete all": ["DELETE FROM u", "INSERT INTO u(id, k) VALUES (1, 'anew'), (2, 'A1')"],
-    "replace": ["REPLACE INTO u(id, k) VALUES (1, 'one'), (2, 'b2'), (20, 'e5')",
-                "REPLACE INTO u(id, k) VALUES (1, 'A1')"],
-    "upsert": ["INSERT INTO u(id, k) VALUES (1, 'up'), (30, 'new') ON CONFLICT(id) DO UPDATE SET k = excluded.k || u.id",
-               "INSERT INTO u(id, k) VALUES (1, 'never'), (31, 'ever') ON CONFLICT DO NOTHING"],
-    "insert or ignore": ["INSERT OR IGNORE INTO u(id, k) VALUES (1, 'no'), (40, 'b2'), (41, 'yes')"],
-    "insert or fail": ["INSERT OR FAIL INTO u(id, k) VALUES (50, 'kept'), (1, 'no'), (51, 'never')"],
-    "insert that fails": ["INSERT INTO u(id, k) VALUES (60, 'x'), (61, 'y'), (1, 'no')",
-                          "UPDATE u SET k = 'C3' WHERE id > 1"],
-    "insert or rollback": ["BEGIN", "INSERT INTO u(id, k) VALUES (70, 'x')",
-                           "INSERT OR ROLLBACK INTO u(id, k) VALUES (1, 'no')"],
-    "transaction": ["BEGIN", "INSERT INTO u(id, k) VALUES (80, 'x')", "SAVEPOINT s", "DELETE FROM u", "ROLLBACK TO s",
-                    "UPDATE u SET k = 'y' WHERE id = 80", "COMMIT"],
-    "rollback": ["BEGIN", "DELETE FROM u", "INSERT INTO u(id, k) VALUES (1, 'lost')", "ROLLBACK"],
-}
-
-
-if VERSION >= (3, 33):
-    WRITES["update from"] = ["UPDATE u SET k = o.x FROM (SELECT 1 AS id, 'from1' AS x UNION SELECT 5, 'from5') AS o WHERE o.id = u.id"]
-if VERSION >= (3, 35):
-    WRITES["returning"] = ["INSERT INTO u(id, k) VALUES (90, 'r') RETURNING k",
-                           "DELETE FROM u WHERE id < 3 RETURNING k"]
 
 
 @pytest.fixture
@@ -59,91 +24,28 @@ def path(tmp_path):
     return str(tmp_path / "writers.db")
 
 
-def world(path, table="key", journal="wal"):
+def world(path, table="key"):
     """A follower whose connection asks, and a program without the extension."""
     db, writer = support.connect(path), bare(path)
-    db.execute(f"PRAGMA journal_mode = {journal}")
+    db.execute("PRAGMA journal_mode = wal")
     f = create(db, table)
     db.execute("CREATE UNIQUE INDEX unique_k ON u(k)")
     assert f.answers()
     return f, writer
 
 
-@pytest.mark.parametrize("recursive", ["ON", "OFF"])
-@pytest.mark.parametrize("journal", ["wal", "delete"])
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("what", WRITES)
-def test_writes(path, what, table, journal, recursive):
-    """Each conflict clause, and statements that fail. Only REPLACE without recursive triggers leaves stale keys."""
-    f, writer = world(path, table, journal)
-    writer.execute("CREATE UNIQUE INDEX unique_id ON u(id)")
-    writer.execute(f"PRAGMA recursive_triggers = {recursive}")
-    if recursive == "ON":
-        configure(writer, DEFENSIVE, 1)  # as shells are: it hinders nobody who writes to the table
-    for sql in WRITES[what]:
-        attempt(writer, sql)
-        assert f.answers()
-    stale = "replace" in what and recursive == "OFF"
-    settle(f, stale)
-    settle_anew(path, stale)
-
-
-@pytest.mark.parametrize("what", WRITES)
-def test_writes_of_the_shell(path, what):
+@pytest.mark.parametrize("conflict", CONFLICTS)
+def test_writes_of_the_shell(path, conflict):
+    """In a process of its own. tests/sim has connections without the extension, and all that they write."""
     f, _ = world(path)
-    shell(path, ";\n".join(["PRAGMA recursive_triggers = ON", *WRITES[what]]) + ";",
-          fails=what in ("insert or fail", "insert that fails", "insert or rollback"))
+    shell(path, ";\n".join(["PRAGMA recursive_triggers = ON", *(sql.format(c=conflict) for sql in STATEMENTS)]) + ";",
+          fails=conflict not in ("OR IGNORE", "OR REPLACE"))
     assert f.answers()
     settle(f)
+    settle_anew(path)
 
 
 # ---- ALTER ----
-
-ALTERS = {
-    "rename table": ("ALTER TABLE u RENAME TO v", {"table": "v"}),
-    "rename column": ("ALTER TABLE u RENAME COLUMN k TO \"the key\"", {"column": '"the key"'}),
-    "rename the id": ("ALTER TABLE u RENAME COLUMN id TO number", {}),
-    "rename another column": ("ALTER TABLE u RENAME COLUMN x TO y", {}),
-    "add column": ("ALTER TABLE u ADD COLUMN y DEFAULT 5", {}),
-    "rename another table": ("ALTER TABLE other RENAME TO others", {}),
-    "rename a column of another table": ("ALTER TABLE other RENAME COLUMN x TO y", {}),
-    "rename table in other letters": ("ALTER TABLE u RENAME TO v; ALTER TABLE v RENAME TO U", {"table": "U"}),
-    "rename to and fro": ("ALTER TABLE u RENAME TO v; ALTER TABLE v RENAME TO u", {}),
-    "all": ("ALTER TABLE u RENAME COLUMN k TO j; ALTER TABLE u RENAME TO \"my table\"; ALTER TABLE \"my table\" ADD COLUMN y",
-            {"table": '"my table"', "column": "j"}),
-}
-
-
-if VERSION >= (3, 35):
-    ALTERS["drop another column"] = ("ALTER TABLE u DROP COLUMN x", {})
-    ALTERS["drop a column of another table"] = ("ALTER TABLE other ADD COLUMN y; ALTER TABLE other DROP COLUMN x", {})
-
-
-@pytest.mark.parametrize("who", ["bare", "shell"])
-@pytest.mark.parametrize("begin", [False, True])
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("what", ALTERS)
-def test_alter(path, what, table, begin, who):
-    """With rows in the log that were written before."""
-    f, writer = world(path, table)
-    sql, names = ALTERS[what]
-    now = Follower(f.db, names.get("table", "u"), names.get("column", "k"))
-    number = "number" if what == "rename the id" else "id"
-    sql = (f"INSERT INTO u(id, k) VALUES (7, 'before'); DELETE FROM u WHERE id = 2; {sql};"
-           f" INSERT INTO {now.table}({number}, {now.column}) VALUES (8, 'after');"
-           f" UPDATE {now.table} SET {now.column} = {now.column} || '!' WHERE {number} IN (7, 8, 1);"
-           f" DELETE FROM {now.table} WHERE {number} = 3")
-    if begin:
-        sql = f"BEGIN; {sql}; COMMIT"
-    if who == "bare":
-        run(writer, sql)
-    else:
-        shell(path, sql + ";")
-    assert now.answers()
-    settle(now)
-    now.rebuild()
-    settle(now)
-
 
 @pytest.mark.skipif(VERSION < (3, 35), reason="no DROP COLUMN")
 def test_alter_that_drops_the_column_itself_is_refused_by_sqlite(path):

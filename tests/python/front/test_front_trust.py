@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """rows=on: the rows are those of the content also when the filter lags behind, or cannot be used."""
-import sqlite3
 
 import pytest
 
@@ -66,42 +65,6 @@ def test_the_content_alone_answers_when_the_filter_cannot(what):
         same(db)
     db.execute("DROP TABLE f")
     db.close()
-
-
-def test_own_changes_savepoints_and_rollback():
-    db = made()
-    db.execute("BEGIN")
-    db.execute("INSERT INTO t VALUES ('new', 100)")
-    same(db)
-    db.execute("SAVEPOINT one")
-    db.execute("UPDATE t SET k = 'k77' WHERE n = 100")
-    same(db)
-    db.execute("DELETE FROM t WHERE n < 35")
-    same(db)
-    db.execute("ROLLBACK TO one")
-    same(db)
-    db.execute("ROLLBACK")
-    same(db)
-
-
-def test_changes_by_others(tmp_path):
-    one = made(str(tmp_path / "a.db"))
-    other = support.connect(str(tmp_path / "a.db"))
-    plain = sqlite3.connect(str(tmp_path / "a.db"), isolation_level=None)
-    same(other)
-    plain.execute("INSERT INTO t VALUES ('new', 100)")  # without the extension
-    same(one), same(other)
-    one.execute("DELETE FROM t WHERE n > 35")
-    same(one), same(other)
-    plain.execute("ALTER TABLE t ADD COLUMN more DEFAULT 7")
-    for db in (one, other):
-        assert db.execute("SELECT more FROM f WHERE k = 'k5'").fetchall() == [(7,)]
-        same(db)
-    inside.drop_own_triggers(one, which="UPDATE")
-    plain.execute("UPDATE t SET k = 'k80' WHERE n = 4")
-    same(one), same(other)
-    for db in (one, other, plain):
-        db.close()
 
 
 def test_rows_that_come_while_others_are_shown():

@@ -98,25 +98,6 @@ def test_a_skip_changes_nothing(once, tmp_path):
     reader.close(), db.close()
 
 
-def test_uncommitted_keys_are_seen_and_rolled_back(once):
-    add(once, 1)
-    once.execute("BEGIN")
-    assert [add(once, 2), add(once, 2), add(once, 1)] == [1, 0, 0]
-    once.execute("SAVEPOINT a")
-    assert [add(once, 3), add(once, 3)] == [1, 0]
-    once.execute("ROLLBACK TO a")
-    assert add(once, 3) == 1
-    once.execute("ROLLBACK")
-    assert [add(once, 1), add(once, 2), add(once, 3)] == [0, 1, 1]
-
-
-def test_another_connection_sees_them(tmp_path):
-    one, other = (support.connect(tmp_path / "two.db") for _ in range(2))
-    create(one, f"adds=once, {EXACT}")
-    assert [add(one, 1), add(other, 1), add(other, 2), add(one, 2)] == [1, 0, 1, 0]
-    one.close(), other.close()
-
-
 @pytest.mark.parametrize("change", ["DELETE FROM seen WHERE key = 1", "UPDATE seen SET key = 2 WHERE key = 1",
                                     "UPDATE OR IGNORE seen SET key = 2 WHERE key = 1"])
 def test_single_keys_stay(once, change):
@@ -178,27 +159,3 @@ def test_bad_arguments(db, arguments, message):
     db.execute("CREATE TABLE t(k)")
     with pytest.raises(sqlite3.OperationalError, match=message):
         db.execute(f"CREATE VIRTUAL TABLE seen USING cuckoo_filter({arguments})")
-
-
-def test_random_streams(once, rng):
-    """A set as the model, with transactions, several modes and a filter that grows."""
-    model, saved = set(), None
-    for _ in range(600):
-        keys = [rng.randrange(4000) for _ in range(rng.randrange(1, 8))]
-        chance = rng.random()
-        if chance < 0.1 and saved is None:
-            once.execute("BEGIN")
-            saved = set(model)
-        elif chance < 0.2 and saved is not None:
-            kept = rng.random() < 0.5
-            once.execute("COMMIT" if kept else "ROLLBACK")
-            model, saved = (model if kept else saved), None
-        elif chance < 0.3:
-            add(once, *keys, mode=rng.choice(OTHER_MODES[:-1]))
-            model |= set(keys)
-        else:
-            assert add(once, *keys) == len(set(keys) - model)
-            model |= set(keys)
-    assert all(has(once, key) for key in model)
-    once.rollback()
-    assert ask(once, "SELECT cf_table_check('seen')") == "ok"

@@ -60,27 +60,6 @@ CASES = [(keep, window) for keep in KEEPS for window in WINDOWS if window <= KEE
 
 
 @pytest.mark.parametrize("keep, window", CASES)
-def test_a_key_of_the_window_is_found_by_any_clock(tmp_path, now, keep, window):
-    """The clock of the asker is ahead of that of the writer by `ahead`, or behind: by keep / 8 at most."""
-    most, n = KEEPS[keep] // 8, 0
-    writer, other, reads = (support.connect(tmp_path / "w.db") for _ in range(3))
-    table(writer, keep=keep)
-    reads.execute("PRAGMA query_only = 1")
-    for ahead in [-most, -most // 3, -1, 0, 1, most // 3, most]:
-        for age in [0, window // 100, window - 1, window]:
-            now.now += 10 * KEEPS[keep]  # all that was before is gone
-            add(writer, n)
-            now.now += age + ahead
-            for asker in (writer, other, reads):
-                assert within(asker, n, window), (ahead, age)
-                assert ask(asker, "SELECT cf_table_contains('seen', ?)", n), (ahead, age)
-            now.now -= ahead
-            n += 1
-    for db in (writer, other, reads):
-        db.close()
-
-
-@pytest.mark.parametrize("keep, window", CASES)
 def test_a_busy_table_and_how_long_a_key_is_found_at_most(db, now, keep, window):
     """As REFERENCE.md says: the window, and 0.21 of keep. Writers and askers whose clocks differ find all keys of the window."""
     rng = random.Random(f"{conftest.SEED} {keep} {window}")
@@ -134,22 +113,6 @@ def test_a_key_is_gone_after_the_window(db, now, options):
         latest = max(latest, info(db)["occupied"])
     assert latest <= 144 * (1 + 1 / 8 + 3 / 12) and info(db)["buckets"] == info(db)["base_buckets"]
     assert info(db)["epoch"] >= 57, "hardly any epoch is stretched"
-
-
-def test_after_a_rest_it_begins_anew(db, now):
-    table(db)
-    for n in range(300):
-        add(db, n)
-        now.now += MINUTE
-    for rest in (DAY * 2, DAY * 400, HOUR * 28):
-        now.now += rest
-        assert not has(db, 299) and ask(db,
-                                        "SELECT count(*) FROM json_each('[1, 2, 299]') WHERE cf_table_contains('seen', value)") == 0
-        assert [add(db, n, "OR IGNORE") for n in (1, 1, 299)] == [1, 0, 1]
-        for n in range(300):
-            add(db, n)
-            now.now += MINUTE
-        sound(db)
 
 
 def test_a_burst_grows_it_and_optimize_takes_that_back(db, now):
@@ -229,21 +192,6 @@ def test_a_clock_that_goes_on_within_a_statement_is_not_ahead(db, now):
     add(db, 1)
     now.step = 1
     assert info(db)["clock_ahead"] == 0 and now.now > clock.START + 1, "it was asked more than once"
-
-
-def test_readers_go_by_their_own_clock(tmp_path, now):
-    db, reader = (support.connect(tmp_path / "r.db") for _ in range(2))
-    table(db)
-    add(db, 1)
-    reader.execute("PRAGMA query_only = ON")
-    assert has(reader, 1)
-    now.now += 26 * HOUR
-    assert has(reader, 1)
-    now.now += 2 * HOUR
-    assert not has(reader, 1)
-    now.now -= 10 * HOUR
-    assert has(reader, 1), "nothing was written meanwhile"
-    reader.close(), db.close()
 
 
 # ---- epochs by command, import, export ----
@@ -350,20 +298,6 @@ def test_single_keys_stay(db, options, change):
     command(db, "clear")
     assert not has(db, 1) and add(db, 1, "OR IGNORE") == 1
     sound(db)
-
-
-def test_it_is_renamed_and_dropped_and_dumped(tmp_path, now):
-    db = support.connect(tmp_path / "n.db")
-    table(db)
-    add(db, 1)
-    db.execute("ALTER TABLE seen RENAME TO known")
-    db.execute("VACUUM")
-    now.now += 20 * HOUR
-    assert has(db, 1, "known")
-    now.now += 10 * HOUR
-    assert not has(db, 1, "known")
-    db.execute("DROP TABLE known")
-    db.close()
 
 
 def test_hostile_times(tmp_path, now, rng):

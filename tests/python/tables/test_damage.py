@@ -215,35 +215,6 @@ def test_commit_with_a_filter_that_does_not_open(tmp_path, what):
     other.execute("COMMIT")
 
 
-@pytest.mark.parametrize("before", ["SELECT cf_table_rebuild('f')", "INSERT INTO f(f) VALUES ('rebuild')",
-                                    "ALTER TABLE f RENAME TO h",
-                                    "drop own triggers"])
-@pytest.mark.parametrize("log", ["that of another filter", None])
-def test_a_header_that_names_another_log(log, before):
-    """Rebuild and rename leave the log of the other filter alone; DROP takes all that is its own along, and nothing else."""
-    db = table(content=True)
-    db.execute("CREATE TABLE v(k)")
-    others = db.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'f%' AND name NOT LIKE 'cuckoo%'").fetchall()
-    db.execute("CREATE VIRTUAL TABLE g USING cuckoo_filter(capacity=200, content='v(k)')")
-    inside.take_log_of(db, log and "g")
-    db.execute("INSERT INTO v VALUES ('undrained')")
-    assert "rebuild" in str(attempt(db, "SELECT cf_table_contains('f', 7)"))
-    if before == "drop own triggers":
-        inside.drop_own_triggers(db)
-    else:
-        db.execute(before)
-    name = "h" if "RENAME" in before else "f"
-    db.execute(f"SELECT cf_table_rebuild('{name}')")
-    db.execute("INSERT INTO u(k) VALUES (1000)")
-    assert ask(db, f"SELECT count(*) FROM u WHERE cf_table_contains('{name}', k)") == 251
-    assert ask(db, "SELECT cf_table_check('g')") == "ok" and ask(db, "SELECT cf_table_contains('g', 'undrained')")
-    db.execute(f"DROP TABLE {name}")
-    assert ask(db, "SELECT cf_table_contains('g', 'undrained')")
-    db.execute("DROP TABLE g")
-    if before != "drop own triggers":  # nobody knows then whose the log was
-        assert db.execute("SELECT name FROM sqlite_master").fetchall() == others
-
-
 @pytest.mark.parametrize("question", ["SELECT EXISTS (SELECT 1 FROM f WHERE key = {})",
                                       "SELECT cf_table_contains('f', {})"])
 def test_rows_that_somebody_has_put_back_are_seen(question):
@@ -276,16 +247,6 @@ def test_any_number_in_the_header(name, values):
             inside.change_header(db, fields={name: value % 2**(8 * support.FIELDS[name][1])})
         else:
             inside.change_header(db, **{name: value})
-        use(db)
-
-
-@pytest.mark.parametrize("shape", ["capacity=200", "capacity=20, overflow=on", "capacity=20, bucket_size=8",
-                                   "capacity=20, counter_bits=5",
-                                   "capacity=300, layout=semisort, bucket_size=4", "capacity=300, growth=off"])
-def test_random_bytes_in_the_rows(rng, shape):
-    for header_too in [False, True] * 6:
-        db = table(shape + ", seed=0")
-        inside.hostile_bytes(db, rng, header_too=header_too)
         use(db)
 
 

@@ -74,37 +74,7 @@ def test_a_name_that_is_taken(seen):
     assert [row[1] for row in schema_of(seen)] == [inside.taken_name("other")]
 
 
-def test_drop_leaves_nothing_behind(seen):
-    seen.execute("DROP TABLE seen")
-    assert schema_of(seen) == []
-    create(seen)
-    assert items(seen) == 0 and not has(seen, 1)
-
-
 # ---- attach, vacuum, backup, dump ----
-
-def test_nothing_blocks_detach(seen, path):
-    db = support.connect()
-    db.execute("ATTACH ? AS other", (path,))
-    whole(db, "other.seen")
-    db.execute("INSERT INTO other.seen(key) VALUES ('more')")
-    db.execute("DETACH other")
-    assert has(seen, "more")
-
-
-def test_copies(seen, tmp_path):
-    seen.execute("VACUUM INTO ?", (str(tmp_path / "copy.db"),))
-    backup, over = support.connect(), support.connect()
-    seen.backup(backup)
-    create(over)
-    insert(over, "old")
-    assert has(over, "old")
-    seen.backup(over)
-    insert(seen, "after")
-    for db in (support.connect(tmp_path / "copy.db"), backup, over):
-        whole(db)
-        assert not has(db, "old")
-
 
 @not_sanitized
 @pytest.mark.parametrize("loads", [True, False], ids=["with the extension", "without"])

@@ -311,21 +311,6 @@ def test_create_is_interrupted(rng, kind, begin):
         db.close()
 
 
-@pytest.mark.parametrize("kind", CREATED)
-def test_the_first_use_is_interrupted(tmp_path, rng, kind):
-    path = str(tmp_path / "f.db")
-    content(path).execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter({CREATED[kind]})")
-    for question in ("SELECT count(*) FROM f", "SELECT cf_table_contains('f', 'k1')",
-                     "SELECT count(*) FROM pragma_table_info('f')"):
-        calls, _ = run_until(support.connect(path), question)
-        answer = support.connect(path).execute(question).fetchall()
-        for last in sorted(rng.sample(range(1, calls + 1), min(calls, POINTS))):
-            db = support.connect(path)
-            run_until(db, question, last)
-            assert db.execute(question).fetchall() == answer
-            db.close()
-
-
 DROPPED = {"direct": "capacity=100", "followed": "content='u(k)'", "fronted": "content='u(k)', rows=on"}
 FRAMES = {"autocommit": [], "a transaction": ["BEGIN"], "a savepoint": ["BEGIN", "SAVEPOINT s"]}
 

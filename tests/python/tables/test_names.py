@@ -395,15 +395,6 @@ def test_an_export_is_what_the_functions_would_have_made(db):
     assert ask(db, "SELECT cf_export('seen')") == blob
 
 
-def test_an_export_works_with_all_functions(seen):
-    assert ask(seen, "SELECT cf_contains(cf_add(cf_export('seen'), 9), 9)") == 1
-    assert ask(seen, "SELECT cf_contains(cf_delete(cf_export('seen'), 1), 1)") == 0
-    assert ask(seen, "SELECT cf_count(cf_merge(cf_export('seen'), cf_export('seen')), 1)") == 2
-    assert ask(seen, "SELECT cf_contains(cf_open(cf_export('seen')), 1)") == 1
-    assert ask(seen, "SELECT cf_check(cf_clear(cf_export('seen')))") == "ok"
-    assert ask(seen, "SELECT sum(match) FROM cf_explain(cf_export('seen'), 1)") == 1
-
-
 @pytest.mark.parametrize("options", ["bucket_size=2", "bucket_size=8 seed=-5", "counter_bits=3", "overflow=on",
                                      "growth=off"])
 def test_import_takes_any_sound_filter(seen, options):
@@ -412,16 +403,6 @@ def test_import_takes_any_sound_filter(seen, options):
     assert ask(seen, "SELECT cf_export('seen')") == blob
     assert lost(seen, range(100, 700)) == [] and items(seen) == 600
     check(seen)
-
-
-def test_import_of_a_smaller_filter_then_growth(db):
-    create(db, "capacity=20000")
-    insert(db, *range(2000))
-    db.execute("INSERT INTO seen(key, seen) VALUES (cf_new(10), 'import')")
-    assert items(db) == 0
-    insert(db, *range(5000, 9000))
-    assert lost(db, range(5000, 9000)) == []
-    check(db)
 
 
 @pytest.mark.parametrize("blob", [None, "x", 5, b"", b"x" * 100, bytes(2000)])
@@ -435,14 +416,6 @@ def test_import_of_a_filter_with_values_is_refused(db):
     create(db, "capacity=100")
     refused(db, ERROR, "INSERT INTO seen(key, seen) SELECT cf_new(100, NULL, 'value_bits=8'), 'import'",
             says="value_bits")
-
-
-def test_rollback_of_an_import(seen):
-    seen.execute("BEGIN")
-    seen.execute("INSERT INTO seen(key, seen) VALUES (cf_new(10), 'import')")
-    assert items(seen) == 0
-    seen.execute("ROLLBACK")
-    assert lost(seen, [1, 2, 3]) == []
 
 
 def test_an_export_above_the_length_limit_is_too_big(db):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Filter tables that take keys themselves in transactions: other connections, savepoints, statements that fail. What is kept in
-memory never stands in for another state of the file, or for another table.
+"""Filter tables that take keys themselves in transactions: other connections, running queries, statements that fail.
+What is kept in memory never stands in for another state of the file, or for another table. tests/sim has savepoints
+and several connections.
 """
 import os
 import sqlite3
@@ -11,7 +12,7 @@ import pytest
 
 import support
 from promises import attempt
-from seen import check, create, has, insert, items, lost
+from seen import check, create, has, insert, items
 from support import ask
 
 RUNNING = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) "
@@ -29,85 +30,11 @@ def path(request, tmp_path):
     return name
 
 
-@pytest.fixture
-def two(path):
-    connections = [support.connect(path, timeout=0) for _ in range(2)]
-    for connection in connections:
-        connection.execute("PRAGMA synchronous = OFF")
-        assert has(connection, 1)  # its pages are in memory
-    yield connections
-    for connection in connections:
-        connection.close()
-
-
 def by_name(db, key):
     return ask(db, "SELECT cf_table_contains('seen', ?)", key)
 
 
-@pytest.fixture
-def wal(path):
-    """In WAL mode nobody is locked out."""
-    db = sqlite3.connect(path)
-    mode = db.execute("PRAGMA journal_mode").fetchone()[0]
-    db.close()
-    return mode == "wal"
-
-
 # ---- other connections ----
-
-@pytest.mark.parametrize("question", [has, by_name])
-def test_a_commit_of_another_connection_is_seen_at_once(two, question):
-    writer, reader = two
-    for key in range(2, 60):
-        assert not question(reader, key)
-        insert(writer, key)
-        assert question(reader, key)
-        writer.execute("DELETE FROM seen WHERE key = ?", (key,))
-        assert not question(reader, key)
-
-
-def test_uncommitted_keys_are_only_seen_by_their_own_connection(two):
-    writer, reader = two
-    writer.execute("BEGIN")
-    insert(writer, 2)
-    assert has(writer, 2) and not has(reader, 2) and not by_name(reader, 2)
-    writer.execute("COMMIT")
-    assert has(reader, 2)
-
-
-def test_a_read_transaction_keeps_its_snapshot(path, wal):
-    if not wal:
-        pytest.skip("a reader blocks writers")
-    writer, reader = support.connect(path), support.connect(path)
-    reader.execute("BEGIN")
-    assert not has(reader, 2)
-    insert(writer, 2)
-    assert not has(reader, 2) and not by_name(reader, 2) and items(reader) == 1
-    reader.execute("COMMIT")
-    assert has(reader, 2) and by_name(reader, 2)
-
-
-def test_writing_while_another_writes_is_busy_and_harmless(two, wal):
-    two[0].execute("BEGIN IMMEDIATE")
-    insert(two[0], 2)
-    with pytest.raises(sqlite3.OperationalError, match="locked"):
-        insert(two[1], 3)
-    two[0].execute("COMMIT")
-    insert(two[1], 3)
-    assert lost(two[0], [1, 2, 3]) == [] and items(two[0]) == 3
-    if not wal:
-        two[0].execute("BEGIN EXCLUSIVE")
-        error = attempt(two[1], "SELECT cf_table_contains('seen', 1)")
-        assert error.sqlite_errorname == "SQLITE_BUSY" and "locked" in str(error)
-
-
-def test_dropped_and_created_anew_by_another_connection(two):
-    two[0].execute("DROP TABLE seen")
-    create(two[0], "capacity=10")
-    assert not has(two[1], 1) and not by_name(two[1], 1)
-    insert(two[0], 5)
-    assert by_name(two[1], 5) and has(two[1], 5)
-
 
 def test_shared_cache(request):
     path = f"file:{request.node.name}?mode=memory&cache=shared"
@@ -199,49 +126,12 @@ def test_another_file_attached_under_the_same_name(tmp_path):
         db.execute("DETACH x")
 
 
-def test_a_backup_into_the_connection(tmp_path):
-    db, other = support.connect(str(tmp_path / "a")), support.connect(str(tmp_path / "b"))
-    fill_quickly(db, "seen", range(1000))
-    fill_quickly(other, "seen", range(5000, 6000))
-    assert lost(db, range(1000)) == []
-    other.backup(db)
-    assert [key for key in range(5000, 6000) if not ask(db, "SELECT cf_table_contains('seen', ?)", key)] == []
-    assert lost(db, range(5000, 6000)) == []
-
-
-def test_an_interrupt_while_a_commit_of_another_is_noticed(fresh):
-    one, other = support.connect(fresh), support.connect(fresh)
-    fill_quickly(one, "seen", range(100))
-    assert lost(one, range(100)) == []
-    insert(other, *range(1000, 1100))
-    one.create_function("stop", 0, lambda: one.interrupt() or 1)
-    for query in ("SELECT stop(), EXISTS (SELECT 1 FROM seen WHERE key = 1000)",
-                  "SELECT stop(), cf_table_contains('seen', 1000)"):
-        with pytest.raises(sqlite3.OperationalError, match="interrupted"):
-            one.execute(query).fetchall()
-    assert lost(one, range(1000, 1100)) == []
-
-
 # ---- what is taken back ----
 
 FAILS = "INSERT INTO seen(key) SELECT CASE value WHEN 30 THEN abs(-9223372036854775808) ELSE value END FROM json_each('[10, 20, 30, 40]')"
-MANY = "INSERT INTO seen(key) WITH n(i) AS (VALUES (2) UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT i + 100 FROM n"
-NEW = "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=10)"
 
 # What is done to a table with the key 1, and which keys below 100 are there then. Inserts into t fire a trigger that adds the key.
 STORIES = {
-    "rollback": ("BEGIN; INSERT INTO seen(key) VALUES (2); DELETE FROM seen WHERE key = 1; ROLLBACK", [1]),
-    "nested": ("BEGIN; SAVEPOINT a; INSERT INTO seen(key) VALUES (2); SAVEPOINT b; INSERT INTO seen(key) VALUES (3); SAVEPOINT c;"
-               "DELETE FROM seen WHERE key = 2; RELEASE c; ROLLBACK TO b; INSERT INTO seen(key) VALUES (4); COMMIT",
-               [1, 2, 4]),
-    "twice": ("SAVEPOINT a; INSERT INTO seen(key) VALUES (2); ROLLBACK TO a; INSERT INTO seen(key) VALUES (3); ROLLBACK TO a; "
-              "INSERT INTO seen(key) VALUES (4); RELEASE a", [1, 4]),
-    "growth": (f"BEGIN; {MANY}; ROLLBACK; {MANY}; SAVEPOINT a; {MANY}; ROLLBACK TO a; RELEASE a", [1]),
-    "clear": ("BEGIN; SAVEPOINT a; INSERT INTO seen(seen) VALUES ('clear'); ROLLBACK TO a; COMMIT", [1]),
-    "drop": ("BEGIN; INSERT INTO seen(key) VALUES (2); SAVEPOINT a; DROP TABLE seen; ROLLBACK TO a; COMMIT", [1, 2]),
-    "drop and anew": (f"BEGIN; SAVEPOINT a; DROP TABLE seen; {NEW}; INSERT INTO seen(key) VALUES (2); ROLLBACK; INSERT INTO seen(key) VALUES (3)", [1, 3]),
-    "rename": ("BEGIN; ALTER TABLE seen RENAME TO gone; INSERT INTO gone(key) VALUES (2); ROLLBACK; INSERT INTO seen(key) VALUES (3)", [1, 3]),
-    "the table itself": (f"DROP TABLE seen; BEGIN; {NEW}; INSERT INTO seen(key) VALUES (2); ROLLBACK; {NEW}; INSERT INTO seen(key) VALUES (3)", [3]),
     "a failing row": (f"{FAILS}; INSERT INTO seen(key) VALUES (2)", [1, 2]),
     "a failing row, in between": (f"BEGIN; INSERT INTO seen(key) VALUES (2); {FAILS}; DELETE FROM seen WHERE key = 1; {FAILS}; COMMIT", [2]),
     "abort": ("BEGIN; INSERT INTO seen(key) VALUES (2); INSERT INTO t VALUES (3), ('abort'), (4); COMMIT", [1, 2]),
