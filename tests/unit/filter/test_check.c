@@ -10,9 +10,10 @@ static void assert_damaged(const cf_filter *filter, const char *expected)
     assert_string_equal(why, expected);
 }
 
+/* Fingerprints are long: no two keys say the same, which would make them sticky. */
 static test_filter half_full(void)
 {
-    test_filter made = new_filter(shape_of(66, 2, 11)); /* 1452 bits: 4 left over */
+    test_filter made = new_filter(shape_of(66, 2, 27)); /* 3564 bits: 4 left over */
     for (int i = 0; i < 60; i++)
         assert_int_equal(cf_add(&made.filter, random64()), CF_OK);
     return made;
@@ -58,7 +59,7 @@ TEST(counts_are_compared)
 TEST(sticky_keys_may_have_absorbed_anything)
 {
     for (unsigned kind = 0; kind < 3; kind++) {
-        cf_geometry shape = kind == 2 ? growing_shape(10, 4, 12) : shape_of(10, 4, 12);
+        cf_geometry shape = kind == 2 ? growing_shape(10, 4, 28) : shape_of(10, 4, 28);
         shape.counter_bits = kind == 1 ? 2 : 0;
         test_filter made = growing_filter(shape, UINT64_MAX);
         uint64_t hash = random64(), most = shape.counter_bits ? 4 : 3;
@@ -80,7 +81,7 @@ TEST(sticky_keys_may_have_absorbed_anything)
 TEST(unused_bits_are_checked)
 {
     test_filter made = half_full();
-    uint8_t *behind = made.bytes + 64 + 1452 / 8;
+    uint8_t *behind = made.bytes + 64 + 3564 / 8;
     *behind ^= 0x80;
     assert_damaged(&made.filter, "the bits behind the last bucket are not zero");
     *behind ^= 0x80;

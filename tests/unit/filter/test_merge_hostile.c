@@ -199,6 +199,24 @@ TEST(invented_filters_take_bounded_work)
     }
 }
 
+/* A mark in a line of the list that no lookup finds, for its overflow bits are not set: what a smaller filter
+** takes that has not grown has no marks. */
+TEST(marks_that_no_lookup_finds_are_lost_with_growth)
+{
+    cf_geometry shape = spilling(growing_shape(10, 4, 12), 0, 1);
+    test_filter from = growing_filter(shape, UINT64_MAX), into = growing_filter(shape, UINT64_MAX);
+    while (from.filter.buckets < 20)
+        assert_true(probe_split(&from.filter));
+    memset(bytes_of(&from.filter) + from.filter.length - 10, 0xff, 6); /* a tag and its mark, in bucket 0 */
+    from.filter.spilled = 1;
+    from.filter.items = shape.cap;
+    assert_int_equal(cf_take_census(&from.filter).sticky, 0);
+    assert_int_equal(cf_shrink(&into.filter, &from.filter), CF_OK);
+    assert_true(into.filter.buckets == 10 && into.filter.occupied == 1);
+    free_filter(&from);
+    free_filter(&into);
+}
+
 /* ---- what keys do ---- */
 
 /* Any shape that the planner makes, with keys that repeat, or have many values: no merge is refused for its
