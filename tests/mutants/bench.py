@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """What matrix.py builds: the sources as one library, the programs that are linked with it once, and mutants of the library.
 
-A mutant costs one compilation and one link. It takes the place of the library, build/matrix/KIND/lib/..., so that programs and
-Python find it where the original was. A traced build notes which statements are reached, in a file that all processes share:
-also those that are killed.
+A mutant costs one compilation and one link. It takes the place of the library, below build/matrix/KIND/lib, so that programs
+and Python find it where the original was. A traced build notes which statements are reached, in a file that all processes
+share: also those that are killed.
 """
 import mmap
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -21,7 +22,7 @@ EXTENSION = ["-DNDEBUG", "-fvisibility=hidden"]
 WRAP = ["-Wl,--wrap=sqlite3_bind_int64,--wrap=sqlite3_prepare_v2"]  # what shared_cache asks for
 MOST = 2000  # statements that can be traced
 
-# Statements reached by the library stand in the first half, those reached by inline functions in a program's own object in the other.
+# In the first half what the library reaches; in the other one what inline functions in a program's own objects reach.
 TRACE_H = f"""
 extern unsigned char *matrix_reached;
 #ifdef MATRIX_PROGRAM
@@ -62,9 +63,10 @@ class Reached:
 
     def take(self):
         """The numbers that were noted since the last time."""
-        found = [i for i, byte in enumerate(self.bytes[:]) if byte]
-        self.bytes[:] = bytes(2 * MOST)
-        return found
+        seen = self.bytes[:]
+        if 1 in seen:
+            self.bytes[:] = bytes(2 * MOST)
+        return [found.start() for found in re.finditer(b"\1", seen)]
 
 
 def insertions(statement, number):
@@ -101,8 +103,8 @@ class Bench:
         self.folder = ROOT / f"build/matrix/{kind}"
         self.tree, self.made = self.folder / "tree", self.folder / "made"
         parts = ["src"] if kind == "src" else ["src", "ext"]
-        self.units = [str(path.relative_to(ROOT).with_suffix("")) for part in parts for path in sorted((ROOT / part).rglob("*.c"))
-                      if "packages" not in path.parts]
+        sources = [path for part in parts for path in sorted((ROOT / part).rglob("*.c")) if "packages" not in path.parts]
+        self.units = [str(path.relative_to(ROOT).with_suffix("")) for path in sources]
         self.builds = {"core": FLAGS + CORE} if kind == "src" else {"core": FLAGS + CORE, "pic": FLAGS + EXTENSION}
         self.libraries = {"core": self.folder / "lib/libcore.so", "pic": self.folder / "lib/cuckoo.so"}
         self.linked = ["-lcmocka", "-lm", "-lpthread"] + (["-lsqlite3"] if kind == "ext" else [])
@@ -126,7 +128,7 @@ class Bench:
         (self.tree / path.relative_to(ROOT)).write_text(text)
 
     def object(self, unit, build, changed, more=()):
-        """The object of a unit: the original's, or a fresh one when it includes what has changed. None: it does not compile."""
+        """The object of a unit; a fresh one when it includes what has changed. None: it does not compile."""
         fresh = any(path in self.needs[unit] for path in changed)
         made = self.folder / ("changed" if fresh else "made") / build / f"{unit}.o"
         if fresh or not made.exists() or made.stat().st_mtime < max(path.stat().st_mtime for path in self.needs[unit]):
@@ -137,7 +139,7 @@ class Bench:
         return made
 
     def build(self, changed, rebuilt=(), more=(), extra=()):
-        """Puts the library with these changed files in its place, and builds these programs anew; False: it does not compile."""
+        """Builds the library with these changed files, and these programs anew; False: it does not compile."""
         for build in self.builds:
             objects = [self.object(unit, build, changed, more) for unit in self.units]
             if None in objects or not self.link(self.libraries[build], [*objects, *extra], ["-shared", "-lm"]):
@@ -148,8 +150,11 @@ class Bench:
         return all(self.link_program(name, changed, more) for name in rebuilt)
 
     def link_program(self, name, changed=(), more=()):
-        objects = [self.object(source, "core", changed, [*more, "-DMATRIX_PROGRAM"] if more else ()) for source in self.programs[name]]
-        library = [*self.whole, *WRAP] if name == "shared_cache" else [self.libraries["core"], f"-Wl,-rpath,{self.folder}/lib"]
+        more = [*more, "-DMATRIX_PROGRAM"] if more else ()
+        objects = [self.object(source, "core", changed, more) for source in self.programs[name]]
+        library = [self.libraries["core"], f"-Wl,-rpath,{self.folder}/lib"]
+        if name == "shared_cache":
+            library = [*self.whole, *WRAP]
         return None not in objects and self.link(self.program(name), objects, [*library, *self.linked])
 
     def program(self, name):
@@ -184,7 +189,7 @@ class Bench:
 
 
 def run(command, seconds, **environment):
-    """How it failed, or None when it passes; and the processor time that it took. Ends with the first failure that it tells."""
+    """How it failed, or None when it passes; and the processor time that it took. Ends with the first failure told."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=ROOT,
                                env={**os.environ, "CMOCKA_MESSAGE_OUTPUT": "tap", **environment}, errors="replace",
                                start_new_session=True, preexec_fn=lambda: mutants.limits(seconds))

@@ -11,7 +11,8 @@
 
 A line of kills_KIND.tsv is a mutant; the tests that notice it, or "-"; the tests that were not run, or "-". The first lines say
 which tests there were. A test that never reaches the statement is not run: it cannot notice. In the third column stand those
-that may notice, too: stress, if the model notices; slow unit tests, if the model or a quick one does; Python, if sim does.
+that may notice, too: stress, if the model notices; slow unit tests, if the model or a quick one does; SQL and Python, if
+sim does.
 Mutants that do not compile are left out.
 
 A test may go when another one, which stays, kills all that it kills. A new test is judged by the same mutants. What judge
@@ -20,6 +21,7 @@ prints last is a set of tests found greedily: a proposal, not a verdict.
 import argparse
 import collections
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -72,7 +74,7 @@ def named(made):
     """name -> mutant. A name is without the line, which moves: the file, the rule or function, the operator and the change."""
     found, times = {}, collections.Counter()
     for one in made:
-        name = " | ".join([str(one.mark.path.relative_to(ROOT)), one.mark.rule, one.operator, one.change])
+        name = " | ".join([str(one.mark.path.relative_to(ROOT)), " ".join(one.mark.rule.split()), one.operator, one.change])
         times[name] += 1
         found[name if times[name] == 1 else f"{name} #{times[name]}"] = one
     return found
@@ -82,6 +84,12 @@ def named(made):
 
 def stem_of(path):
     return str(path.relative_to(ROOT).with_suffix(""))
+
+
+def there(**patterns):
+    """Those programs whose sources there are: name -> sources."""
+    found = {name: [stem_of(path) for path in sorted((ROOT / "tests").glob(pattern))] for name, pattern in patterns.items()}
+    return {name: sources for name, sources in found.items() if sources}
 
 
 class Tests:
@@ -118,18 +126,19 @@ class Tests:
 
     def of_src(self):
         programs = {path.stem: [stem_of(path)] for path in sorted((ROOT / "tests/unit").rglob("test_*.c"))}
-        for folder, name in (("stress", "stress"), ("model", "model")):
-            if (ROOT / f"tests/{folder}/stress.c").exists():
-                programs[name] = [f"tests/{folder}/stress"]
+        programs.update(there(model="model/model.c", stress="stress/stress.c"))
+        if "model" not in programs:
+            programs.update(there(model="model/stress.c"))
         return programs, {name: [] for name in programs}
 
     def of_ext(self):
-        programs = {name: [stem_of(path)] for name in ("ext_units", "regressions", "shared_cache", "static_build")
-                    for path in (ROOT / "tests").rglob(f"{name}.c")}
-        for name, folder in (("sim", "sim"), ("replay", "fuzz")):
-            programs[name] = [stem_of(path) for path in sorted((ROOT / f"tests/{folder}").glob("*.c"))]
-        commands = {name: [] for name in programs if programs[name]}
-        return programs, {**commands, "sim": ["1", "--runs", SIM_RUNS, "--first"], "replay": ["300"], "sql": []}
+        programs = there(ext_units="unit/ext/ext_units.c", regressions="unit/ext/regressions.c",
+                         shared_cache="unit/ext/shared_cache.c", static_build="unit/ext/static_build.c", sim="sim/*.c",
+                         replay="fuzz/*.c")
+        if "replay" not in programs:
+            programs.update(there(fuzz="model/fuzz.c"))
+        arguments = {"sim": ["1", "--runs", SIM_RUNS, "--first"], "replay": ["300"]}
+        return programs, {name: arguments.get(name, []) for name in [*programs, "sql"]}
 
     def run(self, name, seconds):
         scratch = self.bench.folder / "scratch"
@@ -150,7 +159,7 @@ class Tests:
         if self.kind == "ext":
             for file, seen in self.ask({file: 600 for file in self.files()}, {}):
                 tests = seen["tests"]
-                self.note(file, seen["failed"], seen["took"], sorted({*seen["before"], *(i for found in tests.values() for i in found)}))
+                self.note(file, seen["failed"], seen["took"], sorted({*seen["before"], *itertools.chain(*tests.values())}))
                 self.chosen[file] = {"before": seen["before"], "tests": tests}
 
     def note(self, name, failed, took, reached):
@@ -170,12 +179,14 @@ class Tests:
         if not self.python:
             orders, self.orders = os.pipe()
             self.answers, answers = os.pipe()
-            clean = {**os.environ, "CUCKOO_SO": str(self.bench.libraries["pic"]), "CUCKOO_TEST_SEED": "1", "PYTHONPATH": str(HERE),
-                     "MATRIX_REACHED": str(self.bench.folder / "reached"), "MATRIX_ORDERS": str(orders), "MATRIX_ANSWERS": str(answers)}
+            clean = {**os.environ, "CUCKOO_SO": str(self.bench.libraries["pic"]), "CUCKOO_TEST_SEED": "1",
+                     "PYTHONPATH": str(HERE), "MATRIX_REACHED": str(self.bench.folder / "reached"),
+                     "MATRIX_ORDERS": str(orders), "MATRIX_ANSWERS": str(answers)}
             log = (self.bench.folder / "python.log").open("w")
             self.python = subprocess.Popen(
-                [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "served", "--hypothesis-seed=1",
-                 "--capture=sys", f"--basetemp={self.bench.folder}/tmp", "--rootdir=tests/python", "tests/python"],
+                [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "served",
+                 "--hypothesis-seed=1", "--capture=sys", f"--basetemp={self.bench.folder}/tmp", "--rootdir=tests/python",
+                 "tests/python"],
                 cwd=ROOT, env=clean, stdout=log, stderr=log, stdin=subprocess.DEVNULL, pass_fds=(orders, answers))
             os.close(orders), os.close(answers)
             self.orders, self.answers = os.fdopen(self.orders, "w"), os.fdopen(self.answers)
@@ -190,24 +201,23 @@ class Tests:
     # ---- one mutant ----
 
     def build(self, mutant):
-        """False: it does not compile. Programs are built anew when an inline function of a header is theirs, too."""
-        number = bench.MOST + self.statements[self.place(mutant)]
-        own = [name for name in self.reached if number in self.reached[name] and name in self.bench.programs]
+        """False: it does not compile."""
         self.bench.put(mutant.mark.path, mutant.text)
-        self.stale = own
-        return self.bench.build({mutant.mark.path}, own)
+        return self.bench.build({mutant.mark.path})
 
     def undo(self, mutant):
         self.bench.restore(mutant.mark.path)
-        for name in self.stale:
-            self.bench.link_program(name)
+
+    def own(self, mutant, name):
+        """Does the program reach it in an inline function of its own? Then it has to be built anew."""
+        return bench.MOST + self.statements[self.place(mutant)] in self.reached[name] and name in self.bench.programs
 
     def reaching(self, mutant):
         """The tests that reach it. What cannot be traced may be reached by all."""
         number = self.statements[self.place(mutant)]
         if bench.insertions(mutant.mark.statement, number) is None:
             return list(self.reached)
-        return [name for name in self.reached if number in self.reached[name] or bench.MOST + number in self.reached[name]]
+        return [name for name, seen in self.reached.items() if number in seen or bench.MOST + number in seen]
 
     def tests_of(self, file, mutant):
         """The tests of a Python file that reach it; None: all."""
@@ -219,7 +229,15 @@ class Tests:
         """Those of these tests that notice it, one after the other; `first`: only until one has noticed."""
         names, found = list(names), []
         for name in [name for name in names if not name.endswith(".py")]:
-            if self.run(name, 4 * self.took[name] + 2)[0]:
+            own = self.own(mutant, name)
+            if own and not self.bench.link_program(name, {mutant.mark.path}):
+                continue
+            failed, _ = self.run(name, 4 * self.took[name] + 2)
+            if own:
+                self.bench.restore(mutant.mark.path)
+                self.bench.link_program(name)
+                self.bench.put(mutant.mark.path, mutant.text)
+            if failed:
                 found.append(name)
                 if first:
                     return found
@@ -237,7 +255,7 @@ class Tests:
         for name in self.reaching(mutant):
             stages[self.stage(name)].append(name)
         found = self.noticing(mutant, stages["quick"])
-        for stage, enough in (("stress", "model" in found), ("slow", bool(found)), ("python", "sim" in found)):
+        for stage, enough in (("stress", "model" in found), ("slow", bool(found)), ("late", "sim" in found)):
             if enough:
                 skipped += stages[stage]
             else:
@@ -245,8 +263,8 @@ class Tests:
         return found, skipped
 
     def stage(self, name):
-        if name.endswith(".py"):
-            return "python"
+        if name.endswith(".py") or name == "sql":
+            return "late"
         if name == "stress":
             return "stress"
         return "slow" if self.kind == "src" and name.startswith("test_") and self.took[name] > SLOW else "quick"
@@ -279,6 +297,7 @@ def fill(kind, sample, seed, most):
         path.write_text(f"# {len(chosen)} mutants, seed {seed}; tests and their processor seconds: {names}\n")
     order = [name for name in chosen if name not in known]
     rng.shuffle(order)
+    order.sort(key=lambda name: chosen[name].mark.path.suffix == ".h")  # a header costs most: last
     with path.open("a") as out:
         for name in order[:most]:
             if tests.build(chosen[name]):
@@ -294,7 +313,7 @@ def in_check():
     """What `make check` runs of the tests of ext."""
     words = re.search(r"^quick_python='([^']*)'", (ROOT / "tests/run.sh").read_text(), re.M)
     python = {f"test_{word}" for word in words[1].split()} if words else set()
-    return {"sql", "replay"} | python
+    return {"sql", "replay", "fuzz"} | python
 
 
 def greedy(kills):
@@ -320,7 +339,8 @@ def judge(kind):
     for mutant, line in found.items():
         for test in line.killers:
             kills[test].add(mutant)
-    print(path.read_text().splitlines()[0].split(";")[0] + f"; {len(found)} done, {sum(bool(line.killers) for line in found.values())} killed")
+    killed = sum(bool(line.killers) for line in found.values())
+    print(path.read_text().splitlines()[0].split(";")[0] + f"; {len(found)} done, {killed} killed")
     for test in sorted(first & {name for name, _ in names}):
         share(f"by {test} alone", found, {test})
     if kind == "ext":
@@ -328,7 +348,7 @@ def judge(kind):
         share("by make check, with sim", found, in_check() | {"sim"})
     print("\nnot noticed by any test")
     for mutant in [mutant for mutant, line in found.items() if not line.killers]:
-        print(f"    {mutant}" + (f"   [not run: {' '.join(sorted(found[mutant].skipped))}]" if found[mutant].skipped else ""))
+        print(f"    {mutant}")
     print(f"\nnot noticed by {' or '.join(sorted(first))}, but by")
     for mutant in [mutant for mutant, line in found.items() if line.killers and not line.killers & first]:
         print(f"    {mutant}\n        {' '.join(sorted(found[mutant].killers))}")
@@ -337,7 +357,8 @@ def judge(kind):
         alone = sum(found[mutant].killers == {test} for mutant in kills[test])
         beyond = sum(not found[mutant].killers & first for mutant in kills[test])
         over = sorted(other for other in kills if other != test and kills[test] and kills[test] <= kills[other])
-        print(f"{test:<32} {seconds:>7}  {len(kills[test]):5}  {alone:5}  {beyond:5}" + (f"   all of it, too: {' '.join(over[:3])}" if over else ""))
+        more = f"   all of it, too: {' '.join(over[:3])}" if over else ""
+        print(f"{test:<32} {seconds:>7}  {len(kills[test]):5}  {alone:5}  {beyond:5}{more}")
     print("\nall together, greedily: " + ", ".join(f"{test} {more}" for test, more in greedy(kills)))
 
 
@@ -360,7 +381,8 @@ def after(kind, sample, seed, most):
     for name in [name for name in now if not now[name].killers and before[name].killers]:
         print(f"survives: {name}\n    was noticed by {' '.join(sorted(before[name].killers))}")
     survivors = [sum(not lines[name].killers for name in now) for lines in (before, now)]
-    print(f"{len(now)} of {len(before)} mutants: {survivors[0]} survived before, {survivors[1]} now; {len(gone)} are of code that is gone")
+    print(f"{len(now)} of {len(before)} mutants: {survivors[0]} survived before, {survivors[1]} now; "
+          f"{len(gone)} are of code that is gone")
     share("by model or sim alone", now, {"model", "sim"})
     if kind == "ext":
         share("by make check", now, in_check() | {"sim"})
