@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What matrix.py builds: the sources as one library, the programs that are linked with it once, and mutants of the library.
+"""What matrix.py builds: the sources as one library, programs that are linked with it once, and mutants of the library.
 
-A mutant costs one compilation and one link. It takes the place of the library, below build/matrix/KIND/lib, so that programs
-and Python find it where the original was. A traced build notes which statements are reached, in a file that all processes
-share: also those that are killed.
+A mutant costs one compilation and one link. It takes the place of the library, below build/matrix/KIND/lib, so that
+programs and Python find it where the original was. A traced build notes which statements are reached, in a file that
+all processes share: also those that are killed.
 """
 import mmap
 import os
@@ -103,8 +103,8 @@ class Bench:
         self.folder = ROOT / f"build/matrix/{kind}"
         self.tree, self.made = self.folder / "tree", self.folder / "made"
         parts = ["src"] if kind == "src" else ["src", "ext"]
-        sources = [path for part in parts for path in sorted((ROOT / part).rglob("*.c")) if "packages" not in path.parts]
-        self.units = [str(path.relative_to(ROOT).with_suffix("")) for path in sources]
+        sources = [path for part in parts for path in sorted((ROOT / part).rglob("*.c"))]
+        self.units = [str(path.relative_to(ROOT).with_suffix("")) for path in sources if "packages" not in path.parts]
         self.builds = {"core": FLAGS + CORE} if kind == "src" else {"core": FLAGS + CORE, "pic": FLAGS + EXTENSION}
         self.libraries = {"core": self.folder / "lib/libcore.so", "pic": self.folder / "lib/cuckoo.so"}
         self.linked = ["-lcmocka", "-lm", "-lpthread"] + (["-lsqlite3"] if kind == "ext" else [])
@@ -190,9 +190,9 @@ class Bench:
 
 def run(command, seconds, **environment):
     """How it failed, or None when it passes; and the processor time that it took. Ends with the first failure told."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=ROOT,
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                env={**os.environ, "CMOCKA_MESSAGE_OUTPUT": "tap", **environment}, errors="replace",
-                               start_new_session=True, preexec_fn=lambda: mutants.limits(seconds))
+                               cwd=ROOT, start_new_session=True, preexec_fn=lambda: mutants.limits(seconds))
     watch = threading.Timer(20 * seconds + 60, lambda: kill_all(process.pid))
     watch.start()
     told = None

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: MIT
 """Which test notices which mutant? The yardstick by which tests are deleted, and new ones are judged.
 
-    matrix.py src           marked mutants of src (mutants.py), against each C test                     -> kills_src.tsv
-    matrix.py ext           sampled statements of ext, against each program, SQL and Python file        -> kills_ext.tsv
+    matrix.py src           marked mutants of src (mutants.py), against each C test              -> kills_src.tsv
+    matrix.py ext           sampled statements of ext, against each program, SQL and Python file -> kills_ext.tsv
     matrix.py judge KIND    what each test kills, what it alone kills, and a smallest set that kills all
-    matrix.py after KIND    the same mutants and the tests of today, up to the first that notices it    -> after_KIND.tsv
+    matrix.py after KIND    the same mutants and the tests of today, up to the first that notices -> after_KIND.tsv
                             and which mutants survive that were killed before, and what killed them then
     --sample N --seed N     of ext, so many mutants (150); another sample
     --only N                ends after so many mutants; another call goes on where it ended
+    --quick                 without the tests that cost time; another call runs them
 
-A line of kills_KIND.tsv is a mutant; the tests that notice it, or "-"; the tests that were not run, or "-". The first lines say
-which tests there were. A test that never reaches the statement is not run: it cannot notice. In the third column stand those
-that may notice, too: stress, if the model notices; slow unit tests, if the model or a quick one does; SQL and Python, if
-sim does.
-Mutants that do not compile are left out.
+A line of kills_KIND.tsv is a mutant; the tests that notice it, or "-"; the tests that were not run, or "-". The first
+line says which tests there were. A test that never reaches the statement is not run: it cannot notice. In the third
+column stand those that may notice, too: stress, if the model notices; slow unit tests, if the model or a quick one
+does; SQL and Python, if sim does. Mutants that do not compile are left out.
 
-A test may go when another one, which stays, kills all that it kills. A new test is judged by the same mutants. What judge
-prints last is a set of tests found greedily: a proposal, not a verdict.
+A test may go when another one, which stays, kills all that it kills. A new test is judged by the same mutants. What
+judge prints last is a set of tests found greedily: a proposal, not a verdict.
 """
 import argparse
 import collections
@@ -37,6 +37,7 @@ from mutants import ROOT
 HERE = Path(__file__).resolve().parent
 PYTHON = os.environ.get("PYTHON", "/usr/bin/python3")
 NOTHING = "-"
+STAGES = ("quick", "stress", "slow", "late")
 SLOW = 0.2  # seconds of processor time
 SIM_RUNS = os.environ.get("MATRIX_SIM_RUNS", "30")
 
@@ -71,10 +72,11 @@ def statements_in(path):
 
 
 def named(made):
-    """name -> mutant. A name is without the line, which moves: the file, the rule or function, the operator and the change."""
+    """name -> mutant. A name is without the line, which moves: file, rule or function, operator and change."""
     found, times = {}, collections.Counter()
     for one in made:
-        name = " | ".join([str(one.mark.path.relative_to(ROOT)), " ".join(one.mark.rule.split()), one.operator, one.change])
+        rule = " ".join(one.mark.rule.split())
+        name = " | ".join([str(one.mark.path.relative_to(ROOT)), rule, one.operator, one.change])
         times[name] += 1
         found[name if times[name] == 1 else f"{name} #{times[name]}"] = one
     return found
@@ -88,8 +90,8 @@ def stem_of(path):
 
 def there(**patterns):
     """Those programs whose sources there are: name -> sources."""
-    found = {name: [stem_of(path) for path in sorted((ROOT / "tests").glob(pattern))] for name, pattern in patterns.items()}
-    return {name: sources for name, sources in found.items() if sources}
+    found = {name: sorted((ROOT / "tests").glob(pattern)) for name, pattern in patterns.items()}
+    return {name: list(map(stem_of, sources)) for name, sources in found.items() if sources}
 
 
 class Tests:
@@ -158,9 +160,9 @@ class Tests:
             self.note(name, failed, took, reached.take())
         if self.kind == "ext":
             for file, seen in self.ask({file: 600 for file in self.files()}, {}):
-                tests = seen["tests"]
-                self.note(file, seen["failed"], seen["took"], sorted({*seen["before"], *itertools.chain(*tests.values())}))
-                self.chosen[file] = {"before": seen["before"], "tests": tests}
+                found = {*seen["before"], *itertools.chain(*seen["tests"].values())}
+                self.note(file, seen["failed"], seen["took"], sorted(found))
+                self.chosen[file] = {"before": seen["before"], "tests": seen["tests"]}
 
     def note(self, name, failed, took, reached):
         print(f"{took:7.2f} s {len(reached):4} reached  {name} {failed or ''}", flush=True)
@@ -172,7 +174,8 @@ class Tests:
     # ---- Python: a process that has collected all files (served.py) ----
 
     def files(self):
-        return sorted(str(path.relative_to(ROOT / "tests/python")) for path in (ROOT / "tests/python").rglob("test_*.py"))
+        folder = ROOT / "tests/python"
+        return sorted(str(path.relative_to(folder)) for path in folder.rglob("test_*.py"))
 
     def ask(self, files, tests):
         """Runs these files; yields (file, what was seen)."""
@@ -185,8 +188,8 @@ class Tests:
             log = (self.bench.folder / "python.log").open("w")
             self.python = subprocess.Popen(
                 [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "served",
-                 "--hypothesis-seed=1", "--capture=sys", f"--basetemp={self.bench.folder}/tmp", "--rootdir=tests/python",
-                 "tests/python"],
+                 "--hypothesis-seed=1", "--capture=sys", f"--basetemp={self.bench.folder}/tmp",
+                 "--rootdir=tests/python", "tests/python"],
                 cwd=ROOT, env=clean, stdout=log, stderr=log, stdin=subprocess.DEVNULL, pass_fds=(orders, answers))
             os.close(orders), os.close(answers)
             self.orders, self.answers = os.fdopen(self.orders, "w"), os.fdopen(self.answers)
@@ -249,25 +252,19 @@ class Tests:
                 break
         return found
 
-    def killers(self, mutant):
-        """Who notices it, and who was not run: what costs time and could not change a verdict while model and sim stay."""
-        stages, skipped = collections.defaultdict(list), []
-        for name in self.reaching(mutant):
-            stages[self.stage(name)].append(name)
-        found = self.noticing(mutant, stages["quick"])
-        for stage, enough in (("stress", "model" in found), ("slow", bool(found)), ("late", "sim" in found)):
-            if enough:
-                skipped += stages[stage]
-            else:
-                found += self.noticing(mutant, stages[stage])
-        return found, skipped
-
     def stage(self, name):
         if name.endswith(".py") or name == "sql":
             return "late"
         if name == "stress":
             return "stress"
         return "slow" if self.kind == "src" and name.startswith("test_") and self.took[name] > SLOW else "quick"
+
+    def wanted(self, line, stage):
+        """The tests of this stage that were not run yet and could tell anything new, while model and sim stay."""
+        needless = {"stress": "model" in line.killers, "slow": bool(line.killers), "late": "sim" in line.killers}
+        if needless.get(stage):
+            return []
+        return [name for name in self.took if short(name) in line.skipped and self.stage(name) == stage]
 
 
 # ---- files ----
@@ -287,24 +284,36 @@ def short(name):
     return Path(name).stem
 
 
-def fill(kind, sample, seed, most):
+def write(path, first, lines):
+    words = {name: "\t".join(" ".join(sorted(part)) or NOTHING for part in line) for name, line in lines.items()}
+    fresh = path.with_suffix(".new")
+    fresh.write_text(first + "\n" + "".join(f"{name}\t{words[name]}\n" for name in lines))
+    fresh.replace(path)
+
+
+def fill(kind, sample, seed, stages, most):
     path = HERE / f"kills_{kind}.tsv"
     rng = random.Random(seed)
     chosen = named((marked if kind == "src" else sampled)(rng, sample))
-    known, tests = read(path), Tests(kind, chosen.values())
-    if not known:
-        names = " ".join(f"{short(name)}:{tests.took[name]:.1f}" for name in tests.took)
-        path.write_text(f"# {len(chosen)} mutants, seed {seed}; tests and their processor seconds: {names}\n")
-    order = [name for name in chosen if name not in known]
+    lines, tests = read(path), Tests(kind, chosen.values())
+    names = " ".join(f"{short(name)}:{tests.took[name]:.1f}" for name in tests.took)
+    first = f"# {len(chosen)} mutants, seed {seed}; tests and their processor seconds: {names}"
+    order = list(chosen)
     rng.shuffle(order)
     order.sort(key=lambda name: chosen[name].mark.path.suffix == ".h")  # a header costs most: last
-    with path.open("a") as out:
-        for name in order[:most]:
-            if tests.build(chosen[name]):
-                killers, skipped = tests.killers(chosen[name])
-                line = [name, *(" ".join(sorted(map(short, part))) or NOTHING for part in (killers, skipped))]
-                print("\t".join(line), file=out, flush=True)
-            tests.undo(chosen[name])
+    for name in order:
+        line = lines.get(name) or Line(set(), {short(test) for test in tests.reaching(chosen[name])})
+        if most == 0 or name in lines and not any(tests.wanted(line, stage) for stage in stages):
+            continue
+        if tests.build(chosen[name]):
+            for stage in stages:
+                run = tests.wanted(line, stage)
+                found = tests.noticing(chosen[name], run)
+                line = Line(line.killers | set(map(short, found)), line.skipped - set(map(short, run)))
+            lines[name] = line
+            write(path, first, lines)
+        tests.undo(chosen[name])
+        most = most and most - 1
 
 
 # ---- judging ----
@@ -333,32 +342,30 @@ def share(title, found, tests):
 
 def judge(kind):
     path, kills = HERE / f"kills_{kind}.tsv", collections.defaultdict(set)
-    found = read(path)
-    names = re.findall(r"(\w+):([0-9.]+)", path.read_text().splitlines()[0])
-    first = {"model", "stress"} if kind == "src" else {"sim"}
+    found, head = read(path), path.read_text().splitlines()[0]
+    first = "model" if kind == "src" else "sim"
     for mutant, line in found.items():
         for test in line.killers:
             kills[test].add(mutant)
-    killed = sum(bool(line.killers) for line in found.values())
-    print(path.read_text().splitlines()[0].split(";")[0] + f"; {len(found)} done, {killed} killed")
-    for test in sorted(first & {name for name, _ in names}):
-        share(f"by {test} alone", found, {test})
+    print(f"{head.split(';')[0]}; {len(found)} done, {sum(bool(line.killers) for line in found.values())} killed")
+    share(f"by {first} alone", found, {first})
     if kind == "ext":
         share("by make check, without sim", found, in_check())
         share("by make check, with sim", found, in_check() | {"sim"})
-    print("\nnot noticed by any test")
+    print("\nnot noticed by any test that was run")
     for mutant in [mutant for mutant, line in found.items() if not line.killers]:
-        print(f"    {mutant}")
-    print(f"\nnot noticed by {' or '.join(sorted(first))}, but by")
-    for mutant in [mutant for mutant, line in found.items() if line.killers and not line.killers & first]:
+        print(f"    {mutant}" + ("   (not all were run)" if found[mutant].skipped else ""))
+    print(f"\nnot noticed by {first}, but by")
+    for mutant in [mutant for mutant, line in found.items() if line.killers and first not in line.killers]:
         print(f"    {mutant}\n        {' '.join(sorted(found[mutant].killers))}")
-    print(f"\n{'test':<32} seconds  kills  alone  not {'/'.join(sorted(first))}")
-    for test, seconds in sorted(names, key=lambda name: -len(kills[name[0]])):
+    print(f"\n{'test':<32} seconds  kills  alone  what {first} does not  not run")
+    for test, seconds in sorted(re.findall(r"(\w+):([0-9.]+)", head), key=lambda named: -len(kills[named[0]])):
         alone = sum(found[mutant].killers == {test} for mutant in kills[test])
-        beyond = sum(not found[mutant].killers & first for mutant in kills[test])
+        beyond = len(kills[test] - kills[first])
+        left = sum(test in line.skipped for line in found.values())
         over = sorted(other for other in kills if other != test and kills[test] and kills[test] <= kills[other])
         more = f"   all of it, too: {' '.join(over[:3])}" if over else ""
-        print(f"{test:<32} {seconds:>7}  {len(kills[test]):5}  {alone:5}  {beyond:5}{more}")
+        print(f"{test:<32} {seconds:>7}  {len(kills[test]):5}  {alone:5}  {beyond:8}  {left:16}{more}")
     print("\nall together, greedily: " + ", ".join(f"{test} {more}" for test, more in greedy(kills)))
 
 
@@ -395,9 +402,10 @@ def main():
     parser.add_argument("--sample", type=int, default=150)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int)
+    parser.add_argument("--quick", action="store_true")
     asked = parser.parse_args()
     if asked.what in ("src", "ext"):
-        fill(asked.what, asked.sample, asked.seed, asked.only)
+        fill(asked.what, asked.sample, asked.seed, STAGES[:1] if asked.quick else STAGES, asked.only)
     elif asked.kind is None:
         parser.error("src or ext?")
     elif asked.what == "judge":

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """A plugin of pytest for matrix.py: collects all tests once, then runs those that are asked for, again and again.
 
-An order is a line in JSON: {"files": {file: seconds of processor time}, "tests": {file: names}}; a file without names is run
-whole. Each file is run in a process of its own, which begins as a copy of this one, and ends with the first test that fails.
-The answer is a line for each file, then null: [file, {"failed": a test, or how it died, or null, "took": seconds, "before":
-what is reached before a test begins, "tests": {test: what it reaches}}]. A file must not load the extension while it is
-collected: it is another one with each order.
+An order is a line in JSON: {"files": {file: seconds of processor time}, "tests": {file: names}}; a file without names
+is run whole. Each file is run in a process of its own, which begins as a copy of this one, and ends with the first
+test that fails. The answer is a line for each file, then null: [file, {"failed": a test, or how it died, or null,
+"took": seconds, "before": what is reached before a test begins, "tests": {test: what it reaches}}]. A file must not
+load the extension while it is collected: it is another one with each order.
 """
 import json
 import os
@@ -26,12 +26,13 @@ SHARED = ("lru_cache", "functools.cache")  # what a test finds may have been com
 
 def pytest_configure(config):
     # No shrinking, and no memory of what failed with another mutant.
-    settings.register_profile("matrix", settings.get_profile("default"), database=None, phases=[Phase.explicit, Phase.generate])
+    settings.register_profile("matrix", settings.get_profile("default"), database=None,
+                              phases=[Phase.explicit, Phase.generate])
     settings.load_profile("matrix")
 
 
 class Watch:
-    """Of one file: the first failure, and what each test reaches. What is reached before a test begins counts for all of the file."""
+    """Of one file: the first failure, and what each test reaches. What is reached before a test counts for all."""
 
     def __init__(self):
         self.failed, self.before, self.tests = None, set(), {}
