@@ -12,8 +12,8 @@
 
 A line of kills_KIND.tsv is a mutant; the tests that notice it, or "-"; the tests that were not run, or "-". The first
 line says which tests there were. A test that never reaches the statement is not run: it cannot notice. In the third
-column stand those that may notice, too: stress, if the model notices; slow unit tests, if the model or a quick one
-does; SQL and Python, if sim does. Mutants that do not compile are left out.
+column stand those that may notice, too: of src stress, if the model notices, and slow unit tests, if anything does; of
+ext SQL and Python, if sim notices, and slow files of those, if anything does. Mutants that do not compile are left out.
 
 A test may go when another one, which stays, kills all that it kills. A new test is judged by the same mutants. What
 judge prints last is a set of tests found greedily: a proposal, not a verdict.
@@ -37,8 +37,8 @@ from mutants import ROOT
 HERE = Path(__file__).resolve().parent
 PYTHON = os.environ.get("PYTHON", "/usr/bin/python3")
 NOTHING = "-"
-STAGES = ("quick", "stress", "slow", "late")
-SLOW = 0.2  # seconds of processor time
+STAGES = ("quick", "stress", "late", "slow")
+SLOW = {"src": 0.2, "ext": 15}  # seconds of processor time: of unit tests, and of Python files
 SIM_RUNS = os.environ.get("MATRIX_SIM_RUNS", "30")
 
 
@@ -253,11 +253,14 @@ class Tests:
         return found
 
     def stage(self, name):
-        if name.endswith(".py") or name == "sql":
-            return "late"
+        """The model, sim and what is quick; then what those may make needless."""
         if name == "stress":
-            return "stress"
-        return "slow" if self.kind == "src" and name.startswith("test_") and self.took[name] > SLOW else "quick"
+            return name
+        if not name.endswith(".py") and not name.startswith("test_") and name != "sql":
+            return "quick"
+        if self.took[name] > SLOW[self.kind]:
+            return "slow"
+        return "quick" if self.kind == "src" else "late"
 
     def wanted(self, line, stage):
         """The tests of this stage that were not run yet and could tell anything new, while model and sim stay."""
