@@ -1,165 +1,58 @@
 # SPDX-License-Identifier: MIT
 """Which test notices which mutant? The yardstick by which tests are deleted, and new ones are judged.
 
-    matrix.py src [--sample N]     marked mutants of src (mutants.py), against each C test          -> kills_src.tsv
-    matrix.py ext [--sample N]     sampled statements of ext, against each program, SQL and Python file -> kills_ext.tsv
-    matrix.py judge FILE           what each test kills, what it alone kills, and a smallest set that kills all
-    --jobs N, --seed N             how many at a time; another sample (the seed is in the first line of the file)
+    matrix.py src           marked mutants of src (mutants.py), against each C test              -> kills_src.tsv
+    matrix.py ext           sampled statements of ext, against each program, SQL and Python file -> kills_ext.tsv
+    matrix.py judge KIND    what each test kills, what it alone kills, and a smallest set that kills all
+    matrix.py after KIND    the same mutants and the tests of today, up to the first that notices -> after_KIND.tsv
+                            and which mutants survive that were killed before, and what killed them then
+    --sample N --seed N     of ext, so many mutants (150); another sample
+    --only N                ends after so many mutants; another call goes on where it ended
+    --quick                 without the tests that cost time; another call runs them
 
-A line of a file is a mutant and, behind a tab, the names of all tests that notice it; "-" if none does. Mutants that are in the
-file already are left out, so that a run can be stopped and called again. Those that do not compile are not listed.
+A line of kills_KIND.tsv is a mutant; the tests that notice it, or "-"; the tests that were not run, or "-". The first
+line says which tests there were. A test that never reaches the statement is not run: it cannot notice. In the third
+column stand those that may notice, too: of src stress, if the model notices, and slow unit tests, if anything does; of
+ext SQL and Python, if sim notices, and slow files of those, if anything does. Mutants that do not compile are left out.
 
-A test may go when another one, which stays, kills all that it kills. A new test is judged by the same mutants. What judge prints
-last is a set of tests found greedily by what they kill for the processor time that they take: a proposal, not a verdict.
+A test may go when another one, which stays, kills all that it kills. A new test is judged by the same mutants. What
+judge prints last is a set of tests found greedily: a proposal, not a verdict.
 """
 import argparse
 import collections
-import concurrent.futures
+import hashlib
+import itertools
+import json
 import os
 import random
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
-import threading
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+import bench
 import mutants
+from mutants import ROOT
 
 HERE = Path(__file__).resolve().parent
 PYTHON = os.environ.get("PYTHON", "/usr/bin/python3")
 NOTHING = "-"
+STAGES = ("quick", "stress", "late", "slow")
+SLOW = {"src": 0.2, "ext": 15}  # seconds of processor time: of unit tests, and of Python files
+SIM_RUNS = os.environ.get("MATRIX_SIM_RUNS", "30")
 
 
-def name_of(mutant):
-    """Without the line, which moves: the file, the rule or function, the operator and the change."""
-    return " | ".join([str(mutant.mark.path.relative_to(ROOT)), mutant.mark.rule, mutant.operator, mutant.change])
+# ---- mutants ----
+
+def marked(rng, n):
+    return [one for path in sorted((ROOT / "src").rglob("*.[ch]")) for mark in mutants.marks_in(path)
+            for one in mutants.mutants_of(mark) if not one.is_equivalent]
 
 
-# ---- src ----
-
-class SourceMatrix:
-    """Marked mutants against programs of C."""
-
-    def __init__(self, folder):
-        self.bench, self.folder, self.local = mutants.Bench(), folder, threading.local()
-        self.tests = [(test, []) for test in self.bench.tests] + [("model/model", ["3000"])]
-
-    def sample(self, rng, n):
-        marks = [mark for path in sorted((ROOT / "src").rglob("*.[ch]")) for mark in mutants.marks_in(path)]
-        made = [one for mark in marks for one in mutants.mutants_of(mark) if not one.is_equivalent]
-        return made if n is None else rng.sample(made, min(n, len(made)))
-
-    def killers(self, mutant):
-        """The names of the tests that fail; None: it does not compile."""
-        if not hasattr(self.local, "worker"):
-            self.local.worker = mutants.Worker(self.bench, self.folder)
-        worker, path, found = self.local.worker, mutant.mark.path, []
-        copy = worker.folder / path.relative_to(ROOT)
-        copy.write_text(mutant.text)
-        try:
-            for test, arguments in self.tests:
-                program = worker.program(test, path)
-                if program is None:
-                    return None
-                if self.fails(program, arguments, self.bench.limit(test)):
-                    found.append(" ".join([Path(test).name, *arguments]).replace(" ", "_"))
-        finally:
-            shutil.copy(path, copy)
-            for object_ in worker.folder.rglob("*.o"):
-                object_.unlink()
-        return found
-
-    @staticmethod
-    def fails(program, arguments, seconds):
-        if not arguments:
-            return mutants.run(program, seconds) is not None
-        done = subprocess.run([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                              env={**os.environ, "CUCKOO_TEST_SEED": "1"}, preexec_fn=lambda: mutants.limits(60))
-        return done.returncode != 0
-
-
-# ---- ext ----
-
-class ExtensionMatrix:
-    """Any statement of ext, against everything that loads the extension or links it."""
-
-    PROGRAMS = ["linked", "shared_cache"]
-
-    def __init__(self, folder):
-        self.folder, self.local = folder, threading.local()
-        clean = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-        subprocess.run(["make", "-s", "SKIP_DEPS=1", "build/cuckoo.so", *(f"build/plain/{one}" for one in self.PROGRAMS)], cwd=ROOT,
-                       check=True, env=clean)
-        self.python = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests/python").rglob("test_*.py"))
-        self.took = {}
-        for test in [*self.PROGRAMS, "sql", *self.python]:
-            began = os.times()
-            if self.fails(test, ROOT / "build/cuckoo.so", ROOT / f"build/plain/{test}", 600):
-                print(f"{test} fails without any mutant: it is left out", file=sys.stderr)
-                continue
-            ended = os.times()
-            self.took[test] = ended.children_user + ended.children_system - began.children_user - began.children_system
-
-    def sample(self, rng, n):
-        made = [one for path in sorted((ROOT / "ext").rglob("*.c")) if "packages" not in path.parts
-                for mark in statements_in(path) for one in mutants.mutants_of(mark)]
-        return rng.sample(made, min(n or len(made), len(made)))
-
-    def killers(self, mutant):
-        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
-            library = self.build(mutant, Path(folder))
-            if library is None:
-                return None
-            return [Path(test).stem for test, took in self.took.items()
-                    if self.fails(test, library, Path(folder) / test, 4 * took + 5)]
-
-    def build(self, mutant, folder):
-        """The extension, and the programs, with this mutant; None: it does not compile."""
-        path = mutant.mark.path
-        shutil.copytree(ROOT / "src", folder / "src")
-        shutil.copytree(ROOT / "ext", folder / "ext")
-        (folder / path.relative_to(ROOT)).write_text(mutant.text)
-        unit = path.relative_to(ROOT).with_suffix("")
-        for kind, flags in (("pic", ["-O1", "-fPIC", "-DNDEBUG", "-fvisibility=hidden"]), ("plain", ["-O1", "-g", "-DSQLITE_CORE"])):
-            made = folder / f"{kind}.o"
-            if subprocess.run([*mutants.CC, "-std=c11", "-w", *flags, f"@{ROOT}/build/options", "-c", "-o", made,
-                               folder / f"{unit}.c"], stderr=subprocess.DEVNULL, cwd=ROOT).returncode:
-                return None
-            objects = [made if other == unit else ROOT / f"build/{kind}/{other}.o" for other in units()]
-            programs = [("cuckoo.so", ["-shared"], [])] if kind == "pic" else [
-                (name, [], [ROOT / f"build/plain/{source.relative_to(ROOT).with_suffix('.o')}", "-lcmocka", "-lsqlite3"])
-                for name in self.PROGRAMS for source in [next((ROOT / "tests").rglob(f"{name}.c"))]]
-            wrap = "-Wl,--wrap=sqlite3_bind_int64,--wrap=sqlite3_prepare_v2"
-            for name, first, last in programs:
-                more = [wrap] if name == "shared_cache" else []
-                if subprocess.run([*mutants.CC, *first, "-o", folder / name, *objects, *more, *last, "-lm"],
-                                  stderr=subprocess.DEVNULL, cwd=ROOT).returncode:
-                    return None
-        return folder / "cuckoo.so"
-
-    def fails(self, test, library, program, seconds):
-        command = [program] if test in self.PROGRAMS else ["sh", "tests/sql/run.sh"] if test == "sql" else \
-            [PYTHON, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", test]
-        with tempfile.TemporaryDirectory() as scratch:
-            clean = {**os.environ, "CUCKOO_SO": str(library), "SQL_TEST_FOLDER": scratch, "CUCKOO_TEST_SEED": "1"}
-            process = subprocess.Popen(command, cwd=ROOT, env=clean, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                       stdin=subprocess.DEVNULL, preexec_fn=lambda: mutants.limits(seconds))
-            try:
-                return process.wait(timeout=10 * seconds + 60) != 0
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-                return True
-
-
-def units():
-    for folder in ("src", "ext"):
-        for path in sorted((ROOT / folder).rglob("*.c")):
-            if "packages" not in path.parts:
-                yield path.relative_to(ROOT).with_suffix("")
+def sampled(rng, n):
+    made = [one for path in sorted((ROOT / "ext").rglob("*.c")) if "packages" not in path.parts
+            for mark in statements_in(path) for one in mutants.mutants_of(mark)]
+    return rng.sample(made, min(n, len(made)))
 
 
 def statements_in(path):
@@ -174,36 +67,266 @@ def statements_in(path):
         within[token.start] = function if depth else None
     for statement in mutants.statements_of(code):
         function = within[statement.tokens[0].start]
-        if function and len(statement.tokens) > 1 and not any(token.text == "assert" for token in statement.tokens[:1]):
+        if function and len(statement.tokens) > 1 and statement.tokens[0].text != "assert":
             yield mutants.Mark(path, text.count("\n", 0, statement.tokens[0].start) + 1, function, "", statement)
+
+
+def named(made):
+    """name -> mutant. A name is without the line, which moves: file, rule or function, operator and change."""
+    found, times = {}, collections.Counter()
+    for one in made:
+        rule = " ".join(one.mark.rule.split())
+        name = " | ".join([str(one.mark.path.relative_to(ROOT)), rule, one.operator, one.change])
+        times[name] += 1
+        found[name if times[name] == 1 else f"{name} #{times[name]}"] = one
+    return found
+
+
+# ---- tests: name -> what it is ----
+
+def stem_of(path):
+    return str(path.relative_to(ROOT).with_suffix(""))
+
+
+def there(**patterns):
+    """Those programs whose sources there are: name -> sources."""
+    found = {name: sorted((ROOT / "tests").glob(pattern)) for name, pattern in patterns.items()}
+    return {name: list(map(stem_of, sources)) for name, sources in found.items() if sources}
+
+
+class Tests:
+    """All tests of a kind: which statements each of them reaches, and whether it notices a mutant."""
+
+    def __init__(self, kind, made):
+        self.kind = kind
+        self.statements = {}  # (path, where it begins) -> number
+        for one in made:
+            self.statements.setdefault(self.place(one), len(self.statements))
+        programs, self.commands = self.of_src() if kind == "src" else self.of_ext()
+        self.bench = bench.Bench(kind, programs)
+        self.python = None
+        known = self.bench.folder / f"reached_{self.state()}.json"
+        if not known.exists():
+            self.look(made)
+            known.write_text(json.dumps({"reached": self.reached, "took": self.took, "chosen": self.chosen}))
+        found = json.loads(known.read_text())
+        self.reached, self.took, self.chosen = ({**found[name]} for name in ("reached", "took", "chosen"))
+        self.bench.build_original()
+
+    @staticmethod
+    def place(mutant):
+        return str(mutant.mark.path), mutant.mark.statement.tokens[0].start
+
+    def state(self):
+        """Of all that what is reached depends on."""
+        digest = hashlib.sha256(repr(sorted(self.statements)).encode())
+        for part in ("src", "ext", "tests"):
+            for path in sorted((ROOT / part).rglob("*.*")):
+                if path.is_file() and HERE not in path.parents and "__pycache__" not in path.parts:
+                    digest.update(path.read_bytes())
+        return digest.hexdigest()[:16]
+
+    def of_src(self):
+        programs = {path.stem: [stem_of(path)] for path in sorted((ROOT / "tests/unit").rglob("test_*.c"))}
+        programs.update(there(model="model/model.c", stress="stress/stress.c"))
+        if "model" not in programs:
+            programs.update(there(model="model/stress.c"))
+        return programs, {name: [] for name in programs}
+
+    def of_ext(self):
+        programs = there(ext_units="unit/ext/ext_units.c", regressions="unit/ext/regressions.c",
+                         shared_cache="unit/ext/shared_cache.c", static_build="unit/ext/static_build.c", sim="sim/*.c",
+                         replay="fuzz/*.c")
+        if "replay" not in programs:
+            programs.update(there(fuzz="model/fuzz.c"))
+        arguments = {"sim": ["1", "--runs", SIM_RUNS, "--first"], "replay": ["300"]}
+        return programs, {name: arguments.get(name, []) for name in [*programs, "sql"]}
+
+    def run(self, name, seconds):
+        scratch = self.bench.folder / "scratch"
+        command = ["sh", "tests/sql/run.sh"] if name == "sql" else [self.bench.program(name), *self.commands[name]]
+        seed = {} if name == "model" else {"CUCKOO_TEST_SEED": "1"}
+        return bench.run(command, seconds, CUCKOO_SO=str(self.bench.libraries["pic"]), SQL_TEST_FOLDER=str(scratch),
+                         MATRIX_REACHED=str(self.bench.folder / "reached"), **seed)
+
+    def look(self, made):
+        """Runs all tests once, traced: which statements do they reach, and how long do they take?"""
+        place = {self.place(one): (one.mark.path, one.mark.statement) for one in made}
+        reached = self.bench.build_traced({number: place[where] for where, number in self.statements.items()})
+        self.reached, self.took, self.chosen = {}, {}, {}
+        for name in self.commands:
+            reached.take()
+            failed, took = self.run(name, 600)
+            self.note(name, failed, took, reached.take())
+        if self.kind == "ext":
+            for file, seen in self.ask({file: 600 for file in self.files()}, {}):
+                found = {*seen["before"], *itertools.chain(*seen["tests"].values())}
+                self.note(file, seen["failed"], seen["took"], sorted(found))
+                self.chosen[file] = {"before": seen["before"], "tests": seen["tests"]}
+
+    def note(self, name, failed, took, reached):
+        print(f"{took:7.2f} s {len(reached):4} reached  {name} {failed or ''}", flush=True)
+        if failed:
+            print(f"{name} fails without any mutant: it is left out", file=sys.stderr)
+        else:
+            self.took[name], self.reached[name] = took, reached
+
+    # ---- Python: a process that has collected all files (served.py) ----
+
+    def files(self):
+        folder = ROOT / "tests/python"
+        return sorted(str(path.relative_to(folder)) for path in folder.rglob("test_*.py"))
+
+    def ask(self, files, tests):
+        """Runs these files; yields (file, what was seen)."""
+        if not self.python:
+            orders, self.orders = os.pipe()
+            self.answers, answers = os.pipe()
+            clean = {**os.environ, "CUCKOO_SO": str(self.bench.libraries["pic"]), "CUCKOO_TEST_SEED": "1",
+                     "PYTHONPATH": str(HERE), "MATRIX_REACHED": str(self.bench.folder / "reached"),
+                     "MATRIX_ORDERS": str(orders), "MATRIX_ANSWERS": str(answers)}
+            log = (self.bench.folder / "python.log").open("w")
+            self.python = subprocess.Popen(
+                [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "served",
+                 "--hypothesis-seed=1", "--capture=sys", f"--basetemp={self.bench.folder}/tmp",
+                 "--rootdir=tests/python", "tests/python"],
+                cwd=ROOT, env=clean, stdout=log, stderr=log, stdin=subprocess.DEVNULL, pass_fds=(orders, answers))
+            os.close(orders), os.close(answers)
+            self.orders, self.answers = os.fdopen(self.orders, "w"), os.fdopen(self.answers)
+        print(json.dumps({"files": files, "tests": tests}), file=self.orders, flush=True)
+        for line in self.answers:
+            answer = json.loads(line)
+            if answer is None:
+                return
+            yield answer
+        raise SystemExit(f"pytest has ended: {self.bench.folder}/python.log")
+
+    # ---- one mutant ----
+
+    def build(self, mutant):
+        """False: it does not compile."""
+        self.bench.put(mutant.mark.path, mutant.text)
+        return self.bench.build({mutant.mark.path})
+
+    def undo(self, mutant):
+        self.bench.restore(mutant.mark.path)
+
+    def own(self, mutant, name):
+        """Does the program reach it in an inline function of its own? Then it has to be built anew."""
+        return bench.MOST + self.statements[self.place(mutant)] in self.reached[name] and name in self.bench.programs
+
+    def reaching(self, mutant):
+        """The tests that reach it. What cannot be traced may be reached by all."""
+        number = self.statements[self.place(mutant)]
+        if bench.insertions(mutant.mark.statement, number) is None:
+            return list(self.reached)
+        return [name for name, seen in self.reached.items() if number in seen or bench.MOST + number in seen]
+
+    def tests_of(self, file, mutant):
+        """The tests of a Python file that reach it; None: all."""
+        number = self.statements[self.place(mutant)]
+        found = [test for test, seen in self.chosen[file]["tests"].items() if number in seen]
+        return found if found and number not in self.chosen[file]["before"] else None
+
+    def noticing(self, mutant, names, first=False):
+        """Those of these tests that notice it, one after the other; `first`: only until one has noticed."""
+        names, found = list(names), []
+        for name in [name for name in names if not name.endswith(".py")]:
+            own = self.own(mutant, name)
+            if own and not self.bench.link_program(name, {mutant.mark.path}):
+                continue
+            failed, _ = self.run(name, 4 * self.took[name] + 2)
+            if own:
+                self.bench.restore(mutant.mark.path)
+                self.bench.link_program(name)
+                self.bench.put(mutant.mark.path, mutant.text)
+            if failed:
+                found.append(name)
+                if first:
+                    return found
+        files = {name: 4 * self.took[name] + 5 for name in names if name.endswith(".py")}
+        tests = {name: self.tests_of(name, mutant) for name in files}
+        for batch in [{name: files[name]} for name in files] if first else [files] if files else []:
+            found += [file for file, seen in self.ask(batch, {name: tests[name] for name in batch}) if seen["failed"]]
+            if first and found:
+                break
+        return found
+
+    def stage(self, name):
+        """The model, sim and what is quick; then what those may make needless."""
+        if name == "stress":
+            return name
+        if not name.endswith(".py") and not name.startswith("test_") and name != "sql":
+            return "quick"
+        if self.took[name] > SLOW[self.kind]:
+            return "slow"
+        return "quick" if self.kind == "src" else "late"
+
+    def wanted(self, line, stage):
+        """The tests of this stage that were not run yet and could tell anything new, while model and sim stay."""
+        needless = {"stress": "model" in line.killers, "slow": bool(line.killers), "late": "sim" in line.killers}
+        if needless.get(stage):
+            return []
+        return [name for name in self.took if short(name) in line.skipped and self.stage(name) == stage]
 
 
 # ---- files ----
 
+Line = collections.namedtuple("Line", "killers skipped")
+
+
 def read(path):
-    """mutant -> names of its killers, in the order of the file."""
+    """mutant -> its line, in the order of the file."""
     lines = path.read_text().splitlines() if path.exists() else []
-    return {mutant: set() if killers == NOTHING else set(killers.split())
-            for mutant, killers in (line.split("\t") for line in lines if line and not line.startswith("#"))}
+    words = lambda text: set() if text == NOTHING else set(text.split())
+    return {mutant: Line(words(killers), words(skipped))
+            for mutant, killers, skipped in (line.split("\t") for line in lines if line and not line.startswith("#"))}
 
 
-def fill(kind, sample, seed, jobs):
+def short(name):
+    return Path(name).stem
+
+
+def write(path, first, lines):
+    words = {name: "\t".join(" ".join(sorted(part)) or NOTHING for part in line) for name, line in lines.items()}
+    fresh = path.with_suffix(".new")
+    fresh.write_text(first + "\n" + "".join(f"{name}\t{words[name]}\n" for name in lines))
+    fresh.replace(path)
+
+
+def fill(kind, sample, seed, stages, most):
     path = HERE / f"kills_{kind}.tsv"
-    known = read(path)
-    if not known:
-        path.write_text(f"# seed {seed}: mutant, and the tests that notice it (matrix.py)\n")
-    (ROOT / "build/mutants").mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=ROOT / "build/mutants") as folder, path.open("a") as out:
-        matrix = (SourceMatrix if kind == "src" else ExtensionMatrix)(folder)
-        chosen = [one for one in matrix.sample(random.Random(seed), sample) if name_of(one) not in known]
-        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            for mutant, killers in zip(chosen, pool.map(matrix.killers, chosen)):
-                if killers is not None:
-                    out.write(f"{name_of(mutant)}\t{' '.join(killers) or NOTHING}\n")
-                    out.flush()
+    rng = random.Random(seed)
+    chosen = named((marked if kind == "src" else sampled)(rng, sample))
+    lines, tests = read(path), Tests(kind, chosen.values())
+    names = " ".join(f"{short(name)}:{tests.took[name]:.1f}" for name in tests.took)
+    first = f"# {len(chosen)} mutants, seed {seed}; tests and their processor seconds: {names}"
+    order = list(chosen)
+    rng.shuffle(order)
+    order.sort(key=lambda name: chosen[name].mark.path.suffix == ".h")  # a header costs most: last
+    for name in order:
+        line = lines.get(name) or Line(set(), {short(test) for test in tests.reaching(chosen[name])})
+        if most == 0 or name in lines and not any(tests.wanted(line, stage) for stage in stages):
+            continue
+        if tests.build(chosen[name]):
+            for stage in stages:
+                run = tests.wanted(line, stage)
+                found = tests.noticing(chosen[name], run)
+                line = Line(line.killers | set(map(short, found)), line.skipped - set(map(short, run)))
+            lines[name] = line
+            write(path, first, lines)
+        tests.undo(chosen[name])
+        most = most and most - 1
 
 
 # ---- judging ----
+
+def in_check():
+    """What `make check` runs of the tests of ext."""
+    words = re.search(r"^quick_python='([^']*)'", (ROOT / "tests/run.sh").read_text(), re.M)
+    python = {f"test_{word}" for word in words[1].split()} if words else set()
+    return {"sql", "replay", "fuzz"} | python
+
 
 def greedy(kills):
     """Tests, each the one that kills most of what is left."""
@@ -215,32 +338,83 @@ def greedy(kills):
     return chosen
 
 
-def judge(path):
-    found, kills = read(Path(path)), collections.defaultdict(set)
-    for mutant, killers in found.items():
-        for test in killers:
+def share(title, found, tests):
+    killed = [line.killers for line in found.values() if line.killers]
+    print(f"{title}: {sum(bool(killers & tests) for killers in killed)} of the {len(killed)} that are killed at all")
+
+
+def judge(kind):
+    path, kills = HERE / f"kills_{kind}.tsv", collections.defaultdict(set)
+    found, head = read(path), path.read_text().splitlines()[0]
+    first = "model" if kind == "src" else "sim"
+    for mutant, line in found.items():
+        for test in line.killers:
             kills[test].add(mutant)
-    print(f"{len(found)} mutants, {sum(map(bool, found.values()))} killed")
-    for mutant in [mutant for mutant, killers in found.items() if not killers]:
-        print(f"    survives: {mutant}")
-    for test in sorted(kills, key=lambda test: -len(kills[test])):
-        alone = sum(found[mutant] == {test} for mutant in kills[test])
-        over = [other for other in kills if other != test and kills[test] <= kills[other]]
-        print(f"{test:<32} kills {len(kills[test]):4}, alone {alone:3}" + (f"; all of it {over[0]} kills, too" if over else ""))
-    print("together they kill all:")
-    for test, more in greedy(kills):
-        print(f"    {test} {more}")
+    print(f"{head.split(';')[0]}; {len(found)} done, {sum(bool(line.killers) for line in found.values())} killed")
+    share(f"by {first} alone", found, {first})
+    if kind == "ext":
+        share("by make check, without sim", found, in_check())
+        share("by make check, with sim", found, in_check() | {"sim"})
+    print("\nnot noticed by any test that was run")
+    for mutant in [mutant for mutant, line in found.items() if not line.killers]:
+        print(f"    {mutant}" + ("   (not all were run)" if found[mutant].skipped else ""))
+    print(f"\nnot noticed by {first}, but by")
+    for mutant in [mutant for mutant, line in found.items() if line.killers and first not in line.killers]:
+        print(f"    {mutant}\n        {' '.join(sorted(found[mutant].killers))}")
+    print(f"\n{'test':<32} seconds  kills  alone  what {first} does not  not run")
+    for test, seconds in sorted(re.findall(r"(\w+):([0-9.]+)", head), key=lambda named: -len(kills[named[0]])):
+        alone = sum(found[mutant].killers == {test} for mutant in kills[test])
+        beyond = len(kills[test] - kills[first])
+        left = sum(test in line.skipped for line in found.values())
+        over = sorted(other for other in kills if other != test and kills[test] and kills[test] <= kills[other])
+        more = f"   all of it, too: {' '.join(over[:3])}" if over else ""
+        print(f"{test:<32} {seconds:>7}  {len(kills[test]):5}  {alone:5}  {beyond:8}  {left:16}{more}")
+    print("\nall together, greedily: " + ", ".join(f"{test} {more}" for test, more in greedy(kills)))
+
+
+def after(kind, sample, seed, most):
+    """The tests of today on the mutants of then. Those that are quickest to find something come first."""
+    before, path = read(HERE / f"kills_{kind}.tsv"), HERE / f"after_{kind}.tsv"
+    chosen = named((marked if kind == "src" else sampled)(random.Random(seed), sample))
+    gone = [name for name in before if name not in chosen]
+    tests, known = Tests(kind, chosen.values()), read(path)
+    rank = {"model": 0, "sim": 0, "stress": 1}
+    quick = sorted(tests.took, key=lambda test: (rank.get(test, 2), short(test) not in in_check(), tests.took[test]))
+    with path.open("a") as out:
+        for name in [name for name in before if name in chosen and name not in known][:most]:
+            if tests.build(chosen[name]):
+                reaching = set(tests.reaching(chosen[name]))
+                found = tests.noticing(chosen[name], [test for test in quick if test in reaching], first=True)
+                print(name, short(found[0]) if found else NOTHING, NOTHING, sep="\t", file=out, flush=True)
+            tests.undo(chosen[name])
+    now = read(path)
+    for name in [name for name in now if not now[name].killers and before[name].killers]:
+        print(f"survives: {name}\n    was noticed by {' '.join(sorted(before[name].killers))}")
+    survivors = [sum(not lines[name].killers for name in now) for lines in (before, now)]
+    print(f"{len(now)} of {len(before)} mutants: {survivors[0]} survived before, {survivors[1]} now; "
+          f"{len(gone)} are of code that is gone")
+    share("by model or sim alone", now, {"model", "sim"})
+    if kind == "ext":
+        share("by make check", now, in_check() | {"sim"})
 
 
 def main():
     parser = argparse.ArgumentParser(usage="\n" + __doc__)
-    parser.add_argument("what", choices=["src", "ext", "judge"])
-    parser.add_argument("file", nargs="?")
-    parser.add_argument("--sample", type=int)
+    parser.add_argument("what", choices=["src", "ext", "judge", "after"])
+    parser.add_argument("kind", nargs="?", choices=["src", "ext"])
+    parser.add_argument("--sample", type=int, default=150)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--only", type=int)
+    parser.add_argument("--quick", action="store_true")
     asked = parser.parse_args()
-    judge(asked.file) if asked.what == "judge" else fill(asked.what, asked.sample, asked.seed, asked.jobs)
+    if asked.what in ("src", "ext"):
+        fill(asked.what, asked.sample, asked.seed, STAGES[:1] if asked.quick else STAGES, asked.only)
+    elif asked.kind is None:
+        parser.error("src or ext?")
+    elif asked.what == "judge":
+        judge(asked.kind)
+    else:
+        after(asked.kind, asked.sample, asked.seed, asked.only)
 
 
 if __name__ == "__main__":
