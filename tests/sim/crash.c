@@ -45,9 +45,13 @@ void settle(world *w, const step *s, const outcome *real, const before_fault *b)
 {
     pair *p = &w->pairs[s->pair];
     int code, twin_code;
+    w->struck = true;
     uint64_t is = content_of(w, p->real, &code);
     if (sqlite3_get_autocommit(p->real) && !sqlite3_get_autocommit(p->twin))
         run_sql(p->twin, is_end(s->real) && is == b->inside ? s->twin : "ROLLBACK");
+    if (sqlite3_get_autocommit(p->real) && !sqlite3_get_autocommit(p->twin))
+        run_sql(p->twin,
+                "ROLLBACK"); /* a reader keeps it from ending, and the real one was taken back */
     if (is != content_of(w, p->twin, &twin_code))
         run_sql(p->twin, s->twin);
     if (is != content_of(w, p->twin, &twin_code) || code != twin_code)

@@ -72,8 +72,9 @@ static bool may_fail(const world *w, const step *s)
         if (!follows(filter_of(w, i)) && strstr(s->real, filter_of(w, i)->name) && s->real[0] != 'C' &&
             (lasts || sqlite3_get_autocommit(w->pairs[s->pair].twin)))
             return false;
-    return w->shape.faults != INTERRUPTS || known("interrupted_drop") ||
-           !begins(s->real, "DROP TABLE") || strchr("fhdoaes", s->real[11]) == NULL;
+    return (w->shape.faults != INTERRUPTS && w->shape.faults != DISK_FAULTS) ||
+           known("interrupted_drop") || !begins(s->real, "DROP TABLE") ||
+           strchr("fhdoaes", s->real[11]) == NULL;
 }
 
 void fault_draw(world *w, step *s)

@@ -19,7 +19,9 @@ static const struct {
     {"cascade_without_rowid",
      "A2: a BEFORE trigger that changes the parent of a WITHOUT ROWID table: a key is denied"},
     {"front_written", "A6: without our triggers INSERT .. SELECT from a front sees its own rows"},
-    {"interrupted_drop", "B3: DROP TABLE of a filter, interrupted, rolls back and says success"},
+    {"interrupted_drop",
+     "B3: DROP TABLE of a filter, interrupted or on a disk that fails, rolls back and "
+     "says success"},
     {"trigger_depth", "B4: under a limit of trigger depth writes fail only where the extension is"},
     {"late_deletes", "C1: a deleted key is denied after COMMIT only"},
     {"front_utf16", "A3: bounds of texts on fronts in UTF-16 databases lose rows"},

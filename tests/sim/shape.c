@@ -50,10 +50,14 @@ static void draw_follower(world *w, filter_shape *f)
                                         "capacity=100, fingerprint_bits=32, counter_bits=8",
                                         "capacity=400, fingerprint_bits=32, counter_bits=8"};
     static const char *const vague[] = {"capacity=8", "capacity=50, fpr=0.05, overflow=on",
-                                        "growth=off", "capacity=30, growth=off", "fpr=0.2"};
+                                        "capacity=30, growth=off", "fpr=0.2"};
     f->column = PICK(w, columns);
     f->exact = chance(w, 60);
-    strcpy(f->options, f->exact ? PICK(w, exact) : PICK(w, vague));
+    if (w->shape.few && !f->exact &&
+        chance(w, 70)) /* soon there is no place for more keys, and they wait */
+        strcpy(f->options, "capacity=8, growth=off");
+    else
+        strcpy(f->options, f->exact ? PICK(w, exact) : PICK(w, vague));
 }
 
 static void draw_options(world *w, filter_shape *f)
@@ -167,6 +171,7 @@ void shape_draw(world *w)
     draw_database(w);
     draw_content(w);
     s->bulk = chance(w, 8);
+    s->few = chance(w, 30);
     s->filters = 1 + draw(w, FILTERS);
     for (int i = 0; i < s->filters; i++)
         draw_filter(w, i);

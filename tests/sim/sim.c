@@ -117,7 +117,7 @@ int main(int argc, char **argv)
         known_list();
         return 0;
     }
-    if (!world_install()) {
+    if (!fault_install()) {
         fputs("the disk and the memory that fail could not be installed\n", stderr);
         return 1;
     }

@@ -94,7 +94,7 @@ typedef struct shape {
     const char *journal, *encoding, *cache;
     bool asks[PAIRS]; /* has the extension */
     const char *key_type, *collation, *key_value, *id_type, *ending, *on_delete, *on_update;
-    bool unique, recursive, needs_id, bulk, skewed;
+    bool unique, recursive, needs_id, bulk, few, skewed; /* few: rows at first */
     filter_shape filter[FILTERS];
     int weights[STEP_KINDS];
     fault_kind_of_run faults;
@@ -183,6 +183,7 @@ typedef struct world {
     bool undefined;        /* a BEFORE trigger may have changed its own row: SQLite promises nothing */
     bool parted;           /* so they differ: the content of the real one counts, and the run ends */
     bool risky;            /* the last step: it failed, or took back, or ended something */
+    bool struck;           /* something has failed by a fault */
     bool verbose;
     uint64_t number; /* of the step that is drawn */
     int pair;        /* whose turn it is */
@@ -224,7 +225,6 @@ char *shape_triggers(const char *table, int i); /* 0 .. 2 */
 
 /* ---- world.c ---- */
 
-bool world_install(void); /* once, before all */
 extern bool world_prints;
 void world_begin(world *w, uint64_t seed, sim_counts *counts);
 void world_end(world *w);

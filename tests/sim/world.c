@@ -20,11 +20,6 @@ int64_t world_shown(void)
     return shown;
 }
 
-bool world_install(void)
-{
-    return fault_install();
-}
-
 int64_t world_now(const world *w)
 {
     return w->clock + (w->shape.skewed ? SKEW * w->pair : 0);
@@ -194,9 +189,10 @@ static void fill_database(world *w, sqlite3 *db, bool twin)
     for (int i = 0; i < 3; i++)
         must(w, db, shape_triggers("u", i));
     must(w, db,
-         say("INSERT OR IGNORE INTO u SELECT i, k, i %% 8, i %% 50 FROM keys WHERE i BETWEEN 2 AND 30 "
+         say("INSERT OR IGNORE INTO u SELECT i, k, i %% 8, i %% 50 FROM keys WHERE i BETWEEN 2 AND %d "
              "AND i %% 3; "
-             "COMMIT"));
+             "COMMIT",
+             w->shape.few ? 6 : 30));
     strcpy(w->names.u, "u");
     strcpy(w->names.k, "k");
     for (int i = 0; i < w->shape.filters; i++)
