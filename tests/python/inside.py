@@ -89,7 +89,8 @@ DAMAGE = {
     "a page too many": "INSERT INTO f_page SELECT 1000, data FROM f_page WHERE no = 1",
     **{f"{what} {how}": f"UPDATE f_page SET data = {value} WHERE no {where}"
        for what, where in {"the header": "= 0", "a page": "= 1", "each page": "> 0"}.items()
-       for how, value in {"is a text": "'text'", "is a number": "5", "is NULL": "NULL", "is empty": "x''", "is a byte": "x'ff'",
+       for how, value in {"is a text": "'text'", "is a number": "5", "is NULL": "NULL", "is empty": "x''",
+                          "is a byte": "x'ff'",
                           "lacks a byte": "substr(data, 1, length(data) - 1)", "has a byte more": "data || x'00'",
                           "is huge": "zeroblob(100000)", "is cast to a text": "CAST(data AS TEXT)"}.items()},
     "the table of pages is lost": "DROP TABLE f_page",
@@ -114,7 +115,8 @@ REPLACED = {
     "a trigger that fails, waiting keys": "CREATE TRIGGER tr AFTER UPDATE ON f_wait BEGIN SELECT RAISE(FAIL, 'no'); END",
 }
 # A filter in which keys wait for a place.
-WAITING_DAMAGE = ["DELETE FROM f_wait", "UPDATE f_wait SET hash = hash + 1", "UPDATE f_wait SET hash = 'x' WHERE value = 39",
+WAITING_DAMAGE = ["DELETE FROM f_wait", "UPDATE f_wait SET hash = hash + 1",
+                  "UPDATE f_wait SET hash = 'x' WHERE value = 39",
                   "UPDATE f_wait SET adds = adds + 1 WHERE value = 39", "INSERT INTO f_wait VALUES (1, 2, 1)",
                   "INSERT INTO f_wait VALUES (1, -1, 1)", "UPDATE f_wait SET value = 256 WHERE value = 39",
                   "UPDATE f_wait SET adds = -5 WHERE value = 39", "UPDATE f_wait SET adds = 1 << 56",
@@ -173,15 +175,19 @@ def denials(db):
             "all but the end of transactions": lambda action, *_: action != TRANSACTION}
 
 
-DENIALS = ["all of the log", "reading the log", "emptying the log", "writing pages", "reading pages", "writing the list",
-           "reading the schema", "reading the table", "functions", "functions of ours", "SELECT", "all but the end of transactions"]
+DENIALS = ["all of the log", "reading the log", "emptying the log", "writing pages", "reading pages",
+           "writing the list",
+           "reading the schema", "reading the table", "functions", "functions of ours", "SELECT",
+           "all but the end of transactions"]
 
 
 # ---- rows as a hostile writer makes them, with right checksums: ext/pages/pages.h a second time ----
 
 HEADER_ROW = 125  # bytes, and the checksum
-FIELDS = {"length": (64, "<Q"), "page_bytes": (72, "<I"), "adds": (76, "<Q"), "adds_digest": (84, "<Q"), "unmatched": (92, "<I"),
-          "doubts": (96, "<I"), "checksums": (100, "<Q"), "random": (108, "<Q"), "log": (116, "<Q"), "flags": (124, "<B")}
+FIELDS = {"length": (64, "<Q"), "page_bytes": (72, "<I"), "adds": (76, "<Q"), "adds_digest": (84, "<Q"),
+          "unmatched": (92, "<I"),
+          "doubts": (96, "<I"), "checksums": (100, "<Q"), "random": (108, "<Q"), "log": (116, "<Q"),
+          "flags": (124, "<B")}
 
 
 def header(db, name="f"):
@@ -282,12 +288,14 @@ def random_damage(db, rng):
     cut, other = rng.randrange(len(data)), bytearray(data)
     for _ in range(rng.choice([1, 1, 1, 2, 20])):
         other[rng.randrange(len(data))] ^= rng.choice([1, 0x80, 0xff, rng.randrange(1, 256)])
-    how = rng.choice(["bytes"] * 4 + ["length"] * 2 + ["type", "content", "copy", "swap", "of another time", "of another time"]
+    how = rng.choice(["bytes"] * 4 + ["length"] * 2 + ["type", "content", "copy", "swap", "of another time",
+                                                       "of another time"]
                      + ["sql"] * 6 + ["waiting"] * 3 + ["replaced"] * 3)
     if how == "bytes":
         put(db, no, bytes(other))
     elif how == "length":
-        put(db, no, rng.choice([data[:cut], data[cut + 1:], data + b"\0", data + data, data + bytes(100000), data[:-8], b"", data[:-1]]))
+        put(db, no, rng.choice([data[:cut], data[cut + 1:], data + b"\0", data + data, data + bytes(100000), data[:-8],
+                                b"", data[:-1]]))
     elif how == "type":
         put(db, no, rng.choice(["text", 5, 2.5, None, "", -1, "1" * len(data)]))
     elif how == "content":
@@ -303,7 +311,8 @@ def random_damage(db, rng):
         db.execute("INSERT OR REPLACE INTO f_page VALUES (?, ?)", rng.choice(
             db.execute(f"SELECT no, data FROM {rng.choice(['older', 'twin'])} WHERE no >= 0").fetchall()))
     else:
-        how = rng.choice({"sql": list(DAMAGE.values()), "waiting": WAITING_DAMAGE, "replaced": list(REPLACED.values())}[how])
+        how = rng.choice({"sql": list(DAMAGE.values()), "waiting": WAITING_DAMAGE,
+                          "replaced": list(REPLACED.values())}[how])
         damage(db, how)
     return f"row {no}: {how}"
 
@@ -320,13 +329,15 @@ def random_lie(db, rng):
     if how == "number":
         name = rng.choice(list(FIELDS))
         old = numbers(row)[name]
-        new = rng.choice([0, 1, old + 1, old ^ 1 << rng.randrange(48), 2**31, 2**48 - 1, 2**56, 2**63, 2**64 - 1, old // 2])
+        new = rng.choice([0, 1, old + 1, old ^ 1 << rng.randrange(48), 2**31, 2**48 - 1, 2**56, 2**63, 2**64 - 1,
+                          old // 2])
         change_header(db, **{name: new % (1 << 8 * struct.calcsize(FIELDS[name][1]))})
         return f"header: {name} = {new}"
     if how == "field":
         name = rng.choice([name for name in support.FIELDS if name != "checksum"])
         bits = 8 * support.FIELDS[name][1]
-        new = rng.choice([0, 1, 2, 3, 2**bits - 1, support.field(row, name) ^ 1 << rng.randrange(bits), rng.getrandbits(bits)]) % 2**bits
+        new = rng.choice([0, 1, 2, 3, 2**bits - 1, support.field(row, name) ^ 1 << rng.randrange(bits),
+                          rng.getrandbits(bits)]) % 2**bits
         change_header(db, fields={name: new})
         return f"header of the filter: {name} = {new}"
     (hostile_bytes if how == "bytes" else hostile_waiting)(db, rng)

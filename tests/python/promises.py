@@ -13,7 +13,8 @@ import support
 from support import ask
 
 SHELL = os.environ.get("SQLITE3") or shutil.which("sqlite3")
-UNDEFENDED = ".dbconfig defensive off\n" if sqlite3.sqlite_version_info >= (3, 43) else ""  # else these shells restore no dump of a filter
+UNDEFENDED = ".dbconfig defensive off\n" if sqlite3.sqlite_version_info >= (3,
+    43) else ""  # else these shells restore no dump of a filter
 
 # No accidental equality of fingerprints, and copies of a key are counted: counts can be exact.
 EXACT = "capacity=100, fingerprint_bits=32, counter_bits=8"

@@ -19,7 +19,8 @@ USES = ["SELECT key FROM seen WHERE key = 5", "SELECT key FROM seen WHERE key IN
         "SELECT cf_table_contains('seen', 7)", "SELECT cf_table_contains('main.seen', NULL)",
         "SELECT cf_export('seen')", "SELECT * FROM cf_table_buckets('seen')", "SELECT cf_table_rebuild('seen')",
         "DELETE FROM seen WHERE key = 5", "UPDATE seen SET key = 3 WHERE key = 4",
-        "INSERT INTO seen(key) VALUES (99)", "REPLACE INTO seen(key) VALUES (99)", "INSERT OR IGNORE INTO seen(key) VALUES (99)",
+        "INSERT INTO seen(key) VALUES (99)", "REPLACE INTO seen(key) VALUES (99)",
+        "INSERT OR IGNORE INTO seen(key) VALUES (99)",
         "INSERT INTO seen(seen) VALUES ('check')", "INSERT INTO seen(seen) VALUES ('optimize')",
         "INSERT INTO seen(seen) VALUES ('rebuild')", "INSERT INTO seen(seen) VALUES ('clear')",
         "INSERT INTO seen(seen, key) VALUES ('import', cf_new(10))", "ALTER TABLE seen RENAME TO other"]

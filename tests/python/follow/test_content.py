@@ -82,14 +82,18 @@ def test_ways_to_write_it(users, argument):
 def test_each_kind_of_change(seen):
     seen.execute("PRAGMA recursive_triggers = ON")
     for sql, found, gone, n in [
-            ("INSERT INTO users(email) VALUES ('new')", "new", None, 51), ("DELETE FROM users WHERE email = 'u1'", "u2", "u1", 50),
-            ("UPDATE users SET email = 'moved' WHERE email = 'u2'", "moved", "u2", 50), ("UPDATE users SET x = 7", "u3", None, 50),
+            ("INSERT INTO users(email) VALUES ('new')", "new", None, 51),
+            ("DELETE FROM users WHERE email = 'u1'", "u2", "u1", 50),
+            ("UPDATE users SET email = 'moved' WHERE email = 'u2'", "moved", "u2", 50),
+            ("UPDATE users SET x = 7", "u3", None, 50),
             ("UPDATE users SET email = NULL WHERE email = 'u3'", "u4", "u3", 49),
             ("UPDATE users SET email = 'came' WHERE id = 99", "came", None, 50),
-            ("INSERT INTO users(id, email) VALUES (4, 'up') ON CONFLICT(id) DO UPDATE SET email = excluded.email", "up", "u4", 50),
+            ("INSERT INTO users(id, email) VALUES (4, 'up') ON CONFLICT(id) DO UPDATE SET email = excluded.email", "up",
+             "u4", 50),
             ("REPLACE INTO users VALUES (5, 'placed', 0)", "placed", "u5", 50),
             ("UPDATE OR REPLACE users SET id = 6 WHERE id = 7", "u7", "u6", 49),
-            ("UPDATE users SET id = id + 1000", "u8", None, 49), ("UPDATE users SET email = email || '!'", "u9!", "u9", 49),
+            ("UPDATE users SET id = id + 1000", "u8", None, 49),
+            ("UPDATE users SET email = email || '!'", "u9!", "u9", 49),
             ("DELETE FROM users", None, "u9!", 0)]:
         seen.execute(sql)
         assert items(seen) == n and (not found or has(seen, found)) and (not gone or not has(seen, gone)), sql
@@ -137,7 +141,8 @@ def test_a_generated_column_changes_with_those_it_is_made_of(db, kind):
 
 
 @pytest.mark.parametrize("declared, given, stored", [
-    ("INTEGER", "5", 5), ("TEXT", 5, "5"), ("REAL", 5, 5.0), ("NUMERIC", "1e2", 100), ("TEXT COLLATE NOCASE", "Ab", "Ab"),
+    ("INTEGER", "5", 5), ("TEXT", 5, "5"), ("REAL", 5, 5.0), ("NUMERIC", "1e2", 100),
+    ("TEXT COLLATE NOCASE", "Ab", "Ab"),
     ("BLOB", "5", "5"), ("", 5.5, 5.5)])
 def test_affinity_and_collation_of_the_column(db, declared, given, stored):
     db.execute(f"CREATE TABLE t(x {declared})")
@@ -146,7 +151,8 @@ def test_affinity_and_collation_of_the_column(db, declared, given, stored):
     assert has(db, stored) and items(db) == 1
     db.execute("UPDATE t SET x = x")
     db.execute("DELETE FROM t")
-    assert items(db) == 0 and has(db, stored) == (stored == 5.5)  # a real that is not whole is perhaps in any column without a type
+    # A real that is not whole is perhaps in any column without a type.
+    assert items(db) == 0 and has(db, stored) == (stored == 5.5)
 
 
 def test_a_change_of_case_in_a_nocase_column(db):
@@ -220,7 +226,8 @@ WRITES = ["INSERT {c} INTO u(k) VALUES (1), (2), (3)", "INSERT {c} INTO u(k) VAL
 
 
 @pytest.mark.parametrize("conflict", CONFLICTS)
-@pytest.mark.parametrize("kind", [pytest.param(kind, marks=NEEDS_STRICT if "strict" in kind else ()) for kind in TABLES])
+@pytest.mark.parametrize("kind",
+                         [pytest.param(kind, marks=NEEDS_STRICT if "strict" in kind else ()) for kind in TABLES])
 def test_every_kind_of_content_table(kind, conflict):
     for within in FRAMES:
         db = support.connect()
@@ -317,7 +324,8 @@ def test_rebuild_reads_the_content_again(seen):
 
 
 @pytest.mark.parametrize("sql", [
-    "INSERT INTO seen(key) VALUES ('stray')", "INSERT OR IGNORE INTO seen(key) VALUES ('x')", "REPLACE INTO seen(key) VALUES ('x')",
+    "INSERT INTO seen(key) VALUES ('stray')", "INSERT OR IGNORE INTO seen(key) VALUES ('x')",
+    "REPLACE INTO seen(key) VALUES ('x')",
     "DELETE FROM seen WHERE key = 'u1'", "UPDATE seen SET key = 1 WHERE key = 'u1'",
     "INSERT INTO seen(seen) VALUES ('clear')", "INSERT INTO seen(seen, key) VALUES ('import', x'00')"])
 def test_only_its_table_changes_it(seen, sql):

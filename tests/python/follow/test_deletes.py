@@ -58,7 +58,8 @@ def finds(db, key, asked="the function"):
 
 
 @pytest.mark.parametrize("asked, gone, column", cases(
-    ASKED, GONE, UNIQUE, reason="deletes are seen after a COMMIT that drains", broken=lambda asked, gone, column: asked in LATE))
+    ASKED, GONE, UNIQUE, reason="deletes are seen after a COMMIT that drains",
+    broken=lambda asked, gone, column: asked in LATE))
 def test_a_key_is_denied_before_commit(asked, gone, column):
     db = make(":memory:", column)
     db.execute("BEGIN" if column == "UNIQUE" else "SAVEPOINT s")

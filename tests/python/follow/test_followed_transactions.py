@@ -17,19 +17,23 @@ from support import DEFENSIVE, TRUSTED_SCHEMA, ask, configure
 
 # What resets or re-reads the schema within a transaction, so that SQLite connects the filter a second time.
 RESETS = ["", "PRAGMA writable_schema = RESET", "ATTACH '/no/such/folder/x' AS y", "ALTER TABLE other ADD COLUMN y",
-          "ALTER TABLE other RENAME TO others", "CREATE VIRTUAL TABLE bad USING cuckoo_filter(nonsense=1)", "CREATE TABLE t(x)",
+          "ALTER TABLE other RENAME TO others", "CREATE VIRTUAL TABLE bad USING cuckoo_filter(nonsense=1)",
+          "CREATE TABLE t(x)",
           "SAVEPOINT z; CREATE TABLE t(x); ROLLBACK TO z; RELEASE z", "ALTER TABLE u RENAME COLUMN x TO y",
           "CREATE TEMP TABLE t(x)", "ANALYZE", "CREATE TRIGGER t AFTER INSERT ON other BEGIN SELECT 1; END"]
 NEW = f"CREATE VIRTUAL TABLE {{}} USING cuckoo_filter({EXACT}, content='u(k)')"
 F, G = NEW.format("f"), NEW.format("g")
-UPKEEP = ["INSERT INTO f(f) VALUES ('rebuild')", "INSERT INTO f(f) VALUES ('optimize')", "INSERT INTO f(f) VALUES ('drain')",
+UPKEEP = ["INSERT INTO f(f) VALUES ('rebuild')", "INSERT INTO f(f) VALUES ('optimize')",
+          "INSERT INTO f(f) VALUES ('drain')",
           "SELECT cf_table_rebuild('f')"]
-UNDONE = ["DROP TABLE f", "ALTER TABLE f RENAME TO g", "DROP TABLE f; CREATE TABLE f(x)", "DROP TABLE u", "ALTER TABLE u RENAME TO v", *UPKEEP]
+UNDONE = ["DROP TABLE f", "ALTER TABLE f RENAME TO g", "DROP TABLE f; CREATE TABLE f(x)", "DROP TABLE u",
+          "ALTER TABLE u RENAME TO v", *UPKEEP]
 CAME_OR_WENT = ["CREATE VIRTUAL TABLE d USING cuckoo_filter(capacity=10); INSERT INTO d(key) VALUES (1)",
                 "CREATE VIRTUAL TABLE g USING cuckoo_filter(capacity=10, content='other(x)'); INSERT INTO other VALUES (9)",
                 "ALTER TABLE f RENAME TO g; INSERT INTO u(k) VALUES ('in g')", "DROP TABLE f",
                 "CREATE VIRTUAL TABLE d USING cuckoo_filter(capacity=10); DROP TABLE d"]
-NAMESAKES = [f"DROP TABLE f; {F}", f"SAVEPOINT a; DROP TABLE f; {F}; RELEASE a", f"SAVEPOINT a; DROP TABLE f; {F}; ROLLBACK TO a; RELEASE a",
+NAMESAKES = [f"DROP TABLE f; {F}", f"SAVEPOINT a; DROP TABLE f; {F}; RELEASE a",
+             f"SAVEPOINT a; DROP TABLE f; {F}; ROLLBACK TO a; RELEASE a",
              f"DROP TABLE f; SAVEPOINT a; {F}; DELETE FROM u WHERE k = 'b2'; INSERT INTO u(k) VALUES ('b2'); ROLLBACK TO a; {F}; RELEASE a",
              f"ALTER TABLE f RENAME TO g; {F}", f"{G}; DROP TABLE f; ALTER TABLE g RENAME TO f"]
 
@@ -112,7 +116,8 @@ def test_a_temporary_filter_while_another_connection_changes_main(path):
     follower.exact()
 
 
-@pytest.mark.parametrize("use", ["SELECT cf_table_contains('f', 'A1')", "SELECT 1 FROM f WHERE key = 'A1'", "SELECT count(*) FROM f"])
+@pytest.mark.parametrize("use", ["SELECT cf_table_contains('f', 'A1')", "SELECT 1 FROM f WHERE key = 'A1'",
+                                 "SELECT count(*) FROM f"])
 def test_a_schema_that_has_had_this_version_before(db, f, use):
     """The version counts up to a number, is rolled back, and comes to the same number with another schema."""
     script(db, "BEGIN; CREATE TABLE t(x)")
@@ -127,8 +132,10 @@ def test_a_schema_that_has_had_this_version_before(db, f, use):
 
 
 @pytest.mark.parametrize("times", [2, 3, 10, 300])
-@pytest.mark.parametrize("options", ["capacity=100, fingerprint_bits=32", "capacity=100, fingerprint_bits=32, growth=off",
-                                     "capacity=8, fingerprint_bits=32", "capacity=100, fingerprint_bits=32, counter_bits=2"])
+@pytest.mark.parametrize("options", ["capacity=100, fingerprint_bits=32",
+                                     "capacity=100, fingerprint_bits=32, growth=off",
+                                     "capacity=8, fingerprint_bits=32",
+                                     "capacity=100, fingerprint_bits=32, counter_bits=2"])
 def test_a_key_that_goes_to_and_fro_in_one_transaction_does_not_stick(db, options, times):
     """Its copies must not pile up until the key is sticky, and stays for ever."""
     f = people(db, options)
@@ -144,8 +151,10 @@ def test_a_key_that_goes_to_and_fro_in_one_transaction_does_not_stick(db, option
 
 # ---- COMMIT ----
 
-@pytest.mark.parametrize("ending", ["ROLLBACK TO s; COMMIT", "COMMIT", "RELEASE s; COMMIT", "ROLLBACK TO s; RELEASE s; COMMIT",
-                                    "INSERT INTO u(k) VALUES ('x'); COMMIT", "ROLLBACK", "DELETE FROM u WHERE id = 3; COMMIT",
+@pytest.mark.parametrize("ending", ["ROLLBACK TO s; COMMIT", "COMMIT", "RELEASE s; COMMIT",
+                                    "ROLLBACK TO s; RELEASE s; COMMIT",
+                                    "INSERT INTO u(k) VALUES ('x'); COMMIT", "ROLLBACK",
+                                    "DELETE FROM u WHERE id = 3; COMMIT",
                                     "ROLLBACK TO s; INSERT INTO u(k) VALUES ('A1'); COMMIT"])
 @pytest.mark.parametrize("times", [1, 2])
 def test_commit_that_is_busy(path, times, ending):
@@ -168,9 +177,11 @@ def test_commit_that_is_busy(path, times, ending):
 
 
 @pytest.mark.parametrize("denied", range(1, 9))
-@pytest.mark.parametrize("when", ["SAVEPOINT s", "COMMIT", "INSERT INTO u(k) VALUES ('next')", "SELECT count(*) FROM f"])
+@pytest.mark.parametrize("when", ["SAVEPOINT s", "COMMIT", "INSERT INTO u(k) VALUES ('next')",
+                                  "SELECT count(*) FROM f"])
 def test_a_write_that_an_authorizer_stops_half_way(db, f, when, denied):
-    script(db, "BEGIN; INSERT INTO u(k) VALUES ('n1'), ('n2'); DELETE FROM u WHERE id IN (1, 2); UPDATE u SET k = 'C4' WHERE id = 3")
+    script(db,
+           "BEGIN; INSERT INTO u(k) VALUES ('n1'), ('n2'); DELETE FROM u WHERE id IN (1, 2); UPDATE u SET k = 'C4' WHERE id = 3")
     calls = itertools.count(1)
     db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY if next(calls) == denied else sqlite3.SQLITE_OK)
     attempt(db, when)
@@ -208,7 +219,8 @@ def test_an_interrupt_in_commit_loses_nothing_without_a_word(path):
 
 
 def test_a_copy_taken_inside_a_transaction(db, f):
-    script(db, "BEGIN; INSERT INTO u(k) VALUES ('n1'), ('n2'); DELETE FROM u WHERE id = 1; SAVEPOINT s; UPDATE u SET k = k || '!'")
+    script(db,
+           "BEGIN; INSERT INTO u(k) VALUES ('n1'), ('n2'); DELETE FROM u WHERE id = 1; SAVEPOINT s; UPDATE u SET k = k || '!'")
     db.execute("SELECT count(*) FROM f")
     try:
         pages = db.serialize()
@@ -225,7 +237,8 @@ def test_a_copy_taken_inside_a_transaction(db, f):
     copy.close()
 
 
-@pytest.mark.parametrize("operation, value", [(DEFENSIVE, 1), (TRUSTED_SCHEMA, 0)], ids=["defensive", "untrusted schema"])
+@pytest.mark.parametrize("operation, value", [(DEFENSIVE, 1), (TRUSTED_SCHEMA, 0)],
+                         ids=["defensive", "untrusted schema"])
 def test_in_modes_that_distrust(db, f, operation, value):
     configure(db, operation, value)
     for begin in ("", "BEGIN", "SAVEPOINT s"):

@@ -43,7 +43,8 @@ def test_the_first_use_is_in_a_running_insert(path):
 
 
 ALTERS = ["ALTER TABLE u RENAME TO v", "ALTER TABLE u RENAME COLUMN k TO key", "ALTER TABLE u ADD COLUMN y",
-          "ALTER TABLE other RENAME TO others", "ALTER TABLE other RENAME COLUMN x TO y", "ALTER TABLE other ADD COLUMN y",
+          "ALTER TABLE other RENAME TO others", "ALTER TABLE other RENAME COLUMN x TO y",
+          "ALTER TABLE other ADD COLUMN y",
           "ALTER TABLE f RENAME TO g", "ALTER TABLE u RENAME COLUMN x TO y"]
 
 
@@ -97,7 +98,8 @@ def test_a_foreign_rename(path, successor):
     other.execute("ALTER TABLE f RENAME TO g")
     if successor:
         Follower(other).create()
-    for sql in ("INSERT INTO u(k) VALUES ('n')", "DELETE FROM u WHERE id = 1", "BEGIN", "UPDATE u SET k = 'b' WHERE id = 2",
+    for sql in ("INSERT INTO u(k) VALUES ('n')", "DELETE FROM u WHERE id = 1", "BEGIN",
+                "UPDATE u SET k = 'b' WHERE id = 2",
                 "SAVEPOINT s", "DELETE FROM u WHERE id = 3", "ROLLBACK TO s", "COMMIT"):
         db.execute(sql)
         assert Follower(db, name="g").answers()
@@ -236,7 +238,8 @@ def test_the_log_is_gone_or_another_table(path, what, when):
     if when == "rolled back":
         return settle(f)
     attempt(writer, "INSERT INTO u(k) VALUES ('n')")
-    if attempt(f.db, "SELECT 1 FROM u"):  # early SQLite cannot read such a schema: the name of the trigger says what to do
+    if attempt(f.db,
+               "SELECT 1 FROM u"):  # early SQLite cannot read such a schema: the name of the trigger says what to do
         assert sqlite3.sqlite_version_info < (3, 35)
         f = Follower(support.connect(path))
     if not f.answers():

@@ -33,7 +33,8 @@ def follows(follower, statements=True):
     """Whatever has happened: nothing is missed now or later, and rebuild brings the filter back to its content."""
     db = follower.db
     follower.answers()
-    for sql in ("INSERT INTO {u}({k}) VALUES ('after'), ('After')", "UPDATE {u} SET {k} = {k} || '!' WHERE {k} = 'after'",
+    for sql in ("INSERT INTO {u}({k}) VALUES ('after'), ('After')",
+                "UPDATE {u} SET {k} = {k} || '!' WHERE {k} = 'after'",
                 "DELETE FROM {u} WHERE {k} = 'After'"):
         attempt(db, sql.format(u=follower.table, k=follower.column), follower)
     if db.in_transaction:
@@ -60,7 +61,8 @@ def recipe(db, rows, verbatim, indexes="CREATE INDEX ux ON u(x)"):
 @pytest.mark.parametrize("legacy", [0, 1])
 @pytest.mark.parametrize("uses", [False, True])
 @pytest.mark.parametrize("verbatim", [False, True])
-@pytest.mark.parametrize("rows", [OLD_ROWS, LOWER, OLD_ROWS + " WHERE id > 2", OLD_ROWS + " UNION ALL VALUES (50, 'N', 1)"])
+@pytest.mark.parametrize("rows", [OLD_ROWS, LOWER, OLD_ROWS + " WHERE id > 2",
+                                  OLD_ROWS + " UNION ALL VALUES (50, 'N', 1)"])
 @pytest.mark.parametrize("transactions", ["one", "several", "savepoint"])
 def test_the_recipe(transactions, rows, verbatim, uses, legacy):
     db, follower = open_people()
@@ -98,7 +100,8 @@ def test_the_recipe_rolled_back_at_any_step(stop, verbatim):
 
 @pytest.mark.parametrize("begin", [False, True])
 @pytest.mark.parametrize("uses", [False, True])
-@pytest.mark.parametrize("how", ["create", "create as", "rename another", "other column order", "other affinity", "a view", "no such column"])
+@pytest.mark.parametrize("how", ["create", "create as", "rename another", "other column order", "other affinity",
+                                 "a view", "no such column"])
 def test_dropped_and_made_again(how, uses, begin):
     """pandas to_sql(if_exists='replace'), R dbWriteTable(overwrite=TRUE), Django's remake."""
     db, follower = open_people()
@@ -111,7 +114,8 @@ def test_dropped_and_made_again(how, uses, begin):
     if uses:
         attempt(db, "SELECT cf_table_contains('f', 'A1')")
         attempt(db, "SELECT count(*) FROM f")
-    for sql in {"create": ["CREATE TABLE u(id INTEGER PRIMARY KEY, k UNIQUE, x)", "INSERT INTO u(k) VALUES ('p'), ('q')"],
+    for sql in {"create": ["CREATE TABLE u(id INTEGER PRIMARY KEY, k UNIQUE, x)",
+                           "INSERT INTO u(k) VALUES ('p'), ('q')"],
                 "create as": ["CREATE TABLE u AS SELECT * FROM spare"],
                 "rename another": ["ALTER TABLE spare RENAME TO u"],
                 "other column order": ["CREATE TABLE u(x, k UNIQUE, id)", "INSERT INTO u(k) VALUES ('p'), ('q')"],
@@ -146,7 +150,8 @@ RENAMES = {"table": "ALTER TABLE {u} RENAME TO {u2}", "column": "ALTER TABLE {u}
            "filter": "ALTER TABLE {f} RENAME TO {f2}"}
 
 
-@pytest.mark.parametrize("order", [order for n in (1, 2, 3) for order in itertools.permutations(RENAMES, n)], ids="-".join)
+@pytest.mark.parametrize("order", [order for n in (1, 2, 3) for order in itertools.permutations(RENAMES, n)],
+                         ids="-".join)
 @pytest.mark.parametrize("names", [("u2", "k2", "f2"), ("my users", "the key", 'f "2"'), ("u3", "K", "f3")],
                          ids=["plain", "quoted", "case"])
 @pytest.mark.parametrize("ending", ["autocommit", "commit", "rollback", "rollback to"])
@@ -155,7 +160,8 @@ def test_renames(order, names, ending):
     old = {"table": "u", "column": "k", "filter": "f"}
     quoted = dict(zip(old, ('"' + name.replace('"', '""') + '"' for name in names)))
     now = dict(old)
-    db.executescript({"autocommit": "", "commit": "BEGIN", "rollback": "BEGIN", "rollback to": "BEGIN; SAVEPOINT s"}[ending])
+    db.executescript({"autocommit": "", "commit": "BEGIN", "rollback": "BEGIN",
+                      "rollback to": "BEGIN; SAVEPOINT s"}[ending])
     db.execute("INSERT INTO u(k) VALUES ('first')")
 
     def present(names_now):
@@ -195,8 +201,10 @@ def test_renames(order, names, ending):
 
 def test_other_changes_of_the_table_just_work():
     db, follower = open_people()
-    for sql in ("ALTER TABLE u ADD COLUMN y", "CREATE INDEX ux ON u(x)", "DROP INDEX ux", "ANALYZE", "REINDEX", "VACUUM",
-                "CREATE VIEW v AS SELECT * FROM u", "CREATE TABLE t(x)", "DROP TABLE t", "PRAGMA writable_schema = RESET"):
+    for sql in ("ALTER TABLE u ADD COLUMN y", "CREATE INDEX ux ON u(x)", "DROP INDEX ux", "ANALYZE", "REINDEX",
+                "VACUUM",
+                "CREATE VIEW v AS SELECT * FROM u", "CREATE TABLE t(x)", "DROP TABLE t",
+                "PRAGMA writable_schema = RESET"):
         db.execute(sql)
         assert follower.answers(), sql
         exercise(db, "OR IGNORE", follower)
@@ -270,7 +278,8 @@ def test_an_attached_database(path, tmp_path):
     one.check = lambda: db.execute("INSERT INTO other_one.g(g) VALUES ('check')")
     one.exact()
     for rows in ("SELECT id, k, x FROM other_one.u", "SELECT id, upper(k), x FROM other_one.u"):
-        for step in ("CREATE TABLE other_one.new_u(id INTEGER PRIMARY KEY, k UNIQUE, x)", f"INSERT INTO other_one.new_u {rows}",
+        for step in ("CREATE TABLE other_one.new_u(id INTEGER PRIMARY KEY, k UNIQUE, x)",
+                     f"INSERT INTO other_one.new_u {rows}",
                      "DROP TABLE other_one.u", "ALTER TABLE other_one.new_u RENAME TO u"):
             db.execute(step)
         attempt(db, "INSERT INTO other_one.u(k) VALUES ('after')", one)

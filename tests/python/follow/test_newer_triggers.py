@@ -83,7 +83,8 @@ CASES = {
     "OR FAIL in an upsert": ("INSERT INTO h(x) VALUES (1);", OR_FAIL + " ON CONFLICT DO NOTHING", ""),
     "OR FAIL behind WITH": ("INSERT INTO h(x) VALUES (1);",
                             "WITH a(b) AS (SELECT 'new') INSERT OR FAIL INTO u(id, k) SELECT 5005, b FROM a", ""),
-    "UPDATE OR FAIL in the statement": ("INSERT INTO h(x) VALUES (1);", "UPDATE OR FAIL u SET k = 'new' WHERE id = 5000", ""),
+    "UPDATE OR FAIL in the statement": ("INSERT INTO h(x) VALUES (1);",
+                                        "UPDATE OR FAIL u SET k = 'new' WHERE id = 5000", ""),
     "RAISE(FAIL) of another table": ("INSERT INTO y VALUES (1);", INSERT,
                                      "CREATE TRIGGER yt BEFORE INSERT ON y BEGIN SELECT RAISE(FAIL, 'x'); END"),
     "RAISE(FAIL) behind two tables": ("INSERT INTO y VALUES (1);", INSERT,
@@ -112,9 +113,12 @@ CASES = {
 }
 # Of the harmless ones: under OR FAIL they would violate a constraint and keep a row.
 MAY_FAIL = {"a table raise",  # which has a column of the name of a table with a unique key
-            "a column fail", "a quoted column", "a table fail", "a text", "a comment", "an alias", "an operator", "OR fail as an operator",
-            "a statement with a text", "an unrelated constraint", "an unrelated RAISE", "an unrelated OR FAIL", "a child of the log",
-            "OR IGNORE", "OR IGNORE in the statement", "OR REPLACE in the statement", "ON CONFLICT IGNORE", "a constraint",
+            "a column fail", "a quoted column", "a table fail", "a text", "a comment", "an alias", "an operator",
+            "OR fail as an operator",
+            "a statement with a text", "an unrelated constraint", "an unrelated RAISE", "an unrelated OR FAIL",
+            "a child of the log",
+            "OR IGNORE", "OR IGNORE in the statement", "OR REPLACE in the statement", "ON CONFLICT IGNORE",
+            "a constraint",
             "OR FAIL elsewhere"}
 
 FRAMES = {"autocommit": [], "joined": ["BEGIN", "UPDATE u SET k = k WHERE id = 10"], "first": ["BEGIN"],
@@ -185,17 +189,20 @@ def test_what_can_keep_a_row_and_nothing_else_is_refused(case, kind, frame):
 
 
 AUDITS = {
-    "an audit": ("CREATE TABLE audit(id INTEGER PRIMARY KEY, k, at DEFAULT CURRENT_TIMESTAMP)", "INSERT INTO audit(k) VALUES (new.k)"),
+    "an audit": ("CREATE TABLE audit(id INTEGER PRIMARY KEY, k, at DEFAULT CURRENT_TIMESTAMP)",
+                 "INSERT INTO audit(k) VALUES (new.k)"),
     "without list": ("CREATE TABLE audit(k, at)", "INSERT INTO audit VALUES (new.k, 1)"),
     "a time": ("ALTER TABLE u ADD COLUMN at", "UPDATE u SET at = CURRENT_TIMESTAMP, fail = 1 WHERE id = new.id"),
     "a count": ("CREATE TABLE audit(name PRIMARY KEY, n)", "UPDATE audit SET n = n + 1 WHERE name = 'u'"),
     "a delete": ("CREATE TABLE audit(name PRIMARY KEY, n NOT NULL CHECK (n > 0))", "SELECT 1 FROM audit"),
     # these may fail
-    "the key of an audit": ("CREATE TABLE audit(id INTEGER PRIMARY KEY, k)", "INSERT INTO audit(id, k) VALUES (new.id, new.k)"),
+    "the key of an audit": ("CREATE TABLE audit(id INTEGER PRIMARY KEY, k)",
+                            "INSERT INTO audit(id, k) VALUES (new.id, new.k)"),
     "all of an audit": ("CREATE TABLE audit(id INTEGER PRIMARY KEY, k)", "INSERT INTO audit VALUES (new.id, new.k)"),
     "not null": ("CREATE TABLE audit(k, who NOT NULL)", "INSERT INTO audit(k) VALUES (new.k)"),
     "a check": ("CREATE TABLE audit(k, CHECK (k <> 'new'))", "INSERT INTO audit(k) VALUES (new.k)"),
-    "an index": ("CREATE TABLE audit(k, x); CREATE UNIQUE INDEX one ON audit(x)", "INSERT INTO audit(k, x) VALUES (new.k, 1)"),
+    "an index": ("CREATE TABLE audit(k, x); CREATE UNIQUE INDEX one ON audit(x)",
+                 "INSERT INTO audit(k, x) VALUES (new.k, 1)"),
     "a key": ("CREATE TABLE audit(k, x, PRIMARY KEY(k, x))", "INSERT INTO audit(k, x) VALUES (new.k, 1)"),
     "the column": ("CREATE TABLE audit(k)", "UPDATE u SET k = 'k2' WHERE id = new.id"),
 }

@@ -37,10 +37,14 @@ BODIES = [
 
 
 STATEMENTS = [
-    "UPDATE u SET k = k WHERE id IN ({a}, {b})", "UPDATE u SET k = k || '.' WHERE id IN ({a}, {b}, {c}) AND length(k) < 9",
-    "UPDATE u SET k = 'k' || id WHERE n < 2", "UPDATE OR REPLACE u SET id = {b} WHERE id = {a}", "UPDATE u SET n = n + 1",
-    "UPDATE OR IGNORE u SET k = (SELECT k FROM u WHERE id = {c}) WHERE id < {a}", "DELETE FROM u WHERE id IN ({a}, {c})",
-    "INSERT OR REPLACE INTO u(id, k) VALUES ({a}, 'x'), ({b}, 'y'), ({c}, 'z')", "INSERT INTO u(id, k) VALUES ({a}, 'bad'), ({b}, 'bad2')",
+    "UPDATE u SET k = k WHERE id IN ({a}, {b})",
+    "UPDATE u SET k = k || '.' WHERE id IN ({a}, {b}, {c}) AND length(k) < 9",
+    "UPDATE u SET k = 'k' || id WHERE n < 2", "UPDATE OR REPLACE u SET id = {b} WHERE id = {a}",
+    "UPDATE u SET n = n + 1",
+    "UPDATE OR IGNORE u SET k = (SELECT k FROM u WHERE id = {c}) WHERE id < {a}",
+    "DELETE FROM u WHERE id IN ({a}, {c})",
+    "INSERT OR REPLACE INTO u(id, k) VALUES ({a}, 'x'), ({b}, 'y'), ({c}, 'z')",
+    "INSERT INTO u(id, k) VALUES ({a}, 'bad'), ({b}, 'bad2')",
     "INSERT INTO u(id, k) VALUES ({a}, 'up') ON CONFLICT(id) DO UPDATE SET k = k || '*' WHERE length(k) < 9",
     "REPLACE INTO u(id, k) SELECT id, k || '_' FROM u WHERE id > {b} AND length(k) < 9",
     "UPDATE u SET k = 'o' || id WHERE id = {a}; UPDATE u SET k = k WHERE id = {b}",
@@ -160,7 +164,8 @@ def test_what_comes_after_the_change_is_no_doubt(age, body, event, also_before):
         db.execute(f"CREATE TRIGGER b BEFORE {event} ON u BEGIN INSERT INTO log SELECT count(*) FROM log; END")
     db.execute("BEGIN")
     for i in range(6):
-        for sql in ("INSERT INTO u(k) VALUES ('bad1'), ('bad2'), ('good' || random())", f"UPDATE u SET k = 'bad' WHERE id = {i + 1}",
+        for sql in ("INSERT INTO u(k) VALUES ('bad1'), ('bad2'), ('good' || random())",
+                    f"UPDATE u SET k = 'bad' WHERE id = {i + 1}",
                     "UPDATE u SET k = 'bad' || id", "INSERT INTO u(k) VALUES ('bad3')"):
             db.execute(sql)
             assert follower.answers(), sql
@@ -246,7 +251,8 @@ def test_replace_sets_off_changes_of_the_row_at_hand(column):
 # What a program without the extension does to the row 1 of u(id, k), which has 5; row 9 has 2. `lie` is a BEFORE trigger.
 GONE = {
     "deletes": ("BEFORE DELETE ON u BEGIN UPDATE u SET k = 5 WHERE id = old.id; END",
-                ["UPDATE u SET k = NULL WHERE id = 1", "UPDATE u SET k = 2 WHERE id = 1", "DELETE FROM u WHERE id = 1"]),
+                ["UPDATE u SET k = NULL WHERE id = 1", "UPDATE u SET k = 2 WHERE id = 1",
+                 "DELETE FROM u WHERE id = 1"]),
     "an insert before it": ("BEFORE DELETE ON u BEGIN UPDATE u SET k = NULL WHERE id = old.id; END",
                             ["INSERT INTO u VALUES (3, 2)", "DELETE FROM u WHERE id = 3"]),
     "an update that keeps the key": ("BEFORE UPDATE ON u WHEN old.k = 2 AND new.k = 2 BEGIN UPDATE u SET k = NULL WHERE id = old.id; END",
@@ -314,9 +320,12 @@ def test_a_newer_trigger_tells_what_comes_later_first(db, how):
     follower.settled()
 
 
-@pytest.mark.parametrize("early", ["INSERT INTO u(id) SELECT new.id + 60 WHERE new.id < 10", "DELETE FROM u WHERE id = new.id + 60",
-                                   "SELECT run('UPDATE u SET x = x WHERE id < 10')", "SELECT run('DELETE FROM q WHERE id = 77')"])
-@pytest.mark.parametrize("how", ["SELECT run('REPLACE INTO p VALUES (0, 4)')", "SELECT run('UPDATE q SET id = id + 20 WHERE id = 0')",
+@pytest.mark.parametrize("early", ["INSERT INTO u(id) SELECT new.id + 60 WHERE new.id < 10",
+                                   "DELETE FROM u WHERE id = new.id + 60",
+                                   "SELECT run('UPDATE u SET x = x WHERE id < 10')",
+                                   "SELECT run('DELETE FROM q WHERE id = 77')"])
+@pytest.mark.parametrize("how", ["SELECT run('REPLACE INTO p VALUES (0, 4)')",
+                                 "SELECT run('UPDATE q SET id = id + 20 WHERE id = 0')",
                                  "DELETE FROM p WHERE id = 0"])
 def test_nobody_tells_before_the_filter_by_way_of_another_table(how, early):
     """The newer trigger changes rows by the action of a foreign key, or by a trigger of another table."""

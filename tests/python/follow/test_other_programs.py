@@ -31,13 +31,16 @@ WRITES = {
     "update or replace": ["UPDATE OR REPLACE u SET k = 'C3' WHERE id IN (1, 2)"],
     "delete": ["DELETE FROM u WHERE id = 1", "DELETE FROM u WHERE k > 'a'"],
     "delete all": ["DELETE FROM u", "INSERT INTO u(id, k) VALUES (1, 'anew'), (2, 'A1')"],
-    "replace": ["REPLACE INTO u(id, k) VALUES (1, 'one'), (2, 'b2'), (20, 'e5')", "REPLACE INTO u(id, k) VALUES (1, 'A1')"],
+    "replace": ["REPLACE INTO u(id, k) VALUES (1, 'one'), (2, 'b2'), (20, 'e5')",
+                "REPLACE INTO u(id, k) VALUES (1, 'A1')"],
     "upsert": ["INSERT INTO u(id, k) VALUES (1, 'up'), (30, 'new') ON CONFLICT(id) DO UPDATE SET k = excluded.k || u.id",
                "INSERT INTO u(id, k) VALUES (1, 'never'), (31, 'ever') ON CONFLICT DO NOTHING"],
     "insert or ignore": ["INSERT OR IGNORE INTO u(id, k) VALUES (1, 'no'), (40, 'b2'), (41, 'yes')"],
     "insert or fail": ["INSERT OR FAIL INTO u(id, k) VALUES (50, 'kept'), (1, 'no'), (51, 'never')"],
-    "insert that fails": ["INSERT INTO u(id, k) VALUES (60, 'x'), (61, 'y'), (1, 'no')", "UPDATE u SET k = 'C3' WHERE id > 1"],
-    "insert or rollback": ["BEGIN", "INSERT INTO u(id, k) VALUES (70, 'x')", "INSERT OR ROLLBACK INTO u(id, k) VALUES (1, 'no')"],
+    "insert that fails": ["INSERT INTO u(id, k) VALUES (60, 'x'), (61, 'y'), (1, 'no')",
+                          "UPDATE u SET k = 'C3' WHERE id > 1"],
+    "insert or rollback": ["BEGIN", "INSERT INTO u(id, k) VALUES (70, 'x')",
+                           "INSERT OR ROLLBACK INTO u(id, k) VALUES (1, 'no')"],
     "transaction": ["BEGIN", "INSERT INTO u(id, k) VALUES (80, 'x')", "SAVEPOINT s", "DELETE FROM u", "ROLLBACK TO s",
                     "UPDATE u SET k = 'y' WHERE id = 80", "COMMIT"],
     "rollback": ["BEGIN", "DELETE FROM u", "INSERT INTO u(id, k) VALUES (1, 'lost')", "ROLLBACK"],
@@ -47,7 +50,8 @@ WRITES = {
 if VERSION >= (3, 33):
     WRITES["update from"] = ["UPDATE u SET k = o.x FROM (SELECT 1 AS id, 'from1' AS x UNION SELECT 5, 'from5') AS o WHERE o.id = u.id"]
 if VERSION >= (3, 35):
-    WRITES["returning"] = ["INSERT INTO u(id, k) VALUES (90, 'r') RETURNING k", "DELETE FROM u WHERE id < 3 RETURNING k"]
+    WRITES["returning"] = ["INSERT INTO u(id, k) VALUES (90, 'r') RETURNING k",
+                           "DELETE FROM u WHERE id < 3 RETURNING k"]
 
 
 @pytest.fixture
@@ -174,7 +178,8 @@ def change(path):
     """What no drain has seen when a copy is taken."""
     writer = bare(path)
     writer.execute(MANY + "INSERT INTO u(id, k) SELECT i + 10, 'n' || i FROM n LIMIT 40")
-    run(writer, "DELETE FROM u WHERE id % 4 = 1; UPDATE u SET k = k || '!' WHERE id % 5 = 0; DELETE FROM u WHERE id = 2")
+    run(writer,
+        "DELETE FROM u WHERE id % 4 = 1; UPDATE u SET k = k || '!' WHERE id % 5 = 0; DELETE FROM u WHERE id = 2")
     writer.close()
 
 
@@ -199,7 +204,8 @@ def copies(path, way):
 
 
 @pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("way", ["dump", "backup of the shell", "backup API", "backup API, page by page", "VACUUM INTO"])
+@pytest.mark.parametrize("way", ["dump", "backup of the shell", "backup API", "backup API, page by page",
+                                 "VACUUM INTO"])
 def test_copies(path, way, table):
     """All is copied. Both go on, and know nothing of each other."""
     f, writer = world(path, table)
@@ -284,7 +290,8 @@ def test_a_session_has_the_changes_of_the_table_alone(path, tmp_path, there):
     run(f.db, "INSERT INTO u(k) VALUES ('n'); UPDATE u SET k = 'z' WHERE id = 2; DELETE FROM u WHERE id = 1;"
               "INSERT INTO u(k) VALUES ('m'); BEGIN; DELETE FROM u WHERE id = 3; COMMIT")
     changeset = session.changeset()
-    assert all(inside.own_table(f.db, what)[0].encode() not in changes for changes in (changeset, everything.changeset())
+    assert all(inside.own_table(f.db, what)[0].encode() not in changes for changes in (changeset,
+        everything.changeset())
                for what in inside.OWN_TABLES if what != "pages" or changes is changeset)
     apply(bare(replica) if there == "bare" else g.db, changeset)
     assert g.db.execute("SELECT * FROM u ORDER BY id").fetchall() == f.db.execute("SELECT * FROM u ORDER BY id").fetchall()

@@ -23,13 +23,16 @@ from support import ask
 
 KILLS = int(os.environ.get("CUCKOO_KILLS") or 3)
 MOST = 4000  # rows
-FILTERS = {"f": ("k", f"{AIMED_AT}, counter_bits=8, growth=on"), "g": ("x", "capacity=300, growth=off, fingerprint_bits=32, counter_bits=8")}
+FILTERS = {"f": ("k", f"{AIMED_AT}, counter_bits=8, growth=on"),
+           "g": ("x", "capacity=300, growth=off, fingerprint_bits=32, counter_bits=8")}
 NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {n}) "
-CHANGES = [NUMBERS + "INSERT INTO u(k, x) SELECT {seed} + i, -i - {seed} FROM n", "INSERT INTO u(k) VALUES ({aimed}), ({seed})",
+CHANGES = [NUMBERS + "INSERT INTO u(k, x) SELECT {seed} + i, -i - {seed} FROM n",
+           "INSERT INTO u(k) VALUES ({aimed}), ({seed})",
            "UPDATE u SET k = k + 1, x = x - 1 WHERE id IN (SELECT id FROM u ORDER BY id LIMIT {n} OFFSET {start})",
            "DELETE FROM u WHERE id IN (SELECT id FROM u ORDER BY id LIMIT {n} OFFSET {start})",
            "UPDATE u SET id = id + (SELECT max(id) - min(id) + 1 FROM u) WHERE id IN (SELECT id FROM u LIMIT {n})",
-           "DELETE FROM u WHERE k = {aimed}", "SAVEPOINT s", "ROLLBACK TO s", "SELECT min(cf_table_contains('f', k)) FROM u"]
+           "DELETE FROM u WHERE k = {aimed}", "SAVEPOINT s", "ROLLBACK TO s",
+           "SELECT min(cf_table_contains('f', k)) FROM u"]
 MISSED = "SELECT {c} FROM u WHERE {c} IS NOT NULL AND NOT cf_table_contains('{f}', {c})"
 
 
@@ -48,7 +51,8 @@ def write(path, name, seed):
         db.execute("BEGIN IMMEDIATE")
         for _ in range(rng.choice([1, 2, 5])):
             sql = rng.choice(CHANGES[:-1 if name != "with" else None]).format(
-                n=rng.choice([1, 5, 60, 1500]), seed=rng.randrange(1 << 40), start=rng.randrange(500), aimed=rng.choice(AIMED))
+                n=rng.choice([1, 5, 60, 1500]), seed=rng.randrange(1 << 40), start=rng.randrange(500),
+                aimed=rng.choice(AIMED))
             with contextlib.suppress(sqlite3.OperationalError):  # no such savepoint
                 db.execute(sql).fetchall()
         if ask(db, "SELECT count(*) FROM u") > MOST:
@@ -62,7 +66,8 @@ def write(path, name, seed):
 
 class Writer:
     def __init__(self, path, name, seed):
-        self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), path, name, str(seed)], stdout=subprocess.PIPE)
+        self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), path, name, str(seed)],
+                                        stdout=subprocess.PIPE)
 
     def wait(self, lines):
         """So many COMMITs have begun or returned."""

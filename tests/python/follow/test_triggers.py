@@ -86,7 +86,8 @@ def test_a_trigger_of_the_user(age, timing, body, event, recursive):
 def test_a_temporary_trigger_of_the_user(timing, body, age):
     """It fires before those of the filter whatever its age."""
     for conflict, event in itertools.product(["", "OR FAIL", "OR REPLACE"], ["INSERT", "UPDATE"]):
-        db, follower = with_trigger(lambda db: user_trigger(db, timing, event, body, "TEMP"), "on", conflict, "autocommit",
+        db, follower = with_trigger(lambda db: user_trigger(db, timing, event, body, "TEMP"), "on", conflict,
+                                    "autocommit",
                                     age == "newer")
         db.execute("DROP TRIGGER temp.users")
         follower.rebuild()
@@ -154,7 +155,8 @@ def test_upkeep_within_a_trigger(event, sql):
     db.execute(f"CREATE TRIGGER t {event} ON u BEGIN {sql}; END")
     for begin in ("", "BEGIN"):
         script(db, begin)
-        for change in ("DELETE FROM u WHERE id = 1", "INSERT INTO u(k) VALUES ('A1'), ('d4')", "UPDATE u SET k = k || 'x'",
+        for change in ("DELETE FROM u WHERE id = 1", "INSERT INTO u(k) VALUES ('A1'), ('d4')",
+                       "UPDATE u SET k = k || 'x'",
                        "DELETE FROM u WHERE id = 3"):
             attempt(db, change, f)
         if db.in_transaction:
@@ -323,7 +325,8 @@ def test_a_statement_within_a_statement(db, inner):
     for begin in ("", "BEGIN", "SAVEPOINT o"):
         script(db, begin)
         for sql in ("INSERT INTO u(k) VALUES ('X1'), ('X2')", "UPDATE u SET k = upper(k) || run() WHERE id > 2",
-                    "INSERT INTO u(k) SELECT k || 'r' FROM u WHERE run() LIMIT 3", "DELETE FROM u WHERE run() AND k LIKE '%r%'"):
+                    "INSERT INTO u(k) SELECT k || 'r' FROM u WHERE run() LIMIT 3",
+                    "DELETE FROM u WHERE run() AND k LIKE '%r%'"):
             attempt(db, sql, f)
             assert f.answers()
         if db.in_transaction:

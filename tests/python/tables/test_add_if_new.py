@@ -42,7 +42,8 @@ def test_insert_select_and_executemany_count_the_new_ones(once):
     once.executemany("INSERT INTO events(k) VALUES (?)", [(n % 300,) for n in range(1000)])
     assert once.execute("INSERT OR IGNORE INTO seen(key) SELECT k FROM events").rowcount == 300
     assert once.execute("INSERT OR IGNORE INTO seen(key) SELECT k FROM events").rowcount == 0
-    assert once.executemany("INSERT OR IGNORE INTO seen(key) VALUES (?)", [(n,) for n in range(290, 310)]).rowcount == 10
+    assert once.executemany("INSERT OR IGNORE INTO seen(key) VALUES (?)",
+                            [(n,) for n in range(290, 310)]).rowcount == 10
 
 
 def test_total_changes_counts_the_new_ones(once):
@@ -170,7 +171,8 @@ def test_a_write_that_cannot_be_is_no_conflict_of_the_key(db, options, guard, er
 @pytest.mark.parametrize("arguments, message", [
     ("capacity=5, adds=twice", "adds must be once"), ("capacity=5, adds='once', adds=once", "adds is given twice"),
     ("capacity=5, adds=once, value_bits=3", "you insert, value_bits= keeps values: give one"),
-    ("capacity=5, adds=once, content='t(k)'", "you insert, content= follows a table: give one"), ("capacity=5, add=once", "did you mean adds"),
+    ("capacity=5, adds=once, content='t(k)'", "you insert, content= follows a table: give one"),
+    ("capacity=5, add=once", "did you mean adds"),
     ("capacity=5, adds=", "adds must be once")])
 def test_bad_arguments(db, arguments, message):
     db.execute("CREATE TABLE t(k)")

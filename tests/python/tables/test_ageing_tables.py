@@ -143,7 +143,8 @@ def test_after_a_rest_it_begins_anew(db, now):
         now.now += MINUTE
     for rest in (DAY * 2, DAY * 400, HOUR * 28):
         now.now += rest
-        assert not has(db, 299) and ask(db, "SELECT count(*) FROM json_each('[1, 2, 299]') WHERE cf_table_contains('seen', value)") == 0
+        assert not has(db, 299) and ask(db,
+                                        "SELECT count(*) FROM json_each('[1, 2, 299]') WHERE cf_table_contains('seen', value)") == 0
         assert [add(db, n, "OR IGNORE") for n in (1, 1, 299)] == [1, 0, 1]
         for n in range(300):
             add(db, n)
@@ -173,7 +174,8 @@ def test_lookups_within_less(db, now):
     for hour in range(24):
         add(db, hour)
         now.now += HOUR
-    for text, hours in (("1 hour", 1), ("90 minutes", 1), ("0.5 days", 12), ("12 HOURS", 12), ("1 day", 24), ("24 hours", 24)):
+    for text, hours in (("1 hour", 1), ("90 minutes", 1), ("0.5 days", 12), ("12 HOURS", 12), ("1 day", 24),
+                        ("24 hours", 24)):
         found = [ask(db, "SELECT cf_table_contains('seen', ?, ?)", 24 - ago, text) for ago in range(1, 25)]
         assert all(found[:hours]) and not any(found[hours + 3 + 3:]), (text, found)
     assert ask(db, "SELECT cf_table_contains('seen', NULL, '1 hour')") is None
@@ -181,8 +183,10 @@ def test_lookups_within_less(db, now):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("2 days", r"must be at most 24 hours \(keep=\), got the text '2 days'"), ("soon", "must be a number and seconds"), ("", "must be a number and"), (None, "must be a number and"),
-    (5, "must be a number and"), ("-1 hour", "must be a number and"), ("1 fortnight", "must be a number and"), ("1", "must be a number and"),
+    ("2 days", r"must be at most 24 hours \(keep=\), got the text '2 days'"), ("soon", "must be a number and seconds"),
+    ("", "must be a number and"), (None, "must be a number and"),
+    (5, "must be a number and"), ("-1 hour", "must be a number and"), ("1 fortnight", "must be a number and"),
+    ("1", "must be a number and"),
     ("1\0 hour", "must be a number and"), ("5000", "must be a number and")])
 def test_bad_windows(db, text, message):
     table(db)
@@ -190,7 +194,8 @@ def test_bad_windows(db, text, message):
         ask(db, "SELECT cf_table_contains('seen', 1, ?)", text)
 
 
-@pytest.mark.parametrize("keep, most", [("90 seconds", "90 seconds"), ("1 hour", "3600 seconds"), ("90 minutes", "1.5 hours"), ("1 week", "168 hours")])
+@pytest.mark.parametrize("keep, most", [("90 seconds", "90 seconds"), ("1 hour", "3600 seconds"),
+                                        ("90 minutes", "1.5 hours"), ("1 week", "168 hours")])
 def test_the_longest_window_is_named(db, keep, most):
     create(db, f"capacity=5, keep='{keep}'")
     with pytest.raises(sqlite3.OperationalError, match=rf"must be at most {most} \(keep=\), got the text '8 days'"):
@@ -256,7 +261,8 @@ def test_an_imported_filter_is_as_young_as_can_be(db, now):
     for n in range(2000):
         now.now += 10 * MINUTE
         db.execute("INSERT INTO other(key) VALUES (?)", (f"x{n}",))
-    assert not any(has(db, n, "other") for n in range(100)) and json.loads(ask(db, "SELECT cf_table_info('other')"))["occupied"] < 250
+    assert not any(has(db, n, "other") for n in range(100)) and json.loads(ask(db,
+        "SELECT cf_table_info('other')"))["occupied"] < 250
     for filter_, message in (("cf_new(10)", "epochs=0"), ("cf_new(10, 0.01, 'epochs=3')", "epochs=3")):
         with pytest.raises(sqlite3.OperationalError, match=f"a filter with {message} goes only into"):
             db.execute(f"INSERT INTO other(other, key) VALUES ('import', {filter_})")
@@ -278,7 +284,8 @@ def test_all_that_was_imported_stays_for_the_window(db, now, grown):
         if grown:
             command(db, "optimize")
         exported = ask(db, "SELECT cf_export('seen')")
-        assert found_of(db, 15) == {key for key in range(15) if ask(db, "SELECT cf_contains(?, ?)", exported, key)} == set(range(15)), hour
+        assert found_of(db, 15) == {key for key in range(15) if ask(db, "SELECT cf_contains(?, ?)", exported,
+            key)} == set(range(15)), hour
     for hour in range(40):
         now.now += HOUR
         add(db, hour + 100)
@@ -296,13 +303,17 @@ def test_what_is_dead_by_the_clock_is_not_exported(db, now):
 # ---- errors ----
 
 @pytest.mark.parametrize("arguments, message", [
-    ("keep=''", "keep must be a number and seconds"), ("keep='24'", "keep must be"), ("keep=24", "keep must be"), ("keep='hours'", "keep must be"),
-    ("keep='0 hours'", "keep must be"), ("keep='-3 days'", "keep must be"), ("keep='0.1 seconds'", "keep must be"), ("keep='1 month'", "keep must be"),
-    ("keep='5000 weeks', keep='1 day'", "keep is given twice"), ("keep='6000 weeks'", "keep must be"), ("keep='1e99 days'", "keep must be"),
+    ("keep=''", "keep must be a number and seconds"), ("keep='24'", "keep must be"), ("keep=24", "keep must be"),
+    ("keep='hours'", "keep must be"),
+    ("keep='0 hours'", "keep must be"), ("keep='-3 days'", "keep must be"), ("keep='0.1 seconds'", "keep must be"),
+    ("keep='1 month'", "keep must be"),
+    ("keep='5000 weeks', keep='1 day'", "keep is given twice"), ("keep='6000 weeks'", "keep must be"),
+    ("keep='1e99 days'", "keep must be"),
     ("keep='1 day', epochs=3", "keep= goes by the clock"), ("keep='1 day', counter_bits=2", "keep= goes by the clock"),
     ("keep='1 day', overflow=on", "keep= goes by the clock"), ("keep='1 day', value_bits=2", "give one of them"),
     ("epochs=4, content='t(k)'", "give one of them"), ("keep='1 day', content='t(k)'", "give one of them"),
-    ("keep='1 dayx'", "keep must be"), ("keep='1 dayss'", "keep must be"), ("keep='1 weekly'", "keep must be"), ("keep='5000'", "keep must be"),
+    ("keep='1 dayx'", "keep must be"), ("keep='1 dayss'", "keep must be"), ("keep='1 weekly'", "keep must be"),
+    ("keep='5000'", "keep must be"),
     ("keep='0.999 seconds'", "keep must be"), ("keep='36525.1 days'", "keep must be"),
     ("epochs=16", "bad value in epochs=16"), ("keeps='1 day'", "did you mean keep")])
 def test_bad_arguments(db, arguments, message):
@@ -311,7 +322,8 @@ def test_bad_arguments(db, arguments, message):
         db.execute(f"CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=10, {arguments})")
 
 
-@pytest.mark.parametrize("text, seconds", [("24 hours", 86400), ("1 day", 86400), ("2 WEEKS", 1209600), (" 90  minutes ", 5400),
+@pytest.mark.parametrize("text, seconds", [("24 hours", 86400), ("1 day", 86400), ("2 WEEKS", 1209600),
+                                           (" 90  minutes ", 5400),
                                            ("1.5 hour", 5400), ("1seconds", 1), ("+7 Days", 604800),
                                            ("36525 days", 3155760000)])
 def test_durations(db, text, seconds):
@@ -320,7 +332,8 @@ def test_durations(db, text, seconds):
 
 
 def test_commands_are_for_tables_of_their_kind(db):
-    for options, wrong in (("keep='1 day'", "advance"), ("epochs=3", "clock"), ("adds=once", "advance"), ("adds=once", "clock")):
+    for options, wrong in (("keep='1 day'", "advance"), ("epochs=3", "clock"), ("adds=once", "advance"),
+                           ("adds=once", "clock")):
         create(db, f"capacity=5, {options}")
         with pytest.raises(sqlite3.OperationalError, match=f"seen: {wrong} is for tables that were created with"):
             command(db, wrong)
@@ -375,7 +388,8 @@ def test_hostile_times(tmp_path, now, rng):
             sound(db)
             used += 1
         except sqlite3.DatabaseError as error:
-            assert any(words in str(error) for words in ("cannot be used", "later version", "created with keep=")), error
+            assert any(words in str(error) for words in ("cannot be used", "later version",
+                                                         "created with keep=")), error
         inside.put_back(db, before, "seen")
     assert used > 60
     db.close()
@@ -405,7 +419,8 @@ def test_keys_without_a_place_are_exported_while_they_are_young(db, now):
     for hours, young in ((28, AIMED[20:24]), (38, ())):
         now.now = clock.START + hours * HOUR
         blob = ask(db, "SELECT cf_export('seen')")
-        assert {key for key in AIMED if ask(db, "SELECT cf_contains(?, ?)", blob, key)} == set(young) == {key for key in AIMED if has(db, key)}
+        assert {key for key in AIMED if ask(db, "SELECT cf_contains(?, ?)", blob,
+                                            key)} == set(young) == {key for key in AIMED if has(db, key)}
         assert support.info(db, blob)["items"] == len(young) and ask(db, "SELECT cf_check(?)", blob) == "ok"
 
 

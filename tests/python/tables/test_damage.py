@@ -40,7 +40,8 @@ def table(options="capacity=200, bucket_size=4, seed=0", keys=range(250), conten
     db.execute("PRAGMA page_size = 512")
     db.execute("CREATE TABLE u(id INTEGER PRIMARY KEY, k)")
     db.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter({options}" + (", content='u(k)')" if content else ")"))
-    db.executemany("INSERT INTO u(k) VALUES (?)" if content else "INSERT INTO f(key) VALUES (?)", ((key,) for key in keys))
+    db.executemany("INSERT INTO u(k) VALUES (?)" if content else "INSERT INTO f(key) VALUES (?)",
+                   ((key,) for key in keys))
     if content:
         db.execute("INSERT INTO f(f) VALUES ('drain')")
     return db
@@ -75,7 +76,8 @@ def use(db, allowed=ALLOWED):
     for sql in USES[:-1]:
         error = attempt(db, sql.replace("seen", "f"))
         if error:
-            known = any(words in str(error) for words in ("not a sound filter", "filter is full", "nothing to rebuild", "too many for rows",
+            known = any(words in str(error) for words in ("not a sound filter", "filter is full", "nothing to rebuild",
+                                                          "too many for rows",
                                                                "it follows"))
             # The change had begun when it met a row that cannot be read: it must be rolled back.
             known |= error.sqlite_errorname == "SQLITE_IOERR" and REMEDY in str(error)
@@ -113,13 +115,16 @@ def test_damage(tmp_path, what, content, who):
     use(db)
 
 
-@pytest.mark.parametrize("what, says", [("the header is lost", "its header is missing"), ("the table of pages is lost", "its shadow table is missing"),
+@pytest.mark.parametrize("what, says", [("the header is lost", "its header is missing"),
+                                        ("the table of pages is lost", "its shadow table is missing"),
                                         ("the header has other bytes", "has been changed; " + REMEDY),
-                                        ("a page is NULL", "has been changed; " + REMEDY), ("a page is a text", "has been changed; " + REMEDY)])
+                                        ("a page is NULL", "has been changed; " + REMEDY),
+                                        ("a page is a text", "has been changed; " + REMEDY)])
 def test_what_is_missing_is_called_missing(what, says):
     db = table(content=True, keys=range(150))
     inside.damage(db, inside.DAMAGE[what])
-    for sql in ("SELECT count(*) FROM u WHERE cf_table_contains('f', k)", "SELECT count(*) FROM u JOIN f ON key = k", "SELECT cf_export('f')",
+    for sql in ("SELECT count(*) FROM u WHERE cf_table_contains('f', k)", "SELECT count(*) FROM u JOIN f ON key = k",
+                "SELECT cf_export('f')",
                 "SELECT * FROM cf_table_buckets('f')", CHECK):
         assert (says.split(";")[0] if sql == CHECK else says) in str(attempt(db, sql)), sql
 
@@ -132,10 +137,12 @@ def test_something_else_where_the_rows_were(what, content):
     inside.damage(db, inside.REPLACED[what])
     assert ask(db, "SELECT cf_table_contains('f', 7)") == 1
     if content:
-        script(db, "INSERT INTO u(k) VALUES (1000); DELETE FROM u WHERE k = 5; SAVEPOINT s; DELETE FROM u WHERE k % 9 = 5;"
+        script(db,
+               "INSERT INTO u(k) VALUES (1000); DELETE FROM u WHERE k = 5; SAVEPOINT s; DELETE FROM u WHERE k % 9 = 5;"
                    "SAVEPOINT s; DELETE FROM u WHERE k % 9 = 3; ROLLBACK")
         if "trigger" in what:
-            script(db, "SELECT cf_table_rebuild('f'); INSERT INTO f(f) VALUES ('rebuild'); DROP TRIGGER tr; INSERT INTO f(f) VALUES ('drain')")
+            script(db,
+                   "SELECT cf_table_rebuild('f'); INSERT INTO f(f) VALUES ('rebuild'); DROP TRIGGER tr; INSERT INTO f(f) VALUES ('drain')")
         if "trigger" in what:
             f = Follower(db)
             assert f.answers() or "fails" in what or "deletes" in what
@@ -144,7 +151,8 @@ def test_something_else_where_the_rows_were(what, content):
             assert ask(db, "SELECT count(*) FROM f") == ask(db, "SELECT count(*) FROM u") == 250
             db.execute(CHECK)
     else:
-        script(db, "INSERT INTO f(key) VALUES (1000); DELETE FROM f WHERE key = 7; INSERT INTO f(f) VALUES ('optimize')")
+        script(db,
+               "INSERT INTO f(key) VALUES (1000); DELETE FROM f WHERE key = 7; INSERT INTO f(f) VALUES ('optimize')")
     drop(db)
 
 
@@ -154,7 +162,8 @@ def test_waiting_keys(sql):
     inside.damage(db, sql)
     said = str(attempt(db, CHECK))
     assert said.startswith("f: damaged: "), said
-    for asked in ("SELECT 1 FROM f WHERE key = 'key' AND value = 7", "SELECT count(*) FROM f", "SELECT cf_table_contains('f', 'key')"):
+    for asked in ("SELECT 1 FROM f WHERE key = 'key' AND value = 7", "SELECT count(*) FROM f",
+                  "SELECT cf_table_contains('f', 'key')"):
         error = attempt(db, asked)
         assert error is None or str(error) not in MEANINGLESS
     if "DROP" not in sql:
@@ -172,14 +181,17 @@ def test_nothing_that_writes_a_filter_anew_hides_it(what):
         inside.damage(db, inside.DAMAGE[what])
     else:
         inside.put(db, *early[3])
-    for sql in ("INSERT INTO f(f) VALUES ('optimize')", "SELECT cf_export('f')", "SELECT count(*) FROM cf_table_buckets('f')"):
+    for sql in ("INSERT INTO f(f) VALUES ('optimize')", "SELECT cf_export('f')",
+                "SELECT count(*) FROM cf_table_buckets('f')"):
         assert any(word in str(attempt(db, sql)) for word in SAYS_DAMAGED), sql
     script(db, "BEGIN; INSERT INTO f(key) VALUES (1); COMMIT")
     assert any(word in str(attempt(db, CHECK)) for word in SAYS_DAMAGED)
 
 
-@pytest.mark.parametrize("what", ["the header is lost", "the table of pages is lost", "the table of waiting keys is lost", "a view"])
-@pytest.mark.parametrize("before", ["SELECT cf_table_rebuild('f')", "INSERT INTO f(f) VALUES ('rebuild')", "INSERT INTO u(k) VALUES (7)"])
+@pytest.mark.parametrize("what", ["the header is lost", "the table of pages is lost",
+                                  "the table of waiting keys is lost", "a view"])
+@pytest.mark.parametrize("before", ["SELECT cf_table_rebuild('f')", "INSERT INTO f(f) VALUES ('rebuild')",
+                                    "INSERT INTO u(k) VALUES (7)"])
 def test_drop_works_after_any_error_in_a_transaction(what, before):
     db = table(content=True)
     inside.damage(db, {**inside.DAMAGE, **inside.REPLACED}[what])
@@ -203,7 +215,8 @@ def test_commit_with_a_filter_that_does_not_open(tmp_path, what):
     other.execute("COMMIT")
 
 
-@pytest.mark.parametrize("before", ["SELECT cf_table_rebuild('f')", "INSERT INTO f(f) VALUES ('rebuild')", "ALTER TABLE f RENAME TO h",
+@pytest.mark.parametrize("before", ["SELECT cf_table_rebuild('f')", "INSERT INTO f(f) VALUES ('rebuild')",
+                                    "ALTER TABLE f RENAME TO h",
                                     "drop own triggers"])
 @pytest.mark.parametrize("log", ["that of another filter", None])
 def test_a_header_that_names_another_log(log, before):
@@ -231,7 +244,8 @@ def test_a_header_that_names_another_log(log, before):
         assert db.execute("SELECT name FROM sqlite_master").fetchall() == others
 
 
-@pytest.mark.parametrize("question", ["SELECT EXISTS (SELECT 1 FROM f WHERE key = {})", "SELECT cf_table_contains('f', {})"])
+@pytest.mark.parametrize("question", ["SELECT EXISTS (SELECT 1 FROM f WHERE key = {})",
+                                      "SELECT cf_table_contains('f', {})"])
 def test_rows_that_somebody_has_put_back_are_seen(question):
     """As those who restore a dump do. Within a transaction that is rolled back, too: nobody tells the filter."""
     db = table(keys=[1])
@@ -265,7 +279,8 @@ def test_any_number_in_the_header(name, values):
         use(db)
 
 
-@pytest.mark.parametrize("shape", ["capacity=200", "capacity=20, overflow=on", "capacity=20, bucket_size=8", "capacity=20, counter_bits=5",
+@pytest.mark.parametrize("shape", ["capacity=200", "capacity=20, overflow=on", "capacity=20, bucket_size=8",
+                                   "capacity=20, counter_bits=5",
                                    "capacity=300, layout=semisort, bucket_size=4", "capacity=300, growth=off"])
 def test_random_bytes_in_the_rows(rng, shape):
     for header_too in [False, True] * 6:
@@ -375,13 +390,17 @@ class Trial:
     def use(self, hostile):
         f, n, before = self.name, self.rng.randrange(self.kind.keys), set(self.keys)
         if self.kind.content:
-            sql = self.rng.choice([f"INSERT INTO u(k) VALUES ({10000 + n})", f"DELETE FROM u WHERE k = {n}", f"DELETE FROM u WHERE k % 9 = {n % 9}",
-                                   f"UPDATE u SET k = k + 20000 WHERE k = {n}", "INSERT INTO u(k) SELECT value + 30000 FROM json_each('[1,2,3,4]')",
+            sql = self.rng.choice([f"INSERT INTO u(k) VALUES ({10000 + n})", f"DELETE FROM u WHERE k = {n}",
+                                   f"DELETE FROM u WHERE k % 9 = {n % 9}",
+                                   f"UPDATE u SET k = k + 20000 WHERE k = {n}",
+                                   "INSERT INTO u(k) SELECT value + 30000 FROM json_each('[1,2,3,4]')",
                                    f"INSERT INTO {f}({f}) VALUES ('rebuild')", f"SELECT cf_table_rebuild('{f}')"])
         else:
             added = f"INSERT INTO {f}(key, value) VALUES (1, 200)" if "value" in self.kind.options else f"INSERT INTO {f}(key) VALUES ({10000 + n})"
-            sql = self.rng.choice([added, f"DELETE FROM {f} WHERE key = " + (f"1 AND value = {n}" if self.kind.values else str(n)),
-                                   f"INSERT INTO {f}({f}) VALUES ('clear')", f"INSERT INTO {f}({f}, key) SELECT 'import', cf_export('{f}')",
+            sql = self.rng.choice([added,
+                                   f"DELETE FROM {f} WHERE key = " + (f"1 AND value = {n}" if self.kind.values else str(n)),
+                                   f"INSERT INTO {f}({f}) VALUES ('clear')",
+                                   f"INSERT INTO {f}({f}, key) SELECT 'import', cf_export('{f}')",
                                    f"UPDATE {f} SET key = 77777 WHERE key = {0 if self.kind.values else n}"])
         if isinstance(self.run(sql), Exception):
             return
@@ -395,9 +414,12 @@ class Trial:
     def step(self, hostile):
         f = self.name
         sql = self.rng.choice([
-            f"SELECT count(*) FROM {f}", f"SELECT cf_table_info('{f}')", f"SELECT count(*) FROM cf_table_buckets('{f}')",
-            f"SELECT length(cf_export('{f}'))", f"INSERT INTO {f}({f}) VALUES ('check')", f"INSERT INTO {f}({f}) VALUES ('optimize')",
-            f"SELECT key FROM {f} WHERE key IN (1, 2, 3, 40, 50)", "PRAGMA quick_check", f"SELECT count(*) FROM u WHERE k IN {f}",
+            f"SELECT count(*) FROM {f}", f"SELECT cf_table_info('{f}')",
+            f"SELECT count(*) FROM cf_table_buckets('{f}')",
+            f"SELECT length(cf_export('{f}'))", f"INSERT INTO {f}({f}) VALUES ('check')",
+            f"INSERT INTO {f}({f}) VALUES ('optimize')",
+            f"SELECT key FROM {f} WHERE key IN (1, 2, 3, 40, 50)", "PRAGMA quick_check",
+            f"SELECT count(*) FROM u WHERE k IN {f}",
             "BEGIN", "SAVEPOINT s", "SAVEPOINT s", "ROLLBACK TO s", "RELEASE s", "COMMIT", "COMMIT", "ROLLBACK",
             "CREATE TABLE IF NOT EXISTS other(x)", "use", "use", "use", "use", "look", "look", "rename"])
         if sql in ("look", "use"):

@@ -167,14 +167,17 @@ def test_defensive_mode_protects_the_pages_and_nothing_else():
                    "INSERT INTO t VALUES ('d'); INSERT INTO c(c) VALUES ('rebuild');",
                    "ALTER TABLE seen RENAME TO s2; INSERT INTO s2(key) VALUES ('late');",
                    "SELECT count(*), cf_table_contains('s2', 'moved'), cf_table_contains('s2', 'late') FROM s2;",
-                   "SELECT count(*) FROM c;", "DROP TABLE s2; DROP TABLE c;", "SELECT group_concat(name) FROM sqlite_master;")
+                   "SELECT count(*) FROM c;", "DROP TABLE s2; DROP TABLE c;",
+                   "SELECT group_concat(name) FROM sqlite_master;")
     assert output.split()[2:] == ["500|1|1", "2", "t"], output  # behind "defensive on"
 
 
 @not_sanitized
-@pytest.mark.parametrize("what", ["a page has other bytes", "all is lost", "the table of pages is lost", "a page too many"])
+@pytest.mark.parametrize("what", ["a page has other bytes", "all is lost", "the table of pages is lost",
+                                  "a page too many"])
 def test_defensive_mode_refuses_sql_on_the_pages(what):
-    output = shell(LOAD, "CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=10); INSERT INTO f(key) VALUES (1);", ".dbconfig defensive on",
+    output = shell(LOAD, "CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=10); INSERT INTO f(key) VALUES (1);",
+                   ".dbconfig defensive on",
                    inside.DAMAGE[what] + ";", expect=1)
     assert "may not be" in output
 
@@ -215,7 +218,8 @@ def test_encodings(encoding):
 
 
 # What a write costs in the WAL, by row: bytes of it for each commit, or for each row of one statement. Generous: half as much again.
-COSTS = [("INSERT INTO u(k) VALUES (-?)", 1, 24_000), ("UPDATE u SET k = -k WHERE id = ?", 1, 36_000), ("DELETE FROM u WHERE id = ?", 1, 36_000),
+COSTS = [("INSERT INTO u(k) VALUES (-?)", 1, 24_000), ("UPDATE u SET k = -k WHERE id = ?", 1, 36_000),
+         ("DELETE FROM u WHERE id = ?", 1, 36_000),
          ("INSERT INTO d(key) VALUES (-?)", 1, 24_000), ("DELETE FROM d WHERE key = ?", 1, 24_000),
          ("INSERT INTO u(k) SELECT -id FROM u WHERE ?", 20_000, 120), ("UPDATE u SET k = -k WHERE ?", 20_000, 160),
          ("INSERT INTO d(key) SELECT -id FROM u WHERE ?", 20_000, 60)]
@@ -244,7 +248,8 @@ def test_page_sizes(path, size, auto_vacuum):
     db.executescript(f"PRAGMA synchronous = OFF; PRAGMA page_size = {size}; PRAGMA auto_vacuum = {auto_vacuum}")
     create(db, "capacity=50, fingerprint_bits=20")
     insert(db, *KEYS)
-    for sql in ("PRAGMA incremental_vacuum", "PRAGMA page_size = 2048", "VACUUM", "DELETE FROM seen WHERE key = 5", "INSERT INTO seen(key) VALUES (5)"):
+    for sql in ("PRAGMA incremental_vacuum", "PRAGMA page_size = 2048", "VACUUM", "DELETE FROM seen WHERE key = 5",
+                "INSERT INTO seen(key) VALUES (5)"):
         db.execute(sql)
         assert ask(db, "PRAGMA integrity_check") == "ok"
     whole(db)
@@ -259,7 +264,8 @@ def test_a_large_filter_without_keys_is_a_small_file(path):
 
 # ---- PRAGMA count_changes: each statement that writes gives a row first ----
 
-@pytest.mark.parametrize("options", ["capacity=10", "capacity=10, adds=once", "capacity=10, keep='1 hour'", "capacity=2, value_bits=3",
+@pytest.mark.parametrize("options", ["capacity=10", "capacity=10, adds=once", "capacity=10, keep='1 hour'",
+                                     "capacity=2, value_bits=3",
                                      "content='u(k)'", "content='u(k)', rows=on"])
 def test_count_changes(tmp_path, options):
     db = support.connect(tmp_path / "counted.db")
@@ -283,6 +289,7 @@ def test_count_changes(tmp_path, options):
     db.execute("ALTER TABLE seen RENAME TO other").fetchall()
     db.close()
     db = support.connect(tmp_path / "counted.db")
-    assert ask(db, "SELECT min(cf_table_contains('other', value)) FROM json_each(?)", json.dumps(list(range(1400, 1500)))) == 1
+    assert ask(db, "SELECT min(cf_table_contains('other', value)) FROM json_each(?)",
+               json.dumps(list(range(1400, 1500)))) == 1
     assert ask(db, "SELECT cf_table_check('other')") == "ok"
     db.close()

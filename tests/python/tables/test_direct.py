@@ -25,11 +25,14 @@ def seen(db):
 
 def test_each_kind_of_change(seen):
     for sql, found, n in [
-            ("SELECT 1", [1, 2, 3], 3), ("DELETE FROM seen WHERE key = 2", [1, 3], 2), ("UPDATE seen SET key = 20 WHERE key = 1", [3, 20], 2),
-            ("UPDATE seen SET key = key WHERE key = 3", [3, 20], 2), ("UPDATE seen SET key = NULL WHERE key = 3", [20], 1),
+            ("SELECT 1", [1, 2, 3], 3), ("DELETE FROM seen WHERE key = 2", [1, 3], 2),
+            ("UPDATE seen SET key = 20 WHERE key = 1", [3, 20], 2),
+            ("UPDATE seen SET key = key WHERE key = 3", [3, 20], 2),
+            ("UPDATE seen SET key = NULL WHERE key = 3", [20], 1),
             ("INSERT INTO seen(key) VALUES (NULL), (1)", [1, 20], 2), ("DELETE FROM seen WHERE key = NULL", [1, 20], 2),
             ("INSERT INTO seen(key) SELECT key + 10 FROM seen WHERE key IN (1, 20)", [1, 11, 20, 30], 4),
-            ("DELETE FROM seen WHERE key IN (1, 11, 99)", [20, 30], 2), ("REPLACE INTO seen(key) VALUES (5)", [5, 20, 30], 3)]:
+            ("DELETE FROM seen WHERE key IN (1, 11, 99)", [20, 30], 2),
+            ("REPLACE INTO seen(key) VALUES (5)", [5, 20, 30], 3)]:
         seen.execute(sql)
         assert [key for key in range(100) if has(seen, key)] == found and items(seen) == n, sql
         check(seen)
@@ -335,7 +338,8 @@ def test_clear_empties_the_filter(seen):
 
 @pytest.mark.parametrize("command", ["bogus", "", 5])
 def test_an_unknown_command_lists_the_known_ones(seen, command):
-    refused(seen, ERROR, "INSERT INTO seen(seen) VALUES (?)", command, says="advance, check, clear, clock, drain, import, optimize, rebuild")
+    refused(seen, ERROR, "INSERT INTO seen(seen) VALUES (?)", command,
+            says="advance, check, clear, clock, drain, import, optimize, rebuild")
     assert items(seen) == 3
 
 

@@ -16,7 +16,8 @@ import support
 from seen import info as told
 from support import ask
 
-ALWAYS = ["trusted", "why", "table", "column", "waiting", "doubts", "undrained", "items", "occupied", "capacity", "level", "load", "bytes"]
+ALWAYS = ["trusted", "why", "table", "column", "waiting", "doubts", "undrained", "items", "occupied", "capacity",
+          "level", "load", "bytes"]
 SLOW = {"fpr_now", "sticky", "void"}
 FOLLOWS = "capacity=500, content='u(k)'"
 
@@ -36,7 +37,8 @@ def test_members():
     db = table()
     plain, everything = told(db, "f"), told(db, "f", "all")
     assert set(ALWAYS) <= set(plain) and set(everything) - set(plain) == SLOW
-    assert [plain[name] for name in ("trusted", "why", "table", "column", "waiting", "undrained", "items", "capacity", "level")] \
+    assert [plain[name] for name in ("trusted", "why", "table", "column", "waiting", "undrained", "items", "capacity",
+                                     "level")] \
         == [1, None, "u", "k", 0, 0, 100, 1000, 0]
     assert told(db, "f", None) == plain and told(db, "main.f", "ALL") == everything
     assert {name: everything[name] for name in plain} == plain
@@ -45,7 +47,8 @@ def test_members():
     db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=100)")
     db.execute("INSERT INTO f(key) VALUES (1), (2)")
     said = told(db, "f", "all")
-    assert [said[name] for name in ("trusted", "why", "table", "column", "undrained", "items", "sticky")] == [1, None, None, None, 0, 2, 0]
+    assert [said[name] for name in ("trusted", "why", "table", "column", "undrained", "items", "sticky")] == [1, None,
+        None, None, 0, 2, 0]
 
 
 def test_waiting_keys(db):
@@ -77,7 +80,8 @@ def test_what_is_not_in_the_filter_yet(tmp_path):
     db.execute("INSERT INTO f(f) VALUES ('check')")
 
 
-@pytest.mark.parametrize("name", ["plain", "two words", 'a "quoted"', "back\\slash", "new\nline\ttab", "ümläut 漢字", "per%cent %s"])
+@pytest.mark.parametrize("name", ["plain", "two words", 'a "quoted"', "back\\slash", "new\nline\ttab", "ümläut 漢字",
+                                  "per%cent %s"])
 def test_names_of_any_kind(db, name):
     quoted = name.replace('"', '""')
     db.execute(f'CREATE TABLE "{quoted}"("{quoted}" UNIQUE)')
@@ -147,13 +151,15 @@ FAULTS = {
     "trigger": (lambda db: inside.drop_own_triggers(db, which="UPDATE"), "on u(k) is missing"),
     "log": (damage("dropped"), " was dropped"),
     "table": (lambda db: db.execute("DROP TABLE u"), "the followed table u(k) is gone: create it"),
-    "other trigger": (lambda db: db.execute("CREATE TRIGGER t AFTER INSERT ON u BEGIN SELECT RAISE(IGNORE); END"), "the trigger t on u is newer"),
+    "other trigger": (lambda db: db.execute("CREATE TRIGGER t AFTER INSERT ON u BEGIN SELECT RAISE(IGNORE); END"),
+                      "the trigger t on u is newer"),
     "column": (lambda db: db.executescript("PRAGMA writable_schema=ON; UPDATE sqlite_master SET sql = replace(sql, ', k', ', k COLLATE NOCASE') "
                                            "WHERE name = 'u'; PRAGMA schema_version = 9999; PRAGMA writable_schema=OFF"), "compares other than when the filter was made"),
     "unmatched": (inside.was_unmatched, "a row of u has gone whose key it did not hold"),
 }
 LOST = {
-    "header": (damage("the header is a byte"), "has been changed; restore"), "no header": (damage("the header is lost"), "its header is missing; restore"),
+    "header": (damage("the header is a byte"), "has been changed; restore"),
+    "no header": (damage("the header is lost"), "its header is missing; restore"),
     "no pages": (damage("the table of pages is lost"), "shadow table"),
     "later version": (lambda db: inside.later_header(db, 2), "later version"),
 }
@@ -302,8 +308,10 @@ def test_wal_in_a_folder_that_cannot_be_written(arguments):
     assert ran.stdout.splitlines() == ["ok", "attempt to write a readonly database"], ran.stderr
 
 
-@pytest.mark.parametrize("what, says", [("the table of pages is lost", "shadow table is missing"), ("the header is lost", "header is missing"),
-                                        ("the header has other bytes", "has been changed"), ("a page is a byte", "has been changed")])
+@pytest.mark.parametrize("what, says", [("the table of pages is lost", "shadow table is missing"),
+                                        ("the header is lost", "header is missing"),
+                                        ("the header has other bytes", "has been changed"),
+                                        ("a page is a byte", "has been changed")])
 @pytest.mark.parametrize("how", ["mode=rw", "mode=ro", "immutable=1"])
 def test_what_is_wrong_is_the_answer(what, says, how, tmp_path):
     path = str(tmp_path / "seen.db")

@@ -104,7 +104,8 @@ def test_an_interrupt_of_another_thread_ends_it(large, name):
     assert ask(large, "SELECT 1") == 1
 
 
-@pytest.mark.parametrize("call", ["cf_build(x, 0.01, '')", "cf_build(x, 0.01, 'counter_bits=2')", "cf_build(x, 0.01, 'growth=off')",
+@pytest.mark.parametrize("call", ["cf_build(x, 0.01, '')", "cf_build(x, 0.01, 'counter_bits=2')",
+                                  "cf_build(x, 0.01, 'growth=off')",
                                   "cf_build_exact(x, x % 2)", "cf_build_exact(x, x % 50 = 0)"])
 def test_the_end_of_a_build_is_interrupted(large, call):
     """What comes after the last row: sorting, and adding."""
@@ -176,7 +177,8 @@ def full(large):
         return got["buckets"] > got["base_buckets"]
 
     def added(blob, first, last):
-        return ask(large, "SELECT cf_add_keys(?1, (SELECT cf_keys(x) FROM keys WHERE x BETWEEN ?2 AND ?3))", blob, first, last)
+        return ask(large, "SELECT cf_add_keys(?1, (SELECT cf_keys(x) FROM keys WHERE x BETWEEN ?2 AND ?3))", blob,
+                   first, last)
 
     blob, n = ask(large, f"SELECT cf_new({KEYS // 2}, 0.01, '{GROWING}')"), 1
     for step in (20_000, 2_000, 200, 20, 1):
@@ -246,8 +248,10 @@ def test_commands_are_interrupted(long, command):
 # ---- CREATE, the first use, DROP ----
 
 CREATED = {
-    "direct": "capacity=100", "values": "capacity=100, value_bits=3", "ageing": "capacity=100, keep='1 hour'", "followed": "content='t(k)'",
-    "followed, empty": "content='nobody(k)'", "followed rowid": "content='t(id)'", "unique": "content='u(k)'", "without rowid": "content='w(k)'",
+    "direct": "capacity=100", "values": "capacity=100, value_bits=3", "ageing": "capacity=100, keep='1 hour'",
+    "followed": "content='t(k)'",
+    "followed, empty": "content='nobody(k)'", "followed rowid": "content='t(id)'", "unique": "content='u(k)'",
+    "without rowid": "content='w(k)'",
     "rows": "content='t(k)', rows=on", "rows without rowid": "content='w(k)', rows=on",
 }
 POINTS = 25  # at most so many of each kind, other ones in each run
@@ -311,7 +315,8 @@ def test_create_is_interrupted(rng, kind, begin):
 def test_the_first_use_is_interrupted(tmp_path, rng, kind):
     path = str(tmp_path / "f.db")
     content(path).execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter({CREATED[kind]})")
-    for question in ("SELECT count(*) FROM f", "SELECT cf_table_contains('f', 'k1')", "SELECT count(*) FROM pragma_table_info('f')"):
+    for question in ("SELECT count(*) FROM f", "SELECT cf_table_contains('f', 'k1')",
+                     "SELECT count(*) FROM pragma_table_info('f')"):
         calls, _ = run_until(support.connect(path), question)
         answer = support.connect(path).execute(question).fetchall()
         for last in sorted(rng.sample(range(1, calls + 1), min(calls, POINTS))):

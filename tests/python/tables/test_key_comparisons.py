@@ -17,29 +17,39 @@ COLLATIONS = ["BINARY", "NOCASE", "RTRIM"]
 TYPES = {"INTEGER": "integer", "NUMERIC": "numeric", "REAL": "real", "TEXT": "text", "BLOB": "blob", "": "blob"}
 EXACT = "fingerprint_bits=32, seed=0"
 
-STORED = ["ab", "Cd ", "X", "x  ", 5, "7", "8.0", "09", 2.5, "3.5", 2**60, b"ab", b"5", "", "é", "a\0b", None]  # NULL is no key
-ASKED = [*STORED[:-1], "AB", "Ab ", "ab  ", "cD", "cd ", "X ", "É", "A\0B", " ", 7, 7.0, "7.0", " 7", 8, "8", 9, "5", 5.0, "2.5", 3.5, float(2**60),
+STORED = ["ab", "Cd ", "X", "x  ", 5, "7", "8.0", "09", 2.5, "3.5", 2**60, b"ab", b"5", "", "é", "a\0b",
+          None]  # NULL is no key
+ASKED = [*STORED[:-1], "AB", "Ab ", "ab  ", "cD", "cd ", "X ", "É", "A\0B", " ", 7, 7.0, "7.0", " 7", 8, "8", 9, "5",
+         5.0, "2.5", 3.5, float(2**60),
          "absent", "Absent ", 6, "6", b"6"]
 
 # {k} is the column, ?1 the key that is asked for.
-SINGLE = ["{k} = ?1", "{k} == ?1", "?1 = {k}", "{k} IS ?1", "?1 IS {k}", "{k} IN (?1)", "{k} IN (?1, ?1)", "{k} IN (SELECT ?1)",
-          "{k} IN (SELECT a FROM asked)", "{k} IN (VALUES (?1), (?1))", "({k}) = (?1)", "({k}, 1) = (?1, 1)", "{k} = (SELECT ?1)",
+SINGLE = ["{k} = ?1", "{k} == ?1", "?1 = {k}", "{k} IS ?1", "?1 IS {k}", "{k} IN (?1)", "{k} IN (?1, ?1)",
+          "{k} IN (SELECT ?1)",
+          "{k} IN (SELECT a FROM asked)", "{k} IN (VALUES (?1), (?1))", "({k}) = (?1)", "({k}, 1) = (?1, 1)",
+          "{k} = (SELECT ?1)",
           "{k} = ?1 AND {k} = ?1", "{k} = ?1 AND {k} IS ?1", "{k} IS ?1 AND {k} IN (?1)", "{k} = ?1 AND +{k} = ?1",
           "{k} = ?1 AND {k} BETWEEN ?1 AND ?1", "{k} = ?1 OR {k} = ?1", "{k} = ?1 AND NOT {k} <> ?1"]
 if sqlite3.sqlite_version_info >= (3, 39):
     SINGLE += ["{k} IS NOT DISTINCT FROM ?1", "?1 IS NOT DISTINCT FROM {k}"]
-LISTED = ["{k} BETWEEN ?1 AND ?1", "+{k} = ?1", "?1 = +{k}", "+{k} IS ?1", "{k} >= ?1 AND {k} <= ?1", "NOT {k} <> ?1", "+{k} IN (?1)",
+LISTED = ["{k} BETWEEN ?1 AND ?1", "+{k} = ?1", "?1 = +{k}", "+{k} IS ?1", "{k} >= ?1 AND {k} <= ?1", "NOT {k} <> ?1",
+          "+{k} IN (?1)",
           "{k} IS NOT NULL AND NOT ({k} < ?1 OR {k} > ?1)", "CASE {k} WHEN ?1 THEN 1 END", "{k} IN (?1) IS 1"]
 # {f} is what the column is in; {c} its name alone; asked(a, k, key) has the key that is asked for.
 JOINS = ["SELECT count(*) FROM asked JOIN {f} ON {k} = a", "SELECT count(*) FROM {f} JOIN asked ON {k} = a",
          "SELECT count(*) FROM asked JOIN {f} ON a = {k}", "SELECT count(*) FROM asked, {f} WHERE {k} IS a",
-         "SELECT count(*) FROM asked JOIN {f} USING ({c})", "SELECT count(*) FROM asked NATURAL JOIN (SELECT {k} FROM {f})",
-         "SELECT count({k}) FROM asked LEFT JOIN {f} ON {k} = a", "SELECT count({k}) FROM asked LEFT JOIN {f} ON {k} IS a",
-         "SELECT count(*) FROM asked LEFT JOIN {f} ON {k} = a WHERE {k} = ?1", "SELECT count(*) FROM asked WHERE EXISTS (SELECT 1 FROM {f} WHERE {k} = a)",
-         "SELECT count(*) FROM asked WHERE EXISTS (SELECT 1 FROM {f} WHERE {k} IS a)", "SELECT count(*) FROM asked x JOIN {f} ON {k} = x.a JOIN asked y ON y.a = {k}",
+         "SELECT count(*) FROM asked JOIN {f} USING ({c})",
+         "SELECT count(*) FROM asked NATURAL JOIN (SELECT {k} FROM {f})",
+         "SELECT count({k}) FROM asked LEFT JOIN {f} ON {k} = a",
+         "SELECT count({k}) FROM asked LEFT JOIN {f} ON {k} IS a",
+         "SELECT count(*) FROM asked LEFT JOIN {f} ON {k} = a WHERE {k} = ?1",
+         "SELECT count(*) FROM asked WHERE EXISTS (SELECT 1 FROM {f} WHERE {k} = a)",
+         "SELECT count(*) FROM asked WHERE EXISTS (SELECT 1 FROM {f} WHERE {k} IS a)",
+         "SELECT count(*) FROM asked x JOIN {f} ON {k} = x.a JOIN asked y ON y.a = {k}",
          "SELECT count(*) FROM asked WHERE (SELECT count(*) FROM {f} WHERE {k} = a)",
          "SELECT count(*) FROM asked x JOIN {f} ON {k} = x.a WHERE {k} = ?1"]
-LISTS = ["SELECT ?1 IN {f} OR NULL", "SELECT ?1 IN (SELECT {k} FROM {f})", "SELECT count(*) FROM asked WHERE a IN (SELECT {k} FROM {f})",
+LISTS = ["SELECT ?1 IN {f} OR NULL", "SELECT ?1 IN (SELECT {k} FROM {f})",
+         "SELECT count(*) FROM asked WHERE a IN (SELECT {k} FROM {f})",
          "SELECT count(*) FROM {f} WHERE EXISTS (SELECT 1 FROM asked WHERE {k} = a)",
          "SELECT count(*) FROM (SELECT {k} AS w FROM {f} GROUP BY {k}) WHERE w = ?1",
          "SELECT count(*) FROM (SELECT DISTINCT {k} AS w FROM {f}) WHERE w = ?1"]
@@ -73,7 +83,8 @@ def compare(db, column="k", table="t", filter="f", lists=True, asked=ASKED, ques
     n = 0
     for key in asked:
         set_asked(db, key)
-        known = number_of(db, "SELECT count(*) FROM {f} WHERE {k} = ?1", table, column, key)  # also where a question compares by BINARY
+        known = number_of(db, "SELECT count(*) FROM {f} WHERE {k} = ?1", table, column,
+                          key)  # also where a question compares by BINARY
         for question, needs_list in questions:
             there = number_of(db, question, table, column, key)
             try:
@@ -127,12 +138,14 @@ def test_delete_and_update_find_what_the_column_finds(db, declared, collation):
             db.executescript("DROP TABLE IF EXISTS t; DROP TABLE IF EXISTS f")
             content(db, declared, collation)
             set_asked(db, key)
-            there = ask(db, f"SELECT count(*) FROM t WHERE {condition.format(k='k')}", *([key] if "?1" in condition else []))
+            there = ask(db, f"SELECT count(*) FROM t WHERE {condition.format(k='k')}",
+                        *([key] if "?1" in condition else []))
             for change in ("DELETE FROM f", "UPDATE f SET key = 'new'"):
                 db.execute("DROP TABLE IF EXISTS f")
                 db.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=99, affinity={TYPES[declared]}, collation={collation}, {EXACT})")
                 db.execute("INSERT INTO f(key) SELECT k FROM t")
-                changed = db.execute(f"{change} WHERE {condition.format(k='f.key')}", [key] if "?1" in condition else []).rowcount
+                changed = db.execute(f"{change} WHERE {condition.format(k='f.key')}",
+                                     [key] if "?1" in condition else []).rowcount
                 assert changed >= bool(there), (change, condition, key)
 
 
@@ -149,7 +162,8 @@ def reopen(db, path):
 SHORT = ["ab", "AB", "ab ", "x", "X", 7, "7", "absent"]
 
 
-@pytest.mark.parametrize("before, after", list(itertools.permutations([("TEXT", "BINARY"), ("TEXT", "NOCASE"), ("TEXT", "RTRIM"),
+@pytest.mark.parametrize("before, after", list(itertools.permutations([("TEXT", "BINARY"), ("TEXT", "NOCASE"),
+    ("TEXT", "RTRIM"),
                                                                         ("INTEGER", "BINARY"), ("REAL", "NOCASE")], 2)))
 def test_a_table_made_anew_with_another_rule_is_never_missed(tmp_path, before, after):
     """The connection that knows the old rule answers right, or says that it must read the schema again; another one answers."""
@@ -182,8 +196,10 @@ def test_a_table_made_anew_with_another_rule_is_never_missed(tmp_path, before, a
     other.close()
 
 
-@pytest.mark.parametrize("mine, its", list(itertools.permutations(["affinity=none", "affinity=none collation=nocase", "affinity=numeric",
-                                                                    "affinity=real collation=rtrim", "affinity=text collation=nocase"], 2)))
+@pytest.mark.parametrize("mine, its", list(itertools.permutations(["affinity=none", "affinity=none collation=nocase",
+    "affinity=numeric",
+                                                                    "affinity=real collation=rtrim",
+                                                                    "affinity=text collation=nocase"], 2)))
 def test_an_import_of_another_rule_is_never_missed(tmp_path, mine, its):
     path = str(tmp_path / "a.db")
     db = support.connect(path)

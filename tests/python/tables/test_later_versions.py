@@ -30,9 +30,11 @@ def says_later(message):
 
 # ---- blobs ----
 
-SCALARS = ["cf_contains({f}, 1)", "cf_count({f}, 1)", "cf_get({f}, 1)", "cf_add({f}, 1)", "cf_add({f}, 1, 1)", "cf_delete({f}, 1)",
+SCALARS = ["cf_contains({f}, 1)", "cf_count({f}, 1)", "cf_get({f}, 1)", "cf_add({f}, 1)", "cf_add({f}, 1, 1)",
+           "cf_delete({f}, 1)",
            "cf_delete({f}, 1, 1)", "cf_clear({f})", "cf_info({f})", "cf_open({f})", "cf_contains(cf_open({f}), 1)",
-           "cf_add_keys({f}, cf_keys(1))", "cf_delete_keys({f}, cf_keys(1))", "cf_merge({f}, {f})", "cf_merge(cf_new(10), {f})",
+           "cf_add_keys({f}, cf_keys(1))", "cf_delete_keys({f}, cf_keys(1))", "cf_merge({f}, {f})",
+           "cf_merge(cf_new(10), {f})",
            "cf_merge({f}, cf_new(10))", "cf_merge({f})", "cf_add_all({f}, 1)", "cf_delete_all({f}, 1)",
            "cf_contains({f}, NULL)", "cf_add({f}, NULL)", "cf_add_all({f}, NULL)"]
 TABLE_FUNCTIONS = ["cf_buckets({f})", "cf_explain({f}, 1)"]
@@ -75,7 +77,8 @@ def later(what):
 
 LATER_TABLES = {name: patch(**fields) for name, fields in LATER_BLOBS.items()}
 LATER_TABLES.update({
-    "longer row": later(b"\0"), "much longer row": later(bytes(200)), "bit of the row": later(2), "bits of the row": later(255),
+    "longer row": later(b"\0"), "much longer row": later(bytes(200)), "bit of the row": later(2),
+    "bits of the row": later(255),
     "option": change_statement("capacity=50", "capacity=50, colour=blue"),
     "option in front": change_statement("capacity=50", "colour='dark; blue', capacity=50"),
     "option without value": change_statement("capacity=50", "capacity=50, coloured"),
@@ -84,7 +87,8 @@ LATER_TABLES.update({
     "fpr": change_statement("capacity=50", "capacity=50, fpr='low'"),
     "twice": change_statement("capacity=50", "capacity=50, capacity=60"),
 })
-WORDS = {"option": "unknown option colour", "value of an option": "bad value in layout=spiral", "longer row": "header row", "hash": "unknown hash",
+WORDS = {"option": "unknown option colour", "value of an option": "bad value in layout=spiral",
+         "longer row": "header row", "hash": "unknown hash",
          "flag": "unknown flag", "format 2": "unknown format version", "fpr": "fpr must be a number"}
 
 PLAIN, FOLLOWS, VALUES = "capacity=50", "capacity=50, content='u(k)'", "capacity=50, value_bits=4"
@@ -125,7 +129,8 @@ def test_every_use_of_a_table_says_so_and_changes_nothing(what, arguments, tmp_p
     other.close()
     before, together, words = bytes_of(path), support.connect(path), WORDS.get(what, "")
     for sql in USES + (VALUES_USES if arguments == VALUES else []):
-        for db, begin in ((support.connect(path), "SELECT 1"), (together, "SELECT 1"), (together, "BEGIN"), (early, "SELECT 1")):
+        for db, begin in ((support.connect(path), "SELECT 1"), (together, "SELECT 1"), (together, "BEGIN"),
+                          (early, "SELECT 1")):
             db.execute(begin)
             message = refused(db, DAMAGED, sql, says=words)
             says_later(message.replace("cf_table_rebuild", "").replace("cf_table_import", ""))
@@ -147,8 +152,10 @@ def test_a_transaction_that_tried_it_commits_the_rest_and_drop_takes_all(what, a
     before = inside.contents(db, "seen"), schema_of(db)
     db.execute("BEGIN")
     db.execute("CREATE TABLE mine(x)")
-    for sql in ("INSERT INTO seen(key) VALUES (5)", "SAVEPOINT s", "INSERT INTO seen(seen) VALUES ('optimize')", "ROLLBACK TO s",
-                "INSERT INTO mine VALUES (1)", "SELECT cf_table_contains('seen', 5)", "INSERT INTO seen(seen) VALUES ('rebuild')"):
+    for sql in ("INSERT INTO seen(key) VALUES (5)", "SAVEPOINT s", "INSERT INTO seen(seen) VALUES ('optimize')",
+                "ROLLBACK TO s",
+                "INSERT INTO mine VALUES (1)", "SELECT cf_table_contains('seen', 5)",
+                "INSERT INTO seen(seen) VALUES ('rebuild')"):
         error = attempt(db, sql)
         if "seen" in sql:
             says_later(str(error))
@@ -178,7 +185,8 @@ def test_the_followed_table_is_written_to_by_whoever_likes(what, tmp_path):
         db.execute(sql)
         says_later(refused(db, DAMAGED, "SELECT cf_table_contains('seen', 77)"))
     assert inside.contents(db, "seen") == contents
-    change_statement(ask(db, "SELECT sql FROM sqlite_master WHERE name = 'seen'"), statement)(db)  # as the later version reads it
+    change_statement(ask(db, "SELECT sql FROM sqlite_master WHERE name = 'seen'"),
+                     statement)(db)  # as the later version reads it
     inside.put_back(db, before, "seen")
     db = support.connect(path)
     assert [ask(db, "SELECT cf_table_contains('seen', ?)", key) for key in (77, 78, 3, 4, 5)] == [1, 1, 1, 1, 1]

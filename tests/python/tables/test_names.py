@@ -12,12 +12,16 @@ import support
 from seen import ERROR, check, command, create, has, info, insert, items, lost, refused
 from support import ask
 
-NAMES = ["plain", "(x", "x)", "(", ")", "()", "((", "a(b)c", ")(", "a.b", "main.t", "x y", " lead", "trail ", "a,b", "a=b", "a;b", "a--b", "a/*b",
-         "new\nline", "tab\there", "it's", "'", "''", 'say "x"', '"', '""', "`tick`", "`", "[x", "x]", "[x]", "select", "table", "rowid_", "é", "Ж(",
-         "\U0001F600", "100%", "%w", "%s", "a\\b", "?1", ":x", "$x", "a\u00a0b", "0", "007", "x'61'", "NULL", "k) WITH (x", '("', '")', "'(", "*"]
+NAMES = ["plain", "(x", "x)", "(", ")", "()", "((", "a(b)c", ")(", "a.b", "main.t", "x y", " lead", "trail ", "a,b",
+         "a=b", "a;b", "a--b", "a/*b",
+         "new\nline", "tab\there", "it's", "'", "''", 'say "x"', '"', '""', "`tick`", "`", "[x", "x]", "[x]", "select",
+         "table", "rowid_", "é", "Ж(",
+         "\U0001F600", "100%", "%w", "%s", "a\\b", "?1", ":x", "$x", "a\u00a0b", "0", "007", "x'61'", "NULL",
+         "k) WITH (x", '("', '")', "'(", "*"]
 
 
-ODD = ["a b", 'a"b', "a'b", "a.b", "main.seen", "select", "ünï", "a_b", inside.taken_name(""), "a(b)", "%s%w", "seen_", " ", "SEEN"]
+ODD = ["a b", 'a"b', "a'b", "a.b", "main.seen", "select", "ünï", "a_b", inside.taken_name(""), "a(b)", "%s%w", "seen_",
+       " ", "SEEN"]
 
 
 QUOTES = {'"': ('"', '"'), "'": ("'", "'"), "`": ("`", "`"), "[": ("[", "]")}
@@ -102,7 +106,8 @@ def test_what_shadows_a_filter_is_not_passed_over(seen, what):
 CALLS = ["cf_table_contains(?, 1)", "cf_table_info(?)", "cf_table_check(?)", "cf_export(?)", "cf_picture(?)"]
 
 
-@pytest.mark.parametrize("name", ["none", "", "main.", ".seen", "none.seen", "main.none", "plain", "v", "broken", "sqlite_master", "json_each",
+@pytest.mark.parametrize("name", ["none", "", "main.", ".seen", "none.seen", "main.none", "plain", "v", "broken",
+                                  "sqlite_master", "json_each",
                                   "seen.", "main.main.seen", '"seen"', "seen\0x", inside.taken_name("seen")])
 def test_a_wrong_name_is_a_clear_error(seen, name):
     seen.executescript("CREATE TABLE plain(key); CREATE VIEW v AS SELECT 1 AS key; CREATE VIEW broken AS SELECT * FROM nowhere")
@@ -128,7 +133,8 @@ def test_a_table_of_a_module_that_is_not_there(tmp_path):
     db.close()
     db = support.connect(tmp_path / "foreign.db")
     for call in CALLS:
-        support.fails(db, support.BAD_PARAMETER, f"SELECT {call}", "seen", says="SQLite cannot read it: SELECT * FROM the table says why")
+        support.fails(db, support.BAD_PARAMETER, f"SELECT {call}", "seen",
+                      says="SQLite cannot read it: SELECT * FROM the table says why")
     db.close()
 
 
@@ -148,7 +154,8 @@ def test_a_table_is_not_called_as_one_of_its_columns(db, options):
     names = [row[1] for row in db.execute("PRAGMA table_xinfo(seen)") if row[1] != "seen"]
     assert "key" in names and ("value" in names) == (options != "")
     for name in [*names, "KEY"]:
-        for sql in (f"CREATE VIRTUAL TABLE {name} USING cuckoo_filter(capacity=10{options})", f"ALTER TABLE seen RENAME TO {name}"):
+        for sql in (f"CREATE VIRTUAL TABLE {name} USING cuckoo_filter(capacity=10{options})",
+                    f"ALTER TABLE seen RENAME TO {name}"):
             refused(db, ERROR, sql, says=f"{name} is a column of filter tables: choose another name")
     check(db)
     assert db.execute("SELECT name FROM sqlite_master").fetchall() == before
@@ -221,7 +228,8 @@ def works(db, table, column):
 def test_quoted_names(name):
     """Of the table, of the column, and of both with any two ways of quoting."""
     n = 0
-    for (table, column), q, p in [*itertools.product([(name, name)], QUOTES, QUOTES), *(((name, "k"), q, '"') for q in QUOTES),
+    for (table, column), q, p in [*itertools.product([(name, name)], QUOTES, QUOTES),
+                                  *(((name, "k"), q, '"') for q in QUOTES),
                                   *((("t", name), "[", p) for p in QUOTES)]:
         if (q == "[" and "]" in table) or (p == "[" and "]" in column):
             continue
@@ -236,7 +244,8 @@ def test_quoted_names(name):
     assert n >= 9 + 3 + 3
 
 
-@pytest.mark.parametrize("name", ["plain", "x y", "a,b", "a;b", "it's", "select", "é", "\U0001F600", "100%", "a\\b", "?1", "0", "a-b", "a`b", 'a"b', "a[b"])
+@pytest.mark.parametrize("name", ["plain", "x y", "a,b", "a;b", "it's", "select", "é", "\U0001F600", "100%", "a\\b",
+                                  "?1", "0", "a-b", "a`b", 'a"b', "a[b"])
 def test_names_without_quotes(name):
     for table, column in [(name, "k"), ("t", name), (name, name)]:
         db = support.connect()
@@ -247,11 +256,13 @@ def test_names_without_quotes(name):
         db.close()
 
 
-@pytest.mark.parametrize("content", ['p', 'p(', 'p)', 'p()', '(k)', 'p(k', 'pk)', '"p', '"p"', '"p"(', '"p"k', '"p"("k"', '"p"("k")x', '', '()', '("k")',
+@pytest.mark.parametrize("content", ['p', 'p(', 'p)', 'p()', '(k)', 'p(k', 'pk)', '"p', '"p"', '"p"(', '"p"k',
+                                     '"p"("k"', '"p"("k")x', '', '()', '("k")',
                                      "p(k) x", '"p" x (k)y'])
 def test_what_is_no_table_and_column(db, content):
     db.execute("CREATE TABLE p(k)")
-    with pytest.raises(sqlite3.OperationalError, match="cuckoo_filter: content must be 'table.column.'|there is no table"):
+    with pytest.raises(sqlite3.OperationalError,
+                       match="cuckoo_filter: content must be 'table.column.'|there is no table"):
         follow(db, content)
 
 
@@ -298,13 +309,16 @@ def test_names_may_be_longer_than_the_filter_keeps(db, table_length, column_leng
 
 INSTEAD = {
     "a view": "CREATE VIEW p AS SELECT 'a' AS k", "a view without the column": "CREATE VIEW p AS SELECT 1 AS z",
-    "a view that cannot be read": "CREATE VIEW p AS SELECT * FROM gone", "a virtual table": "CREATE VIRTUAL TABLE p USING fts5(k)",
+    "a view that cannot be read": "CREATE VIEW p AS SELECT * FROM gone",
+    "a virtual table": "CREATE VIRTUAL TABLE p USING fts5(k)",
     "a filter": "CREATE VIRTUAL TABLE p USING cuckoo_filter(capacity=9)",
 }
 
 
-ASK = ["SELECT count(*) FROM f WHERE key = 'a'", "SELECT key FROM f", "SELECT count(*) FROM f", "SELECT cf_table_contains('f', 'a')",
-       "SELECT cf_export('f')", "INSERT INTO f(f) VALUES ('check')", "INSERT INTO f(f) VALUES ('optimize')", "INSERT INTO f(f) VALUES ('rebuild')",
+ASK = ["SELECT count(*) FROM f WHERE key = 'a'", "SELECT key FROM f", "SELECT count(*) FROM f",
+       "SELECT cf_table_contains('f', 'a')",
+       "SELECT cf_export('f')", "INSERT INTO f(f) VALUES ('check')", "INSERT INTO f(f) VALUES ('optimize')",
+       "INSERT INTO f(f) VALUES ('rebuild')",
        "SELECT cf_table_rebuild('f')"]
 
 
@@ -339,17 +353,20 @@ def test_something_else_in_the_place_of_the_table(tmp_path, instead, rows, again
     db.close()
 
 
-@pytest.mark.parametrize("here, there", [("temp", "main"), ("main", "temp"), ("main", "other"), ("other", "main"), ("temp", "other")])
+@pytest.mark.parametrize("here, there", [("temp", "main"), ("main", "temp"), ("main", "other"), ("other", "main"),
+                                         ("temp", "other")])
 @pytest.mark.parametrize("content", ["{}.p(k)", '"{}"."p"("k")', '"{}.p"(k)'])
 def test_a_table_of_another_schema_is_never_taken_for_one_of_this(db, here, there, content):
     db.execute("ATTACH ':memory:' AS other")
     for schema in ("main", "temp", "other"):
         db.execute(f"CREATE TABLE {schema}.p(k)")
-    with pytest.raises(sqlite3.OperationalError, match="there is no table .* in .*follows tables of its own schema: create it in that schema"):
+    with pytest.raises(sqlite3.OperationalError,
+                       match="there is no table .* in .*follows tables of its own schema: create it in that schema"):
         db.execute(f"CREATE VIRTUAL TABLE {here}.f USING cuckoo_filter(content='{content.format(there)}')")
     with pytest.raises(sqlite3.OperationalError, match="there is no table .*give its name without a schema"):
         db.execute(f"CREATE VIRTUAL TABLE {here}.f USING cuckoo_filter(content='{content.format(here)}')")
-    assert ask(db, "SELECT count(*) FROM (SELECT name FROM sqlite_master UNION SELECT name FROM sqlite_temp_master) WHERE name LIKE 'f%'") == 0
+    assert ask(db,
+               "SELECT count(*) FROM (SELECT name FROM sqlite_master UNION SELECT name FROM sqlite_temp_master) WHERE name LIKE 'f%'") == 0
 
 
 # ---- blobs ----
@@ -387,7 +404,8 @@ def test_an_export_works_with_all_functions(seen):
     assert ask(seen, "SELECT sum(match) FROM cf_explain(cf_export('seen'), 1)") == 1
 
 
-@pytest.mark.parametrize("options", ["bucket_size=2", "bucket_size=8 seed=-5", "counter_bits=3", "overflow=on", "growth=off"])
+@pytest.mark.parametrize("options", ["bucket_size=2", "bucket_size=8 seed=-5", "counter_bits=3", "overflow=on",
+                                     "growth=off"])
 def test_import_takes_any_sound_filter(seen, options):
     blob = support.build(seen, range(100, 700), 0.001, options)
     seen.execute("INSERT INTO seen(key, seen) VALUES (?, 'import')", (blob,))
@@ -415,7 +433,8 @@ def test_import_of_anything_else_changes_nothing(seen, blob):
 def test_import_of_a_filter_with_values_is_refused(db):
     """The table was declared without a value column."""
     create(db, "capacity=100")
-    refused(db, ERROR, "INSERT INTO seen(key, seen) SELECT cf_new(100, NULL, 'value_bits=8'), 'import'", says="value_bits")
+    refused(db, ERROR, "INSERT INTO seen(key, seen) SELECT cf_new(100, NULL, 'value_bits=8'), 'import'",
+            says="value_bits")
 
 
 def test_rollback_of_an_import(seen):

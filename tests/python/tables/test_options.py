@@ -14,7 +14,8 @@ from seen import ERROR, TOO_BIG, check, create, has, info, insert, items, refuse
 @pytest.mark.parametrize("arguments", ["growth=maybe", "capacity=-5", "capacity=many", "capacity=1.5", "capacity=0x10"])
 def test_a_bad_value_has_the_valid_ones_beside_it(db, arguments):
     valid = {"growth": "on|off", "capacity": "number of keys"}[arguments.partition("=")[0]]
-    message = refused(db, ERROR, f"CREATE VIRTUAL TABLE seen USING cuckoo_filter({arguments})", says=f"bad value in {arguments}; valid: ")
+    message = refused(db, ERROR, f"CREATE VIRTUAL TABLE seen USING cuckoo_filter({arguments})",
+                      says=f"bad value in {arguments}; valid: ")
     assert message.endswith(f"={valid}") and schema_of(db) == []
 
 
@@ -70,7 +71,8 @@ def test_an_absurd_capacity_is_too_big_and_costs_nothing(db, capacity, within):
     if within:
         db.execute("BEGIN")
     db.execute("CREATE TABLE mine(x)")
-    message = refused(db, TOO_BIG, f"CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity={capacity})", says="capacity")
+    message = refused(db, TOO_BIG, f"CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity={capacity})",
+                      says="capacity")
     assert message.startswith("cuckoo_filter: ")
     assert db.in_transaction == within and [row[1] for row in schema_of(db)] == ["mine"]
 
@@ -88,7 +90,8 @@ except (sqlite3.Error, MemoryError):
     print(db.in_transaction, [row[0] for row in db.execute("SELECT name FROM sqlite_master")])
 """
     options = os.environ.get("ASAN_OPTIONS", "") + ":allocator_may_return_null=1"
-    limit = None if "asan" in support.extension_path() else lambda: resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
+    limit = None if "asan" in support.extension_path() else lambda: resource.setrlimit(resource.RLIMIT_AS,
+        (2**31, 2**31))
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, preexec_fn=limit,
                          env={**os.environ, "PYTHONPATH": os.path.dirname(support.__file__), "ASAN_OPTIONS": options})
     assert ran.stdout.strip() == "True ['mine']", ran.stdout + ran.stderr[:1000]

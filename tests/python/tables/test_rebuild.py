@@ -41,7 +41,8 @@ def sound(db, name="f"):
 
 
 KEPT = ["seed", "hash", "counter_bits", "value_bits", "affinity", "collation", "growth", "overflow"]
-OPTIONS = ["fpr=0.001", "fpr=0.03, seed=5", "fingerprint_bits=12", "bucket_size=8, layout=plain", "overflow=on", "counter_bits=3",
+OPTIONS = ["fpr=0.001", "fpr=0.03, seed=5", "fingerprint_bits=12", "bucket_size=8, layout=plain", "overflow=on",
+           "counter_bits=3",
            "hash=xxh3, seed=7", "fpr=0.0001, overflow=on, overflow_budget=3, spill_bound=9"]
 
 
@@ -97,7 +98,8 @@ def test_to_a_capacity(how, capacity):
     assert told(db)["capacity"] == (capacity if capacity > 2000 else 2500)
 
 
-@pytest.mark.parametrize("capacity, error", [(-1, "whole number"), (1.5, "whole number"), ("'5000'", "whole number"), ("x'01'", "whole number"),
+@pytest.mark.parametrize("capacity, error", [(-1, "whole number"), (1.5, "whole number"), ("'5000'", "whole number"),
+                                             ("x'01'", "whole number"),
                                              ("1e13", "1099511627776"), ("1e300", "1099511627776|whole number"),
                                              (10**12, "more than there is memory for")])
 @pytest.mark.parametrize("how", ["SELECT cf_table_rebuild('f', {})", "INSERT INTO f(f, key) VALUES ('rebuild', {})"])
@@ -117,8 +119,10 @@ def test_a_capacity_that_cannot_be(how, capacity, error):
 
 def test_a_filter_that_follows_nothing(db):
     db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=10)")
-    for how in ("SELECT cf_table_rebuild('f')", "SELECT cf_table_rebuild('f', 100)", "INSERT INTO f(f, key) VALUES ('rebuild', 100)"):
-        with pytest.raises(sqlite3.OperationalError, match="nothing to rebuild from.* create another one, and fill it: CREATE VIRTUAL TABLE"):
+    for how in ("SELECT cf_table_rebuild('f')", "SELECT cf_table_rebuild('f', 100)",
+                "INSERT INTO f(f, key) VALUES ('rebuild', 100)"):
+        with pytest.raises(sqlite3.OperationalError,
+                           match="nothing to rebuild from.* create another one, and fill it: CREATE VIRTUAL TABLE"):
             db.execute(how).fetchall()
 
 
@@ -195,8 +199,10 @@ def unreadable():
     db.close()
 
 
-@pytest.mark.parametrize("sql", ["SELECT cf_table_rebuild('f')", "INSERT INTO f(f) VALUES ('rebuild')", "INSERT INTO f(f) VALUES ('check')",
-                                 "SELECT key FROM f", "CREATE VIRTUAL TABLE g USING cuckoo_filter(capacity=10, content='u(k)')"])
+@pytest.mark.parametrize("sql", ["SELECT cf_table_rebuild('f')", "INSERT INTO f(f) VALUES ('rebuild')",
+                                 "INSERT INTO f(f) VALUES ('check')",
+                                 "SELECT key FROM f",
+                                 "CREATE VIRTUAL TABLE g USING cuckoo_filter(capacity=10, content='u(k)')"])
 @pytest.mark.parametrize("within", [False, True])
 def test_rows_that_cannot_be_read_are_named(unreadable, sql, within):
     """And all is as it was."""

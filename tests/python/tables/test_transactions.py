@@ -232,7 +232,8 @@ NEW = "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=10)"
 STORIES = {
     "rollback": ("BEGIN; INSERT INTO seen(key) VALUES (2); DELETE FROM seen WHERE key = 1; ROLLBACK", [1]),
     "nested": ("BEGIN; SAVEPOINT a; INSERT INTO seen(key) VALUES (2); SAVEPOINT b; INSERT INTO seen(key) VALUES (3); SAVEPOINT c;"
-               "DELETE FROM seen WHERE key = 2; RELEASE c; ROLLBACK TO b; INSERT INTO seen(key) VALUES (4); COMMIT", [1, 2, 4]),
+               "DELETE FROM seen WHERE key = 2; RELEASE c; ROLLBACK TO b; INSERT INTO seen(key) VALUES (4); COMMIT",
+               [1, 2, 4]),
     "twice": ("SAVEPOINT a; INSERT INTO seen(key) VALUES (2); ROLLBACK TO a; INSERT INTO seen(key) VALUES (3); ROLLBACK TO a; "
               "INSERT INTO seen(key) VALUES (4); RELEASE a", [1, 4]),
     "growth": (f"BEGIN; {MANY}; ROLLBACK; {MANY}; SAVEPOINT a; {MANY}; ROLLBACK TO a; RELEASE a", [1]),
@@ -248,7 +249,8 @@ STORIES = {
     "raise rollback": ("BEGIN; INSERT INTO seen(key) VALUES (2); INSERT INTO t VALUES (3), ('rollback'), (4)", [1]),
     "ignore": ("BEGIN; INSERT INTO t VALUES (3), ('ignore'), (4); COMMIT", [1, 3, 4]),
     **{f"OR {how}": (f"INSERT INTO t VALUES (2); BEGIN; INSERT OR {how} INTO t VALUES (3), (2), (4); COMMIT", found)
-       for how, found in {"ABORT": [1, 2], "FAIL": [1, 2, 3], "ROLLBACK": [1, 2], "IGNORE": [1, 2, 3, 4], "REPLACE": [1, 2, 3, 4]}.items()},
+       for how, found in {"ABORT": [1, 2], "FAIL": [1, 2, 3], "ROLLBACK": [1, 2], "IGNORE": [1, 2, 3, 4],
+                          "REPLACE": [1, 2, 3, 4]}.items()},
 }
 
 
