@@ -162,12 +162,23 @@ static void check_paged(const subject *s)
     free(model_bytes(&copy));
 }
 
-/* ---- all of it ---- */
+/* Semi-sorted entries that say the same are in the order of what goes with them. */
+static void check_order(const cf_filter *filter)
+{
+    cf_entry one, next;
+    uint64_t buckets = filter->geometry.semisorted ? filter->buckets : 0;
+    for (uint64_t at = 0; at < buckets; at++)
+        for (unsigned slot = 1; slot < filter->geometry.bucket_size; slot++)
+            if (cf_entry_at(filter, at, slot - 1, &one) && cf_entry_at(filter, at, slot, &next) &&
+                one.side.bits == next.side.bits && one.side.length == next.side.length)
+                REQUIRE(one.sticky < next.sticky || one.payload <= next.payload);
+}
 
 static void check_asking(subject *s)
 {
     source then = draw_aside(s->m.items);
     model_check_all(&s->m);
+    check_order(s->m.filter);
     check_view(s, s->m.filter);
     if (one_in(4))
         check_opened(s);

@@ -86,8 +86,7 @@ static void merge_sticky_beside_others(void)
     free_subject(&from);
 }
 
-/* A table that is full to the last slot, and all of its entries void: a split doubles those of one
-** bucket. */
+/* A table full to the last slot, all of its entries void: a split doubles those of one bucket. */
 static void split_full_of_voids(void)
 {
     setup with = directed_setup(2, 2, 2);

@@ -6,10 +6,8 @@
 **      blob     hostile bytes in the place of a filter: the input itself, and what it draws (blobs.h)
 **      exact    the same of exact filters, and a universe to build one of (exact.h)
 **      sql      any use of the functions in SQL, with any values (sql.h)
-**
 ** With libFuzzer (fuzz.sh; CUCKOO_FUZZ_TARGET names the target) the inputs are those that reach new code.
 ** Without it they are made up:
-**
 **      fuzz [COUNT [TARGET]]           so many for each target; the last line: N passed, N failed
 **      fuzz seed SEED TARGET           one of them again
 */

@@ -7,7 +7,6 @@
 ** changed, and the checksum made right again or not. When it opens, every call is made on it, in memory
 ** of exactly its length, which may become longer or may not. Whatever the contents: no step outside the
 ** bytes, and
-**
 **      - an add that is done makes the key found; one that is refused changes nothing
 **      - deleting an absent or a sticky key changes nothing
 **      - a filter that was sound (cf_check) stays sound
@@ -182,8 +181,7 @@ static void look_everywhere(const cf_filter *filter)
     REQUIRE(fpr >= 0 && fpr <= 1);
 }
 
-/* Can the filter tell as much as a look finds? More matches than there can be of one key are not
-** counted. */
+/* Can the filter tell as much as a look finds? More matches than one key can have are not counted. */
 static bool can_tell(const victim *v, const model_look *seen)
 {
     return v->exact && !v->filter.geometry.epochs && seen->entries <= CF_VALUES_MAX;

@@ -5,7 +5,6 @@
 **      model [LIVES]           so many; the last line: N passed, N failed
 **      model for SECONDS       for so long
 **      model life SEED         one of them again
-**
 ** A life is a filter of any shape (life.h), hostile bytes in its place (blobs.h), an exact filter
 ** (exact.h), or sequences that were thought of (directed.h).
 */

@@ -26,6 +26,7 @@ enum {
     DEPTH = 3,
     STEPS = 1000,            /* virtual machine instructions between two calls of the progress handler */
     CALLS = 200,             /* of the progress handler, until it interrupts */
+    LONGEST_PART = 80,       /* characters of a statement */
     LONGEST_VALUE = 1 << 20, /* bytes of a value */
     HEAP = 64 << 20
 };
@@ -48,8 +49,7 @@ static void put(sql_text *t, const char *words)
     }
 }
 
-/* A name, the number of its arguments, and how many of the first ones should be filters. A semicolon
-** stands behind each of a list. */
+/* A name, its arguments, and how many of the first should be filters. A semicolon ends each of a list. */
 static const char scalars[] =
     "cf_new,1,0;cf_new,2,0;cf_new,3,0;cf_add,2,1;cf_add,2,1;cf_delete,2,1;cf_contains,2,1;"
     "cf_count,2,1;cf_merge,2,2;cf_merge,3,3;cf_clear,1,1;cf_info,1,1;cf_plan,1,0;cf_plan,2,0;"
@@ -74,25 +74,21 @@ static const char sql_values[] =
     "'bucket_size=2, overflow=on, overflow_budget=255, spill_bound=4096';zeroblob(500);"
     "(SELECT cf_keys(?1));(SELECT cf_keys(?2, ?1));(SELECT cf_keys(?3, NULL, 'seed=5'));";
 
-typedef struct one_of {
-    char text[80];
-} one_of;
-
-static one_of any_of(const char *list)
+static void any_of(const char *list, char one[LONGEST_PART])
 {
-    one_of one;
     unsigned n = 0;
     for (const char *at = list; *at; at++)
         n += *at == ';';
     for (n = next_byte() % n; n > 0; n--)
         list = strchr(list, ';') + 1;
-    snprintf(one.text, sizeof one.text, "%.*s", (int)strcspn(list, ";"), list);
-    return one;
+    snprintf(one, LONGEST_PART, "%.*s", (int)strcspn(list, ";"), list);
 }
 
 static void put_one_of(sql_text *t, const char *list)
 {
-    put(t, any_of(list).text);
+    char one[LONGEST_PART];
+    any_of(list, one);
+    put(t, one);
 }
 
 static void put_expression(sql_text *t, unsigned depth);
@@ -109,10 +105,10 @@ static void put_filter(sql_text *t, unsigned depth)
 /* Now and then with a wrong number of arguments. */
 static void put_call(sql_text *t, const char *functions, unsigned depth)
 {
-    char name[80];
-    one_of function = any_of(functions);
+    char function[LONGEST_PART], name[LONGEST_PART];
     unsigned arguments = 0, firsts = 0, code = next_byte();
-    REQUIRE(sscanf(function.text, "%79[^,],%u,%u", name, &arguments, &firsts) == 3);
+    any_of(functions, function);
+    REQUIRE(sscanf(function, "%79[^,],%u,%u", name, &arguments, &firsts) == 3);
     arguments = code < 250 ? arguments : code % 5;
     put(t, name);
     put(t, "(");

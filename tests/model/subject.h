@@ -17,8 +17,7 @@
 /* Hash bits below this are pair and remainder bits, those above name the base bucket. */
 enum { REMAINDER_END = 44 };
 
-/* A hash with these low bits in this base bucket, of m0 < 2^18. The base is the hash times m0, without
-** its low 64 bits. */
+/* A hash with these low bits in this base, of m0 < 2^18: that is hash times m0 without its low 64 bits. */
 static uint64_t hash_in_base(uint64_t base, uint64_t low, uint64_t m0)
 {
     uint64_t step = UINT64_MAX / m0, end = UINT64_C(1) << REMAINDER_END;
