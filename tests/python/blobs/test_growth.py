@@ -3,7 +3,6 @@
 
 Keys are numbers, so that all is the same in every run.
 """
-import itertools
 import json
 import sqlite3
 
@@ -13,7 +12,6 @@ import support
 from support import FULL, TOO_BIG, add_all, ask, fails
 
 RANGE = "WITH RECURSIVE k(x) AS (SELECT ?2 AS x WHERE ?2 < ?3 UNION ALL SELECT x + 1 FROM k WHERE x + 1 < ?3) "
-MERGES = ("SELECT cf_merge(?, ?)", "SELECT cf_merge(column1) FROM (VALUES (?), (?))")
 
 
 def add_range(db, blob, first, end):
@@ -87,25 +85,6 @@ def test_a_journey(db, start, end):
 
 
 # ---- merging ----
-
-@pytest.mark.parametrize("options", ["", "bucket_size=2", "bucket_size=8", "counter_bits=3",
-                                     "layout=plain bucket_size=4"])
-def test_merges_at_different_levels_both_ways(db, options):
-    """And of both layouts: that of the sum is that of the first."""
-    empty = support.new(db, 10, None, options)
-    alike = support.new(db, 10, None, "layout=semisort") if "plain" in options else empty
-    grown = add_range(db, empty, 0, 1000)
-    for n in (0, 5, 40, 300, 2500):
-        other = add_range(db, alike, 5000, 5000 + n)
-        rates = sum(support.info(db, blob)["fpr_now"] for blob in (grown, other))
-        for (first, second), sql in itertools.product(((grown, other), (other, grown)), MERGES):
-            blob = ask(db, sql, first, second)
-            got = check(db, blob)
-            assert got["items"] == 1000 + n
-            assert lost(db, blob, 0, 1000) == lost(db, blob, 5000, 5000 + n) == 0
-            assert got["fpr_now"] <= 1.0001 * rates  # nobody learns a bit by a merge: rates add up
-            assert got["layout"] == support.info(db, first)["layout"]
-            assert ask(db, "SELECT cf_clear(?)", blob) == (empty if first == grown else alike)
 
 
 def test_filters_that_grew_too_far_do_not_merge_without_bound(db):

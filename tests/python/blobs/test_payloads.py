@@ -76,17 +76,6 @@ def test_a_build_counts_with_counters_and_not_without(db):
     assert all(support.count(db, built, k) >= 206 for k in range(97))
 
 
-def test_counts_add_up_in_a_merge(db):
-    empty, limit = support.new(db, 20, None, "counter_bits=3 fingerprint_bits=32 bucket_size=4"), 8
-    for a, b in itertools.product(range(limit + 1), (0, 1, 4, limit - 1, limit)):
-        blob = ask(db, "SELECT cf_merge(?, ?)", add_all(db, empty, ["k"] * a + [1]),
-                   add_all(db, empty, ["k"] * b + [2, 2]))
-        assert [support.count(db, blob, k) for k in ("k", 1, 2)] == [min(a + b, limit), 1, 2]
-        assert ask(db, "SELECT cf_check(?)", blob) == "ok"
-        if 0 < a + b < limit:
-            assert support.contains(db, delete_all(db, blob, ["k"] * (a + b)), "k") == 0
-
-
 # ---- values ----
 
 @pytest.fixture
@@ -158,16 +147,6 @@ def test_an_error_in_the_middle_changes_nothing(db, shards):
                                      "'[1, 2, 3, 16, 4]'))", says="value must be")
     db.execute("COMMIT")
     assert ask(db, "SELECT f FROM filters") == shards
-
-
-def test_values_stay_with_their_keys_in_a_merge(db, shards):
-    one = add_pairs(db, shards, [(i, i % 16) for i in range(500)])
-    two = add_pairs(db, shards, [(i, i % 13) for i in range(1000, 1010)] + [(3, 9)])
-    for first, second in ((one, two), (two, one)):
-        blob = ask(db, "SELECT cf_merge(?, ?)", first, second)
-        assert all(i % 16 in values_of(db, blob, i) for i in range(500))
-        assert all(i % 13 in values_of(db, blob, i) for i in range(1000, 1010))
-        assert {3, 9} <= set(values_of(db, blob, 3)) and ask(db, "SELECT cf_check(?)", blob) == "ok"
 
 
 def test_a_mismatch_names_counters_and_values(db):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A followed table in transactions: a schema that is read anew, authorizers, copies, a filter that is full. No stored
-row is missed at any time, and afterwards nothing else is there. tests/sim has savepoints, COMMIT that is busy or
-interrupted, several filters.
+"""A followed table in transactions: a schema that is read anew, COMMIT that is busy, authorizers, copies, a filter that
+is full. No stored row is missed at any time, and afterwards nothing else is there. tests/sim has savepoints, COMMIT that
+is interrupted, and several filters.
 """
 import itertools
 import sqlite3
@@ -134,7 +134,32 @@ def test_a_key_that_goes_to_and_fro_in_one_transaction_does_not_stick(db, option
     assert ask(db, "SELECT cf_table_contains('f', 'A1')") == 0
 
 
-# ---- authorizers, copies, modes ----
+# ---- COMMIT that is busy; authorizers, copies, modes ----
+
+@pytest.mark.parametrize("ending", ["ROLLBACK TO s; COMMIT", "COMMIT", "RELEASE s; COMMIT",
+                                    "ROLLBACK TO s; RELEASE s; COMMIT",
+                                    "INSERT INTO u(k) VALUES ('x'); COMMIT", "ROLLBACK",
+                                    "DELETE FROM u WHERE id = 3; COMMIT",
+                                    "ROLLBACK TO s; INSERT INTO u(k) VALUES ('A1'); COMMIT"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_commit_that_is_busy(path, times, ending):
+    """Rollback journal, another connection reads: the transaction goes on."""
+    db, other = support.connect(path, timeout=0), support.connect(path, timeout=0)
+    f = people(db)
+    db.execute("PRAGMA journal_mode = delete")
+    script(db, "BEGIN; INSERT INTO u(k) VALUES ('one'); DELETE FROM u WHERE id = 1; SAVEPOINT s;"
+               "INSERT INTO u(k) VALUES ('two'); DELETE FROM u WHERE id = 2; UPDATE u SET k = 'C4' WHERE id = 3")
+    other.execute("BEGIN")
+    other.execute("SELECT * FROM u").fetchall()
+    for _ in range(times):
+        assert attempt(db, "COMMIT", f).sqlite_errorname == "SQLITE_BUSY"
+        assert db.in_transaction and f.answers()
+    other.execute("COMMIT")
+    assert script(db, ending) == []
+    f.exact()
+    other_one = Follower(other)
+    other_one.exact()
+
 
 @pytest.mark.parametrize("denied", range(1, 9))
 @pytest.mark.parametrize("when", ["SAVEPOINT s", "COMMIT", "INSERT INTO u(k) VALUES ('next')",

@@ -308,23 +308,6 @@ def test_wal_in_a_folder_that_cannot_be_written(arguments):
     assert ran.stdout.splitlines() == ["ok", "attempt to write a readonly database"], ran.stderr
 
 
-@pytest.mark.parametrize("what, says", [("the table of pages is lost", "shadow table is missing"),
-                                        ("the header is lost", "header is missing"),
-                                        ("the header has other bytes", "has been changed"),
-                                        ("a page is a byte", "has been changed")])
-@pytest.mark.parametrize("how", ["mode=rw", "mode=ro", "immutable=1"])
-def test_what_is_wrong_is_the_answer(what, says, how, tmp_path):
-    path = str(tmp_path / "seen.db")
-    db = make(path)
-    inside.damage(db, inside.DAMAGE[what], "seen")
-    db.close()
-    db = support.connect(f"file:{path}?{how}", uri=True)
-    assert says in check(db)
-    with pytest.raises(sqlite3.DatabaseError) as caught:
-        db.execute("INSERT INTO seen(seen) VALUES ('check')")
-    assert check(db) in str(caught.value) or how != "mode=rw"
-
-
 def test_a_row_that_is_missing_is_the_answer(tmp_path):
     path = str(tmp_path / "seen.db")
     make(path, FOLLOWS, keys=1000).close()

@@ -129,9 +129,23 @@ def test_another_file_attached_under_the_same_name(tmp_path):
 # ---- what is taken back ----
 
 FAILS = "INSERT INTO seen(key) SELECT CASE value WHEN 30 THEN abs(-9223372036854775808) ELSE value END FROM json_each('[10, 20, 30, 40]')"
+MANY = "INSERT INTO seen(key) WITH n(i) AS (VALUES (2) UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT i + 100 FROM n"
+NEW = "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=10)"
 
 # What is done to a table with the key 1, and which keys below 100 are there then. Inserts into t fire a trigger that adds the key.
 STORIES = {
+    "rollback": ("BEGIN; INSERT INTO seen(key) VALUES (2); DELETE FROM seen WHERE key = 1; ROLLBACK", [1]),
+    "nested": ("BEGIN; SAVEPOINT a; INSERT INTO seen(key) VALUES (2); SAVEPOINT b; INSERT INTO seen(key) VALUES (3); SAVEPOINT c;"
+               "DELETE FROM seen WHERE key = 2; RELEASE c; ROLLBACK TO b; INSERT INTO seen(key) VALUES (4); COMMIT",
+               [1, 2, 4]),
+    "twice": ("SAVEPOINT a; INSERT INTO seen(key) VALUES (2); ROLLBACK TO a; INSERT INTO seen(key) VALUES (3); ROLLBACK TO a; "
+              "INSERT INTO seen(key) VALUES (4); RELEASE a", [1, 4]),
+    "growth": (f"BEGIN; {MANY}; ROLLBACK; {MANY}; SAVEPOINT a; {MANY}; ROLLBACK TO a; RELEASE a", [1]),
+    "clear": ("BEGIN; SAVEPOINT a; INSERT INTO seen(seen) VALUES ('clear'); ROLLBACK TO a; COMMIT", [1]),
+    "drop": ("BEGIN; INSERT INTO seen(key) VALUES (2); SAVEPOINT a; DROP TABLE seen; ROLLBACK TO a; COMMIT", [1, 2]),
+    "drop and anew": (f"BEGIN; SAVEPOINT a; DROP TABLE seen; {NEW}; INSERT INTO seen(key) VALUES (2); ROLLBACK; INSERT INTO seen(key) VALUES (3)", [1, 3]),
+    "rename": ("BEGIN; ALTER TABLE seen RENAME TO gone; INSERT INTO gone(key) VALUES (2); ROLLBACK; INSERT INTO seen(key) VALUES (3)", [1, 3]),
+    "the table itself": (f"DROP TABLE seen; BEGIN; {NEW}; INSERT INTO seen(key) VALUES (2); ROLLBACK; {NEW}; INSERT INTO seen(key) VALUES (3)", [3]),
     "a failing row": (f"{FAILS}; INSERT INTO seen(key) VALUES (2)", [1, 2]),
     "a failing row, in between": (f"BEGIN; INSERT INTO seen(key) VALUES (2); {FAILS}; DELETE FROM seen WHERE key = 1; {FAILS}; COMMIT", [2]),
     "abort": ("BEGIN; INSERT INTO seen(key) VALUES (2); INSERT INTO t VALUES (3), ('abort'), (4); COMMIT", [1, 2]),
