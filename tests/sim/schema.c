@@ -323,6 +323,10 @@ static void draw_question(world *w)
     int i = draw(w, w->shape.filters);
     const char *name = w->names.filter[i];
     bool stored = filter_of(w, i)->kind == STORED, front = filter_of(w, i)->kind == FRONT;
+    if (w->pairs[w->pair].asks && chance(w, 50)) {
+        draw_law(w);
+        return;
+    }
     if (name[0] == 0 || !w->pairs[w->pair].asks)
         return;
     const char *form = stored ? PICK(w, rows) : tables[draw(w, front ? 9 : 11)];
