@@ -49,10 +49,13 @@ static const char *const laws[][2] = {
     {"SELECT cf_merge(cf_new(9), cf_new(900))", "!differ in buckets"},
     {"SELECT cf_merge(cf_new(9), cf_new(9, 0.01, 'seed=4'))", "!differ in seed"},
     {"SELECT cf_merge(cf_new(9), x'00')", "!not a cuckoo filter"},
-    {"SELECT cf_add_keys(cf_new(60), (SELECT cf_keys(k, NULL, 'seed=9') FROM keys))", "!of another hash, seed"},
+    {"SELECT cf_add_keys(cf_new(60), (SELECT cf_keys(k, NULL, 'seed=9') FROM keys))",
+     "!of another hash, seed"},
     {"SELECT cf_add_keys(cf_new(9), (SELECT cf_keys(k, 3) FROM keys))", "!keeps no values"},
-    {"SELECT cf_add_keys(cf_new(9, 0.01, 'value_bits=4'), (SELECT cf_keys(k) FROM keys))", "!keeps a value with"},
-    {"SELECT cf_add_keys(cf_new(9, 0.01, 'value_bits=4'), (SELECT cf_keys(k, 16) FROM keys))", "!from 0 to 15"},
+    {"SELECT cf_add_keys(cf_new(9, 0.01, 'value_bits=4'), (SELECT cf_keys(k) FROM keys))",
+     "!keeps a value with"},
+    {"SELECT cf_add_keys(cf_new(9, 0.01, 'value_bits=4'), (SELECT cf_keys(k, 16) FROM keys))",
+     "!from 0 to 15"},
     {"SELECT cf_add_keys(cf_new(9), x'00')", "!must be a list"},
     {"SELECT cf_keys(k, iif(i % 2, 3, NULL)) FROM keys", "!some keys have a value"},
     {"SELECT cf_add_all(f, 1) FROM (SELECT cf_new(i + 1) AS f FROM keys)", "!not the same for all rows"},
@@ -100,9 +103,10 @@ static char *with_options(world *w, const char *given, bool fails)
         "SELECT cf_table_check('temp.tried') = 'ok' AND cf_check(cf_export('tried')) = 'ok'",
     };
     char *filled = fill(w, given);
-    char *sql = say("DROP TABLE IF EXISTS temp.tried; CREATE VIRTUAL TABLE temp.tried USING cuckoo_filter(%s)%s%s", filled,
-                    fails ? "" : "; INSERT OR IGNORE INTO temp.tried(key) SELECT k FROM keys WHERE i < 60; ",
-                    fails ? "" : PICK(w, asked));
+    char *sql = say(
+        "DROP TABLE IF EXISTS temp.tried; CREATE VIRTUAL TABLE temp.tried USING cuckoo_filter(%s)%s%s",
+        filled, fails ? "" : "; INSERT OR IGNORE INTO temp.tried(key) SELECT k FROM keys WHERE i < 60; ",
+        fails ? "" : PICK(w, asked));
     free(filled);
     return sql;
 }
@@ -116,7 +120,8 @@ void draw_law(world *w)
         emit(w, QUERY, fill(w, law[0]), say("%s", law[1]));
     } else {
         const char *const *given = PICK(w, options);
-        emit(w, QUERY, with_options(w, given[0], given[1][0] != 0), say("%s", given[1][0] ? given[1] : "1"));
+        emit(w, QUERY, with_options(w, given[0], given[1][0] != 0),
+             say("%s", given[1][0] ? given[1] : "1"));
     }
 }
 
