@@ -115,7 +115,10 @@ void draw_law(world *w)
 {
     for (int i = 0; i < 3; i++)
         w->drawn_keys[i] = draw(w, UNIVERSE);
-    if (chance(w, 65)) {
+    const pair *p = &w->pairs[w->pair];
+    bool free_now =
+        sqlite3_get_autocommit(p->twin) && p->left_real == NULL; /* else a ROLLBACK ends reads */
+    if (!free_now || chance(w, 65)) {
         const char *const *law = PICK(w, laws);
         emit(w, QUERY, fill(w, law[0]), say("%s", law[1]));
     } else {

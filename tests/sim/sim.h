@@ -185,6 +185,7 @@ typedef struct world {
     bool parted;           /* so they differ: the content of the real one counts, and the run ends */
     bool risky;            /* the last step: it failed, or took back, or ended something */
     bool struck;           /* something has failed by a fault */
+    bool unsynced;         /* so did a COMMIT to the WAL: it is done if the process dies now */
     bool verbose;
     uint64_t number; /* of the step that is drawn */
     int pair;        /* whose turn it is */

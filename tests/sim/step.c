@@ -270,6 +270,7 @@ static void run_both(world *w, const step *s)
     outcome twin = run_sql(p->twin, s->twin);
     compare(w, s, &real, &twin);
     if (real.code == SQLITE_OK) {
+        w->unsynced &= !counts_changes(s->real) || real.changes == 0 || !sqlite3_get_autocommit(p->real);
         remember(w, s);
         count_words(w->counts, s->real);
     }
