@@ -34,7 +34,9 @@ static const char *const laws[][2] = {
     {"SELECT cf_picture(cf_new(9)) LIKE '0 keys%0.0 % in use%|   %'", "1"},
     {"SELECT cf_plan(1000, 0.001) ->> 'fingerprint_bits'", "13"},
     {"SELECT cf_info(cf_new({n} + 1, 0.01, 'seed=7 bucket_size=2')) ->> 'seed'", "7"},
-    {"SELECT cf_key({1}) = cf_key({1}) AND cf_key(1, 'a') <> cf_key('a', 1)", "1"},
+    {"SELECT cf_key({1}) = cf_key({1}) AND cf_key('ab', 'c') <> cf_key('ab', 'd') AND cf_key('a', 'bc') "
+     "<> cf_key('ab', 'c')",
+     "1"},
     {"SELECT cf_contains(cf_new(1), NULL)", "NULL"},
     {"SELECT cf_check(x'00')", "not a cuckoo filter"},
     {"SELECT cf_check(5)", "!must be a blob"},
@@ -63,51 +65,105 @@ static const char *const laws[][2] = {
     {"SELECT cf_add_all(cf_new(4, 0.01, 'growth=off'), i) FROM keys", "!full"},
     {"SELECT cf_new(10, 2)", "!fpr must be"},
     {"SELECT cf_new(-1)", "!capacity must be"},
-    {"SELECT cf_new(10, 0.01, 'colour=red')", "!unknown option colour"},
+    {"SELECT cf_new(10, 0.01, 'colour=red')", "!unknown option colour; valid options: capacity"},
+    {"SELECT cf_new(10, 0.01, 'sead=9')", "!did you mean seed="},
+    {"SELECT cf_get(cf_add(cf_new(9, 0.01, 'value_bits=4'), {1}, 15), {1})", "15"},
+    {"SELECT cf_add(cf_new(9, 0.01, 'value_bits=4'), 1, 16)", "!from 0 to 15"},
+    {"SELECT cf_add(cf_new(9, 0.01, 'value_bits=4'), 1)", "!give (filter, key, value)"},
+    {"SELECT cf_add(cf_new(9), 1, 1)", "!leave the value out"},
+    {"SELECT cf_get(cf_new(9), 1)", "!keeps no values"},
     {"SELECT cf_new(10, 0.01, 'seed=red')", "!bad value in seed=red"},
     {"SELECT cf_new(10, 0.01, 'counter_bits=1 value_bits=4')", "!exclude each other"},
 };
 
-/* Options of a table, and the error; without one the table is made, and keeps all keys. */
-static const char *const options[][2] = {
-    {"capacity={n}", ""},
-    {"\"capacity\"='9', fingerprint_bits=27", ""},
-    {"capacity=60, fpr=0.{n}1, seed={n}", ""},
-    {"capacity=1, bucket_size=2, overflow=on, overflow_budget={n}", ""},
-    {"capacity=60, counter_bits=1, hash=keyed", ""},
-    {"capacity=9, adds=once, bucket_size=8", ""},
-    {"capacity=9, keep='{n}9 days'", ""},
-    {"capacity=9, epochs=3, hash=xxh3", ""},
-    {"capacity=9, keep='x'", "!keep must be a number"},
-    {"capacity=9, keep='1 day', epochs=3", "!keep= goes by the clock"},
-    {"capacity=9, keep='1 day', counter_bits=2", "!keep= goes by the clock"},
-    {"capacity=-1", "!bad value in capacity=-1"},
-    {"capacity", "!must be a list of name=value"},
-    {"fpr=0.01", "!capacity is missing"},
-    {"capacity=9, colour=red", "!unknown option colour"},
-    {"capacity=9, 'fpr'=2", "!fpr"},
-    {"capacity=9, hash=spooky", "!bad value in hash=spooky"},
-    {"capacity=9, adds=twice", "!adds must be once"},
-    {"capacity=9, rows=on", "!add content="},
-    {"content='nothing(k)'", "!no table nothing in temp"},
-    {"capacity=9, counter_bits=17", "!bad value in counter_bits=17"},
-    {"capacity=9, bucket_size=3", "!bad value in bucket_size=3"},
+/* Options of a table; what is asked of it when it has 60 keys, and the answer. Without a question: the error of CREATE, or it
+** finds all its keys. */
+static const char *const options[][3] = {
+    {"capacity={n}", "", ""},
+    {"capacity={n}, growth=on, spill_bound=9, overflow=on", "", ""},
+    {"\"capacity\"='9', fingerprint_bits=27", "", ""},
+    {"capacity=1, bucket_size=2, overflow=on, overflow_budget={n}", "", ""},
+    {"capacity=60, counter_bits=1, hash=keyed", "", ""},
+    {"capacity=9, adds=once, bucket_size=8", "", ""},
+    {"capacity=9, keep='{n}9 days'", "", ""},
+    {"capacity=9, epochs=3, hash=xxh3", "", ""},
+    {"capacity=9, keep='x'", "!keep must be a number", NULL},
+    {"capacity=9, keep='1 day', epochs=3", "!keep= goes by the clock", NULL},
+    {"capacity=9, keep='1 day', counter_bits=2", "!keep= goes by the clock", NULL},
+    {"capacity=-1", "!bad value in capacity=-1", NULL},
+    {"capacity", "!must be a list of name=value", NULL},
+    {"fpr=0.01", "!capacity is missing", NULL},
+    {"capacity=9, colour=red", "!unknown option colour; valid options: fpr", NULL},
+    {"capacty=9", "!did you mean capacity=", NULL},
+    {"capacity=9, 'fpr'=2", "!fpr", NULL},
+    {"capacity=9, hash=spooky", "!bad value in hash=spooky", NULL},
+    {"capacity=9, adds=twice", "!adds must be once", NULL},
+    {"capacity=9, rows=on", "!add content=", NULL},
+    {"content='nothing(k)'", "!no table nothing in temp", NULL},
+    {"capacity=9, counter_bits=17", "!bad value in counter_bits=17", NULL},
+    {"capacity=9, bucket_size=3", "!bad value in bucket_size=3", NULL},
+    {"capacity=60, seed=7", "7", "cf_table_info('tried') ->> 'seed'"},
+    {"capacity=60, fpr=0.001", "13", "cf_table_info('tried') ->> 'fingerprint_bits'"},
+    {"capacity=60, growth=off, bucket_size=2", "off2",
+     "i ->> 'growth' || (i ->> 'bucket_size') FROM (SELECT cf_table_info('tried') AS i)"},
+    {"capacity=60, counter_bits=5", "5", "cf_table_info('tried', 'all') ->> 'counter_bits'"},
+    {"capacity={n}", "60",
+     "(i ->> 'items') + (i ->> 'waiting') FROM (SELECT cf_table_info('temp.tried', 'all') AS i)"},
+    {"capacity=60, keep='24 hours'", "86400", "cf_table_info('tried') ->> 'keep'"},
+    {"capacity=60, keep='24 hours'", "1", "cf_table_contains('tried', k, '1 hour') FROM keys"},
+    {"capacity=60, keep='24 hours'", "!at most 24 hours",
+     "cf_table_contains('tried', k, '2 days') FROM keys"},
+    {"capacity=60, keep='24 hours'", "!from 1 second to",
+     "cf_table_contains('tried', k, 'foo') FROM keys"},
+    {"capacity=60, keep='24 hours'", "!DELETE and UPDATE are refused",
+     "1; DELETE FROM tried WHERE key = 'k'"},
+    {"capacity=60, epochs=3", "3", "cf_table_info('tried') ->> 'epochs'"},
+    {"capacity=60, epochs=3", "60",
+     "1; INSERT INTO tried(tried) VALUES ('advance'); SELECT sum(cf_table_contains('tried', k)) FROM "
+     "keys WHERE i < 60"},
+    {"capacity=60, epochs=1, fingerprint_bits=32", "0",
+     "1; INSERT INTO tried(tried) VALUES ('advance'); SELECT sum(cf_table_contains('tried', k)) FROM "
+     "keys WHERE i < 60"},
+    {"capacity=60", "!created with epochs=n", "1; INSERT INTO tried(tried) VALUES ('advance')"},
+    {"capacity=60", "!created with keep=", "1; INSERT INTO tried(tried) VALUES ('clock')"},
+    {"capacity=60", "!unknown command 'nothing'; there are advance",
+     "1; INSERT INTO tried(tried) VALUES ('nothing')"},
+    {"capacity=60", "!follows no table", "cf_table_rebuild('tried')"},
+    {"capacity=60", "!must be 'all'", "cf_table_info('tried', 'some')"},
+    {"capacity=60", "!seem to be swapped", "cf_table_contains('k1', 'tried')"},
+    {"capacity=60", "!cannot list its keys", "* FROM tried"},
+    {"capacity={n}", "60",
+     "1; INSERT INTO tried(tried, key) SELECT 'import', cf_export('tried'); SELECT count(*) FROM tried"},
+    {"capacity={n}", "!not a cuckoo filter",
+     "1; INSERT INTO tried(tried, key) VALUES ('import', x'00')"},
+    {"capacity={n}", "0", "1; INSERT INTO tried(tried) VALUES ('clear'); SELECT count(*) FROM tried"},
+    {"capacity={n}", "59",
+     "1; DELETE FROM tried WHERE key = (SELECT k FROM keys WHERE i = 1); SELECT count(*) FROM tried"},
+    {"capacity={n}", "60",
+     "1; UPDATE tried SET key = {key} WHERE key = {key}; SELECT count(*) FROM tried"},
+    {"capacity={n}", "60", "sum(copies) FROM cf_table_buckets('tried')"},
+    {"capacity=60", "1", "cf_picture('tried') LIKE '60 keys, planned for 60,%'"},
 };
 
-/* A table of an ordinary kind in TEMP, which is of this connection alone. */
-static char *with_options(world *w, const char *given, bool fails)
+/* An ordinary table in TEMP, which is of this connection alone. */
+static char *with_options(world *w, const char *const *given)
 {
     static const char *const asked[] = {
-        "SELECT sum(cf_table_contains('tried', k)) = 60 AND count(*) = 60 FROM keys WHERE i < 60",
-        "SELECT count(*) = 60 FROM keys WHERE i < 60 AND EXISTS (SELECT 1 FROM tried WHERE key = k)",
-        "SELECT cf_table_check('temp.tried') = 'ok' AND cf_check(cf_export('tried')) = 'ok'",
+        "sum(cf_table_contains('tried', k)) = 60 FROM keys WHERE i < 60",
+        "count(*) = 60 FROM keys WHERE i < 60 AND EXISTS (SELECT 1 FROM tried WHERE key = k)",
+        "cf_table_check('temp.tried') = 'ok' AND cf_check(cf_export('tried')) = 'ok'",
     };
-    char *filled = fill(w, given);
+    char *list = fill(w, given[0]), *then = fill(w, !given[2]     ? ""
+                                                        : given[2][0] ? given[2]
+                                                                      : PICK(w, asked));
     char *sql = say(
         "DROP TABLE IF EXISTS temp.tried; CREATE VIRTUAL TABLE temp.tried USING cuckoo_filter(%s)%s%s",
-        filled, fails ? "" : "; INSERT OR IGNORE INTO temp.tried(key) SELECT k FROM keys WHERE i < 60; ",
-        fails ? "" : PICK(w, asked));
-    free(filled);
+        list,
+        given[2] ? "; INSERT OR IGNORE INTO temp.tried(key) SELECT k FROM keys WHERE i < 60; SELECT "
+                 : "",
+        then);
+    free(list);
+    free(then);
     return sql;
 }
 
@@ -123,8 +179,7 @@ void draw_law(world *w)
         emit(w, QUERY, fill(w, law[0]), say("%s", law[1]));
     } else {
         const char *const *given = PICK(w, options);
-        emit(w, QUERY, with_options(w, given[0], given[1][0] != 0),
-             say("%s", given[1][0] ? given[1] : "1"));
+        emit(w, QUERY, with_options(w, given), say("%s", given[1][0] ? given[1] : "1"));
     }
 }
 
