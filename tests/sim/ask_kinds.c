@@ -23,6 +23,16 @@ static const char *const front_forms[] = {
     "SELECT count(*), sum(n) FROM T",
     "SELECT a.id, b.id FROM T a, T b WHERE a.C = b.C AND a.n < b.n",
     "SELECT * FROM T ORDER BY id LIMIT 3",
+    "SELECT id FROM T ORDER BY id DESC LIMIT {n}",
+    "SELECT n FROM T WHERE n > {n} ORDER BY n DESC LIMIT 5",
+    "SELECT * FROM T WHERE C IN (SELECT k FROM keys WHERE i % 9 = {n} % 9)",
+    "SELECT * FROM T WHERE C LIKE 'k1%' OR C LIKE '{n}'",
+    "SELECT * FROM T WHERE C LIKE 'K{n}%'",
+    "SELECT * FROM T WHERE C GLOB 'k{x}*'",
+    "SELECT * FROM T WHERE C = {n}",
+    "SELECT * FROM T WHERE C = '{n}' OR C = '{n}.0'",
+    "SELECT * FROM T WHERE C IN ({n}, '{n}', 'k{n}', {n}.5, x'6231')",
+    "SELECT keys.i, b.id FROM keys JOIN T b ON b.C = keys.i WHERE keys.i < 20",
     /* the last ones are not for all columns */
     "SELECT keys.i, b.id FROM keys JOIN T b ON b.C = keys.k WHERE keys.i < 60",
     "SELECT keys.i, b.n FROM keys LEFT JOIN T b ON b.C = keys.k WHERE keys.i < 60",
@@ -48,7 +58,7 @@ void ask_front(const question *q)
 {
     bool mixed = strstr(q->w->shape.key_value, "CASE") != NULL,
          wide = strcmp(q->w->shape.encoding, "UTF-8") != 0;
-    int forms = mixed ? 12 : wide && !known("front_utf16") ? 14 : 16;
+    int forms = mixed ? 22 : wide && !known("front_utf16") ? 24 : 26;
     char *form = fill(q->w, front_forms[draw(q->w, forms)]);
     char *front = front_sql(form, q->schema, q->name, q->column);
     char *plain = front_sql(form, q->schema, q->w->names.u, q->column);

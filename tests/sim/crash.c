@@ -46,6 +46,7 @@ void settle(world *w, const step *s, const outcome *real, const before_fault *b)
     pair *p = &w->pairs[s->pair];
     int code, twin_code;
     w->struck = true;
+    w->unsynced |= s->fault.sort == FAIL_DISK && strcmp(w->shape.journal, "wal") == 0;
     uint64_t is = content_of(w, p->real, &code);
     if (sqlite3_get_autocommit(p->real) && !sqlite3_get_autocommit(p->twin))
         run_sql(p->twin, is_end(s->real) && is == b->inside ? s->twin : "ROLLBACK");
@@ -116,7 +117,8 @@ void restart(world *w, bool dies)
     disk_power_back(POWER_LEFT_NONE);
     if (w->shape.faults == POWER_FAULTS)
         disk_power_on(w->seed);
-    if (world_connect(w))
+    w->unsynced = false;
+    if (world_connect(w) && !w->over)
         ask_everywhere(w);
 }
 
@@ -158,6 +160,7 @@ void kill_process(world *w)
     close_real(w);
     disk_power_back(POWER_LEFT_ALL);
     int code;
-    recovered_content(w, &code);
+    uint64_t is = recovered_content(w, &code);
+    w->over |= w->unsynced && is != committed_content(w, &code);
     restart(w, true);
 }

@@ -30,7 +30,6 @@ static void print_step(const step *s)
                                        "",
                                        "",
                                        "",
-                                       "",
                                        "left half stepped: ",
                                        "goes on",
                                        "finalized",

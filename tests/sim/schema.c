@@ -292,8 +292,10 @@ static void draw_copy(world *w)
         emit(w, VISIT, NULL, NULL);
     else if (what < 6 && !any_transaction(w) && w->shape.faults != POWER_FAULTS)
         emit(w, RESTORE, NULL, NULL);
-    else if (!in_transaction(w) && w->pairs[w->pair].far)
+    else if (!in_transaction(w) && w->pairs[w->pair].far) {
+        finish_left(w); /* until it ends, what was asked of `far` keeps it locked */
         emit(w, BOTH, say("DETACH far"), NULL);
+    }
     else if (!in_transaction(w) && w->shape.faults != POWER_FAULTS) /* whose disk has few files */
         emit(w, BOTH, say("ATTACH '" REAL_COPY "' AS far"), say("ATTACH '" TWIN_COPY "' AS far"));
 }
@@ -323,6 +325,10 @@ static void draw_question(world *w)
     int i = draw(w, w->shape.filters);
     const char *name = w->names.filter[i];
     bool stored = filter_of(w, i)->kind == STORED, front = filter_of(w, i)->kind == FRONT;
+    if (w->pairs[w->pair].asks && chance(w, 50)) {
+        draw_law(w);
+        return;
+    }
     if (name[0] == 0 || !w->pairs[w->pair].asks)
         return;
     const char *form = stored ? PICK(w, rows) : tables[draw(w, front ? 9 : 11)];

@@ -18,6 +18,7 @@
 **      disk.c     files in memory         fault.c    disk, power, memory and interruption
 **      crash.c    what a fault has left         left.c     statements left half stepped, and copies
 **      ask.c      what must be true after a step; ask_kinds.c: of fronts, and tables that take keys
+**      laws.c     questions whose answer depends on nothing else
 **      known.c    faults that are known: not drawn unless asked for
 **      run.c      one run, and its shrinking      sim.c   the program
 */
@@ -122,7 +123,7 @@ typedef enum step_act {
     BOTH,       /* both texts must have the same end */
     REFUSE,     /* the filter may refuse the real one for a reason of its own: then there is no twin's */
     ADD_IF_NEW, /* INSERT OR IGNORE of a key that may be there; the twin's only if it was new */
-    QUERY,      /* of the real one alone; asked twice, first with a fault */
+    QUERY,      /* of the real one alone; asked twice, first with a fault; the twin's text: what it must say */
     LEAVE,      /* a statement is prepared, stepped a little and left so */
     GO_ON,      /* it is stepped a little further */
     END,        /* it is finalized */
@@ -184,6 +185,7 @@ typedef struct world {
     bool parted;           /* so they differ: the content of the real one counts, and the run ends */
     bool risky;            /* the last step: it failed, or took back, or ended something */
     bool struck;           /* something has failed by a fault */
+    bool unsynced;         /* so did a COMMIT to the WAL: it is done if the process dies now */
     bool verbose;
     uint64_t number; /* of the step that is drawn */
     int pair;        /* whose turn it is */
@@ -248,6 +250,7 @@ void draw_rows(world *w);
 char *rows_statement(world *w);
 void draw_filter_rows(world *w);
 void draw_step(world *w);
+void draw_law(world *w); /* laws.c */
 
 /* ---- disk.c ---- */
 
@@ -312,6 +315,7 @@ outcome ask_sql(sqlite3 *db, const char *sql);                        /* by a st
 outcome ask_with(sqlite3 *db, const char *sql, sqlite3_int64 number); /* it is ?1 */
 void forget_kept(const sqlite3 *db);                                  /* before it is closed */
 void step_run(world *w, const step *s);
+bool law_holds(const char *law, const outcome *r);
 bool is_locked(int code);
 
 bool begins(const char *text, const char *with);

@@ -270,6 +270,7 @@ static void run_both(world *w, const step *s)
     outcome twin = run_sql(p->twin, s->twin);
     compare(w, s, &real, &twin);
     if (real.code == SQLITE_OK) {
+        w->unsynced &= !counts_changes(s->real) || real.changes == 0 || !sqlite3_get_autocommit(p->real);
         remember(w, s);
         count_words(w->counts, s->real);
     }
@@ -294,6 +295,8 @@ static void ask_faulted(world *w, const step *s)
         count_words(w->counts, s->real);
     bool right = first.code == then.code && first.n == then.n && first.rows == then.rows;
     bool told = struck && strstr(s->real, "cf_table_") && strstr(first.message, "cannot be read");
+    if (!is_locked(then.code) && !law_holds(s->twin, &then))
+        fail(w, "law: %d %s, not: %s", then.code, then.message, s->twin);
     if (!right && !told && !(struck && first.code != SQLITE_OK) && !is_locked(first.code) &&
         !is_locked(then.code))
         fail(w, "answer: %d %s, %d rows; then %d %s, %d rows", first.code, first.message, first.n,
