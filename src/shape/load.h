@@ -4,9 +4,9 @@
 **
 ** Large tables fill to a threshold that depends on the bucket size (paper, section 4, figure 2).
 ** Small ones fail earlier now and then, when a few keys crowd a few buckets. How early was measured,
-** and is a table of loads by shape and number of buckets (load_table.h, made by tests/bench/calibrate.c
-** and load_table.awk), such that at most one filling in a million fails. So rare a failure was never
-** seen: the line through the rarest ones seen is carried on, which errs on the safe side.
+** and is a table of loads by shape and number of buckets (load_table.h; tests/bench/calibrate.c and
+** load_table.awk of commit 4ae9d76 made it), such that at most one filling in a million fails. So
+** rare a failure was never seen: the line through the rarest ones seen is carried on, which errs on the safe side.
 **
 **      buckets         trials for each row
 **      2 .. 1024       1,000,000 / buckets / b for each even number, at least 125,000 up to 256

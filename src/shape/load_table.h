@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** load_table.h - loads at which at most one filling in a million fails, in units of 1/65535.
-** Made from trials with tests/bench/calibrate.c and load_table.awk: load.h says which. Sizes: 2, 4, .. 126 buckets, quarters of
+** Made from trials (load.h says which). Sizes: 2, 4, .. 126 buckets, quarters of
 ** an octave up to 1024, powers of two up to 2^40.
 */
 /* clang-format off */
