@@ -29,7 +29,8 @@ EXTENSION = build/cuckoo.$(SUFFIX)
 COMMA = ,
 
 # Unless you give CFLAGS: optimization over all files, and what makes an overrun an abort (the stack, the copies, the
-# table of functions), where the compiler can. What ships is stripped. (Not to /dev/null: root's emcc puts a file in its place.)
+# table of functions), where the compiler can. What ships is stripped. (Not to /dev/null: root's emcc puts a file in
+# its place.)
 takes = $(shell d=$$(mktemp -d) && echo 'int x;' > $$d/x.c && \
             $(CC) -O2 $(1) -fPIC -shared -o $$d/x $$d/x.c 2> /dev/null && echo '$(1)'; rm -rf "$$d")
 ifeq ($(origin CFLAGS),undefined)

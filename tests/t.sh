@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# make t T=word: builds and runs what has this word in its name: C tests, Python tests, SQL scripts. With tests of filters the
-# model runs, with those of tables the simulator, each for some seconds.
+# make t T=word: builds and runs what has this word in its name: C tests, Python tests, SQL scripts. With tests of
+# filters the model runs, with those of tables the simulator, each for some seconds.
 #   T=merge          the word: of a file, or of a test in it
 #   SEED=n           the seed of all random tests (they print theirs when they fail)
 #   ASAN=1           with sanitizers
@@ -37,8 +37,8 @@ if [ -z "$groups" ]; then
 fi
 
 # shellcheck disable=SC2046,SC2086 # the programs are words
-"$MAKE" -s SKIP_DEPS=1 -j"${TEST_JOBS:-$(getconf _NPROCESSORS_ONLN)}" $(for program in $programs; do echo "build/$kind/$program"; done) \
-    ${SCRIPTS:+$extension} ${FILES:+$extension} || exit 1
+"$MAKE" -s SKIP_DEPS=1 -j"${TEST_JOBS:-$(getconf _NPROCESSORS_ONLN)}" \
+    $(for program in $programs; do echo "build/$kind/$program"; done) ${SCRIPTS:+$extension} ${FILES:+$extension} || exit 1
 if [ -n "${GDB:-}" ]; then
     for program in $programs; do
         CMOCKA_TEST_ABORT=1 gdb -q -ex run --args "build/$kind/$program"

@@ -4,15 +4,15 @@
 # Warnings are errors in the project's own checks only: a newer compiler may warn of more.
 CHECKED  = -Werror
 SANITIZE = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
-# Inlined code is counted once, not once for each place it is inlined into. Threads may lose a count, which leaves a line
-# reached: counting by atomic steps takes four times as long. Asserts are left out: a branch that no run may take is not one
-# to be counted.
+# Inlined code is counted once, not once for each place it is inlined into. Threads may lose a count, which leaves a
+# line reached: counting by atomic steps takes four times as long. Asserts are left out: a branch that no run may take
+# is not one to be counted.
 COVERAGE = -O0 -g --coverage -DNDEBUG -Dalways_inline=unused
 
 # For programs, linked with SQLite itself, hence SQLITE_CORE; and for the extension (asan_so, coverage_so).
 # portable: without what compilers offer beyond C11, and small.
 KIND_plain       = $(CHECKED) -O2 -g -DSQLITE_CORE
-KIND_asan        = $(CHECKED) $(SANITIZE) -DSQLITE_CORE
+KIND_asan        = $(CHECKED) $(SANITIZE) -fPIC -DSQLITE_CORE
 KIND_asan_so     = $(CHECKED) $(SANITIZE) -fPIC
 KIND_tsan        = $(CHECKED) -O1 -g -fsanitize=thread -DSQLITE_CORE
 KIND_fuzz        = -O2 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -fno-sanitize-coverage=trace-cmp \
@@ -46,7 +46,8 @@ endef
 $(foreach kind,$(KINDS_OF_TESTS) asan_so coverage_so,$(eval $(call kind_rules,$(kind))))
 $(foreach kind,$(KINDS_OF_TESTS),$(eval $(call program_rules,$(kind))))
 
-build/asan/cuckoo.so: $(SRC:%.c=build/asan_so/%.o) $(EXT:%.c=build/asan_so/%.o)
+# What knows no SQLite is the same in both.
+build/asan/cuckoo.so: $(SRC:%.c=build/asan/%.o) $(EXT:%.c=build/asan_so/%.o)
 	@mkdir -p $(@D)
 	@$(CC) $(SANITIZE) -shared -o $@ $^ $(LIBS)
 
@@ -60,8 +61,8 @@ build/plain/loading: build/plain/tests/faults/loading.o
 
 # The objects whose calls rooms.py reads.
 OBJECTS  = $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
-# What valgrind finds and the sanitizers do not: reads of bytes that were never written. A filter is such bytes. The model
-# reaches all layouts, growth, the list, merges, shrinking and hostile blobs, the fuzz targets hostile SQL.
+# What valgrind finds and the sanitizers do not: reads of bytes that were never written. A filter is such bytes. The
+# model reaches all layouts, growth, the list, merges, shrinking and hostile blobs, the fuzz targets hostile SQL.
 export VALGRIND = test_format test_open test_filter test_shapes test_check test_merge model fuzz
 export PORTABLE = $(patsubst %,build/portable/test_%,hash format_vectors shapes)
 

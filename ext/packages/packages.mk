@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What users get besides the extension: one file, libraries, packages, WebAssembly; and make install. Part of the Makefile.
+# What users get besides the extension: one file, libraries, packages, WebAssembly; and make install. Part of the
+# Makefile.
 
 PREFIX       ?= /usr/local
 LIBDIR       ?= $(PREFIX)/lib
@@ -54,9 +55,9 @@ uninstall:
 	rm -f "$(DESTDIR)$(DOCDIR)/LICENSE"
 	rmdir "$(DESTDIR)$(DOCDIR)" 2> /dev/null || :
 
-# The C library as WebAssembly, where clang can make it: what the npm package has for programs without SQLite. There is no
-# C library for it: libc.h stands for its headers. Small, because it travels: wasm-opt of binaryen, where there is one, takes
-# another seventh away. The stack never comes near address 0.
+# The C library as WebAssembly, where clang can make it: what the npm package has for programs without SQLite. There
+# is no C library for it: libc.h stands for its headers. Small, because it travels: wasm-opt of binaryen, where there
+# is one, takes another seventh away. The stack never comes near address 0.
 WASM = $(if $(and $(shell command -v clang),$(shell command -v wasm-ld)),build/filter.wasm)
 export WASM_BY := $(shell for tool in clang wasm-ld wasm-opt; do command -v $$tool || :; done)
 build/wasm_tools: always ; $(call keep,WASM_BY)

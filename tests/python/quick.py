@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What make check runs of the Python tests: pytest --quick leaves out the functions that slow.txt names, since a case of theirs
-takes more than 0.1 s of processor time, and runs three cases of each other function. The commit chooses which (CUCKOO_SLICE).
---times=FILE writes what each test takes; quick.py FILE writes slow.txt anew from that."""
+"""What make check runs of the Python tests: pytest --quick leaves out the functions that slow.txt names, since a case
+of theirs takes more than 0.1 s of processor time, and runs three cases of each other function. The commit chooses which
+(CUCKOO_SLICE). --times=FILE writes what each test takes; quick.py FILE writes slow.txt anew from that."""
 import collections
 import os
 import sys

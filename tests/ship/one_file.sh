@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The one file, build/dist/cuckoo.c: the same each time, taken by every compiler at hand without a warning, alone or with
-# other code in one file, and as right as the ordinary build. (What it makes, installed.sh and packages.sh look at, too.) The
-# last line is "N passed, N failed".
+# The one file, build/dist/cuckoo.c: the same each time, taken by every compiler at hand without a warning, alone or
+# with other code in one file, and as right as the ordinary build. (What it makes, installed.sh and packages.sh look
+# at, too.) The last line is "N passed, N failed".
 set -u
 : "${CC:=cc}" "${SQLITE3:=sqlite3}"
 work=$PWD/build/one_file
@@ -16,8 +16,8 @@ warnings='-Wall -Wextra -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes -W
 
 # Headers that are not for one compiler only: cross compilers and musl look elsewhere.
 for header in sqlite3.h sqlite3ext.h xxhash.h; do
-    cp "$(echo "#include <$header>" | $CC -E -x c - 2> /dev/null | sed -n "s|^# *[0-9]* *\"\(.*/$header\)\".*|\1|p" | head -1)" \
-        "$work/include/"
+    cp "$(echo "#include <$header>" | $CC -E -x c - 2> /dev/null |
+        sed -n "s|^# *[0-9]* *\"\(.*/$header\)\".*|\1|p" | head -1)" "$work/include/"
 done
 
 # ---- the same each time ----
@@ -46,16 +46,16 @@ reads() {
     taken "$@" -fsyntax-only
 }
 
-# The front end of a compiler finds nearly all that it warns of. Ours optimizes as well, and one of the others in turn; make
-# test-platforms has all of them do that.
+# The front end of a compiler finds nearly all that it warns of. Ours optimizes as well, and one of the others in
+# turn; make test-platforms has all of them do that.
 others='clang i686-linux-gnu-gcc aarch64-linux-gnu-gcc s390x-linux-gnu-gcc x86_64-w64-mingw32-gcc'
 in_turn=$(echo "$others" | cut -d ' ' -f $((${CUCKOO_SLICE:-0} % 5 + 1)))
 ok "$CC, extension" taken $CC -O2 -fPIC -c -o "$work/extension.o"
 has "$in_turn" && ok "$in_turn, optimized" taken "$in_turn" -O2 -c -o "$work/others.o"
 for compiler in gcc $others arm-linux-gnueabihf-gcc musl-gcc emcc; do
     has "$compiler" || { skipped "$compiler" "$(package_of "$compiler")"; continue; }
-    for part in '' '-DSQLITE_CORE' '-DCUCKOO_DEBUG' '-DCUCKOO_SMALL' '-DCUCKOO_LIBRARY_ONLY' '-DCUCKOO_LIBRARY_ONLY -DCUCKOO_READ_ONLY' \
-        '-DCUCKOO_LIBRARY_ONLY -DCUCKOO_READ_ONLY -DCUCKOO_SMALL'; do
+    for part in '' '-DSQLITE_CORE' '-DCUCKOO_DEBUG' '-DCUCKOO_SMALL' '-DCUCKOO_LIBRARY_ONLY' \
+        '-DCUCKOO_LIBRARY_ONLY -DCUCKOO_READ_ONLY' '-DCUCKOO_LIBRARY_ONLY -DCUCKOO_READ_ONLY -DCUCKOO_SMALL'; do
         # shellcheck disable=SC2086 # options are words
         ok "$compiler $part" reads "$compiler" $part
     done
@@ -76,8 +76,8 @@ done
 for compiler in g++ clang++; do
     has $compiler || { skipped "$compiler" "$(package_of "$compiler")"; continue; }
     for standard in c++98 c++11 c++17 c++20; do
-        ok "cuckoo_filter.h for $compiler $standard" $compiler -std=$standard -Wall -Wextra -Wpedantic -Wold-style-cast -Werror \
-            -x c++ -fsyntax-only "$dist/cuckoo_filter.h"
+        ok "cuckoo_filter.h for $compiler $standard" $compiler -std=$standard -Wall -Wextra -Wpedantic -Wold-style-cast \
+            -Werror -x c++ -fsyntax-only "$dist/cuckoo_filter.h"
     done
 done
 
@@ -89,14 +89,16 @@ object() {
 }
 
 both() {
-    object -DCUCKOO_API= -o "$work/both.o" && nm -g --defined-only "$work/both.o" | awk 'NF == 3 { print $3 }' > "$work/names" &&
-        [ -s "$work/names" ] && ! grep -v '^cf_\|^sqlite3_cuckoo_init$' "$work/names"
+    object -DCUCKOO_API= -o "$work/both.o" &&
+        nm -g --defined-only "$work/both.o" | awk 'NF == 3 { print $3 }' > "$work/names" && [ -s "$work/names" ] && ! grep -v '^cf_\|^sqlite3_cuckoo_init$' "$work/names"
 }
 
-# The commands at its top, and the program that the archive of the library shows; a reader asks for what that has stored.
+# The commands at its top, and the program that the archive of the library shows; a reader asks for what that has
+# stored.
 at_top() {
     mkdir -p "$work/top" && cp "$one" "$dist/cuckoo_filter.h" "$work/top" &&
-        OPTIMIZE=-O0 CPATH=$work/include sh tests/ship/packages/at_top.sh "$CC" "$work/top" "$PWD/tests/ship/reader.c" && cd "$work/top" &&
+        OPTIMIZE=-O0 CPATH=$work/include sh tests/ship/packages/at_top.sh "$CC" "$work/top" "$PWD/tests/ship/reader.c" &&
+        cd "$work/top" &&
         awk '/^```c$/ && !n++ { on = 1; next } /^```/ { on = 0 } on' ../../../ext/packages/archives/library.md > library.c &&
         $CC -O1 -std=c11 -Wall -Wextra -Wpedantic -Werror -DCUCKOO_LIBRARY_ONLY library.c cuckoo.c -o library -lm &&
         ./library | grep -x 1 && ./reader known.cuckoo | grep -x '5000 of 5000, hardly any others'
@@ -119,13 +121,13 @@ ok 'nor has a small one' only_reads -DCUCKOO_SMALL
 # ---- in one file with others ----
 
 together() {
-    cat "$@" > "$work/together.c" && $CC -O0 -Wall -Wextra -Werror -shared -fPIC -isystem "$work/include" -o "$work/together.so" \
-        "$work/together.c" -lm
+    cat "$@" > "$work/together.c" && $CC -O0 -Wall -Wextra -Werror -shared -fPIC -isystem "$work/include" \
+        -o "$work/together.so" "$work/together.c" -lm
 }
 
 loads_both() {
-    together "$@" && "$SQLITE3" :memory: ".load $work/together sqlite3_other_init" ".load $work/together sqlite3_cuckoo_init" \
-        "SELECT other(x'00') > 100, cf_contains(cf_build(1), 1)" | grep -x '1|1'
+    together "$@" && "$SQLITE3" :memory: ".load $work/together sqlite3_other_init" \
+        ".load $work/together sqlite3_cuckoo_init" "SELECT other(x'00') > 100, cf_contains(cf_build(1), 1)" | grep -x '1|1'
 }
 
 includes() {

@@ -330,6 +330,9 @@ report() {
 
 test_all() {
     chosen='' others='' lacking=0
+    for platform; do
+        describe "$platform" # it ends here for a name that there is not
+    done
     for platform in native $(printf '%s\n' "$@" | grep -vx native); do
         if has "$platform"; then
             clear "$platform"
