@@ -83,6 +83,12 @@ static bool may_be_temporary(const world *w, const char *timing)
            (timing[0] == 'B' || (w->shape.pairs == 1 && known("temp_trigger")));
 }
 
+/* SQLite says "no such column" or "already exists" where it has not read the schema since another connection changed it. */
+static void read_schema(world *w)
+{
+    emit_filled(w, BOTH, "SELECT n FROM tick", NULL);
+}
+
 static void draw_trigger(world *w)
 {
     static const char *const names[] = {"t1", "t2", "t3"},
@@ -93,6 +99,7 @@ static void draw_trigger(world *w)
         emit(w, BOTH, say("DROP TRIGGER IF EXISTS %s", name), NULL);
         return;
     }
+    read_schema(w);
     w->row = event[0] == 'D' ? "old" : "new";
     bool temp = chance(w, 15) && may_be_temporary(w, timing);
     char *body = body_of(w, timing);
@@ -187,8 +194,7 @@ static void draw_schema(world *w)
         emit(w, BOTH, say("ALTER TABLE %s RENAME TO %s", n->u, strcmp(n->u, "u") == 0 ? "u_2" : "u"),
              NULL);
     else if (chance(w, 15)) {
-        /* SQLite says "no such column" where it has not read the schema since another connection changed it. */
-        emit_filled(w, BOTH, "SELECT n FROM tick", NULL);
+        read_schema(w);
         emit(w, BOTH,
              say("ALTER TABLE %s RENAME COLUMN %s TO %s", n->u, n->k,
                  strcmp(n->k, "k") == 0 ? "k_2" : "k"),
@@ -197,8 +203,10 @@ static void draw_schema(world *w)
         migrate(w);
     else if (chance(w, 3))
         emit_filled(w, BOTH, "DROP TABLE {u}", NULL);
-    else
+    else {
+        read_schema(w);
         emit_filled(w, BOTH, PICK(w, changes), NULL);
+    }
 }
 
 /* ---- the others ---- */
@@ -295,8 +303,7 @@ static void draw_copy(world *w)
     else if (!in_transaction(w) && w->pairs[w->pair].far) {
         finish_left(w); /* until it ends, what was asked of `far` keeps it locked */
         emit(w, BOTH, say("DETACH far"), NULL);
-    }
-    else if (!in_transaction(w) && w->shape.faults != POWER_FAULTS) /* whose disk has few files */
+    } else if (!in_transaction(w) && w->shape.faults != POWER_FAULTS) /* whose disk has few files */
         emit(w, BOTH, say("ATTACH '" REAL_COPY "' AS far"), say("ATTACH '" TWIN_COPY "' AS far"));
 }
 
