@@ -339,7 +339,8 @@ static CF_ALWAYS_INLINE void set_slot(cf_filter *filter, const cf_form *form, ui
 {
     uint64_t rank[CF_SEMISORT_SLOTS];
     read_ranks(filter, form, at, how, more, rank);
-    /* RULE: ties are broken by payloads, and payloads go with their slots */
+    /* RULE: ties are broken by payloads, and payloads go with their slots; equivalent never: an empty
+    ** slot is written without a payload */
     replace_rank(rank, slot, tag == 0 ? 0 : tag >> CF_NIBBLE_BITS << more | payload | tag << RANK_SHIFT);
     write_ranks(filter, form, at, how == IN_ONE_WORD, rank, more);
     if (more != 0)
