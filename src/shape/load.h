@@ -6,7 +6,8 @@
 ** Small ones fail earlier now and then, when a few keys crowd a few buckets. How early was measured,
 ** and is a table of loads by shape and number of buckets (load_table.h; tests/bench/calibrate.c and
 ** load_table.awk of commit 4ae9d76 made it), such that at most one filling in a million fails. So
-** rare a failure was never seen: the line through the rarest ones seen is carried on, which errs on the safe side.
+** rare a failure was never seen: the line through the rarest ones seen is carried on, which errs on
+** the safe side.
 **
 **      buckets         trials for each row
 **      2 .. 1024       1,000,000 / buckets / b for each even number, at least 125,000 up to 256
