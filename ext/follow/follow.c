@@ -294,9 +294,12 @@ static bool take_names(cuckoo_follow *follow, const cuckoo_shadow *shadow, char 
         sqlite3_free(column);
         return false;
     }
-    bool same =
-        follow->table && strcmp(table, follow->table) == 0 && strcmp(column, follow->column) == 0;
-    follow->saved &= same;
+    if (follow->table && strcmp(table, follow->table) == 0 && strcmp(column, follow->column) == 0) {
+        sqlite3_free(table); /* the ones that are there may be in use: a look at a table can begin */
+        sqlite3_free(column); /* another look, when SQLite connects tables meanwhile */
+        return true;
+    }
+    follow->saved = false;
     forget_names(follow);
     follow->table = table;
     follow->column = column;
