@@ -295,8 +295,9 @@ static bool take_names(cuckoo_follow *follow, const cuckoo_shadow *shadow, char 
         return false;
     }
     if (follow->table && strcmp(table, follow->table) == 0 && strcmp(column, follow->column) == 0) {
-        sqlite3_free(table); /* the ones that are there may be in use: a look at a table can begin */
-        sqlite3_free(column); /* another look, when SQLite connects tables meanwhile */
+        /* Those that are there stay: one look may begin another one, when SQLite connects tables. */
+        sqlite3_free(table);
+        sqlite3_free(column);
         return true;
     }
     follow->saved = false;

@@ -37,7 +37,7 @@ MISSED = "SELECT {c} FROM u WHERE {c} IS NOT NULL AND NOT cf_table_contains('{f}
 
 
 def connect(path, extension):
-    db = support.connect(path, timeout=60) if extension else bare(path, timeout=60)
+    db = support.connect(path, timeout=600) if extension else bare(path, timeout=600)
     db.execute("PRAGMA cache_size = 20")
     db.execute("PRAGMA synchronous = OFF")  # a process that dies takes nothing along that was written
     db.execute("PRAGMA wal_autocheckpoint = 50")
