@@ -289,16 +289,12 @@ static bool take_names(cuckoo_follow *follow, const cuckoo_shadow *shadow, char 
     bool there = table && column &&
                  sqlite3_table_column_metadata(shadow->db, shadow->schema, table, column, NULL, NULL,
                                                NULL, NULL, NULL) == SQLITE_OK;
-    if (!there) {
+    bool same = there && follow->table && strcmp(table, follow->table) == 0 &&
+                strcmp(column, follow->column) == 0;
+    if (!there || same) { /* what is there stays: a look may begin another, as SQLite connects tables */
         sqlite3_free(table);
         sqlite3_free(column);
-        return false;
-    }
-    if (follow->table && strcmp(table, follow->table) == 0 && strcmp(column, follow->column) == 0) {
-        /* Those that are there stay: one look may begin another one, when SQLite connects tables. */
-        sqlite3_free(table);
-        sqlite3_free(column);
-        return true;
+        return there;
     }
     follow->saved = false;
     forget_names(follow);
