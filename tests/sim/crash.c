@@ -63,6 +63,11 @@ void settle(world *w, const step *s, const outcome *real, const before_fault *b)
              sqlite3_get_autocommit(p->real));
     if (is_end(s->real) && !sqlite3_get_autocommit(p->real) && anybody_reads(w))
         w->over = true; /* it may have waited for that reader, and keeps others from reading now */
+    else if (is_end(s->real) && !sqlite3_get_autocommit(p->real) &&
+             strcmp(w->shape.journal, "wal") != 0) {
+        run_sql(p->real, "ROLLBACK"); /* it keeps others from reading, too */
+        run_sql(p->twin, "ROLLBACK");
+    }
     if ((real->code & 0xff) == SQLITE_CORRUPT || (real->code & 0xff) == SQLITE_NOTADB)
         fail(w, "corrupt: a fault, but: %d %s", real->code, real->message);
 }

@@ -20,7 +20,7 @@ static const struct {
      "A2: a BEFORE trigger that changes the parent of a WITHOUT ROWID table: a key is denied"},
     {"front_written", "A6: without our triggers INSERT .. SELECT from a front sees its own rows"},
     {"interrupted_drop",
-     "B3: DROP TABLE of a filter, interrupted or on a disk that fails, rolls back and "
+     "B3: DROP TABLE or RENAME of a filter, interrupted or on a disk that fails, rolls back and "
      "says success"},
     {"trigger_depth", "B4: under a limit of trigger depth writes fail only where the extension is"},
     {"late_deletes", "C1: a deleted key is denied after COMMIT only"},
@@ -39,6 +39,8 @@ static const struct {
     {"temp_trigger",
      "N5: a TEMP trigger keeps a row without ours (OR FAIL), and goes with its connection: then "
      "the filter is trusted, and lacks the row"},
+    {"gone_trigger",
+     "N7: a newer trigger keeps a row without ours, and has gone when another connection looks"},
     {"late_lock", "N6: a table that takes keys locks the database at COMMIT only, which then is busy in "
                   "place of INSERT"},
     {"full_commit", "B2: at a limit of pages a COMMIT fails that without the filter would not"},

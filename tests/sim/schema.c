@@ -95,11 +95,14 @@ static void draw_trigger(world *w)
                              *const events[] = {"INSERT", "UPDATE", "DELETE"},
                              *const timings[] = {"AFTER", "AFTER", "BEFORE"};
     const char *name = PICK(w, names), *event = PICK(w, events), *timing = PICK(w, timings);
-    if (chance(w, 40) || w->names.u[0] == 0) {
+    bool may_go = w->shape.pairs == 1 || known("gone_trigger");
+    if (may_go && chance(w, 40)) {
         emit(w, BOTH, say("DROP TRIGGER IF EXISTS %s", name), NULL);
         return;
     }
     read_schema(w);
+    if (w->names.u[0] == 0)
+        return;
     w->row = event[0] == 'D' ? "old" : "new";
     bool temp = chance(w, 15) && may_be_temporary(w, timing);
     char *body = body_of(w, timing);

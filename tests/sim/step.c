@@ -230,6 +230,9 @@ static void remember(world *w, const step *s)
     w->undefined |= strstr(s->real, " BEFORE UPDATE ") || strstr(s->real, " BEFORE DELETE ");
     if (strstr(s->real, " BEFORE ") || begins(s->real, "VACUUM") || begins(s->real, "DROP TRIGGER"))
         w->stale = true;
+    if (strstr(s->real, " TRIGGER t") && strstr(w->shape.ending, "WITHOUT"))
+        w->stale =
+            true; /* old values are not believed where rows have no number, and changes are nested */
 }
 
 /* ---- statements ---- */
@@ -243,6 +246,8 @@ static void run_both(world *w, const step *s)
     if (faulted)
         fault_arm(w, s);
     outcome real = run_sql(p->real, s->real);
+    if (w->verbose && real.code != SQLITE_OK)
+        printf("       %d %s\n", real.code, real.message);
     w->risky = real.code != SQLITE_OK || faulted || !counts_changes(s->real);
     if (faulted)
         struck = fault_disarm(w, s);
@@ -295,7 +300,9 @@ static void ask_faulted(world *w, const step *s)
         count_words(w->counts, s->real);
     bool right = first.code == then.code && first.n == then.n && first.rows == then.rows;
     bool told = struck && strstr(s->real, "cf_table_") && strstr(first.message, "cannot be read");
-    if (!is_locked(then.code) && !law_holds(s->twin, &then))
+    /* While the file is locked a connection that has read nothing yet finds no table. */
+    if (!is_locked(then.code) && !law_holds(s->twin, &then) &&
+        run_sql(p->real, "SELECT count(*) FROM keys").code == SQLITE_OK)
         fail(w, "law: %d %s, not: %s", then.code, then.message, s->twin);
     if (!right && !told && !(struck && first.code != SQLITE_OK) && !is_locked(first.code) &&
         !is_locked(then.code))
@@ -327,7 +334,9 @@ static void add_if_new(world *w, const step *s)
     if (real.changes == 1) {
         outcome twin = run_sql(p->twin, s->twin);
         compare(w, s, &real, &twin);
-    }
+    } else if (!sqlite3_get_autocommit(p->twin))
+        run_sql(p->twin,
+                "UPDATE beat SET n = n + 1"); /* a key that was there may have been written anew */
 }
 
 /* ---- all of them ---- */
