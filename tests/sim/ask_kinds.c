@@ -123,16 +123,21 @@ void ask_stored_filter(const question *q)
         fail(q->w, "stored: %s has %lld keys, not %lld", q->name, (long long)r.one, (long long)rows.one);
 }
 
-/* The times of an add since which a key is surely there, and before which it is surely not. A table's
-** clock is that of its last add, if that is later. */
+/* The times of an add since which a key is surely there, and before which it is surely not. A table's clock is that of its last
+** add, if that is later, or perhaps of its last command. */
+static long long clock_of(const question *q, const char *column)
+{
+    char *sql = say("SELECT max(?1, coalesce(max(%s), 0)) FROM %s.%s", column, q->schema, q->name);
+    long long now = ask_with(q->pair->twin, sql, world_now(q->w)).one;
+    free(sql);
+    return now;
+}
+
 static void age_limits(const question *q, long long *must, long long *may)
 {
     bool epochs = q->filter->kind == EPOCHS;
-    char *sql = say("SELECT max(?1, coalesce(max(l), 0)) FROM %s.%s", q->schema, q->name);
-    long long now = ask_with(q->pair->twin, sql, world_now(q->w)).one;
-    free(sql);
-    *must = epochs ? -q->filter->keep + 1 : now - q->filter->keep;
-    *may = epochs ? *must : now - (long long)(1.21 * q->filter->keep) - TOLERANCE;
+    *must = epochs ? -q->filter->keep + 1 : clock_of(q, "l") - q->filter->keep;
+    *may = epochs ? *must : clock_of(q, "t") - (long long)(1.21 * q->filter->keep) - TOLERANCE;
 }
 
 static const char ages_since[] = "SELECT i FROM keys WHERE i < %d AND "

@@ -39,6 +39,8 @@ static const struct {
     {"temp_trigger",
      "N5: a TEMP trigger keeps a row without ours (OR FAIL), and goes with its connection: then "
      "the filter is trusted, and lacks the row"},
+    {"rolled_back_reads",
+     "N8: a use within a savepoint may make a TEMP trigger, and then ROLLBACK TO ends reads"},
     {"gone_trigger",
      "N7: a newer trigger keeps a row without ours, and has gone when another connection looks"},
     {"late_lock", "N6: a table that takes keys locks the database at COMMIT only, which then is busy in "

@@ -154,8 +154,8 @@ static char *with_options(world *w, const char *const *given)
         "cf_table_check('temp.tried') = 'ok' AND cf_check(cf_export('tried')) = 'ok'",
     };
     char *list = fill(w, given[0]), *then = fill(w, !given[2]     ? ""
-                                                        : given[2][0] ? given[2]
-                                                                      : PICK(w, asked));
+                                                    : given[2][0] ? given[2]
+                                                                  : PICK(w, asked));
     char *sql = say(
         "DROP TABLE IF EXISTS temp.tried; CREATE VIRTUAL TABLE temp.tried USING cuckoo_filter(%s)%s%s",
         list,

@@ -220,18 +220,18 @@ static void draw_once(world *w, const char *name)
     }
 }
 
-/* In the twin: t is when the key was surely added, l when it was perhaps. The clock of a table does not
-** go back: it is that of its last add, if that is later. */
-#define ADDED_AT  " max({now}, coalesce((SELECT max(l) FROM %s), {now})) "
-#define WAS_ADDED " ON CONFLICT(key) DO UPDATE SET t = excluded.t, l = excluded.l"
-#define AHEAD     "(SELECT max(0, max(l) - {now}) FROM %s)"
+/* In the twin: a key was added at t at the earliest, at l at the latest. The clock of a table does not go back: it is that
+** of its last add, if that is later, or perhaps of its last command, for which there is a row without a key. */
+#define AT(column)    " max({now}, coalesce((SELECT max(" #column ") FROM %s), {now})) "
+#define WAS_ADDED     " ON CONFLICT(key) DO UPDATE SET t = excluded.t, l = excluded.l"
+#define AHEAD(column) "(SELECT max(0, max(" #column ") - {now}) FROM %s)"
 
 static void draw_ages(world *w, const filter_shape *f, const char *name)
 {
-    static const char add[] = "INSERT INTO %s(key, t, l) SELECT {1}, at, at FROM (SELECT" ADDED_AT
-                              "AS at) WHERE true" WAS_ADDED;
-    static const char many[] = "INSERT INTO %s(key, t, l) SELECT k, at, at FROM keys, (SELECT" ADDED_AT
-                               "AS at) WHERE i < 12" WAS_ADDED;
+    static const char add[] =
+        "INSERT INTO %s(key, t, l) SELECT {1}," AT(t) "," AT(l) "WHERE true" WAS_ADDED;
+    static const char many[] = "INSERT INTO %s(key, t, l) SELECT k, a, b FROM keys, (SELECT" AT(
+        t) "AS a," AT(l) "AS b) WHERE i < 12" WAS_ADDED;
     w->by_epochs = f->kind == EPOCHS;
     if (chance(w, 40))
         with_name(w, ADD_IF_NEW, name, "INSERT OR IGNORE INTO %s(key) VALUES ({1})", add);
@@ -241,10 +241,18 @@ static void draw_ages(world *w, const filter_shape *f, const char *name)
         with_name(w, REFUSE, name, "INSERT INTO %s(key) SELECT k FROM keys WHERE i < 12", many);
     else if (f->kind == AGES)
         with_name(w, REFUSE, name, "INSERT INTO %s(%s) VALUES ('clock')",
-                  "UPDATE %s SET t = t - " AHEAD ", l = l - " AHEAD);
+                  "UPDATE %s SET t = t - " AHEAD(l) ", l = min({now}, l - " AHEAD(t) ")");
     else
         with_name(w, REFUSE, name, "INSERT INTO %s(%s) VALUES ('advance')",
                   "UPDATE %s SET t = t - 1, l = l - 1");
+}
+
+/* A command of a table with a clock, which it may set. */
+char *draw_aged_command(world *w, const char *name)
+{
+    char *sql = fill(w, "INSERT INTO %s(l) SELECT" AT(l)), *named = say(sql, name, name);
+    free(sql);
+    return named;
 }
 
 /* A filter in a row of a table: the table of its twin has the keys. */

@@ -237,9 +237,10 @@ static void draw_command(world *w)
              say("SELECT count(*) FROM tick"));
     else
         emit(w, REFUSE, say("INSERT INTO %s(%s) VALUES ('%s')", name, name, command),
-             command[0] == 'r' ? say("CREATE TABLE made_%llu(x)",
-                                     (unsigned long long)draw64(w)) /* a change of the schema */
-                               : say("UPDATE beat SET n = n + 1"));
+             filter_of(w, number)->kind == AGES ? draw_aged_command(w, name)
+             : command[0] == 'r'                ? say("CREATE TABLE made_%llu(x)",
+                                                      (unsigned long long)draw64(w)) /* a change of the schema */
+                                                : say("UPDATE beat SET n = n + 1"));
     if (begins)
         emit_filled(w, BOTH, "COMMIT", NULL);
 }
