@@ -41,6 +41,8 @@ static const struct {
      "the filter is trusted, and lacks the row"},
     {"rolled_back_reads",
      "N8: a use within a savepoint may make a TEMP trigger, and then ROLLBACK TO ends reads"},
+    {"before_writes",
+     "N9: a BEFORE trigger puts another row in the place of the one that is changed: a key is denied"},
     {"gone_trigger",
      "N7: a newer trigger keeps a row without ours, and has gone when another connection looks"},
     {"late_lock", "N6: a table that takes keys locks the database at COMMIT only, which then is busy in "

@@ -43,15 +43,16 @@ static const char *const bodies[] = {
     "DELETE FROM {u} WHERE id = {r}.id AND n % 6 = 1",
     "DELETE FROM {u} WHERE n = {r}.n + 1",
     "INSERT OR IGNORE INTO {u}(id, {k}, n) SELECT {r}.id + 31, {key}, 60 WHERE {r}.n < 20",
-    "DELETE FROM {u} WHERE id = {r}.id AND n < 20; "
-    "INSERT OR REPLACE INTO {u}(id, {k}, n) SELECT {r}.id + 40, {r}.{k}, 99 WHERE {r}.n < 20",
     "INSERT OR FAIL INTO narrow SELECT 1 WHERE {r}.n % 9 = 2",
     "INSERT INTO narrow SELECT 1 WHERE {r}.n % 9 = 3",
     "SELECT RAISE(IGNORE) WHERE {r}.n % 8 = 3",
     "SELECT RAISE(FAIL, 'no') WHERE {r}.n % 11 = 5",
     "SELECT RAISE(ABORT, 'no') WHERE {r}.n % 11 = 6",
     "SELECT RAISE(ROLLBACK, 'no') WHERE {r}.n % 23 = 7",
+    "DELETE FROM {u} WHERE id = {r}.id AND n < 20; " /* not before a change: known("before_writes") */
+    "INSERT OR REPLACE INTO {u}(id, {k}, n) SELECT {r}.id + 40, {r}.{k}, 99 WHERE {r}.n < 20",
 };
+enum { BODIES = sizeof bodies / sizeof bodies[0] };
 /* These change the parent, hence rows of the content once more. */
 static const char *const parent_bodies[] = {
     "UPDATE OR IGNORE p SET id = id + 5 WHERE id = {r}.x AND id < 10",
@@ -72,7 +73,7 @@ static char *body_of(world *w, const char *timing)
         return fill(w, PICK(w, bent_bodies));
     if (chance(w, 15) && (!before || !without_rowid || known("cascade_without_rowid")))
         return fill(w, PICK(w, parent_bodies));
-    return fill(w, PICK(w, bodies));
+    return fill(w, bodies[draw(w, BODIES - (before && !known("before_writes")))]);
 }
 
 /* A TEMP trigger that fires later than ours, and keeps us from hearing, is seen by its own connection

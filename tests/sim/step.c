@@ -241,6 +241,9 @@ static void run_both(world *w, const step *s)
 {
     pair *p = &w->pairs[s->pair];
     before_fault b;
+    /* What SQLite does with a statement whose own changes are taken back is its business. */
+    if (begins(s->real, "ROLLBACK TO") && p->left_real && !sqlite3_stmt_readonly(p->left_real))
+        end_left(p);
     bool may = s->fault.sort != NO_FAULT && p->left_real == NULL;
     bool faulted = may && look_before(w, s, &b), struck = false;
     if (faulted)
