@@ -43,8 +43,7 @@ static const struct {
      "N8: a use within a savepoint may make a TEMP trigger, and then ROLLBACK TO ends reads"},
     {"before_writes",
      "N9: a BEFORE trigger puts another row in the place of the one that is changed: a key is denied"},
-    {"gone_trigger",
-     "N7: a newer trigger keeps a row without ours, and has gone when another connection looks"},
+    {"gone_trigger", "N7: a newer trigger keeps a row without ours, and has gone when somebody looks"},
     {"late_lock", "N6: a table that takes keys locks the database at COMMIT only, which then is busy in "
                   "place of INSERT"},
     {"full_commit", "B2: at a limit of pages a COMMIT fails that without the filter would not"},

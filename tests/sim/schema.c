@@ -96,8 +96,7 @@ static void draw_trigger(world *w)
                              *const events[] = {"INSERT", "UPDATE", "DELETE"},
                              *const timings[] = {"AFTER", "AFTER", "BEFORE"};
     const char *name = PICK(w, names), *event = PICK(w, events), *timing = PICK(w, timings);
-    bool may_go = w->shape.pairs == 1 || known("gone_trigger");
-    if (may_go && chance(w, 40)) {
+    if (known("gone_trigger") && chance(w, 40)) {
         emit(w, BOTH, say("DROP TRIGGER IF EXISTS %s", name), NULL);
         return;
     }
