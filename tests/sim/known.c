@@ -29,9 +29,9 @@ static const struct {
     {"interrupted_insert",
      "N1: INSERT .. VALUES into a table that takes keys, interrupted within a transaction, fails "
      "and keeps what it has added (SQLite ends no statement that reads nothing)"},
-    {"renamed_after_drop",
-     "N2: RENAME of a filter whose table was made anew makes its triggers anew, and it trusts "
-     "keys of before"},
+    {"renamed_after_drop", "N2: RENAME of a filter whose table was made anew, or has newer triggers, "
+                           "makes its own anew, and it trusts "
+                           "keys of before"},
     {"idle_drain",
      "N3: a transaction that has changed nothing drains at its COMMIT, and a reader that writes "
      "afterwards gets SQLITE_BUSY_SNAPSHOT"},

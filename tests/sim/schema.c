@@ -172,7 +172,7 @@ static void draw_filter_change(world *w)
         emit(w, REFUSE, shape_filter(w, i, false), shape_filter(w, i, true));
     else if (chance(w, 35))
         emit(w, REFUSE, say("DROP TABLE %s", name), NULL);
-    else if (!w->dropped || known("renamed_after_drop"))
+    else if (!(w->dropped || w->watched) || known("renamed_after_drop"))
         emit(w, REFUSE,
              say("ALTER TABLE %s RENAME TO %s%s", name, first, strcmp(name, first) == 0 ? "_2" : ""),
              NULL);

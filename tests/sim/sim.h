@@ -180,6 +180,7 @@ typedef struct world {
     pair pairs[PAIRS + 1]; /* the last one: to a copy */
     bool has_copy, over;   /* over: nothing more can be said */
     bool dropped;          /* the followed table was dropped: the triggers of filters may be gone */
+    bool watched;          /* others have put triggers on it */
     bool stale;            /* keys may have stayed */
     bool undefined;        /* a BEFORE trigger may have changed its own row: SQLite promises nothing */
     bool parted;           /* so they differ: the content of the real one counts, and the run ends */
