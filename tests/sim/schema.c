@@ -80,7 +80,8 @@ static char *body_of(world *w, const char *timing)
 ** alone: so only the one that asks has it. */
 static bool may_be_temporary(const world *w, const char *timing)
 {
-    return w->pairs[w->pair].asks &&
+    /* When the disk fails, a COMMIT may be done in main and taken back in TEMP. */
+    return w->pairs[w->pair].asks && w->shape.faults != DISK_FAULTS &&
            (timing[0] == 'B' || (w->shape.pairs == 1 && known("temp_trigger")));
 }
 
