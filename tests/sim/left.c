@@ -78,7 +78,9 @@ void copy_both(world *w, const step *s, bool back)
         if (w->pairs[i].far)
             return;
     int real = copy_of(p->real, REAL_COPY, back), twin = copy_of(p->twin, TWIN_COPY, back);
-    if (real != twin && !(is_locked(real) && is_locked(twin)))
+    if (real != twin && is_locked(twin))
+        w->over = true; /* it may hold locks for what a filter has refused */
+    else if (real != twin && !(is_locked(real) && is_locked(twin)))
         fail(w, "code: backup %s: %d, without the filter %d", back ? "into place" : "of it", real, twin);
     w->has_copy = w->has_copy || real == SQLITE_OK;
 }
