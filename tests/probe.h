@@ -73,12 +73,13 @@ static inline unsigned probe_slot_bits(const cf_filter *filter)
     return filter->view.form.lanes.width;
 }
 
-/* Puts an entry there that knows so many of the remainder bits that an entry of this hash may know now,
-** at least those of its bucket; into the list when there is no slot. False: there is no room. */
-static inline bool probe_put(cf_filter *filter, uint64_t hash, unsigned more, uint64_t payload)
+/* Puts an entry into place `i` of its pair that knows so many of the remainder bits that an entry of this hash may know
+** now, at least those of its bucket; into the list when there is no slot. False: there is no room. */
+static inline bool probe_put_in(cf_filter *filter, uint64_t hash, unsigned i, unsigned more,
+                                uint64_t payload)
 {
     cf_pair pair = cf_pair_of(filter, hash);
-    cf_place place = pair.place[0];
+    cf_place place = pair.place[i];
     unsigned span = filter->view.new_length - place.extension;
     unsigned length = filter->view.grown ? place.extension + more % (span + 1) : filter->view.new_length;
     int slot = cf_bucket_free_slot(filter, place.bucket);
@@ -87,7 +88,7 @@ static inline bool probe_put(cf_filter *filter, uint64_t hash, unsigned more, ui
     if (slot >= 0) {
         cf_slot_set(filter, place.bucket, (unsigned)slot, tag, payload);
     } else {
-        bool full = pair.sides == 1 || cf_bucket_free_slot(filter, pair.place[1].bucket) < 0;
+        bool full = pair.sides == 1 || cf_bucket_free_slot(filter, pair.place[!i].bucket) < 0;
         if (!full || filter->spilled >= filter->geometry.spill_bound ||
             cf_spilled_matches(filter, &pair) >= CF_SPILL_COPIES)
             return false;
@@ -96,6 +97,11 @@ static inline bool probe_put(cf_filter *filter, uint64_t hash, unsigned more, ui
     filter->occupied += slot >= 0;
     filter->items += 1 + (filter->geometry.counter_bits ? payload : 0);
     return true;
+}
+
+static inline bool probe_put(cf_filter *filter, uint64_t hash, unsigned more, uint64_t payload)
+{
+    return probe_put_in(filter, hash, 0, more, payload);
 }
 
 #endif

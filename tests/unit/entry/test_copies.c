@@ -151,6 +151,32 @@ TEST(keys_that_come_often_do_not_fill_it)
         }
 }
 
+/* Where nothing else makes room, entries that may be of one key become one, which counts all their copies. */
+TEST(a_fold_counts_all_copies)
+{
+    for (unsigned round = 0; round < 200; round++) {
+        cf_geometry shape = growing_shape(4, 2u << round % 3, 16);
+        shape.counter_bits = 6;
+        test_filter made = growing_filter(shape, UINT64_MAX);
+        cf_filter *filter = &made.filter;
+        split(filter, 1 + round % 9);
+        filter->memory.most = filter->length;
+        uint64_t hash = random64(), other, bucket = cf_candidates(filter, hash).place[0].bucket;
+        for (unsigned i = 0; i < 2; i++) /* one knows less */
+            assert_true(probe_put(filter, hash, i ? 63 : 7, 3 + i));
+        while (filter->occupied < filter->buckets * shape.bucket_size)
+            probe_put(filter, random64(), 63, 0);
+        do
+            other = random64();
+        while (cf_candidates(filter, other).place[0].bucket != bucket || cf_contains(filter, other));
+        uint64_t before = cf_count(filter, hash);
+        assert_int_equal(cf_add(filter, other), CF_OK);
+        assert_int_equal(cf_count(filter, hash), before);
+        assert_sound(filter);
+        free_filter(&made);
+    }
+}
+
 /* Many keys of one pair, each often there, are one entry each: they fit where their copies would not. */
 TEST(sticky_keys_of_one_pair_take_one_slot_each)
 {
