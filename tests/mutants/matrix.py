@@ -5,15 +5,16 @@
     matrix.py ext           sampled statements of ext, against each program, SQL and Python file -> kills_ext.tsv
     matrix.py judge KIND    what each test kills, what it alone kills, and a smallest set that kills all
     matrix.py after KIND    the same mutants and the tests of today, up to the first that notices -> after_KIND.tsv
-                            and which mutants survive that were killed before, and what killed them then
+                            and which mutants survive that were killed before, and what killed them then.
+                            First with --quick, of ext: what make check runs; a later call runs the others
     --sample N --seed N     of ext, so many mutants (150); another sample
     --only N                ends after so many mutants; another call goes on where it ended
     --quick                 without the tests that cost time; another call runs them
 
 A line of kills_KIND.tsv is a mutant; the tests that notice it, or "-"; the tests that were not run, or "-". The first
 line says which tests there were. A test that never reaches the statement is not run: it cannot notice. In the third
-column stand those that may notice, too: of src stress, if the model notices, and slow unit tests, if anything does; of
-ext SQL and Python, if sim notices, and slow files of those, if anything does. Mutants that do not compile are left out.
+column stand those that may notice, too: of src slow unit tests, if anything does; of ext SQL and Python, if sim notices,
+and slow files of those, if anything does. Mutants that do not compile are left out.
 
 A test may go when another one, which stays, kills all that it kills. A new test is judged by the same mutants. What
 judge prints last is a set of tests found greedily: a proposal, not a verdict.
@@ -37,7 +38,7 @@ from mutants import ROOT
 HERE = Path(__file__).resolve().parent
 PYTHON = os.environ.get("PYTHON", "/usr/bin/python3")
 NOTHING = "-"
-STAGES = ("quick", "stress", "late", "slow")
+STAGES = ("quick", "late", "slow")
 SLOW = {"src": 0.2, "ext": 15}  # seconds of processor time: of unit tests, and of Python files
 SIM_RUNS = os.environ.get("MATRIX_SIM_RUNS", "30")
 
@@ -97,15 +98,15 @@ def there(**patterns):
 class Tests:
     """All tests of a kind: which statements each of them reaches, and whether it notices a mutant."""
 
-    def __init__(self, kind, made):
-        self.kind = kind
+    def __init__(self, kind, made, quick=False):
+        self.kind, self.quick = kind, quick
         self.statements = {}  # (path, where it begins) -> number
         for one in made:
             self.statements.setdefault(self.place(one), len(self.statements))
         programs, self.commands = self.of_src() if kind == "src" else self.of_ext()
         self.bench = bench.Bench(kind, programs)
         self.python = None
-        known = self.bench.folder / f"reached_{self.state()}.json"
+        known = self.bench.folder / f"reached_{self.state()}{'_quick' * quick}.json"
         if not known.exists():
             self.look(made)
             known.write_text(json.dumps({"reached": self.reached, "took": self.took, "chosen": self.chosen}))
@@ -128,23 +129,19 @@ class Tests:
 
     def of_src(self):
         programs = {path.stem: [stem_of(path)] for path in sorted((ROOT / "tests/unit").rglob("test_*.c"))}
-        programs.update(there(model="model/model.c", stress="stress/stress.c"))
-        if "model" not in programs:
-            programs.update(there(model="model/stress.c"))
+        programs.update(there(model="model/model.c"))
         return programs, {name: [] for name in programs}
 
     def of_ext(self):
-        programs = there(ext_units="unit/ext/ext_units.c", regressions="unit/ext/regressions.c",
-                         shared_cache="unit/ext/shared_cache.c", static_build="unit/ext/static_build.c", sim="sim/*.c",
-                         replay="fuzz/*.c")
-        if "replay" not in programs:
-            programs.update(there(fuzz="model/fuzz.c"))
-        arguments = {"sim": ["1", "--runs", SIM_RUNS, "--first"], "replay": ["300"]}
+        programs = there(sim="sim/*.c", fuzz="model/fuzz.c")
+        if not self.quick:
+            programs.update(there(linked="unit/ext/linked.c", shared_cache="unit/ext/shared_cache.c", oom="faults/oom.c"))
+        arguments = {"sim": ["1", "--runs", SIM_RUNS, "--first"]}
         return programs, {name: arguments.get(name, []) for name in [*programs, "sql"]}
 
     def run(self, name, seconds):
         scratch = self.bench.folder / "scratch"
-        command = ["sh", "tests/sql/run.sh"] if name == "sql" else [self.bench.program(name), *self.commands[name]]
+        command = ["sh", "tests/sql/run.sh"] + ["quick"] * self.quick if name == "sql" else [self.bench.program(name), *self.commands[name]]
         seed = {} if name == "model" else {"CUCKOO_TEST_SEED": "1"}
         return bench.run(command, seconds, CUCKOO_SO=str(self.bench.libraries["pic"]), SQL_TEST_FOLDER=str(scratch),
                          MATRIX_REACHED=str(self.bench.folder / "reached"), **seed)
@@ -188,7 +185,7 @@ class Tests:
             log = (self.bench.folder / "python.log").open("w")
             self.python = subprocess.Popen(
                 [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "served",
-                 "--hypothesis-seed=1", "--capture=sys", f"--basetemp={self.bench.folder}/tmp",
+                 "--hypothesis-seed=1", "--capture=sys", *["--quick"] * self.quick, f"--basetemp={self.bench.folder}/tmp",
                  "--rootdir=tests/python", "tests/python"],
                 cwd=ROOT, env=clean, stdout=log, stderr=log, stdin=subprocess.DEVNULL, pass_fds=(orders, answers))
             os.close(orders), os.close(answers)
@@ -254,8 +251,6 @@ class Tests:
 
     def stage(self, name):
         """The model, sim and what is quick; then what those may make needless."""
-        if name == "stress":
-            return name
         if not name.endswith(".py") and not name.startswith("test_") and name != "sql":
             return "quick"
         if self.took[name] > SLOW[self.kind]:
@@ -264,7 +259,7 @@ class Tests:
 
     def wanted(self, line, stage):
         """The tests of this stage that were not run yet and could tell anything new, while model and sim stay."""
-        needless = {"stress": "model" in line.killers, "slow": bool(line.killers), "late": "sim" in line.killers}
+        needless = {"slow": bool(line.killers), "late": "sim" in line.killers}
         if needless.get(stage):
             return []
         return [name for name in self.took if short(name) in line.skipped and self.stage(name) == stage]
@@ -321,13 +316,6 @@ def fill(kind, sample, seed, stages, most):
 
 # ---- judging ----
 
-def in_check():
-    """What `make check` runs of the tests of ext."""
-    words = re.search(r"^quick_python='([^']*)'", (ROOT / "tests/run.sh").read_text(), re.M)
-    python = {f"test_{word}" for word in words[1].split()} if words else set()
-    return {"sql", "replay", "fuzz"} | python
-
-
 def greedy(kills):
     """Tests, each the one that kills most of what is left."""
     left, chosen = set().union(*kills.values()), []
@@ -352,9 +340,6 @@ def judge(kind):
             kills[test].add(mutant)
     print(f"{head.split(';')[0]}; {len(found)} done, {sum(bool(line.killers) for line in found.values())} killed")
     share(f"by {first} alone", found, {first})
-    if kind == "ext":
-        share("by make check, without sim", found, in_check())
-        share("by make check, with sim", found, in_check() | {"sim"})
     print("\nnot noticed by any test that was run")
     for mutant in [mutant for mutant, line in found.items() if not line.killers]:
         print(f"    {mutant}" + ("   (not all were run)" if found[mutant].skipped else ""))
@@ -372,30 +357,28 @@ def judge(kind):
     print("\nall together, greedily: " + ", ".join(f"{test} {more}" for test, more in greedy(kills)))
 
 
-def after(kind, sample, seed, most):
-    """The tests of today on the mutants of then. Those that are quickest to find something come first."""
+def after(kind, sample, seed, most, quick):
+    """The tests of today on the mutants of then, sim or model first. Third column: make check does not notice it."""
     before, path = read(HERE / f"kills_{kind}.tsv"), HERE / f"after_{kind}.tsv"
     chosen = named((marked if kind == "src" else sampled)(random.Random(seed), sample))
-    gone = [name for name in before if name not in chosen]
-    tests, known = Tests(kind, chosen.values()), read(path)
-    rank = {"model": 0, "sim": 0, "stress": 1}
-    quick = sorted(tests.took, key=lambda test: (rank.get(test, 2), short(test) not in in_check(), tests.took[test]))
-    with path.open("a") as out:
-        for name in [name for name in before if name in chosen and name not in known][:most]:
-            if tests.build(chosen[name]):
-                reaching = set(tests.reaching(chosen[name]))
-                found = tests.noticing(chosen[name], [test for test in quick if test in reaching], first=True)
-                print(name, short(found[0]) if found else NOTHING, NOTHING, sep="\t", file=out, flush=True)
-            tests.undo(chosen[name])
-    now = read(path)
+    tests, now = Tests(kind, chosen.values(), quick), read(path)
+    order = sorted(tests.took, key=lambda test: (test not in ("model", "sim"), tests.took[test]))
+    waits = [name for name in before if name in chosen and (name not in now or not (quick or now[name].killers))]
+    for name in waits[:most]:
+        if tests.build(chosen[name]):
+            reaching = set(tests.reaching(chosen[name]))
+            found = tests.noticing(chosen[name], [test for test in order if test in reaching], first=True)
+            now[name] = Line(set(map(short, found)), set() if quick and found else {"check"})
+            write(path, f"# {len(before)} mutants, seed {seed}: what notices them first, and whether make check does not", now)
+        tests.undo(chosen[name])
     for name in [name for name in now if not now[name].killers and before[name].killers]:
         print(f"survives: {name}\n    was noticed by {' '.join(sorted(before[name].killers))}")
     survivors = [sum(not lines[name].killers for name in now) for lines in (before, now)]
     print(f"{len(now)} of {len(before)} mutants: {survivors[0]} survived before, {survivors[1]} now; "
-          f"{len(gone)} are of code that is gone")
+          f"{sum(name not in chosen for name in before)} are of code that is gone")
     share("by model or sim alone", now, {"model", "sim"})
     if kind == "ext":
-        share("by make check", now, in_check() | {"sim"})
+        print(f"by make check: {sum(bool(line.killers) and not line.skipped for line in now.values())}")
 
 
 def main():
@@ -414,7 +397,7 @@ def main():
     elif asked.what == "judge":
         judge(asked.kind)
     else:
-        after(asked.kind, asked.sample, asked.seed, asked.only)
+        after(asked.kind, asked.sample, asked.seed, asked.only, asked.quick)
 
 
 if __name__ == "__main__":

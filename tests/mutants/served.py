@@ -113,7 +113,9 @@ def pytest_runtestloop(session):
         order = json.loads(line)
         for name, seconds in order["files"].items():
             chosen = order["tests"].get(name)
-            seen = run_forked(session, files[name], set(chosen) if chosen else None, seconds)
+            seen = {"failed": None, "took": 0, "before": [], "tests": {}}  # make check runs none of it
+            if name in files:
+                seen = run_forked(session, files[name], set(chosen) if chosen else None, seconds)
             print(json.dumps([name, seen]), file=answers, flush=True)
         print(json.dumps(None), file=answers, flush=True)
     return True
