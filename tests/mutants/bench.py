@@ -19,7 +19,8 @@ from mutants import CC, ROOT
 FLAGS = ["-std=c11", "-w", "-O1", "-fPIC"]
 CORE = ["-DSQLITE_CORE"]  # a program that is linked with SQLite; without it: the extension
 EXTENSION = ["-DNDEBUG", "-fvisibility=hidden"]
-WRAP = ["-Wl,--wrap=sqlite3_bind_int64,--wrap=sqlite3_prepare_v2"]  # what shared_cache asks for
+WRAPS = {"shared_cache": ["-Wl,--wrap=sqlite3_bind_int64,--wrap=sqlite3_prepare_v2"],  # these are linked with each mutant
+         "sim": ["-Wl,--wrap=realloc,--wrap=calloc"]}
 MOST = 2000  # statements that can be traced
 
 # In the first half what the library reaches; in the other one what inline functions in a program's own objects reach.
@@ -144,8 +145,8 @@ class Bench:
             objects = [self.object(unit, build, changed, more) for unit in self.units]
             if None in objects or not self.link(self.libraries[build], [*objects, *extra], ["-shared", "-lm"]):
                 return False
-            if build == "core" and "shared_cache" in self.programs:
-                rebuilt = {*rebuilt, "shared_cache"}
+            if build == "core":
+                rebuilt = {*rebuilt, *(WRAPS.keys() & self.programs.keys())}
                 self.whole = [*objects, *extra]
         return all(self.link_program(name, changed, more) for name in rebuilt)
 
@@ -153,8 +154,8 @@ class Bench:
         more = [*more, "-DMATRIX_PROGRAM"] if more else ()
         objects = [self.object(source, "core", changed, more) for source in self.programs[name]]
         library = [self.libraries["core"], f"-Wl,-rpath,{self.folder}/lib"]
-        if name == "shared_cache":
-            library = [*self.whole, *WRAP]
+        if name in WRAPS:
+            library = [*self.whole, *WRAPS[name]]
         return None not in objects and self.link(self.program(name), objects, [*library, *self.linked])
 
     def program(self, name):

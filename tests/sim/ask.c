@@ -72,10 +72,12 @@ uint64_t content_of(const world *w, sqlite3 *db, int *code)
 /* Where there is no filter any more, nothing is left of any. */
 static void ask_left_over(world *w, int number)
 {
-    static const char filters[] =
-        "SELECT count(*) FROM main.sqlite_master WHERE type = 'table' AND name GLOB "
-        "'[fhdoaes][0-9]*'",
-                      objects[] = "SELECT count(*) FROM main.sqlite_master WHERE name NOT GLOB 'made_*'";
+    static const char
+        filters[] = "SELECT count(*) FROM main.sqlite_master WHERE type = 'table' AND name GLOB "
+                    "'[fhdoaes][0-9]*'",
+        objects[] =
+            "SELECT count(*) FROM main.sqlite_master WHERE name NOT GLOB 'made_*' AND name NOT GLOB "
+            "'sqlite_stat*'";
     pair *p = &w->pairs[number];
     outcome some = ask_sql(p->twin, filters);
     if (some.code != SQLITE_OK || some.one > 0)

@@ -191,7 +191,11 @@ static void compare_ends(world *w, const step *s, const outcome *real, const out
         w->over = true; /* the twin has committed */
         return;
     }
-    if (ends_as_it_likes(real, twin)) {
+    /* SQLite may count a violation that is none: its count outlives some transactions. */
+    bool counted = real->code == SQLITE_OK && twin->code == SQLITE_CONSTRAINT_FOREIGNKEY &&
+                   run_sql(p->real, "SELECT count(*) FROM pragma_foreign_key_check").one == 0;
+    if (counted || ends_as_it_likes(real, twin) ||
+        (is_locked(twin->code) && sqlite3_get_autocommit(p->real) != sqlite3_get_autocommit(p->twin))) {
         w->over = true;
         return;
     }
@@ -251,6 +255,12 @@ static void remember(world *w, const step *s)
 
 /* ---- statements ---- */
 
+static void print_outcome(const world *w, const char *whose, const outcome *r)
+{
+    if (w->verbose && (r->code != SQLITE_OK || r->changes))
+        printf("       %s%d %s, changes() %d\n", whose, r->code, r->message, r->changes);
+}
+
 static void run_both(world *w, const step *s)
 {
     pair *p = &w->pairs[s->pair];
@@ -263,8 +273,7 @@ static void run_both(world *w, const step *s)
     if (faulted)
         fault_arm(w, s);
     outcome real = run_sql(p->real, s->real);
-    if (w->verbose && real.code != SQLITE_OK)
-        printf("       %d %s\n", real.code, real.message);
+    print_outcome(w, "", &real);
     w->risky = real.code != SQLITE_OK || faulted || !counts_changes(s->real);
     if (faulted)
         struck = fault_disarm(w, s);
@@ -290,6 +299,7 @@ static void run_both(world *w, const step *s)
         return;
     }
     outcome twin = run_sql(p->twin, s->twin);
+    print_outcome(w, "without the filter: ", &twin);
     compare(w, s, &real, &twin);
     if (real.code == SQLITE_OK) {
         w->unsynced &= !counts_changes(s->real) || real.changes == 0 || !sqlite3_get_autocommit(p->real);
