@@ -265,6 +265,8 @@ static void run_both(world *w, const step *s)
 {
     pair *p = &w->pairs[s->pair];
     before_fault b;
+    if (p->far)
+        ask_same_time(p); /* else a name that main has since then may be that of the other file's table */
     /* What SQLite does with a statement whose own changes are taken back is its business. */
     if (begins(s->real, "ROLLBACK TO") && p->left_real && !sqlite3_stmt_readonly(p->left_real))
         end_left(p);
