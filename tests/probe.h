@@ -19,6 +19,12 @@ static inline bool probe_split(cf_filter *filter)
     return cf_grow(filter) == CF_OK;
 }
 
+/* Are the slots being widened for the first growth? */
+static inline bool probe_prepares(const cf_filter *filter)
+{
+    return filter->view.form.grown && !filter->view.grown;
+}
+
 /* The numbers of the last so many epochs, a bit for each. */
 static inline uint32_t probe_epochs(const cf_filter *filter, unsigned epochs)
 {

@@ -201,8 +201,8 @@ static CF_NEVER_INLINE cf_status insert_hash(cf_filter *filter, uint64_t hash, u
 
 static inline bool has_quick_adds(const cf_filter *filter)
 {
-    /* RULE: beyond its capacity an add may prepare growth; equivalent never, <= to <: the general
-    ** ways do the same */
+    /* RULE: beyond its capacity an add may prepare growth; equivalent never, <= to <, without, <= to >:
+    ** the general ways do the same, some keys sooner or later */
     return CF_QUICK(filter->view.change) != CF_FAST_NONE &&
            filter->occupied <= filter->geometry.capacity;
 }

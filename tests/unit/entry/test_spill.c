@@ -289,6 +289,63 @@ TEST(copies_of_void_entries_need_room_in_the_list)
         }
 }
 
+/* A slot that a split makes free is taken at once by any line of the list that has its bucket in the pair. */
+TEST(room_that_a_split_makes_is_taken)
+{
+    unsigned listed = 0;
+    for (unsigned round = 0; round < 100; round++) {
+        test_filter made =
+            growing_filter(spilling(growing_shape(4, 2u << round % 3, 16), 0, 40), UINT64_MAX);
+        cf_filter *filter = &made.filter;
+        for (unsigned i = 0; i < 1 + round % 9; i++)
+            assert_true(probe_split(filter));
+        filter->memory.most = filter->length;
+        while (filter->spilled < 20 && cf_add(filter, random64()) == CF_OK)
+            continue;
+        filter->memory.most = UINT64_MAX;
+        for (unsigned steps = 0; steps < 8; steps++) {
+            cf_entry entry;
+            bool movable;
+            listed += filter->spilled;
+            assert_true(probe_split(filter));
+            for (unsigned i = 0; i < filter->spilled && !is_full(filter, filter->buckets - 1); i++)
+                assert_true(
+                    cf_spilled_at(filter, i, &entry) &&
+                    (cf_entry_alternate(filter, &entry, &movable) != filter->buckets - 1 || !movable));
+            assert_list(filter);
+        }
+        free_filter(&made);
+    }
+    assert_true(listed > 1000);
+}
+
+/* All of the fingerprint is pair bits: entries are void, and splitting doubles them. In a full list the copy of one entry
+** needs the place of another that has found a slot. */
+TEST(copies_of_void_entries_have_room)
+{
+    enum { MOST = 400, COPIES = 2 };
+    uint64_t hash[MOST];
+    for (unsigned round = 0; round < 1500; round++) {
+        unsigned buckets = 2u << random_below(3), b = random_below(2) ? 4 : 8, added[MOST] = {0};
+        cf_geometry shape = spilling(growing_shape(buckets, b, 10), (unsigned)random_below(8),
+                                     4 + (unsigned)random_below(3));
+        unsigned n = 10 + (unsigned)random_below(buckets * b * 2);
+        shape.pair_bits = 10;
+        shape.cap = 6;
+        test_filter made = growing_filter(shape, 1 << 20);
+        for (unsigned i = 0; i < n; i++) {
+            hash[i] = random64();
+            if (i > 0 && random_below(3) == 0)
+                hash[i] = (hash[random_below(i)] & 1023) | (hash[i] & ~UINT64_C(1023));
+        }
+        for (unsigned i = 0; i < n * COPIES; i++)
+            added[i % n] += cf_add(&made.filter, hash[i % n]) == CF_OK;
+        for (unsigned i = 0; i < n; i++)
+            assert_true(cf_count(&made.filter, hash[i]) >= added[i]);
+        free_filter(&made);
+    }
+}
+
 /* A list of lines that lie: whatever they are, and in whatever order, it stays within its bound while its buckets are
 ** split, and keys come and go. */
 TEST(lists_that_lie_stay_within_their_bound)

@@ -196,7 +196,8 @@ static void check_refused(cf_geometry shape, uint64_t steps, want missing)
         assert_true(probe_split(filter));
     while (filter->occupied * 10 < slots_of(filter) * 6)
         probe_put(filter, random64(), random_below(3) ? (unsigned)random64() : 0, random64());
-    for (uint64_t i = random_below(3); i > 0 && probe_split(filter); i--) /* and bytes to spare, perhaps */
+    for (uint64_t i = random_below(3); i > 0 && probe_split(filter);
+         i--) /* and bytes to spare, perhaps */
         ;
     assert_sound(filter);
     uint64_t given = missing == MEMORY ? random_below(3) : UINT64_MAX;
@@ -232,6 +233,63 @@ TEST(refused_adds_change_nothing_at_any_stage)
                             spilling(shape, (unsigned)random_below(2), 1 + (unsigned)random_below(4));
                     check_refused(shape, steps, missing);
                 }
+}
+
+/* Beyond its capacity a large filter widens its slots, some with each key, before it grows. When keys have taken all slots of
+** their pair and there is room to prepare growth, but none to grow, one more is refused, and has prepared nothing. */
+TEST(refused_adds_prepare_nothing)
+{
+    for (unsigned b = 2; b <= 8; b *= 2) {
+        cf_geometry shape = growing_shape(1100, b, 14);
+        shape.capacity = shape.buckets * b * 8 / 10;
+        test_filter grows = growing_filter(shape, UINT64_MAX);
+        unsigned preparing = 0;
+        for (; grows.filter.buckets == shape.buckets; preparing += probe_prepares(&grows.filter)) {
+            snapshot then = remember(&grows.filter);
+            uint64_t changed = 0;
+            assert_int_equal(cf_add(&grows.filter, random64()), CF_OK);
+            for (uint64_t i = CF_HEADER_BYTES; i < then.filter.length; i++)
+                changed += bytes_of(&grows.filter)[i] != then.bytes[i];
+            assert_true(changed < then.filter.length / 4);
+            free(then.bytes);
+        }
+        assert_true(preparing > 3);
+        free_filter(&grows);
+
+        test_filter made = growing_filter(shape, cf_bytes_at(&shape, 0, 0, true));
+        cf_filter *filter = &made.filter;
+        uint64_t hash = random64() & ~(UINT64_C(63) << shape.pair_bits);
+        for (uint64_t i = 0; i < 2 * b; i++)
+            assert_int_equal(cf_add(filter, hash | i << shape.pair_bits), CF_OK);
+        while (!probe_prepares(filter))
+            cf_add(filter, random64()); /* one that needs this pair is refused */
+        for (uint64_t i = 2 * b; i < 2 * b + 3; i++) {
+            snapshot then = remember(filter);
+            assert_int_not_equal(cf_add(filter, hash | i << shape.pair_bits), CF_OK);
+            assert_unchanged(filter, &then);
+            free(then.bytes);
+        }
+        free_filter(&made);
+    }
+}
+
+/* Entries that know nothing beyond their bucket make room for a key, where the number of their other bucket is no longer. */
+TEST(void_entries_move_among_buckets_of_one_level)
+{
+    unsigned moved = 0;
+    for (unsigned round = 0; round < 200; round++) {
+        test_filter made = growing_filter(growing_shape(8, 4, 12), UINT64_MAX);
+        cf_filter *filter = &made.filter;
+        for (unsigned i = 0; i < 8; i++)
+            assert_true(probe_split(filter));
+        filter->memory.most = filter->length;
+        while (filter->occupied < filter->buckets * 4 - 1)
+            probe_put(filter, random64(), 0, 0);
+        moved += cf_add(filter, random64()) == CF_OK && filter->occupied == filter->buckets * 4;
+        assert_sound(filter);
+        free_filter(&made);
+    }
+    assert_true(moved > 50);
 }
 
 /* Random keys up to a most: every byte of it may be used, none beyond. Without memory, or leave, it is full

@@ -141,7 +141,7 @@ typedef enum kind { PLAIN, GROWN, AGEING, LISTED, MAY_GROW } kind;
 static test_filter of_kind(kind which)
 {
     cf_geometry shape =
-        which == GROWN || which == MAY_GROW ? growing_shape(10, 4, 12) : shape_of(10, 4, 12);
+        which == PLAIN || which == AGEING ? shape_of(10, 4, 12) : growing_shape(10, 4, 12);
     shape.counter_bits = which == GROWN ? 5 : 0;
     if (which == AGEING)
         shape.epochs = 3, shape.cap = 1;
@@ -212,6 +212,7 @@ static const struct {
     {MAY_GROW, 32, 6, 11, CF_DAMAGED, "prepared for growth, though it cannot be"},
     {MAY_GROW, 32, 6, 1, CF_DAMAGED, length},
     {LISTED, 14, 2, 2, CF_DAMAGED, length},
+    {LISTED, 32, 6, 1, CF_DAMAGED, "prepared for growth, though it cannot be"},
     {LISTED, 16, 2, 3, CF_OK, ""},
     {LISTED, 16, 2, 4, CF_DAMAGED, NULL},
     {GROWN, 9, 1, 16, CF_OK, ""},
