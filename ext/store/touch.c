@@ -21,8 +21,8 @@ static void touch_function(sqlite3_context *context, int argc, sqlite3_value **a
     cuckoo_store *store = cuckoo_registry_of_log(registry, log, schema, name);
     if (store == NULL || store->state.part == CUCKOO_APART) {
         int rc = cuckoo_registry_join(registry, schema, name);
-        if (rc == SQLITE_NOMEM)
-            sqlite3_result_error_nomem(context);
+        if (cuckoo_sql_rolls_back(rc)) /* the row that fired this is gone, too */
+            sqlite3_result_error_code(context, rc);
         store = cuckoo_registry_of_log(registry, log, schema, name);
     }
     bool due = sqlite3_value_int64(argv[3]) >= CUCKOO_LONG_LOG || sqlite3_value_int(argv[4]);

@@ -38,9 +38,9 @@ static int declare_columns(cuckoo_table *table, bool rows, const cf_geometry *sh
         shape = &store->paged.filter.geometry;
     table->affinity = shape ? (cf_affinity)shape->affinity : CF_AFFINITY_NONE;
     table->collation = shape ? (cf_collation)shape->collation : CF_COLLATION_BINARY;
-    if (rc != SQLITE_INTERRUPT && t && !creates)
+    if (!cuckoo_sql_rolls_back(rc) && t && !creates)
         rc = cuckoo_follow_find(&store->follow, &store->paged.shadow);
-    if (rc == SQLITE_INTERRUPT || rc == SQLITE_NOMEM)
+    if (cuckoo_sql_rolls_back(rc)) /* a transaction may be gone */
         return rc;
     if (rc == SQLITE_OK && t && !creates) {
         t = store->follow.table; /* these may have been renamed */
@@ -184,7 +184,9 @@ static int refuse_later(cuckoo_table *table, cuckoo_store *store)
 {
     const char *why;
     int rc = cuckoo_store_load(store, &why);
-    return rc == CUCKOO_NEWER ? cuckoo_table_explain(table, rc, why) : SQLITE_OK;
+    return rc == CUCKOO_NEWER          ? cuckoo_table_explain(table, rc, why)
+           : cuckoo_sql_rolls_back(rc) ? rc
+                                       : SQLITE_OK;
 }
 
 /* The triggers have the name of the filter: they are dropped, and made anew. */

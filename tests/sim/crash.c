@@ -96,8 +96,9 @@ static uint64_t recovered_content(world *w, int *code)
     *code = world_visit(&db, REAL, true);
     if (*code == SQLITE_OK)
         content = content_of(w, db, code);
+    /* A BEFORE trigger that deletes the row of an UPDATE makes SQLite write what it finds damaged. */
     outcome sound = run_sql(db, "PRAGMA integrity_check");
-    if (*code == SQLITE_OK && strcmp(sound.message, "ok") != 0)
+    if (*code == SQLITE_OK && !w->undefined && strcmp(sound.message, "ok") != 0)
         fail(w, "integrity: %s", sound.message);
     if (*code != SQLITE_OK)
         fail(w, "recovery: %s", sqlite3_errmsg(db));

@@ -20,7 +20,7 @@ static const struct {
      "A2: a BEFORE trigger that changes the parent of a WITHOUT ROWID table: a key is denied"},
     {"front_written", "A6: without our triggers INSERT .. SELECT from a front sees its own rows"},
     {"interrupted_drop",
-     "B3: DROP TABLE or RENAME of a filter, interrupted or on a disk that fails, rolls back and "
+     "B3: DROP TABLE of a filter, interrupted or on a disk that fails, rolls back and "
      "says success"},
     {"trigger_depth", "B4: under a limit of trigger depth writes fail only where the extension is"},
     {"late_deletes", "C1: a deleted key is denied after COMMIT only"},
