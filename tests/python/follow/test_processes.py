@@ -13,6 +13,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -62,24 +64,35 @@ def write(path, name, seed):
         os.write(1, b"before %d\n" % number)
         db.execute(rng.choice(["COMMIT"] * 9 + ["ROLLBACK"]))
         os.write(1, b"after %d\n" % ask(db, "SELECT n FROM told WHERE name = ?", name))
+        time.sleep(0.001)  # the other one's turn
 
 
 class Writer:
     def __init__(self, path, name, seed):
         self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), path, name, str(seed)],
                                         stdout=subprocess.PIPE)
+        self.told, self.news = [], threading.Condition()
+        self.listener = threading.Thread(target=self.listen)  # a full pipe would stop it within a transaction
+        self.listener.start()
+
+    def listen(self):
+        for line in self.process.stdout:
+            with self.news:
+                self.told.append(line.split())
+                self.news.notify()
 
     def wait(self, lines):
-        """So many COMMITs have begun or returned."""
-        for _ in range(lines):
-            assert self.process.stdout.readline(), "it has failed"
+        """So many COMMITs more have begun or returned."""
+        with self.news:
+            there = len(self.told)
+            assert self.news.wait_for(lambda: len(self.told) >= there + lines, timeout=300), "it has failed"
 
     def kill(self):
         """The number of the last COMMIT that is known to have returned."""
         self.process.send_signal(signal.SIGKILL)
-        words = self.process.stdout.read().split()
+        self.listener.join()
         assert self.process.wait() == -signal.SIGKILL
-        return int(words[-1]) - (words[-2] == b"before") if len(words) > 1 else 0
+        return int(self.told[-1][1]) - (self.told[-1][0] == b"before") if self.told else 0
 
 
 @pytest.mark.parametrize("journal", ["wal", "delete"])
