@@ -29,7 +29,9 @@ void go_on(world *w, const step *s, int steps)
     /* ROLLBACK ends reads after a change of the schema: what a fault has refused may have been one, and the twin did
     ** not try it. */
     asks |= w->struck && real == SQLITE_ABORT;
-    asks |= p->asks && real == SQLITE_ABORT && !known("rolled_back_reads");
+    if (real != twin && is_locked(twin))
+        w->over = true; /* it waits for what a filter has refused */
+    asks |= w->over || (p->asks && real == SQLITE_ABORT && !known("rolled_back_reads"));
     if (!asks &&
         (real == SQLITE_ROW || real == SQLITE_DONE) != (twin == SQLITE_ROW || twin == SQLITE_DONE))
         fail(w, "code: of a statement left half stepped: %d %s; without the filter %d", real,
