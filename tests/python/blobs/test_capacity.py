@@ -79,13 +79,6 @@ def test_a_build_depends_on_the_keys_alone(db, rng, options):
     other.close()
 
 
-def test_a_build_drops_many_repetitions(db):
-    """More rows than the first room for hashes, few of them distinct, and then many."""
-    rows = KEYS.format(n=20001)
-    assert ask(db, rows + "SELECT cf_build(x * x % 97) FROM k") == support.build(db, {x * x % 97 for x in range(97)})
-    assert ask(db, rows + "SELECT cf_build(max(0, x - 10001)) FROM k") == support.build(db, range(10001))
-
-
 def test_the_seed_changes_the_contents_and_nothing_else(db):
     blobs = [support.build(db, range(100), None, f"seed={seed}") for seed in (0, 1, -1)]
     assert len(set(blobs)) == 3 and len({len(blob) for blob in blobs}) == 1

@@ -216,22 +216,3 @@ def add_repeated(db, blob, keys, copies, rounds=False):
     """The keys 0 .. keys-1, so often each: all copies of one key after the other, or all keys in rounds."""
     key = f"i % {keys}" if rounds else f"i / {copies}"
     return ask(db, REPEATED.format(keys * copies) + f"SELECT cf_add_all(?, {key}) FROM n", blob)
-
-
-@pytest.mark.parametrize("copies, keys, capacity, options", [
-    (4, 3000, 3000, "seed=4"), (5, 6000, 10, "seed=1"), (8, 3000, 10, ""), (4, 3000, 100, "overflow=on"),
-    (4, 3000, 100, "bucket_size=8"),
-    (4, 3000, 100, "layout=semisort"), (4, 3000, 100, "bucket_size=2"), (40, 1000, 100, "counter_bits=4")])
-@pytest.mark.parametrize("rounds", [False, True])
-def test_keys_that_come_often_do_not_fill_it(db, copies, keys, capacity, options, rounds):
-    """A filter that may grow never refuses a key because keys repeat. A key takes cap slots at most, and one from then on; in
-    rounds the table has grown by then."""
-    blob = add_repeated(db, support.new(db, capacity, 0.01, options), keys, copies, rounds)
-    got = check(db, blob)
-    assert got["items"] == keys * copies
-    assert got["fpr_now"] < 0.03
-    slots_each = 1 if "counter" in options or (copies >= got["cap"] and not rounds) else min(copies, got["cap"])
-    assert got["buckets"] * got["bucket_size"] <= keys * slots_each * (2 if rounds else 1.5)
-    assert lost(db, blob, 0, keys) == 0
-    enough = min(copies, 16 if "counter" in options else got["cap"])
-    assert ask(db, RANGE + "SELECT min(cf_count(?1, x)) FROM k", blob, 0, keys) >= enough

@@ -59,32 +59,6 @@ def test_one_none_and_many(db, merged):
     assert copies(db, merged(db, *blobs), range(150)) == [1] * 150
 
 
-@BOTH
-def test_copies_add_up_to_cap_and_then_stick(db, merged):
-    """A key that is sticky in one is so in the sum: of its copies nobody knows the number."""
-    one, two, three = of(db, ["k"]), of(db, ["k", "k"]), of(db, ["k"] * 9)
-    assert copies(db, merged(db, one, one), ["k"]) == [2]
-    for blobs in ([one, two], [two, two], [three, one], [one, three], [three, three], [one] * 7,
-                  [of(db, range(30)), three]):
-        blob = merged(db, *blobs)
-        assert copies(db, blob, ["k"]) == [3] and support.info(db, blob)["sticky"] == 1
-        assert ask(db, "SELECT cf_delete(?, 'k')", blob) == blob
-        assert ask(db, "SELECT cf_check(?)", blob) == "ok"
-
-
-@pytest.mark.parametrize("options", ["growth=off", "", "counter_bits=3", "overflow=on",
-                                     "overflow=on overflow_budget=0"])
-def test_the_layout_of_a_sum_is_that_of_the_first(db, options):
-    empty = {layout: support.new(db, 400, None, f"bucket_size=4 layout={layout} fingerprint_bits=32 {options}")
-             for layout in ("plain", "semisort")}
-    for first, second in itertools.product(empty, empty):
-        one, other = add_all(db, empty[first], range(180)), add_all(db, empty[second], range(120, 300))
-        blob = merge(db, one, other)
-        assert blob == merge_rows(db, one, other) and support.info(db, blob)["layout"] == first
-        assert ask(db, "SELECT cf_check(?)", blob) == "ok" and ask(db, "SELECT cf_clear(?)", blob) == empty[first]
-        assert copies(db, blob, range(310)) == [1] * 120 + [2] * 60 + [1] * 120 + [0] * 10
-
-
 # ---- parts and totals ----
 
 def test_a_filter_per_partition_and_their_total(db):
@@ -151,14 +125,6 @@ def test_a_sum_that_does_not_fit_is_full(db):
     for sql in SQL:
         message = fails(db, FULL, sql, a, b, says="filter is full")
         assert "planned for 50 keys" in message
-
-
-def test_equal_full_filters_fit_until_copies_reach_the_room(db):
-    """Sticky copies are absorbed, so a filter merged with itself over and over is full soon or never."""
-    blob = of(db, [k for k in range(20) for _ in range(3)], "fingerprint_bits=32 capacity=100 bucket_size=4")
-    again = merge(db, *[blob] * 20)
-    assert support.info(db, again)["occupied"] == 60
-    assert copies(db, again, range(20)) == [3] * 20
 
 
 # ---- more than can be found ----

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import support
-from support import FULL, MISMATCH, add_all, ask, delete_all, fails
+from support import MISMATCH, add_all, ask, fails
 
 ADD_ALL = "SELECT cf_add_all(?, json_extract(value, '$[0]'), json_extract(value, '$[1]')) FROM json_each(?)"
 
@@ -26,36 +26,6 @@ def values_of(db, blob, key):
 
 
 # ---- counters ----
-
-def test_every_number_of_copies_up_to_the_most(db):
-    for growth, bucket_size, bits in itertools.product(("on", "off"), (2, 4, 8), (1, 2, 5)):
-        empty = support.new(db, 10, None, f"bucket_size={bucket_size} counter_bits={bits} fingerprint_bits=32 growth={growth}")
-        blob, limit = empty, 1 << bits
-        for copies in range(1, limit + 1):
-            blob = support.add(db, blob, "k")
-            got = support.info(db, blob)
-            assert (support.count(db, blob, "k"), got["occupied"], got["sticky"]) == (copies, 1, copies == limit)
-            assert db.execute("SELECT payload, copies FROM cf_explain(?, 'k') WHERE match",
-                              (blob,)).fetchall() == [(copies - 1, copies)]
-        for call in (add_all, delete_all):
-            assert support.count(db, call(db, blob, ["k"] * 5), "k") == limit
-        few = ["k"] * (limit - 1)
-        assert delete_all(db, add_all(db, empty, few), few) == empty
-    assert ask(db, "SELECT count(payload) FROM cf_buckets(?) WHERE fingerprint IS NULL", blob) == 0
-
-
-def test_sixteen_bits(db):
-    rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 70000) "
-    add = rows + "SELECT cf_add_all(cf_new(10, 0.01, 'counter_bits=16 bucket_size=4'), 'k') FROM n WHERE i <= ?"
-    blob = ask(db, add, 65535)
-    assert support.count(db, blob, "k") == 65535
-    blob = ask(db, rows + "SELECT cf_delete_all(?, 'k') FROM n WHERE i <= 65534", blob)
-    assert support.count(db, blob, "k") == 1
-    assert support.contains(db, ask(db, "SELECT cf_delete(?, 'k')", blob), "k") == 0
-    stuck = ask(db, add, 70000)
-    assert support.count(db, stuck, "k") == 65536
-    assert ask(db, "SELECT cf_delete(?, 'k')", stuck) == stuck
-
 
 def test_a_full_filter_that_does_not_grow_still_counts(db):
     blob = support.new(db, 2, None, "bucket_size=2 fingerprint_bits=32 growth=off counter_bits=4")
@@ -110,34 +80,6 @@ def test_a_map_from_keys_to_shards(db):
     assert ask(db, "SELECT count(*) FROM place WHERE shard < 6 AND cf_contains(?, k)", half) <= 0.01 * 20000
     assert ask(db, "SELECT cf_check(?)", half) == "ok"
     assert support.info(db, half)["items"] == ask(db, "SELECT count(*) FROM place WHERE shard >= 6")
-
-
-def test_several_values_of_a_key_come_and_go_one_by_one(db, shards):
-    blob = add_pairs(db, shards, [("k", 3), ("k", 11), ("k", 0), ("x", 7)])
-    assert values_of(db, blob, "k") == [0, 3, 11] and ask(db, "SELECT cf_get(?, 'k')", blob) in (0, 3, 11)
-    assert support.count(db, blob, "k") == 3 and ask(db, "SELECT count(payload) FROM cf_buckets(?)", blob) == 4
-    blob = ask(db, "SELECT cf_delete(?, 'k', 11)", blob)
-    assert values_of(db, blob, "k") == [0, 3]
-    assert ask(db, "SELECT cf_delete(?, 'k', 5)", blob) == blob  # a value that was never there
-    assert delete_pairs(db, blob, [("k", 0), ("k", 3), ("x", 7)]) == shards
-
-
-@pytest.mark.parametrize("bucket_size", [2, 4, 8])
-def test_equal_values_stick_at_cap(db, bucket_size):
-    blob = support.new(db, 10, None, f"value_bits=3 fingerprint_bits=32 bucket_size={bucket_size}")
-    cap = support.info(db, blob)["cap"]
-    blob = add_pairs(db, blob, [("k", 5)] * (cap + 4) + [("k", 2)])
-    assert values_of(db, blob, "k") == [2] + [5] * cap and support.info(db, blob)["sticky"] == 1
-    assert values_of(db, delete_pairs(db, blob, [("k", 5), ("k", 2)]), "k") == [5] * cap
-
-
-@pytest.mark.parametrize("options", ["growth=off", "growth=on"])
-def test_too_many_values_for_one_key_are_refused(db, options):
-    blob = support.new(db, 100, None, f"value_bits=8 bucket_size=4 fingerprint_bits=12 {options}")
-    blob = add_pairs(db, blob, [("k", v) for v in range(8)])
-    message = fails(db, FULL, "SELECT cf_add(?, 'k', 8)", blob, says="filter is full")
-    assert "as many values as two buckets have slots" in message
-    assert values_of(db, blob, "k") == list(range(8))
 
 
 def test_an_error_in_the_middle_changes_nothing(db, shards):

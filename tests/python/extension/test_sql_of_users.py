@@ -6,7 +6,6 @@ import sqlite3
 
 import pytest
 
-import support
 from promises import Follower
 from support import ask
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """Models of Django and SQLAlchemy on a table with rows=on."""
-import sqlite3
 import subprocess
 import sys
 import textwrap

@@ -112,31 +112,6 @@ TEST(the_size_is_that_of_the_distinct_keys)
     }
 }
 
-/* Whatever is planned, it is built, or refused as its plan would be. */
-TEST(all_options_are_built)
-{
-    for (unsigned i = 0; i < 120; i++) {
-        cf_options options = {.bucket_size = i % 4 ? 1u << i % 4 : 0,
-                              .fingerprint_bits = i / 4 % 3 == 2 ? 12 + i % 5 : 0,
-                              .growth = i / 12 % 2,
-                              .counter_bits = i % 5 == 1 ? 3 : 0,
-                              .value_bits = i % 5 == 2 ? 9 : 0,
-                              .epochs = i % 5 == 3 ? 4 : 0,
-                              .overflow = i % 5 == 4,
-                              .seed = i % 3};
-        keys all = random_keys(random_below(1500));
-        cf_filter one = {.memory = memory};
-        assert_int_equal(build(&one, &all, 0, options), CF_OK);
-        if (options.epochs == 0) /* else keys that look alike are one item */
-            assert_holds(&one, &all, all.n);
-        assert_all_found(&one, &all);
-        assert_true(one.geometry.growth == options.growth && one.geometry.seed == options.seed);
-        assert_true(one.geometry.epochs == options.epochs &&
-                    one.geometry.value_bits == options.value_bits);
-        done(&one, &all);
-    }
-}
-
 TEST(a_capacity_makes_filters_that_merge)
 {
     const char *why;
@@ -148,19 +123,6 @@ TEST(a_capacity_makes_filters_that_merge)
     assert_true(one.items == 905);
     done(&one, &all);
     done(&two, &other);
-}
-
-TEST(counters_count_repeated_keys)
-{
-    keys all = random_keys(100);
-    for (size_t i = 50; i < 100; i++)
-        all.hash[i] = all.hash[0];
-    cf_filter one = {.memory = memory};
-    cf_options options = {.counter_bits = 8, .fingerprint_bits = 32}; /* no other key is counted */
-    uint64_t hash = all.hash[0];
-    assert_int_equal(build(&one, &all, 0, options), CF_OK);
-    assert_true(one.geometry.capacity == 50 && cf_count(&one, hash) == 51);
-    done(&one, &all);
 }
 
 /* Whatever fails, there are no bytes, and nothing is left behind: the sanitizer would see it. */

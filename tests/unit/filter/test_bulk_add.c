@@ -77,19 +77,6 @@ TEST(all_shapes_hold_all_keys)
         }
 }
 
-TEST(small_tables_hold_all_keys)
-{
-    for (size_t n = 0; n < 200; n++) {
-        keys all = random_keys(n);
-        test_filter made = planned_filter(n, 0.001, (cf_options){.growth = n % 2});
-        check_build(made.filter.geometry, &all);
-        free_filter(&made);
-        all.n = n % 9;
-        check_build(shape_of(2, 4, 12), &all);
-        free(all.hash);
-    }
-}
-
 /* The share of a full table that goes through searches is stored, too; below cap each copy can be deleted
 ** again, and then nothing is left. */
 TEST(full_tables_are_filled_and_emptied)

@@ -26,23 +26,6 @@ TEST(empty_filter_holds_nothing)
     free_filter(&made);
 }
 
-/* The smallest table is one pair of buckets. */
-TEST(small_tables_count_each_copy_once)
-{
-    for (uint64_t buckets = 2; buckets <= 8; buckets += 2) {
-        test_filter made = new_filter(shape_of(buckets, 4, 16));
-        for (int round = 0; round < 200; round++) {
-            uint64_t hash = random64();
-            cf_clear(&made.filter);
-            cf_add(&made.filter, hash);
-            cf_add(&made.filter, hash);
-            assert_int_equal(cf_count(&made.filter, hash), 2);
-            assert_int_equal(made.filter.occupied, 2);
-        }
-        free_filter(&made);
-    }
-}
-
 /* Each value of a key once, also when it has several copies. */
 TEST(all_values_of_a_key)
 {
@@ -87,26 +70,6 @@ TEST(order_of_adding_leaves_no_trace_in_a_bucket)
         free(all.hash);
         free_filter(&one);
         free_filter(&two);
-    }
-}
-
-/* The search for room takes a full table as it finds it: what is refused changes nothing. */
-TEST(failed_add_changes_nothing)
-{
-    for (unsigned b = 1; b <= 8; b *= 2) {
-        test_filter made = new_filter(shape_of(20, b, 12));
-        unsigned failures = 0;
-        for (int i = 0; i < 1000; i++) {
-            snapshot then = remember(&made.filter);
-            if (cf_add(&made.filter, random64()) == CF_FULL) {
-                failures++;
-                assert_unchanged(&made.filter, &then);
-            }
-            free(then.bytes);
-        }
-        assert_true(failures > 100);
-        assert_sound(&made.filter);
-        free_filter(&made);
     }
 }
 

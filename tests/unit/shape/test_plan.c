@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-static const cf_options growing = {.growth = true}, fixed = {.growth = false};
 
 static cf_geometry plan(uint64_t capacity, double fpr, cf_options options)
 {
@@ -68,18 +67,6 @@ TEST(plans_keep_their_promises)
         for (uint64_t n = 1; n < 1000000; n = n * 7 + 3) {
             check_plan(n, 0.01, (cf_options){.value_bits = bits, .growth = n % 2});
             check_plan(n, 0.01, (cf_options){.counter_bits = bits / 2, .growth = n % 2});
-        }
-}
-
-/* Bytes grow with the capacity: 1 % more keys take about 1 % more, or a tenth more or less where the
-** planner takes another fingerprint width. */
-TEST(size_is_in_proportion)
-{
-    for (unsigned j = 0; j < RATES; j++)
-        for (uint64_t n = 1000 + random_below(300); n < 100000000; n += n / 4) {
-            cf_geometry now = plan(n, rates[j], growing), next = plan(n + n / 100, rates[j], growing);
-            double ratio = (double)cf_geometry_bytes(&next) / (double)cf_geometry_bytes(&now);
-            assert_true(ratio > 0.89 && ratio < 1.1);
         }
 }
 
@@ -213,23 +200,6 @@ TEST(caps_let_filters_live_long)
     assert_int_equal(plan(1000, 0, (cf_options){.bucket_size = 1, .fingerprint_bits = 20}).cap, 1);
 }
 
-TEST(turnovers_rise_with_what_is_spent)
-{
-    cf_geometry shape = {.buckets = 2};
-    for (unsigned b = 1; b <= 8; b *= 2)
-        for (unsigned f = 4; f < 32; f++)
-            for (unsigned cap = 1; cap < 2 * b; cap++) {
-                shape.bucket_size = (uint8_t)b, shape.fingerprint_bits = (uint8_t)f,
-                shape.cap = (uint8_t)cap;
-                uint64_t turnovers = cf_turnovers(&shape);
-                shape.fingerprint_bits++;
-                assert_true(cf_turnovers(&shape) >= turnovers);
-                shape.fingerprint_bits--, shape.cap++;
-                assert_true(cf_turnovers(&shape) + (f < 8) >= turnovers);
-            }
-    assert_true(cf_turnovers(&shape) <= CF_TURNOVERS_MAX);
-}
-
 /* With counters the copies that one entry counts stand for cap. */
 TEST(turnovers_follow_from_counters)
 {
@@ -311,19 +281,6 @@ TEST(plans_have_room_for_one_more_epoch)
     }
 }
 
-TEST(wider_is_a_little_more)
-{
-    cf_geometry shape = plan(1, 0.01, fixed);
-    for (uint64_t before = shape.buckets; before < (uint64_t)1 << 39; before = shape.buckets) {
-        assert_int_equal(cf_plan_wider(&shape), CF_OK);
-        assert_true(shape.buckets > before && shape.buckets % 2 == 0);
-        assert_true(shape.buckets <= before + before / 32 + 2);
-    }
-    shape.buckets = CF_CAPACITY_MAX;
-    assert_int_equal(cf_plan_wider(&shape), CF_TOO_BIG);
-    assert_true(shape.buckets == CF_CAPACITY_MAX);
-}
-
 /* ---- which shapes are sound ---- */
 
 static cf_status check(cf_geometry shape)
@@ -364,20 +321,6 @@ TEST(fields_of_shapes_are_checked)
         bad[7].value_bits = 1;
         assert_int_equal(check(bad[7]), i == 0 ? CF_OK : CF_BAD_ARGUMENT);
     }
-}
-
-/* Base bucket and fingerprint may use 64 bits of the hash together, not 65. */
-TEST(hash_bits_are_enough)
-{
-    for (unsigned b = 1; b <= 8; b *= 2)
-        for (unsigned f = CF_FINGERPRINT_MIN; f <= CF_FINGERPRINT_MAX; f++) {
-            assert_int_equal(check(shape_of(2, b, f)), CF_OK);
-            assert_int_equal(check(shape_of((uint64_t)1 << 32, b, f)), CF_OK);
-        }
-    assert_int_equal(check(shape_of(((uint64_t)1 << 32) + 2, 4, 32)), CF_TOO_BIG);
-    assert_int_equal(check(shape_of((uint64_t)1 << 40, 8, 24)), CF_OK);
-    assert_int_equal(check(shape_of(((uint64_t)1 << 40) + 2, 8, 4)), CF_TOO_BIG);
-    assert_int_equal(check(shape_of(UINT64_MAX - 1, 8, 4)), CF_TOO_BIG);
 }
 
 TEST(bytes_are_header_table_list_and_reserve)

@@ -75,58 +75,6 @@ TEST(readers_open_one_after_the_other)
 
 /* ---- sealing, clearing ---- */
 
-TEST(seal_keeps_the_counts)
-{
-    test_filter made = new_filter(shape_of(100, 4, 12));
-    cf_filter opened;
-    const char *why = "";
-    for (int i = 0; i < 5; i++)
-        cf_add(&made.filter, 42);
-    assert_int_equal(cf_open(&opened, made.bytes, made.filter.length, &why), CF_OK);
-    assert_int_equal(opened.items, 0); /* until then */
-    cf_seal(&made.filter);
-    assert_int_equal(cf_open(&opened, made.bytes, made.filter.length, &why), CF_OK);
-    assert_true(opened.items == 5 && opened.occupied == 3 && cf_contains(&opened, 42));
-    free_filter(&made);
-}
-
-/* A header that says "all slots occupied" of an empty table opens; what is made of it opens, too. */
-TEST(lying_counts_stay_in_range)
-{
-    test_filter made = new_filter(shape_of(10, 4, 12));
-    cf_filter opened;
-    const char *why = "";
-    made.filter.occupied = 40;
-    assert_int_equal(cf_add(&made.filter, 5), CF_OK);
-    cf_seal(&made.filter);
-    assert_int_equal(cf_open(&opened, made.bytes, made.filter.length, &why), CF_OK);
-    free_filter(&made);
-}
-
-/* It is as new, whatever it was, and keeps its memory. */
-TEST(clear_makes_it_as_new)
-{
-    for (unsigned kind = 0; kind < SHAPES; kind++) {
-        test_filter made = growing_filter(shape_of_kind(kind), 1 << 20),
-                    fresh = new_filter(shape_of_kind(kind));
-        snapshot then = remember(&fresh.filter);
-        for (unsigned round = 0; round < 3; round++) {
-            for (unsigned i = 0; i < 300u << round; i++)
-                cf_add(&made.filter, random64());
-            if (kind == 8)
-                cf_advance(&made.filter);
-            cf_clear(&made.filter);
-            assert_unchanged(&made.filter, &then);
-            assert_true(made.filter.epoch == 0 && made.filter.memory.resize == test_resize);
-            assert_true(made.filter.memory.most == 1 << 20 && !cf_contains(&made.filter, 5));
-            assert_sound(&made.filter);
-        }
-        free(then.bytes);
-        free_filter(&made);
-        free_filter(&fresh);
-    }
-}
-
 /* In bytes that are zeros already, the same. */
 TEST(zeros_become_the_same_filter)
 {
@@ -147,36 +95,6 @@ TEST(zeros_become_the_same_filter)
 }
 
 /* ---- going on ---- */
-
-/* Opened anew at any moment, a filter goes on as the one that was sealed: equal calls, equal bytes. */
-TEST(filters_go_on_as_they_were)
-{
-    const char *why = "";
-    for (unsigned round = 0; round < 40; round++) {
-        cf_geometry shape =
-            round < SHAPES ? shape_of_kind(round) : growing_shape(8 + 2 * random_below(5), 8, 12);
-        test_filter one = growing_filter(shape, 1 << 20), two;
-        for (uint64_t n = random_below(500); n > 0; n--)
-            cf_add(&one.filter, random64());
-        cf_seal(&one.filter);
-        two.bytes = remember(&one.filter).bytes;
-        assert_int_equal(cf_open_writable(&two.filter, two.bytes, one.filter.length, &why), CF_OK);
-        assert_null(two.filter.memory.resize);
-        two.filter.memory = one.filter.memory;
-        for (int i = 0; i < 500; i++) {
-            uint64_t hash = random_below(2) ? random64() : random_below(50);
-            assert_int_equal(cf_add(&one.filter, hash), cf_add(&two.filter, hash));
-            assert_int_equal(cf_delete(&one.filter, ~hash), cf_delete(&two.filter, ~hash));
-        }
-        cf_seal(&one.filter);
-        cf_seal(&two.filter);
-        snapshot then = remember(&one.filter);
-        assert_unchanged(&two.filter, &then);
-        free(then.bytes);
-        free_filter(&one);
-        free_filter(&two);
-    }
-}
 
 /* A view goes on with a copy of its bytes: reading what is there, or writing to it alone. */
 TEST(views_go_on_with_copies)
