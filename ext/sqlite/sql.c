@@ -15,12 +15,19 @@ bool cuckoo_sql_rolls_back(int rc)
            code == SQLITE_FULL;
 }
 
+/* SQLite may connect tables meanwhile. A read that fails there takes the transaction back, and PRAGMA says nothing of it. */
 static int prepare_text(sqlite3 *db, sqlite3_stmt **statement, const char *format, va_list arguments)
 {
     char *sql = sqlite3_vmprintf(format, arguments);
+    bool within = !sqlite3_get_autocommit(db);
     *statement = NULL;
     int rc = sql ? cuckoo_sql_code(db, sqlite3_prepare_v2(db, sql, -1, statement, NULL)) : SQLITE_NOMEM;
     sqlite3_free(sql);
+    if (rc == SQLITE_OK && within && sqlite3_get_autocommit(db)) {
+        sqlite3_finalize(*statement);
+        *statement = NULL;
+        rc = SQLITE_IOERR;
+    }
     return rc;
 }
 
