@@ -298,7 +298,7 @@ TEST(what_was_merged_is_found)
 ** eight lines of the list can say. */
 TEST(more_values_than_are_found_are_refused)
 {
-    for (unsigned way = 0; way < 2; way++) {
+    for (unsigned round = 0; round < 300; round++) {
         const char *why = "";
         cf_geometry shape = spilling(growing_shape(4, 8, 13), 0, 4096);
         shape.value_bits = 5;
@@ -308,7 +308,8 @@ TEST(more_values_than_are_found_are_refused)
         uint64_t hash = random64();
         for (unsigned value = 0; value < 28; value++)
             cf_add_value(value < 20 ? &one.filter : &two.filter, hash, value);
-        cf_filter *into = way ? &two.filter : &one.filter, *from = way ? &one.filter : &two.filter;
+        cf_filter *into = round % 2 ? &two.filter : &one.filter,
+                  *from = round % 2 ? &one.filter : &two.filter;
         snapshot then = remember(into);
         if (cf_count(&one.filter, hash) + cf_count(&two.filter, hash) == 28) {
             assert_int_equal(cf_merge(into, from, &why), CF_FULL);
@@ -331,10 +332,13 @@ TEST(lines_that_forget_are_not_too_many_for_a_key)
         test_filter one = growing_filter(shape, UINT64_MAX), two = growing_filter(shape, UINT64_MAX);
         cf_filter *into = &one.filter, *from = &two.filter;
         const char *why = "";
-        uint64_t hash = random64();
+        uint64_t hash;
+        cf_pair pair;
         for (unsigned i = 0; i < 50; i++)
             assert_true(probe_split(into) && probe_split(from));
-        cf_pair pair = cf_candidates(into, hash);
+        do
+            pair = cf_candidates(into, hash = random64());
+        while (pair.place[0].bucket == pair.place[1].bucket);
         for (unsigned full = 0; full < 8;) {
             uint64_t other = random64(), bucket = cf_candidates(into, other).place[0].bucket;
             if (bucket == pair.place[full / 4].bucket)
