@@ -26,10 +26,6 @@ seed=$(printf '%d' "0x$(printf '%.7s' "${commit:-$(od -An -N4 -tx4 /dev/urandom 
 : "${CUCKOO_SLICE:=$((seed % 65536))}" "${CUCKOO_TEST_SEED:=$seed}"
 export CUCKOO_SLICE CUCKOO_TEST_SEED TEST_FOLDER
 
-# The simulator still finds faults of filter tables (tests/sim/known.c has those that are understood): here its seed is fixed, fresh
-# ones belong to make sim.
-sim=20261126
-
 units() {
     find tests/unit -name 'test_*.c' -exec basename -s .c {} + | sort | sed "s/^/$1:/"
 }
@@ -114,11 +110,11 @@ run() {
     *:shared_cache)   tap 'threads in between: shared cache' "$program" ;;
     *:oom)            tap 'each allocation fails once' cheap_asan "$program" ;;
     plain:model)      last 'random filters beside a model' "$program" ;;
-    plain:sim)        last 'sim: filter tables, short' "$program" $sim --all 6000 ;;
+    plain:sim)        last 'sim: filter tables, short' "$program" --all 6000 ;;
     plain:fuzz)       last 'fuzz targets, short' "$program" ;;
     *:model)          last 'random filters beside a model' "$program" 1500 ;;
-    *:sim)            last 'sim: filter tables beside a twin' cheap_asan "$program" $sim --all 20000 ;;
-    sim_each)         last 'sim: each call fails, a slice' build/plain/sim $sim --runs 12 --each 61 ;;
+    *:sim)            last 'sim: filter tables beside a twin' cheap_asan "$program" --all 20000 ;;
+    sim_each)         last 'sim: each call fails, a slice' build/plain/sim --runs 12 --each 61 ;;
     *:fuzz)           last 'fuzz targets, a slice' "$program" 1000 ;;
     *:*)              tap "${1#*:}" "$program" ;;
     threads)          last 'threads, under ThreadSanitizer' sh tests/ship/threads.sh ;;
