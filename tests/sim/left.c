@@ -80,7 +80,7 @@ void copy_both(world *w, const step *s, bool back)
         if (w->pairs[i].far)
             return;
     int real = copy_of(p->real, REAL_COPY, back), twin = copy_of(p->twin, TWIN_COPY, back);
-    if (real != twin && (is_locked(twin) || !sqlite3_get_autocommit(p->real)))
+    if (real != twin && (is_locked(twin) || p->left_real || !sqlite3_get_autocommit(p->real)))
         w->over = true; /* one may hold locks for what the other has refused, or found done */
     else if (real != twin && !(is_locked(real) && is_locked(twin)))
         fail(w, "code: backup %s: %d, without the filter %d", back ? "into place" : "of it", real, twin);
