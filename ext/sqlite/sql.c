@@ -15,7 +15,8 @@ bool cuckoo_sql_rolls_back(int rc)
            code == SQLITE_FULL;
 }
 
-/* SQLite may connect tables meanwhile. A read that fails there takes the transaction back, and PRAGMA says nothing of it. */
+/* SQLite may connect tables meanwhile. A read that fails there takes the transaction back, and PRAGMA
+** says nothing of it. */
 static int prepare_text(sqlite3 *db, sqlite3_stmt **statement, const char *format, va_list arguments)
 {
     char *sql = sqlite3_vmprintf(format, arguments);

@@ -97,8 +97,8 @@ uint64_t cf_buckets_at(const cf_geometry *shape, unsigned level, uint64_t split)
 
 uint64_t cf_narrow_at(const cf_geometry *shape, unsigned level, uint64_t split)
 {
-    /* RULE: with each split of a level that widens slots one bucket is widened, the last one first;
-    ** equivalent > to >=: without widening all are alike */
+    /* RULE: each split of a level that widens slots widens a bucket, the last first; equivalent > to >=:
+    ** without widening all are alike */
     bool widens = growth_bits(level + 1) > growth_bits(level);
     return widens ? (shape->buckets << level) - split : 0;
 }

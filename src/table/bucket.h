@@ -282,7 +282,7 @@ static inline unsigned cf_terminator(const cf_filter *filter, uint64_t tag)
 /* Does what a slot holds agree with a tag in all the bits it knows? The slot is not empty. */
 static inline bool cf_tag_agrees(const cf_filter *filter, uint64_t stored, uint64_t tag)
 {
-    /* RULE: an entry matches by the bits it knows; equivalent always, zero: what agrees is compared anew */
+    /* RULE: an entry matches by the bits it knows; equivalent always, zero: it is compared anew */
     uint64_t known =
         filter->view.grown ? cf_low_bits(cf_terminator(filter, stored)) : filter->view.fingerprint_mask;
     return ((stored ^ tag) & known) == 0;

@@ -260,12 +260,12 @@ TEST(refused_adds_prepare_nothing)
         cf_filter *filter = &made.filter;
         uint64_t hash = random64() & ~(UINT64_C(63) << shape.pair_bits);
         for (uint64_t i = 0; i < 2 * b; i++)
-            assert_int_equal(cf_add(filter, hash | i << shape.pair_bits), CF_OK);
+            assert_int_equal(cf_add(filter, hash | (i + 1) << shape.pair_bits), CF_OK);
         while (!probe_prepares(filter))
             cf_add(filter, random64()); /* one that needs this pair is refused */
         for (uint64_t i = 2 * b; i < 2 * b + 3; i++) {
             snapshot then = remember(filter);
-            assert_int_not_equal(cf_add(filter, hash | i << shape.pair_bits), CF_OK);
+            assert_int_not_equal(cf_add(filter, hash | (i + 1) << shape.pair_bits), CF_OK);
             assert_unchanged(filter, &then);
             free(then.bytes);
         }
