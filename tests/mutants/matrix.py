@@ -3,7 +3,7 @@
 
     matrix.py src           marked mutants of src (mutants.py), against each C test              -> kills_src.tsv
     matrix.py ext           sampled statements of ext, against each program, SQL and Python file -> kills_ext.tsv
-    matrix.py judge KIND    what each test kills, what it alone kills, and a smallest set that kills all
+    matrix.py judge KIND    what each test kills, and what it alone kills
     matrix.py after KIND    the same mutants and the tests of today, up to the first that notices -> after_KIND.tsv
                             and which mutants survive that were killed before, and what killed them then.
                             First with --quick, of ext: what make check runs; a later call runs the others
@@ -16,8 +16,7 @@ line says which tests there were. A test that never reaches the statement is not
 column stand those that may notice, too: of src slow unit tests, if anything does; of ext SQL and Python, if sim notices,
 and slow files of those, if anything does. Mutants that do not compile are left out.
 
-A test may go when another one, which stays, kills all that it kills. A new test is judged by the same mutants. What
-judge prints last is a set of tests found greedily: a proposal, not a verdict.
+A test may go when another one, which stays, kills all that it kills. A new test is judged by the same mutants.
 """
 import argparse
 import collections
@@ -316,16 +315,6 @@ def fill(kind, sample, seed, stages, most):
 
 # ---- judging ----
 
-def greedy(kills):
-    """Tests, each the one that kills most of what is left."""
-    left, chosen = set().union(*kills.values()), []
-    while left:
-        best = max(sorted(kills), key=lambda test: len(kills[test] & left))
-        chosen.append((best, len(kills[best] & left)))
-        left -= kills[best]
-    return chosen
-
-
 def share(title, found, tests):
     killed = [line.killers for line in found.values() if line.killers]
     print(f"{title}: {sum(bool(killers & tests) for killers in killed)} of the {len(killed)} that are killed at all")
@@ -354,7 +343,6 @@ def judge(kind):
         over = sorted(other for other in kills if other != test and kills[test] and kills[test] <= kills[other])
         more = f"   all of it, too: {' '.join(over[:3])}" if over else ""
         print(f"{test:<32} {seconds:>7}  {len(kills[test]):5}  {alone:5}  {beyond:8}  {left:16}{more}")
-    print("\nall together, greedily: " + ", ".join(f"{test} {more}" for test, more in greedy(kills)))
 
 
 def after(kind, sample, seed, most, quick):

@@ -55,9 +55,7 @@ void settle(world *w, const step *s, const outcome *real, const before_fault *b)
                 "ROLLBACK"); /* a reader keeps it from ending, and the real one was taken back */
     if (is != content_of(w, p->twin, &twin_code))
         run_sql(p->twin, s->twin);
-    if (!sqlite3_get_autocommit(p->twin))
-        run_sql(p->twin,
-                "UPDATE beat SET n = n + 1"); /* what failed may have taken locks before it did */
+    take_locks(p); /* what failed may have, before it did */
     if (is != content_of(w, p->twin, &twin_code) || code != twin_code)
         fail(w, "half: after %d %s the rows are neither as before nor as after it", real->code,
              real->message);

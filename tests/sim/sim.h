@@ -155,6 +155,7 @@ typedef struct pair {
     sqlite3 *real, *twin;
     sqlite3_stmt *left_real, *left_twin; /* half stepped */
     bool asks, far;                      /* has a copy attached */
+    bool uneven;                         /* the real one may hold locks that the twin does not */
 } pair;
 
 /* What the twin of a connection has now. Empty: it has none. */
@@ -319,6 +320,7 @@ void forget_kept(const sqlite3 *db);                                  /* before 
 void step_run(world *w, const step *s);
 bool law_holds(const char *law, const outcome *r);
 bool is_locked(int code);
+void take_locks(pair *p);
 
 bool begins(const char *text, const char *with);
 bool is_end(const char *text); /* of a transaction, perhaps */

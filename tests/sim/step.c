@@ -162,6 +162,26 @@ static void resync(world *w, const step *s)
         w->over = true;
 }
 
+/* The twin takes locks as the real one may have done; it may have to wait for others, or hold more. */
+void take_locks(pair *p)
+{
+    p->uneven = true;
+    if (!sqlite3_get_autocommit(p->twin))
+        run_sql(p->twin, "UPDATE beat SET n = n + 1");
+}
+
+static bool anybody_is_uneven(world *w)
+{
+    bool uneven = false;
+    for (int i = 0; i < w->shape.pairs; i++) {
+        pair *p = &w->pairs[i];
+        p->uneven &=
+            p->left_real != NULL || !sqlite3_get_autocommit(p->real) || !sqlite3_get_autocommit(p->twin);
+        uneven |= p->uneven;
+    }
+    return uneven;
+}
+
 /* A table that takes keys may lock the database at COMMIT only. */
 static bool may_lock_late(const world *w, const step *s)
 {
@@ -198,7 +218,8 @@ static void compare_ends(world *w, const step *s, const outcome *real, const out
     int code;
     bool half = w->watched && twin->code == SQLITE_CONSTRAINT_FOREIGNKEY &&
                 content_of(w, p->real, &code) != content_of(w, p->twin, &code);
-    bool waits = is_locked(real->code) && strstr(s->real, "far.") && !known("attached_lookup");
+    bool waits = is_locked(real->code) &&
+                 ((strstr(s->real, "far.") && !known("attached_lookup")) || anybody_is_uneven(w));
     if (counted || half || waits || ends_as_it_likes(real, twin) ||
         (is_locked(twin->code) && sqlite3_get_autocommit(p->real) != sqlite3_get_autocommit(p->twin))) {
         w->over = true;
@@ -302,8 +323,7 @@ static void run_both(world *w, const step *s)
                    (!known("idle_drain") && real.code == SQLITE_BUSY_SNAPSHOT);
     if (may_say && real.code != SQLITE_OK && may_refuse(w, s, &real)) {
         w->counts->refused++;
-        if (!sqlite3_get_autocommit(p->twin))
-            run_sql(p->twin, "UPDATE beat SET n = n + 1"); /* it may have taken locks before it failed */
+        take_locks(p); /* it may have, before it failed */
         return;
     }
     outcome twin = run_sql(p->twin, s->twin);
@@ -369,9 +389,8 @@ static void add_if_new(world *w, const step *s)
     if (real.changes == 1) {
         outcome twin = run_sql(p->twin, s->twin);
         compare(w, s, &real, &twin);
-    } else if (!sqlite3_get_autocommit(p->twin))
-        run_sql(p->twin,
-                "UPDATE beat SET n = n + 1"); /* a key that was there may have been written anew */
+    } else
+        take_locks(p); /* a key that was there may have been written anew */
 }
 
 /* ---- all of them ---- */

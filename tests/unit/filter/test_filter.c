@@ -51,28 +51,6 @@ TEST(all_values_of_a_key)
     free_filter(&made);
 }
 
-/* A semi-sorted bucket has one form for what it holds, in whatever order that came. */
-TEST(order_of_adding_leaves_no_trace_in_a_bucket)
-{
-    for (unsigned round = 0; round < 200; round++) {
-        cf_geometry shape = semisorted(shape_of(2, 4, 5 + round % 28));
-        shape.value_bits = round % 2 ? 6 : 32;
-        test_filter one = new_filter(shape), two = new_filter(shape);
-        keys all = random_keys(3);
-        const uint64_t value[3] = {random_below(64), random_below(64), random_below(64)};
-        for (unsigned i = 0; i < 3; i++)
-            all.hash[i] = (random_below(2) ? all.hash[0] : all.hash[i]) << 1 >> 1; /* of base bucket 0 */
-        for (unsigned i = 0; i < 3; i++) {
-            assert_int_equal(cf_add_value(&one.filter, all.hash[i], value[i]), CF_OK);
-            assert_int_equal(cf_add_value(&two.filter, all.hash[2 - i], value[2 - i]), CF_OK);
-        }
-        assert_memory_equal(one.filter.bytes + 64, two.filter.bytes + 64, one.filter.length - 64);
-        free(all.hash);
-        free_filter(&one);
-        free_filter(&two);
-    }
-}
-
 /* ---- looking inside ---- */
 
 TEST(candidates_are_two_buckets)
