@@ -140,6 +140,12 @@ static void take_leave(world *w)
         draw_rows(w);
 }
 
+static void forget_step(step *s)
+{
+    free(s->real);
+    free(s->twin);
+}
+
 /* Draws and runs so many steps. Those that are left in w->steps were run. */
 static void live(world *w, int steps, int each)
 {
@@ -154,6 +160,8 @@ static void live(world *w, int steps, int each)
         take_leave(w);
         run_drawn(w, &done, each);
     }
+    for (int i = done; i < w->steps.n; i++)
+        forget_step(&w->steps.at[i]);
     w->steps.n = done;
 }
 
@@ -244,9 +252,7 @@ void run_seed(uint64_t seed, int steps, int each, bool verbose, sim_counts *coun
         counts->failed++;
         report(&w, &list, failure);
     }
-    for (int i = 0; i < list.n; i++) {
-        free(list.at[i].real);
-        free(list.at[i].twin);
-    }
+    for (int i = 0; i < list.n; i++)
+        forget_step(&list.at[i]);
     free(list.at);
 }
