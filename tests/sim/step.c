@@ -323,7 +323,8 @@ static void run_both(world *w, const step *s)
                    (!known("idle_drain") && real.code == SQLITE_BUSY_SNAPSHOT);
     if (may_say && real.code != SQLITE_OK && may_refuse(w, s, &real)) {
         w->counts->refused++;
-        take_locks(p); /* it may have, before it failed */
+        w->over |= real.code == SQLITE_BUSY_SNAPSHOT; /* it sees an older state than the twin */
+        take_locks(p);                                /* it may have, before it failed */
         return;
     }
     outcome twin = run_sql(p->twin, s->twin);
