@@ -84,7 +84,6 @@ static const char *for_tables(const char *function)
     } known[] = {{"cf_contains", "cf_table_contains('%q', key)"},
                  {"cf_info", "cf_table_info('%q')"},
                  {"cf_check", "cf_table_check('%q')"},
-                 {"cf_buckets", "cf_table_buckets('%q')"},
                  {"cf_add", "INSERT INTO %s(key) VALUES(?)"},
                  {"cf_delete", "DELETE FROM %s WHERE key = ?"},
                  {"cf_get", "SELECT value FROM %s WHERE key = ?"},

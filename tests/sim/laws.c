@@ -47,7 +47,7 @@ static const char *const laws[][2] = {
     {"SELECT cf_table_contains('nothing', {key})", "!no cuckoo_filter table of this name: nothing"},
     {"SELECT cf_table_rebuild('nothing')", "!no cuckoo_filter table of this name: nothing"},
     {"SELECT cf_table_rebuild(5)", "!must be the name of a cuckoo_filter table"},
-    {"SELECT * FROM cf_table_buckets('nothing')", "!no cuckoo_filter table of this name: nothing"},
+    {"SELECT * FROM cf_buckets('nothing')", "!no cuckoo_filter table of this name: nothing"},
     {"SELECT cf_merge(cf_new(9), cf_new(900))", "!differ in buckets"},
     {"SELECT cf_merge(cf_new(9), cf_new(9, 0.01, 'seed=4'))", "!differ in seed"},
     {"SELECT cf_merge(cf_new(9), x'00')", "!not a cuckoo filter"},
@@ -141,7 +141,7 @@ static const char *const options[][3] = {
      "1; DELETE FROM tried WHERE key = (SELECT k FROM keys WHERE i = 1); SELECT count(*) FROM tried"},
     {"capacity={n}", "60",
      "1; UPDATE tried SET key = {key} WHERE key = {key}; SELECT count(*) FROM tried"},
-    {"capacity={n}", "60", "sum(copies) FROM cf_table_buckets('tried')"},
+    {"capacity={n}", "60", "sum(copies) FROM cf_buckets('tried')"},
     {"capacity=60", "1", "cf_picture('tried') LIKE '60 keys, planned for 60,%'"},
 };
 

@@ -125,7 +125,7 @@ def test_what_is_missing_is_called_missing(what, says):
     inside.damage(db, inside.DAMAGE[what])
     for sql in ("SELECT count(*) FROM u WHERE cf_table_contains('f', k)", "SELECT count(*) FROM u JOIN f ON key = k",
                 "SELECT cf_export('f')",
-                "SELECT * FROM cf_table_buckets('f')", CHECK):
+                "SELECT * FROM cf_buckets('f')", CHECK):
         assert (says.split(";")[0] if sql == CHECK else says) in str(attempt(db, sql)), sql
 
 
@@ -182,7 +182,7 @@ def test_nothing_that_writes_a_filter_anew_hides_it(what):
     else:
         inside.put(db, *early[3])
     for sql in ("INSERT INTO f(f) VALUES ('optimize')", "SELECT cf_export('f')",
-                "SELECT count(*) FROM cf_table_buckets('f')"):
+                "SELECT count(*) FROM cf_buckets('f')"):
         assert any(word in str(attempt(db, sql)) for word in SAYS_DAMAGED), sql
     script(db, "BEGIN; INSERT INTO f(key) VALUES (1); COMMIT")
     assert any(word in str(attempt(db, CHECK)) for word in SAYS_DAMAGED)
@@ -376,7 +376,7 @@ class Trial:
         f = self.name
         sql = self.rng.choice([
             f"SELECT count(*) FROM {f}", f"SELECT cf_table_info('{f}')",
-            f"SELECT count(*) FROM cf_table_buckets('{f}')",
+            f"SELECT count(*) FROM cf_buckets('{f}')",
             f"SELECT length(cf_export('{f}'))", f"INSERT INTO {f}({f}) VALUES ('check')",
             f"INSERT INTO {f}({f}) VALUES ('optimize')",
             f"SELECT key FROM {f} WHERE key IN (1, 2, 3, 40, 50)", "PRAGMA quick_check",
