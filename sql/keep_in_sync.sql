@@ -96,8 +96,7 @@ DROP TABLE orders;
 DROP TABLE clients;
 
 -- 4. A filter table of your own keys, here with values. Each row is a key that is perhaps there, once
---    for each of its values. DELETE and UPDATE by key alone change one entry. Add AND value = ... to say
---    which.
+--    for each of its values. DELETE by key alone takes one entry. Add AND value = ... to say which.
 CREATE VIRTUAL TABLE shard USING cuckoo_filter(capacity=1000, fpr=0.001, value_bits=4);
 INSERT INTO shard(key, value) VALUES ('a', 1), ('a', 2), ('b', 3);
 DELETE FROM shard WHERE key = 'a' AND value = 1;

@@ -22,7 +22,6 @@ void cuckoo_table_free(cuckoo_table *table)
     sqlite3_free(table->content);
     sqlite3_free(table->column);
     sqlite3_free(table->later);
-    cuckoo_sums_free(&table->updated);
     sqlite3_free(table->base.zErrMsg);
     sqlite3_free(table);
 }

@@ -12,7 +12,6 @@
 #define CUCKOO_TABLE_H
 
 #include "../keys/options.h"
-#include "../keys/sums.h"
 #include "../store/registry.h"
 
 typedef struct cuckoo_front cuckoo_front;
@@ -30,8 +29,7 @@ typedef struct cuckoo_table {
     int shift;              /* so many columns more stand before its hidden ones (enum cuckoo_column) */
     cf_affinity affinity;   /* what SQLite was told of the key column when it read the schema */
     cf_collation collation;
-    bool once;           /* no DELETE and no UPDATE: INSERT OR IGNORE adds a key if it is new */
-    cuckoo_sums updated; /* rows that were updated since a row was last looked for */
+    bool once; /* no DELETE: INSERT OR IGNORE adds a key if it is new */
 } cuckoo_table;
 
 static inline cuckoo_table *cuckoo_table_of(sqlite3_vtab *base)
@@ -47,7 +45,7 @@ enum cuckoo_column {
     COLUMN_KEY,
     COLUMN_COMMAND, /* has the name of the table: commands */
     COLUMN_TOUCH,   /* cuckoo_touch: an INSERT of it does nothing but join the transaction (touch.h) */
-    COLUMN_ID,      /* cuckoo_id: which row DELETE and UPDATE mean (cuckoo_row_id) */
+    COLUMN_ID,      /* cuckoo_id: which row DELETE means (cuckoo_row_id) */
     COLUMN_VALUE
 };
 
@@ -55,7 +53,7 @@ enum cuckoo_column {
 ** each, little-endian, and one byte for `other`. */
 typedef struct cuckoo_row_id {
     uint64_t hash, value;
-    bool other; /* it may be of another key: DELETE and UPDATE leave it alone */
+    bool other; /* it may be of another key: DELETE leaves it alone */
 } cuckoo_row_id;
 enum { CUCKOO_ID_BYTES = 17 };
 

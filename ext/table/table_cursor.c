@@ -16,7 +16,7 @@ enum table_plan {
     ROWS_NOCASE = 16,  /* keys are compared by NOCASE; without this bit and the next: by BINARY */
     ROWS_RTRIM = 32,   /* keys are compared by RTRIM */
     ROWS_VALUE = 64,   /* and value = argv[1] */
-    ROWS_ONE = 128     /* no value is asked for: DELETE and UPDATE mean the first one only */
+    ROWS_ONE = 128     /* no value is asked for: DELETE means the first one only */
 };
 
 /* A key that is perhaps there, with one of its values. */
@@ -65,18 +65,17 @@ static bool is_value_constraint(const cuckoo_table *table, const sqlite3_index_i
            c->op == SQLITE_INDEX_CONSTRAINT_EQ;
 }
 
-/* Some values of a key may be those of other keys. A DELETE or UPDATE that says no value changes the
-** entry that is most likely to belong to the key. For UPDATE all bits of colUsed are set. */
+/* Some values of a key may be those of other keys. A DELETE that says no value takes the entry that is
+** most likely to belong to the key. */
 static int value_plan(const cuckoo_table *table, sqlite3_index_info *info)
 {
     enum { IS_VALUE = 1 << COLUMN_VALUE };
-    bool updates = info->colUsed == UINT64_MAX;
     for (int i = 0; i < info->nConstraint; i++)
         if (is_value_constraint(table, info, i)) {
             info->aConstraintUsage[i].argvIndex = 2;
             return ROWS_VALUE;
         }
-    return table->values && (updates || !(info->colUsed & IS_VALUE)) ? ROWS_ONE : 0;
+    return table->values && !(info->colUsed & IS_VALUE) ? ROWS_ONE : 0;
 }
 
 /* Constraint i is key = ... */
@@ -88,7 +87,7 @@ static void plan_key(const cuckoo_table *table, sqlite3_index_info *info, int i,
     if (cuckoo_late_vtab_in(info, i, 1))
         info->idxNum |= ROWS_LIST;
     else if (!table->values)
-        info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE; /* a DELETE or UPDATE of one row opens no savepoint */
+        info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE; /* a DELETE of one row opens no savepoint */
     info->estimatedCost = 1;
     info->estimatedRows = 1;
 }
@@ -334,8 +333,6 @@ int cuckoo_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, i
     table_cursor *cursor = table_cursor_of(base);
     (void)text, (void)argc;
     drop_rows(cursor);
-    if (table->updated.used > 0)
-        cuckoo_sums_clear(&table->updated);
     int rc = cuckoo_table_begin(table, CUCKOO_ASK);
     if (rc != SQLITE_OK)
         return rc;

@@ -139,8 +139,8 @@ static const char *const options[][3] = {
     {"capacity={n}", "0", "1; INSERT INTO tried(tried) VALUES ('clear'); SELECT count(*) FROM tried"},
     {"capacity={n}", "59",
      "1; DELETE FROM tried WHERE key = (SELECT k FROM keys WHERE i = 1); SELECT count(*) FROM tried"},
-    {"capacity={n}", "60",
-     "1; UPDATE tried SET key = {key} WHERE key = {key}; SELECT count(*) FROM tried"},
+    {"capacity=60", "!UPDATE is refused",
+     "1; UPDATE tried SET key = {key} WHERE key = (SELECT k FROM keys WHERE i = 1)"},
     {"capacity={n}", "60", "sum(copies) FROM cf_buckets('tried')"},
     {"capacity=60", "1", "cf_picture('tried') LIKE '60 keys, planned for 60,%'"},
 };

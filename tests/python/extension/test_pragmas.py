@@ -112,7 +112,7 @@ class Story:
             self.do(db, "UPDATE t SET other = 6")
         else:
             self.do(db, "INSERT OR IGNORE INTO f(key) VALUES (?)", f"b{n}")
-            self.do(db, "UPDATE f SET key = ? WHERE key = ?", f"c{n}", f"b{n}")
+            self.do(db, "INSERT OR IGNORE INTO f(key) VALUES (?)", f"c{n}")
             self.do(db, "DELETE FROM f WHERE key = ?", f"c{n}")
         for command in ("check", "drain", "optimize", "rebuild", "nonsense"):
             self.do(db, "INSERT INTO f(f) VALUES (?)", command)
