@@ -86,7 +86,6 @@ static const char *for_tables(const char *function)
                  {"cf_check", "cf_table_check('%q')"},
                  {"cf_add", "INSERT INTO %s(key) VALUES(?)"},
                  {"cf_delete", "DELETE FROM %s WHERE key = ?"},
-                 {"cf_get", "SELECT value FROM %s WHERE key = ?"},
                  {"cf_clear", "INSERT INTO %s(%s) VALUES('clear')"}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strncmp(function, known[i].function, strlen(known[i].function)) == 0)

@@ -4,50 +4,11 @@
 ** seen(seen [, key]) VALUES(command [, argument]). A filter that follows a table is changed
 ** by its log alone (transaction.c).
 */
-#include "../keys/key.h"
 #include "../keys/options.h"
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"
 #include "../store/maintenance.h"
 #include "front.h"
-
-#include "../../src/base/bits.h"
-
-/* ---- what a row says ---- */
-
-/* A key, and the value that goes with it. */
-typedef struct key_and_value {
-    cuckoo_row_key key;
-    uint64_t value;
-} key_and_value;
-
-/* Reads the columns of an INSERT. */
-static int read_row(cuckoo_table *table, sqlite3_value **columns, key_and_value *row)
-{
-    const cf_geometry *geometry = &table->store->paged.filter.geometry;
-    unsigned bits = geometry->value_bits;
-    int rc = cuckoo_row_key_read(columns[COLUMN_KEY], geometry, &row->key);
-    row->value = 0;
-    if (rc != SQLITE_OK || !table->values || cuckoo_key_value(columns[COLUMN_VALUE], bits, &row->value))
-        return rc;
-    return cuckoo_table_fail(table, SQLITE_ERROR,
-                             CUCKOO_BAD_VALUE(bits, cuckoo_show(columns[COLUMN_VALUE]).text));
-}
-
-/* Reads cuckoo_id, as the cursor gave it: the row that a DELETE means. Rows that were only counted have
-** none. */
-static int read_id(cuckoo_table *table, sqlite3_value *value, cuckoo_row_id *id)
-{
-    const char *name = table->name;
-    const uint8_t *bytes = sqlite3_value_blob(value);
-    if (bytes == NULL || sqlite3_value_bytes(value) != CUCKOO_ID_BYTES)
-        return cuckoo_table_fail(table, SQLITE_ERROR,
-                                 "a filter cannot list its keys, to delete them all; use "
-                                 "WHERE key = ..., or INSERT INTO %s(%s) VALUES('clear')",
-                                 name, name);
-    *id = (cuckoo_row_id){cf_load64(bytes), cf_load64(bytes + 8), bytes[16] != 0};
-    return SQLITE_OK;
-}
 
 /* ---- rows ---- */
 
@@ -60,16 +21,11 @@ static int refuse_key(cuckoo_table *table, cf_status status)
     return rc;
 }
 
-static int add(cuckoo_table *table, uint64_t hash, uint64_t value)
+static int add_key(cuckoo_table *table, const cuckoo_row_key *key)
 {
-    cf_status status;
-    int rc = cuckoo_store_add(table->store, hash, value, &status);
+    cf_status status = CF_OK;
+    int rc = key->is ? cuckoo_store_add(table->store, key->hash, &status) : SQLITE_OK;
     return rc == SQLITE_OK && status != CF_OK ? refuse_key(table, status) : rc;
-}
-
-static int add_key(cuckoo_table *table, const key_and_value *key)
-{
-    return key->key.is ? add(table, key->key.hash, key->value) : SQLITE_OK;
 }
 
 /* INSERT OR IGNORE skips NULL, and a key that is perhaps there, before anything is changed. */
@@ -82,17 +38,22 @@ static int look_for(cuckoo_table *table, const cuckoo_row_key *key, bool *skips)
 
 static int insert_row(cuckoo_table *table, sqlite3_value **columns, bool *skips)
 {
-    key_and_value new;
-    int rc = read_row(table, columns, &new);
-    rc = rc ? rc : look_for(table, &new.key, skips);
+    cuckoo_row_key new;
+    int rc = cuckoo_row_key_read(columns[COLUMN_KEY], &table->store->paged.filter.geometry, &new);
+    rc = rc ? rc : look_for(table, &new, skips);
     return rc != SQLITE_OK || *skips ? rc : add_key(table, &new);
 }
 
+/* `id` is cuckoo_id, as the cursor gave it. Rows that were only counted have none. */
 static int delete_row(cuckoo_table *table, sqlite3_value *id)
 {
-    cuckoo_row_id old = {0};
-    int rc = read_id(table, id, &old);
-    return rc == SQLITE_OK && !old.other ? cuckoo_store_delete(table->store, old.hash, old.value) : rc;
+    if (sqlite3_value_type(id) == SQLITE_INTEGER)
+        return cuckoo_store_delete(table->store, (uint64_t)sqlite3_value_int64(id));
+    return cuckoo_table_fail(
+        table, SQLITE_ERROR,
+        "a filter cannot list its keys, to delete them all; use WHERE key = ..., or "
+        "INSERT INTO %s(%s) VALUES('clear')",
+        table->name, table->name);
 }
 
 static int refuse_update(cuckoo_table *table)

@@ -37,7 +37,6 @@ SETTINGS |= {
 
 KINDS = {
     "direct": (None, "capacity=100"),
-    "values": (None, "capacity=100, value_bits=8"),
     "ageing": (None, "capacity=100, keep='1 day'"),
     "rowid": ("k TEXT COLLATE NOCASE, other", "content='t(k)'"),
     "primary key": ('"the id" INTEGER PRIMARY KEY, k TEXT UNIQUE, other', "content='t(k)'"),

@@ -71,34 +71,15 @@ def test_insert_returning(seen):
     assert seen.execute("INSERT INTO seen(key) VALUES (7), (8) RETURNING key").fetchall() == [(7,), (8,)]
 
 
-# ---- values and copies ----
+# ---- values ----
 
-def test_a_value_goes_with_its_key(db):
-    create(db, "capacity=100, value_bits=8")
-    db.execute("INSERT INTO seen VALUES (1, 0), ('a', 255)")
-    rows = db.execute("SELECT key, value FROM seen WHERE key IN (1, 'a')").fetchall()
-    assert set(rows) == {(1, 0), ("a", 255)}
-
-
-@pytest.mark.parametrize("value", [256, -1, "a", None, 1.5, b"x"])
-def test_a_value_that_does_not_fit_is_an_error(db, value):
-    create(db, "capacity=100, value_bits=8")
-    with pytest.raises(sqlite3.OperationalError, match="value must be an integer from 0 to 255"):
-        db.execute("INSERT INTO seen VALUES (1, ?)", (value,))
-    assert items(db) == 0
-
-
-def test_each_value_of_a_key_can_be_asked_for_and_deleted(db):
-    db.execute("CREATE VIRTUAL TABLE s USING cuckoo_filter(capacity=100, value_bits=8, fingerprint_bits=32)")
-    db.execute("INSERT INTO s(key, value) VALUES ('a', 1), ('a', 2), ('a', 3)")
-
-    def values():
-        return [n for n in range(6) if ask(db, "SELECT EXISTS (SELECT 1 FROM s WHERE key = 'a' AND value = ?)", n)]
-
-    assert values() == [1, 2, 3]
-    db.execute("DELETE FROM s WHERE key = 'a' AND value = 2")
-    assert values() == [1, 3]
-    assert ask(db, "SELECT count(*) FROM s") == 2
+@pytest.mark.parametrize("options", ["capacity=100, value_bits=8", "content='u(k)', value_bits=1", "value_bits=32"])
+def test_a_table_keeps_no_values(db, options):
+    db.execute("CREATE TABLE u(k)")
+    refused(db, ERROR, f"CREATE VIRTUAL TABLE seen USING cuckoo_filter({options})",
+            says=f"{options.split(', ')[-1]}: a filter table keeps no values; keep them in a blob")
+    db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=5, value_bits=0)")
+    assert "value" not in [row[1] for row in db.execute("PRAGMA table_xinfo(seen)")]
 
 
 # ---- queries ----
@@ -199,21 +180,6 @@ def test_a_build_of_keys_that_crowd_one_place_is_refused(db, options):
     support.fails(db, support.FULL, build, options + "0", keys, says="try another seed in the options")
     blob = ask(db, build, options + "12345", keys)
     assert all(support.contains(db, blob, key) for key in AIMED)
-
-
-def test_growth_that_is_taken_back_and_begins_anew():
-    """Values crowd two buckets: growth in vain leaves the image longer than the filter, and the next step needs less."""
-    db = support.connect()
-    create(db, "capacity=300, fingerprint_bits=13, bucket_size=2, value_bits=32, seed=0, overflow=on")
-    pick = random.Random(2)
-    rows = [(pick.randrange(30), i) for i in range(600)]
-    db.execute("BEGIN")
-    for row in rows:
-        db.execute("INSERT INTO seen(key, value) VALUES (?, ?)", row)
-    db.execute("COMMIT")
-    for row in rows:
-        assert ask(db, "SELECT count(*) FROM seen WHERE key = ? AND value = ?", *row) == 1
-    db.execute("INSERT INTO seen(seen) VALUES ('check')")
 
 
 # ---- commands ----
