@@ -291,12 +291,6 @@ void cuckoo_nearest_offer(cuckoo_nearest *nearest, const char *name)
     memcpy(nearest->found, name, all + 1);
 }
 
-void cuckoo_nearest_offer_all(cuckoo_nearest *nearest, const char *const *names)
-{
-    for (; names && *names; names++)
-        cuckoo_nearest_offer(nearest, *names);
-}
-
 const char *cuckoo_nearest_hint(cuckoo_nearest *nearest)
 {
     nearest->hint[0] = 0;
