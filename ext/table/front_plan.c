@@ -74,7 +74,7 @@ static void append_condition(const cuckoo_front *front, const cuckoo_way *plan, 
 {
     append_column(front, sql, plan->condition[i].column);
     if (unusual)
-        sqlite3_str_appendall(sql, " IS NOT NULL"); /* SQLite 3.31 does not look for NULL behind OR */
+        sqlite3_str_appendall(sql, " IS NOT NULL");
     else
         sqlite3_str_appendf(sql, " %s ?%d", operator_of(plan->condition[i].op), i + 1);
 }
