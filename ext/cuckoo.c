@@ -22,8 +22,8 @@
 
 #include <string.h>
 
-/* The version that brought SQLITE_INNOCUOUS and SQLITE_VTAB_INNOCUOUS. */
-enum { OLDEST_SQLITE = 3031000 };
+/* The version that brought sqlite3_txn_state. */
+enum { OLDEST_SQLITE = 3034000 };
 
 /* ---- loaded already ----
 **
@@ -227,7 +227,8 @@ static int register_all(sqlite3 *db, bool on)
 static int look_at_caller(const sqlite3_api_routines *api, char **message)
 {
     if (OF_CALLER(libversion_number)() < OLDEST_SQLITE)
-        *message = OF_CALLER(mprintf)("cuckoo: SQLite 3.31 or later is needed, this is %s",
+        *message = OF_CALLER(mprintf)("cuckoo: SQLite 3.34 or later is needed, this is %s; use a "
+                                      "newer SQLite",
                                       OF_CALLER(libversion)());
     else if (!serve(api))
         *message = OF_CALLER(mprintf)("cuckoo: one process, two copies of SQLite, and this file already "

@@ -101,8 +101,8 @@ wish() {
 need_build() {
     : > "$options"
     need "a C compiler and the headers of C: $CC" 'gcc libc6-dev' gcc 'gcc musl-dev' gcc has_compiler
-    need 'sqlite3ext.h, of SQLite 3.31 or later' libsqlite3-dev sqlite-devel sqlite-dev sqlite \
-        find_header sqlite3ext.h 'SQLITE_VERSION_NUMBER < 3031000' sqlite3 sqlite3ext.h sqlite3.h
+    need 'sqlite3ext.h, of SQLite 3.34 or later' libsqlite3-dev sqlite-devel sqlite-dev sqlite \
+        find_header sqlite3ext.h 'SQLITE_VERSION_NUMBER < 3034000' sqlite3 sqlite3ext.h sqlite3.h
     need 'xxhash.h, of xxHash 0.8 or later' libxxhash-dev xxhash-devel xxhash-dev xxhash \
         find_header xxhash.h 'XXH_VERSION_NUMBER < 800' libxxhash xxhash.h
 }

@@ -179,55 +179,42 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
 
 static cf_status bad_value(const assignment *found, int which, cf_status status, char **why)
 {
-    cuckoo_nearest nearest = {.word = found->value};
-    if (sqlite3_stricmp(found->value, "no") != 0) /* it is not a misspelt on */
-        cuckoo_nearest_offer_all(&nearest, rules[which].words);
     if (which == CUCKOO_OPTION_CAPACITY && status == CF_TOO_BIG)
         cuckoo_say(why, SQLITE_OK, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX, found->value);
     else
-        cuckoo_say(why, SQLITE_OK, "bad value in %s=%s%s; valid: %s", found->name, found->value,
-                   cuckoo_nearest_hint(&nearest), rules[which].valid);
+        cuckoo_say(why, SQLITE_OK, "bad value in %s=%s; valid: %s", found->name, found->value,
+                   rules[which].valid);
     return which == CUCKOO_OPTION_CAPACITY ? status : CF_BAD_ARGUMENT;
 }
 
-/* All options, for a message (sqlite3_malloc; NULL: out of memory). */
-static char *all_options(const cuckoo_options *options)
+/* Appends all options to a message. */
+static cf_status list_options(const cuckoo_options *options, char **why)
 {
     sqlite3_str *all = sqlite3_str_new(NULL);
-    sqlite3_str_appendall(all, "; valid options: ");
     for (const char *const *at = options->beside; at && *at; at++)
         sqlite3_str_appendf(all, "%s, ", *at);
-    for (int i = CUCKOO_OPTION_COUNT; i-- > 0;) /* capacity first */
-        sqlite3_str_appendf(all, "%s%s", rules[i].valid, i ? ", " : "");
-    return sqlite3_str_finish(all);
+    for (int i = CUCKOO_OPTION_COUNT; i-- > 0;)                       /* capacity first */
+        if (options->beside == NULL || i != CUCKOO_OPTION_VALUE_BITS) /* tables keep no values */
+            sqlite3_str_appendf(all, "%s%s", rules[i].valid, i ? ", " : "");
+    char *what = *why, *valid = sqlite3_str_finish(all);
+    *why = what && valid ? sqlite3_mprintf("%s; valid options: %s", what, valid) : NULL;
+    sqlite3_free(what);
+    sqlite3_free(valid);
+    return CF_BAD_ARGUMENT;
 }
 
 /* The option here that other programs call so; else the word itself. */
 static const char *our_name(const char *word)
 {
-    static const char *const names[][2] = {
-        {"ttl", "keep"},      {"expire", "keep"}, {"error_rate", "fpr"}, {"false_positive_rate", "fpr"},
-        {"fp_rate", "fpr"},   {"n", "capacity"},  {"size", "capacity"},  {"table", "content"},
-        {"column", "content"}};
+    static const char *const names[][2] = {{"ttl", "keep"},       {"expire", "keep"},
+                                           {"error_rate", "fpr"}, {"false_positive_rate", "fpr"},
+                                           {"fp_rate", "fpr"},    {"n", "capacity"},
+                                           {"size", "capacity"},  {"table", "content"},
+                                           {"column", "content"}, {"collate", "collation"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (sqlite3_stricmp(word, names[i][0]) == 0)
             return names[i][1];
     return word;
-}
-
-/* Appends to *why what a word may mean, with `exactly` when it is right, or what there is. */
-static void say_valid(const char *word, const char *exactly, const cuckoo_options *options, char **why)
-{
-    cuckoo_nearest nearest = {.word = our_name(word)};
-    for (int i = 0; i < CUCKOO_OPTION_COUNT; i++)
-        cuckoo_nearest_offer(&nearest, rules[i].valid);
-    cuckoo_nearest_offer_all(&nearest, options->beside);
-    const char *hint = cuckoo_nearest_hint(&nearest);
-    exactly = nearest.distance || nearest.word != word ? "" : exactly;
-    char *what = *why, *valid = *hint ? sqlite3_mprintf("%s%s", hint, exactly) : all_options(options);
-    *why = what && valid ? sqlite3_mprintf("%s%s", what, valid) : NULL;
-    sqlite3_free(what);
-    sqlite3_free(valid);
 }
 
 static cf_status unknown_option(const char *name, const cuckoo_options *options, char **why)
@@ -235,25 +222,23 @@ static cf_status unknown_option(const char *name, const cuckoo_options *options,
     static const char *const elsewhere[] = {"fpr", "content", "rows", "adds", "keep", NULL};
     const char *own = our_name(name);
     int64_t at;
-    if (!options->beside && find_word(elsewhere, own, &at)) {
+    if (find_word(elsewhere, own, &at) && (options->beside == NULL || own == name))
         cuckoo_say(why, SQLITE_OK, "unknown option %s; %s is %s", name, own,
-                   at ? "for filter tables only" : "the argument before the options");
-        return CF_BAD_ARGUMENT;
-    }
-    cuckoo_say(why, SQLITE_OK, "unknown option %s", name);
-    say_valid(name, ", behind a comma", options, why);
+                   options->beside ? "an argument of its own: put a comma before it"
+                   : at            ? "for filter tables only"
+                                   : "the argument before the options");
+    else if (own != name)
+        cuckoo_say(why, SQLITE_OK, "unknown option %s; did you mean %s", name, own);
+    else if (cuckoo_say(why, SQLITE_OK, "unknown option %s", name) == SQLITE_OK)
+        return list_options(options, why);
     return CF_BAD_ARGUMENT;
 }
 
 /* The text where a name=value should stand. */
-static cf_status no_assignment(const char *text, const char *end, const cuckoo_options *options,
-                               char **why)
+static cf_status no_assignment(const char *text, const cuckoo_options *options, char **why)
 {
-    char word[MAX_NAME + 1] = "";
     cuckoo_say(why, SQLITE_OK, "options must be a list of name=value, got '" CUCKOO_PART "'", text);
-    take_word(&text, end, '=', word, MAX_NAME);
-    say_valid(*word >= '0' && *word <= '9' ? "capacity" : word, "", options, why);
-    return CF_BAD_ARGUMENT;
+    return list_options(options, why);
 }
 
 static cf_status apply(const assignment *found, cuckoo_options *options, char **why)
@@ -290,7 +275,7 @@ static cf_status read_next(const char **text, const char *end, cuckoo_options *o
     assignment found;
     const char *from = *text;
     cf_status status = take_assignment(text, end, &found) ? apply(&found, options, why)
-                                                          : no_assignment(from, end, options, why);
+                                                          : no_assignment(from, options, why);
     while (*text < end && !is_separator(**text))
         ++*text;
     return status;

@@ -87,7 +87,7 @@ static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
     *why = "its header has been changed";
     if (page_bytes < LEAST_PAGE || cf_load64(row + AT_ADDS) > CF_ITEMS_MAX ||
         cf_header_decode(row, length, &header, why) != CF_OK ||
-        (header.geometry.epochs != 0) != row[AT_FLAGS])
+        (header.geometry.epochs != 0) != row[AT_FLAGS] || header.geometry.value_bits != 0)
         return SQLITE_CORRUPT_VTAB;
     paged->page_bytes = page_bytes;
     int rc = cuckoo_image_resize(paged, length);

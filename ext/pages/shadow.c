@@ -270,12 +270,10 @@ int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes,
     return rc;
 }
 
-/* SQLite before 3.34 does not tell. Then any transaction of the user counts as one that writes here. */
 bool cuckoo_shadow_in_transaction(const cuckoo_shadow *shadow, bool writing)
 {
-    int state = cuckoo_late_txn_state(shadow->db, shadow->schema);
-    return state == CUCKOO_TXN_UNKNOWN ? !sqlite3_get_autocommit(shadow->db)
-                                       : state >= (writing ? CUCKOO_TXN_WRITE : CUCKOO_TXN_READ);
+    return sqlite3_txn_state(shadow->db, shadow->schema) >=
+           (writing ? SQLITE_TXN_WRITE : SQLITE_TXN_READ);
 }
 
 /* ---- the tables themselves ---- */

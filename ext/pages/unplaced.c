@@ -3,7 +3,6 @@
 
 #include "../sqlite/sql.h"
 
-#include "../../src/base/bits.h"
 #include "../../src/base/hash.h"
 #include "../../src/filter/ageing.h"
 
@@ -38,15 +37,17 @@ static int read_row(cuckoo_paged *paged, sqlite3_stmt *at, waiting_row *row)
     *row = (waiting_row){(uint64_t)sqlite3_column_int64(at, 0), (uint64_t)sqlite3_column_int64(at, 1),
                          (uint64_t)sqlite3_column_int64(at, 2)};
     const cf_filter *filter = &paged->filter;
-    uint64_t most = filter->geometry.epochs ? filter->epoch : cf_low_bits(filter->geometry.value_bits);
+    uint64_t most = filter->geometry.epochs ? filter->epoch : 0;
     if (are_integers(at) && row->value <= most && row->adds <= paged->adds.copies && row->adds > 0)
         return SQLITE_OK;
     return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "a row of %s_wait has been changed",
                       paged->shadow.table);
 }
 
-/* Calls `found` for each row of a statement. */
-static int walk(cuckoo_paged *paged, cuckoo_query query, const int64_t *values, cuckoo_waiter *found,
+typedef int waiter(void *context, uint64_t hash, uint64_t value, uint64_t copies);
+
+/* Calls `found`, of which an error ends the walk, for each row of a statement. */
+static int walk(cuckoo_paged *paged, cuckoo_query query, const int64_t *values, waiter *found,
                 void *context)
 {
     sqlite3_stmt *rows;
@@ -57,12 +58,6 @@ static int walk(cuckoo_paged *paged, cuckoo_query query, const int64_t *values, 
         rc = rc ? rc : found(context, row.hash, row.value, row.adds);
     }
     return cuckoo_shadow_end(&paged->shadow, rows, rc);
-}
-
-int cuckoo_unplaced_values(cuckoo_paged *paged, uint64_t hash, cuckoo_waiter *found, void *context)
-{
-    int64_t key = (int64_t)hash;
-    return paged->adds.copies ? walk(paged, CUCKOO_WAITING, &key, found, context) : SQLITE_OK;
 }
 
 /* Is a row that was too old when the filter last looked at its clock? */
@@ -89,8 +84,9 @@ static int count_copies(void *context, uint64_t hash, uint64_t value, uint64_t c
 int cuckoo_unplaced_copies(cuckoo_paged *paged, uint64_t hash, const uint64_t *value, int64_t *copies)
 {
     copies_of of = {&paged->filter, value, copies};
+    int64_t key = (int64_t)hash;
     *copies = 0;
-    return cuckoo_unplaced_values(paged, hash, count_copies, &of);
+    return paged->adds.copies ? walk(paged, CUCKOO_WAITING, &key, count_copies, &of) : SQLITE_OK;
 }
 
 /* A row of which nothing is left is taken out. */
@@ -114,8 +110,7 @@ int cuckoo_unplaced_count(cuckoo_paged *paged, uint64_t hash, uint64_t value, in
 
 static cf_status add_row(cf_filter *filter, uint64_t hash, uint64_t value)
 {
-    return filter->geometry.epochs ? cf_add_epoch(filter, hash, value)
-                                   : cf_add_value(filter, hash, value);
+    return filter->geometry.epochs ? cf_add_epoch(filter, hash, value) : cf_add(filter, hash);
 }
 
 typedef struct all_rows {

@@ -5,8 +5,7 @@
 **      seen_wait     hash    value   adds
 **                    4711    0       1      as good as stored
 **
-** `value` is that of the key in a filter with values, the epoch of its last add in one that ages, else
-** 0. A key that finds no place in a filter that may grow waits here, and is tried again later. So no key
+** `value` is the epoch of the last add in a filter that ages, else 0. A key that finds no place in a filter that may grow waits here, and is tried again later. So no key
 ** is ever refused. Lookups ask this list, too.
 **
 ** The header of the filter has the number of copies, and a digest of them (pages.h): reading all rows
@@ -23,11 +22,6 @@ int cuckoo_unplaced_count(cuckoo_paged *paged, uint64_t hash, uint64_t value, in
 
 /* How many copies of a key with this value wait; `value` NULL: with any value that is not too old. */
 int cuckoo_unplaced_copies(cuckoo_paged *paged, uint64_t hash, const uint64_t *value, int64_t *copies);
-
-/* Calls `found` for each value of a key that waits. `found` returns an SQLite code, and an error ends
-** the walk. */
-typedef int cuckoo_waiter(void *context, uint64_t hash, uint64_t value, uint64_t copies);
-int cuckoo_unplaced_values(cuckoo_paged *paged, uint64_t hash, cuckoo_waiter *found, void *context);
 
 /* Reads all rows. SQLITE_CORRUPT_VTAB: one is damaged, or they are not those that the header counts. */
 int cuckoo_unplaced_check(cuckoo_paged *paged);

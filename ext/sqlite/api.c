@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** api.c - functions that SQLite got after 3.31.
+** api.c - functions that SQLite got after 3.34.
 **
 ** The extension may be compiled with older headers than those of the SQLite that loads it. SQLite
 ** only ever appends to its table of functions (sqlite3_api_routines). So a later function is found
@@ -11,14 +11,12 @@
 
 #include <stddef.h>
 
-enum { HAS_TXN_STATE = 3034000, HAS_VTAB_IN = 3038000 };
+enum { HAS_VTAB_IN = 3038000 };
 
-/* The part of sqlite3_api_routines that follows filename_wal, the last member in 3.31, as far as it
-** is used here. */
+/* The part of sqlite3_api_routines that follows txn_state, the last member in 3.34, as far as it is used
+** here. */
 typedef void (*unused)(void);
 typedef struct later_routines {
-    unused since_3_32[3];
-    int (*txn_state)(sqlite3 *, const char *);
     unused since_3_36[6];
     int (*vtab_in)(sqlite3_index_info *, int, int);
     int (*vtab_in_first)(sqlite3_value *, sqlite3_value **);
@@ -30,10 +28,7 @@ typedef struct later_routines {
 static const later_routines *later(void)
 {
     static const later_routines linked = {
-        .since_3_32 = {NULL},
-#if SQLITE_VERSION_NUMBER >= 3034000
-        .txn_state = sqlite3_txn_state,
-#endif
+        .since_3_36 = {NULL},
 #if SQLITE_VERSION_NUMBER >= 3038000
         .vtab_in = sqlite3_vtab_in,
         .vtab_in_first = sqlite3_vtab_in_first,
@@ -43,16 +38,13 @@ static const later_routines *later(void)
     return &linked;
 }
 #else
-enum { LATER_OFFSET = offsetof(sqlite3_api_routines, filename_wal) + sizeof(unused) };
+enum { LATER_OFFSET = offsetof(sqlite3_api_routines, txn_state) + sizeof(unused) };
 
 /* A header that declares a function must have it at the same place. */
 #define SAME_PLACE(function)                                                                            \
     _Static_assert(offsetof(sqlite3_api_routines, function) ==                                          \
                        LATER_OFFSET + offsetof(later_routines, function),                               \
                    #function)
-#if SQLITE_VERSION_NUMBER >= 3034000
-SAME_PLACE(txn_state);
-#endif
 #if SQLITE_VERSION_NUMBER >= 3038000
 SAME_PLACE(vtab_in);
 SAME_PLACE(vtab_in_first);
@@ -69,13 +61,6 @@ static const later_routines *later(void)
 static bool has(int version)
 {
     return sqlite3_libversion_number() >= version;
-}
-
-int cuckoo_late_txn_state(sqlite3 *db, const char *schema)
-{
-    if (!has(HAS_TXN_STATE) || later()->txn_state == NULL)
-        return CUCKOO_TXN_UNKNOWN;
-    return later()->txn_state(db, schema);
 }
 
 bool cuckoo_late_expired(sqlite3_stmt *statement)

@@ -22,16 +22,7 @@ extern const sqlite3_api_routines *sqlite3_api;
 #include "../../src/cuckoo_inspect.h"
 #include "../../src/version.h"
 
-/* ---- functions that SQLite got after 3.31, called when the SQLite that runs has them ---- */
-
-/* sqlite3_txn_state (3.34). Without it: CUCKOO_TXN_UNKNOWN. */
-enum cuckoo_txn_state {
-    CUCKOO_TXN_UNKNOWN = -2,
-    CUCKOO_TXN_NONE = 0,
-    CUCKOO_TXN_READ,
-    CUCKOO_TXN_WRITE
-};
-int cuckoo_late_txn_state(sqlite3 *db, const char *schema);
+/* ---- functions that SQLite got after 3.34, called when the SQLite that runs has them ---- */
 
 /* sqlite3_vtab_in and the two functions that walk over its list (3.38). Without them the first one
 ** returns 0, so that there is no list to walk over; the others return SQLITE_MISUSE. */

@@ -84,10 +84,8 @@ static const char *for_tables(const char *function)
     } known[] = {{"cf_contains", "cf_table_contains('%q', key)"},
                  {"cf_info", "cf_table_info('%q')"},
                  {"cf_check", "cf_table_check('%q')"},
-                 {"cf_buckets", "cf_table_buckets('%q')"},
                  {"cf_add", "INSERT INTO %s(key) VALUES(?)"},
                  {"cf_delete", "DELETE FROM %s WHERE key = ?"},
-                 {"cf_get", "SELECT value FROM %s WHERE key = ?"},
                  {"cf_clear", "INSERT INTO %s(%s) VALUES('clear')"}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strncmp(function, known[i].function, strlen(known[i].function)) == 0)
@@ -291,12 +289,6 @@ void cuckoo_nearest_offer(cuckoo_nearest *nearest, const char *name)
         return;
     nearest->distance = distance;
     memcpy(nearest->found, name, all + 1);
-}
-
-void cuckoo_nearest_offer_all(cuckoo_nearest *nearest, const char *const *names)
-{
-    for (; names && *names; names++)
-        cuckoo_nearest_offer(nearest, *names);
 }
 
 const char *cuckoo_nearest_hint(cuckoo_nearest *nearest)

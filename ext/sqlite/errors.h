@@ -112,9 +112,6 @@ typedef struct cuckoo_nearest {
 ** is shown. */
 void cuckoo_nearest_offer(cuckoo_nearest *nearest, const char *name);
 
-/* Offers all names of a list, which ends with NULL. NULL itself is an empty list. */
-void cuckoo_nearest_offer_all(cuckoo_nearest *nearest, const char *const *names);
-
 /* "; did you mean NAME", or "" when no name was near. It lives as long as *nearest. */
 const char *cuckoo_nearest_hint(cuckoo_nearest *nearest);
 

@@ -331,10 +331,11 @@ int cuckoo_maintenance_import(cuckoo_store *store, sqlite3_value *blob, char **m
         return cuckoo_say(message, SQLITE_ERROR,
                           "a filter with epochs=%d goes only into a table with as many (keep= has 15)",
                           filter.geometry.epochs);
-    if ((filter.geometry.value_bits != 0) != (store->paged.filter.geometry.value_bits != 0))
-        return cuckoo_say(message, SQLITE_ERROR,
-                          "a filter with values goes only into a table with value_bits, one "
-                          "without only into one without");
+    if (filter.geometry.value_bits != 0)
+        return cuckoo_say(
+            message, SQLITE_ERROR,
+            "key is a filter with values (value_bits), and a table keeps none: keep it as a "
+            "blob, and ask cf_get");
     uint8_t *copy = cuckoo_block_resize(NULL, NULL, length);
     if (copy == NULL)
         return SQLITE_NOMEM;

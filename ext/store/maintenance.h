@@ -24,7 +24,7 @@ int cuckoo_maintenance_optimize(cuckoo_store *store);
 int cuckoo_maintenance_rebuild(cuckoo_store *store, const uint64_t *capacity, char **message);
 int cuckoo_maintenance_follow(cuckoo_store *store, char **message);
 
-/* Puts the filter in a blob in the place of this one. Both must keep values, or neither. */
+/* Puts the filter in a blob in the place of this one. It must keep no values. */
 int cuckoo_maintenance_import(cuckoo_store *store, sqlite3_value *blob, char **message);
 
 /* A copy of the filter with all its keys, in a block (block.h). */

@@ -192,7 +192,7 @@ void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_store *store)
 {
     const cuckoo_shadow *shadow = &store->paged.shadow;
     if (!cuckoo_store_follows(store) || store->state.part != CUCKOO_APART ||
-        cuckoo_late_txn_state(shadow->db, shadow->schema) != CUCKOO_TXN_WRITE)
+        sqlite3_txn_state(shadow->db, shadow->schema) != SQLITE_TXN_WRITE)
         return;
     store->references++;
     cuckoo_registry_join(registry, shadow->schema, shadow->table);

@@ -304,14 +304,14 @@ int cuckoo_store_items(cuckoo_store *store, uint64_t *items)
 
 /* ---- changing it ---- */
 
-int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, cf_status *status)
+int cuckoo_store_add(cuckoo_store *store, uint64_t hash, cf_status *status)
 {
     cuckoo_paged *paged = &store->paged;
     assert(cuckoo_paged_is_loaded(paged));
     int rc = paged->filter.geometry.epochs ? cuckoo_ageing_write(paged) : SQLITE_OK;
     if (rc != SQLITE_OK)
         return rc;
-    *status = cuckoo_watched_add(paged->shadow.db, &paged->filter, hash, value);
+    *status = cuckoo_watched_add(paged->shadow.db, &paged->filter, hash, 0);
     if (paged->rc != SQLITE_OK) /* SQLite may have rolled back, and nothing is in memory */
         return paged->rc;
     paged->header_dirty = true;
@@ -320,18 +320,18 @@ int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, cf_stat
     if (*status == CF_OK || !paged->filter.geometry.growth)
         return SQLITE_OK;
     *status = CF_OK;
-    bool ages = paged->filter.geometry.epochs != 0;
-    return cuckoo_unplaced_count(paged, hash, ages ? paged->filter.epoch : value, 1);
+    return cuckoo_unplaced_count(paged, hash, paged->filter.geometry.epochs ? paged->filter.epoch : 0,
+                                 1);
 }
 
-int cuckoo_store_delete(cuckoo_store *store, uint64_t hash, uint64_t value)
+int cuckoo_store_delete(cuckoo_store *store, uint64_t hash)
 {
     int64_t waits;
     assert(cuckoo_paged_is_loaded(&store->paged));
-    int rc = cuckoo_unplaced_copies(&store->paged, hash, &value, &waits);
+    int rc = cuckoo_unplaced_copies(&store->paged, hash, NULL, &waits);
     if (rc != SQLITE_OK || waits > 0)
-        return waits > 0 ? cuckoo_unplaced_count(&store->paged, hash, value, -1) : rc;
-    cf_delete_value(&store->paged.filter, hash, value);
+        return waits > 0 ? cuckoo_unplaced_count(&store->paged, hash, 0, -1) : rc;
+    cf_delete(&store->paged.filter, hash);
     store->paged.header_dirty |= store->paged.rc == SQLITE_OK;
     return store->paged.rc;
 }

@@ -134,8 +134,8 @@ int cuckoo_store_items(cuckoo_store *store, uint64_t *items);
 
 /* Adds a key, or deletes it. *status is CF_FULL, and nothing has changed, when there is no room in a
 ** filter that may not grow. Otherwise it is CF_OK. */
-int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, cf_status *status);
-int cuckoo_store_delete(cuckoo_store *store, uint64_t hash, uint64_t value);
+int cuckoo_store_add(cuckoo_store *store, uint64_t hash, cf_status *status);
+int cuckoo_store_delete(cuckoo_store *store, uint64_t hash);
 
 /* Puts another filter in its place (cuckoo_paged_replace), or an empty one. What waits is gone. */
 int cuckoo_store_replace(cuckoo_store *store, uint8_t *bytes, uint64_t length);

@@ -10,18 +10,16 @@
 ** used, the statement runs all the same: so the rows are always those of the content.
 **
 ** SQLite checks every condition once more, because it does not tell by which affinity it compares.
-** What goes to the content must find at least the rows that any comparison may find. In a column of
-** numeric affinity, and for the rowid, the condition itself does. In other columns:
+** What goes to the content must find at least the rows that any comparison may find:
 **
-**      value     = IS                                   > >=            < <=
-**      number    its spellings                          none            c <= max(CAST(? AS TEXT), ':')
-**      text      itself                                 itself          the same
-**      blob      itself                                 itself          none
+**      = IS IN on any column; < <= > >= on columns of numeric affinity and the rowid
 **
-** LIKE and GLOB come with bounds, as >= 'ab' and < 'ac', that blobs do not keep: then < is none, too.
-** Where the table does not say "itself", and for such bounds, the value is unusual. The usual ones take
-** the statement that xBestIndex has shown; others take one that is made for them. IN on such a column
-** is taken as a whole: SQLite would check its values one by one, by another affinity than that of IN.
+** All else is left to SQLite: it reads the rows, and sorts them. Two kinds of values are unusual. A number
+** in = or IS on a column of another affinity may be equal to several texts. A text or blob in a range on a
+** numeric column may come from LIKE or GLOB, which gives bounds that blobs do not keep. The usual values
+** take the statement that xBestIndex has shown; others take one that is made for them, without that
+** condition. IN on a column of another affinity is taken as a whole: SQLite would check its values one
+** by one, by another affinity than that of IN.
 **
 ** A number that is asked by = or IS is looked up in its usual spelling first: 7 as 7 and as '7'. Other
 ** texts are equal to 7, too, where numbers are compared: '007', ' 7', '7.0'. If the filter counts more
@@ -62,10 +60,8 @@ typedef struct cuckoo_way {
     uint64_t used; /* columns to read, as in colUsed */
     int conditions;
     cuckoo_condition condition[CUCKOO_CONDITIONS];
-    int asks;  /* the filter is asked for this argument; -1: it is not asked */
-    int list;  /* this argument is all of an IN; -1: none is */
-    int order; /* rows are ordered by this column; CUCKOO_NO_ROWS: by none */
-    bool descends;
+    int asks;           /* the filter is asked for this argument; -1: it is not asked */
+    int list;           /* this argument is all of an IN; -1: none is */
     bool once;          /* with usual values there is at most one row */
     int *place;         /* of each column among those of the statement; -1: it is not read */
     sqlite3_stmt *idle; /* for the usual types; NULL: not made, or some cursor has it */

@@ -43,6 +43,7 @@ static cuckoo_front *front_of(const front_cursor *cursor)
 static int ask(cuckoo_table *table, sqlite3_value *key, bool *has, bool *can, uint64_t *most)
 {
     const char *why;
+    uint64_t hash;
     cuckoo_front *front = table->front;
     enum { MOST_SKIPS = 1023 };
     *has = true;
@@ -57,7 +58,7 @@ static int ask(cuckoo_table *table, sqlite3_value *key, bool *has, bool *can, ui
     cuckoo_registry_join_writer(table->registry, store);
     int rc = cuckoo_store_begin(store, CUCKOO_ASK, &why);
     if (rc == SQLITE_OK) {
-        rc = key ? cuckoo_table_has(store, key, has) : SQLITE_OK;
+        rc = key ? cuckoo_table_has(store, key, &hash, has) : SQLITE_OK;
         rc = rc == SQLITE_OK && most && *has ? cuckoo_table_most(store, key, most) : rc;
         /* A trigger may ask for the row for which it runs. */
         *has |= store->follow.preceded && cuckoo_sql_running(table->registry->db, true) > 0;

@@ -8,14 +8,10 @@
 
 /* ---- conditions ---- */
 
-static bool is_less(int op)
+static bool is_range(int op)
 {
-    return op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE;
-}
-
-static bool is_greater(int op)
-{
-    return op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE;
+    return op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE ||
+           op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE;
 }
 
 static const char *operator_of(int op)
@@ -31,35 +27,9 @@ static const char *operator_of(int op)
 bool cuckoo_condition_unusual(const cuckoo_front *front, cuckoo_condition condition,
                               sqlite3_value *value)
 {
-    if (cuckoo_front_numeric(front, condition.column))
-        return false;
     int type = sqlite3_value_type(value);
-    return is_less(condition.op) ? type == SQLITE_BLOB : type == SQLITE_INTEGER || type == SQLITE_FLOAT;
-}
-
-/* Are the bounds those of a pattern of LIKE or GLOB, as 'ab' and 'ac'? They are true of all texts that
-** fit, but blobs may fit, too. */
-static bool is_pattern(sqlite3_value *from, sqlite3_value *to)
-{
-    bool texts = sqlite3_value_type(from) == SQLITE_TEXT && sqlite3_value_type(to) == SQLITE_TEXT;
-    const uint8_t *a = texts ? sqlite3_value_text(from) : NULL,
-                  *b = texts ? sqlite3_value_text(to) : NULL;
-    int n = a ? sqlite3_value_bytes(from) : 0;
-    if (b == NULL || n == 0 || n != sqlite3_value_bytes(to) ||
-        sqlite3_strnicmp((const char *)a, (const char *)b, n - 1) != 0)
-        return false;
-    enum { CASE = 'a' - 'A' };
-    return a[n - 1] + 1 == b[n - 1] || (a[n - 1] | CASE) + 1 == (b[n - 1] | CASE);
-}
-
-static bool is_end_of_pattern(const cuckoo_way *plan, sqlite3_value **argv, int end)
-{
-    const cuckoo_condition *at = plan->condition;
-    bool is = false;
-    for (int i = 0; at[end].op == SQLITE_INDEX_CONSTRAINT_LT && i < plan->conditions && !is; i++)
-        is = at[i].op == SQLITE_INDEX_CONSTRAINT_GE && at[i].column == at[end].column &&
-             i != plan->list && is_pattern(argv[i], argv[end]);
-    return is;
+    bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+    return cuckoo_front_numeric(front, condition.column) ? is_range(condition.op) && !number : number;
 }
 
 bool cuckoo_way_fits(const cuckoo_front *front, const cuckoo_way *plan, sqlite3_value **argv,
@@ -72,8 +42,7 @@ bool cuckoo_way_fits(const cuckoo_front *front, const cuckoo_way *plan, sqlite3_
         if (sqlite3_value_type(argv[i]) == SQLITE_NULL &&
             plan->condition[i].op != SQLITE_INDEX_CONSTRAINT_IS)
             return false;
-        if (cuckoo_condition_unusual(front, plan->condition[i], argv[i]) ||
-            is_end_of_pattern(plan, argv, i))
+        if (cuckoo_condition_unusual(front, plan->condition[i], argv[i]))
             *unusual |= 1u << i;
     }
     return true;
@@ -103,17 +72,11 @@ static void append_column(const cuckoo_front *front, sqlite3_str *sql, int colum
 static void append_condition(const cuckoo_front *front, const cuckoo_way *plan, int i, bool unusual,
                              sqlite3_str *sql)
 {
-    int column = plan->condition[i].column, n = i + 1;
-    int op = plan->condition[i].op;
-    bool numeric = cuckoo_front_numeric(front, column);
-    append_column(front, sql, column);
+    append_column(front, sql, plan->condition[i].column);
     if (unusual)
-        sqlite3_str_appendall(sql, " IS NOT NULL"); /* SQLite 3.31 does not look for NULL behind OR */
-    else if (!numeric && is_less(op))
-        sqlite3_str_appendf(sql, " <= max(CAST(?%d AS TEXT) COLLATE \"%w\", ':')", n,
-                            front->column[column].collation);
+        sqlite3_str_appendall(sql, " IS NOT NULL");
     else
-        sqlite3_str_appendf(sql, " %s ?%d", operator_of(op), n);
+        sqlite3_str_appendf(sql, " %s ?%d", operator_of(plan->condition[i].op), i + 1);
 }
 
 /* ---- the statement ---- */
@@ -145,16 +108,6 @@ static void find_places(const cuckoo_front *front, cuckoo_way *plan)
         plan->place[i] = reads(front, plan, i) ? next++ : -1;
 }
 
-/* "+" keeps SQLite from reading rows in the order of an index, one by one. */
-static void append_order(const cuckoo_front *front, const cuckoo_way *plan, bool sorts, sqlite3_str *sql)
-{
-    if (plan->order == CUCKOO_NO_ROWS && !sorts)
-        return;
-    sqlite3_str_appendall(sql, sorts ? " ORDER BY +" : " ORDER BY ");
-    append_column(front, sql, plan->order == CUCKOO_NO_ROWS ? 0 : plan->order);
-    sqlite3_str_appendall(sql, plan->descends ? " DESC" : "");
-}
-
 char *cuckoo_way_sql(const cuckoo_front *front, const cuckoo_way *plan, uint32_t unusual)
 {
     sqlite3_str *sql = sqlite3_str_new(NULL);
@@ -165,7 +118,10 @@ char *cuckoo_way_sql(const cuckoo_front *front, const cuckoo_way *plan, uint32_t
         sqlite3_str_appendall(sql, i ? " AND " : " WHERE ");
         append_condition(front, plan, i, unusual >> i & 1, sql);
     }
-    append_order(front, plan, unusual & CUCKOO_SORTS, sql);
+    if (unusual & CUCKOO_SORTS) { /* "+" keeps SQLite from reading rows in the order of an index */
+        sqlite3_str_appendall(sql, " ORDER BY +");
+        append_column(front, sql, 0);
+    }
     return sqlite3_str_finish(sql);
 }
 
@@ -209,12 +165,10 @@ static int add_plan(cuckoo_front *front, const cuckoo_way *found, char *text)
     return front->plans++;
 }
 
-/* The text does not tell < from <=, nor which of two arguments is the list. */
+/* The text does not tell which of two arguments is the list. */
 static bool is_same(const cuckoo_way *a, const cuckoo_way *b, const char *text)
 {
-    return strcmp(a->text, text) == 0 && a->list == b->list && a->asks == b->asks &&
-           a->once == b->once &&
-           memcmp(a->condition, b->condition, (size_t)b->conditions * sizeof *b->condition) == 0;
+    return strcmp(a->text, text) == 0 && a->list == b->list && a->asks == b->asks && a->once == b->once;
 }
 
 /* The number of this plan, which may be there already; -1: out of memory. */
@@ -254,7 +208,8 @@ static bool may_take(const cuckoo_front *front, sqlite3_index_info *info, int i)
         return false;
     if (c->op == SQLITE_INDEX_CONSTRAINT_ISNULL)
         return true;
-    return (cuckoo_is_equal(c->op) || is_less(c->op) || is_greater(c->op)) &&
+    int column = c->iColumn < 0 ? CUCKOO_ROWID : c->iColumn;
+    return (cuckoo_is_equal(c->op) || (is_range(c->op) && cuckoo_front_numeric(front, column))) &&
            may_compare(front, c->iColumn, sqlite3_vtab_collation(info, i));
 }
 
@@ -308,20 +263,6 @@ static void take(cuckoo_front *front, sqlite3_index_info *info, int i, cuckoo_wa
     narrow(front, plan->condition[n], found);
 }
 
-/* Rows come in the order of an index, if that is asked for. */
-static void order(const cuckoo_front *front, sqlite3_index_info *info, cuckoo_way *plan)
-{
-    int column = info->nOrderBy == 1 ? info->aOrderBy[0].iColumn : CUCKOO_NO_ROWS;
-    bool has = column == CUCKOO_ROWID
-                   ? front->rowid != NULL
-                   : column >= 0 && column < front->columns && front->column[column].indexed;
-    if (!has || plan->list >= 0)
-        return;
-    plan->order = column;
-    plan->descends = info->aOrderBy[0].desc;
-    info->orderByConsumed = 1;
-}
-
 int cuckoo_front_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     cuckoo_table *table = cuckoo_table_of(base);
@@ -334,11 +275,10 @@ int cuckoo_front_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     if (cuckoo_paged_is_loaded(&store->paged))
         front->rows = (double)store->paged.filter.items + 1;
     finding found = {front->rows, front->rows, false};
-    cuckoo_way plan = {.used = info->colUsed, .asks = -1, .list = -1, .order = CUCKOO_NO_ROWS};
+    cuckoo_way plan = {.used = info->colUsed, .asks = -1, .list = -1};
     for (int i = 0; i < info->nConstraint && plan.conditions < CUCKOO_CONDITIONS; i++)
         if (may_take(front, info, i))
             take(front, info, i, &plan, &found);
-    order(front, info, &plan);
     info->idxNum = number_of(front, &plan);
     if (info->idxNum < 0)
         return SQLITE_NOMEM;

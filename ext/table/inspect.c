@@ -112,7 +112,7 @@ static int inspect_connect(sqlite3 *db, void *aux, int argc, const char *const *
     const inspect_aux *known = aux;
     (void)argc, (void)argv, (void)message;
     int rc = sqlite3_declare_vtab(db, known->kind->schema);
-    if (rc == SQLITE_OK && !known->kind->by_name)
+    if (rc == SQLITE_OK && !known->kind->takes_names)
         rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
     if (rc != SQLITE_OK)
         return rc;
@@ -206,7 +206,7 @@ static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value)
     const cf_filter *filter;
     cf_reader reader = {0};
     cuckoo_handle **handle = &cuckoo_inspect_cursor_of(base)->handle;
-    if (kind_of(base)->by_name)
+    if (kind_of(base)->takes_names && sqlite3_value_type(value) == SQLITE_TEXT)
         return take_table(base, value);
     cf_status status = cuckoo_filter_read(value, &reader, &filter, &why);
     if (why == cuckoo_is_exact && kind_of(base)->key_column >= 0)
@@ -267,10 +267,7 @@ static int arguments_missing(sqlite3_vtab_cursor *base)
 {
     const inspect_kind *kind = kind_of(base);
     return cuckoo_say(&base->pVtab->zErrMsg, SQLITE_ERROR, "%s: needs its arguments: %s(%s)", kind->name,
-                      kind->name,
-                      kind->by_name           ? "'name of a filter table'"
-                      : kind->key_column >= 0 ? "filter, key"
-                                              : "filter");
+                      kind->name, kind->key_column >= 0 ? "filter, key" : "filter");
 }
 
 static int inspect_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** inspect_columns.c - what the rows of cf_buckets, cf_table_buckets and cf_explain say.
+** inspect_columns.c - what the rows of cf_buckets and cf_explain say.
 */
 #include "inspect_columns.h"
 
@@ -29,9 +29,9 @@ enum fact {
 static const uint8_t of_buckets[] = {FACT_BUCKET,    FACT_SLOT,   FACT_FINGERPRINT,
                                      FACT_ALTERNATE, FACT_LENGTH, FACT_OVERFLOW,
                                      FACT_PAYLOAD,   FACT_COPIES, FACT_FILTER};
-#define BUCKETS_SCHEMA(hidden)                                                                          \
+#define BUCKETS_SCHEMA                                                                                  \
     "CREATE TABLE x(bucket INTEGER, slot INTEGER, fingerprint INTEGER, alternate INTEGER, "             \
-    "length INTEGER, overflow INTEGER, payload INTEGER, copies INTEGER, " hidden " HIDDEN)"
+    "length INTEGER, overflow INTEGER, payload INTEGER, copies INTEGER, filter HIDDEN)"
 
 static const uint8_t of_explain[] = {FACT_SIDE,    FACT_BUCKET, FACT_SLOT,   FACT_FINGERPRINT,
                                      FACT_WANTED,  FACT_MATCH,  FACT_SOURCE, FACT_LENGTH,
@@ -43,24 +43,18 @@ static const uint8_t of_explain[] = {FACT_SIDE,    FACT_BUCKET, FACT_SLOT,   FAC
 
 const inspect_kind cuckoo_inspect_kinds[CUCKOO_INSPECT_KINDS] = {
     {.name = "cf_buckets",
-     .schema = BUCKETS_SCHEMA("filter"),
+     .schema = BUCKETS_SCHEMA,
      .columns = of_buckets,
      .filter_column = 8,
      .key_column = -1,
-     .bucket_column = 0},
+     .bucket_column = 0,
+     .takes_names = true},
     {.name = "cf_explain",
      .schema = EXPLAIN_SCHEMA,
      .columns = of_explain,
      .filter_column = 10,
      .key_column = 11,
      .bucket_column = -1},
-    {.name = "cf_table_buckets",
-     .schema = BUCKETS_SCHEMA("name"),
-     .columns = of_buckets,
-     .filter_column = 8,
-     .key_column = -1,
-     .bucket_column = 0,
-     .by_name = true},
 };
 
 /* ---- the spill list ---- */

@@ -2,8 +2,8 @@
 /*
 ** inspect_columns.h - the table-valued functions that look inside a filter.
 **
-**      cf_buckets(filter)         one row per slot, in order of bucket and slot
-**      cf_table_buckets('seen')   the same of a filter table
+**      cf_buckets(filter)         one row per slot, in order of bucket and slot; also of a
+**                                 filter table, by its name
 **      cf_explain(filter, key)    one row per slot of the two buckets of the key, then one
 **                                 per spilled entry of these buckets. Of an exact filter the
 **                                 same for each level that the key is looked for in
@@ -30,10 +30,10 @@ typedef struct inspect_kind {
     /* Constraints on this column narrow the walk. Rows come in its order, then in that of the next
     ** column. -1: none. */
     int bucket_column;
-    bool by_name; /* the filter is given as the name of a filter table */
+    bool takes_names; /* a text names a filter table */
 } inspect_kind;
 
-enum { CUCKOO_INSPECT_KINDS = 3 };
+enum { CUCKOO_INSPECT_KINDS = 2 };
 extern const inspect_kind cuckoo_inspect_kinds[CUCKOO_INSPECT_KINDS];
 
 typedef struct inspect_table {

@@ -22,7 +22,6 @@ void cuckoo_table_free(cuckoo_table *table)
     sqlite3_free(table->content);
     sqlite3_free(table->column);
     sqlite3_free(table->later);
-    cuckoo_sums_free(&table->updated);
     sqlite3_free(table->base.zErrMsg);
     sqlite3_free(table);
 }
@@ -104,10 +103,10 @@ static const char *type_of_key(const cuckoo_table *table, const char *t, const c
 int cuckoo_table_declare(cuckoo_table *table, const char *t, const char *k)
 {
     sqlite3 *db = table->registry->db;
-    char *sql = sqlite3_mprintf("CREATE TABLE x(key %s COLLATE %s, \"%w\" HIDDEN, cuckoo_touch HIDDEN, "
-                                "cuckoo_id HIDDEN PRIMARY KEY%s) WITHOUT ROWID",
-                                type_of_key(table, t, k), cuckoo_collation_word(table->collation),
-                                table->name, table->values ? ", value" : "");
+    char *sql =
+        sqlite3_mprintf("CREATE TABLE x(key %s COLLATE %s, \"%w\" HIDDEN, cuckoo_touch HIDDEN, "
+                        "cuckoo_id HIDDEN PRIMARY KEY) WITHOUT ROWID",
+                        type_of_key(table, t, k), cuckoo_collation_word(table->collation), table->name);
     int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
     sqlite3_free(sql);
     return rc ? rc : sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, (int)table->once);
@@ -192,17 +191,16 @@ int cuckoo_table_count(cuckoo_table *table, uint64_t *rows)
                              n, table->name);
 }
 
-int cuckoo_table_has(cuckoo_store *store, sqlite3_value *key, bool *has)
+int cuckoo_table_has(cuckoo_store *store, sqlite3_value *key, uint64_t *hash, bool *has)
 {
-    uint64_t hash;
     cuckoo_paged *paged = &store->paged;
-    cuckoo_key kind = cuckoo_key_hash(key, &paged->filter.geometry, &hash);
-    *has = kind == CUCKOO_KEY_OK && cuckoo_key_found(cuckoo_paged_reader(paged), key, hash);
+    cuckoo_key kind = cuckoo_key_hash(key, &paged->filter.geometry, hash);
+    *has = kind == CUCKOO_KEY_OK && cuckoo_key_found(cuckoo_paged_reader(paged), key, *hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
     if (paged->rc != SQLITE_OK) /* SQLite may have rolled back, and nothing is in memory */
         return paged->rc;
-    return *has ? SQLITE_OK : cuckoo_store_has_beside(store, hash, has);
+    return *has ? SQLITE_OK : cuckoo_store_has_beside(store, *hash, has);
 }
 
 /* What the log has taken away is still counted. */

@@ -4,15 +4,13 @@
 **
 **      CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=1000000, content='users(email)')
 **
-** A row is a key that was asked for and is perhaps there, once for each of its values. A filter
-** cannot list its keys, but the table that it follows can: that is what "email IN seen" asks for.
+** A row is a key that was asked for and is perhaps there. A filter cannot list its keys, but the table that it follows can: that is what "email IN seen" asks for.
 ** The table has no rowid.
 */
 #ifndef CUCKOO_TABLE_H
 #define CUCKOO_TABLE_H
 
 #include "../keys/options.h"
-#include "../keys/sums.h"
 #include "../store/registry.h"
 
 typedef struct cuckoo_front cuckoo_front;
@@ -24,14 +22,12 @@ typedef struct cuckoo_table {
     char *schema, *name;
     char *content, *column; /* of content='table(column)'; NULL: none */
     char *later;            /* why it is a table of a later version; NULL: it is not */
-    bool values;            /* the filter keeps values */
     cuckoo_options options; /* as CREATE gave them */
     cuckoo_front *front;    /* it shows the rows of the content (front.h); NULL: it does not */
     int shift;              /* so many columns more stand before its hidden ones (enum cuckoo_column) */
     cf_affinity affinity;   /* what SQLite was told of the key column when it read the schema */
     cf_collation collation;
-    bool once;           /* no DELETE and no UPDATE: INSERT OR IGNORE adds a key if it is new */
-    cuckoo_sums updated; /* rows that were updated since a row was last looked for */
+    bool once; /* no DELETE: INSERT OR IGNORE adds a key if it is new */
 } cuckoo_table;
 
 static inline cuckoo_table *cuckoo_table_of(sqlite3_vtab *base)
@@ -41,23 +37,13 @@ static inline cuckoo_table *cuckoo_table_of(sqlite3_vtab *base)
 
 /* ---- columns ---- */
 
-/* The columns between key and value are hidden. Only a table that keeps values has the last one:
-** otherwise it would hide columns of that name in subqueries. */
+/* All but the key are hidden. */
 enum cuckoo_column {
     COLUMN_KEY,
     COLUMN_COMMAND, /* has the name of the table: commands */
     COLUMN_TOUCH,   /* cuckoo_touch: an INSERT of it does nothing but join the transaction (touch.h) */
-    COLUMN_ID,      /* cuckoo_id: which row DELETE and UPDATE mean (cuckoo_row_id) */
-    COLUMN_VALUE
+    COLUMN_ID       /* cuckoo_id: the hash of the key, by which DELETE knows it */
 };
-
-/* An entry: the hash of a key, and its value. As cuckoo_id it is a blob: hash and value, 8 bytes
-** each, little-endian, and one byte for `other`. */
-typedef struct cuckoo_row_id {
-    uint64_t hash, value;
-    bool other; /* it may be of another key: DELETE and UPDATE leave it alone */
-} cuckoo_row_id;
-enum { CUCKOO_ID_BYTES = 17 };
 
 /* ---- its filter ---- */
 
@@ -86,8 +72,8 @@ int cuckoo_table_blame(sqlite3_vtab *base, int rc);
 ** say any number: more than 2^32 are an error. */
 int cuckoo_table_count(cuckoo_table *table, uint64_t *rows);
 
-/* Is the key perhaps there? Within a use. A NULL is not. */
-int cuckoo_table_has(cuckoo_store *store, sqlite3_value *key, bool *has);
+/* Is the key perhaps there, and what is its hash? Within a use. A NULL is not, and has none. */
+int cuckoo_table_has(cuckoo_store *store, sqlite3_value *key, uint64_t *hash, bool *has);
 
 /* How many rows have the key, at most? UINT64_MAX: that is not known. Within a use. */
 int cuckoo_table_most(cuckoo_store *store, sqlite3_value *key, uint64_t *most);

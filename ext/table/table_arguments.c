@@ -286,6 +286,11 @@ int cuckoo_table_plan_shape(sqlite3 *db, const char *const *argv, cuckoo_table_p
     assert(plan->later == NULL && *message == NULL);
     const char *why = NULL;
     const cuckoo_options *options = &plan->options;
+    if (options->filter.value_bits)
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "value_bits=%d: a filter table keeps no values; keep them in a blob, which "
+                          "cf_new(capacity, fpr, 'value_bits=%d') makes, and ask cf_get",
+                          options->filter.value_bits, options->filter.value_bits);
     if (plan->rows && plan->content == NULL)
         return cuckoo_say(message, SQLITE_ERROR,
                           "rows=on shows the rows of a table; add content='table(column)'");
@@ -296,14 +301,11 @@ int cuckoo_table_plan_shape(sqlite3 *db, const char *const *argv, cuckoo_table_p
     rc = rc == SQLITE_OK && plan->content ? take_from_table(db, argv[1], plan, message) : rc;
     if (rc != SQLITE_OK)
         return rc;
-    bool values = options->filter.value_bits != 0;
-    if (plan->once + values + (plan->content != NULL) > 1)
-        return cuckoo_say(message, SQLITE_ERROR, "%s, %s: give one of them",
+    if (plan->once && plan->content)
+        return cuckoo_say(message, SQLITE_ERROR, "%s, content= follows a table: give one of them",
                           plan->keep               ? "keep= forgets keys by time"
                           : options->filter.epochs ? "epochs= forgets keys"
-                          : plan->once             ? "adds=once is for keys that you insert"
-                                                   : "value_bits= keeps values",
-                          plan->content ? "content= follows a table" : "value_bits= keeps values");
+                                                   : "adds=once is for keys that you insert");
     if (plan->keep &&
         (options->filter.epochs || options->filter.counter_bits || options->filter.overflow))
         why = "keep= goes by the clock: leave epochs, counter_bits and overflow=on out";

@@ -1,53 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** table_change.c - INSERT, DELETE and UPDATE on the virtual table cuckoo_filter; and its commands:
-** INSERT INTO seen(seen [, key]) VALUES(command [, argument]). A filter that follows a table is changed
+** table_change.c - INSERT and DELETE on the virtual table cuckoo_filter; and its commands: INSERT INTO
+** seen(seen [, key]) VALUES(command [, argument]). A filter that follows a table is changed
 ** by its log alone (transaction.c).
 */
-#include "../keys/key.h"
 #include "../keys/options.h"
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"
 #include "../store/maintenance.h"
 #include "front.h"
-
-#include "../../src/base/bits.h"
-
-/* ---- what a row says ---- */
-
-/* A key, and the value that goes with it. */
-typedef struct key_and_value {
-    cuckoo_row_key key;
-    uint64_t value;
-} key_and_value;
-
-/* Reads the columns of an INSERT or UPDATE. */
-static int read_row(cuckoo_table *table, sqlite3_value **columns, key_and_value *row)
-{
-    const cf_geometry *geometry = &table->store->paged.filter.geometry;
-    unsigned bits = geometry->value_bits;
-    int rc = cuckoo_row_key_read(columns[COLUMN_KEY], geometry, &row->key);
-    row->value = 0;
-    if (rc != SQLITE_OK || !table->values || cuckoo_key_value(columns[COLUMN_VALUE], bits, &row->value))
-        return rc;
-    return cuckoo_table_fail(table, SQLITE_ERROR,
-                             CUCKOO_BAD_VALUE(bits, cuckoo_show(columns[COLUMN_VALUE]).text));
-}
-
-/* Reads cuckoo_id, as the cursor gave it: the row that a DELETE
-** or UPDATE means. Rows that were only counted have none. */
-static int read_id(cuckoo_table *table, sqlite3_value *value, cuckoo_row_id *id)
-{
-    const char *name = table->name;
-    const uint8_t *bytes = sqlite3_value_blob(value);
-    if (bytes == NULL || sqlite3_value_bytes(value) != CUCKOO_ID_BYTES)
-        return cuckoo_table_fail(table, SQLITE_ERROR,
-                                 "a filter cannot list its keys, to delete or to change them all; use "
-                                 "WHERE key = ..., or INSERT INTO %s(%s) VALUES('clear')",
-                                 name, name);
-    *id = (cuckoo_row_id){cf_load64(bytes), cf_load64(bytes + 8), bytes[16] != 0};
-    return SQLITE_OK;
-}
 
 /* ---- rows ---- */
 
@@ -60,16 +21,11 @@ static int refuse_key(cuckoo_table *table, cf_status status)
     return rc;
 }
 
-static int add(cuckoo_table *table, uint64_t hash, uint64_t value)
+static int add_key(cuckoo_table *table, const cuckoo_row_key *key)
 {
-    cf_status status;
-    int rc = cuckoo_store_add(table->store, hash, value, &status);
+    cf_status status = CF_OK;
+    int rc = key->is ? cuckoo_store_add(table->store, key->hash, &status) : SQLITE_OK;
     return rc == SQLITE_OK && status != CF_OK ? refuse_key(table, status) : rc;
-}
-
-static int add_key(cuckoo_table *table, const key_and_value *key)
-{
-    return key->key.is ? add(table, key->key.hash, key->value) : SQLITE_OK;
 }
 
 /* INSERT OR IGNORE skips NULL, and a key that is perhaps there, before anything is changed. */
@@ -82,55 +38,30 @@ static int look_for(cuckoo_table *table, const cuckoo_row_key *key, bool *skips)
 
 static int insert_row(cuckoo_table *table, sqlite3_value **columns, bool *skips)
 {
-    key_and_value new;
-    int rc = read_row(table, columns, &new);
-    rc = rc ? rc : look_for(table, &new.key, skips);
+    cuckoo_row_key new;
+    int rc = cuckoo_row_key_read(columns[COLUMN_KEY], &table->store->paged.filter.geometry, &new);
+    rc = rc ? rc : look_for(table, &new, skips);
     return rc != SQLITE_OK || *skips ? rc : add_key(table, &new);
 }
 
+/* `id` is cuckoo_id, as the cursor gave it. Rows that were only counted have none. */
 static int delete_row(cuckoo_table *table, sqlite3_value *id)
 {
-    cuckoo_row_id old = {0};
-    int rc = read_id(table, id, &old);
-    return rc == SQLITE_OK && !old.other ? cuckoo_store_delete(table->store, old.hash, old.value) : rc;
+    if (sqlite3_value_type(id) == SQLITE_INTEGER)
+        return cuckoo_store_delete(table->store, (uint64_t)sqlite3_value_int64(id));
+    return cuckoo_table_fail(
+        table, SQLITE_ERROR,
+        "a filter cannot list its keys, to delete them all; use WHERE key = ..., or "
+        "INSERT INTO %s(%s) VALUES('clear')",
+        table->name, table->name);
 }
 
-/* UPDATE .. FROM may name a row several times, and means one of them: SQLite has read all rows before
-** it changes the first one. Deleting a row twice would take the entry of another key. */
-static int update_once(cuckoo_table *table, const cuckoo_row_id *row, bool *again)
+static int refuse_update(cuckoo_table *table)
 {
-    uint64_t id = row->hash + row->value * UINT64_C(0x9E3779B97F4A7C15);
-    *again = cuckoo_sums_has(&table->updated, id);
-    return *again ? SQLITE_OK : cuckoo_sums_add(&table->updated, id, 1);
-}
-
-static bool is_row(const key_and_value *key, const cuckoo_row_id *row)
-{
-    return key->key.is && key->key.hash == row->hash && key->value == row->value;
-}
-
-/* The old row goes first, and makes room. If that is not enough, it comes back. */
-static int replace_row(cuckoo_table *table, const cuckoo_row_id *old, const key_and_value *new)
-{
-    int rc = cuckoo_store_delete(table->store, old->hash, old->value);
-    if (rc != SQLITE_OK)
-        return rc;
-    rc = add_key(table, new);
-    if (rc == SQLITE_ERROR) /* full; other errors may have rolled back the transaction */
-        add(table, old->hash, old->value);
-    return rc;
-}
-
-static int update_row(cuckoo_table *table, sqlite3_value *id, sqlite3_value **columns)
-{
-    cuckoo_row_id old = {0};
-    key_and_value new;
-    bool again = false;
-    int rc = read_id(table, id, &old);
-    rc = rc ? rc : read_row(table, columns, &new);
-    rc = rc ? rc : update_once(table, &old, &again);
-    return rc != SQLITE_OK || again || old.other || is_row(&new, &old) ? rc
-                                                                       : replace_row(table, &old, &new);
+    return cuckoo_table_fail(table, SQLITE_ERROR,
+                             "UPDATE is refused: a filter keeps no keys that could change; use DELETE "
+                             "FROM %s WHERE key = ... and INSERT INTO %s(key) VALUES(...)",
+                             table->name, table->name);
 }
 
 /* ---- commands ---- */
@@ -272,7 +203,7 @@ static int change_row(cuckoo_table *table, int argc, sqlite3_value **argv, bool 
         return refuse_change(table);
     return argc == 1 ? delete_row(table, argv[0])
            : inserts ? insert_row(table, argv + 2, skips)
-                     : update_row(table, argv[0], argv + 2);
+                     : refuse_update(table);
 }
 
 /* No row is ever inserted into a front. So a column of its content that has the name of the table takes

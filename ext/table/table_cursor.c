@@ -2,11 +2,8 @@
 /*
 ** table_cursor.c - asking the virtual table cuckoo_filter: its methods from xBestIndex to xRowid.
 */
-#include "../keys/key.h"
 #include "../sqlite/sql.h"
 #include "table.h"
-
-#include "../../src/base/bits.h"
 
 enum table_plan {
     ROWS_KEY = 1,      /* key = argv[0], or key IS argv[0] */
@@ -14,17 +11,15 @@ enum table_plan {
     ROWS_COUNT = 4,    /* no column is read: as many rows as items */
     ROWS_LIST = 8,     /* key IN (argv[0]), all at once */
     ROWS_NOCASE = 16,  /* keys are compared by NOCASE; without this bit and the next: by BINARY */
-    ROWS_RTRIM = 32,   /* keys are compared by RTRIM */
-    ROWS_VALUE = 64,   /* and value = argv[1] */
-    ROWS_ONE = 128     /* no value is asked for: DELETE and UPDATE mean the first one only */
+    ROWS_RTRIM = 32    /* keys are compared by RTRIM */
 };
 
-/* A key that is perhaps there, with one of its values. */
+/* A key that is perhaps there. */
 typedef struct found_key {
     bool is_integer;
     sqlite3_int64 integer;
     sqlite3_value *key; /* unless it is an integer; NULL also when the column is not read */
-    cuckoo_row_id id;
+    uint64_t hash;
 } found_key;
 
 /* The first key has its place in the cursor itself, because EXISTS opens a cursor for every row. */
@@ -58,37 +53,16 @@ static int collation_of(sqlite3_index_info *info, int i)
                                                   : -1;
 }
 
-static bool is_value_constraint(const cuckoo_table *table, const sqlite3_index_info *info, int i)
-{
-    const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-    return table->values && c->usable && c->iColumn == COLUMN_VALUE &&
-           c->op == SQLITE_INDEX_CONSTRAINT_EQ;
-}
-
-/* Some values of a key may be those of other keys. A DELETE or UPDATE that says no value changes the
-** entry that is most likely to belong to the key. For UPDATE all bits of colUsed are set. */
-static int value_plan(const cuckoo_table *table, sqlite3_index_info *info)
-{
-    enum { IS_VALUE = 1 << COLUMN_VALUE };
-    bool updates = info->colUsed == UINT64_MAX;
-    for (int i = 0; i < info->nConstraint; i++)
-        if (is_value_constraint(table, info, i)) {
-            info->aConstraintUsage[i].argvIndex = 2;
-            return ROWS_VALUE;
-        }
-    return table->values && (updates || !(info->colUsed & IS_VALUE)) ? ROWS_ONE : 0;
-}
-
 /* Constraint i is key = ... */
-static void plan_key(const cuckoo_table *table, sqlite3_index_info *info, int i, int collation)
+static void plan_key(sqlite3_index_info *info, int i, int collation)
 {
     info->aConstraintUsage[i].argvIndex = 1;
     info->aConstraintUsage[i].omit = 1;
-    info->idxNum = (info->idxNum & ROWS_WANT_KEY) | ROWS_KEY | collation | value_plan(table, info);
+    info->idxNum = (info->idxNum & ROWS_WANT_KEY) | ROWS_KEY | collation;
     if (cuckoo_late_vtab_in(info, i, 1))
         info->idxNum |= ROWS_LIST;
-    else if (!table->values)
-        info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE; /* a DELETE or UPDATE of one row opens no savepoint */
+    else
+        info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE; /* a DELETE of one row opens no savepoint */
     info->estimatedCost = 1;
     info->estimatedRows = 1;
 }
@@ -105,7 +79,7 @@ int cuckoo_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     for (int i = 0; i < info->nConstraint; i++) {
         int collation = is_key_constraint(info, i) ? collation_of(info, i) : -1;
         if (collation >= 0 && info->aConstraint[i].usable) {
-            plan_key(table, info, i, collation);
+            plan_key(info, i, collation);
             return SQLITE_OK;
         }
     }
@@ -171,90 +145,30 @@ static bool keep_key(found_key *found, sqlite3_value *key)
     return found->is_integer || found->key != NULL;
 }
 
-/* What find_key looks for, and where its rows go. */
-typedef struct search {
-    table_cursor *cursor;
-    int plan;
-    sqlite3_value *key, *value; /* value: the one that is asked for; NULL: any */
-    uint64_t hash;              /* of the key */
-    uint64_t from;              /* the first row of this key */
-} search;
-
-static bool wants_value(const search *sought, uint64_t value)
+/* Adds a row for a key that is perhaps there: in the filter, or beside it (store.h). */
+static int find_key(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value *key)
 {
-    for (uint64_t i = sought->from; i < sought->cursor->rows; i++)
-        if (sought->cursor->found[i].id.value == value)
-            return false; /* it is a row already */
-    return sought->value == NULL || (sqlite3_value_numeric_type(sought->value) == SQLITE_INTEGER &&
-                                     (uint64_t)sqlite3_value_int64(sought->value) == value);
-}
-
-static int found_value(void *context, uint64_t value)
-{
-    search *sought = context;
-    table_cursor *cursor = sought->cursor;
-    if (!wants_value(sought, value))
-        return SQLITE_OK;
+    bool has;
+    uint64_t hash;
+    int rc = cuckoo_table_has(table->store, key, &hash, &has);
+    if (rc != SQLITE_OK || !has)
+        return rc;
     found_key *found = append(cursor);
     if (found == NULL)
         return SQLITE_NOMEM;
-    bool other = (sought->plan & ROWS_ONE) && cursor->rows > sought->from + 1;
-    found->id = (cuckoo_row_id){sought->hash, value, other};
-    return (sought->plan & ROWS_WANT_KEY) && !keep_key(found, sought->key) ? SQLITE_NOMEM : SQLITE_OK;
+    found->hash = hash;
+    return (plan & ROWS_WANT_KEY) && !keep_key(found, key) ? SQLITE_NOMEM : SQLITE_OK;
 }
 
-static int found_waiting(void *context, uint64_t hash, uint64_t value, uint64_t copies)
-{
-    (void)hash, (void)copies;
-    return found_value(context, value);
-}
-
-static int find_values(const cf_filter *filter, search *sought)
-{
-    uint64_t values[CF_VALUES_MAX];
-    unsigned n = cf_get_all(filter, sought->hash, values);
-    int rc = SQLITE_OK;
-    for (unsigned i = 0; rc == SQLITE_OK && i < n; i++)
-        rc = found_value(sought, values[i]);
-    return rc;
-}
-
-/* A key without values is in the filter, or beside it (store.h). */
-static int find_key(cuckoo_table *table, search *sought, sqlite3_value *key)
-{
-    cuckoo_paged *paged = &table->store->paged;
-    const cf_filter *filter = cuckoo_paged_reader(paged);
-    sought->key = key;
-    sought->from = sought->cursor->rows;
-    cuckoo_key kind = cuckoo_key_hash(key, &filter->geometry, &sought->hash);
-    if (kind != CUCKOO_KEY_OK)
-        return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
-    bool has = cuckoo_key_found(filter, key, sought->hash);
-    if (paged->rc != SQLITE_OK) /* SQLite may have rolled back, and nothing is in memory */
-        return paged->rc;
-    bool values = filter->geometry.value_bits != 0;
-    int rc = has || values ? SQLITE_OK : cuckoo_store_has_beside(table->store, sought->hash, &has);
-    if (rc == SQLITE_OK && has)
-        rc = values ? find_values(filter, sought) : found_value(sought, 0);
-    return rc == SQLITE_OK && values ? cuckoo_unplaced_values(paged, sought->hash, found_waiting, sought)
-                                     : rc;
-}
-
-static int find_list(cuckoo_table *table, search *sought, sqlite3_value *list)
+static int find_list(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value *list)
 {
     sqlite3_value *key = NULL;
     int rc = cuckoo_late_vtab_in_first(list, &key);
     while (rc == SQLITE_OK && key) {
-        rc = find_key(table, sought, key);
+        rc = find_key(table, cursor, plan, key);
         rc = rc ? rc : cuckoo_late_vtab_in_next(list, &key);
     }
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
-static int find_keys(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value **argv)
-{
-    search sought = {cursor, plan, NULL, plan & ROWS_VALUE ? argv[1] : NULL, 0, 0};
-    return plan & ROWS_LIST ? find_list(table, &sought, argv[0]) : find_key(table, &sought, argv[0]);
 }
 
 static int cannot_list(cuckoo_table *table)
@@ -323,7 +237,7 @@ static int find_rows(cuckoo_table *table, table_cursor *cursor, int plan, sqlite
     if (!compares_so(table, plan))
         return cannot_compare(table);
     if (plan & ROWS_KEY)
-        return find_keys(table, cursor, plan, argv);
+        return (plan & ROWS_LIST ? find_list : find_key)(table, cursor, plan, argv[0]);
     return table->content ? list_keys(table, cursor) : cannot_list(table);
 }
 
@@ -334,8 +248,6 @@ int cuckoo_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, i
     table_cursor *cursor = table_cursor_of(base);
     (void)text, (void)argc;
     drop_rows(cursor);
-    if (table->updated.used > 0)
-        cuckoo_sums_clear(&table->updated);
     int rc = cuckoo_table_begin(table, CUCKOO_ASK);
     if (rc != SQLITE_OK)
         return rc;
@@ -352,15 +264,6 @@ int cuckoo_table_next(sqlite3_vtab_cursor *base)
 int cuckoo_table_eof(sqlite3_vtab_cursor *base)
 {
     return table_cursor_of(base)->at >= table_cursor_of(base)->rows;
-}
-
-static void result_id(sqlite3_context *context, const cuckoo_row_id *id)
-{
-    uint8_t bytes[CUCKOO_ID_BYTES];
-    cf_store64(bytes, id->hash);
-    cf_store64(bytes + 8, id->value);
-    bytes[16] = id->other;
-    sqlite3_result_blob(context, bytes, sizeof bytes, SQLITE_TRANSIENT);
 }
 
 static void result_key(sqlite3_context *context, const found_key *found)
@@ -382,10 +285,8 @@ int cuckoo_table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
     const found_key *found = cursor->counts ? NULL : &cursor->found[cursor->at];
     if (found && column == COLUMN_KEY)
         result_key(context, found);
-    else if (found && column == COLUMN_VALUE)
-        sqlite3_result_int64(context, (sqlite3_int64)found->id.value);
     else if (found && column == COLUMN_ID)
-        result_id(context, &found->id);
+        sqlite3_result_int64(context, (sqlite3_int64)found->hash);
     return SQLITE_OK;
 }
 

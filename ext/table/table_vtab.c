@@ -16,10 +16,10 @@
 /* ---- creating, connecting ---- */
 
 /* INSERT INTO key(key) VALUES('check') would be a key, not a command. */
-static int refuse_name(const cuckoo_table *table, bool rows, const char *name, char **message)
+static int refuse_name(bool rows, const char *name, char **message)
 {
-    static const char *const own[] = {"cuckoo_touch", "cuckoo_id", "key", "value"};
-    for (int i = 0; i < (rows ? 2 : table->values ? 4 : 3); i++)
+    static const char *const own[] = {"cuckoo_touch", "cuckoo_id", "key"};
+    for (int i = 0; i < (rows ? 2 : 3); i++)
         if (sqlite3_stricmp(name, own[i]) == 0)
             return cuckoo_say(message, SQLITE_ERROR,
                               "%s is a column of filter tables: choose another name", name);
@@ -70,7 +70,6 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
     table->registry = registry;
     registry->references++;
     table->options = plan->options;
-    table->values = plan->options.filter.value_bits != 0;
     table->once = plan->once;
     table->content = plan->content;
     table->column = plan->column;
@@ -110,7 +109,7 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
         rc = cuckoo_table_plan_shape(db, argv, &plan, &shape, message);
     rc = rc ? rc : make_table(registry, argv, &plan, creates, &table);
     if (rc == SQLITE_OK && creates)
-        rc = refuse_name(table, plan.rows, argv[2], message);
+        rc = refuse_name(plan.rows, argv[2], message);
     rc = rc ? rc : declare_columns(table, plan.rows, creates ? &shape : NULL);
     if (rc == SQLITE_OK && creates)
         rc = create(table, &shape, plan.keep, message);
@@ -220,7 +219,7 @@ static int table_rename(sqlite3_vtab *base, const char *name)
     cuckoo_table *table = cuckoo_table_of(base);
     cuckoo_store *store = cuckoo_table_store(table);
     int rc = store ? refuse_later(table, store) : SQLITE_NOMEM;
-    rc = rc ? rc : refuse_name(table, table->front != NULL, name, &base->zErrMsg);
+    rc = rc ? rc : refuse_name(table->front != NULL, name, &base->zErrMsg);
     if (rc != SQLITE_OK)
         return rc;
     rc = rename_store(store, name);

@@ -265,9 +265,9 @@ static void *other_malloc(sqlite3_uint64 bytes)
     return sqlite3_malloc64(bytes);
 }
 
-static int version_3_30(void)
+static int version_3_33(void)
 {
-    return 3030000;
+    return 3033000;
 }
 
 static void expect_refused(entry_point *enter, const sqlite3_api_routines *api, const char *says)
@@ -298,10 +298,10 @@ static void serve_one(const sqlite3_api_routines *first, const sqlite3_api_routi
     assert_non_null(handle);
     entry_point *enter = (entry_point *)vfs->xDlSym(vfs, handle, "sqlite3_cuckoo_init");
     sqlite3_api_routines copy = *first, old = *first;
-    old.libversion_number = version_3_30;
+    old.libversion_number = version_3_33;
     old.malloc64 = other_malloc;
     assert_non_null(enter);
-    expect_refused(enter, &old, "SQLite 3.31 or later is needed");
+    expect_refused(enter, &old, "SQLite 3.34 or later is needed");
     expect_taken(enter, first);
     expect_taken(enter, &copy);
     expect_refused(enter, second, "two copies of SQLite");

@@ -17,6 +17,7 @@ AGGREGATES = ["cf_add_all({f}, {k})", "cf_add_all({f}, {k}, 1)", "cf_delete_all(
               "cf_delete_all({f}, {k}, 1)",
               "cf_merge({f})"]
 TABLES = ["cf_buckets({f})", "cf_explain({f}, {k})"]
+TAKE_NAMES = {"cf_picture", "cf_buckets"}  # of a filter, or of a filter table by its name
 
 # Without a filter.
 MAKERS = ["cf_new(1000, 0.001, 'seed=5')", "cf_plan(1000)", "cf_key({k}, 2.5, x'00')", "cf_version()"]
@@ -26,7 +27,7 @@ BUILDERS = ["cf_build({k})", "cf_build({k}, 0.001, 'counter_bits=3')", "cf_build
 # Of the name of a filter table. They read what may change: neither pure nor harmless in a schema that nobody trusts.
 BY_NAME = ["cf_table_contains({t}, {k})", "cf_table_info({t})", "cf_table_info({t}, 'all')", "cf_table_check({t})",
            "cf_table_rebuild({t})", "cf_table_rebuild({t}, 50)", "cf_export({t})", "cf_picture({t})"]
-TABLES_BY_NAME = ["cf_table_buckets({t})"]
+TABLES_BY_NAME = ["cf_buckets({t})"]
 DIRECT_ONLY = {"cf_table_rebuild", "cf_touch"}
 INTERNAL = {"cf_touch"}  # for the triggers of followed tables
 

@@ -115,11 +115,11 @@ REPLACED = {
     "a trigger that fails, waiting keys": "CREATE TRIGGER tr AFTER UPDATE ON f_wait BEGIN SELECT RAISE(FAIL, 'no'); END",
 }
 # A filter in which keys wait for a place.
-WAITING_DAMAGE = ["DELETE FROM f_wait", "UPDATE f_wait SET hash = hash + 1",
-                  "UPDATE f_wait SET hash = 'x' WHERE value = 39",
-                  "UPDATE f_wait SET adds = adds + 1 WHERE value = 39", "INSERT INTO f_wait VALUES (1, 2, 1)",
-                  "INSERT INTO f_wait VALUES (1, -1, 1)", "UPDATE f_wait SET value = 256 WHERE value = 39",
-                  "UPDATE f_wait SET adds = -5 WHERE value = 39", "UPDATE f_wait SET adds = 1 << 56",
+ONE = "hash = (SELECT max(hash) FROM f_wait)"
+WAITING_DAMAGE = ["DELETE FROM f_wait", "UPDATE f_wait SET hash = hash + 1", f"UPDATE f_wait SET hash = 'x' WHERE {ONE}",
+                  f"UPDATE f_wait SET adds = adds + 1 WHERE {ONE}", "INSERT INTO f_wait VALUES (1, 2, 1)",
+                  "INSERT INTO f_wait VALUES (1, -1, 1)", f"UPDATE f_wait SET value = 1 WHERE {ONE}",
+                  f"UPDATE f_wait SET adds = -5 WHERE {ONE}", "UPDATE f_wait SET adds = 1 << 56",
                   "UPDATE f_wait SET adds = 'x'", "UPDATE f_wait SET adds = NULL", "DROP TABLE f_wait",
                   "DROP TABLE f_wait; CREATE TABLE f_wait(hash, value, adds)"]
 # Of the log {log}.

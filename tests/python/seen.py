@@ -17,7 +17,7 @@ EXACT = "fingerprint_bits=32, counter_bits=8"
 USES = ["SELECT key FROM seen WHERE key = 5", "SELECT key FROM seen WHERE key IN (1, 2)", "SELECT count(*) FROM seen",
         "SELECT EXISTS (SELECT 1 FROM seen WHERE key = 1)", "SELECT k FROM u JOIN seen ON seen.key = u.k",
         "SELECT cf_table_contains('seen', 7)", "SELECT cf_table_contains('main.seen', NULL)",
-        "SELECT cf_export('seen')", "SELECT * FROM cf_table_buckets('seen')", "SELECT cf_table_rebuild('seen')",
+        "SELECT cf_export('seen')", "SELECT * FROM cf_buckets('seen')", "SELECT cf_table_rebuild('seen')",
         "DELETE FROM seen WHERE key = 5", "UPDATE seen SET key = 3 WHERE key = 4",
         "INSERT INTO seen(key) VALUES (99)", "REPLACE INTO seen(key) VALUES (99)",
         "INSERT OR IGNORE INTO seen(key) VALUES (99)",

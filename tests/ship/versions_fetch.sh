@@ -39,8 +39,8 @@ say() {
 }
 
 command -v npm > /dev/null || say "There is no npm (Debian: apt-get install npm)"
-#   SQLite 3.31.1 3.38.2        3.43.1               3.44.2        3.46.0                3.52.0        the newest
-for package in sqlite3@5.0.0 sqlite3@5.0.3 better-sqlite3@8.7.0 sqlite3@5.1.7 better-sqlite3@11.0.0 \
+#   SQLite 3.34.0             3.38.2        3.43.1               3.44.2        3.46.0                3.52.0        the newest
+for package in better-sqlite3@7.1.2 sqlite3@5.0.3 better-sqlite3@8.7.0 sqlite3@5.1.7 better-sqlite3@11.0.0 \
     sqlite3@6.0.1 better-sqlite3@latest; do
     timeout 120 npm pack --silent --fetch-retries=0 --pack-destination "$folder" "$package" > /dev/null 2>&1 ||
         say "npm cannot fetch $package"

@@ -8,20 +8,15 @@
 #include <string.h>
 
 static const char *const words[COUNTED] = {
-    "OR ABORT",      "OR FAIL",          "OR IGNORE",    "OR REPLACE",
-    "OR ROLLBACK",   "ON CONFLICT",      "RETURNING",    "SAVEPOINT",
-    "ROLLBACK TO",   "RELEASE",          "COMMIT",       "ROLLBACK",
-    "EXCLUSIVE",     "VACUUM",           "ATTACH",       "far.",
-    "RENAME TO",     "RENAME COLUMN",    "ADD COLUMN",   "DROP COLUMN",
-    "DROP TABLE u",  "DROP TABLE f",     "DROP TABLE h", "DROP TABLE d",
-    "DROP TABLE o",  "DROP TABLE a",     "DROP TABLE e", "CREATE VIRTUAL",
-    "CREATE TEMP",   " BEFORE ",         " AFTER ",      "RAISE",
-    " p ",           "'drain'",          "'rebuild'",    "'optimize'",
-    "'advance'",     "'clock'",          "'clear'",      "'import'",
-    "cf_table_info", "cf_table_check",   "cf_export",    "cf_picture",
-    "cf_explain",    "cf_table_buckets", "cf_merge",     "cf_add_all",
-    "cf_delete",     "cf_build",         "cf_keys",      "WITHOUT ROWID",
-    "CREATE INDEX",  "wal_checkpoint"};
+    "OR ABORT",     "OR FAIL",      "OR IGNORE",    "OR REPLACE",     "OR ROLLBACK",   "ON CONFLICT",
+    "RETURNING",    "SAVEPOINT",    "ROLLBACK TO",  "RELEASE",        "COMMIT",        "ROLLBACK",
+    "EXCLUSIVE",    "VACUUM",       "ATTACH",       "far.",           "RENAME TO",     "RENAME COLUMN",
+    "ADD COLUMN",   "DROP COLUMN",  "DROP TABLE u", "DROP TABLE f",   "DROP TABLE h",  "DROP TABLE d",
+    "DROP TABLE o", "DROP TABLE a", "DROP TABLE e", "CREATE VIRTUAL", "CREATE TEMP",   " BEFORE ",
+    " AFTER ",      "RAISE",        " p ",          "'drain'",        "'rebuild'",     "'optimize'",
+    "'advance'",    "'clock'",      "'clear'",      "'import'",       "cf_table_info", "cf_table_check",
+    "cf_export",    "cf_picture",   "cf_explain",   "cf_buckets",     "cf_merge",      "cf_add_all",
+    "cf_delete",    "cf_build",     "cf_keys",      "WITHOUT ROWID",  "CREATE INDEX",  "wal_checkpoint"};
 
 void count_words(sim_counts *counts, const char *sql)
 {

@@ -187,18 +187,16 @@ static void draw_direct(world *w, const char *name, bool bounded)
          "DELETE FROM %s WHERE rowid IN (SELECT min(rowid) FROM %s WHERE key IN (SELECT k FROM keys "
          "WHERE i < 30) "
          "GROUP BY key)"},
-        {"UPDATE %s SET key = {2} WHERE key = {1}",
-         "UPDATE %s SET key = {2} WHERE rowid = (SELECT min(rowid) FROM %s WHERE key = {1})"},
         {"INSERT INTO %s(%s) VALUES ('clear')", "DELETE FROM %s"},
         {"INSERT INTO %s(%s, key) SELECT 'import', cf_build(k, 0.01, 'fingerprint_bits=32, "
          "counter_bits=8') FROM keys "
          "WHERE i BETWEEN 7 AND 25",
          "DELETE FROM %s; INSERT INTO %s(key) SELECT k FROM keys WHERE i BETWEEN 7 AND 25"},
     };
-    int i = draw(w, chance(w, 6) ? 10 : 8);
+    int i = draw(w, chance(w, 6) ? 9 : 7);
     if (i == 3 && w->names.u[0] == 0)
         i = 0;
-    with_name(w, bounded || i >= 8 ? REFUSE : BOTH, name, both[i][0],
+    with_name(w, bounded || i >= 7 ? REFUSE : BOTH, name, both[i][0],
               both[i][1] ? both[i][1] : both[i][0]);
 }
 

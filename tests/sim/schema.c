@@ -320,7 +320,7 @@ static void draw_question(world *w)
         "SELECT cf_table_info('%s', 'all')",
         "SELECT cf_picture('%s')",
         "SELECT cf_table_check('%s')",
-        "SELECT count(*), sum(fingerprint), sum(copies) FROM cf_table_buckets('%s')",
+        "SELECT count(*), sum(fingerprint), sum(copies) FROM cf_buckets('%s')",
         "SELECT cf_check(cf_export('%s')), length(cf_export('%s'))",
         "SELECT count(*), total(e.match) FROM keys, cf_explain(cf_export('%s'), k) e WHERE i < 9",
         "SELECT count(*) FROM %s",

@@ -149,13 +149,11 @@ def test_values_are_found_or_the_merge_says_so(db):
 
 
 @pytest.mark.parametrize("total", (1, 10, 24))
-def test_what_is_merged_is_found_in_a_table_too(db, total):
+def test_what_is_merged_is_found(db, total):
     split = total // 2
     one, other = with_values(db, 300, range(split)), with_values(db, 0, range(split, total))
-    for n, pair in enumerate(((one, other), (other, one))):
+    for pair in ((one, other), (other, one)):
         blob = ask(db, "SELECT cf_merge(?, ?)", *pair)
         assert ask(db, "SELECT cf_check(?)", blob) == "ok"
-        db.execute(f"CREATE VIRTUAL TABLE t{n} USING cuckoo_filter(capacity=20, fpr=0.001, "
-                   + CROWDED.replace(" ", ", ") + ")")
-        db.execute(f"INSERT INTO t{n}(t{n}, key) VALUES ('import', ?)", (blob,))
-        assert sorted(v for v, in db.execute(f"SELECT value FROM t{n} WHERE key = 'k'")) == list(range(total))
+        found = db.execute("SELECT DISTINCT payload FROM cf_explain(?, 'k') WHERE match ORDER BY payload", (blob,))
+        assert [value for value, in found] == list(range(total))

@@ -68,7 +68,7 @@ def test_table_in_use(seen, again, end):
 def test_open_cursors(seen, again, how):
     scalar = seen.execute("SELECT cf_table_contains('seen', column1) FROM (VALUES (1), (2), (3))")
     table = seen.execute("SELECT key FROM seen WHERE key IN (1, 2, 3)")
-    inside = seen.execute("SELECT bucket FROM cf_table_buckets('seen')")
+    inside = seen.execute("SELECT bucket FROM cf_buckets('seen')")
     assert scalar.fetchone() == (1,) and table.fetchone() and inside.fetchone() == (0,)
     how(seen, again)
     assert len(table.fetchall()) == 2

@@ -37,7 +37,6 @@ SETTINGS |= {
 
 KINDS = {
     "direct": (None, "capacity=100"),
-    "values": (None, "capacity=100, value_bits=8"),
     "ageing": (None, "capacity=100, keep='1 day'"),
     "rowid": ("k TEXT COLLATE NOCASE, other", "content='t(k)'"),
     "primary key": ('"the id" INTEGER PRIMARY KEY, k TEXT UNIQUE, other', "content='t(k)'"),
@@ -97,7 +96,7 @@ class Story:
                 self.do(db, f"SELECT f.{self.key} FROM f JOIN t ON f.{self.key} = t.k WHERE f.{self.key} > 'b'")
             self.do(db, "SELECT cf_table_check('f')")
             self.do(db, "SELECT json_extract(cf_table_info('f'), '$.items', '$.trusted', '$.why', '$.undrained', '$.table', '$.column')")
-            self.do(db, "SELECT count(*), sum(length(fingerprint) > 0) FROM cf_table_buckets('f')")
+            self.do(db, "SELECT count(*), sum(length(fingerprint) > 0) FROM cf_buckets('f')")
             self.do(db, "SELECT length(cf_export('f'))")
             self.do(db, "SELECT * FROM pragma_table_info('f')")
             self.do(db, "SELECT type, name, tbl_name, sql FROM sqlite_master")
@@ -112,7 +111,7 @@ class Story:
             self.do(db, "UPDATE t SET other = 6")
         else:
             self.do(db, "INSERT OR IGNORE INTO f(key) VALUES (?)", f"b{n}")
-            self.do(db, "UPDATE f SET key = ? WHERE key = ?", f"c{n}", f"b{n}")
+            self.do(db, "INSERT OR IGNORE INTO f(key) VALUES (?)", f"c{n}")
             self.do(db, "DELETE FROM f WHERE key = ?", f"c{n}")
         for command in ("check", "drain", "optimize", "rebuild", "nonsense"):
             self.do(db, "INSERT INTO f(f) VALUES (?)", command)

@@ -25,7 +25,6 @@ SETUP = f"""
     CREATE VIRTUAL TABLE known USING cuckoo_filter(content='users(email)');
     CREATE VIRTUAL TABLE fast USING cuckoo_filter(content='users(email)', rows=on);
     CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=100, seed=7);
-    CREATE VIRTUAL TABLE prices USING cuckoo_filter(capacity=100, value_bits=4);
     CREATE VIRTUAL TABLE lately USING cuckoo_filter(capacity=100, keep='24 hours');
     CREATE VIRTUAL TABLE once USING cuckoo_filter(capacity=100, adds=once);
     CREATE TABLE lost(k UNIQUE);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """rows=on: the columns and rows of the content, and the ways to ask for them."""
 import itertools
+import re
 import sqlite3
 
 import pytest
@@ -132,6 +133,24 @@ def test_values_of_every_type_on_both_sides(db, type_):
             for op, side in itertools.product(("=", "IS", "<", "<=", ">", ">="), ("e.x", "+e.x", value)):
                 plain, front = (db.execute(f"SELECT t.rowid FROM e JOIN {name} AS t ON t.k {op} {side} ORDER BY 1").fetchall() for name in "tf")
                 assert plain == front, (op, side, other)
+
+
+@pytest.mark.parametrize("where, passed_on", [
+    ("k = 'b'", 1), ("k IS 'b'", 1), ("k IN ('b', 'c')", 1), ("x IS x'62'", 1), ("n IN (1, 3)", 1), ("n > 1.5", 1),
+    ("n BETWEEN 1 AND 2", 2), ("rowid <= 2", 1), ("n > '1'", 1), ("k > 'a'", 0), ("k BETWEEN 'a' AND 'b'", 0),
+    ("x < 'c'", 0), ("k < 2", 0), ("k LIKE 'b%'", 0), ("k GLOB 'b*'", 0)])
+@pytest.mark.parametrize("order", ["rowid", "n DESC", "k"])
+def test_what_is_passed_on_to_the_content(db, where, passed_on, order):
+    """The rest is left to SQLite: ranges of texts, patterns, and sorting. The rows are the same."""
+    db.execute("CREATE TABLE t(k TEXT UNIQUE, n INT, x)")
+    db.execute("CREATE INDEX by_n ON t(n)")
+    db.execute("INSERT INTO t VALUES ('a', 1, x'61'), ('b', 2, x'62'), ('bb', '3', 'bb'), (x'62', x'62', 'b'), ('1', '2z', 7)")
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', rows=on)")
+    plain, rows = (db.execute(f"SELECT * FROM {name} WHERE {where} ORDER BY {order}, rowid").fetchall() for name in "tf")
+    assert plain == rows
+    plan = str(db.execute(f"EXPLAIN QUERY PLAN SELECT * FROM f WHERE {where} ORDER BY {order}").fetchall())
+    assert len(re.findall(r" (?:=|IS|<|<=|>|>=) \?\d", plan)) == passed_on, plan
+    assert "ORDER BY c" not in plan and "TEMP B-TREE FOR ORDER BY" in plan
 
 
 def test_rows_are_read_only_and_the_message_says_where_to_write(db):

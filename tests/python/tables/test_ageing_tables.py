@@ -258,12 +258,12 @@ def test_what_is_dead_by_the_clock_is_not_exported(db, now):
     ("keep='5000 weeks', keep='1 day'", "keep is given twice"), ("keep='6000 weeks'", "keep must be"),
     ("keep='1e99 days'", "keep must be"),
     ("keep='1 day', epochs=3", "keep= goes by the clock"), ("keep='1 day', counter_bits=2", "keep= goes by the clock"),
-    ("keep='1 day', overflow=on", "keep= goes by the clock"), ("keep='1 day', value_bits=2", "give one of them"),
+    ("keep='1 day', overflow=on", "keep= goes by the clock"), ("keep='1 day', value_bits=2", "a filter table keeps no values"),
     ("epochs=4, content='t(k)'", "give one of them"), ("keep='1 day', content='t(k)'", "give one of them"),
     ("keep='1 dayx'", "keep must be"), ("keep='1 dayss'", "keep must be"), ("keep='1 weekly'", "keep must be"),
     ("keep='5000'", "keep must be"),
     ("keep='0.999 seconds'", "keep must be"), ("keep='36525.1 days'", "keep must be"),
-    ("epochs=16", "bad value in epochs=16"), ("keeps='1 day'", "did you mean keep")])
+    ("epochs=16", "bad value in epochs=16"), ("ttl='1 day'", "did you mean keep")])
 def test_bad_arguments(db, arguments, message):
     db.execute("CREATE TABLE t(k)")
     with pytest.raises(sqlite3.OperationalError, match=message):

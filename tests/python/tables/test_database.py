@@ -130,7 +130,7 @@ def test_a_file_without_write_permission_is_read(seen, path):
 def test_defensive_mode_protects_the_pages_and_nothing_else():
     output = shell(LOAD, ".dbconfig defensive on", "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=10);",
                    "WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO seen(key) SELECT i FROM n;",
-                   "DELETE FROM seen WHERE key = 1;", "UPDATE seen SET key = 'moved' WHERE key = 2;",
+                   "DELETE FROM seen WHERE key IN (1, 2);", "INSERT INTO seen(key) VALUES ('moved');",
                    "SAVEPOINT s; INSERT INTO seen(key) VALUES ('gone'), ('too'); ROLLBACK TO s; RELEASE s;",
                    "INSERT INTO seen(seen) VALUES ('check'), ('optimize');",
                    "CREATE TABLE t(x); INSERT INTO t VALUES ('c'); CREATE VIRTUAL TABLE c USING cuckoo_filter(capacity=1, content='t(x)');",
@@ -235,7 +235,6 @@ def test_a_large_filter_without_keys_is_a_small_file(path):
 # ---- PRAGMA count_changes: each statement that writes gives a row first ----
 
 @pytest.mark.parametrize("options", ["capacity=10", "capacity=10, adds=once", "capacity=10, keep='1 hour'",
-                                     "capacity=2, value_bits=3",
                                      "content='u(k)'", "content='u(k)', rows=on"])
 def test_count_changes(tmp_path, options):
     db = support.connect(tmp_path / "counted.db")
@@ -243,12 +242,10 @@ def test_count_changes(tmp_path, options):
     db.execute("PRAGMA count_changes = ON")
     create(db, options)
     into = "u(k)" if "content" in options else "seen(key)"
-    values = ", 1" if "value" in options else ""
-    into = into.replace("key", "key, value") if values else into
     for key in range(1500):
         if key % 300 == 20:
             db.execute("BEGIN")
-        assert db.execute(f"INSERT OR IGNORE INTO {into} VALUES (?{values})", (key,)).fetchall() == [(1,)]
+        assert db.execute(f"INSERT OR IGNORE INTO {into} VALUES (?)", (key,)).fetchall() == [(1,)]
         if key % 300 == 299:
             db.execute("COMMIT")
     for command in ("check", "optimize", "drain"):

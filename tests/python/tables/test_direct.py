@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Filter tables that take keys themselves: INSERT, DELETE, UPDATE, values, the queries they answer, growth, and what is full."""
+"""Filter tables that take keys themselves: INSERT, DELETE, values, the queries they answer, growth, and what is full."""
 import json
 import random
 import sqlite3
@@ -8,10 +8,8 @@ import pytest
 
 import support
 from address import AIMED
-from seen import ERROR, EXACT, check, command, create, has, info, insert, items, lost, refused
+from seen import ERROR, check, command, create, has, info, insert, items, lost, refused
 from support import ask
-
-NEEDS_FROM = pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 33), reason="UPDATE .. FROM came with 3.33")
 
 
 @pytest.fixture
@@ -26,10 +24,8 @@ def seen(db):
 def test_each_kind_of_change(seen):
     for sql, found, n in [
             ("SELECT 1", [1, 2, 3], 3), ("DELETE FROM seen WHERE key = 2", [1, 3], 2),
-            ("UPDATE seen SET key = 20 WHERE key = 1", [3, 20], 2),
-            ("UPDATE seen SET key = key WHERE key = 3", [3, 20], 2),
-            ("UPDATE seen SET key = NULL WHERE key = 3", [20], 1),
-            ("INSERT INTO seen(key) VALUES (NULL), (1)", [1, 20], 2), ("DELETE FROM seen WHERE key = NULL", [1, 20], 2),
+            ("DELETE FROM seen WHERE key = 3", [1], 1),
+            ("INSERT INTO seen(key) VALUES (NULL), (20)", [1, 20], 2), ("DELETE FROM seen WHERE key = NULL", [1, 20], 2),
             ("INSERT INTO seen(key) SELECT key + 10 FROM seen WHERE key IN (1, 20)", [1, 11, 20, 30], 4),
             ("DELETE FROM seen WHERE key IN (1, 11, 99)", [20, 30], 2),
             ("REPLACE INTO seen(key) VALUES (5)", [5, 20, 30], 3)]:
@@ -40,6 +36,19 @@ def test_each_kind_of_change(seen):
     before = ask(seen, "SELECT cf_export('seen')")
     seen.execute("DELETE FROM seen WHERE key = 4")
     assert ask(seen, "SELECT cf_export('seen')") == before, "a key that is not there"
+
+
+@pytest.mark.parametrize("begin", ["SELECT 1", "BEGIN"])
+def test_update_is_refused_and_changes_nothing(seen, begin):
+    seen.execute(begin)
+    for change in ("key = 20", "key = key", "key = NULL", "cuckoo_id = NULL"):
+        refused(seen, ERROR, f"UPDATE seen SET {change} WHERE key = 1",
+                says="UPDATE is refused: a filter keeps no keys that could change; use DELETE FROM seen")
+        refused(seen, ERROR, f"UPDATE OR IGNORE seen SET {change} WHERE key IN (1, 2)", says="UPDATE is refused")
+    assert seen.execute("UPDATE seen SET key = 20 WHERE key = 9").rowcount == 0
+    seen.execute("COMMIT" if begin == "BEGIN" else begin)
+    assert [key for key in range(100) if has(seen, key)] == [1, 2, 3] and items(seen) == 3
+    check(seen)
 
 
 def test_the_key_column_shows_the_key_that_was_asked_for(seen):
@@ -62,72 +71,15 @@ def test_insert_returning(seen):
     assert seen.execute("INSERT INTO seen(key) VALUES (7), (8) RETURNING key").fetchall() == [(7,), (8,)]
 
 
-# ---- values and copies ----
+# ---- values ----
 
-def test_a_value_goes_with_its_key(db):
-    create(db, "capacity=100, value_bits=8")
-    db.execute("INSERT INTO seen VALUES (1, 0), ('a', 255)")
-    rows = db.execute("SELECT key, value FROM seen WHERE key IN (1, 'a')").fetchall()
-    assert set(rows) == {(1, 0), ("a", 255)}
-
-
-@pytest.mark.parametrize("value", [256, -1, "a", None, 1.5, b"x"])
-def test_a_value_that_does_not_fit_is_an_error(db, value):
-    create(db, "capacity=100, value_bits=8")
-    with pytest.raises(sqlite3.OperationalError, match="value must be an integer from 0 to 255"):
-        db.execute("INSERT INTO seen VALUES (1, ?)", (value,))
-    assert items(db) == 0
-
-
-@pytest.mark.parametrize("old", range(8))
-def test_update_of_the_value_replaces_it(db, old):
-    create(db, "capacity=100, value_bits=8")
-    db.execute("INSERT INTO seen VALUES (1, ?)", (old,))
-    db.execute("UPDATE seen SET value = 4 WHERE key = 1")
-    db.execute("UPDATE seen SET key = 2 WHERE key = 1")
-    assert db.execute("SELECT value FROM seen WHERE key = 2").fetchall() == [(4,)] and not has(db, 1)
-    assert items(db) == 1
-
-
-def test_each_value_of_a_key_can_be_asked_for_and_deleted(db):
-    db.execute("CREATE VIRTUAL TABLE s USING cuckoo_filter(capacity=100, value_bits=8, fingerprint_bits=32)")
-    db.execute("INSERT INTO s(key, value) VALUES ('a', 1), ('a', 2), ('a', 3)")
-
-    def values():
-        return [n for n in range(6) if ask(db, "SELECT EXISTS (SELECT 1 FROM s WHERE key = 'a' AND value = ?)", n)]
-
-    assert values() == [1, 2, 3]
-    db.execute("DELETE FROM s WHERE key = 'a' AND value = 2")
-    assert values() == [1, 3]
-    db.execute("UPDATE s SET value = 5 WHERE key = 'a' AND value = 3")
-    assert values() == [1, 5] and ask(db, "SELECT count(*) FROM s") == 2
-
-
-def test_an_update_of_the_value_takes_the_old_one_away(db):
-    db.execute("CREATE VIRTUAL TABLE s USING cuckoo_filter(capacity=100, value_bits=8, fingerprint_bits=32)")
-    db.executemany("INSERT INTO s(key, value) VALUES (?, ?)", [(f"a{i}", i % 256) for i in range(1000)])
-    for i in range(1000):
-        db.execute("UPDATE s SET value = ? WHERE key = ?", ((i + 77) % 256, f"a{i}"))
-    wrong = [i for i in range(1000)
-             if ask(db, "SELECT value FROM s WHERE key = ?", f"a{i}") != (i + 77) % 256]
-    assert wrong == [] and ask(db, "SELECT count(*) FROM s") == 1000
-
-
-@pytest.mark.parametrize("inside", [False, True])
-def test_an_update_to_the_same_key_does_not_make_it_sticky(db, inside):
-    db.execute("CREATE VIRTUAL TABLE s USING cuckoo_filter(capacity=100, fingerprint_bits=32)")
-    cap = ask(db, "SELECT json_extract(cf_table_info('s'), '$.cap')")
-    db.executemany("INSERT INTO s(key) VALUES (?)", [("a",)] * (cap - 1))
-    if inside:
-        db.execute("BEGIN")
-    for _ in range(10):
-        db.execute("UPDATE s SET key = 'a' WHERE key = 'a'")
-    if inside:
-        db.execute("COMMIT")
-    assert ask(db, "SELECT json_extract(cf_table_info('s', 'all'), '$.sticky')") == 0
-    for _ in range(cap - 1):
-        db.execute("DELETE FROM s WHERE key = 'a'")
-    assert ask(db, "SELECT count(*) FROM s") == 0
+@pytest.mark.parametrize("options", ["capacity=100, value_bits=8", "content='u(k)', value_bits=1", "value_bits=32"])
+def test_a_table_keeps_no_values(db, options):
+    db.execute("CREATE TABLE u(k)")
+    refused(db, ERROR, f"CREATE VIRTUAL TABLE seen USING cuckoo_filter({options})",
+            says=f"{options.split(', ')[-1]}: a filter table keeps no values; keep them in a blob")
+    db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=5, value_bits=0)")
+    assert "value" not in [row[1] for row in db.execute("PRAGMA table_xinfo(seen)")]
 
 
 # ---- queries ----
@@ -230,40 +182,6 @@ def test_a_build_of_keys_that_crowd_one_place_is_refused(db, options):
     assert all(support.contains(db, blob, key) for key in AIMED)
 
 
-def test_an_update_that_has_no_room_keeps_the_old_key(db):
-    """Both buckets of key 7 are full of its values. The row of another key goes first, which makes no room there."""
-    create(db, "capacity=1000, growth=off, value_bits=8")
-    add = "INSERT INTO seen(key, value) VALUES (?, ?)"
-    most = 0
-    with pytest.raises(sqlite3.OperationalError, match="full"):
-        for most in range(256):
-            db.execute(add, (7, most))
-    assert 4 <= most < 40
-    db.execute(add, (8, 1))
-    refused(db, ERROR, "UPDATE seen SET key = 7, value = 200 WHERE key = 8", says="full")
-    assert db.execute("SELECT value FROM seen WHERE key = 8").fetchall() == [(1,)]
-    assert sorted(db.execute("SELECT value FROM seen WHERE key = 7")) == [(value,) for value in range(most)]
-    assert items(db) == most + 1
-    check(db)
-    db.execute("UPDATE seen SET key = 9 WHERE key = 8")
-    assert lost(db, [7, 9]) == [] and items(db) == most + 1
-
-
-def test_growth_that_is_taken_back_and_begins_anew():
-    """Values crowd two buckets: growth in vain leaves the image longer than the filter, and the next step needs less."""
-    db = support.connect()
-    create(db, "capacity=300, fingerprint_bits=13, bucket_size=2, value_bits=32, seed=0, overflow=on")
-    pick = random.Random(2)
-    rows = [(pick.randrange(30), i) for i in range(600)]
-    db.execute("BEGIN")
-    for row in rows:
-        db.execute("INSERT INTO seen(key, value) VALUES (?, ?)", row)
-    db.execute("COMMIT")
-    for row in rows:
-        assert ask(db, "SELECT count(*) FROM seen WHERE key = ? AND value = ?", *row) == 1
-    db.execute("INSERT INTO seen(seen) VALUES ('check')")
-
-
 # ---- commands ----
 
 @pytest.mark.parametrize("command", ["bogus", "", 5])
@@ -305,31 +223,3 @@ def test_optimize_gives_room_back_when_keys_have_gone(tmp_path, options):
     check(db)
     assert ask(support.connect(tmp_path / "o.db"), "SELECT cf_table_check('seen')") == "ok"
     db.close()
-
-
-# ---- UPDATE .. FROM, which may name a row several times ----
-
-@NEEDS_FROM
-def test_update_from_changes_a_row_once(db):
-    create(db, EXACT)
-    db.executescript("CREATE TABLE s(k); INSERT INTO s VALUES (2), (2), (2)")
-    insert(db, 2)
-    db.execute("UPDATE seen SET key = 7 FROM s WHERE seen.key = s.k")
-    assert (ask(db, "SELECT count(*) FROM seen"), has(db, 7), has(db, 2)) == (1, 1, 0)
-    insert(db, 2)  # the next statement may change the row again
-    db.execute("UPDATE seen SET key = 8 FROM s WHERE seen.key = s.k")
-    assert (ask(db, "SELECT count(*) FROM seen"), has(db, 8), has(db, 2)) == (2, 1, 0)
-
-
-@NEEDS_FROM
-@pytest.mark.parametrize("options", ["fpr=0.3", "fpr=0.3, value_bits=4", "fpr=0.3, counter_bits=4"])
-def test_update_from_leaves_lookalikes(db, options):
-    create(db, f"capacity=5000, seed=1, {options}")
-    column, value = ("key, value", ", k % 16") if "value" in options else ("key", "")
-    db.execute("CREATE TABLE s(k)")
-    db.executemany("INSERT INTO s VALUES (?)", [(k % 1000,) for k in range(3000)])
-    numbers = "WITH RECURSIVE n(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM n WHERE k < 3999)"
-    db.execute(f"INSERT INTO seen({column}) {numbers} SELECT k{value} FROM n")
-    asked = " AND seen.value = s.k % 16" if value else ""
-    db.execute(f"UPDATE seen SET key = s.k + 100000 FROM s WHERE seen.key = s.k{asked}")
-    assert lost(db, range(1000, 4000)) == []

@@ -13,6 +13,7 @@ import pytest
 
 import inside
 import support
+from address import AIMED, AIMED_AT
 from seen import info as told
 from support import ask
 
@@ -52,8 +53,8 @@ def test_members():
 
 
 def test_waiting_keys(db):
-    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=4, value_bits=8, seed=0)")
-    db.executemany("INSERT INTO f(key, value) VALUES ('key', ?)", ((value,) for value in range(40)))
+    db.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter({AIMED_AT})")
+    db.executemany("INSERT INTO f(key) VALUES (?)", ((key,) for key in AIMED))
     said = told(db, "f")
     assert said["waiting"] == inside.waiting(db) and said["waiting"] + said["items"] == 40
 
@@ -238,10 +239,10 @@ def check(db, name="seen"):
     return ask(db, "SELECT cf_table_check(?)", name)
 
 
-@pytest.mark.parametrize("arguments", ["capacity=500", "capacity=9, growth=on", "capacity=500, value_bits=3", FOLLOWS])
+@pytest.mark.parametrize("arguments", ["capacity=500", "capacity=9, growth=on", FOLLOWS])
 @pytest.mark.parametrize("path", [":memory:", "seen.db"])
 def test_a_sound_filter_is_ok(arguments, path, tmp_path):
-    db = make(path if path == ":memory:" else str(tmp_path / path), arguments, 0 if "value" in arguments else 300)
+    db = make(path if path == ":memory:" else str(tmp_path / path), arguments, 300)
     before, changes = inside.contents(db, "seen"), db.total_changes
     for name in ("seen", "SEEN", "main.seen"):
         assert check(db, name) == "ok"

@@ -248,7 +248,7 @@ def test_commands_are_interrupted(long, command):
 # ---- CREATE, the first use, DROP ----
 
 CREATED = {
-    "direct": "capacity=100", "values": "capacity=100, value_bits=3", "ageing": "capacity=100, keep='1 hour'",
+    "direct": "capacity=100", "ageing": "capacity=100, keep='1 hour'",
     "followed": "content='t(k)'",
     "followed, empty": "content='nobody(k)'", "followed rowid": "content='t(id)'", "unique": "content='u(k)'",
     "without rowid": "content='w(k)'",

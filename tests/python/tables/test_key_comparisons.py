@@ -132,7 +132,7 @@ def test_direct(base, declared, collation):
 
 @pytest.mark.parametrize("collation", COLLATIONS)
 @pytest.mark.parametrize("declared", TYPES)
-def test_delete_and_update_find_what_the_column_finds(db, declared, collation):
+def test_delete_finds_what_the_column_finds(db, declared, collation):
     for condition in SINGLE:
         for key in ["AB", "ab", "ab ", 7, "7"]:
             db.executescript("DROP TABLE IF EXISTS t; DROP TABLE IF EXISTS f")
@@ -140,13 +140,11 @@ def test_delete_and_update_find_what_the_column_finds(db, declared, collation):
             set_asked(db, key)
             there = ask(db, f"SELECT count(*) FROM t WHERE {condition.format(k='k')}",
                         *([key] if "?1" in condition else []))
-            for change in ("DELETE FROM f", "UPDATE f SET key = 'new'"):
-                db.execute("DROP TABLE IF EXISTS f")
-                db.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=99, affinity={TYPES[declared]}, collation={collation}, {EXACT})")
-                db.execute("INSERT INTO f(key) SELECT k FROM t")
-                changed = db.execute(f"{change} WHERE {condition.format(k='f.key')}",
-                                     [key] if "?1" in condition else []).rowcount
-                assert changed >= bool(there), (change, condition, key)
+            db.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=99, affinity={TYPES[declared]}, collation={collation}, {EXACT})")
+            db.execute("INSERT INTO f(key) SELECT k FROM t")
+            changed = db.execute(f"DELETE FROM f WHERE {condition.format(k='f.key')}",
+                                 [key] if "?1" in condition else []).rowcount
+            assert changed >= bool(there), (condition, key)
 
 
 # ---- later changes ----

@@ -22,7 +22,7 @@ def test_a_bad_value_has_the_valid_ones_beside_it(db, arguments):
 @pytest.mark.parametrize("arguments", ["bogus=1", "hello", "=''"])
 def test_an_option_error_names_the_valid_ones(db, arguments):
     message = refused(db, ERROR, f"CREATE VIRTUAL TABLE seen USING cuckoo_filter({arguments})")
-    for name in ("capacity=", "fpr=", "content='table(column)'", "growth=on|off", "value_bits="):
+    for name in ("capacity=", "fpr=", "content='table(column)'", "growth=on|off", "counter_bits="):
         assert name in message
     assert message.startswith("cuckoo_filter: ") and schema_of(db) == []
 

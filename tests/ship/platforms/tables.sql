@@ -15,7 +15,7 @@ CREATE VIRTUAL TABLE scores USING cuckoo_filter(capacity=50, counter_bits=8, see
 CREATE VIRTUAL TABLE cities USING cuckoo_filter(capacity=100, counter_bits=12, layout=semisort, seed=3, content='people(city)');
 CREATE VIRTUAL TABLE tags USING cuckoo_filter(capacity=10, bucket_size=8, seed=0, content='people(tag)');
 CREATE VIRTUAL TABLE ages USING cuckoo_filter(capacity=10, counter_bits=16, overflow=on, seed=9, content='people(age)');
-CREATE VIRTUAL TABLE shards USING cuckoo_filter(capacity=30, value_bits=8, overflow=on, seed=77);
+CREATE VIRTUAL TABLE spilled USING cuckoo_filter(capacity=30, overflow=on, seed=77);
 CREATE VIRTUAL TABLE fixed USING cuckoo_filter(capacity=9000, growth=off, bucket_size=2, fingerprint_bits=12, seed=-1);
 CREATE VIRTUAL TABLE numbers USING cuckoo_filter(capacity=40, affinity=text, collation=rtrim, seed=5);
 CREATE TABLE turns(n INTEGER PRIMARY KEY);
