@@ -56,9 +56,8 @@ static char *front_sql(const char *form, const char *schema, const char *table, 
 
 void ask_front(const question *q)
 {
-    bool mixed = strstr(q->w->shape.key_value, "CASE") != NULL,
-         wide = strcmp(q->w->shape.encoding, "UTF-8") != 0;
-    int forms = mixed ? 22 : wide && !known("front_utf16") ? 24 : 26;
+    bool mixed = strstr(q->w->shape.key_value, "CASE") != NULL;
+    int forms = mixed ? 22 : 26;
     char *form = fill(q->w, front_forms[draw(q->w, forms)]);
     char *front = front_sql(form, q->schema, q->name, q->column);
     char *plain = front_sql(form, q->schema, q->w->names.u, q->column);
@@ -166,7 +165,7 @@ void ask_ages(const question *q)
     if (keys_of(q->pair->twin, say(ages_since, ASKED_KEYS, q->schema, q->name, "t"), must_from, &must) &&
         keys_of(q->pair->twin, say(ages_since, ASKED_KEYS, q->schema, q->name, "l"), may_from, &may))
         ask_keys(q, must, may);
-    if (q->filter->kind == AGES && (!q->w->shape.skewed || known("window_skew")) && chance(q->w, 30))
+    if (q->filter->kind == AGES && chance(q->w, 30))
         ask_window(q, must_from);
 }
 

@@ -24,7 +24,6 @@ static const struct {
      "says success"},
     {"trigger_depth", "B4: under a limit of trigger depth writes fail only where the extension is"},
     {"late_deletes", "C1: a deleted key is denied after COMMIT only"},
-    {"front_utf16", "A3: bounds of texts on fronts in UTF-16 databases lose rows"},
     {"connect_anew", "documented: after another connection has dropped a filter, ALTER TABLE may fail"},
     {"interrupted_insert",
      "N1: INSERT .. VALUES into a table that takes keys, interrupted within a transaction, fails "
@@ -47,7 +46,6 @@ static const struct {
     {"late_lock", "N6: a table that takes keys locks the database at COMMIT only, which then is busy in "
                   "place of INSERT"},
     {"full_commit", "B2: at a limit of pages a COMMIT fails that without the filter would not"},
-    {"window_skew", "A7: a window's tolerance of clocks is an eighth of the window, not of keep"},
 };
 enum { KNOWN = sizeof list / sizeof list[0] };
 
