@@ -51,15 +51,15 @@ groups_of() {
         echo "$@"
         ;;
     *)
-        echo asan:oom asan:sim sim_each asan:fuzz mutants
-        units asan
-        echo rooms sql runners bench_check bench_scripts asan:linked asan:shared_cache
-        echo threads loading asan:model clients one_file installed versions
-        for program in $PORTABLE; do
-            echo "portable:$(basename "$program")"
-        done
+        echo mutants one_file
         for program in $VALGRIND; do
             echo "valgrind:$program"
+        done
+        echo asan:oom asan:sim sim_each asan:fuzz asan:model threads installed sql
+        units asan
+        echo rooms runners bench_check bench_scripts asan:linked asan:shared_cache loading clients versions
+        for program in $PORTABLE; do
+            echo "portable:$(basename "$program")"
         done
         ;;
     esac
@@ -129,7 +129,7 @@ run() {
     bench_check)      last 'bench-check compares rightly' sh tests/bench/check.sh test ;;
     bench_scripts)    pytest 'figures: joined, shown, quoted' "$PYTHON" -m pytest -q -p no:cacheprovider tests/bench ;;
     loading)          tap 'loading without memory' build/plain/loading ;;
-    mutants)          last 'rules dropped: a slice' "$PYTHON" tests/mutants/mutants.py --slice 24 --jobs 1 ;;
+    mutants)          last 'rules dropped: a slice' "$PYTHON" tests/mutants/mutants.py --slice 16 --jobs 1 ;;
     t_sql)            last "SQL scripts with $T" ${ASAN:+sanitized} sh tests/sql/run.sh $SCRIPTS ;;
     t_python)
         # shellcheck disable=SC2086 # the files are words

@@ -63,7 +63,7 @@ build/plain/loading: build/plain/tests/faults/loading.o
 OBJECTS  = $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
 # What valgrind finds and the sanitizers do not: reads of bytes that were never written. A filter is such bytes. The
 # model reaches all layouts, growth, the list, merges, shrinking and hostile blobs, the fuzz targets hostile SQL.
-export VALGRIND = test_format test_open test_filter test_shapes test_check test_merge model fuzz
+export VALGRIND = test_shapes model test_format test_open test_filter test_check fuzz
 export PORTABLE = $(patsubst %,build/portable/test_%,hash format_vectors shapes)
 
 ### Tests
