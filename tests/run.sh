@@ -99,7 +99,7 @@ run() {
             $(echo "${1#*:}" | tr , '\n' | sed 's|^|tests/python/|')
         ;;
     portable:*)       tap "${1#*:}, plain C11" "$program" ;;
-    valgrind:model)   last 'valgrind: random filters, short' under_valgrind build/plain/model 60 ;;
+    valgrind:model)   last 'valgrind: random filters, short' under_valgrind build/plain/model 40 ;;
     valgrind:fuzz)    last 'valgrind: fuzz targets, short' under_valgrind_reads build/plain/fuzz 20 ;;
     valgrind:*)       tap "valgrind: ${1#*:}" under_valgrind "build/plain/${1#*:}" ;;
     try:*.sh)         last "$1" sh "build/runners/${1#*:}" ;;
@@ -112,7 +112,7 @@ run() {
     plain:model)      last 'random filters beside a model' "$program" ;;
     plain:sim)        last 'sim: filter tables, short' "$program" --all 6000 ;;
     plain:fuzz)       last 'fuzz targets, short' "$program" ;;
-    *:model)          last 'random filters beside a model' "$program" 1500 ;;
+    *:model)          last 'random filters beside a model' "$program" 1000 ;;
     *:sim)            last 'sim: filter tables beside a twin' cheap_asan "$program" --all 20000 ;;
     sim_each)         last 'sim: each call fails, a slice' build/plain/sim --runs 12 --each 61 ;;
     *:fuzz)           last 'fuzz targets, a slice' "$program" 1000 ;;
@@ -129,7 +129,7 @@ run() {
     bench_check)      last 'bench-check compares rightly' sh tests/bench/check.sh test ;;
     bench_scripts)    pytest 'figures: joined, shown, quoted' "$PYTHON" -m pytest -q -p no:cacheprovider tests/bench ;;
     loading)          tap 'loading without memory' build/plain/loading ;;
-    mutants)          last 'rules dropped: a slice' "$PYTHON" tests/mutants/mutants.py --slice 16 --jobs 1 ;;
+    mutants)          last 'rules dropped: a slice' "$PYTHON" tests/mutants/mutants.py --slice 12 --jobs 1 ;;
     t_sql)            last "SQL scripts with $T" ${ASAN:+sanitized} sh tests/sql/run.sh $SCRIPTS ;;
     t_python)
         # shellcheck disable=SC2086 # the files are words
