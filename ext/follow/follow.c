@@ -69,9 +69,9 @@ static int read_names(const cuckoo_follow *follow, const cuckoo_shadow *shadow, 
     return cuckoo_sql_end(all, rc);
 }
 
-/* Finds what triggers call the rowid, for follow->rowid: an INTEGER PRIMARY KEY, which no index keeps, by
-** its name in quotes, as SQLite has it after the column was renamed; else by the first of its names that
-** is no column. NULL: there is no rowid, no free name, or no table. */
+/* Finds what triggers call the rowid, for follow->rowid: an INTEGER PRIMARY KEY, which no index keeps,
+** by its name in quotes, as SQLite has it after the column was renamed; else by the first of its names
+** that is no column. NULL: there is no rowid, no free name, or no table. */
 static int find_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 {
     sqlite3_stmt *one = NULL;

@@ -5,8 +5,9 @@
 **      seen_wait     hash    value   adds
 **                    4711    0       1      as good as stored
 **
-** `value` is the epoch of the last add in a filter that ages, else 0. A key that finds no place in a filter that may grow waits here, and is tried again later. So no key
-** is ever refused. Lookups ask this list, too.
+** `value` is the epoch of the last add in a filter that ages, else 0. A key that finds no place in a
+** filter that may grow waits here, and is tried again later. So no key is ever refused. Lookups ask this
+** list, too.
 **
 ** The header of the filter has the number of copies, and a digest of them (pages.h): reading all rows
 ** notices that one was added, changed or taken out. A row is believed when all of its columns are

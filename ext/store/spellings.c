@@ -87,7 +87,7 @@ static int read_others(cuckoo_spellings *spellings, const cuckoo_shadow *shadow,
     return cuckoo_sql_end(texts, rc);
 }
 
-/* Rollbacks of changes that no trigger has told are not noticed: then nothing is kept before a commit. */
+/* Rollbacks of changes that no trigger has told are not noticed: so nothing is kept before a commit. */
 int cuckoo_spellings_read(cuckoo_spellings *spellings, const cuckoo_store *store, const char *content,
                           const char *name, int column, bool trusted)
 {

@@ -14,12 +14,12 @@
 **
 **      = IS IN on any column; < <= > >= on columns of numeric affinity and the rowid
 **
-** All else is left to SQLite: it reads the rows, and sorts them. Two kinds of values are unusual. A number
-** in = or IS on a column of another affinity may be equal to several texts. A text or blob in a range on a
-** numeric column may come from LIKE or GLOB, which gives bounds that blobs do not keep. The usual values
-** take the statement that xBestIndex has shown; others take one that is made for them, without that
-** condition. IN on a column of another affinity is taken as a whole: SQLite would check its values one
-** by one, by another affinity than that of IN.
+** All else is left to SQLite: it reads the rows, and sorts them. Two kinds of values are unusual. A
+** number in = or IS on a column of another affinity may be equal to several texts. A text or blob in a
+** range on a numeric column may come from LIKE or GLOB, which gives bounds that blobs do not keep. The
+** usual values take the statement that xBestIndex has shown; others take one that is made for them,
+** without that condition. IN on a column of another affinity is taken as a whole: SQLite would check its
+** values one by one, by another affinity than that of IN.
 **
 ** A number that is asked by = or IS is looked up in its usual spelling first: 7 as 7 and as '7'. Other
 ** texts are equal to 7, too, where numbers are compared: '007', ' 7', '7.0'. If the filter counts more
@@ -122,8 +122,8 @@ bool cuckoo_condition_unusual(const cuckoo_front *front, cuckoo_condition condit
 bool cuckoo_way_fits(const cuckoo_front *front, const cuckoo_way *plan, sqlite3_value **argv,
                      uint32_t *unusual);
 
-/* The argument that is a number of a column of texts and can be looked up by its spellings, of several the
-** one by which the filter was asked; -1: none. It is not unusual then. */
+/* The argument that is a number of a column of texts and can be looked up by its spellings, of several
+** the one by which the filter was asked; -1: none. It is not unusual then. */
 int cuckoo_way_number(const cuckoo_way *plan, sqlite3_value **argv, uint32_t *unusual);
 
 static inline bool cuckoo_is_equal(int op)

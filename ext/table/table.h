@@ -4,8 +4,8 @@
 **
 **      CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=1000000, content='users(email)')
 **
-** A row is a key that was asked for and is perhaps there. A filter cannot list its keys, but the table that it follows can: that is what "email IN seen" asks for.
-** The table has no rowid.
+** A row is a key that was asked for and is perhaps there. A filter cannot list its keys, but the table
+** that it follows can: that is what "email IN seen" asks for. The table has no rowid.
 */
 #ifndef CUCKOO_TABLE_H
 #define CUCKOO_TABLE_H

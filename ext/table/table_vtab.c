@@ -38,10 +38,11 @@ static int declare_columns(cuckoo_table *table, bool rows, const cf_geometry *sh
         shape = &store->paged.filter.geometry;
     table->affinity = shape ? (cf_affinity)shape->affinity : CF_AFFINITY_NONE;
     table->collation = shape ? (cf_collation)shape->collation : CF_COLLATION_BINARY;
-    bool lost = !creates && store->state.life == CUCKOO_BROKEN; /* which says so when it is used */
-    if ((!cuckoo_sql_rolls_back(rc) || lost) && t && !creates)
+    if (!creates && store->state.life == CUCKOO_BROKEN)
+        rc = SQLITE_ERROR; /* which says so when it is used */
+    if (!cuckoo_sql_rolls_back(rc) && t && !creates)
         rc = cuckoo_follow_find(&store->follow, &store->paged.shadow);
-    if (cuckoo_sql_rolls_back(rc) && !lost) /* a transaction may be gone */
+    if (cuckoo_sql_rolls_back(rc)) /* a transaction may be gone */
         return rc;
     if (rc == SQLITE_OK && t && !creates) {
         t = store->follow.table; /* these may have been renamed */

@@ -96,7 +96,7 @@ static cf_status merge_entry(cf_filter *into, const cf_entry *entry, const char 
     if (item.side.length > into->view.new_length)
         item.side.length = into->view.new_length;
     item.side.bits &= cf_low_bits(into->geometry.pair_bits + item.side.length);
-    /* Marks need a grown filter. Only hostile ones come to another: no lookup finds them, nor a census. */
+    /* Marks need a grown filter. Only hostile ones come to another: no lookup or census finds them. */
     item.sticky = item.sticky && (into->view.grown || into->geometry.counter_bits);
     cf_status status = merge_item(into, &item, why);
     if (status == CF_OK)

@@ -123,16 +123,16 @@ typedef enum step_act {
     BOTH,       /* both texts must have the same end */
     REFUSE,     /* the filter may refuse the real one for a reason of its own: then there is no twin's */
     ADD_IF_NEW, /* INSERT OR IGNORE of a key that may be there; the twin's only if it was new */
-    QUERY, /* of the real one alone; asked twice, first with a fault; the twin's text: what it must say */
-    LEAVE,   /* a statement is prepared, stepped a little and left so */
-    GO_ON,   /* it is stepped a little further */
-    END,     /* it is finalized */
-    TICK,    /* the clock is set; `number` seconds */
-    SAVE,    /* a copy of the database is made, by the backup API */
-    RESTORE, /* and put back in its place */
-    VISIT,   /* a new connection opens the copy, and asks all of it */
-    REOPEN,  /* all connections are closed and opened again */
-    KILL     /* the process dies, and is started again */
+    QUERY,      /* of the real one alone, twice, first with a fault; the twin's text: the answer */
+    LEAVE,      /* a statement is prepared, stepped a little and left so */
+    GO_ON,      /* it is stepped a little further */
+    END,        /* it is finalized */
+    TICK,       /* the clock is set; `number` seconds */
+    SAVE,       /* a copy of the database is made, by the backup API */
+    RESTORE,    /* and put back in its place */
+    VISIT,      /* a new connection opens the copy, and asks all of it */
+    REOPEN,     /* all connections are closed and opened again */
+    KILL        /* the process dies, and is started again */
 } step_act;
 
 typedef struct step {

@@ -191,13 +191,34 @@ static bool may_lock_late(const world *w, const step *s)
     return takes && is_end(s->real) && !known("late_lock");
 }
 
-/* Who has to read the schema anew may hear first that it is locked, or that a trigger of others is wrong. Not all that was changed
-** before "too many levels of trigger recursion" is taken back. */
-static bool ends_as_it_likes(const outcome *real, const outcome *twin)
+/* Ends that tell nothing of a filter. */
+static bool tells_nothing(world *w, const step *s, const outcome *real, const outcome *twin)
 {
-    return (is_locked(real->code) && twin->code != SQLITE_OK && !is_locked(twin->code)) ||
-           strstr(real->message, " columns but ") != NULL ||
-           strstr(twin->message, "too many levels") != NULL;
+    const pair *p = &w->pairs[s->pair];
+    int code;
+    bool apart = sqlite3_get_autocommit(p->real) != sqlite3_get_autocommit(p->twin);
+    /* The twin has committed, where a filter locks late. */
+    if (is_locked(real->code) && twin->code == SQLITE_OK && may_lock_late(w, s))
+        return true;
+    /* One of both waits for what a filter has refused to another connection. */
+    if (is_locked(real->code) &&
+        ((strstr(s->real, "far.") && !known("attached_lookup")) || anybody_is_uneven(w)))
+        return true;
+    if (is_locked(twin->code))
+        return apart;
+    /* Who has to read the schema anew may hear first that it is locked, or that a trigger of others is
+    ** wrong. */
+    if ((is_locked(real->code) && twin->code != SQLITE_OK) || strstr(real->message, " columns but "))
+        return true;
+    /* SQLite may count a violation that is none: its count outlives some transactions. And a cascade in
+    ** which a trigger fails by OR FAIL is taken back only where a trigger could abort, as ours. */
+    if (twin->code == SQLITE_CONSTRAINT_FOREIGNKEY &&
+        ((real->code == SQLITE_OK &&
+          run_sql(p->real, "SELECT count(*) FROM pragma_foreign_key_check").one == 0) ||
+         (w->watched && content_of(w, p->real, &code) != content_of(w, p->twin, &code))))
+        return true;
+    /* Not all that was changed before is taken back. */
+    return strstr(twin->message, "too many levels") != NULL;
 }
 
 static void compare_ends(world *w, const step *s, const outcome *real, const outcome *twin)
@@ -207,24 +228,9 @@ static void compare_ends(world *w, const step *s, const outcome *real, const out
         resync(w, s);
         return;
     }
-    if (may_lock_late(w, s) && is_locked(real->code) && twin->code == SQLITE_OK) {
-        w->over = true; /* the twin has committed */
+    w->over |= tells_nothing(w, s, real, twin);
+    if (w->over)
         return;
-    }
-    /* SQLite may count a violation that is none: its count outlives some transactions. */
-    bool counted = real->code == SQLITE_OK && twin->code == SQLITE_CONSTRAINT_FOREIGNKEY &&
-                   run_sql(p->real, "SELECT count(*) FROM pragma_foreign_key_check").one == 0;
-    /* A cascade in which a trigger fails by OR FAIL is taken back only where a trigger could abort, as ours. */
-    int code;
-    bool half = w->watched && twin->code == SQLITE_CONSTRAINT_FOREIGNKEY &&
-                content_of(w, p->real, &code) != content_of(w, p->twin, &code);
-    bool waits = is_locked(real->code) &&
-                 ((strstr(s->real, "far.") && !known("attached_lookup")) || anybody_is_uneven(w));
-    if (counted || half || waits || ends_as_it_likes(real, twin) ||
-        (is_locked(twin->code) && sqlite3_get_autocommit(p->real) != sqlite3_get_autocommit(p->twin))) {
-        w->over = true;
-        return;
-    }
     /* The twin may have taken locks for what a filter has refused. */
     if (real->code != twin->code && !is_locked(twin->code))
         fail(w, "code: %d %s; without the filter %d %s", real->code, real->message, twin->code,
@@ -275,8 +281,7 @@ static void remember(world *w, const step *s)
         w->stale = true;
     w->watched |= strstr(s->real, " TRIGGER t") != NULL;
     if (strstr(s->real, " TRIGGER t") && strstr(w->shape.ending, "WITHOUT"))
-        w->stale =
-            true; /* old values are not believed where rows have no number, and changes are nested */
+        w->stale = true; /* old values are not believed where rows have no number */
 }
 
 /* ---- statements ---- */
@@ -291,9 +296,9 @@ static void run_both(world *w, const step *s)
 {
     pair *p = &w->pairs[s->pair];
     before_fault b;
+    /* A name that main has since then may be that of the other file's table. */
     if (p->far)
-        ask_same_time(
-            p); /* else a name that main has since then may be that of the other file's table */
+        ask_same_time(p);
     /* What SQLite does with a statement whose own changes are taken back is its business. */
     if (begins(s->real, "ROLLBACK TO") && p->left_real && !sqlite3_stmt_readonly(p->left_real))
         end_left(p);
