@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define COLUMNS "(\"row\", \"old\", \"new\")"
+#define COLUMNS "(\"old\", \"new\", \"tag\" DEFAULT (random()))"
 
 int cuckoo_row_key_read(sqlite3_value *value, const cf_geometry *geometry, cuckoo_row_key *key)
 {
@@ -34,16 +34,16 @@ int cuckoo_log_drop(const cuckoo_shadow *shadow, int64_t log)
     return cuckoo_sql_run(shadow->db, "DROP TABLE IF EXISTS \"%w\".\"%w\"", shadow->schema, name);
 }
 
-/* Is there a trigger on the log, except the TEMP one of this extension? */
-static int look_for_triggers(const cuckoo_shadow *shadow, const char *log, cuckoo_log_fault *fault)
+/* Is there a trigger on the log in this schema, except the TEMP one of this extension? */
+static int look_for_triggers(const cuckoo_shadow *shadow, const char *schema, const char *log,
+                             cuckoo_log_fault *fault)
 {
     sqlite3_int64 found = 0;
-    int rc = cuckoo_sql_integer(
-        shadow->db, &found,
-        "SELECT 1 FROM (SELECT name, tbl_name FROM \"%w\".sqlite_master WHERE type = 'trigger' UNION "
-        "ALL SELECT name, tbl_name FROM sqlite_temp_master WHERE type = 'trigger') WHERE tbl_name = %Q "
-        "COLLATE NOCASE AND name <> '" CUCKOO_TOUCH_NAME "'",
-        shadow->schema, log, log);
+    int rc =
+        cuckoo_sql_integer(shadow->db, &found,
+                           "SELECT 1 FROM \"%w\".sqlite_master WHERE type = 'trigger' AND tbl_name = "
+                           "%Q COLLATE NOCASE AND name <> '" CUCKOO_TOUCH_NAME "'",
+                           schema, log, log);
     if (found)
         *fault = CUCKOO_LOG_WATCHED;
     return rc;
@@ -61,79 +61,69 @@ int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault)
              : strcmp(sql, want) != 0 ? CUCKOO_LOG_CHANGED
                                       : CUCKOO_LOG_SOUND;
     sqlite3_free(sql);
-    return rc == SQLITE_OK && *fault == CUCKOO_LOG_SOUND ? look_for_triggers(shadow, log, fault) : rc;
+    if (rc != SQLITE_OK || *fault != CUCKOO_LOG_SOUND)
+        return rc;
+    rc = look_for_triggers(shadow, shadow->schema, log, fault);
+    return rc ? rc : look_for_triggers(shadow, "temp", log, fault);
 }
 
-int64_t cuckoo_log_in(const char *trigger)
+int cuckoo_log_rows(cuckoo_shadow *shadow, int64_t *rows)
 {
-    static const char before[] = "INSERT INTO \"cuckoo_log_", digits[] = "0123456789abcdef";
-    const char *at = strstr(trigger, before);
-    uint64_t log = 0;
-    at = at ? at + sizeof before - 1 : "";
-    bool named = strspn(at, digits) == 16 && at[16] == '"';
-    for (int i = 0; named && i < 16; i++)
-        log = log << 4 | (uint64_t)(strchr(digits, at[i]) - digits);
-    return (int64_t)log;
+    *rows = 0;
+    return cuckoo_shadow_integer(shadow, CUCKOO_LAST_LOGGED, NULL, rows);
 }
 
-/* ---- what is not drained ---- */
+/* ---- the net ---- */
 
 /* Row numbers that SQLite does not count up: somebody has written one by hand, and later rows may lie
 ** below it. */
 #define LARGEST_MARK (INT64_C(1) << 62)
 
-void cuckoo_undrained_forget(cuckoo_undrained *undrained)
+void cuckoo_net_forget(cuckoo_net *net)
 {
-    cuckoo_sums_clear(&undrained->keys);
-    undrained->rows = undrained->olds = 0;
-    undrained->mark = 0;
-    undrained->current = false;
+    cuckoo_sums sums = net->sums;
+    cuckoo_sums_clear(&sums);
+    *net = (cuckoo_net){.sums = sums};
 }
 
-/* What is read of a row. */
-typedef struct log_row {
-    int64_t rowid;
-    cuckoo_row_key old, new;
-} log_row;
-
-static int read_row(sqlite3_stmt *at, const cf_geometry *geometry, log_row *row)
+void cuckoo_net_free(cuckoo_net *net)
 {
-    row->rowid = sqlite3_column_int64(at, 0);
-    int rc = cuckoo_row_key_read(sqlite3_column_value(at, 1), geometry, &row->old);
-    return rc ? rc : cuckoo_row_key_read(sqlite3_column_value(at, 2), geometry, &row->new);
+    cuckoo_sums_free(&net->sums);
 }
 
-static uint64_t digest_of(const log_row *row)
+static int add(cuckoo_net *net, sqlite3_stmt *row, int column, const cf_geometry *geometry, int more)
 {
-    uint64_t kind = (uint64_t)row->old.is + 2 * (uint64_t)row->new.is;
-    return (row->old.hash * 31 + row->new.hash) * 31 + kind;
-}
-
-static int take_row(cuckoo_undrained *undrained, const log_row *row)
-{
-    int rc = row->new.is ? cuckoo_sums_add(&undrained->keys, row->new.hash, 1) : SQLITE_OK;
-    if (rc != SQLITE_OK)
+    cuckoo_row_key key;
+    int rc = cuckoo_row_key_read(sqlite3_column_value(row, column), geometry, &key);
+    if (rc != SQLITE_OK || !key.is)
         return rc;
-    undrained->rows++;
-    undrained->olds += row->old.is;
-    undrained->mark = row->rowid;
-    undrained->digest = digest_of(row);
-    return rc;
+    net->more += more;
+    return cuckoo_sums_add(&net->sums, key.hash, more);
 }
 
-/* Reads from the watermark on. *same: the row there is still the one that was read. */
-static int read_on(cuckoo_undrained *undrained, cuckoo_paged *paged, bool *same)
+/* After an error the net is forgotten. */
+static int take_row(cuckoo_net *net, sqlite3_stmt *row, const cf_geometry *geometry)
 {
-    log_row row;
+    enum { ROWID, TAG, OLD, NEW };
+    net->rows++;
+    net->mark = sqlite3_column_int64(row, ROWID);
+    net->tag = sqlite3_column_int64(row, TAG);
+    int rc = add(net, row, OLD, geometry, -1);
+    return rc ? rc : add(net, row, NEW, geometry, 1);
+}
+
+/* Reads from the mark on. *same: the row there is still the one that was read. */
+static int read_on(cuckoo_net *net, cuckoo_paged *paged, bool *same)
+{
     sqlite3_stmt *rows;
-    int64_t from = undrained->rows ? undrained->mark : INT64_MIN;
+    int64_t from = net->rows ? net->mark : INT64_MIN;
     int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_READ_LOG, &from, &rows);
-    *same = undrained->rows == 0;
+    *same = net->rows == 0;
     while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, rows) == SQLITE_ROW) {
-        rc = read_row(rows, &paged->filter.geometry, &row);
-        if (rc == SQLITE_OK && *same)
-            rc = take_row(undrained, &row);
-        else if (rc == SQLITE_OK && row.rowid == undrained->mark && digest_of(&row) == undrained->digest)
+        bool at_mark = !*same && sqlite3_column_int64(rows, 0) == net->mark;
+        if (*same)
+            rc = take_row(net, rows, &paged->filter.geometry);
+        else if (at_mark && sqlite3_column_int64(rows, 1) == net->tag)
             *same = true;
         else
             break;
@@ -141,21 +131,34 @@ static int read_on(cuckoo_undrained *undrained, cuckoo_paged *paged, bool *same)
     return cuckoo_shadow_end(&paged->shadow, rows, rc);
 }
 
-int cuckoo_undrained_read(cuckoo_undrained *undrained, cuckoo_paged *paged)
+int cuckoo_net_read(cuckoo_net *net, cuckoo_paged *paged)
 {
     bool same;
-    if (undrained->current)
+    if (net->current)
         return SQLITE_OK;
-    if (undrained->generation != paged->generation || undrained->mark > LARGEST_MARK)
-        cuckoo_undrained_forget(undrained);
-    undrained->generation = paged->generation;
-    int rc = read_on(undrained, paged, &same);
+    if (net->generation != paged->generation || net->mark > LARGEST_MARK)
+        cuckoo_net_forget(net);
+    int rc = read_on(net, paged, &same);
     if (rc == SQLITE_OK && !same) {
-        cuckoo_undrained_forget(undrained);
-        rc = read_on(undrained, paged, &same);
+        cuckoo_net_forget(net);
+        rc = read_on(net, paged, &same);
     }
     if (rc != SQLITE_OK)
-        cuckoo_undrained_forget(undrained);
-    undrained->current = rc == SQLITE_OK;
+        cuckoo_net_forget(net);
+    net->generation = paged->generation;
+    net->current = rc == SQLITE_OK;
+    return rc;
+}
+
+int cuckoo_net_walk(const cuckoo_net *net, int (*change)(void *context, uint64_t hash, int64_t more),
+                    void *context)
+{
+    int rc = SQLITE_OK;
+    for (int come = 0; come < 2; come++)
+        for (size_t i = 0; rc == SQLITE_OK && i < net->sums.places; i++) {
+            const cuckoo_sum *at = &net->sums.place[i];
+            if (at->sum != 0 && (at->sum > 0) == (come == 1))
+                rc = change(context, at->hash, at->sum);
+        }
     return rc;
 }

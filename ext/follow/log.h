@@ -2,26 +2,28 @@
 /*
 ** log.h - the log: how the changes of a column reach the filter that follows it.
 **
-**      CREATE TABLE "cuckoo_log_4a3f.."("row", "old", "new")
+**      CREATE TABLE "cuckoo_log_4a3f.."("old", "new", "tag" DEFAULT (random()))
 **
 ** Triggers on the table (follow.h) write a row here for each change of a key:
 **
-**      row    old    new
-**      7      NULL   'a'     row 7 came, with the key 'a'
-**      7      'a'    'b'     its key changed
-**      7      'b'    NULL    it has gone, or its key is NULL now
+**      old    new
+**      NULL   'a'     a row came, with the key 'a'
+**      'a'    'b'     its key changed
+**      'b'    NULL    it has gone, or its key is NULL now
 **
-** `row` is the rowid; NULL in a table without one. The log is an ordinary table, and its triggers
-** are plain SQL: a program that writes the table does not need this extension. SQLite itself takes
-** rows back: by rollback, savepoints, statements that fail, crashes. At COMMIT a connection that has the
-** extension takes the rows into the pages of the filter, and empties the log (transaction.c).
+** The log is an ordinary table, and its triggers are plain SQL: a program that writes the table does not
+** need this extension. SQLite itself takes rows back: by rollback, savepoints, statements that fail,
+** crashes. At COMMIT a connection that has the extension may take the rows into the pages of the filter,
+** and empty the log (transaction.c).
 **
-** Until then a lookup counts a key as stored when a row of the log has it as `new`. (Keys that have
-** gone again are found until the log is drained.) A connection reads the set of these keys once, and
-** then from a *watermark* on: the last row that was read. That is right as long as the log was not
-** drained, which makes another generation (pages.h), and as long as the row at the watermark is the one
-** that was read. Otherwise it reads all again. What a rollback takes out of the log is not noticed here:
-** the store forgets the set then.
+** **What the triggers told is added up**: -1 for each `old`, 1 for each `new`, in any order. So nested
+** changes, cascades and moved rows need no rule. This is the *net*. Until the log is drained, a lookup
+** adds the net of its key to the copies in the pages. rules.h says when the sum can be wrong.
+**
+** A connection reads the log once, and then from a *mark* on: the last row that was read. That is right as
+** long as the log was not drained, which makes another generation (pages.h), and as long as the row at
+** the mark has its *tag*: a random number, which no other row has. Otherwise it reads all again.
+** (The tag is a DEFAULT: an authorizer that does not know random() must not make triggers fail.)
 **
 ** A log is named by its identity, a random number in the header row of the filter: renaming the
 ** filter leaves it alone. It is no shadow table: SQLite's defensive mode would keep the triggers of
@@ -34,7 +36,11 @@
 
 #include "../keys/sums.h"
 #include "../pages/pages.h"
-#include "schema.h"
+
+/* The name of the TEMP trigger on a log, of connections that have the extension (touch.h). SQLite shows
+** it in errors of ALTER TABLE when another connection has dropped the filter: so it says what to do. */
+#define CUCKOO_TOUCH_SUFFIX "_connect_anew_if_its_table_is_gone"
+#define CUCKOO_TOUCH_NAME   "%s" CUCKOO_TOUCH_SUFFIX
 
 /* A key as a row of a table has it. */
 typedef struct cuckoo_row_key {
@@ -58,25 +64,31 @@ typedef enum cuckoo_log_fault {
 } cuckoo_log_fault;
 int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault);
 
-/* The log to which a trigger with this text writes; 0: to none. */
-int64_t cuckoo_log_in(const char *trigger);
+/* ---- what it adds up to ---- */
 
-/* ---- what is not drained ---- */
-
-/* The set of the keys in the log. All zeros: it was not read. */
-typedef struct cuckoo_undrained {
-    cuckoo_sums keys;    /* hashes of `new` */
-    uint64_t rows, olds; /* rows read so far; how many of them have an old key */
-    int64_t mark;        /* the watermark: a rowid, if there are rows */
-    uint64_t digest;     /* of the row there */
-    uint64_t generation; /* of the pages to which the set belongs */
+/* All zeros: it was not read. */
+typedef struct cuckoo_net {
+    cuckoo_sums sums;    /* by hash: how many copies have come; less than 0: so many have gone */
+    int64_t more;        /* the total of them */
+    uint64_t rows;       /* read so far */
+    int64_t mark, tag;   /* the last row that was read: its rowid and its tag, if there are rows */
+    uint64_t generation; /* of the pages to which the net belongs */
     bool current;        /* nothing can have changed since it was read */
-} cuckoo_undrained;
+} cuckoo_net;
 
-/* Reads what the log has more, unless the set is current. It is current then. */
-int cuckoo_undrained_read(cuckoo_undrained *undrained, cuckoo_paged *paged);
+/* Reads what the log has more, unless the net is current. It is current then. */
+int cuckoo_net_read(cuckoo_net *net, cuckoo_paged *paged);
 
-/* Forgets the set. */
-void cuckoo_undrained_forget(cuckoo_undrained *undrained);
+/* Forgets the net; the second one frees its memory, too. */
+void cuckoo_net_forget(cuckoo_net *net);
+void cuckoo_net_free(cuckoo_net *net);
+
+/* Calls `change` for each key of which copies have come (more than 0) or gone (less); those that have
+** gone first, which makes room. `change` returns an SQLite code, and an error ends the walk. */
+int cuckoo_net_walk(const cuckoo_net *net, int (*change)(void *context, uint64_t hash, int64_t more),
+                    void *context);
+
+/* About how many rows the log has: the last row tells, unless somebody has written a number by hand. */
+int cuckoo_log_rows(cuckoo_shadow *shadow, int64_t *rows);
 
 #endif

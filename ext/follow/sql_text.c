@@ -99,15 +99,6 @@ bool cuckoo_token_names(cuckoo_token token, const char *name)
 
 /* ---- what a text says ---- */
 
-bool cuckoo_sql_says(const char *sql, const char *word)
-{
-    cuckoo_token token;
-    do
-        token = cuckoo_sql_token(&sql);
-    while (token.kind != CUCKOO_TOKEN_END && !cuckoo_token_is(token, word));
-    return token.kind != CUCKOO_TOKEN_END;
-}
-
 bool cuckoo_sql_names(const char *sql, const char *word, const char *name)
 {
     cuckoo_token token = cuckoo_sql_token(&sql);
@@ -121,40 +112,4 @@ bool cuckoo_sql_names(const char *sql, const char *word, const char *name)
                  (is_schema || cuckoo_token_is(token, word) || (behind && cuckoo_token_is(token, ".")));
     }
     return false;
-}
-
-/* RAISE may also be the name of a table, and FAIL that of its first column. */
-static bool is_raise(const cuckoo_token *t)
-{
-    return cuckoo_token_is(t[1], "raise") && cuckoo_token_is(t[2], "(") &&
-           !cuckoo_token_is(t[0], "into") && !cuckoo_token_is(t[0], "table") &&
-           !cuckoo_token_is(t[0], "references") && !cuckoo_token_is(t[0], ".");
-}
-
-/* The last of four tokens is FAIL or IGNORE. Both may be names, and OR an operator. */
-static unsigned breaks_at(const cuckoo_token *t)
-{
-    bool fail = cuckoo_token_is(t[3], "fail");
-    if (fail && cuckoo_token_is(t[2], "or") &&
-        (cuckoo_token_is(t[1], "insert") || cuckoo_token_is(t[1], "update")))
-        return CUCKOO_SQL_OR_FAIL;
-    if (fail && cuckoo_token_is(t[2], "conflict") && cuckoo_token_is(t[1], "on"))
-        return CUCKOO_SQL_FAILS;
-    if (!is_raise(t))
-        return 0;
-    return fail ? CUCKOO_SQL_FAILS : CUCKOO_SQL_IGNORES;
-}
-
-unsigned cuckoo_sql_breaks(const char *sql)
-{
-    cuckoo_token last[4] = {{CUCKOO_TOKEN_END, sql, 0}};
-    unsigned breaks = 0;
-    last[1] = last[2] = last[0];
-    do {
-        last[3] = cuckoo_sql_token(&sql);
-        if (cuckoo_token_is(last[3], "fail") || cuckoo_token_is(last[3], "ignore"))
-            breaks |= breaks_at(last);
-        memmove(last, last + 1, 3 * sizeof *last);
-    } while (last[2].kind != CUCKOO_TOKEN_END);
-    return breaks;
 }

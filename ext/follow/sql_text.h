@@ -43,19 +43,8 @@ bool cuckoo_token_names(cuckoo_token token, const char *name);
 
 /* ---- what a text says; a text in quotes or a comment says nothing ---- */
 
-/* Does it contain this word? */
-bool cuckoo_sql_says(const char *sql, const char *word);
-
 /* Does it contain this word, and behind it this name, which may stand behind its schema? `word`
 ** NULL: is the name anywhere in it? */
 bool cuckoo_sql_names(const char *sql, const char *word, const char *name);
-
-/* What can end a statement, or the triggers of a row, and keep the row. */
-enum cuckoo_sql_breaks {
-    CUCKOO_SQL_OR_FAIL = 1, /* INSERT OR FAIL, UPDATE OR FAIL: also of what their triggers do */
-    CUCKOO_SQL_FAILS = 2,   /* ON CONFLICT FAIL of a constraint, RAISE(FAIL, ..) */
-    CUCKOO_SQL_IGNORES = 4  /* RAISE(IGNORE): the other triggers of the row do not fire */
-};
-unsigned cuckoo_sql_breaks(const char *sql);
 
 #endif

@@ -50,7 +50,8 @@ static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_ALL_WAITING] = "SELECT hash, value, adds FROM \"%w\".\"%w_wait\"",
     [CUCKOO_SOME_WAITING] = "SELECT hash, value, adds FROM \"%w\".\"%w_wait\" WHERE hash >= ?1 LIMIT ?2",
     [CUCKOO_WAIT_NO_MORE] = "DELETE FROM \"%w\".\"%w_wait\" WHERE hash = ?1 AND value = ?2",
-    [CUCKOO_READ_LOG] = "SELECT rowid, old, new FROM \"%w\".\"%w\" WHERE rowid >= ?1 ORDER BY rowid",
+    [CUCKOO_READ_LOG] =
+        "SELECT rowid, tag, old, new FROM \"%w\".\"%w\" WHERE rowid >= ?1 ORDER BY rowid",
     [CUCKOO_LAST_LOGGED] = "SELECT rowid FROM \"%w\".\"%w\" ORDER BY rowid DESC LIMIT 1",
     [CUCKOO_CLAIM_LOG] = "DELETE FROM \"%w\".\"%w\" WHERE 0",
     [CUCKOO_EMPTY_LOG] = "DELETE FROM \"%w\".\"%w\"",

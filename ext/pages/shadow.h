@@ -33,7 +33,7 @@ typedef enum cuckoo_query {
     CUCKOO_SOME_WAITING, /* (hash, how many): the same, from this hash on */
     CUCKOO_WAIT_NO_MORE, /* (hash, value): takes out the row */
     /* On the log: these are the last ones. */
-    CUCKOO_READ_LOG,    /* (rowid): rowid, old, new of the rows from there on */
+    CUCKOO_READ_LOG,    /* (rowid): rowid, tag, old, new of the rows from there on */
     CUCKOO_LAST_LOGGED, /* (): the largest rowid; no row if it is empty */
     CUCKOO_CLAIM_LOG,   /* (): changes nothing, and fails where CUCKOO_EMPTY_LOG would */
     CUCKOO_EMPTY_LOG,   /* () */

@@ -58,11 +58,12 @@ static cf_status check_filter(const cuckoo_store *store, cf_filter *filter, cons
 
 static int check_rows(cuckoo_store *store, char **message)
 {
+    int64_t log;
     int rc = cuckoo_shadow_check(&store->paged.shadow);
     rc = rc ? rc : cuckoo_paged_check(&store->paged);
     rc = rc ? rc : cuckoo_unplaced_check(&store->paged);
     if (rc == SQLITE_OK && store->follow.given_table)
-        rc = cuckoo_follow_check_names(&store->paged.shadow);
+        rc = cuckoo_follow_check_saved(&store->paged.shadow, &log);
     return rc == SQLITE_CORRUPT_VTAB ? cuckoo_say(message, rc, "damaged: %s", cuckoo_store_damage(store))
                                      : rc;
 }
@@ -221,38 +222,46 @@ static int plan_shape(const cuckoo_store *store, bool anew, const uint64_t *give
 }
 
 /* Makes an empty log. SQLite does not drop tables while a statement runs: a table that has been put in
-** the place of the log stays, and so does the log of another filter, which the header may name. Then the
-** log gets another name. */
+** the place of the log stays. Then the log gets another name. */
 static int make_log(cuckoo_shadow *shadow)
 {
-    bool shares;
-    cuckoo_log_fault fault = CUCKOO_LOG_MISSING;
-    int rc = cuckoo_follow_shares_log(shadow, shadow->log, &shares);
-    rc = rc ? rc : cuckoo_log_look(shadow, &fault);
-    if (rc == SQLITE_OK && (shares || fault == CUCKOO_LOG_CHANGED)) {
+    cuckoo_log_fault fault;
+    int rc = cuckoo_log_look(shadow, &fault);
+    if (rc == SQLITE_OK && fault == CUCKOO_LOG_CHANGED) {
         cuckoo_shadow_new_log(shadow);
         fault = CUCKOO_LOG_MISSING;
     }
-    if (rc == SQLITE_OK && (fault == CUCKOO_LOG_SOUND || fault == CUCKOO_LOG_WATCHED))
-        return cuckoo_shadow_run(shadow, CUCKOO_EMPTY_LOG, NULL);
-    return rc == SQLITE_OK ? cuckoo_log_create(shadow) : rc;
+    if (rc != SQLITE_OK || fault == CUCKOO_LOG_MISSING)
+        return rc ? rc : cuckoo_log_create(shadow);
+    return cuckoo_shadow_run(shadow, CUCKOO_EMPTY_LOG, NULL);
 }
 
-/* `anew`: triggers of these names may be there, whatever they say. */
-static int make_triggers(cuckoo_store *store, bool anew, char **message)
+/* Triggers of these names may be there, whatever they say. */
+static int make_triggers(cuckoo_store *store, char **message)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
-    int rc = cuckoo_follow_save(&store->follow, shadow);
+    int rc = cuckoo_follow_drop(shadow);
+    rc = rc ? rc : make_log(shadow);
+    rc = rc ? rc : cuckoo_follow_save(&store->follow, shadow);
     if (rc == SQLITE_CORRUPT_VTAB)
         return rc; /* shadow->damage says why */
-    rc = rc ? rc : cuckoo_follow_drop(shadow, anew ? CUCKOO_ANY : CUCKOO_ORPHANS, !anew);
-    rc = rc ? rc : make_log(shadow);
-    rc = rc ? rc : cuckoo_follow_create(&store->follow, shadow, shadow->table);
+    rc = rc ? rc : cuckoo_follow_create(&store->follow, shadow);
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
         return shadow->damage
                    ? rc
                    : cuckoo_say(message, rc, "its triggers on %s(%s) cannot be made: %s",
                                 store->follow.table, store->follow.column, sqlite3_errmsg(shadow->db));
+    return rc;
+}
+
+/* Can the column be followed? */
+static int look_at_rules(const cuckoo_store *store, char **message)
+{
+    char *why;
+    int rc = cuckoo_follow_refuses(&store->follow, &store->paged.shadow, &why);
+    if (rc == SQLITE_OK && why)
+        rc = cuckoo_say(message, SQLITE_ERROR, "%s", why);
+    sqlite3_free(why);
     return rc;
 }
 
@@ -281,10 +290,11 @@ static int begin_to_follow(cuckoo_store *store, bool anew, const uint64_t *capac
     int rc = cuckoo_paged_load(&store->paged, &why);
     rc = rc ? rc : cuckoo_follow_find(&store->follow, &store->paged.shadow);
     rc = rc ? rc : plan_shape(store, anew, capacity, &shape, message);
+    rc = rc ? rc : look_at_rules(store, message);
     rc = rc ? rc : read_table(store, &shape, &filter, anew || shape.growth ? &aside : NULL, message);
     if (rc == SQLITE_OK) {
-        rc = make_triggers(store, anew, message);
-        cuckoo_undrained_forget(&store->undrained);
+        rc = make_triggers(store, message);
+        cuckoo_net_forget(&store->net);
         rc = put_anew(store, &filter, &aside, rc);
     }
     cuckoo_sums_free(&aside);
@@ -360,12 +370,9 @@ static int change_copy(void *context, uint64_t hash, int64_t more)
 /* Adds what is not in the pages. SQLITE_FULL: there was no room. */
 static int add_beside(cuckoo_store *store, cf_filter *copy)
 {
-    cuckoo_net net = {.parts = 1};
     int rc = store->paged.adds.copies > 0 ? cuckoo_unplaced_add_to(&store->paged, copy) : SQLITE_OK;
-    rc = rc ? rc : cuckoo_store_net(store, &net);
-    rc = rc ? rc : cuckoo_net_walk(&net, change_copy, copy);
-    cuckoo_net_free(&net);
-    return rc;
+    rc = rc ? rc : cuckoo_store_net(store);
+    return rc ? rc : cuckoo_net_walk(&store->net, change_copy, copy);
 }
 
 int cuckoo_maintenance_export(cuckoo_store *store, cf_filter *copy, char **message)

@@ -372,7 +372,7 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintpt
     free_orphans(registry);
     *store = find_held(registry, name, known, &rc);
     if (*store) {
-        if (use == CUCKOO_ASK)
+        if (use < CUCKOO_TELL)
             cuckoo_registry_join_writer(registry, *store);
         rc = cuckoo_store_begin(*store, use, why);
         if (rc != SQLITE_OK && rc != SQLITE_CORRUPT_VTAB && rc != CUCKOO_NEWER && rc != SQLITE_ERROR &&

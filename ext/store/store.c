@@ -25,7 +25,7 @@ void cuckoo_store_free(cuckoo_store *store)
 {
     cuckoo_paged_free(&store->paged);
     cuckoo_follow_free(&store->follow);
-    cuckoo_sums_free(&store->undrained.keys);
+    cuckoo_net_free(&store->net);
     sqlite3_free(store->later);
     sqlite3_free(store->called);
     sqlite3_free(store);
@@ -36,7 +36,7 @@ void cuckoo_store_free(cuckoo_store *store)
 static void forget_all(cuckoo_store *store)
 {
     cuckoo_paged_forget(&store->paged);
-    cuckoo_undrained_forget(&store->undrained);
+    cuckoo_net_forget(&store->net);
 }
 
 void cuckoo_store_lose(cuckoo_store *store)
@@ -64,13 +64,13 @@ static int compare(cuckoo_store *store)
     ** of before: the backup API may have put a copy in the place of the database, whose log has gone
     ** another way since it was made. */
     if (anew)
-        cuckoo_undrained_forget(&store->undrained);
+        cuckoo_net_forget(&store->net);
     int rc = cuckoo_fresh_look(&store->fresh, &store->paged.shadow, told, &stale);
     if (stale == CUCKOO_IS_STALE)
         forget_all(store);
     else if (rc == SQLITE_OK && (anew || stale == CUCKOO_MAY_BE_STALE))
         rc = cuckoo_paged_compare(&store->paged);
-    store->undrained.current &= stale == CUCKOO_IS_FRESH && store->state.part == CUCKOO_APART;
+    store->net.current &= stale == CUCKOO_IS_FRESH && store->state.part == CUCKOO_APART;
     store->looked = rc == SQLITE_OK;
     store->steps = store->paged.shadow.steps;
     if (rc != SQLITE_OK)
@@ -120,24 +120,48 @@ int cuckoo_store_end(cuckoo_store *store)
     return rc;
 }
 
-int cuckoo_store_has_beside(cuckoo_store *store, uint64_t hash, bool *has)
+/* Copies of a key in the pages and in the list. From the largest number on that is counted, as many as
+** there may be. */
+static int copies_of(cuckoo_store *store, uint64_t hash, int64_t *copies)
 {
     int64_t waits;
-    int rc = cuckoo_unplaced_copies(&store->paged, hash, NULL, &waits);
-    *has = waits > 0;
-    if (rc != SQLITE_OK || *has || !cuckoo_store_follows(store))
-        return rc;
-    rc = cuckoo_undrained_read(&store->undrained, &store->paged);
-    *has = rc == SQLITE_OK && cuckoo_sums_of(&store->undrained.keys, hash) > 0;
+    cuckoo_paged *paged = &store->paged;
+    const cf_geometry *geometry = &paged->filter.geometry;
+    uint64_t least = cf_count(cuckoo_paged_reader(paged), hash),
+             exact = geometry->counter_bits ? UINT64_C(1) << geometry->counter_bits : geometry->cap;
+    int rc = cuckoo_unplaced_copies(paged, hash, NULL, &waits);
+    *copies = least < exact ? (int64_t)least + waits : INT64_MAX / 2;
+    return cuckoo_first_error(rc, paged->rc);
+}
+
+int cuckoo_store_most(cuckoo_store *store, uint64_t hash, int64_t *most)
+{
+    int rc = cuckoo_store_net(store);
+    rc = rc ? rc : copies_of(store, hash, most);
+    *most += cuckoo_sums_of(&store->net.sums, hash);
     return rc;
 }
 
 int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has)
 {
+    int64_t waits = 0, most;
     assert(cuckoo_paged_is_loaded(&store->paged));
+    int rc = cuckoo_store_net(store);
+    int32_t more = rc == SQLITE_OK ? cuckoo_sums_of(&store->net.sums, hash) : 0;
+    *has = more > 0;
+    if (rc != SQLITE_OK || *has)
+        return rc;
     *has = cf_contains(cuckoo_paged_reader(&store->paged), hash);
-    return *has || store->paged.rc != SQLITE_OK ? store->paged.rc
-                                                : cuckoo_store_has_beside(store, hash, has);
+    if (store->paged.rc != SQLITE_OK) /* SQLite may have rolled back, and nothing is in memory */
+        return store->paged.rc;
+    if (more < 0) {
+        rc = cuckoo_store_most(store, hash, &most);
+        *has = most > 0;
+    } else if (!*has && store->paged.adds.copies > 0) {
+        rc = cuckoo_unplaced_copies(&store->paged, hash, NULL, &waits);
+        *has = waits > 0;
+    }
+    return rc;
 }
 
 /* ---- may a filter that follows a table be believed? This asks what its triggers cannot tell ---- */
@@ -252,7 +276,7 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
                   "triggers");
         follow->trust = CUCKOO_UNKNOWN; /* as long as the header says so (pages.h) */
     }
-    if (rc == SQLITE_OK && use == CUCKOO_ASK && follow->trust == CUCKOO_RULE)
+    if (rc == SQLITE_OK && use < CUCKOO_TELL && follow->trust == CUCKOO_RULE)
         rc = sample(store);
     if (rc == SQLITE_OK && follow->fault) {
         *why = follow->fault;
@@ -261,14 +285,30 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
     return rc == SQLITE_ERROR ? SQLITE_CORRUPT_VTAB : rc;
 }
 
+/* The filter has a fault: can its table be asked? */
+static int ask_content(cuckoo_store *store)
+{
+    const cuckoo_shadow *shadow = &store->paged.shadow;
+    cuckoo_follow *follow = &store->follow;
+    int rc = cuckoo_content_open(&follow->content, shadow->db, shadow->schema, follow->table,
+                                 follow->column, &store->asks_content);
+    return rc == SQLITE_OK && !store->asks_content ? SQLITE_ERROR : rc;
+}
+
 int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
 {
     int rc = cuckoo_store_load(store, why);
     assert(store->state.life != CUCKOO_DEAD);
+    store->asks_content = false;
     if (rc == SQLITE_OK && cuckoo_store_follows(store) && use != CUCKOO_REPAIR) {
         rc = trust(store, use, why);
         if (rc == SQLITE_CORRUPT_VTAB && store->paged.shadow.damage)
             *why = store->paged.shadow.damage;
+        bool early = store->follow.preceded && cuckoo_sql_running(store->paged.shadow.db, true) > 0;
+        if (rc == SQLITE_ERROR && use == CUCKOO_ASK)
+            rc = ask_content(store);
+        else if (rc == SQLITE_OK && use == CUCKOO_ASK && early) /* a trigger may ask for its own row */
+            rc = ask_content(store) == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
     }
     if (rc != SQLITE_OK)
         cuckoo_store_end(store);
@@ -279,25 +319,15 @@ int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
 
 /* ---- the log ---- */
 
-int cuckoo_store_net(cuckoo_store *store, cuckoo_net *net)
+int cuckoo_store_net(cuckoo_store *store)
 {
-    cuckoo_log_size size;
-    cuckoo_paged *paged = &store->paged;
-    *net = (cuckoo_net){.parts = 1};
-    if (!cuckoo_store_follows(store))
-        return SQLITE_OK;
-    int rc = cuckoo_net_size(&paged->shadow, &size);
-    if (rc == SQLITE_OK && size.rows > 0)
-        rc = cuckoo_net_read(net, &store->follow, &paged->shadow, &size, &paged->filter.geometry);
-    return rc == SQLITE_TOOBIG ? SQLITE_NOMEM : rc;
+    return cuckoo_store_follows(store) ? cuckoo_net_read(&store->net, &store->paged) : SQLITE_OK;
 }
 
 int cuckoo_store_items(cuckoo_store *store, uint64_t *items)
 {
-    cuckoo_net net;
-    int rc = cuckoo_store_net(store, &net);
-    int64_t n = (int64_t)(store->paged.filter.items + store->paged.adds.copies) + net.more;
-    cuckoo_net_free(&net);
+    int rc = cuckoo_store_net(store);
+    int64_t n = (int64_t)(store->paged.filter.items + store->paged.adds.copies) + store->net.more;
     *items = n > 0 ? (uint64_t)n : 0;
     return rc;
 }

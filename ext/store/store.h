@@ -10,8 +10,8 @@
 ** forgotten at any time. So rolling back is to forget: SQLite rolls back the rest. state.h has the
 ** states of a store, and what each event does.
 **
-** A filter that follows a table changes in the last step of a transaction only, when its log is
-** drained (transaction.c), or by a command. Until then lookups ask the log, too (log.h).
+** A filter that follows a table changes when its log is drained (transaction.c), which is the last step of
+** a transaction, or by a command. Until then lookups add what the log says (log.h).
 **
 ** Any other filter changes in memory, and its pages are written before a savepoint opens
 ** (xSavepoint) and before the transaction ends (xSync). So memory holds only what came after the
@@ -24,27 +24,23 @@
 #ifndef CUCKOO_STORE_H
 #define CUCKOO_STORE_H
 
-#include "../follow/log_net.h"
+#include "../follow/follow.h"
 #include "../keys/options.h"
 #include "../pages/unplaced.h"
 #include "state.h"
 
-/* Whether the log is drained at the end of the transaction. */
-typedef enum cuckoo_drains {
-    CUCKOO_DRAIN_LATER, /* the rows of the log may wait, so that fewer pages are written */
-    CUCKOO_DRAIN_DUE,   /* a key has gone, or the log is long */
-    CUCKOO_DRAIN_ASKED  /* by the command */
-} cuckoo_drains;
-
-enum { CUCKOO_LONG_LOG = 1024 /* rows: a log of this many is drained, also if no key has gone */ };
+/* Rows of the log: so many may wait, so that fewer pages are written; a COMMIT drains no more than so
+** many, which would hold the lock for seconds. */
+enum { CUCKOO_SHORT_LOG = 1024, CUCKOO_LONG_LOG = 65536, CUCKOO_MOST_LOGGED = 1000000 };
 
 typedef struct cuckoo_store {
     cuckoo_paged paged;
     cuckoo_follow follow;
     cuckoo_fresh fresh;
-    cuckoo_undrained undrained;
+    cuckoo_net net; /* of the log */
     cuckoo_state state;
-    cuckoo_drains drains;
+    int64_t wrote; /* this connection has written rows to the log in this transaction: up to this one */
+    bool asks_content; /* in this use the filter is not trusted, and its table is asked (content.h) */
     cuckoo_options options; /* as CREATE gave them: for the plan of a filter that is made anew */
 
     bool looked;    /* what is in memory was compared with the database since the store has joined */
@@ -63,7 +59,8 @@ typedef struct cuckoo_store {
 
 /* What a use does. */
 typedef enum cuckoo_use {
-    CUCKOO_ASK,    /* looks keys up */
+    CUCKOO_ASK,    /* looks keys up; the table may be asked in place of the filter */
+    CUCKOO_LIST,   /* looks into the filter itself */
     CUCKOO_TELL,   /* asks for no row and no page: what is cheap to know */
     CUCKOO_CHANGE, /* changes rows */
     CUCKOO_REPAIR  /* works also on a filter that cannot follow its table */
@@ -118,18 +115,22 @@ void cuckoo_store_ended(cuckoo_store *store, cuckoo_event event);
 
 /* ---- between begin and end ---- */
 
-/* Is the key perhaps beside the pages: does it wait, or is it in the log? And is it perhaps there at
-** all, in the pages or beside them? */
-int cuckoo_store_has_beside(cuckoo_store *store, uint64_t hash, bool *has);
+/* Is the key perhaps there: in the pages, in the list, or by the log? How many copies are there, at
+** most? */
 int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has);
+int cuckoo_store_most(cuckoo_store *store, uint64_t hash, int64_t *most);
 
 /* Is the key of some row of the table that it follows certainly not there? `most`: of how many of the
 ** first and of the last rows. CUCKOO_ALL_ROWS: of all; and does the filter have fewer keys than they? */
 int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses);
 
-/* What the log adds up to (*net is to be freed); nothing, if the filter follows no table. How many keys
+/* Takes the log into the pages, in memory and in the database. After an error nothing has changed, or
+** it is one after which SQLite rolls back. (transaction.c) */
+int cuckoo_store_drain(cuckoo_store *store);
+
+/* Reads what the log adds up to, into store->net; nothing, if the filter follows no table. How many keys
 ** there are, with those that wait, and with what the log says. */
-int cuckoo_store_net(cuckoo_store *store, cuckoo_net *net);
+int cuckoo_store_net(cuckoo_store *store);
 int cuckoo_store_items(cuckoo_store *store, uint64_t *items);
 
 /* Adds a key, or deletes it. *status is CF_FULL, and nothing has changed, when there is no room in a

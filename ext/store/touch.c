@@ -6,9 +6,8 @@
 
 #include <string.h>
 
-/* cf_touch(schema, table, log, rowid, old): a row was written to this log. Its rowid there is also the
-** number of rows, since a drain empties the log. `old` is 1 if the row takes a key away. The other half
-** of the rule is in is_due (transaction.c). */
+/* cf_touch(schema, table, log, rowid): a row was written to this log. Its rowid there is also the number
+** of rows, since a drain empties the log. */
 static void touch_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
@@ -25,14 +24,13 @@ static void touch_function(sqlite3_context *context, int argc, sqlite3_value **a
             sqlite3_result_error_code(context, rc);
         store = cuckoo_registry_of_log(registry, log, schema, name);
     }
-    bool due = sqlite3_value_int64(argv[3]) >= CUCKOO_LONG_LOG || sqlite3_value_int(argv[4]);
-    if (store && store->drains == CUCKOO_DRAIN_LATER && due)
-        store->drains = CUCKOO_DRAIN_DUE;
+    if (store)
+        store->wrote = sqlite3_value_int64(argv[3]);
 }
 
 int cuckoo_register_touch(sqlite3 *db, cuckoo_registry *registry)
 {
-    static const cuckoo_function touch[] = {{"cf_touch", 5, 5, touch_function, NULL, NULL},
+    static const cuckoo_function touch[] = {{"cf_touch", 4, 4, touch_function, NULL, NULL},
                                             {.name = NULL}};
     if (registry == NULL)
         return cuckoo_register(db, touch, false);
@@ -61,7 +59,7 @@ static void name_trigger(const cuckoo_shadow *shadow, char log[CUCKOO_LOG_NAME],
 static int probe(const cuckoo_shadow *shadow)
 {
     sqlite3_stmt *call;
-    int rc = cuckoo_sql_prepare(shadow->db, &call, "SELECT cf_touch(NULL, NULL, 0, 0, 0)");
+    int rc = cuckoo_sql_prepare(shadow->db, &call, "SELECT cf_touch(NULL, NULL, 0, 0)");
     sqlite3_finalize(call);
     return rc;
 }
@@ -87,7 +85,7 @@ static int make_trigger(const cuckoo_store *store, const char *table)
     const cuckoo_shadow *shadow = &store->paged.shadow;
     name_trigger(shadow, log, name);
     char *text = sqlite3_mprintf("CREATE TRIGGER \"%w\" AFTER INSERT ON \"%w\".\"%w\" BEGIN SELECT "
-                                 "cf_touch(%Q, %Q, %lld, new.rowid, new.old IS NOT NULL); END",
+                                 "cf_touch(%Q, %Q, %lld, new.rowid); END",
                                  name, shadow->schema, log, shadow->schema, table, shadow->log);
     int rc = text ? cuckoo_sql_text(shadow->db, &had,
                                     "SELECT sql FROM sqlite_temp_master WHERE name = %Q", name)

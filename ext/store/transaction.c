@@ -3,11 +3,9 @@
 ** transaction.c - when a store writes what it has in memory, and when it forgets it; how it takes the
 ** rows of the log into the pages.
 **
-** A drain is right at any time, but happens at the end of a transaction only: before that, further steps
-** of a row may follow, and its first key would no longer be in the log (log_net.h). What fails
-** before the first write is forgotten: the log stays, and the next drain takes it. So COMMIT does not
-** fail when the database cannot be written just now (locks, PRAGMA query_only, an authorizer), nor
-** when the filter is damaged.
+** A drain is right at any time. What fails before the first write is forgotten: the log stays, and the
+** next drain takes it. So COMMIT does not fail when the database cannot be written just now (locks,
+** PRAGMA query_only, an authorizer), nor when the filter is damaged.
 */
 #include "../sqlite/sql.h"
 #include "store.h"
@@ -28,7 +26,7 @@ static void forget(cuckoo_store *store)
     store->follow.saved = false;
     if (!cuckoo_store_follows(store) || cuckoo_paged_pending(&store->paged))
         cuckoo_paged_forget(&store->paged);
-    cuckoo_undrained_forget(&store->undrained);
+    cuckoo_net_forget(&store->net);
 }
 
 int cuckoo_store_changed(cuckoo_store *store, int rc)
@@ -56,7 +54,7 @@ void cuckoo_store_joined(cuckoo_store *store)
 {
     if (store->state.part == CUCKOO_APART)
         store->looked = cuckoo_fresh_joined(&store->fresh, &store->paged.shadow);
-    store->undrained.current = false;
+    store->net.current = false;
     cuckoo_state_event(&store->state, CUCKOO_JOIN);
 }
 
@@ -152,23 +150,6 @@ static int change(void *context, uint64_t hash, int64_t more)
     return cuckoo_first_error(rc, into->paged->rc);
 }
 
-/* A large log is added up in parts, so that the sums need no more than some hundred megabytes. */
-static int apply_log(drain_into *into, cuckoo_follow *follow, const cuckoo_log_size *size)
-{
-    enum { AT_ONCE = 4000000 };
-    cuckoo_paged *paged = into->paged;
-    cuckoo_net net = {.parts = size->ordered && size->rows > 0 ? 1 + (uint64_t)size->rows / AT_ONCE : 1};
-    int rc = SQLITE_OK;
-    paged->header_dirty = true;
-    for (; rc == SQLITE_OK && net.part < net.parts; net.part++) {
-        rc = cuckoo_net_read(&net, follow, &paged->shadow, size, &paged->filter.geometry);
-        rc = rc ? rc : cuckoo_net_walk(&net, change, into);
-    }
-    paged->doubts += net.doubts;
-    cuckoo_net_free(&net);
-    return rc;
-}
-
 /* ---- draining the log: in the database ---- */
 
 /* When keys have gone, some keys without a place are tried. */
@@ -191,19 +172,19 @@ static int write_all(const drain_into *into)
     return rc == SQLITE_OK ? cuckoo_shadow_run(&into->paged->shadow, CUCKOO_EMPTY_LOG, NULL) : rc;
 }
 
-/* Loads the header, and saves the names of table and column, before the log is read. */
+/* Loads the header, saves the names of table and column, and reads the log. */
 static int prepare_drain(cuckoo_store *store, bool *writes)
 {
     const char *why;
     cuckoo_shadow *shadow = &store->paged.shadow;
     int rc = cuckoo_store_load(store, &why);
     rc = rc ? rc : cuckoo_follow_look(&store->follow, shadow);
-    if (rc != SQLITE_OK || store->follow.fault || store->follow.saved)
-        return rc;
-    *writes = true;
-    rc = cuckoo_follow_save(&store->follow, shadow);
-    *writes = rc != SQLITE_OK;
-    return rc;
+    if (rc == SQLITE_OK && !store->follow.fault && !store->follow.saved) {
+        *writes = true;
+        rc = cuckoo_follow_save(&store->follow, shadow);
+        *writes = rc != SQLITE_OK;
+    }
+    return rc ? rc : cuckoo_store_net(store);
 }
 
 /* The code for an error. After the first write it must be one after which SQLite rolls back. If SQLite
@@ -217,36 +198,38 @@ static int end_drain(cuckoo_paged *paged, int rc, bool writes)
     return paged->has_written ? SQLITE_IOERR : SQLITE_OK;
 }
 
-static int drain(cuckoo_store *store)
+/* Sums that are no more than memory of a failed drain must not serve once more. */
+int cuckoo_store_drain(cuckoo_store *store)
 {
     bool writes = false;
-    cuckoo_log_size size = {0, false};
     cuckoo_paged *paged = &store->paged;
     drain_into into = {.paged = paged};
     paged->has_written = false;
     int rc = prepare_drain(store, &writes);
-    rc = rc ? rc : cuckoo_net_size(&paged->shadow, &size);
-    if (rc == SQLITE_OK && size.rows > 0) {
+    if (rc == SQLITE_OK && store->net.rows > 0) {
         assert(!cuckoo_paged_pending(paged));
-        rc = apply_log(&into, &store->follow, &size);
+        paged->header_dirty = true;
+        rc = cuckoo_net_walk(&store->net, change, &into);
         writes = rc == SQLITE_OK;
         rc = rc ? rc : write_all(&into);
         cuckoo_sums_free(&into.waits);
     }
-    if (rc == SQLITE_OK)
-        cuckoo_undrained_forget(&store->undrained); /* others have drained it, or this connection */
+    cuckoo_net_forget(&store->net);
     return rc == SQLITE_OK ? rc : end_drain(paged, rc, writes);
 }
 
 /* ---- the end ---- */
 
-/* cf_touch (touch.h) marks the store for the rows that it sees. It does not see rows that other
-** connections wrote, and `undrained` has them if a lookup has read the log. */
+/* cf_touch (touch.h) tells of the rows that this connection writes. It does not see rows that other
+** connections wrote, and the net has them if a lookup has read the log. */
 static bool is_due(const cuckoo_store *store)
 {
-    const cuckoo_undrained *undrained = &store->undrained;
-    return store->drains != CUCKOO_DRAIN_LATER || undrained->olds > 0 ||
-           undrained->rows >= CUCKOO_LONG_LOG;
+    int64_t rows = store->wrote > (int64_t)store->net.rows ? store->wrote : (int64_t)store->net.rows,
+            least = (int64_t)(store->paged.filter.occupied / 256);
+    least = least < CUCKOO_SHORT_LOG  ? CUCKOO_SHORT_LOG
+            : least < CUCKOO_LONG_LOG ? least
+                                      : CUCKOO_LONG_LOG;
+    return rows >= least && rows <= CUCKOO_MOST_LOGGED;
 }
 
 /* Writes pages, after some keys without a place were tried. *begun: it has come as far. */
@@ -290,7 +273,7 @@ int cuckoo_store_sync(cuckoo_store *store)
     if (!cuckoo_store_follows(store))
         store->why = sync_pages(store);
     else
-        store->why = is_due(store) ? drain(store) : SQLITE_OK;
+        store->why = is_due(store) ? cuckoo_store_drain(store) : SQLITE_OK;
     return store->why;
 }
 
@@ -303,7 +286,7 @@ void cuckoo_store_ended(cuckoo_store *store, cuckoo_event event)
         forget(store);
     if (store->state.part != CUCKOO_APART)
         return; /* other tables of this store are still to be told */
-    store->looked = store->undrained.current = false;
-    store->drains = CUCKOO_DRAIN_LATER;
+    store->looked = store->net.current = false;
+    store->wrote = 0;
     store->opened = 0;
 }

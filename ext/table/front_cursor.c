@@ -56,7 +56,7 @@ static int ask(cuckoo_table *table, sqlite3_value *key, bool *has, bool *can, ui
     if (store == NULL)
         return SQLITE_NOMEM;
     cuckoo_registry_join_writer(table->registry, store);
-    int rc = cuckoo_store_begin(store, CUCKOO_ASK, &why);
+    int rc = cuckoo_store_begin(store, CUCKOO_LIST, &why);
     if (rc == SQLITE_OK) {
         rc = key ? cuckoo_table_has(store, key, &hash, has) : SQLITE_OK;
         rc = rc == SQLITE_OK && most && *has ? cuckoo_table_most(store, key, most) : rc;

@@ -148,7 +148,7 @@ int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
         table->base.zErrMsg); /* SQLite does not take over what xSavepoint and xIntegrity said */
     table->base.zErrMsg = NULL;
     cuckoo_store *store = cuckoo_table_store(table);
-    if (store && use == CUCKOO_ASK)
+    if (store && use < CUCKOO_TELL)
         cuckoo_registry_join_writer(table->registry, store);
     int rc = store ? cuckoo_store_begin(store, use, &why) : SQLITE_NOMEM;
     return rc == SQLITE_OK ? rc : cuckoo_table_explain(table, rc, why);
@@ -169,7 +169,7 @@ int cuckoo_table_end(cuckoo_table *table, int rc)
 int cuckoo_table_blame(sqlite3_vtab *base, int rc)
 {
     bool untold = rc == SQLITE_ERROR && base->zErrMsg == NULL;
-    if (untold && cuckoo_table_begin(cuckoo_table_of(base), CUCKOO_ASK) == SQLITE_OK)
+    if (untold && cuckoo_table_begin(cuckoo_table_of(base), CUCKOO_LIST) == SQLITE_OK)
         cuckoo_table_end(cuckoo_table_of(base), SQLITE_OK);
     return rc;
 }
@@ -181,6 +181,15 @@ int cuckoo_table_changed(cuckoo_table *table, int rc)
 
 int cuckoo_table_count(cuckoo_table *table, uint64_t *rows)
 {
+    const cuckoo_follow *follow = &table->store->follow;
+    if (table->store->asks_content) {
+        sqlite3_int64 all = 0;
+        int asked = cuckoo_sql_integer(table->registry->db, &all,
+                                       "SELECT count(t.\"%w\") FROM \"%w\".\"%w\" AS t", follow->column,
+                                       table->schema, follow->table);
+        *rows = (uint64_t)all;
+        return asked;
+    }
     int rc = cuckoo_store_items(table->store, rows);
     if (rc != SQLITE_OK || *rows <= UINT32_MAX)
         return rc;
@@ -195,29 +204,23 @@ int cuckoo_table_has(cuckoo_store *store, sqlite3_value *key, uint64_t *hash, bo
 {
     cuckoo_paged *paged = &store->paged;
     cuckoo_key kind = cuckoo_key_hash(key, &paged->filter.geometry, hash);
-    *has = kind == CUCKOO_KEY_OK && cuckoo_key_found(cuckoo_paged_reader(paged), key, *hash);
-    if (kind != CUCKOO_KEY_OK)
+    *has = kind == CUCKOO_KEY_OK && paged->filter.geometry.affinity == CF_AFFINITY_TEXT &&
+           cuckoo_key_vague(key);
+    if (kind != CUCKOO_KEY_OK || *has)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
-    if (paged->rc != SQLITE_OK) /* SQLite may have rolled back, and nothing is in memory */
-        return paged->rc;
-    return *has ? SQLITE_OK : cuckoo_store_has_beside(store, *hash, has);
+    return store->asks_content ? cuckoo_content_has(&store->follow.content, key, has)
+                               : cuckoo_store_has(store, *hash, has);
 }
 
-/* What the log has taken away is still counted. */
 int cuckoo_table_most(cuckoo_store *store, sqlite3_value *key, uint64_t *most)
 {
     uint64_t hash;
-    int64_t waits = 0;
-    cuckoo_paged *paged = &store->paged;
-    const cf_geometry *geometry = &paged->filter.geometry;
+    int64_t copies;
+    const cf_geometry *geometry = &store->paged.filter.geometry;
     *most = UINT64_MAX;
     if (cuckoo_key_vague(key) || cuckoo_key_hash(key, geometry, &hash) != CUCKOO_KEY_OK)
         return SQLITE_OK;
-    int rc = cuckoo_undrained_read(&store->undrained, paged);
-    rc = rc ? rc : cuckoo_unplaced_copies(paged, hash, NULL, &waits);
-    uint64_t copies = cf_count(cuckoo_paged_reader(paged), hash),
-             exact = geometry->counter_bits ? UINT64_C(1) << geometry->counter_bits : geometry->cap;
-    if (copies < exact)
-        *most = copies + (uint64_t)waits + (uint64_t)cuckoo_sums_of(&store->undrained.keys, hash);
-    return cuckoo_first_error(rc, paged->rc);
+    int rc = cuckoo_store_most(store, hash, &copies);
+    *most = copies > 0 ? (uint64_t)copies : 0;
+    return rc;
 }

@@ -99,7 +99,7 @@ static const struct command {
     bool follows; /* it is also for a filter that follows a table */
 } commands[COMMANDS] = {
     [ADVANCE] = {"advance", CUCKOO_CHANGE, false},  [CLOCK] = {"clock", CUCKOO_CHANGE, false},
-    [CHECK] = {"check", CUCKOO_ASK, true},          [CLEAR] = {"clear", CUCKOO_CHANGE, false},
+    [CHECK] = {"check", CUCKOO_LIST, true},         [CLEAR] = {"clear", CUCKOO_CHANGE, false},
     [DRAIN] = {"drain", CUCKOO_CHANGE, true},       [IMPORT] = {"import", CUCKOO_CHANGE, false},
     [OPTIMIZE] = {"optimize", CUCKOO_CHANGE, true}, [REBUILD] = {"rebuild", CUCKOO_REPAIR, true}};
 
@@ -116,8 +116,7 @@ static int run_one(cuckoo_table *table, int which, sqlite3_value *argument, char
     case CLEAR:
         return cuckoo_store_clear(store);
     case DRAIN:
-        store->drains = CUCKOO_DRAIN_ASKED; /* in the last step of the transaction (transaction.c) */
-        return SQLITE_OK;
+        return cuckoo_store_follows(store) ? cuckoo_store_drain(store) : SQLITE_OK;
     case IMPORT:
         return cuckoo_maintenance_import(store, argument, message);
     case OPTIMIZE:

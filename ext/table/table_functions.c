@@ -35,12 +35,12 @@ static bool are_swapped(cuckoo_registry *registry, int argc, sqlite3_value **arg
 
 /* Begins a use of the table that argv[0] names. The function remembers the table while a statement
 ** runs. NULL: the function has failed. */
-static cuckoo_store *begin(sqlite3_context *context, int argc, sqlite3_value **argv)
+static cuckoo_store *begin(sqlite3_context *context, int argc, sqlite3_value **argv, cuckoo_use use)
 {
     const char *why;
     uintptr_t known = (uintptr_t)sqlite3_get_auxdata(context, 0);
     cuckoo_store *store;
-    int rc = cuckoo_registry_begin(registry_of(context), argv[0], known, CUCKOO_ASK, &store, &why);
+    int rc = cuckoo_registry_begin(registry_of(context), argv[0], known, use, &store, &why);
     if (store == NULL && rc == SQLITE_ERROR && are_swapped(registry_of(context), argc, argv))
         why = "the arguments seem to be swapped: the name of the table comes first";
     if (rc != SQLITE_OK) {
@@ -55,9 +55,10 @@ static cuckoo_store *begin(sqlite3_context *context, int argc, sqlite3_value **a
 /* What a function does while its table is in use. */
 typedef void (*table_use)(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv);
 
-static inline void with_table(sqlite3_context *context, int argc, sqlite3_value **argv, table_use use)
+static inline void with_table(sqlite3_context *context, int argc, sqlite3_value **argv, cuckoo_use what,
+                              table_use use)
 {
-    cuckoo_store *store = begin(context, argc, argv);
+    cuckoo_store *store = begin(context, argc, argv, what);
     if (store == NULL)
         return;
     use(context, store, argv);
@@ -80,7 +81,7 @@ static void result_contains(sqlite3_context *context, cuckoo_store *store, sqlit
 
 static void table_contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    with_table(context, argc, argv, result_contains);
+    with_table(context, argc, argv, CUCKOO_ASK, result_contains);
 }
 
 /* The window that a table is asked for. False: the function has failed. */
@@ -118,7 +119,7 @@ static void result_contains_within(sqlite3_context *context, cuckoo_store *store
 /* cf_table_contains('seen', key, '1 hour'): was the key added so lately? */
 static void table_contains_within_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    with_table(context, argc, argv, result_contains_within);
+    with_table(context, argc, argv, CUCKOO_ASK, result_contains_within);
 }
 
 /* ---- cf_table_info ---- */
@@ -138,12 +139,9 @@ static void append_member(sqlite3_str *json, const char *name, const char *text)
 /* The last row of the log tells its length, unless somebody has written a number by hand. */
 static int append_log(sqlite3_str *json, cuckoo_store *store)
 {
-    cuckoo_log_size size = {0, true};
-    int rc = cuckoo_store_follows(store) ? cuckoo_net_size(&store->paged.shadow, &size) : SQLITE_OK;
-    sqlite3_str_appendf(json, ",\"waiting\":%llu,\"doubts\":%llu", store->paged.adds.copies,
-                        store->paged.doubts);
-    bool known = rc == SQLITE_OK && (size.ordered || size.rows == 0);
-    sqlite3_str_appendf(json, known ? ",\"undrained\":%lld" : ",\"undrained\":null", size.rows);
+    int64_t rows = 0;
+    int rc = cuckoo_store_follows(store) ? cuckoo_log_rows(&store->paged.shadow, &rows) : SQLITE_OK;
+    sqlite3_str_appendf(json, ",\"waiting\":%llu,\"undrained\":%lld", store->paged.adds.copies, rows);
     if (rc == SQLITE_OK && store->paged.filter.geometry.epochs)
         cuckoo_ageing_tell(&store->paged, json);
     return rc;
@@ -173,7 +171,7 @@ static int tell(sqlite3_context *context, sqlite3_value *name, cuckoo_use use, c
     append_member(json, "column", follow->column ? follow->column : follow->given_column);
     if (loaded) {
         rc = append_log(json, *store);
-        if (!cuckoo_append_info(registry->db, json, &(*store)->paged.filter, use == CUCKOO_ASK))
+        if (!cuckoo_append_info(registry->db, json, &(*store)->paged.filter, use == CUCKOO_LIST))
             rc = SQLITE_INTERRUPT;
         rc = cuckoo_first_error(bad && is_told(rc) ? SQLITE_OK : rc, cuckoo_registry_end(*store));
         *why = cuckoo_store_damage(*store);
@@ -195,7 +193,7 @@ static void table_info_function(sqlite3_context *context, int argc, sqlite3_valu
         cuckoo_fail_code(context, SQLITE_ERROR, "the second argument must be 'all', or be left out");
         return;
     }
-    int rc = tell(context, argv[0], word ? CUCKOO_ASK : CUCKOO_TELL, NULL, &store, &why);
+    int rc = tell(context, argv[0], word ? CUCKOO_LIST : CUCKOO_TELL, NULL, &store, &why);
     if (store && is_told(rc)) {
         char *bad = NULL;
         rc = cuckoo_explain(&bad, rc, why);
@@ -220,7 +218,7 @@ static void picture_function(sqlite3_context *context, int argc, sqlite3_value *
     bool by_name = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
     const cf_filter *filter = by_name ? NULL : cuckoo_filter_argument(context, 1, argv);
     if (by_name)
-        with_table(context, argc, argv, result_table_picture);
+        with_table(context, argc, argv, CUCKOO_LIST, result_table_picture);
     else if (filter)
         cuckoo_result_picture(context, filter);
 }
@@ -245,7 +243,7 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
     cuckoo_store *store;
     cuckoo_registry *registry = registry_of(context);
     (void)argc;
-    int rc = cuckoo_registry_begin(registry, argv[0], 0, CUCKOO_ASK, &store, &why);
+    int rc = cuckoo_registry_begin(registry, argv[0], 0, CUCKOO_LIST, &store, &why);
     if (store == NULL) {
         cuckoo_fail_table(context, rc, why);
         return;
@@ -285,7 +283,7 @@ static void result_export(sqlite3_context *context, cuckoo_store *store, sqlite3
 
 static void export_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    with_table(context, argc, argv, result_export);
+    with_table(context, argc, argv, CUCKOO_LIST, result_export);
 }
 
 /* Like the command 'rebuild', but no trigger can call it. It runs that command, so that the table joins

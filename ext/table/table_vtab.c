@@ -145,20 +145,22 @@ static int table_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* Drops triggers and log. A header that cannot be read does not tell the log, but triggers do. */
+/* Drops triggers and log. A header that cannot be read does not tell the log, but another row does. */
 static int stop_following(cuckoo_store *store)
 {
     const char *why;
+    int64_t log;
     cuckoo_shadow *shadow = &store->paged.shadow;
-    bool loaded = cuckoo_paged_load(&store->paged, &why) == SQLITE_OK;
-    if (loaded)
-        cuckoo_touch_unwatch(store);
-    int rc = cuckoo_follow_drop(shadow, CUCKOO_OWN, true);
-    if (rc == SQLITE_OK && loaded) {
-        cuckoo_shadow_finalize(shadow);
-        rc = cuckoo_log_drop(shadow, shadow->log);
+    if (cuckoo_paged_load(&store->paged, &why) != SQLITE_OK) {
+        int rc = cuckoo_follow_check_saved(shadow, &log);
+        if (rc != SQLITE_OK || log == 0)
+            return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
+        cuckoo_shadow_set_log(shadow, log);
     }
-    return rc;
+    cuckoo_touch_unwatch(store);
+    int rc = cuckoo_follow_drop(shadow);
+    cuckoo_shadow_finalize(shadow);
+    return rc ? rc : cuckoo_log_drop(shadow, shadow->log);
 }
 
 static int table_destroy(sqlite3_vtab *base)
@@ -190,29 +192,13 @@ static int refuse_later(cuckoo_table *table, cuckoo_store *store)
                                        : SQLITE_OK;
 }
 
-/* The triggers have the name of the filter: they are dropped, and made anew. */
-static int drop_triggers(cuckoo_store *store)
-{
-    const char *why;
-    cuckoo_shadow *shadow = &store->paged.shadow;
-    int rc = cuckoo_paged_load(&store->paged, &why); /* says which log it has */
-    rc = rc ? rc : cuckoo_follow_find(&store->follow, shadow);
-    rc = rc ? rc : cuckoo_follow_save(&store->follow, shadow);
-    return rc ? rc : cuckoo_follow_drop(shadow, CUCKOO_OWN, false);
-}
-
+/* Triggers and log are named by the identity of the log, and stay. The TEMP trigger names the filter. */
 static int rename_store(cuckoo_store *store, const char *name)
 {
-    cuckoo_shadow *shadow = &store->paged.shadow;
-    bool follows = cuckoo_store_follows(store);
     int rc = cuckoo_store_flush(store); /* the names of the shadow tables change under it */
-    if (rc == SQLITE_OK && follows)
-        rc = drop_triggers(store);
-    rc = rc ? rc : cuckoo_shadow_rename(shadow, name);
-    if (rc != SQLITE_OK || !follows)
-        return rc;
-    rc = cuckoo_follow_create(&store->follow, shadow, name);
-    return rc ? rc : cuckoo_touch_watch(store, name, INT_MAX);
+    rc = rc ? rc : cuckoo_shadow_rename(&store->paged.shadow, name);
+    return rc == SQLITE_OK && cuckoo_store_follows(store) ? cuckoo_touch_watch(store, name, INT_MAX)
+                                                          : rc;
 }
 
 static int table_rename(sqlite3_vtab *base, const char *name)
@@ -306,7 +292,7 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     cuckoo_table *table = cuckoo_table_of(base);
     char *why = NULL;
     (void)schema;
-    int rc = cuckoo_table_begin(table, CUCKOO_ASK);
+    int rc = cuckoo_table_begin(table, CUCKOO_LIST);
     rc = rc ? rc
             : cuckoo_table_end(table,
                                flags & 1 ? SQLITE_OK : cuckoo_maintenance_check(table->store, &why));

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "content.h"
+
+#include "../keys/column_rule.h"
+#include "../keys/number.h"
+#include "../sqlite/sql.h"
+
+#include <string.h>
+
+#define FROM "FROM \"%w\".\"%w\" AS t WHERE t.\"%w\" "
+
+static const char *const has_key = "SELECT 1 " FROM "= ?1";
+/* Numbers come before texts, and texts before blobs. */
+static const char *const has_number = "SELECT 1 " FROM "< ''";
+static const char *const has_text = "SELECT 1 " FROM ">= '' AND t.\"%w\" < x''";
+
+void cuckoo_content_close(cuckoo_content *content)
+{
+    sqlite3_finalize(content->has);
+    sqlite3_finalize(content->texts);
+    sqlite3_finalize(content->numbers);
+    *content = (cuckoo_content){.has = NULL};
+}
+
+/* Does SQLite answer by one search? */
+static int look_at_plan(cuckoo_content *content, sqlite3 *db)
+{
+    enum { DETAIL = 3 /* column of a plan */ };
+    sqlite3_stmt *plan;
+    int steps = 0, searches = 0;
+    int rc = cuckoo_sql_prepare(db, &plan, "EXPLAIN QUERY PLAN %s", sqlite3_sql(content->has));
+    for (; rc == SQLITE_OK && sqlite3_step(plan) == SQLITE_ROW; steps++) {
+        const char *detail = (const char *)sqlite3_column_text(plan, DETAIL);
+        searches += detail && strncmp(detail, "SEARCH ", strlen("SEARCH ")) == 0;
+    }
+    rc = cuckoo_sql_end(plan, rc);
+    content->usable = rc == SQLITE_OK && steps == 1 && searches == 1;
+    content->prepared = sqlite3_stmt_status(content->has, SQLITE_STMTSTATUS_REPREPARE, 0);
+    return rc;
+}
+
+static int look_at_column(cuckoo_content *content, sqlite3 *db, const char *schema, const char *table,
+                          const char *column)
+{
+    const char *type = NULL;
+    bool any = false;
+    int rc = sqlite3_table_column_metadata(db, schema, table, column, &type, NULL, NULL, NULL, NULL);
+    if (rc == SQLITE_OK && type)
+        rc = cuckoo_column_is_any(db, schema, table, type, &any);
+    const char *affinity = any ? "" : cuckoo_column_affinity(type);
+    content->numeric = *affinity && strcmp(affinity, "TEXT") != 0;
+    return rc;
+}
+
+static int prepare(cuckoo_content *content, sqlite3 *db, const char *schema, const char *table,
+                   const char *column)
+{
+    int rc = cuckoo_sql_prepare(db, &content->has, has_key, schema, table, column);
+    rc = rc ? rc : cuckoo_sql_prepare(db, &content->numbers, has_number, schema, table, column);
+    rc = rc ? rc : cuckoo_sql_prepare(db, &content->texts, has_text, schema, table, column, column);
+    rc = rc ? rc : look_at_column(content, db, schema, table, column);
+    return rc ? rc : look_at_plan(content, db);
+}
+
+int cuckoo_content_open(cuckoo_content *content, sqlite3 *db, const char *schema, const char *table,
+                        const char *column, bool *open)
+{
+    int rc = SQLITE_OK;
+    if (content->has == NULL)
+        rc = prepare(content, db, schema, table, column);
+    else if (content->prepared != sqlite3_stmt_status(content->has, SQLITE_STMTSTATUS_REPREPARE, 0))
+        rc = look_at_plan(content, db);
+    *open = rc == SQLITE_OK && content->usable;
+    if (!*open)
+        cuckoo_content_close(content);
+    return rc == SQLITE_ERROR || rc == SQLITE_AUTH ? SQLITE_OK : rc; /* it cannot be asked */
+}
+
+/* Runs a statement. *is: it has a row. */
+static int ask(sqlite3_stmt *statement, bool *is)
+{
+    int rc = sqlite3_step(statement);
+    *is = rc == SQLITE_ROW;
+    return cuckoo_sql_code(sqlite3_db_handle(statement), sqlite3_reset(statement));
+}
+
+/* sqlite3_bind_value makes NULL of an empty text or blob that has no bytes to point at. */
+static int bind(sqlite3_stmt *statement, sqlite3_value *key)
+{
+    int type = sqlite3_value_type(key);
+    bool empty = sqlite3_value_bytes(key) == 0;
+    return type == SQLITE_TEXT && empty   ? sqlite3_bind_text(statement, 1, "", 0, SQLITE_STATIC)
+           : type == SQLITE_BLOB && empty ? sqlite3_bind_zeroblob(statement, 1, 0)
+                                          : sqlite3_bind_value(statement, 1, key);
+}
+
+static bool looks_like_number(sqlite3_value *key)
+{
+    cuckoo_number unused;
+    const char *text = (const char *)sqlite3_value_text(key);
+    return text && cuckoo_number_read(text, (size_t)sqlite3_value_bytes(key), &unused);
+}
+
+int cuckoo_content_has(cuckoo_content *content, sqlite3_value *key, bool *has)
+{
+    int type = sqlite3_value_type(key);
+    bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+    *has = false;
+    int rc = bind(content->has, key);
+    rc = rc ? rc : ask(content->has, has);
+    sqlite3_clear_bindings(content->has);
+    if (rc != SQLITE_OK || *has || content->numeric)
+        return rc;
+    return number                                          ? ask(content->texts, has)
+           : type == SQLITE_TEXT && looks_like_number(key) ? ask(content->numbers, has)
+                                                           : SQLITE_OK;
+}

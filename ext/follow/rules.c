@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+#include "rules.h"
+
+#include "../sqlite/sql.h"
+#include "follow.h"
+#include "sql_text.h"
+
+#include <string.h>
+
+/* What is asked of them. */
+typedef struct others {
+    const char *schema, *table, *column; /* of the content */
+    bool computed;                       /* the column is generated: any UPDATE may change it */
+    bool hidden;                         /* there is a TEMP table of this name, too */
+    int64_t ours;                        /* the order of the oldest trigger of ours */
+    char *before;                        /* a BEFORE trigger on the table that writes; NULL: none */
+    char *changes;                       /* a trigger that may change a key; NULL: none */
+    char *newer;                         /* one that breaks rule B; NULL: none */
+    bool temporary;                      /* `newer` is TEMP */
+    bool preceded; /* some trigger fires after the change of a row and before ours */
+} others;
+
+/* One trigger. */
+typedef struct other {
+    const char *name, *table, *sql;
+    int64_t order; /* the newer of two triggers has the larger one */
+    bool temporary;
+    bool after, inserts;       /* AFTER ..; .. INSERT */
+    bool writes, breaks, hits; /* any row; RAISE(IGNORE) or RAISE(FAIL); a key of the content */
+} other;
+
+/* Ours are named cuckoo_4a3f.._inserted, and write to cuckoo_log_4a3f... */
+static bool is_ours(const char *name, const char *sql)
+{
+    enum { DIGITS = 16 };
+    static const char opening[] = "cuckoo_", digits[] = "0123456789abcdef";
+    char log[CUCKOO_LOG_NAME + 16];
+    const char *at = name + sizeof opening - 1;
+    if (strncmp(name, opening, sizeof opening - 1) != 0 || strspn(at, digits) != DIGITS)
+        return false;
+    sqlite3_snprintf(sizeof log, log, "BEGIN INSERT INTO \"cuckoo_log_%.16s\"", at);
+    const char *body = strstr(sql, log);
+    return body && (body = strchr(body, ';')) != NULL &&
+           strcmp(body, "; SELECT RAISE(ABORT, '') WHERE 0; END") == 0;
+}
+
+static bool names_key(const others *all, cuckoo_token token)
+{
+    return cuckoo_token_names(token, all->column) || cuckoo_token_is(token, "rowid") ||
+           cuckoo_token_is(token, "_rowid_") || cuckoo_token_is(token, "oid");
+}
+
+/* Reads what a trigger says from here on: its body, or all of it for RAISE. */
+typedef struct reading {
+    cuckoo_token last, before;                       /* the last token, and the one before it */
+    enum { NOTHING, TARGET, UPDATE_TARGET } expects; /* the name of a table that is written */
+    bool updates;                                    /* within an UPDATE of the content */
+} reading;
+
+/* A name, or the schema of one, behind INTO, DELETE FROM or UPDATE. */
+static void read_target(const others *all, other *trigger, reading *at, cuckoo_token token,
+                        const char *rest)
+{
+    bool is_part = cuckoo_token_is(token, "or") || cuckoo_token_is(at->last, "or") ||
+                   cuckoo_token_is(token, ".") || cuckoo_token_is(cuckoo_sql_token(&rest), ".");
+    if (is_part)
+        return;
+    bool hit = cuckoo_token_names(token, all->table);
+    trigger->hits |= hit && (at->expects == TARGET || all->computed);
+    at->updates = hit && at->expects == UPDATE_TARGET;
+    at->expects = NOTHING;
+}
+
+static void read_token(const others *all, other *trigger, reading *at, cuckoo_token token,
+                       const char *rest)
+{
+    bool into = cuckoo_token_is(token, "into"), update = cuckoo_token_is(token, "update");
+    bool own = cuckoo_token_is(at->last, ".") &&
+               (cuckoo_token_is(at->before, "old") || cuckoo_token_is(at->before, "new"));
+    if (at->expects != NOTHING) {
+        read_target(all, trigger, at, token, rest);
+    } else if (into || (cuckoo_token_is(token, "from") && cuckoo_token_is(at->last, "delete"))) {
+        at->expects = TARGET;
+    } else if (update && !cuckoo_token_is(at->last, "do")) {
+        at->expects = UPDATE_TARGET;
+    } else {
+        trigger->hits |= at->updates && !own && names_key(all, token);
+        at->updates &= !cuckoo_token_is(token, ";");
+    }
+    trigger->writes |= into || update || cuckoo_token_is(token, "delete");
+}
+
+static bool is_raise(const reading *at, cuckoo_token token)
+{
+    return cuckoo_token_is(at->last, "(") && cuckoo_token_is(at->before, "raise") &&
+           (cuckoo_token_is(token, "ignore") || cuckoo_token_is(token, "fail"));
+}
+
+/* SQLite keeps CREATE TRIGGER name, and then what was written. A trigger without BEFORE, AFTER or INSTEAD
+** is a BEFORE trigger. */
+static void read_trigger(const others *all, other *trigger)
+{
+    const char *sql = trigger->sql;
+    reading at = {.expects = NOTHING};
+    bool body = false, event = false;
+    for (int n = 0;; n++) {
+        cuckoo_token token = cuckoo_sql_token(&sql);
+        if (token.kind == CUCKOO_TOKEN_END)
+            return;
+        trigger->breaks |= is_raise(&at, token);
+        if (body)
+            read_token(all, trigger, &at, token, sql);
+        else if (n > 2 && !event) {
+            trigger->after |= cuckoo_token_is(token, "after");
+            trigger->inserts = cuckoo_token_is(token, "insert");
+            event =
+                trigger->inserts || cuckoo_token_is(token, "update") || cuckoo_token_is(token, "delete");
+        }
+        body |= event && cuckoo_token_is(token, "begin");
+        at.before = at.last;
+        at.last = token;
+    }
+}
+
+/* A TEMP trigger is on this table, unless there is a TEMP table of that name, and the trigger does not
+** name the schema. */
+static bool is_on(const others *all, const other *trigger)
+{
+    return sqlite3_stricmp(trigger->table, all->table) == 0 &&
+           (!trigger->temporary || !all->hidden || cuckoo_sql_names(trigger->sql, "on", all->schema));
+}
+
+static int keep_name(char **kept, const other *trigger)
+{
+    if (*kept == NULL)
+        *kept = sqlite3_mprintf("%s", trigger->name);
+    return *kept ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+static int judge(others *all, other *trigger)
+{
+    int rc = SQLITE_OK;
+    read_trigger(all, trigger);
+    if (trigger->hits)
+        rc = keep_name(&all->changes, trigger);
+    if (rc != SQLITE_OK || !is_on(all, trigger))
+        return rc;
+    if (!trigger->after && !trigger->inserts && trigger->writes)
+        return keep_name(&all->before, trigger);
+    bool first = trigger->after && (trigger->temporary || trigger->order > all->ours);
+    all->preceded |= first;
+    if (!first || all->newer || !(trigger->writes || trigger->breaks))
+        return rc;
+    all->temporary = trigger->temporary;
+    return keep_name(&all->newer, trigger);
+}
+
+static int read_schema(others *all, sqlite3 *db, const char *schema, bool temporary)
+{
+    sqlite3_stmt *rows;
+    int rc =
+        cuckoo_sql_prepare(db, &rows,
+                           "SELECT name, tbl_name, sql, rowid FROM \"%w\".sqlite_master WHERE type = "
+                           "'trigger' AND name NOT GLOB 'cuckoo_log_*" CUCKOO_TOUCH_SUFFIX "'",
+                           schema);
+    while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW) {
+        other trigger = {.name = (const char *)sqlite3_column_text(rows, 0),
+                           .table = (const char *)sqlite3_column_text(rows, 1),
+                           .sql = (const char *)sqlite3_column_text(rows, 2),
+                           .order = sqlite3_column_int64(rows, 3),
+                           .temporary = temporary};
+        if (!trigger.name || !trigger.table || !trigger.sql)
+            rc = SQLITE_NOMEM;
+        else if (!is_ours(trigger.name, trigger.sql))
+            rc = judge(all, &trigger);
+    }
+    return cuckoo_sql_end(rows, rc);
+}
+
+static int is_computed(sqlite3 *db, const cuckoo_shadow *shadow, others *all)
+{
+    enum { NAME = 1, HIDDEN = 6 /* columns of the list; 2 and 3: a generated column */ };
+    sqlite3_stmt *rows;
+    int rc =
+        cuckoo_sql_prepare(db, &rows, "PRAGMA \"%w\".table_xinfo(\"%w\")", shadow->schema, all->table);
+    while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW)
+        if (sqlite3_stricmp((const char *)sqlite3_column_text(rows, NAME), all->column) == 0)
+            all->computed = sqlite3_column_int(rows, HIDDEN) > 1;
+    return cuckoo_sql_end(rows, rc);
+}
+
+/* Reads the triggers of others in the schema of the table and in temp. */
+static int read_others(const cuckoo_shadow *shadow, others *all)
+{
+    sqlite3 *db = shadow->db;
+    char name[CUCKOO_TRIGGER_NAME];
+    bool temp = sqlite3_stricmp(shadow->schema, "temp") == 0;
+    all->ours = INT64_MAX;
+    for (int i = 0; i < CUCKOO_FOLLOWERS; i++) {
+        sqlite3_int64 found = all->ours;
+        cuckoo_follow_name(shadow, i, name);
+        int rc = cuckoo_sql_integer(db, &found, "SELECT rowid FROM \"%w\".sqlite_master WHERE name = %Q",
+                                    shadow->schema, name);
+        if (rc != SQLITE_OK)
+            return rc;
+        all->ours = found < all->ours ? found : all->ours;
+    }
+    all->hidden = sqlite3_table_column_metadata(db, "temp", all->table, NULL, NULL, NULL, NULL, NULL,
+                                                NULL) == SQLITE_OK;
+    int rc = is_computed(db, shadow, all);
+    rc = rc ? rc : read_schema(all, db, shadow->schema, false);
+    return rc == SQLITE_OK && !temp ? read_schema(all, db, "temp", true) : rc;
+}
+
+static void free_others(others *all)
+{
+    sqlite3_free(all->before);
+    sqlite3_free(all->changes);
+    sqlite3_free(all->newer);
+}
+
+/* ---- rule A ---- */
+
+/* Has a foreign key of the column an action? `self`: and refers to the same table. */
+static int look_at_keys(const others *all, sqlite3 *db, bool *acts, bool *self)
+{
+    enum { TABLE = 2, FROM = 3, ON_UPDATE = 5, ON_DELETE = 6 /* columns of the list */ };
+    sqlite3_stmt *rows;
+    int rc =
+        cuckoo_sql_prepare(db, &rows, "PRAGMA \"%w\".foreign_key_list(\"%w\")", all->schema, all->table);
+    while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW) {
+        bool on_column =
+            sqlite3_stricmp((const char *)sqlite3_column_text(rows, FROM), all->column) == 0;
+        for (int i = ON_UPDATE; on_column && i <= ON_DELETE; i++) {
+            const char *action = (const char *)sqlite3_column_text(rows, i);
+            bool has = action && strcmp(action, "NO ACTION") != 0 && strcmp(action, "RESTRICT") != 0;
+            *acts |= has;
+            *self |=
+                has && sqlite3_stricmp((const char *)sqlite3_column_text(rows, TABLE), all->table) == 0;
+        }
+    }
+    return cuckoo_sql_end(rows, rc);
+}
+
+/* Says what breaks rule A, and what rule B. */
+static int say(const others *all, bool acts, bool self, cuckoo_rules *rules)
+{
+    const char *t = all->table, *k = all->column;
+    bool refuses = true, doubts = all->newer != NULL;
+    if (self)
+        rules->refuses = sqlite3_mprintf(
+            "%s refers to %s itself with an action (ON DELETE, ON UPDATE), which changes "
+            "keys in the midst of a change, and cannot be followed",
+            k, t);
+    else if (all->before && all->changes)
+        rules->refuses = sqlite3_mprintf(
+            "the BEFORE trigger %s on %s writes, and the trigger %s may change %s(%s) in the midst of a "
+            "change, which cannot be followed: make %s an AFTER trigger",
+            all->before, t, all->changes, t, k, all->before);
+    else if (all->before && acts)
+        rules->refuses = sqlite3_mprintf(
+            "the BEFORE trigger %s on %s writes, and a foreign key may change %s in the midst of a "
+            "change, which cannot be followed: make it an AFTER trigger",
+            all->before, t, k);
+    else
+        refuses = false;
+    if (doubts)
+        rules->doubts = sqlite3_mprintf(
+            all->temporary ? "the TEMP trigger %s on %s fires before its triggers, and may keep a row "
+                             "without them: drop it"
+                           : "the trigger %s on %s is newer than its own, fires before them, and may "
+                             "keep a row without them",
+            all->newer, t);
+    return (refuses && !rules->refuses) || (doubts && !rules->doubts) ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+int cuckoo_rules_look(cuckoo_rules *rules, const cuckoo_shadow *shadow, const char *table,
+                      const char *column)
+{
+    others all = {.schema = shadow->schema, .table = table, .column = column};
+    bool acts = false, self = false;
+    *rules = (cuckoo_rules){.refuses = NULL};
+    int rc = read_others(shadow, &all);
+    rc = rc ? rc : look_at_keys(&all, shadow->db, &acts, &self);
+    rc = rc ? rc : say(&all, acts, self, rules);
+    rules->preceded = all.preceded;
+    free_others(&all);
+    return rc;
+}
+
+void cuckoo_rules_free(cuckoo_rules *rules)
+{
+    sqlite3_free(rules->refuses);
+    sqlite3_free(rules->doubts);
+}
