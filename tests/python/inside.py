@@ -17,8 +17,7 @@ OWN_TABLES = ["log", "pages", "waiting keys"]  # of a filter that follows a colu
 
 def log_of(db, name="f"):
     """The name of the log of a filter."""
-    sql = ask(db, "SELECT sql FROM sqlite_master WHERE name = ?", f"{name}_inserted")
-    return re.search("cuckoo_log_[0-9a-f]{16}", sql).group()
+    return f"cuckoo_log_{numbers(header(db, name))['log']:016x}"
 
 
 def own_table(db, what, name="f"):
@@ -133,8 +132,8 @@ LOG_DAMAGE = {
     "dropped": "DROP TABLE {log}", "renamed": "ALTER TABLE {log} RENAME TO elsewhere",
     "has one column more": "ALTER TABLE {log} ADD COLUMN more",
     "has another column": "ALTER TABLE {log} RENAME COLUMN new TO newer",
-    "is another table": "DROP TABLE {log}; CREATE TABLE {log}(\"row\", \"old\", \"new\", more)",
-    "is a view": "DROP TABLE {log}; CREATE VIEW {log} AS SELECT 1 AS row, 2 AS old, 3 AS new",
+    "is another table": "DROP TABLE {log}; CREATE TABLE {log}(\"old\", \"new\", \"tag\", more)",
+    "is a view": "DROP TABLE {log}; CREATE VIEW {log} AS SELECT 1 AS old, 2 AS new, 3 AS tag",
 }
 
 
