@@ -115,6 +115,7 @@ int cuckoo_store_end(cuckoo_store *store)
     bool fits = rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB; /* rows of two times are no damage */
     if (store->steps != store->paged.shadow.steps && fits && is_overtaken(store))
         rc = SQLITE_LOCKED;
+    store->steps = store->paged.shadow.steps;
     if (rc != SQLITE_OK)
         cuckoo_store_lose(store);
     return rc;
@@ -315,6 +316,15 @@ int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
     else if (store->paged.filter.geometry.epochs)
         cuckoo_ageing_look(&store->paged);
     return rc;
+}
+
+void cuckoo_store_calm(const cuckoo_store *store, cuckoo_calm *calm)
+{
+    sqlite3 *db = store->paged.shadow.db;
+    *calm = (cuckoo_calm){.is = sqlite3_txn_state(db, NULL) == SQLITE_TXN_READ &&
+                                sqlite3_txn_state(db, store->paged.shadow.schema) == SQLITE_TXN_READ,
+                          .asks_content = store->asks_content,
+                          .changes = sqlite3_total_changes(db)};
 }
 
 /* ---- the log ---- */

@@ -44,7 +44,7 @@ typedef struct cuckoo_store {
     cuckoo_options options; /* as CREATE gave them: for the plan of a filter that is made anew */
 
     bool looked;    /* what is in memory was compared with the database since the store has joined */
-    unsigned steps; /* of the shadow tables, when it was compared */
+    unsigned steps; /* of the shadow tables, when it was compared last, or a use ended */
     int why;        /* the code of the last write that failed; SQLITE_ABORT: the store was broken */
     char *later;    /* a later version made the table, and this says so: never used. NULL: no */
     int opened;     /* when savepoints 0 .. opened-1 opened, everything in memory was written */
@@ -89,6 +89,38 @@ const char *cuckoo_store_damage(const cuckoo_store *store);
 /* Ends a use. Returns the first error of reading pages since it began: answers may be wrong.
 ** SQLITE_LOCKED: what was read may not fit what was in memory (state.h). */
 int cuckoo_store_end(cuckoo_store *store);
+
+/* ---- many uses in one read transaction ---- */
+
+/* What a use has found holds as long as the read transaction goes on in which it was found, and as long as
+** this connection writes nothing and its schema stays. So it is not looked for again for each row of a
+** SELECT. The caller holds the transaction. All zeros: nothing is known. */
+typedef struct cuckoo_calm {
+    bool is;
+    bool asks_content;
+    int changes; /* of the connection */
+} cuckoo_calm;
+
+/* Notes that a use has begun, if nobody writes. */
+void cuckoo_store_calm(const cuckoo_store *store, cuckoo_calm *calm);
+
+/* Does it still hold? Then another use has begun. */
+static inline bool cuckoo_store_is_calm(cuckoo_store *store, const cuckoo_calm *calm)
+{
+    sqlite3 *db = store->paged.shadow.db;
+    bool is = calm->is && calm->changes == sqlite3_total_changes(db) &&
+              sqlite3_txn_state(db, NULL) == SQLITE_TXN_READ && cuckoo_paged_is_loaded(&store->paged) &&
+              !cuckoo_late_expired(store->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
+    store->asks_content = is ? calm->asks_content : store->asks_content;
+    return is;
+}
+
+/* Has nothing been read, without an error, since a use ended last? Then cuckoo_store_end has nothing to
+** do. */
+static inline bool cuckoo_store_is_quiet(const cuckoo_store *store)
+{
+    return store->steps == store->paged.shadow.steps && store->paged.rc == SQLITE_OK;
+}
 
 /* ---- the transaction (transaction.c) ---- */
 

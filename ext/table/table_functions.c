@@ -33,32 +33,28 @@ static bool are_swapped(cuckoo_registry *registry, int argc, sqlite3_value **arg
     return text && cuckoo_registry_find(registry, text, &rc) != NULL;
 }
 
-/* Begins a use of the table that argv[0] names. The function remembers the table while a statement
-** runs. NULL: the function has failed. */
-static cuckoo_store *begin(sqlite3_context *context, int argc, sqlite3_value **argv, cuckoo_use use)
+/* Begins a use of the table that argv[0] names; that of id `known` may be it already. NULL: the function
+** has failed. */
+static cuckoo_store *begin(sqlite3_context *context, int argc, sqlite3_value **argv, uintptr_t known,
+                           cuckoo_use use)
 {
     const char *why;
-    uintptr_t known = (uintptr_t)sqlite3_get_auxdata(context, 0);
     cuckoo_store *store;
     int rc = cuckoo_registry_begin(registry_of(context), argv[0], known, use, &store, &why);
     if (store == NULL && rc == SQLITE_ERROR && are_swapped(registry_of(context), argc, argv))
         why = "the arguments seem to be swapped: the name of the table comes first";
-    if (rc != SQLITE_OK) {
-        cuckoo_fail_table(context, rc, why);
-        return NULL;
-    }
-    if (known != store->id)
-        sqlite3_set_auxdata(context, 0, (void *)store->id, NULL);
-    return store;
+    if (rc == SQLITE_OK)
+        return store;
+    cuckoo_fail_table(context, rc, why);
+    return NULL;
 }
 
 /* What a function does while its table is in use. */
 typedef void (*table_use)(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv);
 
-static inline void with_table(sqlite3_context *context, int argc, sqlite3_value **argv, cuckoo_use what,
-                              table_use use)
+static void with_table(sqlite3_context *context, int argc, sqlite3_value **argv, table_use use)
 {
-    cuckoo_store *store = begin(context, argc, argv, what);
+    cuckoo_store *store = begin(context, argc, argv, 0, CUCKOO_LIST);
     if (store == NULL)
         return;
     use(context, store, argv);
@@ -67,7 +63,66 @@ static inline void with_table(sqlite3_context *context, int argc, sqlite3_value 
         cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
 }
 
-static void result_contains(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)
+/* ---- lookups: a function keeps its table in use while a SELECT runs ---- */
+
+typedef struct kept_use {
+    cuckoo_store *store; /* NULL: it is not in use */
+    uintptr_t id;        /* of the store */
+    cuckoo_calm calm;
+} kept_use;
+
+static void end_use(kept_use *kept)
+{
+    if (kept->store)
+        cuckoo_registry_end(kept->store);
+    kept->store = NULL;
+}
+
+static void free_use(void *kept)
+{
+    end_use(kept);
+    sqlite3_free(kept);
+}
+
+/* Keeps the use, if nobody writes, or at least the id. *kept: what was kept before, or NULL. */
+static void keep_use(sqlite3_context *context, kept_use *kept, cuckoo_store *store)
+{
+    bool first = kept == NULL;
+    if (first)
+        kept = sqlite3_malloc64(sizeof *kept);
+    if (kept == NULL) { /* it is looked for again */
+        cuckoo_registry_end(store);
+        return;
+    }
+    *kept = (kept_use){.store = store, .id = store->id};
+    cuckoo_store_calm(store, &kept->calm);
+    if (!kept->calm.is)
+        end_use(kept);
+    if (first) /* this may free it */
+        sqlite3_set_auxdata(context, 0, kept, free_use);
+}
+
+static inline void look_up(sqlite3_context *context, int argc, sqlite3_value **argv, table_use use)
+{
+    kept_use *kept = sqlite3_get_auxdata(context, 0);
+    cuckoo_store *store = kept ? kept->store : NULL;
+    bool calm = store && cuckoo_store_is_calm(store, &kept->calm);
+    if (!calm) {
+        if (kept)
+            end_use(kept);
+        store = begin(context, argc, argv, kept ? kept->id : 0, CUCKOO_ASK);
+    }
+    if (store == NULL)
+        return;
+    use(context, store, argv);
+    int rc = cuckoo_store_is_quiet(store) ? SQLITE_OK : cuckoo_store_end(store);
+    if (rc != SQLITE_OK)
+        cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
+    if (!calm)
+        keep_use(context, kept, store);
+}
+
+static inline void result_contains(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)
 {
     bool has;
     uint64_t hash;
@@ -81,7 +136,7 @@ static void result_contains(sqlite3_context *context, cuckoo_store *store, sqlit
 
 static void table_contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    with_table(context, argc, argv, CUCKOO_ASK, result_contains);
+    look_up(context, argc, argv, result_contains);
 }
 
 /* The window that a table is asked for. False: the function has failed. */
@@ -119,7 +174,7 @@ static void result_contains_within(sqlite3_context *context, cuckoo_store *store
 /* cf_table_contains('seen', key, '1 hour'): was the key added so lately? */
 static void table_contains_within_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    with_table(context, argc, argv, CUCKOO_ASK, result_contains_within);
+    look_up(context, argc, argv, result_contains_within);
 }
 
 /* ---- cf_table_info ---- */
@@ -218,7 +273,7 @@ static void picture_function(sqlite3_context *context, int argc, sqlite3_value *
     bool by_name = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
     const cf_filter *filter = by_name ? NULL : cuckoo_filter_argument(context, 1, argv);
     if (by_name)
-        with_table(context, argc, argv, CUCKOO_LIST, result_table_picture);
+        with_table(context, argc, argv, result_table_picture);
     else if (filter)
         cuckoo_result_picture(context, filter);
 }
@@ -283,7 +338,7 @@ static void result_export(sqlite3_context *context, cuckoo_store *store, sqlite3
 
 static void export_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    with_table(context, argc, argv, CUCKOO_LIST, result_export);
+    with_table(context, argc, argv, result_export);
 }
 
 /* Like the command 'rebuild', but no trigger can call it. It runs that command, so that the table joins
