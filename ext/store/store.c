@@ -70,7 +70,8 @@ static int compare(cuckoo_store *store)
         forget_all(store);
     else if (rc == SQLITE_OK && (anew || stale == CUCKOO_MAY_BE_STALE))
         rc = cuckoo_paged_compare(&store->paged);
-    store->net.current &= stale == CUCKOO_IS_FRESH && store->state.part == CUCKOO_APART;
+    store->net.current &=
+        stale == CUCKOO_IS_FRESH && (store->state.part == CUCKOO_APART || store->watched);
     store->looked = rc == SQLITE_OK;
     store->steps = store->paged.shadow.steps;
     if (rc != SQLITE_OK)
@@ -267,8 +268,11 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
     *why = "the table that it follows cannot be read";
     bool writes =
         store->state.part != CUCKOO_APART || use > CUCKOO_TELL || !sqlite3_get_autocommit(shadow->db);
+    int prepared = follow->prepared;
     int rc = writes ? cuckoo_follow_look(follow, shadow)
                     : cuckoo_follow_look_quickly(follow, shadow, store->fresh.file_version);
+    if (prepared != follow->prepared) /* the TEMP trigger may have gone */
+        store->watched = store->net.current = false;
     if (rc == SQLITE_OK && follow->trust == CUCKOO_TRIGGERS)
         rc = check_rule(store);
     if (rc == SQLITE_OK && use <= CUCKOO_TELL && store->paged.unmatched > 0 && !follow->fault) {

@@ -40,6 +40,7 @@ typedef struct cuckoo_store {
     cuckoo_net net; /* of the log */
     cuckoo_state state;
     int64_t wrote; /* this connection has written rows to the log in this transaction: up to this one */
+    bool watched;  /* the TEMP trigger has told of rows in this transaction, and tells of others */
     bool asks_content; /* in this use the filter is not trusted, and its table is asked (content.h) */
     cuckoo_options options; /* as CREATE gave them: for the plan of a filter that is made anew */
 

@@ -24,8 +24,11 @@ static void touch_function(sqlite3_context *context, int argc, sqlite3_value **a
             sqlite3_result_error_code(context, rc);
         store = cuckoo_registry_of_log(registry, log, schema, name);
     }
-    if (store)
-        store->wrote = sqlite3_value_int64(argv[3]);
+    if (store == NULL)
+        return;
+    store->wrote = sqlite3_value_int64(argv[3]);
+    store->watched = store->state.part != CUCKOO_APART;
+    store->net.current = false;
 }
 
 int cuckoo_register_touch(sqlite3 *db, cuckoo_registry *registry)

@@ -90,6 +90,7 @@ void cuckoo_store_release(cuckoo_store *store, int number)
 
 void cuckoo_store_rolled_back_to(cuckoo_store *store, int number)
 {
+    store->net.current = false;
     if (number >= store->opened)
         return;
     store->opened = number + 1;
@@ -288,5 +289,6 @@ void cuckoo_store_ended(cuckoo_store *store, cuckoo_event event)
         return; /* other tables of this store are still to be told */
     store->looked = store->net.current = false;
     store->wrote = 0;
+    store->watched = false;
     store->opened = 0;
 }
