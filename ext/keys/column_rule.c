@@ -107,61 +107,29 @@ static int read_collation(sqlite3 *db, const char *column, const char *name, cf_
 /* ---- what there is instead ---- */
 
 /* Says that there is no such table, and which one may be meant. */
-static int no_table(sqlite3 *db, const char *schema, const char *table, char **message)
+static int no_table(const char *schema, const char *table, char **message)
 {
-    sqlite3_stmt *names;
-    cuckoo_nearest nearest = {.word = table};
-    int rc = cuckoo_sql_prepare(db, &names, "SELECT name FROM \"%w\".sqlite_master WHERE type = 'table'",
-                                schema);
-    if (rc != SQLITE_OK)
-        return rc;
-    while (sqlite3_step(names) == SQLITE_ROW)
-        if (sqlite3_column_text(names, 0))
-            cuckoo_nearest_offer(&nearest, (const char *)sqlite3_column_text(names, 0));
-    rc = cuckoo_sql_end(names, rc);
-    if (rc != SQLITE_OK)
-        return rc;
     const char *dot = strchr(table, '.');
     size_t n = strcspn(table, ".\"`]"); /* quotes may stand around the dot */
     bool own = dot && n == strlen(schema) && sqlite3_strnicmp(table, schema, (int)n) == 0;
-    return cuckoo_say(message, SQLITE_ERROR, "there is no table %s in %s, the schema of the filter%s",
+    return cuckoo_say(message, SQLITE_ERROR, "there is no table %s in %s, the schema of the filter; %s",
                       table, schema,
-                      own   ? "; give its name without a schema"
-                      : dot ? "; a filter follows tables of its own schema: create it in that schema"
-                      : *cuckoo_nearest_hint(&nearest) ? nearest.hint
-                                                       : "; create it first");
+                      own   ? "give its name without a schema"
+                      : dot ? "a filter follows tables of its own schema: create it in that schema"
+                            : "create it first");
 }
 
 /* Says which columns the table has. */
 static int no_column(sqlite3 *db, const char *schema, const char *table, const char *column,
                      char **message)
 {
-    enum { MOST = 20 };
-    int count = 0;
-    sqlite3_stmt *all;
-    cuckoo_nearest nearest = {.word = column};
-    int rc = cuckoo_sql_prepare(db, &all, "SELECT name FROM pragma_table_xinfo(%Q, %Q)", table, schema);
-    if (rc != SQLITE_OK)
-        return rc;
-    sqlite3_str *names = sqlite3_str_new(db);
-    for (; sqlite3_step(all) == SQLITE_ROW; count++) {
-        const char *name = (const char *)sqlite3_column_text(all, 0); /* NULL: out of memory */
-        cuckoo_nearest_offer(&nearest, name ? name : "");
-        if (count < MOST)
-            sqlite3_str_appendf(names, "%s%s", count ? ", " : "", name);
-    }
-    rc = cuckoo_sql_end(all, SQLITE_OK);
-    char *list = sqlite3_str_finish(names);
-    if (rc != SQLITE_OK || count == 0) {
-        sqlite3_free(list);
-        return rc ? rc : no_table(db, schema, table, message);
-    }
-    rc = list ? cuckoo_say(message, SQLITE_ERROR, "table %s has no column %s%s; it has %s%s", table,
-                           column,
-                           strcspn(column, ",(") < strlen(column) ? "; give the name of one"
-                                                                  : cuckoo_nearest_hint(&nearest),
-                           list, count > MOST ? " and more" : "")
-              : SQLITE_NOMEM;
+    char *list;
+    int rc = cuckoo_sql_list(db, &list, "SELECT name FROM pragma_table_xinfo(%Q, %Q)", table, schema);
+    if (rc == SQLITE_OK && list == NULL)
+        return no_table(schema, table, message);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_say(message, SQLITE_ERROR, "table %s has no column %s%s; it has %s", table, column,
+                        strcspn(column, ",(") < strlen(column) ? "; give the name of one" : "", list);
     sqlite3_free(list);
     return rc;
 }

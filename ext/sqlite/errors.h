@@ -93,26 +93,4 @@ char *cuckoo_full_message(cf_status status, const cf_filter *filter);
 #define CUCKOO_NOT_A_BLOB "filter must be a blob made by cf_new or cf_build, or a handle of cf_open"
 extern const char *const cuckoo_is_exact;
 
-/* ---- "did you mean": the name that is nearest to a misspelt one ---- */
-
-enum { CUCKOO_NEAREST_MAX = 50 /* bytes of a name or word; longer ones are never near */ };
-
-/* Starts with the word, and zeros. */
-typedef struct cuckoo_nearest {
-    const char *word;
-    unsigned distance;                  /* of the name that was found */
-    char found[CUCKOO_NEAREST_MAX + 1]; /* "": none yet */
-    char hint[CUCKOO_NEAREST_MAX + 20];
-} cuckoo_nearest;
-
-/* Another name that may be meant. It is near when few letters are wrong, missing, too many or exchanged
-** with their neighbour: one for each three letters of the word. A name that begins with the word, or
-** with all of it but its last letter, is near as well; the word then has three letters at least. Letters
-** count in any case. The first of equally near names stays. Of name=value the name counts, and the whole
-** is shown. */
-void cuckoo_nearest_offer(cuckoo_nearest *nearest, const char *name);
-
-/* "; did you mean NAME", or "" when no name was near. It lives as long as *nearest. */
-const char *cuckoo_nearest_hint(cuckoo_nearest *nearest);
-
 #endif

@@ -309,40 +309,28 @@ static cuckoo_store *find_held(cuckoo_registry *registry, sqlite3_value *value, 
     return store || *rc != SQLITE_OK ? store : find_anew(registry, text, rc);
 }
 
-/* Offers the filter tables of all schemas. An error only means that a hint is missing. */
-static void offer_tables(cuckoo_registry *registry, cuckoo_nearest *nearest)
-{
-    sqlite3_stmt *schemas, *tables;
-    int rc = cuckoo_sql_prepare(registry->db, &schemas, "PRAGMA database_list");
-    while (rc == SQLITE_OK && sqlite3_step(schemas) == SQLITE_ROW) {
-        rc = cuckoo_sql_prepare(registry->db, &tables,
-                                "SELECT name FROM \"%w\".sqlite_master WHERE "
-                                "lower(sql) GLOB 'create virtual table*cuckoo_filter*'",
-                                sqlite3_column_text(schemas, 1));
-        while (rc == SQLITE_OK && sqlite3_step(tables) == SQLITE_ROW)
-            if (sqlite3_column_text(tables, 0))
-                cuckoo_nearest_offer(nearest, (const char *)sqlite3_column_text(tables, 0));
-        sqlite3_finalize(tables);
-    }
-    sqlite3_finalize(schemas);
-}
-
-/* What to do instead (sqlite3_malloc; NULL: out of memory). */
+/* What to do instead (sqlite3_malloc; NULL: out of memory): the filter tables there are, or how to make
+** one. */
 static char *remedy_for(cuckoo_registry *registry, const char *text)
 {
+    sqlite3 *db = registry->db;
     const char *point = strchr(text, '.'), *name = point ? point + 1 : text;
-    char *word = sqlite3_mprintf("%.*s", (int)strcspn(name, "("), name);
-    char *follower = cuckoo_column_follower(registry->db, word);
-    cuckoo_nearest nearest = {.word = follower ? follower : word ? word : ""};
-    offer_tables(registry, &nearest);
-    char *example = word ? cuckoo_column_example(registry->db, "main", word) : NULL;
-    char *remedy = nearest.found[0]
-                       ? sqlite3_mprintf("%s", cuckoo_nearest_hint(&nearest))
+    char *list = NULL, *word = sqlite3_mprintf("%.*s", (int)strcspn(name, "("), name);
+    char *follower = cuckoo_column_follower(db, word);
+    if (follower == NULL)
+        cuckoo_sql_list(db, &list,
+                        "SELECT name FROM main.sqlite_master WHERE "
+                        "lower(sql) GLOB 'create virtual table*cuckoo_filter*'");
+    char *example = word ? cuckoo_column_example(db, "main", word) : NULL;
+    char *remedy = follower ? sqlite3_mprintf("; %s follows it", follower)
+                   : list && !example
+                       ? sqlite3_mprintf("; there are %s", list)
                        : sqlite3_mprintf("; create one: CREATE VIRTUAL TABLE \"%w_filter\" "
                                          "USING cuckoo_filter(%s%q%s)",
                                          word, example ? "content='" : "",
                                          example ? example : "capacity=1000000", example ? "'" : "");
     sqlite3_free(follower);
+    sqlite3_free(list);
     sqlite3_free(example);
     sqlite3_free(word);
     return remedy;

@@ -150,13 +150,11 @@ static int run_command(cuckoo_table *table, int which, sqlite3_value *argument)
 
 static int unknown_command(cuckoo_table *table, const char *name)
 {
-    cuckoo_nearest nearest = {.word = name};
-    for (int i = 0; i < COMMANDS; i++)
-        cuckoo_nearest_offer(&nearest, commands[i].name);
-    const char *hint = cuckoo_nearest_hint(&nearest);
     return cuckoo_table_fail(
-        table, SQLITE_ERROR, "unknown command '%s'%s", name,
-        *hint ? hint : "; there are advance, check, clear, clock, drain, import, optimize, rebuild");
+        table, SQLITE_ERROR,
+        "unknown command '%s'; there are advance, check, clear, clock, drain, import, "
+        "optimize, rebuild",
+        name);
 }
 
 static int run_command_named(cuckoo_table *table, sqlite3_value *command, sqlite3_value *argument)
