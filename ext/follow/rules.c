@@ -10,6 +10,7 @@
 /* What is asked of them. */
 typedef struct others {
     const char *schema, *table, *column; /* of the content */
+    char *counts;                        /* the column, and those of the primary key, each with a NUL */
     bool computed;                       /* the column is generated: any UPDATE may change it */
     bool hidden;                         /* there is a TEMP table of this name, too */
     int64_t ours;                        /* the order of the oldest trigger of ours */
@@ -33,21 +34,25 @@ typedef struct other {
 static bool is_ours(const char *name, const char *sql)
 {
     enum { DIGITS = 16 };
-    static const char opening[] = "cuckoo_", digits[] = "0123456789abcdef";
+    static const char opening[] = "cuckoo_", digits[] = "0123456789abcdef",
+                      tail[] = "; SELECT RAISE(ABORT, '') WHERE 0; END";
     char log[CUCKOO_LOG_NAME + 16];
     const char *at = name + sizeof opening - 1;
     if (strncmp(name, opening, sizeof opening - 1) != 0 || strspn(at, digits) != DIGITS)
         return false;
     sqlite3_snprintf(sizeof log, log, "BEGIN INSERT INTO \"cuckoo_log_%.16s\"", at);
-    const char *body = strstr(sql, log);
-    return body && (body = strchr(body, ';')) != NULL &&
-           strcmp(body, "; SELECT RAISE(ABORT, '') WHERE 0; END") == 0;
+    size_t n = strlen(sql), end = sizeof tail - 1;
+    return strstr(sql, log) && n > end && strcmp(sql + n - end, tail) == 0;
 }
 
+/* A row that gets the primary key of another one takes its place while SQLite changes that. */
 static bool names_key(const others *all, cuckoo_token token)
 {
-    return cuckoo_token_names(token, all->column) || cuckoo_token_is(token, "rowid") ||
-           cuckoo_token_is(token, "_rowid_") || cuckoo_token_is(token, "oid");
+    bool names = cuckoo_token_is(token, "rowid") || cuckoo_token_is(token, "_rowid_") ||
+                 cuckoo_token_is(token, "oid");
+    for (const char *at = all->counts; *at && !names; at += strlen(at) + 1)
+        names = cuckoo_token_names(token, at);
+    return names;
 }
 
 /* Reads what a trigger says from here on: its body, or all of it for RAISE. */
@@ -165,10 +170,10 @@ static int read_schema(others *all, sqlite3 *db, const char *schema, bool tempor
                            schema);
     while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW) {
         other trigger = {.name = (const char *)sqlite3_column_text(rows, 0),
-                           .table = (const char *)sqlite3_column_text(rows, 1),
-                           .sql = (const char *)sqlite3_column_text(rows, 2),
-                           .order = sqlite3_column_int64(rows, 3),
-                           .temporary = temporary};
+                         .table = (const char *)sqlite3_column_text(rows, 1),
+                         .sql = (const char *)sqlite3_column_text(rows, 2),
+                         .order = sqlite3_column_int64(rows, 3),
+                         .temporary = temporary};
         if (!trigger.name || !trigger.table || !trigger.sql)
             rc = SQLITE_NOMEM;
         else if (!is_ours(trigger.name, trigger.sql))
@@ -177,16 +182,24 @@ static int read_schema(others *all, sqlite3 *db, const char *schema, bool tempor
     return cuckoo_sql_end(rows, rc);
 }
 
-static int is_computed(sqlite3 *db, const cuckoo_shadow *shadow, others *all)
+/* Reads which columns count. */
+static int read_columns(sqlite3 *db, others *all)
 {
-    enum { NAME = 1, HIDDEN = 6 /* columns of the list; 2 and 3: a generated column */ };
+    enum { NAME = 1, KEY = 5, HIDDEN = 6 /* columns of the list; 2 and 3: a generated column */ };
     sqlite3_stmt *rows;
-    int rc =
-        cuckoo_sql_prepare(db, &rows, "PRAGMA \"%w\".table_xinfo(\"%w\")", shadow->schema, all->table);
-    while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW)
-        if (sqlite3_stricmp((const char *)sqlite3_column_text(rows, NAME), all->column) == 0)
-            all->computed = sqlite3_column_int(rows, HIDDEN) > 1;
-    return cuckoo_sql_end(rows, rc);
+    sqlite3_str *counts = sqlite3_str_new(db);
+    int rc = cuckoo_sql_prepare(db, &rows, "PRAGMA \"%w\".table_xinfo(\"%w\")", all->schema, all->table);
+    while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(rows, NAME);
+        bool own = name && sqlite3_stricmp(name, all->column) == 0;
+        if (name && (own || sqlite3_column_int(rows, KEY)))
+            sqlite3_str_append(counts, name, (int)strlen(name) + 1);
+        all->computed |= own && sqlite3_column_int(rows, HIDDEN) > 1;
+    }
+    sqlite3_str_append(counts, "", 1);
+    all->counts = sqlite3_str_finish(counts);
+    rc = cuckoo_sql_end(rows, rc);
+    return rc == SQLITE_OK && all->counts == NULL ? SQLITE_NOMEM : rc;
 }
 
 /* Reads the triggers of others in the schema of the table and in temp. */
@@ -207,13 +220,14 @@ static int read_others(const cuckoo_shadow *shadow, others *all)
     }
     all->hidden = sqlite3_table_column_metadata(db, "temp", all->table, NULL, NULL, NULL, NULL, NULL,
                                                 NULL) == SQLITE_OK;
-    int rc = is_computed(db, shadow, all);
+    int rc = read_columns(db, all);
     rc = rc ? rc : read_schema(all, db, shadow->schema, false);
     return rc == SQLITE_OK && !temp ? read_schema(all, db, "temp", true) : rc;
 }
 
 static void free_others(others *all)
 {
+    sqlite3_free(all->counts);
     sqlite3_free(all->before);
     sqlite3_free(all->changes);
     sqlite3_free(all->newer);
@@ -221,7 +235,7 @@ static void free_others(others *all)
 
 /* ---- rule A ---- */
 
-/* Has a foreign key of the column an action? `self`: and refers to the same table. */
+/* Has a foreign key of a column that counts an action? `self`: and refers to the same table. */
 static int look_at_keys(const others *all, sqlite3 *db, bool *acts, bool *self)
 {
     enum { TABLE = 2, FROM = 3, ON_UPDATE = 5, ON_DELETE = 6 /* columns of the list */ };
@@ -229,14 +243,16 @@ static int look_at_keys(const others *all, sqlite3 *db, bool *acts, bool *self)
     int rc =
         cuckoo_sql_prepare(db, &rows, "PRAGMA \"%w\".foreign_key_list(\"%w\")", all->schema, all->table);
     while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW) {
-        bool on_column =
-            sqlite3_stricmp((const char *)sqlite3_column_text(rows, FROM), all->column) == 0;
-        for (int i = ON_UPDATE; on_column && i <= ON_DELETE; i++) {
+        const char *from = (const char *)sqlite3_column_text(rows, FROM);
+        bool own = sqlite3_stricmp(from, all->column) == 0, counts = false;
+        for (const char *at = all->counts; *at; at += strlen(at) + 1)
+            counts |= sqlite3_stricmp(from, at) == 0;
+        for (int i = ON_UPDATE; counts && i <= ON_DELETE; i++) {
             const char *action = (const char *)sqlite3_column_text(rows, i);
             bool has = action && strcmp(action, "NO ACTION") != 0 && strcmp(action, "RESTRICT") != 0;
             *acts |= has;
-            *self |=
-                has && sqlite3_stricmp((const char *)sqlite3_column_text(rows, TABLE), all->table) == 0;
+            *self |= has && own &&
+                     sqlite3_stricmp((const char *)sqlite3_column_text(rows, TABLE), all->table) == 0;
         }
     }
     return cuckoo_sql_end(rows, rc);
