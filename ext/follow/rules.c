@@ -59,7 +59,8 @@ static bool names_key(const others *all, cuckoo_token token)
 typedef struct reading {
     cuckoo_token last, before;                       /* the last token, and the one before it */
     enum { NOTHING, TARGET, UPDATE_TARGET } expects; /* the name of a table that is written */
-    bool updates;                                    /* within an UPDATE of the content */
+    bool sets;                                       /* within what an UPDATE of the content sets */
+    int depth;                                       /* of parentheses there */
 } reading;
 
 /* A name, or the schema of one, behind INTO, DELETE FROM or UPDATE. */
@@ -72,25 +73,34 @@ static void read_target(const others *all, other *trigger, reading *at, cuckoo_t
         return;
     bool hit = cuckoo_token_names(token, all->table);
     trigger->hits |= hit && (at->expects == TARGET || all->computed);
-    at->updates = hit && at->expects == UPDATE_TARGET;
+    at->sets = hit && at->expects == UPDATE_TARGET;
+    at->depth = 0;
     at->expects = NOTHING;
+}
+
+/* A token behind UPDATE and the name of the content: is it a column that is set? */
+static bool is_set(const others *all, reading *at, cuckoo_token token)
+{
+    bool begins = cuckoo_token_is(at->last, "set") || cuckoo_token_is(at->last, ",") ||
+                  cuckoo_token_is(at->last, "(");
+    at->depth += cuckoo_token_is(token, "(") - cuckoo_token_is(token, ")");
+    bool ends = cuckoo_token_is(token, "where") || cuckoo_token_is(token, "from");
+    at->sets &= !cuckoo_token_is(token, ";") && !(ends && at->depth == 0);
+    return begins && names_key(all, token);
 }
 
 static void read_token(const others *all, other *trigger, reading *at, cuckoo_token token,
                        const char *rest)
 {
     bool into = cuckoo_token_is(token, "into"), update = cuckoo_token_is(token, "update");
-    bool own = cuckoo_token_is(at->last, ".") &&
-               (cuckoo_token_is(at->before, "old") || cuckoo_token_is(at->before, "new"));
     if (at->expects != NOTHING) {
         read_target(all, trigger, at, token, rest);
     } else if (into || (cuckoo_token_is(token, "from") && cuckoo_token_is(at->last, "delete"))) {
         at->expects = TARGET;
     } else if (update && !cuckoo_token_is(at->last, "do")) {
         at->expects = UPDATE_TARGET;
-    } else {
-        trigger->hits |= at->updates && !own && names_key(all, token);
-        at->updates &= !cuckoo_token_is(token, ";");
+    } else if (at->sets) {
+        trigger->hits |= is_set(all, at, token);
     }
     trigger->writes |= into || update || cuckoo_token_is(token, "delete");
 }
