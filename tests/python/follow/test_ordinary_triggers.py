@@ -299,3 +299,6 @@ def test_a_change_in_the_midst_of_a_change(rng, name, event):
     for sql in ("UPDATE u SET n = 0 WHERE id = {}", "UPDATE OR REPLACE u SET n = 1 WHERE id = {}", "DELETE FROM u WHERE id = {}"):
         for row in (1, 2):
             attempt(life.db, sql.format(row), filter_)
+    attempt(life.db, "INSERT OR IGNORE INTO a VALUES (1)")
+    for row, key in enumerate("abab", 20000):  # where it was told too often that they go, they are denied now
+        attempt(life.db, f"INSERT INTO u(id, k, n, p) VALUES ({row}, '{key}', {row}, {'NULL' if 'u(n)' in columns else 1})", filter_)
