@@ -15,6 +15,14 @@ static bool in_transaction(const world *w)
 
 /* ---- transactions ---- */
 
+/* Whether a COMMIT has happened is seen by what it counts. */
+static void draw_end(world *w, const char *text)
+{
+    if (w->shape.faults != NO_FAULTS)
+        emit_filled(w, BOTH, "UPDATE tick SET n = n + 1", NULL);
+    emit_filled(w, BOTH, text, NULL);
+}
+
 static void draw_transaction(world *w)
 {
     static const char *const begins[] = {"BEGIN", "BEGIN", "BEGIN IMMEDIATE", "BEGIN EXCLUSIVE",
@@ -24,11 +32,10 @@ static void draw_transaction(world *w)
         "SAVEPOINT c", "SAVEPOINT b",   "RELEASE a", "ROLLBACK TO a", "ROLLBACK TO b", "RELEASE b",
         "RELEASE c",   "ROLLBACK TO c", "BEGIN",     "ROLLBACK TO a"};
     const char *text = in_transaction(w) ? PICK(w, within) : PICK(w, begins);
-    bool ends = text[0] == 'C' || strncmp(text, "REL", 3) == 0;
-    /* Whether a COMMIT has happened is seen by what it counts. */
-    if (ends && w->shape.faults != NO_FAULTS)
-        emit_filled(w, BOTH, "UPDATE tick SET n = n + 1", NULL);
-    emit_filled(w, BOTH, text, NULL);
+    if (is_end(text))
+        draw_end(w, text);
+    else
+        emit_filled(w, BOTH, text, NULL);
 }
 
 /* ---- triggers of others ---- */
@@ -243,7 +250,7 @@ static void draw_command(world *w)
                                                       (unsigned long long)draw64(w)) /* a change of the schema */
                                                 : say("UPDATE beat SET n = n + 1"));
     if (begins)
-        emit_filled(w, BOTH, "COMMIT", NULL);
+        draw_end(w, "COMMIT");
 }
 
 /* Statements that others run in the middle of. */

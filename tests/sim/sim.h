@@ -156,6 +156,7 @@ typedef struct pair {
     sqlite3_stmt *left_real, *left_twin; /* half stepped */
     bool asks, far;                      /* has a copy attached */
     bool uneven;                         /* the real one may hold locks that the twin does not */
+    bool counted; /* its last statement has counted: whether a COMMIT has happened can be seen */
 } pair;
 
 /* What the twin of a connection has now. Empty: it has none. */

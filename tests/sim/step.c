@@ -302,7 +302,8 @@ static void run_both(world *w, const step *s)
     /* What SQLite does with a statement whose own changes are taken back is its business. */
     if (begins(s->real, "ROLLBACK TO") && p->left_real && !sqlite3_stmt_readonly(p->left_real))
         end_left(p);
-    bool may = s->fault.sort != NO_FAULT && p->left_real == NULL;
+    bool may = s->fault.sort != NO_FAULT && p->left_real == NULL && (p->counted || !is_end(s->real));
+    p->counted = false;
     bool faulted = may && look_before(w, s, &b), struck = false;
     if (faulted)
         fault_arm(w, s);
@@ -337,6 +338,7 @@ static void run_both(world *w, const step *s)
     compare(w, s, &real, &twin);
     if (real.code == SQLITE_OK) {
         w->unsynced &= !counts_changes(s->real) || real.changes == 0 || !sqlite3_get_autocommit(p->real);
+        p->counted = begins(s->real, "UPDATE tick");
         remember(w, s);
         count_words(w->counts, s->real);
     }
