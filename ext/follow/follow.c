@@ -272,12 +272,11 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
     assert(follow->table != NULL && follow->column != NULL);
     size_t table = strlen(follow->table) + 1, column = strlen(follow->column) + 1;
     uint8_t row[NAMES_MAX];
-    uint64_t checksum;
     int rc = SQLITE_OK;
     if (table + column <= sizeof row) { /* else the names that were given must serve */
         memcpy(row, follow->table, table);
         memcpy(row + table, follow->column, column);
-        rc = cuckoo_shadow_write(shadow, NAMES_ROW, row, table + column, table + column, &checksum);
+        rc = cuckoo_shadow_write(shadow, NAMES_ROW, row, table + column, table + column);
     }
     follow->saved = rc == SQLITE_OK;
     return rc;
@@ -320,9 +319,9 @@ static int names_in_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, 
 static int saved_names(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *found)
 {
     uint8_t names[NAMES_MAX + 2] = {0};
-    cuckoo_row row;
+    uint64_t length;
     const char *table = (const char *)names;
-    int rc = cuckoo_shadow_read(shadow, NAMES_ROW, names, NAMES_MAX, &row);
+    int rc = cuckoo_shadow_read(shadow, NAMES_ROW, names, NAMES_MAX, &length);
     *found = rc == SQLITE_OK && take_names(follow, shadow, sqlite3_mprintf("%s", table),
                                            sqlite3_mprintf("%s", table + strlen(table) + 1));
     return rc;
@@ -330,9 +329,9 @@ static int saved_names(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *found
 
 int cuckoo_follow_check_names(cuckoo_shadow *shadow)
 {
-    cuckoo_row row;
+    uint64_t length;
     uint8_t nothing[1];
-    return cuckoo_shadow_read(shadow, NAMES_ROW, nothing, 0, &row);
+    return cuckoo_shadow_read(shadow, NAMES_ROW, nothing, 0, &length);
 }
 
 /* The triggers know best; then what this connection has seen last; then what was saved. */

@@ -159,7 +159,7 @@ static int apply_log(drain_into *into, cuckoo_follow *follow, const cuckoo_log_s
     cuckoo_paged *paged = into->paged;
     cuckoo_net net = {.parts = size->ordered && size->rows > 0 ? 1 + (uint64_t)size->rows / AT_ONCE : 1};
     int rc = SQLITE_OK;
-    paged->header_dirty = true;
+    paged->dirty = true;
     for (; rc == SQLITE_OK && net.part < net.parts; net.part++) {
         rc = cuckoo_net_read(&net, follow, &paged->shadow, size, &paged->filter.geometry);
         rc = rc ? rc : cuckoo_net_walk(&net, change, into);

@@ -140,7 +140,7 @@ static int append_log(sqlite3_str *json, cuckoo_store *store)
 {
     cuckoo_log_size size = {0, true};
     int rc = cuckoo_store_follows(store) ? cuckoo_net_size(&store->paged.shadow, &size) : SQLITE_OK;
-    sqlite3_str_appendf(json, ",\"waiting\":%llu,\"doubts\":%llu", store->paged.adds.copies,
+    sqlite3_str_appendf(json, ",\"waiting\":%llu,\"doubts\":%llu", store->paged.waits,
                         store->paged.doubts);
     bool known = rc == SQLITE_OK && (size.ordered || size.rows == 0);
     sqlite3_str_appendf(json, known ? ",\"undrained\":%lld" : ",\"undrained\":null", size.rows);
@@ -321,7 +321,7 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
         sqlite3_str *json = sqlite3_str_new(registry->db);
         uint64_t now = cuckoo_sql_clock(registry->db, shadow->schema);
         sqlite3_str_appendf(json, "{\"keys\":%llu,\"seconds\":%.3f,\"bytes\":%llu",
-                            store->paged.filter.items + store->paged.adds.copies,
+                            store->paged.filter.items + store->paged.waits,
                             ((double)now - (double)since) / 1000, store->paged.filter.length);
         cuckoo_result_text(context, json, "}");
     }
