@@ -89,7 +89,7 @@ static bool add_states(cuckoo_paged *paged, uint64_t pages)
     return true;
 }
 
-/* To an image that is enlarged again and again an eighth is added, so that it is not copied each time. */
+/* A large image gets an eighth more than it needs, so that it is not copied each time. */
 static bool enlarge_image(cuckoo_paged *paged, uint64_t length)
 {
     enum { SMALL = 1 << 20 /* bytes */ };

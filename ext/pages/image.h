@@ -61,8 +61,8 @@ uint64_t cuckoo_image_page_at(const cuckoo_paged *paged, uint64_t offset);
 /* Where a page begins in the image, and how many bytes it has there. */
 uint8_t *cuckoo_image_page(const cuckoo_paged *paged, uint64_t page, uint64_t *bytes);
 
-/* Makes room for a blob of this length, of which no page is in memory. Or takes a block (block.h) of this
-** length, of which all are. SQLITE_OK, or SQLITE_NOMEM when the old image is still there. */
+/* Makes room for a blob of this length, of which no page is in memory. Or takes over a block (block.h)
+** of this length, of which all are. SQLITE_OK, or SQLITE_NOMEM: the old image is still there. */
 int cuckoo_image_begin(cuckoo_paged *paged, uint64_t length);
 int cuckoo_image_put(cuckoo_paged *paged, uint8_t *block, uint64_t length);
 

@@ -67,8 +67,8 @@ int cuckoo_shadow_empty(cuckoo_shadow *shadow);
 int cuckoo_shadow_rename(cuckoo_shadow *shadow, const char *table);
 int cuckoo_shadow_drop(cuckoo_shadow *shadow);
 
-/* Reads a row of seen_page, and copies up to `bytes` bytes of it. *length is that of the row; 0: there is
-** none. SQLITE_CORRUPT_VTAB: it is no blob, or it is empty. */
+/* Reads a row of seen_page, and copies up to `bytes` bytes of it. *length is that of the row; 0: there
+** is none. SQLITE_CORRUPT_VTAB: it is no blob, or it is empty. */
 int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_t bytes,
                        uint64_t *length);
 
