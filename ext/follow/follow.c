@@ -127,13 +127,13 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
     assert(follow->table != NULL && follow->column != NULL);
     size_t table = strlen(follow->table) + 1, column = strlen(follow->column) + 1;
     uint8_t row[SAVED_MAX];
-    uint64_t checksum, length = AT_NAMES + table + column;
+    uint64_t length = AT_NAMES + table + column;
     int rc = SQLITE_OK;
     if (length <= sizeof row) { /* else the names that were given must serve */
         cf_store64(row, (uint64_t)shadow->log);
         memcpy(row + AT_NAMES, follow->table, table);
         memcpy(row + AT_NAMES + table, follow->column, column);
-        rc = cuckoo_shadow_write(shadow, SAVED_ROW, row, length, length, &checksum);
+        rc = cuckoo_shadow_write(shadow, SAVED_ROW, row, length, length);
     }
     follow->saved = rc == SQLITE_OK;
     return rc;
@@ -176,9 +176,9 @@ static int names_in_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, 
 static int saved_names(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *found)
 {
     uint8_t row[SAVED_MAX + 2] = {0};
-    cuckoo_row read;
+    uint64_t length;
     const char *table = (const char *)row + AT_NAMES;
-    int rc = cuckoo_shadow_read(shadow, SAVED_ROW, row, SAVED_MAX, &read);
+    int rc = cuckoo_shadow_read(shadow, SAVED_ROW, row, SAVED_MAX, &length);
     *found = rc == SQLITE_OK && take_names(follow, shadow, sqlite3_mprintf("%s", table),
                                            sqlite3_mprintf("%s", table + strlen(table) + 1));
     return rc;
@@ -186,9 +186,9 @@ static int saved_names(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *found
 
 int cuckoo_follow_check_saved(cuckoo_shadow *shadow, int64_t *log)
 {
-    cuckoo_row row;
+    uint64_t length;
     uint8_t bytes[AT_NAMES] = {0};
-    int rc = cuckoo_shadow_read(shadow, SAVED_ROW, bytes, sizeof bytes, &row);
+    int rc = cuckoo_shadow_read(shadow, SAVED_ROW, bytes, sizeof bytes, &length);
     *log = (int64_t)cf_load64(bytes);
     return rc;
 }

@@ -91,7 +91,7 @@ int cuckoo_ageing_sweep(cuckoo_paged *paged)
 {
     paged->age.dead = dead_numbers(paged);
     paged->age.swept = 0;
-    paged->header_dirty = true;
+    paged->dirty = true;
     return paged->age.dead ? sweep(paged, paged->filter.buckets) : SQLITE_OK;
 }
 
@@ -127,7 +127,7 @@ static void begin_epoch(cuckoo_paged *paged)
 {
     cf_begin_epoch(&paged->filter);
     paged->age.began = *last_add(paged) = paged->now;
-    paged->header_dirty = true;
+    paged->dirty = true;
     set_live(paged);
 }
 
@@ -160,7 +160,7 @@ int cuckoo_ageing_write(cuckoo_paged *paged)
         return rc;
     *last_add(paged) = paged->now;
     paged->age.clean &= (uint16_t)~this_number(&paged->filter); /* also when optimize has swept it */
-    paged->header_dirty = true;
+    paged->dirty = true;
     return sweep(paged, buckets_due(paged, passed));
 }
 
@@ -189,7 +189,7 @@ int cuckoo_ageing_set_clock(cuckoo_paged *paged, char **message)
     age->began -= ahead < age->began ? ahead : age->began;
     for (unsigned i = 0; i < CUCKOO_NUMBERS; i++)
         age->last[i] -= ahead < age->last[i] ? ahead : age->last[i] - (age->last[i] > 0);
-    paged->header_dirty = true;
+    paged->dirty = true;
     cuckoo_ageing_look(paged);
     return SQLITE_OK;
 }

@@ -2,15 +2,15 @@
 #include "image.h"
 
 #include "../sqlite/block.h"
-#include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 
 #include "../../src/base/bits.h"
 #include "../../src/shape/format.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
+
+enum { ABSENT = CUCKOO_PAGE_ABSENT, READ = CUCKOO_PAGE_READ, DIRTY = CUCKOO_PAGE_DIRTY };
 
 /* ---- pages ---- */
 
@@ -39,30 +39,61 @@ uint8_t *cuckoo_image_page(const cuckoo_paged *paged, uint64_t page, uint64_t *b
     return paged->image + from;
 }
 
-/* ---- room ---- */
-
-/* To what is enlarged again and again some room is added, so that it is not copied each time. */
-static uint64_t with_spare(uint64_t had, uint64_t wanted)
+/* The first page in this state from `page` on, or the end of all states. */
+static uint64_t find(const cuckoo_paged *paged, int state, uint64_t page)
 {
-    enum { SMALL = 4096 };
-    return had < SMALL ? wanted : wanted + wanted / 8;
+    const uint8_t *at = memchr(paged->state + page, state, cf_in_memory(paged->states - page));
+    return at ? (uint64_t)(at - paged->state) : paged->states;
 }
 
-static bool enlarge_pages(cuckoo_paged *paged, uint64_t pages)
+uint64_t cuckoo_image_dirty(const cuckoo_paged *paged, uint64_t page)
 {
-    uint64_t room = with_spare(paged->page_room, pages);
-    if (pages <= paged->page_room)
-        return true;
-    if (!cuckoo_block_enlarge((void **)&paged->page, paged->page_room, room, sizeof *paged->page))
+    return find(paged, DIRTY, page);
+}
+
+void cuckoo_image_clean(cuckoo_paged *paged)
+{
+    for (uint64_t page = find(paged, DIRTY, 1); page < paged->states;
+         page = find(paged, DIRTY, page + 1))
+        paged->state[page] = READ;
+    paged->dirty = false;
+}
+
+/* ---- room ---- */
+
+/* New states: all pages are absent. A header may claim any number of pages: zeros that nobody uses cost
+** nothing. */
+static bool renew_states(cuckoo_paged *paged, uint64_t pages)
+{
+    uint8_t *state = cuckoo_block_zeros(pages);
+    if (state == NULL)
         return false;
-    paged->page_room = room;
+    cuckoo_block_resize(NULL, paged->state, 0);
+    paged->state = state;
+    paged->states = pages;
+    paged->absent = pages - 1;
     return true;
 }
 
+/* Pages that growth adds are zeros in memory (cf_pages). */
+static bool add_states(cuckoo_paged *paged, uint64_t pages)
+{
+    if (pages <= paged->states)
+        return true;
+    uint8_t *longer = cuckoo_block_resize(NULL, paged->state, pages);
+    if (longer == NULL)
+        return false;
+    memset(longer + paged->states, READ, cf_in_memory(pages - paged->states));
+    paged->state = longer;
+    paged->states = pages;
+    return true;
+}
+
+/* A large image gets an eighth more than it needs, so that it is not copied each time. */
 static bool enlarge_image(cuckoo_paged *paged, uint64_t length)
 {
     enum { SMALL = 1 << 20 /* bytes */ };
-    uint64_t room = paged->room < SMALL ? length : with_spare(paged->room, length);
+    uint64_t room = paged->room < SMALL ? length : length + length / 8;
     if (length <= paged->room)
         return true;
     uint8_t *larger = cuckoo_block_resize(NULL, paged->image, room);
@@ -81,12 +112,11 @@ static void set_length(cuckoo_paged *paged, uint64_t length)
     paged->has_reader = false;
 }
 
-int cuckoo_image_resize(cuckoo_paged *paged, uint64_t length)
+int cuckoo_image_begin(cuckoo_paged *paged, uint64_t length)
 {
     assert(paged->page_bytes > 0);
     paged->reciprocal = UINT64_MAX / paged->page_bytes;
-    /* The image comes last: if that fails, the old one is still there, as src expects. */
-    if (!enlarge_pages(paged, cuckoo_image_pages(paged, length)) || !enlarge_image(paged, length))
+    if (!enlarge_image(paged, length) || !renew_states(paged, cuckoo_image_pages(paged, length)))
         return SQLITE_NOMEM;
     set_length(paged, length);
     return SQLITE_OK;
@@ -94,60 +124,54 @@ int cuckoo_image_resize(cuckoo_paged *paged, uint64_t length)
 
 int cuckoo_image_put(cuckoo_paged *paged, uint8_t *block, uint64_t length)
 {
-    bool enough = enlarge_pages(paged, cuckoo_image_pages(paged, length));
+    bool enough = renew_states(paged, cuckoo_image_pages(paged, length));
     cuckoo_block_resize(NULL, enough ? paged->image : block, 0);
     if (!enough)
         return SQLITE_NOMEM;
+    memset(paged->state, READ, cf_in_memory(paged->states));
+    paged->absent = 0;
     paged->image = block;
     paged->room = length;
     set_length(paged, length);
     return SQLITE_OK;
 }
 
-/* The cf_memory of the filter, which also asks for other blocks than the image. */
+/* The cf_memory of the filter, which also asks for other blocks than the image. The image comes last: if
+** that fails, the old one is still there. */
 static uint8_t *resize_image(void *context, uint8_t *bytes, uint64_t size)
 {
     cuckoo_paged *paged = context;
     if (bytes == NULL || bytes != paged->image)
         return cuckoo_block_resize(NULL, bytes, size);
-    assert(size >= paged->filter.length); /* paged->length may be longer: growth was taken back */
-    return cuckoo_image_resize(paged, size) == SQLITE_OK ? paged->image : NULL;
+    assert(size >= paged->filter.length);
+    if (!add_states(paged, cuckoo_image_pages(paged, size)) || !enlarge_image(paged, size))
+        return NULL;
+    set_length(paged, size);
+    return paged->image;
+}
+
+void cuckoo_image_free(cuckoo_paged *paged)
+{
+    cuckoo_block_resize(NULL, paged->image, 0);
+    cuckoo_block_resize(NULL, paged->state, 0);
 }
 
 /* ---- reading ---- */
 
-/* Reads the row of a page. A row that is there has all bytes of a page, also that of the last one.
-** False: there is no row, or an error. */
-static bool read_row(cuckoo_paged *paged, uint64_t page, uint8_t *at, uint64_t bytes, cuckoo_row *row)
-{
-    int rc = cuckoo_shadow_read(&paged->shadow, (int64_t)page, at, bytes, row);
-    if (rc == SQLITE_OK && row->length != 0 && row->length != paged->page_bytes)
-        rc = cuckoo_shadow_bad_row(&paged->shadow, (int64_t)page);
-    paged->rc = cuckoo_first_error(paged->rc, rc);
-    return rc == SQLITE_OK && row->length != 0;
-}
-
-/* A page that no row can hold is all zeros: those that growth adds are not asked for. */
+/* A row that is there has all bytes of a page, also that of the last one. A page that is not there, or
+** cannot be read, is zeros. */
 static void read_page(cuckoo_paged *paged, uint64_t page)
 {
-    assert(page < paged->page_room && paged->page[page].next == 0);
-    uint64_t bytes;
-    cuckoo_row row = {0, 0};
+    uint64_t bytes, length;
     uint8_t *at = cuckoo_image_page(paged, page, &bytes);
-    uint32_t epoch = paged->epoch; /* an error may roll back the transaction: a new epoch begins */
-    if (page >= paged->stored || !read_row(paged, page, at, bytes, &row))
+    int rc = cuckoo_shadow_read(&paged->shadow, (int64_t)page, at, bytes, &length);
+    if (rc == SQLITE_OK && length != 0 && length != paged->page_bytes)
+        rc = cuckoo_shadow_bad_row(&paged->shadow, (int64_t)page);
+    if (rc != SQLITE_OK || length == 0)
         memset(at, 0, cf_in_memory(bytes));
-    paged->page[page].checksum = row.checksum;
-    paged->page[page].read_in = epoch;
-    paged->unread -= row.checksum;
-    paged->loaded++;
-}
-
-static inline void need_page(cuckoo_paged *paged, uint64_t page)
-{
-    assert(page > 0 && page < paged->page_room);
-    if (paged->page[page].read_in != paged->epoch)
-        read_page(paged, page);
+    paged->rc = cuckoo_first_error(paged->rc, rc);
+    paged->state[page] = READ;
+    paged->absent--;
 }
 
 /* Reads the pages of these bytes; they are going to be changed (`changes`). */
@@ -157,34 +181,25 @@ static void bring_pages(cuckoo_paged *paged, uint64_t from, uint64_t to, bool ch
         return;
     uint64_t page = cuckoo_image_page_at(paged, from), last = cuckoo_image_page_at(paged, to - 1);
     for (page += page == 0; page <= last; page++) {
-        need_page(paged, page);
-        if (changes)
-            cuckoo_image_mark(paged, page);
+        assert(page < paged->states);
+        if (paged->state[page] == ABSENT)
+            read_page(paged, page);
+        if (changes) {
+            paged->state[page] = DIRTY;
+            paged->dirty = true;
+        }
     }
-}
-
-void cuckoo_image_need(cuckoo_paged *paged, uint64_t from, uint64_t to)
-{
-    bring_pages(paged, from, to, false);
 }
 
 bool cuckoo_image_complete(cuckoo_paged *paged)
 {
     enum { MOST = 256 };
-    uint64_t pages = cuckoo_image_pages(paged, paged->length), read = paged->loaded;
-    for (; paged->whole < pages && paged->loaded - read < MOST; paged->whole++)
-        need_page(paged, paged->whole);
-    if (paged->whole >= pages)
-        cuckoo_image_compare(paged);
-    return paged->whole >= pages;
-}
-
-void cuckoo_image_compare(cuckoo_paged *paged)
-{
-    cuckoo_shadow *shadow = &paged->shadow;
-    if (paged->rc == SQLITE_OK && paged->unread != 0)
-        paged->rc = cuckoo_say(&shadow->damage, SQLITE_CORRUPT_VTAB,
-                               "rows of %s_page are missing, or older than others", shadow->table);
+    uint64_t page = 1;
+    for (int i = 0; i < MOST && paged->absent > 0; i++) {
+        page = find(paged, ABSENT, page);
+        read_page(paged, page);
+    }
+    return paged->absent == 0;
 }
 
 /* The first page from `page` on that has a row, before `end`; none: `end`. */
@@ -196,64 +211,6 @@ static uint64_t next_stored(cuckoo_paged *paged, uint64_t page, uint64_t end)
         rc = cuckoo_shadow_bad_row(&paged->shadow, row);
     paged->rc = cuckoo_first_error(paged->rc, rc);
     return rc == SQLITE_OK && (uint64_t)row < end ? (uint64_t)row : end;
-}
-
-/* The next page of the list behind this one; 0: there is none. */
-static uint64_t next_in_list(const cuckoo_paged *paged, uint64_t page)
-{
-    return paged->page[page].next == page ? 0 : paged->page[page].next;
-}
-
-/* The first dirty page from `page` on, before `end`; none: `end`. Goes through the pages or through
-** the list, whichever is shorter. */
-static uint64_t next_dirty(const cuckoo_paged *paged, uint64_t page, uint64_t end)
-{
-    if (end - page < paged->dirty) {
-        while (page < end && paged->page[page].next == 0)
-            page++;
-        return page;
-    }
-    for (uint64_t at = paged->first_dirty; at != 0; at = next_in_list(paged, at))
-        end = at >= page && at < end ? at : end;
-    return end;
-}
-
-/* Pages without a row are all zeros, however many they are. The page that was found last is not
-** looked for again. */
-uint64_t cuckoo_image_skip(cuckoo_paged *paged, uint64_t from)
-{
-    uint64_t page = cuckoo_image_page_at(paged, from), end = cuckoo_image_pages(paged, paged->length);
-    if (page == 0 || page == paged->present || page >= end || paged->page[page].next != 0)
-        return from;
-    uint64_t found = next_dirty(paged, page, next_stored(paged, page, end));
-    paged->present = found;
-    if (found == page)
-        return from;
-    return found == end ? paged->length : CF_HEADER_BYTES + (found - 1) * paged->page_bytes;
-}
-
-/* ---- changing ---- */
-
-void cuckoo_image_mark(cuckoo_paged *paged, uint64_t page)
-{
-    assert(page > 0 && page < paged->page_room);
-    paged->has_reader = false;
-    if (paged->page[page].next != 0)
-        return;
-    *(paged->dirty ? &paged->page[paged->last_dirty].next : &paged->first_dirty) = page;
-    paged->last_dirty = paged->page[page].next = page;
-    paged->dirty++;
-}
-
-void cuckoo_image_clean(cuckoo_paged *paged)
-{
-    for (uint64_t next, page = paged->first_dirty; page != 0; page = next) {
-        next = next_in_list(paged, page);
-        paged->page[page].next = 0;
-        paged->dirty--;
-    }
-    assert(paged->dirty == 0);
-    paged->first_dirty = paged->last_dirty = 0;
 }
 
 /* ---- the hooks ---- */
@@ -271,23 +228,32 @@ static void need(void *context, uint64_t from, uint64_t to)
 {
     cuckoo_paged *paged = context;
     uint64_t page = one_page(paged, from, to);
-    if (page == 0 || paged->page[page].read_in != paged->epoch)
+    if (page == 0 || paged->state[page] == ABSENT)
         bring_pages(paged, from, to, false);
 }
 
-/* A page that is dirty is in memory. */
 static void change(void *context, uint64_t from, uint64_t to)
 {
     cuckoo_paged *paged = context;
     uint64_t page = one_page(paged, from, to);
-    if (page == 0 || paged->page[page].next == 0)
+    if (page == 0 || paged->state[page] != DIRTY)
         bring_pages(paged, from, to, true);
     paged->has_reader = false;
 }
 
+/* Pages that have no row and are not in memory are zeros, however many they are. */
 static uint64_t skip(void *context, uint64_t from)
 {
-    return cuckoo_image_skip(context, from);
+    cuckoo_paged *paged = context;
+    uint64_t page = cuckoo_image_page_at(paged, from), end = cuckoo_image_pages(paged, paged->length);
+    if (page == 0 || page >= end || paged->state[page] != ABSENT)
+        return from;
+    uint64_t stored = next_stored(paged, page, end), found = page;
+    while (found < stored && paged->state[found] == ABSENT)
+        found++;
+    if (found == page)
+        return from;
+    return found == end ? paged->length : CF_HEADER_BYTES + (found - 1) * paged->page_bytes;
 }
 
 cf_status cuckoo_image_open(cuckoo_paged *paged, const char **why)
@@ -296,29 +262,7 @@ cf_status cuckoo_image_open(cuckoo_paged *paged, const char **why)
     if (status != CF_OK)
         return status;
     paged->hooks = (cf_pages){.need = need, .change = change, .skip = skip, .context = paged};
-    paged->shadow.seed = (uint64_t)paged->filter.geometry.seed;
     paged->filter.memory = (cf_memory){resize_image, INT64_MAX, paged};
     cf_attach_pages(&paged->filter, &paged->hooks);
     return status;
-}
-
-void cuckoo_image_free(cuckoo_paged *paged)
-{
-    cuckoo_block_resize(NULL, paged->image, 0);
-    free(paged->page);
-}
-
-void cuckoo_image_forget(cuckoo_paged *paged)
-{
-    cuckoo_image_clean(paged);
-    paged->present = paged->loaded = 0;
-    paged->whole = 1;
-    paged->has_reader = false;
-    paged->epoch++;
-    if (paged->epoch == 0) { /* all numbers were used: no old one may pass for a new one */
-        for (uint64_t page = 0; page < paged->page_room; page++)
-            paged->page[page].read_in = 0;
-        paged->header_in = 0;
-        paged->epoch = 1;
-    }
 }

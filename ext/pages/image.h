@@ -2,27 +2,15 @@
 /*
 ** image.h - the part of a filter table that is in memory: for pages.c alone.
 **
-** Forgetting costs nothing: each page knows the *epoch* in which it was read, and forgetting begins
-** a new epoch. What a change costs does not depend on how long the image is, either: changed pages
-** are in a list.
+** A byte for each page says if it is in memory, and if it is to be written. To load the header is to
+** begin with new bytes; so nothing of an earlier time stays.
 */
 #ifndef CUCKOO_IMAGE_H
 #define CUCKOO_IMAGE_H
 
 #include "shadow.h"
 
-/* Copies that rows of the list stand for (unplaced.h). */
-typedef struct cuckoo_count {
-    uint64_t copies;
-    uint64_t digest; /* for each copy a hash of key and value, added up: says which copies these are */
-} cuckoo_count;
-
-/* What is known of a page. */
-typedef struct cuckoo_page {
-    uint64_t checksum; /* of its row, if it was read; 0: it has none */
-    uint64_t next;     /* if it is dirty: the next page of the list, or itself at the end; else 0 */
-    uint32_t read_in;  /* the epoch in which it was read */
-} cuckoo_page;
+enum { CUCKOO_PAGE_ABSENT, CUCKOO_PAGE_READ, CUCKOO_PAGE_DIRTY };
 
 /* What a table that ages knows of the 16 numbers of epochs (ageing.h). Times are those of SQLite's VFS,
 ** in milliseconds. */
@@ -39,36 +27,28 @@ typedef struct cuckoo_age {
 typedef struct cuckoo_paged {
     cuckoo_shadow shadow;
 
-    cf_filter filter;    /* a view of the image */
-    cf_filter reader;    /* the same without hooks, for when all pages are in memory */
-    bool has_reader;     /* `reader` is as `filter` is */
-    uint64_t loaded;     /* pages read in this epoch, about */
-    uint64_t whole;      /* pages in front of this one are in memory: at least 1, the header */
-    cf_pages hooks;      /* of the filter, with this struct as context */
-    uint8_t *image;      /* the blob, as far as it was read */
-    uint64_t length;     /* of the blob, bytes */
-    uint64_t room;       /* for so many of them */
+    bool loaded;      /* the header is in memory, as the database had it */
+    bool dirty;       /* the database does not have all that is in memory */
+    bool has_written; /* something was written since this was last set to false */
+    bool has_reader;  /* `reader` is as `filter` is */
+    cf_filter filter; /* a view of the image */
+    cf_filter reader; /* the same without hooks, for when all pages are in memory */
+    cf_pages hooks;   /* of the filter, with this struct as context */
+    uint8_t *image;   /* the blob, as far as it was read */
+    uint64_t length;  /* of the blob, bytes; after growth that was taken back more than the filter has */
+    uint64_t room;    /* for so many of them */
+    uint8_t *state;   /* of pages, by number; [0], the header, is not used */
+    uint64_t states;  /* so many of them */
+    uint64_t absent;  /* pages that are not in memory */
     uint32_t page_bytes; /* of a page */
     uint64_t reciprocal; /* of page_bytes */
-    cuckoo_count adds;   /* copies that wait for a place, in the shadow table */
-    uint64_t unmatched;  /* deletes of keys that were not there */
-    uint64_t doubts;     /* rows whose steps in the log did not fit together */
-    cuckoo_age age;
-    uint64_t now;        /* of a table that ages by the clock: the time of this use (ageing.h) */
-    uint64_t generation; /* the checksum of the header row, to which what is in memory belongs */
+    int rc;              /* the first error since it was last asked for */
 
-    uint64_t checksums;                      /* of all pages that have rows, added up */
-    uint64_t unread;                         /* of those that were not read yet */
-    cuckoo_page *page;                       /* by number; [0], the header, is not used */
-    uint64_t page_room;                      /* of them */
-    uint64_t first_dirty, last_dirty, dirty; /* the list, in the order of the changes; how many */
-    uint64_t stored;                         /* only pages in front of this one can have rows */
-    bool header_dirty;                       /* the header, or the numbers behind it, were changed */
-    bool has_written;                        /* something was written since this was last set to false */
-    uint64_t present;                        /* a page that is known to have a row, or to be dirty */
-    uint32_t epoch;                          /* from 1; 0 is never */
-    uint32_t header_in;                      /* the epoch in which the header was read */
-    int rc;                                  /* the first error since it was last asked for */
+    uint64_t waits;      /* copies that wait for a place, in the shadow table */
+    uint64_t unmatched;  /* deletes of keys that were not there */
+    uint64_t generation; /* to which what is in memory belongs (pages.h) */
+    cuckoo_age age;
+    uint64_t now; /* of a table that ages by the clock: the time of this use (ageing.h) */
 } cuckoo_paged;
 
 void cuckoo_image_free(cuckoo_paged *paged);
@@ -80,32 +60,19 @@ uint64_t cuckoo_image_page_at(const cuckoo_paged *paged, uint64_t offset);
 /* Where a page begins in the image, and how many bytes it has there. */
 uint8_t *cuckoo_image_page(const cuckoo_paged *paged, uint64_t page, uint64_t *bytes);
 
-/* Makes the image so long. New pages are stale. SQLITE_OK, or
-** SQLITE_NOMEM when the old image is still there. */
-int cuckoo_image_resize(cuckoo_paged *paged, uint64_t length);
-
-/* The same by a block (block.h) of this length, which takes the place of the image. */
+/* Makes room for a blob of this length, of which no page is in memory. Or takes over a block (block.h)
+** of this length, of which all are. SQLITE_OK, or SQLITE_NOMEM: the old image is still there. */
+int cuckoo_image_begin(cuckoo_paged *paged, uint64_t length);
 int cuckoo_image_put(cuckoo_paged *paged, uint8_t *block, uint64_t length);
 
-/* Opens the image for writing, with the hooks (cf_pages). */
+/* Opens the image for writing, with the hooks (cf_pages), whose errors go to paged->rc. */
 cf_status cuckoo_image_open(cuckoo_paged *paged, const char **why);
 
-/* All pages are stale. No page is dirty, which is all that the second one says. */
-void cuckoo_image_forget(cuckoo_paged *paged);
+/* The first dirty page from `page` on, or the end of all states. No page is dirty any more. */
+uint64_t cuckoo_image_dirty(const cuckoo_paged *paged, uint64_t page);
 void cuckoo_image_clean(cuckoo_paged *paged);
 
-/* The hooks themselves. Errors go to paged->rc. */
-void cuckoo_image_need(cuckoo_paged *paged, uint64_t from, uint64_t to);
-uint64_t cuckoo_image_skip(cuckoo_paged *paged, uint64_t from);
-
-/* Reads pages in order until all are in memory. False: some are still missing. One call reads only
-** so many that it does not take long. When all are there, cuckoo_image_compare is called. */
+/* Reads some pages, so few that it does not take long. False: others are still absent. */
 bool cuckoo_image_complete(cuckoo_paged *paged);
-
-/* All rows of pages were read. Are they those that the header counts? If not, that is an error. */
-void cuckoo_image_compare(cuckoo_paged *paged);
-
-/* A page, in memory as it is, is to be written. */
-void cuckoo_image_mark(cuckoo_paged *paged, uint64_t page);
 
 #endif

@@ -14,10 +14,9 @@
 enum {
     AT_LENGTH = CF_HEADER_BYTES,
     AT_PAGE_BYTES = AT_LENGTH + 8,
-    AT_ADDS = AT_PAGE_BYTES + 4,
-    AT_UNMATCHED = AT_ADDS + 16, /* and the doubts, in the higher half */
-    AT_CHECKSUMS = AT_UNMATCHED + 8,
-    AT_RANDOM = AT_CHECKSUMS + 8,
+    AT_WAITS = AT_PAGE_BYTES + 4,
+    AT_UNMATCHED = AT_WAITS + 8,
+    AT_RANDOM = AT_UNMATCHED + 8,
     AT_LOG = AT_RANDOM + 8,
     AT_FLAGS = AT_LOG + 8,
     HEADER_ROW = AT_FLAGS + 1,
@@ -31,31 +30,7 @@ enum {
     LEAST_PAGE = 64 /* bytes */
 };
 
-/* ---- what is stale ---- */
-
-void cuckoo_paged_forget(cuckoo_paged *paged)
-{
-    cuckoo_image_forget(paged);
-    paged->header_dirty = false;
-}
-
 /* ---- the header ---- */
-
-/* A number that is only told has 4 bytes. */
-static uint64_t half(uint64_t number)
-{
-    return number < UINT32_MAX ? number : UINT32_MAX;
-}
-
-/* Takes what stands behind the header of the filter. */
-static void take_numbers(cuckoo_paged *paged, const uint8_t *row)
-{
-    paged->adds = (cuckoo_count){cf_load64(row + AT_ADDS), cf_load64(row + AT_ADDS + 8)};
-    paged->unmatched = (uint32_t)cf_load64(row + AT_UNMATCHED);
-    paged->doubts = cf_load64(row + AT_UNMATCHED) >> 32;
-    paged->checksums = paged->unread = cf_load64(row + AT_CHECKSUMS);
-    cuckoo_shadow_set_log(&paged->shadow, (int64_t)cf_load64(row + AT_LOG));
-}
 
 static void take_age(cuckoo_age *age, const uint8_t *row)
 {
@@ -79,78 +54,78 @@ static void put_age(const cuckoo_age *age, uint8_t *row)
     cf_store64(row + AT_NUMBERS, age->clean | (uint64_t)age->dead << 16);
 }
 
+/* Did a later version write the row? It has more in it, other flags, or another header of the filter. */
+static bool is_newer(const uint8_t *row, uint64_t length, cf_status status, const char **why)
+{
+    if (status == CF_OK &&
+        (row[AT_FLAGS] > FLAG_AGES || length > (row[AT_FLAGS] ? AGEING_ROW : HEADER_ROW)))
+        *why = CF_LATER("unknown parts of the header row");
+    else if (status != CF_NEWER)
+        return false;
+    return true;
+}
+
+static bool is_sound(const uint8_t *row, uint64_t length, const cf_geometry *geometry)
+{
+    return length == (row[AT_FLAGS] ? AGEING_ROW : HEADER_ROW) &&
+           (geometry->epochs != 0) == row[AT_FLAGS] && geometry->value_bits == 0 &&
+           cf_load64(row + AT_WAITS) <= CF_ITEMS_MAX &&
+           (uint32_t)cf_load64(row + AT_PAGE_BYTES) >= LEAST_PAGE;
+}
+
 static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
 {
-    cf_header header;
-    uint64_t length = cf_load64(row + AT_LENGTH);
-    uint32_t page_bytes = (uint32_t)cf_load64(row + AT_PAGE_BYTES);
-    *why = "its header has been changed";
-    if (page_bytes < LEAST_PAGE || cf_load64(row + AT_ADDS) > CF_ITEMS_MAX ||
-        cf_header_decode(row, length, &header, why) != CF_OK ||
-        (header.geometry.epochs != 0) != row[AT_FLAGS] || header.geometry.value_bits != 0)
-        return SQLITE_CORRUPT_VTAB;
-    paged->page_bytes = page_bytes;
-    int rc = cuckoo_image_resize(paged, length);
+    paged->page_bytes = (uint32_t)cf_load64(row + AT_PAGE_BYTES);
+    int rc = cuckoo_image_begin(paged, cf_load64(row + AT_LENGTH));
     if (rc != SQLITE_OK)
         return rc;
     memcpy(paged->image, row, CF_HEADER_BYTES);
     if (cuckoo_image_open(paged, why) != CF_OK)
         return SQLITE_CORRUPT_VTAB;
-    take_numbers(paged, row);
+    paged->waits = cf_load64(row + AT_WAITS);
+    paged->unmatched = cf_load64(row + AT_UNMATCHED);
+    paged->generation = cf_load64(row + AT_RANDOM);
+    cuckoo_shadow_set_log(&paged->shadow, (int64_t)cf_load64(row + AT_LOG));
     take_age(&paged->age, row);
-    paged->stored = cuckoo_image_pages(paged, length);
-    paged->header_in = paged->epoch;
+    paged->loaded = true;
     return SQLITE_OK;
-}
-
-/* Did a later version write the row? It may have another form; a sound row may have more in it. */
-static bool is_newer(const uint8_t *row, uint64_t bytes, bool sound, const char **why)
-{
-    cf_header header;
-    const char *what = CF_LATER("unknown parts of the header row");
-    bool is =
-        (sound && (bytes > (row[AT_FLAGS] ? AGEING_ROW : HEADER_ROW) || row[AT_FLAGS] > FLAG_AGES)) ||
-        cf_header_decode(row, CF_HEADER_BYTES, &header, &what) == CF_NEWER;
-    *why = is ? what : *why;
-    return is;
 }
 
 static int read_header(cuckoo_paged *paged, const char **why)
 {
-    uint8_t bytes[AGEING_ROW] = {0};
-    cuckoo_row row;
-    int rc = cuckoo_shadow_read(&paged->shadow, 0, bytes, sizeof bytes, &row);
-    if (rc == SQLITE_OK && row.length == 0)
+    uint8_t row[AGEING_ROW] = {0};
+    uint64_t length;
+    cf_header header;
+    int rc = cuckoo_shadow_read(&paged->shadow, 0, row, sizeof row, &length);
+    if (rc == SQLITE_OK && length == 0)
         rc = cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "its header is missing");
-    else if (rc == SQLITE_OK && row.length < (bytes[AT_FLAGS] == FLAG_AGES ? AGEING_ROW : HEADER_ROW))
-        rc = cuckoo_shadow_bad_row(&paged->shadow, 0);
+    if (rc == SQLITE_OK) {
+        cf_status status = cf_header_decode(row, cf_load64(row + AT_LENGTH), &header, why);
+        if (is_newer(row, length, status, why))
+            return CUCKOO_NEWER;
+        if (status != CF_OK || !is_sound(row, length, &header.geometry))
+            rc = cuckoo_shadow_bad_row(&paged->shadow, 0);
+    }
     if (rc == SQLITE_CORRUPT_VTAB)
         *why = cuckoo_shadow_why(&paged->shadow);
-    if ((rc == SQLITE_OK || (rc == SQLITE_CORRUPT_VTAB && row.length >= CF_HEADER_BYTES)) &&
-        is_newer(bytes, row.length, rc == SQLITE_OK, why))
-        return CUCKOO_NEWER;
-    paged->generation = row.checksum;
-    return rc == SQLITE_OK ? open_image(paged, bytes, why) : rc;
+    return rc ? rc : open_image(paged, row, why);
 }
 
 static int write_header_row(cuckoo_paged *paged, const uint8_t *header, uint64_t length, bool ages)
 {
     uint8_t row[AGEING_ROW] = {0};
-    uint64_t random;
-    sqlite3_randomness(sizeof random, &random);
+    sqlite3_randomness(sizeof paged->generation, &paged->generation);
     memcpy(row, header, CF_HEADER_BYTES);
     cf_store64(row + AT_LENGTH, length);
     cf_store64(row + AT_PAGE_BYTES, paged->page_bytes); /* the next line overwrites half of it */
-    cf_store64(row + AT_ADDS, paged->adds.copies);
-    cf_store64(row + AT_ADDS + 8, paged->adds.digest);
-    cf_store64(row + AT_UNMATCHED, half(paged->unmatched) | half(paged->doubts) << 32);
-    cf_store64(row + AT_CHECKSUMS, paged->checksums);
-    cf_store64(row + AT_RANDOM, random);
+    cf_store64(row + AT_WAITS, paged->waits);
+    cf_store64(row + AT_UNMATCHED, paged->unmatched);
+    cf_store64(row + AT_RANDOM, paged->generation);
     cf_store64(row + AT_LOG, (uint64_t)paged->shadow.log);
     if (ages)
         put_age(&paged->age, row);
     length = ages ? AGEING_ROW : HEADER_ROW;
-    return cuckoo_shadow_write(&paged->shadow, 0, row, length, length, &paged->generation);
+    return cuckoo_shadow_write(&paged->shadow, 0, row, length, length);
 }
 
 /* Writes an empty filter. Its pages are all zeros and need no rows. */
@@ -168,17 +143,22 @@ static int write_empty(cuckoo_paged *paged, const cf_geometry *shape)
 int cuckoo_paged_load(cuckoo_paged *paged, const char **why)
 {
     *why = "its header cannot be read";
-    return cuckoo_paged_is_loaded(paged) ? SQLITE_OK : read_header(paged, why);
+    return paged->loaded ? SQLITE_OK : read_header(paged, why);
+}
+
+void cuckoo_paged_forget(cuckoo_paged *paged)
+{
+    paged->loaded = paged->dirty = paged->has_reader = false;
 }
 
 int cuckoo_paged_compare(cuckoo_paged *paged)
 {
-    uint8_t nothing[1];
-    cuckoo_row row;
-    if (!cuckoo_paged_is_loaded(paged))
+    uint8_t row[AT_RANDOM + 8] = {0};
+    uint64_t length;
+    if (!paged->loaded)
         return SQLITE_OK;
-    int rc = cuckoo_shadow_read(&paged->shadow, 0, nothing, 0, &row);
-    if (rc != SQLITE_OK || row.checksum != paged->generation)
+    int rc = cuckoo_shadow_read(&paged->shadow, 0, row, sizeof row, &length);
+    if (rc != SQLITE_OK || cf_load64(row + AT_RANDOM) != paged->generation)
         cuckoo_paged_forget(paged);
     return rc == SQLITE_CORRUPT_VTAB ? SQLITE_OK : rc; /* reading the header tells more */
 }
@@ -186,11 +166,11 @@ int cuckoo_paged_compare(cuckoo_paged *paged)
 /* When nearly all pages have been read, the others are read, too. */
 const cf_filter *cuckoo_paged_reader(cuckoo_paged *paged)
 {
-    assert(cuckoo_paged_is_loaded(paged));
+    assert(paged->loaded);
     if (paged->has_reader)
         return &paged->reader;
-    uint64_t pages = cuckoo_image_pages(paged, paged->length);
-    if (paged->loaded < pages - pages / 8 - 1 || !cuckoo_image_complete(paged) || paged->rc != SQLITE_OK)
+    uint64_t few = cuckoo_image_pages(paged, paged->length) / 8;
+    if (paged->absent > few || !cuckoo_image_complete(paged) || paged->rc != SQLITE_OK)
         return &paged->filter;
     paged->reader = paged->filter;
     cf_attach_pages(&paged->reader, NULL);
@@ -212,41 +192,23 @@ static bool all_zeros(const uint8_t *bytes, uint64_t length)
     return length == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, cf_in_memory(length - 1)) == 0);
 }
 
-/* A page that growth has added and that is all zeros needs no row. `stored`: as it was before. */
-static int write_page(cuckoo_paged *paged, uint64_t page, uint64_t stored)
-{
-    uint64_t bytes, checksum;
-    const uint8_t *at = cuckoo_image_page(paged, page, &bytes);
-    if (page >= stored && all_zeros(at, bytes))
-        return SQLITE_OK;
-    int rc = cuckoo_shadow_write(&paged->shadow, (int64_t)page, at, bytes, paged->page_bytes, &checksum);
-    if (rc != SQLITE_OK)
-        return rc;
-    paged->has_written = true;
-    paged->checksums += checksum - paged->page[page].checksum;
-    paged->page[page].checksum = checksum;
-    return rc;
-}
-
-/* Dirty pages behind the end are of growth that was taken back. After an error, too, any page may
-** have a row. */
+/* Dirty pages behind the end are of growth that was taken back. */
 static int write_pages(cuckoo_paged *paged)
 {
     int rc = SQLITE_OK;
-    uint64_t pages = cuckoo_image_pages(paged, paged->length), stored = paged->stored;
-    paged->stored = pages > stored ? pages : stored;
-    for (uint64_t page = paged->first_dirty; rc == SQLITE_OK && page != 0;) {
-        uint64_t next = paged->page[page].next;
-        if (page < pages)
-            rc = write_page(paged, page, stored);
-        page = next == page ? 0 : next;
+    uint64_t bytes, pages = cuckoo_image_pages(paged, paged->length),
+                    page = cuckoo_image_dirty(paged, 1);
+    for (; rc == SQLITE_OK && page < pages; page = cuckoo_image_dirty(paged, page + 1)) {
+        const uint8_t *at = cuckoo_image_page(paged, page, &bytes);
+        rc = cuckoo_shadow_write(&paged->shadow, (int64_t)page, at, bytes, paged->page_bytes);
+        paged->has_written |= rc == SQLITE_OK;
     }
     return rc;
 }
 
 int cuckoo_paged_write(cuckoo_paged *paged)
 {
-    assert(cuckoo_paged_is_loaded(paged));
+    assert(paged->loaded);
     paged->length = paged->filter.length;
     int rc = write_pages(paged);
     if (rc != SQLITE_OK)
@@ -256,52 +218,28 @@ int cuckoo_paged_write(cuckoo_paged *paged)
     if (rc != SQLITE_OK)
         return rc;
     paged->has_written = true;
-    paged->header_dirty = false;
     cuckoo_image_clean(paged);
     return rc;
 }
 
-/* Nothing of the former filter is left to do. */
-static void nothing_left(cuckoo_paged *paged)
+/* Empties the shadow tables. Nothing of the former filter is left to do. */
+static int empty(cuckoo_paged *paged)
 {
-    paged->adds = (cuckoo_count){0, 0};
-    paged->unmatched = paged->doubts = 0;
-    paged->checksums = paged->unread = 0;
-    cuckoo_image_clean(paged);
+    paged->waits = paged->unmatched = 0;
+    paged->has_written = true;
+    return cuckoo_shadow_empty(&paged->shadow);
 }
 
-/* The image is that of another filter: its pages are in
-** memory, and those that are not all zeros are dirty. */
+/* The image is that of another filter: pages that are not all zeros are dirty. */
 static void mark_all(cuckoo_paged *paged)
 {
-    uint64_t pages = cuckoo_image_pages(paged, paged->length);
-    paged->header_in = paged->epoch;
-    paged->loaded = pages - 1;
-    paged->whole = pages;
-    paged->stored = 0;
-    nothing_left(paged);
-    for (uint64_t page = 1; page < pages; page++) {
+    for (uint64_t page = 1; page < paged->states; page++) {
         uint64_t bytes;
         const uint8_t *at = cuckoo_image_page(paged, page, &bytes);
-        paged->page[page] = (cuckoo_page){.read_in = paged->epoch};
         if (!all_zeros(at, bytes))
-            cuckoo_image_mark(paged, page);
+            paged->state[page] = CUCKOO_PAGE_DIRTY;
     }
-    /* What is known of pages behind the end was of the former filter. */
-    for (uint64_t page = pages; page < paged->page_room; page++)
-        paged->page[page] = (cuckoo_page){.read_in = 0};
-}
-
-/* Empties the shadow tables, then writes what is dirty. */
-static int write_anew(cuckoo_paged *paged)
-{
-    int rc = cuckoo_paged_error(paged);
-    paged->has_written |= rc == SQLITE_OK;
-    rc = rc ? rc : cuckoo_shadow_empty(&paged->shadow);
-    rc = rc ? rc : cuckoo_paged_write(paged);
-    if (rc != SQLITE_OK)
-        cuckoo_paged_forget(paged);
-    return rc;
+    paged->loaded = paged->dirty = true;
 }
 
 int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length)
@@ -313,73 +251,62 @@ int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length)
         return rc;
     if (cuckoo_image_open(paged, &why) != CF_OK) {
         paged->has_written = true; /* what was dirty is lost */
-        cuckoo_paged_forget(paged);
-        return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
+        rc = cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
     }
     mark_all(paged);
-    return write_anew(paged);
+    rc = rc ? rc : cuckoo_paged_error(paged);
+    rc = rc ? rc : empty(paged);
+    rc = rc ? rc : cuckoo_paged_write(paged);
+    if (rc != SQLITE_OK)
+        cuckoo_paged_forget(paged);
+    return rc;
 }
 
 int cuckoo_paged_clear(cuckoo_paged *paged)
 {
     cf_geometry shape = paged->filter.geometry;
-    nothing_left(paged);
-    paged->has_written = true;
-    int rc = cuckoo_shadow_empty(&paged->shadow);
+    int rc = empty(paged);
     rc = rc ? rc : write_empty(paged, &shape);
     cuckoo_paged_forget(paged);
     return rc;
 }
 
-/* ---- checking it ---- */
-
-/* Rows that nothing would read would be in the way of a filter that grows. */
-static int check_end(cuckoo_paged *paged)
-{
-    int64_t end = (int64_t)cuckoo_image_pages(paged, paged->length), row = -1;
-    int rc = cuckoo_shadow_integer(&paged->shadow, CUCKOO_NEXT_PAGE, &end, &row);
-    if (rc == SQLITE_OK && row >= 0)
-        rc = cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB,
-                        "row %lld of %s_page is no part of it", (sqlite3_int64)row, paged->shadow.table);
-    return rc;
-}
-
-/* Reads all pages that have rows or are dirty, however few of them there are, and copies them to `into`
-** (NULL: nowhere). */
-static void read_all(cuckoo_paged *paged, uint8_t *into)
-{
-    uint64_t from = CF_HEADER_BYTES, length = paged->filter.length;
-    while ((from = cuckoo_image_skip(paged, from)) < length && paged->rc == SQLITE_OK) {
-        uint64_t bytes, page = cuckoo_image_page_at(paged, from);
-        cuckoo_image_need(paged, from, from + 1);
-        const uint8_t *at = cuckoo_image_page(paged, page, &bytes);
-        if (into)
-            memcpy(into + (at - paged->image), at, cf_in_memory(bytes));
-        from = (uint64_t)(at - paged->image) + bytes;
-    }
-    cuckoo_image_compare(paged);
-}
+/* ---- all of it ---- */
 
 int cuckoo_paged_check(cuckoo_paged *paged)
 {
-    read_all(paged, NULL);
-    int rc = paged->rc; /* the end of the use asks for it, and forgets what was read */
-    return rc == SQLITE_OK ? check_end(paged) : rc;
+    int64_t odd = -1, pages = (int64_t)cuckoo_image_pages(paged, paged->filter.length);
+    cuckoo_shadow *shadow = &paged->shadow;
+    int rc = cuckoo_shadow_integer(shadow, CUCKOO_ODD_PAGE, (int64_t[]){pages, paged->page_bytes}, &odd);
+    if (rc == SQLITE_OK && odd > 0 && odd < pages)
+        return cuckoo_shadow_bad_row(shadow, odd);
+    if (rc == SQLITE_OK && odd != -1)
+        rc = cuckoo_say(&shadow->damage, SQLITE_CORRUPT_VTAB, "row %lld of %s_page is no part of it",
+                        (sqlite3_int64)odd, shadow->table);
+    return rc;
 }
 
 void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros)
 {
-    assert(cuckoo_paged_is_loaded(paged));
+    assert(paged->loaded);
+    const cf_pages *hooks = &paged->hooks;
+    uint64_t from = CF_HEADER_BYTES, bytes, length = paged->filter.length;
     cf_seal(&paged->filter);
     memcpy(zeros, paged->image, CF_HEADER_BYTES);
-    read_all(paged, zeros);
+    while ((from = hooks->skip(paged, from)) < length && paged->rc == SQLITE_OK) {
+        hooks->need(paged, from, from + 1);
+        const uint8_t *at = cuckoo_image_page(paged, cuckoo_image_page_at(paged, from), &bytes);
+        bytes = bytes < length - from ? bytes : length - from;
+        memcpy(zeros + from, at, cf_in_memory(bytes));
+        from += bytes;
+    }
 }
 
 /* ---- coming and going ---- */
 
 int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, const char *table)
 {
-    *paged = (cuckoo_paged){.epoch = 1, .whole = 1};
+    *paged = (cuckoo_paged){.rc = SQLITE_OK};
     return cuckoo_shadow_init(&paged->shadow, db, schema, table);
 }
 

@@ -5,28 +5,29 @@
 ** Each page is a row of a shadow table:
 **
 **      no = 0       the header of the filter (format.h); its length (8 bytes); the bytes of a page
-**                   (4); keys without a place and their digest (8 each, unplaced.h); unmatched
-**                   deletes (4); doubts (4, log_net.h); the checksums of all rows of pages, added up
-**                   (8); a random number (8); the identity of the log (8, log.h); flags (1): 1 if it
-**                   ages, else 0. When it ages: keep (8), began (8), last of each number (16 times
-**                   8), swept (8), clean (2), dead (2), 0 (4), as in cuckoo_age (image.h)
+**                   (4); keys without a place (8, unplaced.h); unmatched deletes (8); a random number
+**                   (8); the identity of the log (8, log.h); flags (1): 1 if it ages, else 0. When it
+**                   ages: keep (8), began (8), last of each number (16 times 8), swept (8), clean (2),
+**                   dead (2), 0 (4), as in cuckoo_age (image.h)
 **      no = 1, ..   the bytes behind the header, so many to a row that it fits on one page of the
 **                   database, with zeros behind the last ones; a row that is not there is all zeros
 **
-** Each row has a checksum behind this (shadow.h). The sum of checksums tells when rows are missing, or
-** are of an earlier time: `check` compares it, and so does a lookup once all pages are in memory.
-**
 ** Numbers are little-endian. Header and pages, strung together, are a filter blob, the *image*. The
-** library works on the image in memory, which can be forgotten at any time (image.h). A page is read
-** when it is first needed (cf_pages). A page that an operation has changed is dirty until it is written
-** (store.h says when), in the order of the changes: the bucket to which an entry moves comes before the
-** bucket that it leaves, so that a write that is cut off leaves the entry twice rather than not at all.
+** library works on the image in memory, which can be forgotten at any time. A page is read when it is
+** first needed (cf_pages). A page that an operation has changed is dirty until it is written (store.h
+** says when).
+**
+** A row of another type or length than these is an error when it is read. Otherwise a damaged row does
+** what it does in a blob: no byte makes the library read or write outside of the image, and no call
+** notices a fingerprint that has changed, which nearly always loses one key. A lost row loses all keys
+** of the page. The command `check` finds what no filter can look like, and for a filter that follows a
+** table whether a row of that is missing.
 **
 ** A later version that adds to these rows makes the row of the header longer, or sets another bit of
 ** the flags. This version then reads no more of the filter, and writes nothing.
 **
-** The random number is new with each write, so that the checksum of the row is new. This is the
-** *generation*: as long as it stays, what is in memory is as the database has it.
+** The random number is new with each write. This is the *generation*: as long as it stays, what is in
+** memory is as the database has it.
 **
 ** An *unmatched* delete is that of a key that was not there: the table that the filter follows has
 ** changed without its triggers.
@@ -55,7 +56,7 @@ int cuckoo_paged_load(cuckoo_paged *paged, const char **why);
 /* Is the header in memory, as the database has it? */
 static inline bool cuckoo_paged_is_loaded(const cuckoo_paged *paged)
 {
-    return paged->header_in == paged->epoch;
+    return paged->loaded;
 }
 
 /* Reads the generation. If it is not that of what is in memory, everything there is stale. */
@@ -71,7 +72,7 @@ int cuckoo_paged_error(cuckoo_paged *paged);
 /* Is something dirty? */
 static inline bool cuckoo_paged_pending(const cuckoo_paged *paged)
 {
-    return paged->dirty > 0 || paged->header_dirty;
+    return paged->dirty;
 }
 
 /* Writes what is dirty. After an error all of it stays dirty, and may be written once more. */
@@ -88,8 +89,8 @@ int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length);
 /* The same with an empty filter of the same base geometry. */
 int cuckoo_paged_clear(cuckoo_paged *paged);
 
-/* Reads all rows. SQLITE_CORRUPT_VTAB: one of them is damaged, missing, of an earlier time, or is
-** there without being part of the filter. */
+/* Looks at all rows that the database has. SQLITE_CORRUPT_VTAB: one of them has another type or length
+** than that of a page, or is no part of the filter. */
 int cuckoo_paged_check(cuckoo_paged *paged);
 
 /* Copies the whole filter into zeros. cuckoo_paged_error tells if a page could not be read. */

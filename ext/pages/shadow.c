@@ -5,7 +5,6 @@
 #include "../sqlite/sql.h"
 
 #include "../../src/base/bits.h"
-#include "../../src/base/hash.h"
 
 #include <assert.h>
 #include <string.h>
@@ -43,11 +42,12 @@ static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_WRITE_PAGE] = "INSERT INTO \"%w\".\"%w_page\"(no, data) VALUES (?1, ?2) "
                           "ON CONFLICT(no) DO UPDATE SET data = ?2",
     [CUCKOO_NEXT_PAGE] = "SELECT no FROM \"%w\".\"%w_page\" WHERE no >= ?1 ORDER BY no LIMIT 1",
+    [CUCKOO_ODD_PAGE] = "SELECT no FROM \"%w\".\"%w_page\" WHERE no > 0 AND (no >= ?1 OR "
+                        "typeof(data) <> 'blob' OR length(data) <> ?2) OR no < -1 LIMIT 1",
     [CUCKOO_WATCH_SCHEMA] = "SELECT (SELECT 1 FROM \"%w\".sqlite_master WHERE 0)",
     [CUCKOO_WAIT] = "INSERT INTO \"%w\".\"%w_wait\"(hash, value, adds) VALUES (?1, ?2, ?3) "
                     "ON CONFLICT(hash, value) DO UPDATE SET adds = adds + ?3",
     [CUCKOO_WAITING] = "SELECT hash, value, adds FROM \"%w\".\"%w_wait\" WHERE hash = ?1",
-    [CUCKOO_ALL_WAITING] = "SELECT hash, value, adds FROM \"%w\".\"%w_wait\"",
     [CUCKOO_SOME_WAITING] = "SELECT hash, value, adds FROM \"%w\".\"%w_wait\" WHERE hash >= ?1 LIMIT ?2",
     [CUCKOO_WAIT_NO_MORE] = "DELETE FROM \"%w\".\"%w_wait\" WHERE hash = ?1 AND value = ?2",
     [CUCKOO_READ_LOG] =
@@ -197,76 +197,51 @@ void cuckoo_shadow_new_log(cuckoo_shadow *shadow)
 
 /* ---- rows of seen_page ---- */
 
-static uint64_t checksum_of(const cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes,
-                            uint64_t length)
-{
-    const cf_geometry plain = {.seed = 0}, salted = {.seed = no > 0 ? (int64_t)shadow->seed : 0};
-    uint64_t hash = cf_hash(&plain, bytes, cf_in_memory(length));
-    return cf_hash_words(&salted, hash, (uint64_t)no);
-}
-
-/* Takes the row on which the statement stands. */
-static int take_row(cuckoo_shadow *shadow, sqlite3_stmt *read, int64_t no, uint8_t *into, uint64_t bytes,
-                    cuckoo_row *row)
-{
-    bool is_blob = sqlite3_column_type(read, 0) == SQLITE_BLOB;
-    const uint8_t *data = is_blob ? sqlite3_column_blob(read, 0) : NULL;
-    uint64_t all = data ? (uint64_t)sqlite3_column_bytes(read, 0) : 0;
-    if (all <= CUCKOO_CHECKSUM)
-        return cuckoo_shadow_bad_row(shadow, no);
-    uint64_t length = all - CUCKOO_CHECKSUM, checksum = cf_load64(data + length);
-    memcpy(into, data, cf_in_memory(bytes < length ? bytes : length));
-    row->length = length;
-    if (checksum != checksum_of(shadow, no, data, length))
-        return cuckoo_shadow_bad_row(shadow, no);
-    row->checksum = checksum;
-    return SQLITE_OK;
-}
-
-int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_t bytes, cuckoo_row *row)
+int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_t bytes,
+                       uint64_t *length)
 {
     sqlite3_stmt *read;
-    *row = (cuckoo_row){0, 0};
+    *length = 0;
     int rc = cuckoo_shadow_query(shadow, CUCKOO_READ_PAGE, &no, &read);
-    if (rc == SQLITE_OK && cuckoo_shadow_step(shadow, read) == SQLITE_ROW)
-        rc = take_row(shadow, read, no, into, bytes, row);
+    if (rc == SQLITE_OK && cuckoo_shadow_step(shadow, read) == SQLITE_ROW) {
+        bool is_blob = sqlite3_column_type(read, 0) == SQLITE_BLOB;
+        const void *data = is_blob ? sqlite3_column_blob(read, 0) : NULL;
+        *length = data ? (uint64_t)sqlite3_column_bytes(read, 0) : 0;
+        if (data)
+            memcpy(into, data, cf_in_memory(bytes < *length ? bytes : *length));
+        else
+            rc = cuckoo_shadow_bad_row(shadow, no);
+    }
     return cuckoo_shadow_end(shadow, read, rc);
 }
 
-/* Makes the row to be written. */
-static int make_row(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t count,
-                    uint64_t length, uint64_t *checksum)
+static int bind_bytes(sqlite3_stmt *write, const uint8_t *bytes, uint64_t count, uint64_t length)
 {
-    uint64_t all = length + CUCKOO_CHECKSUM;
-    if (shadow->room < all) {
-        uint8_t *row = sqlite3_realloc64(shadow->row, all);
-        if (row == NULL)
-            return SQLITE_NOMEM;
-        shadow->row = row;
-        shadow->room = all;
-    }
-    memcpy(shadow->row, bytes, cf_in_memory(count));
-    memset(shadow->row + count, 0, cf_in_memory(length - count));
-    *checksum = checksum_of(shadow, no, shadow->row, length);
-    cf_store64(shadow->row + length, *checksum);
-    return SQLITE_OK;
+    if (count == length)
+        return sqlite3_bind_blob64(write, 2, bytes, length, SQLITE_STATIC);
+    uint8_t *row = sqlite3_malloc64(length);
+    if (row == NULL)
+        return SQLITE_NOMEM;
+    memcpy(row, bytes, cf_in_memory(count));
+    memset(row + count, 0, cf_in_memory(length - count));
+    return sqlite3_bind_blob64(write, 2, row, length, sqlite3_free);
 }
 
 int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t count,
-                        uint64_t length, uint64_t *checksum)
+                        uint64_t length)
 {
     assert(bytes != NULL && count <= length && length > 0);
     sqlite3_stmt *write;
-    int rc = make_row(shadow, no, bytes, count, length, checksum);
-    rc = rc ? rc : cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, NULL, &write);
+    int rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, NULL, &write);
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_int64 rowid = sqlite3_last_insert_rowid(shadow->db);
     sqlite3_bind_int64(write, 1, no);
-    rc = sqlite3_bind_blob64(write, 2, shadow->row, length + CUCKOO_CHECKSUM, SQLITE_STATIC);
+    rc = bind_bytes(write, bytes, count, length);
     if (rc != SQLITE_OK)
         return rc; /* longer than the connection allows: NULL would be written */
     rc = cuckoo_shadow_write_one(shadow, write);
+    sqlite3_clear_bindings(write);
     sqlite3_set_last_insert_rowid(shadow->db, rowid);
     return rc;
 }
@@ -292,7 +267,6 @@ void cuckoo_shadow_free(cuckoo_shadow *shadow)
     cuckoo_shadow_finalize(shadow);
     sqlite3_free(shadow->schema);
     sqlite3_free(shadow->table);
-    sqlite3_free(shadow->row);
     sqlite3_free(shadow->damage);
 }
 
@@ -314,7 +288,7 @@ int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
                      "PRIMARY KEY(hash, value)) WITHOUT ROWID",
                      NULL);
     rc = rc ? rc : cuckoo_sql_integer(shadow->db, &size, "PRAGMA \"%w\".page_size", shadow->schema);
-    *page_bytes = (uint32_t)size - PAGE_OVERHEAD - CUCKOO_CHECKSUM;
+    *page_bytes = (uint32_t)size - PAGE_OVERHEAD;
     return rc;
 }
 
@@ -329,7 +303,7 @@ int cuckoo_shadow_check(cuckoo_shadow *shadow)
 
 int cuckoo_shadow_empty(cuckoo_shadow *shadow)
 {
-    int rc = execute(shadow, "DELETE FROM \"%w\".\"%w_page\" WHERE no >= 0",
+    int rc = execute(shadow, "DELETE FROM \"%w\".\"%w_page\" WHERE no <> -1",
                      "DELETE FROM \"%w\".\"%w_wait\"", NULL);
     return rc == SQLITE_OK ? cuckoo_shadow_check(shadow) : corrupt_if_missing(shadow, rc);
 }

@@ -3,16 +3,13 @@
 ** shadow.h - the shadow tables of a filter table, here of one named seen.
 **
 **      CREATE TABLE "seen_page"(no INTEGER PRIMARY KEY, data BLOB)
-**              numbered rows of bytes (pages.h; row -1: follow.h), each with a checksum at its end
+**              numbered rows of bytes (pages.h; row -1: follow.h)
 **      CREATE TABLE "seen_wait"(hash, value, adds, PRIMARY KEY(hash, value))
 **              keys without a place (unplaced.h)
 **
 ** A filter that follows a table also has its log (log.h), which is no shadow table.
 **
-** Rows and tables may be damaged. The checksum of a row is one of its other bytes and of its number,
-** and for a page also of the seed of the filter. So a row that was changed, cut, lengthened or copied
-** from somewhere else is noticed when it is read. A row that is missing, or an older state of the same
-** row, is not: pages.h tells how that is found.
+** Rows and tables may be damaged: nothing that stands in them is believed (pages.h).
 **
 ** Functions return SQLite codes. After SQLITE_CORRUPT_VTAB cuckoo_shadow_why says what is wrong.
 */
@@ -26,11 +23,11 @@ typedef enum cuckoo_query {
     CUCKOO_READ_PAGE,    /* (no): data */
     CUCKOO_WRITE_PAGE,   /* (no, data) */
     CUCKOO_NEXT_PAGE,    /* (no): the first number of a row from there on */
+    CUCKOO_ODD_PAGE,     /* (pages, bytes): a row of a page that is not one of so many, or not so long */
     CUCKOO_WATCH_SCHEMA, /* (): NULL; SQLite prepares it anew when the schema has changed */
     CUCKOO_WAIT,         /* (hash, value, adds): counts them */
     CUCKOO_WAITING,      /* (hash): hash, value, adds of each value */
-    CUCKOO_ALL_WAITING,  /* (): hash, value, adds of all */
-    CUCKOO_SOME_WAITING, /* (hash, how many): the same, from this hash on */
+    CUCKOO_SOME_WAITING, /* (hash, how many; -1: all): the same, from this hash on */
     CUCKOO_WAIT_NO_MORE, /* (hash, value): takes out the row */
     /* On the log: these are the last ones. */
     CUCKOO_READ_LOG,    /* (rowid): rowid, tag, old, new of the rows from there on */
@@ -45,9 +42,6 @@ typedef struct cuckoo_shadow {
     char *schema, *table; /* of the virtual table */
     int64_t log;          /* the identity of the log (log.h); 0: there is none, or not known yet */
     sqlite3_stmt *statement[CUCKOO_QUERIES];
-    uint64_t seed;  /* of the filter, for the checksums of its pages */
-    uint8_t *row;   /* the row that is being written */
-    uint64_t room;  /* for so many bytes of it */
     char *damage;   /* what was wrong with the tables (sqlite3_malloc); NULL: nothing */
     unsigned steps; /* of these statements, so far */
     bool watching;  /* CUCKOO_WATCH_SCHEMA was stepped, and has to be reset */
@@ -55,8 +49,6 @@ typedef struct cuckoo_shadow {
     int prepares;   /* how often CUCKOO_WATCH_SCHEMA was prepared in statements that are finalized */
     bool busy;      /* a statement runs: a trigger or a view on these tables must not use the filter */
 } cuckoo_shadow;
-
-enum { CUCKOO_CHECKSUM = 8 /* bytes, at the end of each row of seen_page */ };
 
 /* As cuckoo_paged_init, which calls it. */
 int cuckoo_shadow_init(cuckoo_shadow *shadow, sqlite3 *db, const char *schema, const char *table);
@@ -75,21 +67,14 @@ int cuckoo_shadow_empty(cuckoo_shadow *shadow);
 int cuckoo_shadow_rename(cuckoo_shadow *shadow, const char *table);
 int cuckoo_shadow_drop(cuckoo_shadow *shadow);
 
-/* A row of seen_page. */
-typedef struct cuckoo_row {
-    uint64_t length;   /* without its checksum; 0: there is no such row */
-    uint64_t checksum; /* 0 without a row */
-} cuckoo_row;
-
-/* Reads a row, and copies up to `bytes` bytes of it. SQLITE_CORRUPT_VTAB: the row is no blob, or its
-** checksum is wrong. Then what *row and the bytes say must not be believed. */
+/* Reads a row of seen_page, and copies up to `bytes` bytes of it. *length is that of the row; 0: there
+** is none. SQLITE_CORRUPT_VTAB: it is no blob, or it is empty. */
 int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_t bytes,
-                       cuckoo_row *row);
+                       uint64_t *length);
 
-/* Writes a row: these bytes and so many zeros that the row has `length`, which is not 0, and the
-** checksum. sqlite3_last_insert_rowid stays as it is. */
+/* Writes a row: `count` bytes, and zeros up to `length`. sqlite3_last_insert_rowid stays as it is. */
 int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t count,
-                        uint64_t length, uint64_t *checksum);
+                        uint64_t length);
 
 /* Notes in shadow->damage that a row of seen_page is damaged. Returns SQLITE_CORRUPT_VTAB, or
 ** SQLITE_NOMEM. */

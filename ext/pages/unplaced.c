@@ -3,25 +3,16 @@
 
 #include "../sqlite/sql.h"
 
-#include "../../src/base/hash.h"
 #include "../../src/filter/ageing.h"
 
 #include <assert.h>
 
 /* ---- rows ---- */
 
-/* A row of CUCKOO_WAITING, CUCKOO_SOME_WAITING or CUCKOO_ALL_WAITING. */
+/* A row of CUCKOO_WAITING or CUCKOO_SOME_WAITING. */
 typedef struct waiting_row {
     uint64_t hash, value, adds;
 } waiting_row;
-
-/* Adds so many copies of a key, modulo 2^64: so many less when `copies` is negative. */
-static void add_copies(cuckoo_count *count, uint64_t hash, uint64_t value, uint64_t copies)
-{
-    static const cf_geometry unseeded = {.seed = 0};
-    count->copies += copies;
-    count->digest += copies * cf_hash_words(&unseeded, hash, value);
-}
 
 static bool are_integers(sqlite3_stmt *row)
 {
@@ -38,7 +29,7 @@ static int read_row(cuckoo_paged *paged, sqlite3_stmt *at, waiting_row *row)
                          (uint64_t)sqlite3_column_int64(at, 2)};
     const cf_filter *filter = &paged->filter;
     uint64_t most = filter->geometry.epochs ? filter->epoch : 0;
-    if (are_integers(at) && row->value <= most && row->adds <= paged->adds.copies && row->adds > 0)
+    if (are_integers(at) && row->value <= most && row->adds <= paged->waits && row->adds > 0)
         return SQLITE_OK;
     return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "a row of %s_wait has been changed",
                       paged->shadow.table);
@@ -86,7 +77,7 @@ int cuckoo_unplaced_copies(cuckoo_paged *paged, uint64_t hash, const uint64_t *v
     copies_of of = {&paged->filter, value, copies};
     int64_t key = (int64_t)hash;
     *copies = 0;
-    return paged->adds.copies ? walk(paged, CUCKOO_WAITING, &key, count_copies, &of) : SQLITE_OK;
+    return paged->waits ? walk(paged, CUCKOO_WAITING, &key, count_copies, &of) : SQLITE_OK;
 }
 
 /* A row of which nothing is left is taken out. */
@@ -101,8 +92,8 @@ int cuckoo_unplaced_count(cuckoo_paged *paged, uint64_t hash, uint64_t value, in
     rc = rc ? rc : cuckoo_shadow_write_one(&paged->shadow, write);
     if (rc != SQLITE_OK)
         return rc;
-    paged->header_dirty = paged->has_written = true;
-    add_copies(&paged->adds, hash, value, (uint64_t)adds);
+    paged->dirty = paged->has_written = true;
+    paged->waits += (uint64_t)adds;
     return rc;
 }
 
@@ -114,7 +105,7 @@ static cf_status add_row(cf_filter *filter, uint64_t hash, uint64_t value)
 }
 
 typedef struct all_rows {
-    cuckoo_count adds; /* of the rows so far */
+    uint64_t copies;   /* of the rows so far */
     cf_filter *filter; /* to which they are added; NULL: to none */
 } all_rows;
 
@@ -123,7 +114,7 @@ static int take_row(void *context, uint64_t hash, uint64_t value, uint64_t copie
     enum { MOST_COPIES = 1 << 17 /* of a key; no counter counts as far */ };
     all_rows *all = context;
     cf_status status = CF_OK;
-    add_copies(&all->adds, hash, value, copies);
+    all->copies += copies;
     if (all->filter && all->filter->geometry.epochs)
         copies = !is_dead(all->filter, value); /* one entry stands for all */
     for (uint64_t i = 0; all->filter && status == CF_OK && i < copies && i < MOST_COPIES; i++)
@@ -135,9 +126,8 @@ int cuckoo_unplaced_add_to(cuckoo_paged *paged, cf_filter *filter)
 {
     assert(cuckoo_paged_is_loaded(paged));
     all_rows all = {.filter = filter};
-    int rc = walk(paged, CUCKOO_ALL_WAITING, NULL, take_row, &all);
-    if (rc != SQLITE_OK ||
-        (all.adds.copies == paged->adds.copies && all.adds.digest == paged->adds.digest))
+    int rc = walk(paged, CUCKOO_SOME_WAITING, (int64_t[]){INT64_MIN, -1}, take_row, &all);
+    if (rc != SQLITE_OK || all.copies == paged->waits)
         return rc;
     return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB,
                       "rows of %s_wait have been added, changed or taken out", paged->shadow.table);
@@ -178,7 +168,7 @@ static int read_some(cuckoo_paged *paged, bool all, waiting_rows *rows)
     enum { FEW = 16 };
     int64_t from;
     sqlite3_randomness(sizeof from, &from);
-    if (all || paged->adds.copies <= FEW)
+    if (all || paged->waits <= FEW)
         from = INT64_MIN;
     return walk(paged, CUCKOO_SOME_WAITING, (int64_t[]){from, all ? -1 : FEW}, push_row, rows);
 }
@@ -205,7 +195,7 @@ static int place_some(cuckoo_paged *paged, const waiting_rows *rows, cf_memory m
 int cuckoo_unplaced_try(cuckoo_paged *paged, bool all)
 {
     waiting_rows rows = {NULL, 0, 0};
-    int rc = paged->adds.copies > 0 ? read_some(paged, all, &rows) : SQLITE_OK;
+    int rc = paged->waits > 0 ? read_some(paged, all, &rows) : SQLITE_OK;
     rc = rc ? rc : place_some(paged, &rows, all ? (cf_memory){NULL, 0, NULL} : paged->filter.memory);
     sqlite3_free(rows.row);
     return cuckoo_first_error(rc, cuckoo_paged_error(paged));

@@ -9,9 +9,8 @@
 ** filter that may grow waits here, and is tried again later. So no key is ever refused. Lookups ask this
 ** list, too.
 **
-** The header of the filter has the number of copies, and a digest of them (pages.h): reading all rows
-** notices that one was added, changed or taken out. A row is believed when all of its columns are
-** integers that may stand there. Functions return SQLite codes; SQLITE_CORRUPT_VTAB: it is not.
+** The header of the filter has the number of copies (pages.h). A row is believed when all of its columns
+** are integers that may stand there. Functions return SQLite codes; SQLITE_CORRUPT_VTAB: it is not.
 */
 #ifndef CUCKOO_UNPLACED_H
 #define CUCKOO_UNPLACED_H

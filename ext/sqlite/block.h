@@ -21,9 +21,4 @@ extern const cf_memory cuckoo_block_memory;
 /* A block of zeros. They cost no time until they are used. NULL: no memory. */
 uint8_t *cuckoo_block_zeros(uint64_t size);
 
-/* Gives *array room for `count` elements of `each` bytes. The first `had` elements are kept, the
-** others are zeros, which cost nothing until they are used: a header may claim any number of pages.
-** False: no memory, and nothing has changed. */
-bool cuckoo_block_enlarge(void **array, uint64_t had, uint64_t count, size_t each);
-
 #endif

@@ -124,19 +124,17 @@ int cuckoo_maintenance_optimize(cuckoo_store *store)
 {
     assert(cuckoo_paged_is_loaded(&store->paged));
     cuckoo_watch watch;
-    int rc = cuckoo_paged_check(&store->paged); /* nobody would know of missing rows any more */
-    if (rc == SQLITE_OK && store->paged.filter.geometry.epochs)
-        rc = cuckoo_ageing_sweep(&store->paged);
+    int rc = store->paged.filter.geometry.epochs ? cuckoo_ageing_sweep(&store->paged) : SQLITE_OK;
     if (rc != SQLITE_OK)
         return rc;
     cuckoo_watch_filter(&watch, store->paged.shadow.db, &store->paged.filter);
     cf_status status = cf_settle(&store->paged.filter);
     cuckoo_watch_end(&watch);
-    store->paged.header_dirty = true;
+    store->paged.dirty = true;
     if (status == CF_INTERRUPTED)
         return SQLITE_INTERRUPT;
     rc = cuckoo_unplaced_try(&store->paged, true);
-    return rc == SQLITE_OK && store->paged.adds.copies == 0 ? shrink(store) : rc;
+    return rc == SQLITE_OK && store->paged.waits == 0 ? shrink(store) : rc;
 }
 
 /* ---- rebuild ---- */
@@ -370,7 +368,7 @@ static int change_copy(void *context, uint64_t hash, int64_t more)
 /* Adds what is not in the pages. SQLITE_FULL: there was no room. */
 static int add_beside(cuckoo_store *store, cf_filter *copy)
 {
-    int rc = store->paged.adds.copies > 0 ? cuckoo_unplaced_add_to(&store->paged, copy) : SQLITE_OK;
+    int rc = store->paged.waits > 0 ? cuckoo_unplaced_add_to(&store->paged, copy) : SQLITE_OK;
     rc = rc ? rc : cuckoo_store_net(store);
     return rc ? rc : cuckoo_net_walk(&store->net, change_copy, copy);
 }

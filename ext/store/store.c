@@ -159,7 +159,7 @@ int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has)
     if (more < 0) {
         rc = cuckoo_store_most(store, hash, &most);
         *has = most > 0;
-    } else if (!*has && store->paged.adds.copies > 0) {
+    } else if (!*has && store->paged.waits > 0) {
         rc = cuckoo_unplaced_copies(&store->paged, hash, NULL, &waits);
         *has = waits > 0;
     }
@@ -341,7 +341,7 @@ int cuckoo_store_net(cuckoo_store *store)
 int cuckoo_store_items(cuckoo_store *store, uint64_t *items)
 {
     int rc = cuckoo_store_net(store);
-    int64_t n = (int64_t)(store->paged.filter.items + store->paged.adds.copies) + store->net.more;
+    int64_t n = (int64_t)(store->paged.filter.items + store->paged.waits) + store->net.more;
     *items = n > 0 ? (uint64_t)n : 0;
     return rc;
 }
@@ -358,7 +358,7 @@ int cuckoo_store_add(cuckoo_store *store, uint64_t hash, cf_status *status)
     *status = cuckoo_watched_add(paged->shadow.db, &paged->filter, hash, 0);
     if (paged->rc != SQLITE_OK) /* SQLite may have rolled back, and nothing is in memory */
         return paged->rc;
-    paged->header_dirty = true;
+    paged->dirty = true;
     if (*status == CF_NO_MEMORY || *status == CF_INTERRUPTED)
         return cuckoo_error_code(*status);
     if (*status == CF_OK || !paged->filter.geometry.growth)
@@ -376,7 +376,7 @@ int cuckoo_store_delete(cuckoo_store *store, uint64_t hash)
     if (rc != SQLITE_OK || waits > 0)
         return waits > 0 ? cuckoo_unplaced_count(&store->paged, hash, 0, -1) : rc;
     cf_delete(&store->paged.filter, hash);
-    store->paged.header_dirty |= store->paged.rc == SQLITE_OK;
+    store->paged.dirty |= store->paged.rc == SQLITE_OK;
     return store->paged.rc;
 }
 

@@ -206,11 +206,12 @@ int cuckoo_store_drain(cuckoo_store *store)
     cuckoo_paged *paged = &store->paged;
     drain_into into = {.paged = paged};
     paged->has_written = false;
-    if (cuckoo_paged_pending(paged)) /* a command has failed, and what it moved in memory is not needed */
+    if (cuckoo_paged_pending(
+            paged)) /* a command has failed, and what it moved in memory is not needed */
         cuckoo_paged_forget(paged);
     int rc = prepare_drain(store, &writes);
     if (rc == SQLITE_OK && store->net.rows > 0) {
-        paged->header_dirty = true;
+        paged->dirty = true;
         rc = cuckoo_net_walk(&store->net, change, &into);
         writes = rc == SQLITE_OK;
         rc = rc ? rc : write_all(&into);

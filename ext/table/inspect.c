@@ -191,7 +191,6 @@ static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name)
         return fail_table(base, rc, why);
     cuckoo_paged *paged = &store->paged;
     paged->hooks.need(paged, 0, paged->filter.length);
-    cuckoo_image_compare(paged);
     cf_seal(&paged->filter);
     cursor->handle = cuckoo_handle_keep(name, &paged->filter);
     rc = cuckoo_registry_end(store);

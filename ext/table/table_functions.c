@@ -196,7 +196,7 @@ static int append_log(sqlite3_str *json, cuckoo_store *store)
 {
     int64_t rows = 0;
     int rc = cuckoo_store_follows(store) ? cuckoo_log_rows(&store->paged.shadow, &rows) : SQLITE_OK;
-    sqlite3_str_appendf(json, ",\"waiting\":%llu,\"undrained\":%lld", store->paged.adds.copies, rows);
+    sqlite3_str_appendf(json, ",\"waiting\":%llu,\"undrained\":%lld", store->paged.waits, rows);
     if (rc == SQLITE_OK && store->paged.filter.geometry.epochs)
         cuckoo_ageing_tell(&store->paged, json);
     return rc;
@@ -374,7 +374,7 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
         sqlite3_str *json = sqlite3_str_new(registry->db);
         uint64_t now = cuckoo_sql_clock(registry->db, shadow->schema);
         sqlite3_str_appendf(json, "{\"keys\":%llu,\"seconds\":%.3f,\"bytes\":%llu",
-                            store->paged.filter.items + store->paged.adds.copies,
+                            store->paged.filter.items + store->paged.waits,
                             ((double)now - (double)since) / 1000, store->paged.filter.length);
         cuckoo_result_text(context, json, "}");
     }
