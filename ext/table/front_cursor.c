@@ -13,12 +13,12 @@
 typedef struct front_cursor {
     sqlite3_vtab_cursor base;
     sqlite3_stmt *rows;    /* NULL: none yet */
+    bool is_row;           /* it is at one */
     sqlite3_value **list;  /* values for the first parameter */
     int listed, next;      /* of these: to be looked up next; below 0: spellings of `number` */
     sqlite3_value *number; /* whose other spellings may be appended to the list; NULL: none */
     int column;            /* of `number` */
     uint64_t most;         /* so many rows have it besides those that were shown, at most */
-    sqlite3_int64 at;      /* rows that were shown, for tables of which the rowid has no name */
 } front_cursor;
 
 enum { AS_NUMBER = -2, AS_USUAL = -1 /* in place of `next` */ };
@@ -35,32 +35,19 @@ static cuckoo_front *front_of(const front_cursor *cursor)
 
 /* ---- asking the filter ---- */
 
-/* Within a use. A trigger may ask for the row for which it runs. */
-static int ask_store(cuckoo_table *table, sqlite3_value *key, uint64_t *most)
-{
-    uint64_t hash;
-    bool has;
-    int type = sqlite3_value_type(key), rc = cuckoo_table_has(table->store, key, &hash, &has);
-    if (rc == SQLITE_OK && !has)
-        *most = 0;
-    else if (rc == SQLITE_OK && (type == SQLITE_INTEGER || type == SQLITE_FLOAT))
-        rc = cuckoo_table_most(table->store, key, most);
-    if (table->store->follow.preceded && cuckoo_sql_running(table->registry->db, true) > 0)
-        *most = UINT64_MAX;
-    return rc;
-}
-
-/* In how many rows may the key (NULL: any) be, as the filter says? *can: it could be asked. Otherwise it
-** is not asked for a while, because that may take long. An error is one of the whole statement. */
-static int ask(cuckoo_table *table, sqlite3_value *key, uint64_t *most, bool *can)
+/* In how many rows may the key (NULL: any) be, as the filter says? Only an unusual one is counted. *can: it
+** could be asked. Otherwise it is not asked for a while, because that may take long. An error is one of
+** the whole statement. */
+static int ask(cuckoo_table *table, sqlite3_value *key, uint32_t plan, uint64_t *most, bool *can)
 {
     const char *why;
-    cuckoo_front *front = table->front;
+    uint64_t hash, count = UINT64_MAX;
+    bool has = true;
     enum { SKIPS = 1000 };
-    *most = UINT64_MAX;
     *can = false;
-    if (front->skip > 0) {
-        front->skip--;
+    *most = UINT64_MAX;
+    if (table->front->skip > 0) {
+        table->front->skip--;
         return SQLITE_OK;
     }
     cuckoo_store *store = cuckoo_table_store(table);
@@ -69,14 +56,18 @@ static int ask(cuckoo_table *table, sqlite3_value *key, uint64_t *most, bool *ca
     cuckoo_registry_join_writer(table->registry, store);
     int rc = cuckoo_store_begin(store, CUCKOO_ASK, &why);
     if (rc == SQLITE_OK) {
-        rc = key ? ask_store(table, key, most) : SQLITE_OK;
+        rc = key ? cuckoo_table_has(store, key, &hash, &has) : SQLITE_OK;
+        rc = rc == SQLITE_OK && key && has && cuckoo_front_unusual(plan, 0, key)
+                 ? cuckoo_table_most(store, key, &count)
+                 : rc;
         rc = cuckoo_first_error(rc, cuckoo_store_end(store));
     }
     *can = rc == SQLITE_OK;
-    if (*can)
-        return rc;
-    *most = UINT64_MAX;
-    front->skip = SKIPS;
+    table->front->skip = *can ? 0 : SKIPS;
+    /* A trigger may ask for the row for which it runs. */
+    bool early = store->follow.preceded && cuckoo_sql_running(table->registry->db, true) > 0;
+    if (*can && !early)
+        *most = has ? count : 0;
     return cuckoo_sql_rolls_back(rc) && store->state.life != CUCKOO_BROKEN ? rc : SQLITE_OK;
 }
 
@@ -177,7 +168,7 @@ static int read_list(front_cursor *cursor, uint32_t plan, sqlite3_value *all, ui
         if (sqlite3_value_type(value) == SQLITE_NULL)
             continue;
         if (plan & CUCKOO_ASKS)
-            rc = ask(table, value, &most, &can);
+            rc = ask(table, value, plan, &most, &can);
         if (rc == SQLITE_OK && most > 0)
             rc = append_value(cursor, value);
     }
@@ -225,16 +216,16 @@ static int step(front_cursor *cursor)
 {
     int rc;
     bool any;
+    cursor->is_row = false;
     while ((rc = sqlite3_step(cursor->rows)) == SQLITE_DONE) {
         sqlite3_reset(cursor->rows);
         rc = bind_next(cursor, &any);
-        if (!any)
+        if (!any || rc != SQLITE_OK)
             return rc == SQLITE_OK ? rc : fail(cursor, rc);
     }
-    cursor->at++;
-    if (cursor->most != UINT64_MAX && cursor->most > 0)
-        cursor->most--;
-    return rc == SQLITE_ROW ? SQLITE_OK : fail(cursor, rc);
+    cursor->is_row = rc == SQLITE_ROW;
+    cursor->most -= cursor->most > 0 && cursor->most < UINT64_MAX;
+    return cursor->is_row ? SQLITE_OK : fail(cursor, rc);
 }
 
 int cuckoo_front_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
@@ -261,43 +252,32 @@ int cuckoo_front_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-static int start(front_cursor *cursor, const char *text, int argc, sqlite3_value **argv)
+/* Runs the statement, without the conditions of `dropped`. */
+static int start(front_cursor *cursor, const char *text, uint32_t dropped, int argc,
+                 sqlite3_value **argv)
 {
     bool any = cursor->number || cursor->listed;
-    int rc = take_statement(cursor, text);
+    char *wide = dropped ? cuckoo_front_widen(front_of(cursor), text, dropped) : NULL;
+    int rc = dropped && wide == NULL ? SQLITE_NOMEM : take_statement(cursor, wide ? wide : text);
+    sqlite3_free(wide);
     if (rc == SQLITE_OK && any)
         rc = bind_next(cursor, &any);
     for (int i = any; rc == SQLITE_OK && i < argc; i++)
         rc = sqlite3_bind_value(cursor->rows, i + 1, argv[i]);
-    cursor->at = 0;
     return rc == SQLITE_OK ? step(cursor) : rc;
 }
 
-static int start_wider(front_cursor *cursor, const char *text, uint32_t dropped, bool sorts, int argc,
-                       sqlite3_value **argv)
+/* What the first argument says before the content is asked: how many rows there may be (cursor->most). */
+static int look_at_first(front_cursor *cursor, uint32_t plan, sqlite3_value *value, uint32_t *dropped,
+                         bool *can)
 {
-    char *wide = cuckoo_front_widen(front_of(cursor), text, dropped, sorts);
-    int rc = wide ? start(cursor, wide, argc, argv) : SQLITE_NOMEM;
-    sqlite3_free(wide);
-    return rc;
-}
-
-/* What the values say before the content is asked: which of them are unusual (`dropped`), and how many
-** rows there may be (cursor->most). */
-static int look_at(front_cursor *cursor, uint32_t plan, int argc, sqlite3_value **argv,
-                   uint32_t *dropped, bool *can)
-{
-    int rc = SQLITE_OK;
     if (plan & CUCKOO_LIST)
-        rc = read_list(cursor, plan, argv[0], dropped);
-    else if (argc > 0 && sqlite3_value_type(argv[0]) == SQLITE_NULL)
-        cursor->most = (plan & CUCKOO_ASKS) && !(plan & CUCKOO_NULL) ? 0 : UINT64_MAX;
+        return read_list(cursor, plan, value, dropped);
+    if (sqlite3_value_type(value) == SQLITE_NULL)
+        cursor->most = plan & CUCKOO_ASKS && !(plan & CUCKOO_NULL) ? 0 : UINT64_MAX;
     else if (plan & CUCKOO_ASKS)
-        rc = ask(cuckoo_table_of(cursor->base.pVtab), argv[0], &cursor->most, can);
-    for (int i = plan & CUCKOO_LIST ? 1 : 0; i < argc; i++)
-        if (cuckoo_front_unusual(plan, i, argv[i]))
-            *dropped |= 1u << i;
-    return rc;
+        return ask(cuckoo_table_of(cursor->base.pVtab), value, plan, &cursor->most, can);
+    return SQLITE_OK;
 }
 
 /* While a transaction writes, and triggers do not tell of it, SQLite may be writing the content and not
@@ -306,21 +286,25 @@ static int look_at(front_cursor *cursor, uint32_t plan, int argc, sqlite3_value 
 int cuckoo_front_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
                         sqlite3_value **argv)
 {
-    bool can = false, sorts = false;
+    bool can = false;
     uint64_t most;
     uint32_t plan = (uint32_t)number, dropped = 0, spelled = plan >> CUCKOO_SPELLED;
     front_cursor *cursor = front_cursor_of(base);
     cuckoo_table *table = cuckoo_table_of(base->pVtab);
-    sqlite3_reset(cursor->rows);
+    if (cursor->is_row)
+        sqlite3_reset(cursor->rows);
+    cursor->is_row = false;
     drop_values(cursor);
     cursor->most = UINT64_MAX;
-    int rc = look_at(cursor, plan, argc, argv, &dropped, &can);
+    int rc = argc > 0 ? look_at_first(cursor, plan, argv[0], &dropped, &can) : SQLITE_OK;
     if (rc != SQLITE_OK || cursor->most == 0)
         return rc;
+    for (int i = plan & CUCKOO_LIST ? 1 : 0; i < argc; i++)
+        dropped |= (uint32_t)cuckoo_front_unusual(plan, i, argv[i]) << i;
     bool writes = !can && cuckoo_shadow_in_transaction(&table->store->paged.shadow, true);
     if (writes && cuckoo_sql_running(table->registry->db, true) > 0) {
-        rc = ask(table, NULL, &most, &can);
-        sorts = !can;
+        rc = ask(table, NULL, plan, &most, &can);
+        dropped |= can ? 0 : CUCKOO_SORTS;
     }
     if (rc == SQLITE_OK && dropped & 1 && spelled && (can || !writes) &&
         cuckoo_front_is_spelled(argv[0])) {
@@ -329,8 +313,7 @@ int cuckoo_front_filter(sqlite3_vtab_cursor *base, int number, const char *text,
     }
     if (rc != SQLITE_OK)
         return rc;
-    return dropped || sorts ? start_wider(cursor, text, dropped, sorts, argc, argv)
-                            : start(cursor, text, argc, argv);
+    return start(cursor, text, dropped, argc, argv);
 }
 
 int cuckoo_front_next(sqlite3_vtab_cursor *base)
@@ -340,7 +323,7 @@ int cuckoo_front_next(sqlite3_vtab_cursor *base)
 
 int cuckoo_front_eof(sqlite3_vtab_cursor *base)
 {
-    return sqlite3_data_count(front_cursor_of(base)->rows) == 0;
+    return !front_cursor_of(base)->is_row;
 }
 
 /* ---- columns ---- */
@@ -368,14 +351,13 @@ int cuckoo_front_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
     const cuckoo_front *front = front_of(front_cursor_of(base));
     if (front->keyed && column == front->columns - 1 + COLUMN_ID)
         result_key(front, rows, context);
-    else if (column < front->columns && 1 + column < sqlite3_data_count(rows))
+    else if (column < front->columns)
         sqlite3_result_value(context, sqlite3_column_value(rows, 1 + column));
     return SQLITE_OK;
 }
 
 int cuckoo_front_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
-    const front_cursor *cursor = front_cursor_of(base);
-    *rowid = front_of(cursor)->rowid ? sqlite3_column_int64(cursor->rows, 0) : cursor->at;
+    *rowid = sqlite3_column_int64(front_cursor_of(base)->rows, 0);
     return SQLITE_OK;
 }

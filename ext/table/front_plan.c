@@ -34,7 +34,7 @@ bool cuckoo_front_unusual(uint32_t plan, int i, sqlite3_value *value)
 
 /* A condition stands in brackets and ends with its parameter. "+" keeps SQLite from reading rows in the
 ** order of an index. */
-char *cuckoo_front_widen(const cuckoo_front *front, const char *text, uint32_t dropped, bool sorts)
+char *cuckoo_front_widen(const cuckoo_front *front, const char *text, uint32_t dropped)
 {
     bool quoted = false;
     sqlite3_str *sql = sqlite3_str_new(NULL);
@@ -46,7 +46,7 @@ char *cuckoo_front_widen(const cuckoo_front *front, const char *text, uint32_t d
         char digit = *++at; /* CUCKOO_CONDITIONS has one */
         sqlite3_str_appendf(sql, "%c%s", digit, dropped >> (digit - '1') & 1 ? " OR 1" : "");
     }
-    if (sorts)
+    if (dropped & CUCKOO_SORTS)
         sqlite3_str_appendf(sql, " ORDER BY +c.\"%w\"", front->column[0].name);
     return sqlite3_str_finish(sql);
 }
@@ -196,7 +196,11 @@ static void append_columns(const front_choice *choice, sqlite3_str *sql)
     int n = front->columns;
     while (n > 0 && !reads(choice, n - 1))
         n--;
-    sqlite3_str_appendf(sql, front->rowid ? "c.%s" : "NULL", front->rowid);
+    sqlite3_str_appendf(sql,
+                        front->rowid   ? "c.%s"
+                        : front->keyed ? "NULL"
+                                       : "row_number() OVER ()",
+                        front->rowid);
     for (int i = 0; i < n; i++)
         sqlite3_str_appendf(sql, reads(choice, i) ? ", c.\"%w\"" : ", NULL", front->column[i].name);
 }
@@ -218,8 +222,7 @@ static char *statement(front_choice *choice)
     sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS c%s", choice->front->schema, choice->front->content,
                         where ? where : "");
     sqlite3_free(where);
-    char *text = sqlite3_str_finish(sql);
-    return text;
+    return sqlite3_str_finish(sql);
 }
 
 int cuckoo_front_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
