@@ -35,9 +35,9 @@ static cuckoo_front *front_of(const front_cursor *cursor)
 
 /* ---- asking the filter ---- */
 
-/* In how many rows may the key (NULL: any) be, as the filter says? Only an unusual one is counted. *can: it
-** could be asked. Otherwise it is not asked for a while, because that may take long. An error is one of
-** the whole statement. */
+/* In how many rows may the key (NULL: any) be, as the filter says? Only an unusual one is counted. *can:
+** it could be asked. Otherwise it is not asked for a while, because that may take long. An error is one
+** of the whole statement. */
 static int ask(cuckoo_table *table, sqlite3_value *key, uint32_t plan, uint64_t *most, bool *can)
 {
     const char *why;
@@ -267,7 +267,7 @@ static int start(front_cursor *cursor, const char *text, uint32_t dropped, int a
     return rc == SQLITE_OK ? step(cursor) : rc;
 }
 
-/* What the first argument says before the content is asked: how many rows there may be (cursor->most). */
+/* What the first argument says before the content is asked: how many rows there may be. */
 static int look_at_first(front_cursor *cursor, uint32_t plan, sqlite3_value *value, uint32_t *dropped,
                          bool *can)
 {

@@ -31,15 +31,6 @@ int cuckoo_front_bind_usual(sqlite3_stmt *rows, sqlite3_value *number)
 
 /* ---- the others ---- */
 
-void cuckoo_front_forget(cuckoo_front *front)
-{
-    for (int i = 0; i < front->others.n; i++)
-        sqlite3_value_free(front->others.all[i].text);
-    sqlite3_free(front->others.all);
-    cuckoo_sums_free(&front->others.last);
-    front->others = (cuckoo_spellings){.n = 0};
-}
-
 /* Equal numbers have one hash. */
 static uint64_t hash_of(sqlite3_value *number)
 {
