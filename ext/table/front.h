@@ -14,58 +14,54 @@
 **
 **      = IS IN on any column; < <= > >= on columns of numeric affinity and the rowid
 **
-** All else is left to SQLite: it reads the rows, and sorts them. Two kinds of values are unusual. A
-** number in = or IS on a column of another affinity may be equal to several texts. A text or blob in a
-** range on a numeric column may come from LIKE or GLOB, which gives bounds that blobs do not keep. The
-** usual values take the statement that xBestIndex has shown; others take one that is made for them,
-** without that condition. IN on a column of another affinity is taken as a whole: SQLite would check its
-** values one by one, by another affinity than that of IN.
+** All else is left to SQLite: it reads the rows, and sorts them. IN on a column of another affinity is
+** taken as a whole: SQLite would check its values one by one, by another affinity than that of IN.
 **
-** A number that is asked by = or IS is looked up in its usual spelling first: 7 as 7 and as '7'. Other
-** texts are equal to 7, too, where numbers are compared: '007', ' 7', '7.0'. If the filter counts more
-** rows than were found, or cannot tell, these texts are read, all at once, and kept as long as nothing
-** changes (spellings.h). So it is with one number of a query; of others, as in IN, any row may be equal.
+** xBestIndex writes the statement, and xFilter runs it: EXPLAIN QUERY PLAN shows it. Two kinds of values
+** need a wider one, without their condition. A number in = or IS on a column of another affinity may be
+** equal to several texts. A text or blob in a range on a numeric column may come from LIKE or GLOB,
+** which gives bounds that blobs do not keep.
 **
-** While a statement writes the content, and the triggers cannot be relied on, SQLite does not know that
-** the content is read: then all rows are read, and sorted, before the first one is shown.
+** A number that the first condition asks for is looked up in its spellings instead. The usual one is
+** that which SQLite gives it: 7 and 7.0 are '7', 0.5 is '0.5'. Every text that some comparison finds
+** equal to a number is either its usual spelling, or a text that SQLite reads as that number: '007',
+** ' 7', '7.0', '70e-1'. If the filter counts more rows than were found, or cannot tell, these others are
+** read, all at once, and kept as long as nothing changes. No two spellings of a number are equal in the
+** column, so no row is found twice.
 */
 #ifndef CUCKOO_FRONT_H
 #define CUCKOO_FRONT_H
 
-#include "../store/spellings.h"
+#include "../keys/sums.h"
 #include "table.h"
 
 enum { CUCKOO_NO_ROWS = -2, CUCKOO_ROWID = -1 /* in place of a column */ };
 
 typedef struct cuckoo_shown {
-    char *name, *collation;
-    bool numeric; /* its affinity */
-    bool text;    /* the same; else there is none */
-    bool key;     /* it is in the primary key of a table without rowid */
-    bool indexed; /* an index begins with it */
-    bool unique;  /* and has no other column */
+    char *name;
+    const char *collation; /* BINARY, NOCASE or RTRIM; NULL: another one, which is left to SQLite */
+    bool numeric, text;    /* its affinity; neither: it has none */
+    bool key;              /* it is in the primary key of a table without rowid */
+    int finds;             /* rows that = finds by an index, as a guess; 0: no index begins with it */
 } cuckoo_shown;
 
-/* A condition for the content. */
-typedef struct cuckoo_condition {
-    int column;
-    int op; /* SQLITE_INDEX_CONSTRAINT_... */
-} cuckoo_condition;
+/* The texts of one column that are numbers in another than the usual spelling. All zeros: not read. */
+typedef struct cuckoo_spellings {
+    int column; /* its number, from 1 on */
+    struct {
+        unsigned version; /* what SQLite tells of changes: of others, */
+        int changes;      /* of this connection, */
+        unsigned undone;  /* and of rollbacks after a change of which a trigger has told */
+    } at;
+    struct cuckoo_spelling {
+        sqlite3_value *text;
+        int next; /* another one of the same number; -1: none */
+    } * all;
+    int n;
+    cuckoo_sums last; /* by the hash of a number: 1 + the place of its last one */
+} cuckoo_spellings;
 
-enum { CUCKOO_CONDITIONS = 30 /* at most */ };
-
-/* One way to ask the content, as xBestIndex has chosen it. */
-typedef struct cuckoo_way {
-    char *text;    /* for EXPLAIN QUERY PLAN */
-    uint64_t used; /* columns to read, as in colUsed */
-    int conditions;
-    cuckoo_condition condition[CUCKOO_CONDITIONS];
-    int asks;           /* the filter is asked for this argument; -1: it is not asked */
-    int list;           /* this argument is all of an IN; -1: none is */
-    bool once;          /* with usual values there is at most one row */
-    int *place;         /* of each column among those of the statement; -1: it is not read */
-    sqlite3_stmt *idle; /* for the usual types; NULL: not made, or some cursor has it */
-} cuckoo_way;
+enum { CUCKOO_KEPT = 16 /* statements */ };
 
 struct cuckoo_front {
     char *schema, *content; /* as it is named now */
@@ -74,26 +70,24 @@ struct cuckoo_front {
     char *declared;         /* as CREATE TABLE */
     cuckoo_shown *column;
     int columns;
-    int followed; /* that column, or CUCKOO_ROWID; CUCKOO_NO_ROWS: it is not there */
-    int prepared; /* when the schema was last looked at (cuckoo_shadow_schema) */
-    double rows;  /* about so many */
-    cuckoo_way **plan;
-    int plans, kept;      /* kept: idle statements */
-    unsigned skip, skips; /* the filter could not be used: how often it is still, and was, not asked */
-    int cursors;          /* that are open */
-    cuckoo_spellings spellings;
+    int followed;                    /* that column, or CUCKOO_ROWID; CUCKOO_NO_ROWS: it is not there */
+    int prepared;                    /* when the schema was last looked at (cuckoo_shadow_schema) */
+    sqlite3_stmt *kept[CUCKOO_KEPT]; /* that no cursor uses; NULL: free */
+    int next;                        /* of these, to be replaced */
+    int skip;                        /* the filter could not be used: so often it is not asked */
+    int cursors;                     /* that are open */
+    cuckoo_spellings others;
 };
 
-/* ---- front.c ---- */
+/* ---- front.c: what the content is like ---- */
 
 /* Reads what the content is like, and declares the columns of the table. `content` and `column` are the
 ** names of now. A content that is not there is no error yet: the table can be dropped. */
 int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *column);
 void cuckoo_front_free(cuckoo_front *front);
 
-/* Makes the key of a row WITHOUT ROWID the result, in one column. */
-int cuckoo_front_result_key(const cuckoo_front *front, const cuckoo_way *plan, sqlite3_stmt *rows,
-                            sqlite3_context *context);
+/* Forgets the other spellings. */
+void cuckoo_front_forget(cuckoo_front *front);
 
 /* The column of this name, in any case, or CUCKOO_NO_ROWS. */
 int cuckoo_front_find(const cuckoo_front *front, const char *name);
@@ -101,41 +95,40 @@ int cuckoo_front_find(const cuckoo_front *front, const char *name);
 /* Is the content still as it was declared? If not, this is an error of the table. */
 int cuckoo_front_look(cuckoo_table *table);
 
-/* The columns before the hidden ones. */
-static inline int cuckoo_front_columns(const cuckoo_front *front)
-{
-    return front->columns > 0 ? front->columns : 1;
-}
+/* ---- front_plan.c: from xBestIndex to xFilter ---- */
 
-/* ---- front_plan.c ---- */
+/* idxNum. The statement is idxStr; it has a parameter for each condition, and these are its arguments.
+** From CUCKOO_KINDS on two bits say which values of an argument are usual. From CUCKOO_SPELLED on stands
+** the number of the column, from 1 on, of which the first argument may be looked up in spellings. */
+enum {
+    CUCKOO_ASKS = 1, /* the filter is asked for the first argument */
+    CUCKOO_LIST = 2, /* which is all of an IN */
+    CUCKOO_NULL = 4, /* which may be NULL */
+    CUCKOO_KINDS = 3,
+    CUCKOO_CONDITIONS = 8, /* at most */
+    CUCKOO_SPELLED = CUCKOO_KINDS + 2 * CUCKOO_CONDITIONS
+};
 
-/* The SQL for a plan. `unusual`: a bit for each argument of another type than the usual ones; and
-** CUCKOO_SORTS, if all rows are to be read before the first one is shown. NULL: out of memory. */
-char *cuckoo_way_sql(const cuckoo_front *front, const cuckoo_way *plan, uint32_t unusual);
+/* Is this value of argument i an unusual one, for which its condition does not hold? */
+bool cuckoo_front_unusual(uint32_t plan, int i, sqlite3_value *value);
+
+/* The statement without the conditions of `dropped`, a bit for each argument. CUCKOO_SORTS: all rows are
+** read before the first one is shown. NULL: out of memory. */
+char *cuckoo_front_widen(const cuckoo_front *front, const char *text, uint32_t dropped);
 #define CUCKOO_SORTS (UINT32_C(1) << 31)
 
-/* Is this value of an unusual type for the condition? */
-bool cuckoo_condition_unusual(const cuckoo_front *front, cuckoo_condition condition,
-                              sqlite3_value *value);
+/* ---- front_spellings.c ---- */
 
-/* What the values say before anything is asked. False: no row fits. */
-bool cuckoo_way_fits(const cuckoo_front *front, const cuckoo_way *plan, sqlite3_value **argv,
-                     uint32_t *unusual);
+/* Can the number be looked up by its spellings? From 10^15 on SQLite rounds a whole real to 15 digits
+** when it makes a text of it. That text may be equal to the real, and is another number. */
+bool cuckoo_front_is_spelled(sqlite3_value *number);
 
-/* The argument that is a number of a column of texts and can be looked up by its spellings, of several
-** the one by which the filter was asked; -1: none. It is not unusual then. */
-int cuckoo_way_number(const cuckoo_way *plan, sqlite3_value **argv, uint32_t *unusual);
+/* Binds the usual spelling of such a number to parameter 1. */
+int cuckoo_front_bind_usual(sqlite3_stmt *rows, sqlite3_value *number);
 
-static inline bool cuckoo_is_equal(int op)
-{
-    return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_IS;
-}
-
-/* Are the values of the column those of numeric affinity? */
-static inline bool cuckoo_front_numeric(const cuckoo_front *front, int column)
-{
-    return column < 0 || front->column[column].numeric;
-}
+/* Reads the others of this column, unless they are those of now. *at: one of those of `number`, a place
+** in table->front->others.all, or -1. */
+int cuckoo_front_others(cuckoo_table *table, int column, sqlite3_value *number, int *at);
 
 /* ---- methods: front_plan.c has the first one, front_cursor.c the others ---- */
 

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** front_spellings.c - the spellings of a number that is asked of a column of texts (front.h).
+*/
+#include "../../src/base/bits.h"
+#include "../keys/key.h"
+#include "../sqlite/sql.h"
+#include "front.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_whole(sqlite3_value *number)
+{
+    return sqlite3_value_type(number) == SQLITE_INTEGER || cf_is_integer(sqlite3_value_double(number));
+}
+
+bool cuckoo_front_is_spelled(sqlite3_value *number)
+{
+    bool coarse = fabs(sqlite3_value_double(number)) >= 1e15;
+    return sqlite3_value_type(number) == SQLITE_INTEGER || !coarse || !is_whole(number);
+}
+
+int cuckoo_front_bind_usual(sqlite3_stmt *rows, sqlite3_value *number)
+{
+    char *text = is_whole(number) ? sqlite3_mprintf("%lld", sqlite3_value_int64(number))
+                                  : sqlite3_mprintf("%s", sqlite3_value_text(number));
+    bool is = text && *text; /* of no text "%s" makes an empty one */
+    return sqlite3_bind_text(rows, 1, text, -1, sqlite3_free) || !is ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+/* ---- the others ---- */
+
+/* Equal numbers have one hash. */
+static uint64_t hash_of(sqlite3_value *number)
+{
+    static const cf_geometry plain;
+    uint64_t hash = 0;
+    cuckoo_key_hash(number, &plain, &hash);
+    return hash;
+}
+
+static int keep(cuckoo_spellings *others, sqlite3_value *text, uint64_t number)
+{
+    int n = others->n, before = cuckoo_sums_of(&others->last, number) - 1;
+    if ((n & (n - 1)) == 0) {
+        struct cuckoo_spelling *more =
+            sqlite3_realloc64(others->all, (n ? 2 * (uint64_t)n : 1) * sizeof *more);
+        if (more == NULL)
+            return SQLITE_NOMEM;
+        others->all = more;
+    }
+    others->all[n] = (struct cuckoo_spelling){sqlite3_value_dup(text), before};
+    others->n += others->all[n].text != NULL;
+    return others->all[n].text ? cuckoo_sums_add(&others->last, number, n - before) : SQLITE_NOMEM;
+}
+
+/* All numbers in texts lie between char(9) and ':', in every encoding and collation that fronts take.
+** CAST takes each text for a number, and is equal to it only where it is one. */
+static int read_others(cuckoo_table *table, const char *k)
+{
+    sqlite3_stmt *texts;
+    cuckoo_front *front = table->front;
+    int rc = cuckoo_sql_prepare(
+        table->registry->db, &texts,
+        "SELECT DISTINCT k, n FROM (SELECT c.\"%w\" AS k, CAST(c.\"%w\" AS NUMERIC) AS n "
+        "FROM \"%w\".\"%w\" AS c WHERE c.\"%w\" >= char(9) AND c.\"%w\" < ':') WHERE n = k AND "
+        "k <> CASE WHEN CAST(n AS INTEGER) = n THEN CAST(CAST(n AS INTEGER) AS TEXT) "
+        "ELSE CAST(n AS TEXT) END",
+        k, k, front->schema, front->content, k, k);
+    while (rc == SQLITE_OK && sqlite3_step(texts) == SQLITE_ROW)
+        rc = keep(&front->others, sqlite3_column_value(texts, 0),
+                  hash_of(sqlite3_column_value(texts, 1)));
+    return cuckoo_sql_end(texts, rc);
+}
+
+int cuckoo_front_others(cuckoo_table *table, int column, sqlite3_value *number, int *at)
+{
+    cuckoo_spellings now = {.column = column + 1}, *others = &table->front->others;
+    sqlite3 *db = table->registry->db;
+    now.at.changes = sqlite3_total_changes(db);
+    now.at.undone = table->store->state.rollbacks;
+    int rc = sqlite3_file_control(db, table->front->schema, SQLITE_FCNTL_DATA_VERSION, &now.at.version);
+    bool same = others->column == now.column && memcmp(&others->at, &now.at, sizeof now.at) == 0;
+    if (rc == SQLITE_OK && !same) {
+        cuckoo_front_forget(table->front);
+        rc = read_others(table, table->front->column[column].name);
+        others->at = now.at;
+        others->column = rc == SQLITE_OK ? now.column : 0;
+    }
+    *at = rc == SQLITE_OK ? cuckoo_sums_of(&others->last, hash_of(number)) - 1 : -1;
+    return rc;
+}
