@@ -61,7 +61,7 @@ typedef struct cuckoo_store {
 /* What a use does. */
 typedef enum cuckoo_use {
     CUCKOO_ASK,    /* looks keys up; the table may be asked in place of the filter */
-    CUCKOO_LIST,   /* looks into the filter itself */
+    CUCKOO_INSPECT,   /* looks into the filter itself */
     CUCKOO_TELL,   /* asks for no row and no page: what is cheap to know */
     CUCKOO_CHANGE, /* changes rows */
     CUCKOO_REPAIR  /* works also on a filter that cannot follow its table */

@@ -19,6 +19,7 @@ typedef struct front_cursor {
     sqlite3_value *number; /* whose other spellings may be appended to the list; NULL: none */
     int column;            /* of `number` */
     uint64_t most;         /* so many rows have it besides those that were shown, at most */
+    cuckoo_calm calm;      /* since the cursor was opened */
 } front_cursor;
 
 enum { AS_NUMBER = -2, AS_USUAL = -1 /* in place of `next` */ };
@@ -38,11 +39,12 @@ static cuckoo_front *front_of(const front_cursor *cursor)
 /* In how many rows may the key (NULL: any) be, as the filter says? Only an unusual one is counted. *can:
 ** it could be asked. Otherwise it is not asked for a while, because that may take long. An error is one
 ** of the whole statement. */
-static int ask(cuckoo_table *table, sqlite3_value *key, uint32_t plan, uint64_t *most, bool *can)
+static int ask(front_cursor *cursor, sqlite3_value *key, uint32_t plan, uint64_t *most, bool *can)
 {
     const char *why;
     uint64_t hash, count = UINT64_MAX;
     bool has = true;
+    cuckoo_table *table = cuckoo_table_of(cursor->base.pVtab);
     enum { SKIPS = 1000 };
     *can = false;
     *most = UINT64_MAX;
@@ -53,8 +55,13 @@ static int ask(cuckoo_table *table, sqlite3_value *key, uint32_t plan, uint64_t 
     cuckoo_store *store = cuckoo_table_store(table);
     if (store == NULL)
         return SQLITE_NOMEM;
-    cuckoo_registry_join_writer(table->registry, store);
-    int rc = cuckoo_store_begin(store, CUCKOO_LIST, &why);
+    int rc = SQLITE_OK;
+    if (!cuckoo_store_is_calm(store, &cursor->calm)) {
+        cuckoo_registry_join_writer(table->registry, store);
+        rc = cuckoo_store_begin(store, CUCKOO_INSPECT, &why);
+        cuckoo_store_calm(store, &cursor->calm);
+        cursor->calm.is &= rc == SQLITE_OK;
+    }
     if (rc == SQLITE_OK) {
         rc = key ? cuckoo_table_has(store, key, &hash, &has) : SQLITE_OK;
         rc = rc == SQLITE_OK && key && has && cuckoo_front_unusual(plan, 0, key)
@@ -157,7 +164,6 @@ static int read_list(front_cursor *cursor, uint32_t plan, sqlite3_value *all, ui
     bool can;
     uint64_t most = UINT64_MAX;
     sqlite3_value *value = NULL;
-    cuckoo_table *table = cuckoo_table_of(cursor->base.pVtab);
     int rc = cuckoo_late_vtab_in_first(all, &value);
     for (; rc == SQLITE_OK && value; rc = rc ? rc : cuckoo_late_vtab_in_next(all, &value)) {
         if (cuckoo_front_unusual(plan, 0, value)) {
@@ -168,7 +174,7 @@ static int read_list(front_cursor *cursor, uint32_t plan, sqlite3_value *all, ui
         if (sqlite3_value_type(value) == SQLITE_NULL)
             continue;
         if (plan & CUCKOO_ASKS)
-            rc = ask(table, value, plan, &most, &can);
+            rc = ask(cursor, value, plan, &most, &can);
         if (rc == SQLITE_OK && most > 0)
             rc = append_value(cursor, value);
     }
@@ -276,7 +282,7 @@ static int look_at_first(front_cursor *cursor, uint32_t plan, sqlite3_value *val
     if (sqlite3_value_type(value) == SQLITE_NULL)
         cursor->most = plan & CUCKOO_ASKS && !(plan & CUCKOO_NULL) ? 0 : UINT64_MAX;
     else if (plan & CUCKOO_ASKS)
-        return ask(cuckoo_table_of(cursor->base.pVtab), value, plan, &cursor->most, can);
+        return ask(cursor, value, plan, &cursor->most, can);
     return SQLITE_OK;
 }
 
@@ -303,7 +309,7 @@ int cuckoo_front_filter(sqlite3_vtab_cursor *base, int number, const char *text,
         dropped |= (uint32_t)cuckoo_front_unusual(plan, i, argv[i]) << i;
     bool writes = !can && cuckoo_shadow_in_transaction(&table->store->paged.shadow, true);
     if (writes && cuckoo_sql_running(table->registry->db, true) > 0) {
-        rc = ask(table, NULL, plan, &most, &can);
+        rc = ask(cursor, NULL, plan, &most, &can);
         dropped |= can ? 0 : CUCKOO_SORTS;
     }
     if (rc == SQLITE_OK && dropped & 1 && spelled && (can || !writes) &&

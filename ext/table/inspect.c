@@ -186,7 +186,7 @@ static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name)
     cuckoo_store *store;
     inspect_cursor *cursor = cuckoo_inspect_cursor_of(base);
     cuckoo_registry *registry = ((inspect_table *)base->pVtab)->registry;
-    int rc = cuckoo_registry_begin(registry, name, 0, CUCKOO_LIST, &store, &why);
+    int rc = cuckoo_registry_begin(registry, name, 0, CUCKOO_INSPECT, &store, &why);
     if (rc != SQLITE_OK)
         return fail_table(base, rc, why);
     cuckoo_paged *paged = &store->paged;

@@ -169,7 +169,7 @@ int cuckoo_table_end(cuckoo_table *table, int rc)
 int cuckoo_table_blame(sqlite3_vtab *base, int rc)
 {
     bool untold = rc == SQLITE_ERROR && base->zErrMsg == NULL;
-    if (untold && cuckoo_table_begin(cuckoo_table_of(base), CUCKOO_LIST) == SQLITE_OK)
+    if (untold && cuckoo_table_begin(cuckoo_table_of(base), CUCKOO_INSPECT) == SQLITE_OK)
         cuckoo_table_end(cuckoo_table_of(base), SQLITE_OK);
     return rc;
 }

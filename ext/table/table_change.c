@@ -99,7 +99,7 @@ static const struct command {
     bool follows; /* it is also for a filter that follows a table */
 } commands[COMMANDS] = {
     [ADVANCE] = {"advance", CUCKOO_CHANGE, false},  [CLOCK] = {"clock", CUCKOO_CHANGE, false},
-    [CHECK] = {"check", CUCKOO_LIST, true},         [CLEAR] = {"clear", CUCKOO_CHANGE, false},
+    [CHECK] = {"check", CUCKOO_INSPECT, true},         [CLEAR] = {"clear", CUCKOO_CHANGE, false},
     [DRAIN] = {"drain", CUCKOO_CHANGE, true},       [IMPORT] = {"import", CUCKOO_CHANGE, false},
     [OPTIMIZE] = {"optimize", CUCKOO_CHANGE, true}, [REBUILD] = {"rebuild", CUCKOO_REPAIR, true}};
 

@@ -54,7 +54,7 @@ typedef void (*table_use)(sqlite3_context *context, cuckoo_store *store, sqlite3
 
 static void with_table(sqlite3_context *context, int argc, sqlite3_value **argv, table_use use)
 {
-    cuckoo_store *store = begin(context, argc, argv, 0, CUCKOO_LIST);
+    cuckoo_store *store = begin(context, argc, argv, 0, CUCKOO_INSPECT);
     if (store == NULL)
         return;
     use(context, store, argv);
@@ -226,7 +226,7 @@ static int tell(sqlite3_context *context, sqlite3_value *name, cuckoo_use use, c
     append_member(json, "column", follow->column ? follow->column : follow->given_column);
     if (loaded) {
         rc = append_log(json, *store);
-        if (!cuckoo_append_info(registry->db, json, &(*store)->paged.filter, use == CUCKOO_LIST))
+        if (!cuckoo_append_info(registry->db, json, &(*store)->paged.filter, use == CUCKOO_INSPECT))
             rc = SQLITE_INTERRUPT;
         rc = cuckoo_first_error(bad && is_told(rc) ? SQLITE_OK : rc, cuckoo_registry_end(*store));
         *why = cuckoo_store_damage(*store);
@@ -248,7 +248,7 @@ static void table_info_function(sqlite3_context *context, int argc, sqlite3_valu
         cuckoo_fail_code(context, SQLITE_ERROR, "the second argument must be 'all', or be left out");
         return;
     }
-    int rc = tell(context, argv[0], word ? CUCKOO_LIST : CUCKOO_TELL, NULL, &store, &why);
+    int rc = tell(context, argv[0], word ? CUCKOO_INSPECT : CUCKOO_TELL, NULL, &store, &why);
     if (store && is_told(rc)) {
         char *bad = NULL;
         rc = cuckoo_explain(&bad, rc, why);
@@ -298,7 +298,7 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
     cuckoo_store *store;
     cuckoo_registry *registry = registry_of(context);
     (void)argc;
-    int rc = cuckoo_registry_begin(registry, argv[0], 0, CUCKOO_LIST, &store, &why);
+    int rc = cuckoo_registry_begin(registry, argv[0], 0, CUCKOO_INSPECT, &store, &why);
     if (store == NULL) {
         cuckoo_fail_table(context, rc, why);
         return;

@@ -292,7 +292,7 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     cuckoo_table *table = cuckoo_table_of(base);
     char *why = NULL;
     (void)schema;
-    int rc = cuckoo_table_begin(table, CUCKOO_LIST);
+    int rc = cuckoo_table_begin(table, CUCKOO_INSPECT);
     rc = rc ? rc
             : cuckoo_table_end(table,
                                flags & 1 ? SQLITE_OK : cuckoo_maintenance_check(table->store, &why));
