@@ -151,6 +151,16 @@ void cuckoo_shadow_release(cuckoo_shadow *shadow)
     sqlite3_reset(shadow->statement[CUCKOO_WATCH_SCHEMA]);
 }
 
+bool cuckoo_shadow_is_within(cuckoo_shadow *shadow)
+{
+    sqlite3_stmt *watch = shadow->statement[CUCKOO_WATCH_SCHEMA];
+    if (shadow->holds != 1 || !shadow->watching)
+        return false;
+    sqlite3_reset(watch);
+    shadow->watching = cuckoo_shadow_in_transaction(shadow, false) && sqlite3_step(watch) == SQLITE_ROW;
+    return shadow->watching;
+}
+
 int cuckoo_shadow_schema(cuckoo_shadow *shadow, int *prepared)
 {
     int rc = cuckoo_shadow_hold(shadow, prepared);

@@ -84,7 +84,8 @@ static void free_use(void *kept)
     sqlite3_free(kept);
 }
 
-/* Keeps the use, if nobody writes, or at least the id. *kept: what was kept before, or NULL. */
+/* Keeps the use, if nobody writes and it takes no lock that the statement does not have anyway; or at
+** least the id. *kept: what was kept before, or NULL. */
 static void keep_use(sqlite3_context *context, kept_use *kept, cuckoo_store *store)
 {
     bool first = kept == NULL;
@@ -96,7 +97,7 @@ static void keep_use(sqlite3_context *context, kept_use *kept, cuckoo_store *sto
     }
     *kept = (kept_use){.store = store, .id = store->id};
     cuckoo_store_calm(store, &kept->calm);
-    if (!kept->calm.is)
+    if (!kept->calm.is || !cuckoo_shadow_is_within(&store->paged.shadow))
         end_use(kept);
     if (first) /* this may free it */
         sqlite3_set_auxdata(context, 0, kept, free_use);

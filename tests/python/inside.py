@@ -4,6 +4,7 @@
 Only this file knows that. Tests use it by what has happened: "a page is lost", "its log was emptied".
 """
 import re
+import sqlite3
 import struct
 
 import support
@@ -42,6 +43,14 @@ def own_triggers(db, name="f", which=""):
 def drop_own_triggers(db, name="f", which=""):
     for trigger, _ in own_triggers(db, name, which):
         db.execute(f'DROP TRIGGER "{trigger}"')
+
+
+def knows_its_log(db, name="f"):
+    """Does any row tell which log and which triggers are those of the filter?"""
+    try:
+        return bool(db.execute(f"SELECT data FROM {name}_page WHERE no IN (0, -1) AND typeof(data) = 'blob'").fetchall())
+    except sqlite3.Error:
+        return False
 
 
 def contents(db, name="f"):

@@ -17,7 +17,7 @@ from address import AIMED, AIMED_AT
 from seen import info as told
 from support import ask
 
-ALWAYS = ["trusted", "why", "table", "column", "waiting", "doubts", "undrained", "items", "occupied", "capacity",
+ALWAYS = ["trusted", "why", "table", "column", "waiting", "undrained", "items", "occupied", "capacity",
           "level", "load", "bytes"]
 SLOW = {"fpr_now", "sticky", "void"}
 FOLLOWS = "capacity=500, content='u(k)'"

@@ -185,9 +185,9 @@ def test_the_followed_table_is_written_to_by_whoever_likes(what, tmp_path):
                      statement)(db)  # as the later version reads it
     inside.put_back(db, before, "seen")
     db = support.connect(path)
-    assert [ask(db, "SELECT cf_table_contains('seen', ?)", key) for key in (77, 78, 3, 4, 5)] == [1, 1, 1, 1, 1]
-    db.execute("INSERT INTO seen(seen) VALUES ('drain'), ('check')")
-    assert [ask(db, "SELECT cf_table_contains('seen', ?)", key) for key in (77, 78, 3, 4, 5)] == [1, 1, 0, 0, 1]
+    for sql in ("SELECT 1", "INSERT INTO seen(seen) VALUES ('drain'), ('check')"):
+        db.execute(sql)
+        assert [ask(db, "SELECT cf_table_contains('seen', ?)", key) for key in (77, 78, 3, 4, 5)] == [1, 1, 0, 0, 1]
 
 
 def test_a_content_that_this_version_cannot_read(tmp_path):
