@@ -13,52 +13,7 @@ import support
 from promises import EXACT, Follower
 from support import ask
 
-NAMES = "SELECT group_concat(name) FROM (SELECT name FROM sqlite_master ORDER BY name)"
 CREATE = "CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=100, content='u(k)')"
-
-
-def orphans(db):
-    """The triggers of a filter that is not there, as when others have dropped it."""
-    db.execute("CREATE TABLE u(k)")
-    db.execute("CREATE TABLE elsewhere(k)")
-    db.execute(CREATE)
-    kept = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
-    db.execute("DROP TABLE f")
-    assert kept
-    return kept
-
-
-@pytest.mark.parametrize("table", ["u", "elsewhere"])
-def test_create_takes_over_triggers_of_an_earlier_filter(db, table):
-    for _, sql in orphans(db):
-        db.execute(sql.replace('ON "u"', f"ON {table}"))
-    with pytest.raises(sqlite3.OperationalError, match="no such table"):
-        db.execute(f"INSERT INTO {table} VALUES ('lost')")
-    db.execute(CREATE)
-    db.execute("INSERT INTO u VALUES ('a')")
-    db.execute("INSERT INTO elsewhere VALUES ('b')")
-    Follower(db).check()
-    db.execute("DROP TABLE f")
-    assert ask(db, NAMES) == "elsewhere,u"
-
-
-def test_neither_takes_triggers_of_others(db):
-    """Of another filter, or of the user, under the name that one of ours has."""
-    name, _ = orphans(db)[0]
-    Follower(db, "elsewhere", "k", "g").create(EXACT)
-    of_g, sql = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'elsewhere'").fetchone()
-    for body in (sql.replace(of_g, name), f'CREATE TRIGGER "{name}" AFTER INSERT ON u BEGIN SELECT 1; END'):
-        db.execute(body)
-        before = ask(db, NAMES)
-        with pytest.raises(sqlite3.OperationalError, match=f'trigger "{name}" already exists$'):
-            db.execute(CREATE)
-        assert ask(db, NAMES) == before
-        db.execute(f'DROP TRIGGER "{name}"')
-    db.execute(CREATE)
-    db.execute(f'DROP TRIGGER "{name}"')
-    db.execute(f"CREATE TRIGGER \"{name}\" AFTER INSERT ON u BEGIN INSERT INTO elsewhere VALUES ('the f' || new.k); END")
-    db.execute("DROP TABLE f")
-    assert ask(db, "SELECT group_concat(name) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'u'") == name
 
 
 def test_a_dump_that_was_read_in_this_session():

@@ -43,7 +43,7 @@ def test_a_filter_made_inside_a_running_statement(db):
     ["CREATE TRIGGER t AFTER INSERT ON u BEGIN UPDATE u SET failed_logins = 0 WHERE id = new.id; END"],
     ["CREATE TEMP TABLE u(x)", "CREATE TEMP TRIGGER t AFTER INSERT ON u BEGIN SELECT RAISE(FAIL, 'no'); END"]])
 def test_no_false_alarm(db, sql):
-    table(db, columns="id INTEGER PRIMARY KEY, k, failed_logins")
+    table(db, columns="id INTEGER PRIMARY KEY, k UNIQUE, failed_logins")
     for part in sql:
         db.execute(part)
     db.execute("INSERT INTO main.u(k) VALUES ('a')")
