@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""DROP TABLE takes all along that belongs to the filter, and nothing else (of damaged ones: tables/test_damage.py);
-CREATE takes over what others have left. A schema that was not read yet, rows that are not committed, and names like
+"""DROP TABLE takes all along that belongs to the filter (of damaged ones: tables/test_damage.py).
+A schema that was not read yet, rows that are not committed, and names like
 those of a filter's own tables.
 """
 import contextlib
@@ -10,7 +10,7 @@ import pytest
 
 import inside
 import support
-from promises import EXACT, Follower
+from promises import Follower
 from support import ask
 
 CREATE = "CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=100, content='u(k)')"
