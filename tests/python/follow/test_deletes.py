@@ -9,7 +9,6 @@ import sqlite3
 import pytest
 
 import support
-from promised import cases
 from promises import bare, drain, run
 from support import ask
 
@@ -18,7 +17,6 @@ UNIQUE = {"repeated": "", "UNIQUE": "UNIQUE"}
 ASKED = {"the function": "SELECT cf_table_contains('known', '{}')",
          "the table": "SELECT count(*) FROM known WHERE key = '{}'",
          "a copy": "SELECT cf_contains(cf_export('known'), '{}')"}
-LATE = ["the function", "the table"]
 
 # Each takes ada away.
 GONE = {
@@ -57,9 +55,9 @@ def finds(db, key, asked="the function"):
     return bool(ask(db, ASKED[asked].format(key)))
 
 
-@pytest.mark.parametrize("asked, gone, column", cases(
-    ASKED, GONE, UNIQUE, reason="deletes are seen after a COMMIT that drains",
-    broken=lambda asked, gone, column: asked in LATE))
+@pytest.mark.parametrize("column", UNIQUE)
+@pytest.mark.parametrize("gone", GONE)
+@pytest.mark.parametrize("asked", ASKED)
 def test_a_key_is_denied_before_commit(asked, gone, column):
     db = make(":memory:", column)
     db.execute("BEGIN" if column == "UNIQUE" else "SAVEPOINT s")
@@ -87,9 +85,9 @@ def test_what_a_rollback_brings_back_is_found_again(gone, undo, asked):
     db.close()
 
 
-@pytest.mark.parametrize("writer, asked, gone", cases(
-    ["with the extension", "without"], ASKED, GONE, reason="deletes by others are seen when the log has been drained",
-    broken=lambda writer, asked, gone: writer == "without" and asked in LATE))
+@pytest.mark.parametrize("gone", GONE)
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("writer", ["with the extension", "without"])
 def test_a_key_is_denied_everywhere_after_commit(tmp_path, writer, asked, gone):
     """No command drains the log, and no COMMIT of the connections that ask."""
     path = str(tmp_path / "deletes.db")
@@ -104,8 +102,8 @@ def test_a_key_is_denied_everywhere_after_commit(tmp_path, writer, asked, gone):
         db.close()
 
 
-@pytest.mark.parametrize("begin, gone", cases(
-    ["BEGIN", "SAVEPOINT s"], GONE, reason="drain does nothing there, silently"))
+@pytest.mark.parametrize("gone", GONE)
+@pytest.mark.parametrize("begin", ["BEGIN", "SAVEPOINT s"])
 def test_a_key_is_denied_after_drain_in_a_transaction(begin, gone):
     db = make(":memory:")
     run(db, f"{begin}; {GONE[gone]}")
@@ -116,7 +114,6 @@ def test_a_key_is_denied_after_drain_in_a_transaction(begin, gone):
     db.close()
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="deletes are seen after a COMMIT that drains")
 def test_the_third_example_of_the_readme(tmp_path):
     """In Python, which begins a transaction by itself."""
     db = sqlite3.connect(tmp_path / "readme.db")

@@ -13,45 +13,7 @@ from promises import CONFLICTS, EXACT, FRAMES, Follower, attempt, bare, exercise
 from support import ENABLE_TRIGGER, ask, configure
 
 
-# ---- the user's own triggers; tests/sim has more of them ----
-
-BODIES = {
-    "changes its row": "UPDATE u SET k = lower(new.k) WHERE id = new.id AND k <> lower(k)",
-    "deletes its row": "DELETE FROM u WHERE id = new.id AND k LIKE 'b%'",
-    "inserts it again": "DELETE FROM u WHERE id = new.id AND id < 100; "
-                        "INSERT INTO u(id, k) SELECT new.id + 100, new.k WHERE new.id < 100",
-    "RAISE(IGNORE)": "SELECT RAISE(IGNORE) WHERE new.k LIKE 'b%'",
-    "RAISE(FAIL)": "SELECT RAISE(FAIL, 'no') WHERE new.k LIKE 'b%'",
-    "a constraint": "INSERT OR FAIL INTO narrow SELECT 1 WHERE new.k LIKE 'b%'",
-}
-
-
-@pytest.mark.parametrize("event", ["INSERT", "UPDATE"])
-@pytest.mark.parametrize("body", BODIES)
-@pytest.mark.parametrize("timing", ["AFTER", "BEFORE"])
-@pytest.mark.parametrize("age", ["older", "newer", "newer, temporary"])
-def test_a_trigger_of_the_user(age, timing, body, event):
-    """The filter may refuse when the trigger is newer, or temporary; an older one leaves it alone."""
-    for conflict in ("", "OR FAIL", "OR REPLACE"):
-        db = support.connect()
-        db.execute("PRAGMA recursive_triggers = on")
-        db.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 20)
-        db.executescript("CREATE TABLE narrow(x UNIQUE); INSERT INTO narrow VALUES (1)")
-        follower = people(db)
-        temp = "TEMP" if "temporary" in age else ""
-        db.execute(f"CREATE {temp} TRIGGER users {timing} {event} ON main.u BEGIN {BODIES[body]}; END")
-        if age == "older":
-            follower.rebuild()  # which makes its own triggers the newest
-        exercise(db, conflict, follower)
-        assert age != "older" or follower.answers(), "refused though the trigger is older"
-        if temp:
-            db.execute("DROP TRIGGER temp.users")
-        follower.settled()
-        follower.rebuild()
-        exercise(db, conflict, follower)
-        follower.exact()
-        db.close()
-
+# ---- the user's own triggers; tests/sim and random_triggers.py have more of them ----
 
 @pytest.mark.parametrize("statement", ["SAVEPOINT a", "VACUUM", "reopen", "ALTER TABLE u RENAME TO v",
                                        "ALTER TABLE u RENAME COLUMN x TO y", "ALTER TABLE u ADD COLUMN z"])
@@ -216,28 +178,6 @@ def connection_with_run():
 
     db.create_function("run", 1, run)
     return db
-
-
-@pytest.mark.parametrize("age", ["newer", "older"])
-@pytest.mark.parametrize("timing", ["AFTER", "BEFORE"])
-@pytest.mark.parametrize("event", ["INSERT", "UPDATE", "DELETE"])
-def test_sql_run_by_a_function_in_a_trigger(event, timing, age):
-    for (i, nested), conflict in itertools.product(enumerate(NESTED), ["", "OR FAIL", "OR REPLACE"]):
-        db = connection_with_run()
-        trigger = f"CREATE TRIGGER users {timing} {event} ON u BEGIN SELECT run('{nested.replace(chr(39), chr(39) * 2)}'); END"
-        if age == "newer":
-            follower = people(db)
-            db.execute(trigger)
-        else:
-            follower = people(db)
-            db.execute("DROP TABLE f")
-            db.execute(trigger)
-            follower.create()
-        with frame(db, list(FRAMES)[i % 4]):
-            exercise(db, conflict, follower)
-        # REPLACE fires delete triggers in the midst of a change. What a function does there may be false or told too early.
-        follower.settled(stale=(event, timing, age) == ("DELETE", "AFTER", "newer"))
-        db.close()
 
 
 @pytest.mark.parametrize("nested", NESTED)
