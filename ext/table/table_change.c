@@ -99,9 +99,18 @@ static const struct command {
     bool follows; /* it is also for a filter that follows a table */
 } commands[COMMANDS] = {
     [ADVANCE] = {"advance", CUCKOO_CHANGE, false},  [CLOCK] = {"clock", CUCKOO_CHANGE, false},
-    [CHECK] = {"check", CUCKOO_INSPECT, true},         [CLEAR] = {"clear", CUCKOO_CHANGE, false},
+    [CHECK] = {"check", CUCKOO_INSPECT, true},      [CLEAR] = {"clear", CUCKOO_CHANGE, false},
     [DRAIN] = {"drain", CUCKOO_CHANGE, true},       [IMPORT] = {"import", CUCKOO_CHANGE, false},
     [OPTIMIZE] = {"optimize", CUCKOO_CHANGE, true}, [REBUILD] = {"rebuild", CUCKOO_REPAIR, true}};
+
+/* Keys that have gone make room. */
+static int optimize(cuckoo_store *store)
+{
+    const char *why;
+    int rc = cuckoo_store_follows(store) ? cuckoo_store_drain(store) : SQLITE_OK;
+    rc = rc ? rc : cuckoo_store_load(store, &why);
+    return rc ? rc : cuckoo_maintenance_optimize(store);
+}
 
 static int run_one(cuckoo_table *table, int which, sqlite3_value *argument, char **message)
 {
@@ -120,7 +129,7 @@ static int run_one(cuckoo_table *table, int which, sqlite3_value *argument, char
     case IMPORT:
         return cuckoo_maintenance_import(store, argument, message);
     case OPTIMIZE:
-        return cuckoo_maintenance_optimize(store);
+        return optimize(store);
     default:
         return rebuild(table, argument, message);
     }
