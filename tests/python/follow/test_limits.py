@@ -18,10 +18,10 @@ WRITES = ["INSERT INTO u(k) VALUES ('c')", "UPDATE u SET k = 'd' WHERE id = 1", 
           "INSERT INTO u(k) VALUES ('e')", "SAVEPOINT s", "INSERT INTO u(k) VALUES ('x')", "ROLLBACK TO s", "COMMIT"]
 ASKED = ["SELECT cf_table_contains('f', 'stays')", "SELECT count(*) FROM f WHERE key = 'stays'"]
 FAULTY = ["TRIGGER_DEPTH 1", "FUNCTION_ARG 1", "VARIABLE_NUMBER 0",
-          *(f"EXPR_DEPTH {value}" for value in (3, 5, 6, 7)), *(f"COLUMN {value}" for value in (1, 2, 3, 4)),
+          *(f"EXPR_DEPTH {value}" for value in (3, 5, 6, 7)), *(f"COLUMN {value}" for value in (1, 2, 3)),
           *(f"LIKE_PATTERN_LENGTH {value}" for value in (1, 10, 40))]
 LIMITS = ["TRIGGER_DEPTH 2", "COMPOUND_SELECT 1", "COMPOUND_SELECT 2", "COMPOUND_SELECT 3", "FUNCTION_ARG 2", "FUNCTION_ARG 3", "VDBE_OP 30",
-          "VDBE_OP 300", "VARIABLE_NUMBER 1", "VARIABLE_NUMBER 2", "EXPR_DEPTH 10", "EXPR_DEPTH 20", "COLUMN 5",
+          "VDBE_OP 300", "VARIABLE_NUMBER 1", "VARIABLE_NUMBER 2", "EXPR_DEPTH 10", "EXPR_DEPTH 20", "COLUMN 4", "COLUMN 5",
           "LIKE_PATTERN_LENGTH 60", "SQL_LENGTH 60", "SQL_LENGTH 200", "ATTACHED 0", "LENGTH 1000", *FAULTY]
 
 
