@@ -13,24 +13,15 @@
 static const struct {
     const char *name, *what;
 } list[] = {
-    {"or_fail_trigger",
-     "A1: a newer trigger that fails under OR FAIL, in a way that nobody guessed, keeps a row "
-     "out of the log"},
-    {"cascade_without_rowid",
-     "A2: a BEFORE trigger that changes the parent of a WITHOUT ROWID table: a key is denied"},
     {"front_written", "A6: without our triggers INSERT .. SELECT from a front sees its own rows"},
     {"interrupted_drop",
      "B3: DROP TABLE of a filter, interrupted or on a disk that fails, rolls back and "
      "says success"},
     {"trigger_depth", "B4: under a limit of trigger depth writes fail only where the extension is"},
-    {"late_deletes", "C1: a deleted key is denied after COMMIT only"},
     {"connect_anew", "documented: after another connection has dropped a filter, ALTER TABLE may fail"},
     {"interrupted_insert",
      "N1: INSERT .. VALUES into a table that takes keys, interrupted within a transaction, fails "
      "and keeps what it has added (SQLite ends no statement that reads nothing)"},
-    {"renamed_after_drop", "N2: RENAME of a filter whose table was made anew, or has newer triggers, "
-                           "makes its own anew, and it trusts "
-                           "keys of before"},
     {"idle_drain",
      "N3: a transaction that has changed nothing drains at its COMMIT, and a reader that writes "
      "afterwards gets SQLITE_BUSY_SNAPSHOT"},
@@ -40,8 +31,6 @@ static const struct {
      "the filter is trusted, and lacks the row"},
     {"rolled_back_reads",
      "N8: a use within a savepoint may make a TEMP trigger, and then ROLLBACK TO ends reads"},
-    {"before_writes",
-     "N9: a BEFORE trigger puts another row in the place of the one that is changed: a key is denied"},
     {"gone_trigger", "N7: a newer trigger keeps a row without ours, and has gone when somebody looks"},
     {"late_lock", "N6: a table that takes keys locks the database at COMMIT only, which then is busy in "
                   "place of INSERT"},

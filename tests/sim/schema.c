@@ -56,7 +56,7 @@ static const char *const bodies[] = {
     "SELECT RAISE(FAIL, 'no') WHERE {r}.n % 11 = 5",
     "SELECT RAISE(ABORT, 'no') WHERE {r}.n % 11 = 6",
     "SELECT RAISE(ROLLBACK, 'no') WHERE {r}.n % 23 = 7",
-    "DELETE FROM {u} WHERE id = {r}.id AND n < 20; " /* not before a change: known("before_writes") */
+    "DELETE FROM {u} WHERE id = {r}.id AND n < 20; "
     "INSERT OR REPLACE INTO {u}(id, {k}, n) SELECT {r}.id + 40, {r}.{k}, 99 WHERE {r}.n < 20",
 };
 enum { BODIES = sizeof bodies / sizeof bodies[0] };
@@ -73,14 +73,11 @@ static const char *const bent_bodies[] = {
     "WITH one AS (SELECT 1) INSERT INTO narrow SELECT * FROM one",
 };
 
-static char *body_of(world *w, const char *timing)
+static char *body_of(world *w)
 {
-    bool before = timing[0] == 'B', without_rowid = strstr(w->shape.ending, "WITHOUT") != NULL;
-    if (known("or_fail_trigger") && chance(w, 20))
+    if (chance(w, 20))
         return fill(w, PICK(w, bent_bodies));
-    if (chance(w, 15) && (!before || !without_rowid || known("cascade_without_rowid")))
-        return fill(w, PICK(w, parent_bodies));
-    return fill(w, bodies[draw(w, BODIES - (before && !known("before_writes")))]);
+    return chance(w, 15) ? fill(w, PICK(w, parent_bodies)) : fill(w, PICK(w, bodies));
 }
 
 /* A TEMP trigger that fires later than ours, and keeps us from hearing, is seen by its own connection
@@ -113,7 +110,7 @@ static void draw_trigger(world *w)
         return;
     w->row = event[0] == 'D' ? "old" : "new";
     bool temp = chance(w, 15) && may_be_temporary(w, timing);
-    char *body = body_of(w, timing);
+    char *body = body_of(w);
     emit(w, BOTH,
          say("CREATE %s TRIGGER %s %s %s ON %s BEGIN %s; END", temp ? "TEMP" : "", name, timing, event,
              w->names.u, body),
@@ -180,7 +177,7 @@ static void draw_filter_change(world *w)
         emit(w, REFUSE, shape_filter(w, i, false), shape_filter(w, i, true));
     else if (chance(w, 35))
         emit(w, REFUSE, say("DROP TABLE %s", name), NULL);
-    else if (!(w->dropped || w->watched) || known("renamed_after_drop"))
+    else
         emit(w, REFUSE,
              say("ALTER TABLE %s RENAME TO %s%s", name, first, strcmp(name, first) == 0 ? "_2" : ""),
              NULL);
