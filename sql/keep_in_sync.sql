@@ -33,8 +33,8 @@ INSERT OR REPLACE INTO customers(id, email)
 SELECT id, 'augustus@example.com' FROM customers WHERE email = 'gus@example.com';
 SELECT cf_table_contains('known', 'gus@example.com') AS gus,
        cf_table_contains('known', 'augustus@example.com') AS augustus;
---    The log is taken into the pages of the filter, or drained, at a COMMIT of a program that has the
---    extension, at the latest when it has 1,024 rows. Until then a key that has gone may still be found.
+--    A key that has gone is denied at once. Lookups add up the log, which is taken into the pages of the
+--    filter, or drained, at a COMMIT of a program that has the extension, when it has more than 1,024 rows.
 --    The command "drain" does it now, and cf_table_info says how many rows wait.
 INSERT INTO customers(email) VALUES ('eve@example.com');
 SELECT json_extract(cf_table_info('known'), '$.undrained') AS undrained;
@@ -200,18 +200,18 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 --
 -- Who needs the extension? Whoever asks the filter, or renames, drops or rebuilds it. Nobody needs it to
 -- write, to alter any other table, for VACUUM, backup or .dump. Programs without it never drain. What they
--- leave waits for a COMMIT of a program that has it, when the log has 1,024 rows, or when a lookup of that
--- program has seen that keys have gone. A filter in an attached database is drained only when the lookup
--- is in the same transaction, or by "drain". A .dump is read without the extension; the shells of 3.43 and
+-- leave waits for a COMMIT of a program that has it, when the log has more than 1,024 rows; more than a
+-- million wait for "drain". A filter in an attached database is drained only when a lookup is in the same
+-- transaction, or by "drain". A .dump is read without the extension; the shells of 3.43 and
 -- 3.44 need ".dbconfig defensive off" for that. Python's iterdump gives no dump that can be read.
 --
--- To give up a filter where nobody has the extension: DROP TRIGGER <name>_inserted, <name>_deleted,
--- <name>_updated and <name>_moved, and DROP TABLE the log. The filter itself stays until a program with the
+-- To give up a filter where nobody has the extension: DROP TRIGGER the three on the table whose names begin
+-- with cuckoo_, and DROP TABLE the log that they name. The filter itself stays until a program with the
 -- extension drops it. If only the log is dropped, writes to the table fail: "no such table"; then
 -- cf_table_rebuild makes another one.
 --
--- What following costs. A key that comes is written twice, and one that changes three times: 200,000
--- integers are 32 bytes of WAL a row instead of 13, UUIDs 97 instead of 46. After a large transaction the
+-- What following costs. A key that comes is written twice, and one that changes three times, with a random
+-- number of 9 bytes: 200,000 integers are 42 bytes of WAL a row instead of 13, UUIDs 107 instead of 46. After a large transaction the
 -- log leaves free pages in the file, the length of the key and 13 bytes for each row. SQLite fills them
 -- again.
 --
@@ -231,11 +231,11 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 --     (SQLITE_DBCONFIG_ENABLE_TRIGGER), or by incremental blob I/O. To use the filter with triggers off
 --     is an error.
 --   - rows that somebody writes to the log or deletes from it.
---   - a TEMP trigger of another connection that fires after a change and says RAISE(IGNORE). SQLite then
---     skips the triggers of the filter. In that connection itself a lookup is an error.
+--   - a TEMP trigger of another connection that fires after a change, and keeps the triggers of the filter
+--     from firing. In that connection itself the filter is not trusted.
+--   - a newer trigger that did so, and was dropped before anybody asked the filter.
+--   - SQL that a function runs within a trigger, when it changes keys in the midst of a change.
 --   - an authorizer that answers SQLITE_IGNORE for the column, the log or a shadow table.
---   - a BEFORE trigger of a WITHOUT ROWID table that has changed the row for which it fired, and was
---     dropped before the log was drained, or is a TEMP trigger of a connection without the extension.
 --   - VACUUM, when the filter follows the rowid of a table without INTEGER PRIMARY KEY: it gives the rows
 --     new numbers.
 --   - sqlite3_deserialize over a database in use. Connect anew.
@@ -248,10 +248,9 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 -- RETURNING cf_table_contains(...), and triggers newer than the filter, may get 0 for the row just
 -- written.
 --
--- A BEFORE trigger that changes the row for which it fires. SQLite then tells AFTER triggers old values
--- that are no longer stored. With an INTEGER PRIMARY KEY the filter looks at the row instead. Otherwise it
--- keeps every key that may be there, and cf_table_info counts such rows as "doubts"; rebuild removes what
--- is too much. In a WITHOUT ROWID table such a trigger makes every use an error.
+-- A BEFORE trigger that changes keys in the midst of a change. SQLite then tells AFTER triggers old values
+-- that are no longer stored. So CREATE is refused where such a trigger is, and where one comes later the
+-- filter is not trusted, and asks its table. Make it an AFTER trigger.
 --
 -- A COMMIT under PRAGMA query_only leaves the log as it is. It cannot write a filter without content=, and
 -- is rolled back. Before SQLite 3.39.3, an UPDATE of several blobs that fails inside a transaction keeps

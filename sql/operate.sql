@@ -22,17 +22,15 @@ FROM (VALUES ('known'), ('visitors'));
 
 -- 2. Monitoring. cf_table_info reads a few rows, whatever the filter and its log hold: ask every second. It
 --    answers for a filter that cannot be trusted, too. What it says:
---      trusted, why      0: every lookup is an error, and why has the remedy. (A lookup also asks for some
---                        rows, once for each schema; cf_table_info(name, 'all') does that, too)
+--      trusted, why      0: lookups ask the table by an index of the column, or are errors where there is
+--                        none, and why has the remedy. (A lookup also asks for some rows, once for each
+--                        schema; cf_table_info(name, 'all') does that, too)
 --      table, column     what it follows, by their names of today
---      undrained         rows of the log that are not in the pages yet; NULL: somebody has written a row
---                        with a number by hand. Lookups read all of them, once for each connection. From
---                        1,024 on the next COMMIT of a program that has the extension drains them: if they
---                        get many more, only programs without it write
+--      undrained         rows of the log that are not in the pages yet. Lookups read all of them, once for
+--                        each connection. From 1,024 on the next COMMIT of a program that has the
+--                        extension drains them: if they get many more, only programs without it write
 --      waiting           keys without a place. They are found, but each costs a row. Many of them: too many
 --                        copies of a key (counter_bits), or a capacity that is far too small
---      doubts            rows of which the log did not say clearly whether their key has gone: keys may be
---                        found that have gone. The command "rebuild" removes them
 --      level, split      one above 0: it has outgrown its capacity, and takes more bits (1 %: 1.9 times at
 --                        twice the capacity, 2.7 times at 200 times)
 --      items, capacity   keys held (with repetitions) and planned
@@ -44,7 +42,7 @@ SELECT name, cf_table_info(name) AS info FROM main.sqlite_master
 WHERE type = 'table' AND sql LIKE 'create virtual table%using%cuckoo_filter%';
 CREATE TEMP VIEW alerts AS
 SELECT name, CASE
-    WHEN NOT json_extract(info, '$.trusted') THEN 'broken: ' || json_extract(info, '$.why')
+    WHEN NOT json_extract(info, '$.trusted') THEN 'not trusted: ' || json_extract(info, '$.why')
     WHEN coalesce(json_extract(info, '$.undrained'), 1e9) > 100000 THEN 'nobody drains the log: INSERT INTO name(name) VALUES (''drain'')'
     WHEN json_extract(info, '$.level') + json_extract(info, '$.split') > 0 THEN 'outgrown: SELECT cf_table_rebuild(name)'
     WHEN json_extract(info, '$.items') > 0.9 * json_extract(info, '$.capacity')
@@ -53,8 +51,9 @@ SELECT name, CASE
   END AS alert
 FROM filters WHERE alert IS NOT NULL;
 SELECT * FROM alerts;
-DROP TRIGGER known_deleted;
+CREATE TRIGGER stamp AFTER INSERT ON users BEGIN UPDATE users SET seen_at = 1 WHERE id = new.id; END;
 SELECT * FROM alerts;
+SELECT cf_table_contains('known', 'ada@example.com') AS "asks the table";
 SELECT json_extract(cf_table_rebuild('known'), '$.keys') AS keys;
 SELECT count(*) AS alerts FROM alerts;
 --    In the log of your service: SELECT cf_table_info('known') is one line of JSON. To look at it with your
@@ -82,8 +81,8 @@ SELECT json_extract(cf_table_rebuild('known', 50000), '$.bytes') / 10000 AS time
        json_extract(cf_table_info('known'), '$.capacity') AS capacity;
 
 -- 5. Migrations. RENAME of the table or the column, ADD COLUMN and new indexes: the filter goes on. A tool
---    that makes a table anew (CREATE, INSERT .. SELECT, DROP, RENAME) loses the triggers: lookups are errors
---    until SELECT cf_table_rebuild('known'), which belongs at the end of the migration.
+--    that makes a table anew (CREATE, INSERT .. SELECT, DROP, RENAME) loses the triggers: the filter is not
+--    trusted until SELECT cf_table_rebuild('known'), which belongs at the end of the migration.
 ALTER TABLE visits RENAME COLUMN user TO visitor;
 SELECT json_extract(cf_table_info('visitors'), '$.column') AS "column";
 CREATE TABLE new_users(id INTEGER PRIMARY KEY, email TEXT COLLATE NOCASE UNIQUE, seen_at INTEGER, city TEXT);
@@ -94,11 +93,10 @@ SELECT name, substr(alert, 1, 44) AS alert FROM alerts;
 SELECT json_extract(cf_table_rebuild('known'), '$.keys') AS keys;
 --    What such tools must leave alone: the table of the filter, its shadow tables, the log, the triggers.
 --    Tools that compare a schema with models propose to drop them. This finds them, for any filter:
-SELECT type, CASE WHEN name LIKE 'cuckoo_log_%' THEN 'cuckoo_log_..' ELSE name END AS name FROM main.sqlite_master AS m
-WHERE name LIKE 'cuckoo_log_%' OR EXISTS (
+SELECT type, CASE WHEN name LIKE 'cuckoo_%' THEN 'cuckoo_..' ELSE name END AS name FROM main.sqlite_master AS m
+WHERE (name LIKE 'cuckoo_%' AND sql LIKE '%cuckoo_log_%') OR EXISTS (
   SELECT 1 FROM main.sqlite_master AS f WHERE f.sql LIKE 'create virtual table%using%cuckoo_filter%'
-  AND m.name IN (f.name, f.name || '_page', f.name || '_wait', f.name || '_inserted', f.name || '_deleted',
-                 f.name || '_updated', f.name || '_moved'))
+  AND m.name IN (f.name, f.name || '_page', f.name || '_wait'))
 ORDER BY m.rowid;
 --    Alembic, in env.py: context.configure(..., include_name=include_name) with
 --      def include_name(name, type_, parent_names):
