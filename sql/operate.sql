@@ -56,6 +56,7 @@ SELECT * FROM alerts;
 SELECT cf_table_contains('known', 'ada@example.com') AS "asks the table";
 SELECT json_extract(cf_table_rebuild('known'), '$.keys') AS keys;
 SELECT count(*) AS alerts FROM alerts;
+DROP TRIGGER stamp;
 --    In the log of your service: SELECT cf_table_info('known') is one line of JSON. To look at it with your
 --    eyes: SELECT cf_picture('known').
 
@@ -89,7 +90,7 @@ CREATE TABLE new_users(id INTEGER PRIMARY KEY, email TEXT COLLATE NOCASE UNIQUE,
 INSERT INTO new_users SELECT *, NULL FROM users;
 DROP TABLE users;
 ALTER TABLE new_users RENAME TO users;
-SELECT name, substr(alert, 1, 44) AS alert FROM alerts;
+SELECT name, substr(alert, 1, 24) AS alert FROM alerts;
 SELECT json_extract(cf_table_rebuild('known'), '$.keys') AS keys;
 --    What such tools must leave alone: the table of the filter, its shadow tables, the log, the triggers.
 --    Tools that compare a schema with models propose to drop them. This finds them, for any filter:

@@ -126,14 +126,18 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
     assert(follow->table != NULL && follow->column != NULL);
     size_t table = strlen(follow->table) + 1, column = strlen(follow->column) + 1;
-    uint8_t row[SAVED_MAX];
-    uint64_t length = AT_NAMES + table + column;
+    uint8_t row[SAVED_MAX], had[SAVED_MAX];
+    uint64_t length = AT_NAMES + table + column, read = 0;
     int rc = SQLITE_OK;
     if (length <= sizeof row) { /* else the names that were given must serve */
         cf_store64(row, (uint64_t)shadow->log);
         memcpy(row + AT_NAMES, follow->table, table);
         memcpy(row + AT_NAMES + table, follow->column, column);
-        rc = cuckoo_shadow_write(shadow, SAVED_ROW, row, length, length);
+        rc = cuckoo_shadow_read(shadow, SAVED_ROW, had, sizeof had, &read);
+        if (rc == SQLITE_CORRUPT_VTAB || read != length || memcmp(row, had, length) != 0)
+            rc = rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB
+                     ? cuckoo_shadow_write(shadow, SAVED_ROW, row, length, length)
+                     : rc;
     }
     follow->saved = rc == SQLITE_OK;
     return rc;

@@ -173,7 +173,7 @@ static int write_all(const drain_into *into)
     return rc == SQLITE_OK ? cuckoo_shadow_run(&into->paged->shadow, CUCKOO_EMPTY_LOG, NULL) : rc;
 }
 
-/* Loads the header, saves the names of table and column, and reads the log. */
+/* Loads the header, and saves the names of table and column. */
 static int prepare_drain(cuckoo_store *store, bool *writes)
 {
     const char *why;
@@ -185,7 +185,7 @@ static int prepare_drain(cuckoo_store *store, bool *writes)
         rc = cuckoo_follow_save(&store->follow, shadow);
         *writes = rc != SQLITE_OK;
     }
-    return rc ? rc : cuckoo_store_net(store);
+    return rc;
 }
 
 /* The code for an error. After the first write it must be one after which SQLite rolls back. If SQLite
@@ -210,6 +210,7 @@ int cuckoo_store_drain(cuckoo_store *store)
             paged)) /* a command has failed, and what it moved in memory is not needed */
         cuckoo_paged_forget(paged);
     int rc = prepare_drain(store, &writes);
+    rc = rc ? rc : cuckoo_store_net(store);
     if (rc == SQLITE_OK && store->net.rows > 0) {
         paged->dirty = true;
         rc = cuckoo_net_walk(&store->net, change, &into);
@@ -219,6 +220,15 @@ int cuckoo_store_drain(cuckoo_store *store)
     }
     cuckoo_net_forget(&store->net);
     return rc == SQLITE_OK ? rc : end_drain(paged, rc, writes);
+}
+
+/* A table may be renamed, and be made anew before the next drain. */
+static int save_names(cuckoo_store *store)
+{
+    bool writes = false;
+    store->paged.has_written = false;
+    int rc = prepare_drain(store, &writes);
+    return rc == SQLITE_OK ? rc : end_drain(&store->paged, rc, writes);
 }
 
 /* ---- the end ---- */
@@ -276,7 +286,9 @@ int cuckoo_store_sync(cuckoo_store *store)
     if (!cuckoo_store_follows(store))
         store->why = sync_pages(store);
     else
-        store->why = is_due(store) ? cuckoo_store_drain(store) : SQLITE_OK;
+        store->why = is_due(store)                              ? cuckoo_store_drain(store)
+                     : store->wrote > 0 && !store->follow.saved ? save_names(store)
+                                                                : SQLITE_OK;
     return store->why;
 }
 

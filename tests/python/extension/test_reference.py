@@ -140,9 +140,12 @@ def test_readme_says_how_to_leave_without_the_extension(tmp_path):
     text = re.search(r"^## Leaving$(.*?)^## ", (ROOT / "README.md").read_text(), re.M | re.S)[1]
     plain = sqlite3.connect(path, isolation_level=None)
     triggers, tables = text.split("DROP TRIGGER")[1].split("DROP TABLE")
-    for kind, part in (("TRIGGER", triggers), ("TABLE", tables)):
-        for name in re.findall(r"`(\w+?_[\w.]+)`", part):
-            plain.execute(f"DROP {kind} {log if name.endswith('..') else name}")
+    prefix = re.search(r"`(\w+)`", triggers)[1]
+    for name, in plain.execute("SELECT name FROM sqlite_master WHERE type = 'trigger' AND substr(name, 1, ?) = ?",
+                               (len(prefix), prefix)).fetchall():
+        plain.execute(f"DROP TRIGGER {name}")
+    for name in re.findall(r"`(\w+?_[\w.]+)`", tables):
+        plain.execute(f"DROP TABLE {log if name.endswith('..') else name}")
     plain.execute("INSERT INTO t VALUES (1)")
     assert [name for name, in plain.execute("SELECT name FROM sqlite_master")] == ["t", "known"]
     support.connect(str(path)).execute("DROP TABLE known")
