@@ -49,6 +49,7 @@ typedef struct cuckoo_follow {
     cuckoo_trust trust;
     cuckoo_content content; /* asks the table in place of a filter with a fault */
     int sample;             /* of so many of the first and of the last rows to ask for; -1: of all */
+    bool lossy;             /* the rules are broken: what this connection writes may be told wrong */
     bool preceded;          /* triggers of others may run after the change of a row and before ours */
     bool saved;             /* table and column are in the database, in row -1 of the pages */
     unsigned version;       /* of the database, at the last look */

@@ -99,6 +99,7 @@ static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow)
     int rc = cuckoo_rules_look(&rules, shadow, follow->table, follow->column);
     const char *why = rules.refuses ? rules.refuses : rules.doubts;
     follow->preceded = rules.preceded;
+    follow->lossy = rc == SQLITE_OK && why;
     if (rc == SQLITE_OK && why) {
         follow->sample = CUCKOO_ALL_ROWS; /* rows may have been kept without ours until it has gone */
         rc = cuckoo_follow_fail(follow, shadow, "%s", why);
@@ -143,7 +144,7 @@ static int look_again(cuckoo_follow *follow, cuckoo_shadow *shadow)
     sqlite3_free(follow->fault);
     follow->fault = NULL;
     follow->trust = CUCKOO_UNKNOWN;
-    follow->preceded = false;
+    follow->preceded = follow->lossy = false;
     cuckoo_content_close(&follow->content);
     int rc = cuckoo_follow_find(follow, shadow);
     rc = rc ? rc : check_all(follow, shadow);

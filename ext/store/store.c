@@ -276,9 +276,10 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
     if (rc == SQLITE_OK && follow->trust == CUCKOO_TRIGGERS)
         rc = check_rule(store);
     if (rc == SQLITE_OK && use <= CUCKOO_TELL && store->paged.unmatched > 0 && !follow->fault) {
-        rc = fail(follow, shadow,
-                  "a row of %s has gone whose key it did not hold: rows have changed without its "
-                  "triggers");
+        rc = fail(
+            follow, shadow,
+            "rows of %s have changed without its triggers, or beside another trigger that it cannot "
+            "rely on");
         follow->trust = CUCKOO_UNKNOWN; /* as long as the header says so (pages.h) */
     }
     if (rc == SQLITE_OK && use < CUCKOO_TELL && follow->trust == CUCKOO_RULE)

@@ -173,7 +173,7 @@ static int write_all(const drain_into *into)
     return rc == SQLITE_OK ? cuckoo_shadow_run(&into->paged->shadow, CUCKOO_EMPTY_LOG, NULL) : rc;
 }
 
-/* Loads the header, and saves the names of table and column. */
+/* Loads the header, saves the names of table and column, and notes that the filter is not to be trusted. */
 static int prepare_drain(cuckoo_store *store, bool *writes)
 {
     const char *why;
@@ -185,6 +185,8 @@ static int prepare_drain(cuckoo_store *store, bool *writes)
         rc = cuckoo_follow_save(&store->follow, shadow);
         *writes = rc != SQLITE_OK;
     }
+    if (rc == SQLITE_OK && store->follow.lossy && store->paged.unmatched == 0)
+        store->paged.unmatched = store->paged.dirty = true; /* others may not see a TEMP trigger */
     return rc;
 }
 
@@ -222,13 +224,19 @@ int cuckoo_store_drain(cuckoo_store *store)
     return rc == SQLITE_OK ? rc : end_drain(paged, rc, writes);
 }
 
-/* A table may be renamed, and be made anew before the next drain. */
-static int save_names(cuckoo_store *store)
+/* What is to be known of rows that were written, also when they are not drained yet: a table may be renamed,
+** and made anew. */
+static int note_rows(cuckoo_store *store)
 {
     bool writes = false;
-    store->paged.has_written = false;
+    cuckoo_paged *paged = &store->paged;
+    paged->has_written = false;
     int rc = prepare_drain(store, &writes);
-    return rc == SQLITE_OK ? rc : end_drain(&store->paged, rc, writes);
+    if (rc == SQLITE_OK && cuckoo_paged_pending(paged)) {
+        writes = true;
+        rc = cuckoo_paged_write(paged);
+    }
+    return rc == SQLITE_OK ? rc : end_drain(paged, rc, writes);
 }
 
 /* ---- the end ---- */
@@ -286,9 +294,9 @@ int cuckoo_store_sync(cuckoo_store *store)
     if (!cuckoo_store_follows(store))
         store->why = sync_pages(store);
     else
-        store->why = is_due(store)                              ? cuckoo_store_drain(store)
-                     : store->wrote > 0 && !store->follow.saved ? save_names(store)
-                                                                : SQLITE_OK;
+        store->why = is_due(store)      ? cuckoo_store_drain(store)
+                     : store->wrote > 0 ? note_rows(store)
+                                        : SQLITE_OK;
     return store->why;
 }
 

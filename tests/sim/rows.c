@@ -129,7 +129,8 @@ static bool insert_from_front(world *w)
     for (int i = 0; i < w->shape.filters; i++)
         if (filter_of(w, i)->kind == FRONT && w->names.filter[i][0] && w->pairs[w->pair].asks &&
             (!w->dropped || known("front_written")) && !w->prefix[0]) {
-            char *some = fill(w, "SELECT id + 7 * {n}, {k}, x, n FROM %s WHERE id > {n} AND n < {n}");
+            char *some =
+                fill(w, "SELECT id + 7 * {n}, {k}, x, n FROM %s WHERE id > {n} AND n < {n} ORDER BY id");
             char *real = say(some, w->names.filter[i]), *twin = say(some, w->names.u);
             const char *into = "INSERT OR IGNORE INTO %s(id, %s, x, n) %s";
             emit(w, w->dropped ? REFUSE : BOTH, say(into, w->names.u, w->names.k, real),

@@ -156,7 +156,7 @@ FAULTS = {
                       "the trigger t on u is newer"),
     "column": (lambda db: db.executescript("PRAGMA writable_schema=ON; UPDATE sqlite_master SET sql = replace(sql, ', k', ', k COLLATE NOCASE') "
                                            "WHERE name = 'u'; PRAGMA schema_version = 9999; PRAGMA writable_schema=OFF"), "compares other than when the filter was made"),
-    "unmatched": (inside.was_unmatched, "a row of u has gone whose key it did not hold"),
+    "unmatched": (inside.was_unmatched, "rows of u have changed without its triggers"),
 }
 LOST = {
     "header": (damage("the header is a byte"), "has been changed; restore"),
