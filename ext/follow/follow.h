@@ -109,9 +109,9 @@ int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow);
 ** That is cheaper to ask. */
 int cuckoo_follow_look_quickly(cuckoo_follow *follow, cuckoo_shadow *shadow, unsigned version);
 
-/* Can the column be followed at all? *why (sqlite3_malloc) names the trigger or the key that is in the
-** way; NULL: it can. follow->table and ->column are known. */
-int cuckoo_follow_refuses(const cuckoo_follow *follow, const cuckoo_shadow *shadow, char **why);
+/* Can the column be followed at all? SQLITE_ERROR: *message (sqlite3_malloc) names the trigger or the key
+** that is in the way. follow->table and ->column are known. */
+int cuckoo_follow_refuse(const cuckoo_follow *follow, const cuckoo_shadow *shadow, char **message);
 
 /* Sets the fault: the message, and how to rebuild the filter. */
 int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *format, ...);

@@ -83,12 +83,12 @@ static int check_log(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 
 /* ---- triggers of others ---- */
 
-int cuckoo_follow_refuses(const cuckoo_follow *follow, const cuckoo_shadow *shadow, char **why)
+int cuckoo_follow_refuse(const cuckoo_follow *follow, const cuckoo_shadow *shadow, char **message)
 {
     cuckoo_rules rules;
     int rc = cuckoo_rules_look(&rules, shadow, follow->table, follow->column);
-    *why = rules.refuses;
-    rules.refuses = NULL;
+    if (rc == SQLITE_OK && rules.refuses)
+        rc = cuckoo_say(message, SQLITE_ERROR, "%s", rules.refuses);
     cuckoo_rules_free(&rules);
     return rc;
 }

@@ -86,6 +86,17 @@ static void result_exact_info(sqlite3_context *context, const cf_exact *exact)
     cuckoo_result_text(context, json, "}");
 }
 
+void cuckoo_append_member(sqlite3_str *json, const char *name, const char *text)
+{
+    sqlite3_str_appendf(json, text ? ",\"%s\":\"" : ",\"%s\":null", name);
+    for (const char *at = text; at && *at; at++)
+        if (*at == '"' || *at == '\\' || (unsigned char)*at < ' ')
+            sqlite3_str_appendf(json, "\\u%04x", *at);
+        else
+            sqlite3_str_appendchar(json, 1, *at);
+    sqlite3_str_appendall(json, text ? "\"" : "");
+}
+
 bool cuckoo_append_info(sqlite3 *db, sqlite3_str *json, const cf_filter *filter, bool all)
 {
     cuckoo_watch watch;

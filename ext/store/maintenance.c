@@ -252,17 +252,6 @@ static int make_triggers(cuckoo_store *store, char **message)
     return rc;
 }
 
-/* Can the column be followed? */
-static int look_at_rules(const cuckoo_store *store, char **message)
-{
-    char *why;
-    int rc = cuckoo_follow_refuses(&store->follow, &store->paged.shadow, &why);
-    if (rc == SQLITE_OK && why)
-        rc = cuckoo_say(message, SQLITE_ERROR, "%s", why);
-    sqlite3_free(why);
-    return rc;
-}
-
 /* Puts the new filter in its place; the header counts the keys without a place. */
 static int put_anew(cuckoo_store *store, cf_filter *filter, const cuckoo_sums *aside, int rc)
 {
@@ -288,7 +277,7 @@ static int begin_to_follow(cuckoo_store *store, bool anew, const uint64_t *capac
     int rc = cuckoo_paged_load(&store->paged, &why);
     rc = rc ? rc : cuckoo_follow_find(&store->follow, &store->paged.shadow);
     rc = rc ? rc : plan_shape(store, anew, capacity, &shape, message);
-    rc = rc ? rc : look_at_rules(store, message);
+    rc = rc ? rc : cuckoo_follow_refuse(&store->follow, &store->paged.shadow, message);
     rc = rc ? rc : read_table(store, &shape, &filter, anew || shape.growth ? &aside : NULL, message);
     if (rc == SQLITE_OK) {
         rc = make_triggers(store, message);

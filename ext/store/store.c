@@ -104,7 +104,7 @@ const char *cuckoo_store_damage(const cuckoo_store *store)
 }
 
 /* Has another connection committed since the use began, outside of our own transaction? */
-static bool is_overtaken(const cuckoo_store *store)
+bool cuckoo_store_is_overtaken(const cuckoo_store *store)
 {
     return store->state.part == CUCKOO_APART && store->looked &&
            cuckoo_fresh_overtaken(&store->fresh, &store->paged.shadow);
@@ -114,7 +114,7 @@ int cuckoo_store_end(cuckoo_store *store)
 {
     int rc = cuckoo_paged_error(&store->paged);
     bool fits = rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB; /* rows of two times are no damage */
-    if (store->steps != store->paged.shadow.steps && fits && is_overtaken(store))
+    if (store->steps != store->paged.shadow.steps && fits && cuckoo_store_is_overtaken(store))
         rc = SQLITE_LOCKED;
     store->steps = store->paged.shadow.steps;
     if (rc != SQLITE_OK)
@@ -166,162 +166,7 @@ int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has)
     return rc;
 }
 
-/* ---- may a filter that follows a table be believed? This asks what its triggers cannot tell ---- */
-
-int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
-{
-    sqlite3_stmt *keys;
-    uint64_t rows = 0, items = UINT64_MAX;
-    assert(store->follow.table != NULL && cuckoo_paged_is_loaded(&store->paged));
-    *misses = false;
-    int rc = cuckoo_follow_keys(&store->follow, &store->paged.shadow, most, &keys);
-    while (rc == SQLITE_OK && !*misses && sqlite3_step(keys) == SQLITE_ROW) {
-        cuckoo_row_key key;
-        bool has = true;
-        rc = cuckoo_row_key_read(sqlite3_column_value(keys, 0), &store->paged.filter.geometry, &key);
-        if (rc == SQLITE_OK && key.is)
-            rc = cuckoo_store_has(store, key.hash, &has);
-        rc = cuckoo_first_error(rc, store->paged.rc); /* a page that cannot be read says nothing */
-        *misses = rc == SQLITE_OK && !has;
-        rows += key.is;
-    }
-    rc = cuckoo_sql_end(keys, rc);
-    if (rc == SQLITE_OK && !*misses && most == CUCKOO_ALL_ROWS)
-        rc = cuckoo_store_items(store, &items);
-    *misses |= items < rows; /* the key of a row is found as that of another */
-    return rc;
-}
-
-/* A fault of which the message names the table. */
-static int fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *format)
-{
-    int rc = cuckoo_follow_fail(follow, shadow, format, follow->table);
-    follow->trust = rc == SQLITE_OK ? CUCKOO_FAULT : CUCKOO_UNKNOWN;
-    return rc;
-}
-
-/* Rows of a shared cache that others have not committed are seen; their keys are not. */
-static int fail_sample(cuckoo_follow *follow, const cuckoo_shadow *shadow)
-{
-    sqlite3_int64 uncommitted = 0;
-    int rc = cuckoo_sql_integer(shadow->db, &uncommitted, "PRAGMA read_uncommitted");
-    if (rc != SQLITE_OK || !uncommitted)
-        return fail(
-            follow, shadow,
-            "rows of %s are missing in it: perhaps its triggers were off, another trigger failed "
-            "before them, or the table was made anew");
-    follow->trust = CUCKOO_UNKNOWN; /* they may be committed before the next look */
-    return cuckoo_say(&follow->fault, SQLITE_OK,
-                      "rows of %s are missing in it, which another connection may not have committed "
-                      "yet: ask again later, or switch PRAGMA read_uncommitted off",
-                      follow->table);
-}
-
-/* Are the keys of some rows of the table there? While a statement changes rows this is not asked: their
-** triggers may be still to come. */
-static int sample(cuckoo_store *store)
-{
-    const cuckoo_shadow *shadow = &store->paged.shadow;
-    cuckoo_follow *follow = &store->follow;
-    bool misses;
-    if (cuckoo_sql_running(shadow->db, true) > 0)
-        return SQLITE_OK;
-    follow->trust = CUCKOO_ROWS; /* now: a generated column may ask the filter while rows are read */
-    int rc = cuckoo_store_misses(store, follow->sample, &misses);
-    if (rc == SQLITE_OK && misses && is_overtaken(store))
-        rc = SQLITE_LOCKED; /* the rows may have come since it was looked at */
-    else if (rc == SQLITE_OK && misses)
-        rc = fail_sample(follow, shadow);
-    else if (rc == SQLITE_OK)
-        follow->sample = CUCKOO_SAMPLE;
-    if (rc != SQLITE_OK)
-        follow->trust = CUCKOO_RULE;
-    return rc;
-}
-
-/* Does the column still compare as the keys were hashed? */
-static int check_rule(cuckoo_store *store)
-{
-    cf_options rule;
-    char *why = NULL;
-    const cuckoo_shadow *shadow = &store->paged.shadow;
-    const cf_geometry *geometry = &store->paged.filter.geometry;
-    cuckoo_follow *follow = &store->follow;
-    int rc = cuckoo_column_rule(shadow->db, shadow->schema, follow->table, follow->column, &rule, &why);
-    bool same =
-        rc == SQLITE_OK && rule.affinity == geometry->affinity && rule.collation == geometry->collation;
-    bool differs = !same && (rc == SQLITE_OK || rc == SQLITE_ERROR);
-    if (differs)
-        rc =
-            cuckoo_follow_fail(follow, shadow, "%s(%s) compares other than when the filter was made%s%s",
-                               follow->table, follow->column, why ? ": " : "", why ? why : "");
-    if (rc == SQLITE_OK)
-        follow->trust = differs ? CUCKOO_FAULT : CUCKOO_RULE;
-    sqlite3_free(why);
-    return rc;
-}
-
-static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
-{
-    cuckoo_shadow *shadow = &store->paged.shadow;
-    cuckoo_follow *follow = &store->follow;
-    *why = "the table that it follows cannot be read";
-    bool writes =
-        store->state.part != CUCKOO_APART || use > CUCKOO_TELL || !sqlite3_get_autocommit(shadow->db);
-    int prepared = follow->prepared;
-    int rc = writes ? cuckoo_follow_look(follow, shadow)
-                    : cuckoo_follow_look_quickly(follow, shadow, store->fresh.file_version);
-    if (prepared != follow->prepared) /* the TEMP trigger may have gone */
-        store->watched = store->net.current = false;
-    if (rc == SQLITE_OK && follow->trust == CUCKOO_TRIGGERS)
-        rc = check_rule(store);
-    if (rc == SQLITE_OK && use <= CUCKOO_TELL && store->paged.unmatched > 0 && !follow->fault) {
-        rc = fail(
-            follow, shadow,
-            "rows of %s have changed without its triggers, or beside another trigger that it cannot "
-            "rely on");
-        follow->trust = CUCKOO_UNKNOWN; /* as long as the header says so (pages.h) */
-    }
-    if (rc == SQLITE_OK && use < CUCKOO_TELL && follow->trust == CUCKOO_RULE)
-        rc = sample(store);
-    if (rc == SQLITE_OK && follow->fault) {
-        *why = follow->fault;
-        return SQLITE_ERROR;
-    }
-    return rc == SQLITE_ERROR ? SQLITE_CORRUPT_VTAB : rc;
-}
-
-/* The filter has a fault: can its table be asked? */
-static int ask_content(cuckoo_store *store)
-{
-    const cuckoo_shadow *shadow = &store->paged.shadow;
-    cuckoo_follow *follow = &store->follow;
-    int rc = cuckoo_content_open(&follow->content, shadow->db, shadow->schema, follow->table,
-                                 follow->column, &store->asks_content);
-    return rc == SQLITE_OK && !store->asks_content ? SQLITE_ERROR : rc;
-}
-
-int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
-{
-    int rc = cuckoo_store_load(store, why);
-    assert(store->state.life != CUCKOO_DEAD);
-    store->asks_content = false;
-    if (rc == SQLITE_OK && cuckoo_store_follows(store) && use != CUCKOO_REPAIR) {
-        rc = trust(store, use, why);
-        if (rc == SQLITE_CORRUPT_VTAB && store->paged.shadow.damage)
-            *why = store->paged.shadow.damage;
-        bool early = store->follow.preceded && cuckoo_sql_running(store->paged.shadow.db, true) > 0;
-        if (rc == SQLITE_ERROR && use == CUCKOO_ASK)
-            rc = ask_content(store);
-        else if (rc == SQLITE_OK && use == CUCKOO_ASK && early) /* a trigger may ask for its own row */
-            rc = ask_content(store) == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
-    }
-    if (rc != SQLITE_OK)
-        cuckoo_store_end(store);
-    else if (store->paged.filter.geometry.epochs)
-        cuckoo_ageing_look(&store->paged);
-    return rc;
-}
+/* ---- many uses in one ---- */
 
 void cuckoo_store_calm(const cuckoo_store *store, cuckoo_calm *calm)
 {

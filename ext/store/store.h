@@ -60,11 +60,11 @@ typedef struct cuckoo_store {
 
 /* What a use does. */
 typedef enum cuckoo_use {
-    CUCKOO_ASK,    /* looks keys up; the table may be asked in place of the filter */
-    CUCKOO_INSPECT,   /* looks into the filter itself */
-    CUCKOO_TELL,   /* asks for no row and no page: what is cheap to know */
-    CUCKOO_CHANGE, /* changes rows */
-    CUCKOO_REPAIR  /* works also on a filter that cannot follow its table */
+    CUCKOO_ASK,     /* looks keys up; the table may be asked in place of the filter */
+    CUCKOO_INSPECT, /* looks into the filter itself */
+    CUCKOO_TELL,    /* asks for no row and no page: what is cheap to know */
+    CUCKOO_CHANGE,  /* changes rows */
+    CUCKOO_REPAIR   /* works also on a filter that cannot follow its table */
 } cuckoo_use;
 
 static inline bool cuckoo_store_follows(const cuckoo_store *store)
@@ -180,6 +180,9 @@ int cuckoo_store_clear(cuckoo_store *store);
 int cuckoo_store_changed(cuckoo_store *store, int rc);
 
 /* ---- for the files of the store ---- */
+
+/* Has another connection committed since the use began, outside of our own transaction? */
+bool cuckoo_store_is_overtaken(const cuckoo_store *store);
 
 /* Forgets what is in memory. Changes that are there only are lost. */
 void cuckoo_store_lose(cuckoo_store *store);

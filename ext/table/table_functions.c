@@ -180,18 +180,6 @@ static void table_contains_within_function(sqlite3_context *context, int argc, s
 
 /* ---- cf_table_info ---- */
 
-/* A member of a JSON object, behind others. */
-static void append_member(sqlite3_str *json, const char *name, const char *text)
-{
-    sqlite3_str_appendf(json, text ? ",\"%s\":\"" : ",\"%s\":null", name);
-    for (const char *at = text; at && *at; at++)
-        if (*at == '"' || *at == '\\' || (unsigned char)*at < ' ')
-            sqlite3_str_appendf(json, "\\u%04x", *at);
-        else
-            sqlite3_str_appendchar(json, 1, *at);
-    sqlite3_str_appendall(json, text ? "\"" : "");
-}
-
 /* The last row of the log tells its length, unless somebody has written a number by hand. */
 static int append_log(sqlite3_str *json, cuckoo_store *store)
 {
@@ -222,9 +210,9 @@ static int tell(sqlite3_context *context, sqlite3_value *name, cuckoo_use use, c
     const cuckoo_follow *follow = &(*store)->follow;
     sqlite3_str *json = sqlite3_str_new(registry->db);
     sqlite3_str_appendf(json, "{\"trusted\":%d", bad == NULL);
-    append_member(json, "why", bad);
-    append_member(json, "table", follow->table ? follow->table : follow->given_table);
-    append_member(json, "column", follow->column ? follow->column : follow->given_column);
+    cuckoo_append_member(json, "why", bad);
+    cuckoo_append_member(json, "table", follow->table ? follow->table : follow->given_table);
+    cuckoo_append_member(json, "column", follow->column ? follow->column : follow->given_column);
     if (loaded) {
         rc = append_log(json, *store);
         if (!cuckoo_append_info(registry->db, json, &(*store)->paged.filter, use == CUCKOO_INSPECT))

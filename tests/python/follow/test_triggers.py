@@ -199,8 +199,7 @@ def test_sql_run_by_a_function_in_the_statement_itself(nested):
         db.close()
 
 
-@pytest.mark.parametrize("age", ["older", "newer"])
-def test_sql_of_a_function_that_takes_back_the_statement_around_it(age):
+def test_sql_of_a_function_that_takes_back_the_statement_around_it():
     """SQLite answers SQLITE_CONSTRAINT_PINNED, rolls back, and lets the trigger around it go on, outside of any transaction:
     its row of the log stays, and says of a row that is there that it has gone."""
     db = support.connect()
@@ -216,11 +215,8 @@ def test_sql_of_a_function_that_takes_back_the_statement_around_it(age):
                 db.execute(sql)
 
     db.create_function("run", 1, run)
-    if age == "older":
-        db.execute(trigger)
+    db.execute(trigger)
     follower = Follower(db, column="x").create(EXACT)
-    if age == "newer":
-        db.execute(trigger)
     db.executemany("INSERT INTO u VALUES (?, ?, ?)",
                    [(i, k, 1000 + i) for i, k in ((24, 18), (27, 35), (29, 51), (31, 3), (33, 39), (36, 24), (37, 34))])
     attempt(db, "UPDATE OR REPLACE u SET k = id, id = k WHERE k % 3 = 0", follower)
