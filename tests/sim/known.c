@@ -26,9 +26,6 @@ static const struct {
      "N3: a transaction that has changed nothing drains at its COMMIT, and a reader that writes "
      "afterwards gets SQLITE_BUSY_SNAPSHOT"},
     {"attached_lookup", "N4: a lookup in an attached database fails while somebody has locked main"},
-    {"temp_trigger",
-     "N5: a TEMP trigger keeps a row without ours (OR FAIL), and goes with its connection: then "
-     "the filter is trusted, and lacks the row"},
     {"rolled_back_reads",
      "N8: a use within a savepoint may make a TEMP trigger, and then ROLLBACK TO ends reads"},
     {"gone_trigger", "N7: a newer trigger keeps a row without ours, and has gone when somebody looks"},

@@ -59,7 +59,6 @@ static const char *const bodies[] = {
     "DELETE FROM {u} WHERE id = {r}.id AND n < 20; "
     "INSERT OR REPLACE INTO {u}(id, {k}, n) SELECT {r}.id + 40, {r}.{k}, 99 WHERE {r}.n < 20",
 };
-enum { BODIES = sizeof bodies / sizeof bodies[0] };
 /* These change the parent, hence rows of the content once more. */
 static const char *const parent_bodies[] = {
     "UPDATE OR IGNORE p SET id = id + 5 WHERE id = {r}.x AND id < 10",
@@ -86,7 +85,7 @@ static bool may_be_temporary(const world *w, const char *timing)
 {
     /* When the disk fails, a COMMIT may be done in main and taken back in TEMP. */
     return w->pairs[w->pair].asks && w->shape.faults != DISK_FAULTS &&
-           (timing[0] == 'B' || (w->shape.pairs == 1 && known("temp_trigger")));
+           (timing[0] == 'B' || w->shape.pairs == 1);
 }
 
 /* SQLite says "no such column" or "already exists" where it has not read the schema since another connection changed it. */
