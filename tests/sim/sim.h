@@ -184,6 +184,7 @@ typedef struct world {
     bool dropped;          /* the followed table was dropped: the triggers of filters may be gone */
     bool watched;          /* others have put triggers on it */
     bool stale;            /* keys may have stayed */
+    bool doubted;          /* a filter may have lacked rows, and have said so by then */
     bool undefined;        /* a BEFORE trigger may have changed its own row: SQLite promises nothing */
     bool parted;           /* so they differ: the content of the real one counts, and the run ends */
     bool risky;            /* the last step: it failed, or took back, or ended something */

@@ -282,6 +282,7 @@ static void remember(world *w, const step *s)
     if (begins(s->real, "CREATE TEMP TRIGGER") || begins(s->real, "DROP TRIGGER"))
         w->stale = true; /* they go, and what they made of a filter stays */
     w->watched |= strstr(s->real, " TRIGGER t") != NULL;
+    w->doubted |= w->dropped || w->undefined || (w->watched && strstr(s->real, " AFTER "));
 }
 
 /* ---- statements ---- */
