@@ -9,7 +9,7 @@ import pytest
 
 import inside
 import support
-from promises import CONFLICTS, EXACT, FRAMES, Follower, attempt, bare, exercise, frame, people, script, settle
+from promises import CONFLICTS, EXACT, Follower, attempt, bare, exercise, people, script, settle
 from support import ENABLE_TRIGGER, ask, configure
 
 
