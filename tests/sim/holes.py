@@ -196,8 +196,12 @@ def look(program, flags, seed, seconds):
     """Steps until it is found, what was said, and the processor time; or None for the steps."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     words = [program, str(seed), "--first", "--all", "100000000", *flags]
-    done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
-                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)))
+    try:
+        done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
+                              timeout=4 * seconds,  # where each call fails, processes of their own take the time
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)))
+    except subprocess.TimeoutExpired:
+        return None, "", 4 * seconds
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     steps = re.search(r"in step (\d+)", done.stdout)
     what = re.search(r"(?m)^SEED=.*\n  (.*)", done.stdout)
