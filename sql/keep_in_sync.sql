@@ -11,7 +11,7 @@
 CREATE TABLE customers(id INTEGER PRIMARY KEY, email TEXT UNIQUE COLLATE NOCASE);
 INSERT INTO customers(email) VALUES ('ada@example.com'), ('bob@example.com'), ('cyd@example.com');
 
--- 1. A filter that follows a column. It is filled when it is created. Four triggers then write every
+-- 1. A filter that follows a column. It is filled when it is created. Three triggers then write every
 --    change to an ordinary table, the log of the filter, in the same transaction. Lookups read the log,
 --    too, so every stored row is found. That holds for all statements: OR IGNORE, OR FAIL, OR REPLACE,
 --    upserts, foreign key cascades and triggers of your own; and for programs that do not have the
@@ -211,9 +211,9 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 -- cf_table_rebuild makes another one.
 --
 -- What following costs. A key that comes is written twice, and one that changes three times, with a random
--- number of 9 bytes: 200,000 integers are 42 bytes of WAL a row instead of 13, UUIDs 107 instead of 46. After a large transaction the
--- log leaves free pages in the file, the length of the key and 13 bytes for each row. SQLite fills them
--- again.
+-- number of 9 bytes: 200,000 integers are 42 bytes of WAL a row instead of 13, UUIDs 107 instead of 46. After
+-- a large transaction the log leaves free pages in the file, the length of the key and 17 bytes for each row.
+-- SQLite fills them again.
 --
 -- The connection watches its own writes by a TEMP trigger on the log. When another connection drops the
 -- filter, this trigger stays behind. ALTER TABLE ... RENAME and DROP COLUMN then fail, and the name

@@ -21,14 +21,15 @@ SELECT column1 AS name, json_extract(cf_table_info(column1), '$.capacity') AS ca
 FROM (VALUES ('known'), ('visitors'));
 
 -- 2. Monitoring. cf_table_info reads a few rows, whatever the filter and its log hold: ask every second. It
---    answers for a filter that cannot be trusted, too. What it says:
+--    answers for a filter that is not trusted, too. What it says:
 --      trusted, why      0: lookups ask the table by an index of the column, or are errors where there is
 --                        none, and why has the remedy. (A lookup also asks for some rows, once for each
 --                        schema; cf_table_info(name, 'all') does that, too)
 --      table, column     what it follows, by their names of today
 --      undrained         rows of the log that are not in the pages yet. Lookups read all of them, once for
---                        each connection. From 1,024 on the next COMMIT of a program that has the
---                        extension drains them: if they get many more, only programs without it write
+--                        each connection. From 1,024 on (with a large filter up to 65,536) the next
+--                        COMMIT of a program that has the extension drains them: if they get many more,
+--                        only programs without it write. More than a million wait for "drain"
 --      waiting           keys without a place. They are found, but each costs a row. Many of them: too many
 --                        copies of a key (counter_bits), or a capacity that is far too small
 --      level, split      one above 0: it has outgrown its capacity, and takes more bits (1 %: 1.9 times at
@@ -43,7 +44,7 @@ WHERE type = 'table' AND sql LIKE 'create virtual table%using%cuckoo_filter%';
 CREATE TEMP VIEW alerts AS
 SELECT name, CASE
     WHEN NOT json_extract(info, '$.trusted') THEN 'not trusted: ' || json_extract(info, '$.why')
-    WHEN coalesce(json_extract(info, '$.undrained'), 1e9) > 100000 THEN 'nobody drains the log: INSERT INTO name(name) VALUES (''drain'')'
+    WHEN coalesce(json_extract(info, '$.undrained'), 0) > 100000 THEN 'nobody drains the log: INSERT INTO name(name) VALUES (''drain'')'
     WHEN json_extract(info, '$.level') + json_extract(info, '$.split') > 0 THEN 'outgrown: SELECT cf_table_rebuild(name)'
     WHEN json_extract(info, '$.items') > 0.9 * json_extract(info, '$.capacity')
          AND json_extract(info, '$.counter_bits') = 0 THEN 'nearly at its capacity'
