@@ -44,7 +44,7 @@ WHERE type = 'table' AND sql LIKE 'create virtual table%using%cuckoo_filter%';
 CREATE TEMP VIEW alerts AS
 SELECT name, CASE
     WHEN NOT json_extract(info, '$.trusted') THEN 'not trusted: ' || json_extract(info, '$.why')
-    WHEN coalesce(json_extract(info, '$.undrained'), 0) > 100000 THEN 'nobody drains the log: INSERT INTO name(name) VALUES (''drain'')'
+    WHEN json_extract(info, '$.undrained') > 100000 THEN 'nobody drains the log: INSERT INTO name(name) VALUES (''drain'')'
     WHEN json_extract(info, '$.level') + json_extract(info, '$.split') > 0 THEN 'outgrown: SELECT cf_table_rebuild(name)'
     WHEN json_extract(info, '$.items') > 0.9 * json_extract(info, '$.capacity')
          AND json_extract(info, '$.counter_bits') = 0 THEN 'nearly at its capacity'
