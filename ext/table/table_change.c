@@ -107,8 +107,11 @@ static const struct command {
 static int optimize(cuckoo_store *store)
 {
     const char *why;
-    int rc = cuckoo_store_follows(store) ? cuckoo_store_drain(store) : SQLITE_OK;
-    rc = rc ? rc : cuckoo_store_load(store, &why);
+    int rc = SQLITE_OK;
+    if (cuckoo_store_follows(store)) {
+        rc = cuckoo_store_drain(store);
+        rc = rc ? rc : cuckoo_store_load(store, &why);
+    }
     return rc ? rc : cuckoo_maintenance_optimize(store);
 }
 
