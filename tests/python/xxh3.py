@@ -34,28 +34,3 @@ def of_medium(data):
     for i in range((n - 1) // 32 + 1):
         total += mix(16 * i, 32 * i) + mix(n - 16 * (i + 1), 32 * i + 16)
     return avalanche(total & MASK)
-
-
-def of_long(data):
-    """241 to 1024 bytes."""
-    n = len(data)
-    acc = list(PRIMES)
-    stripes = [(64 * i, 8 * i) for i in range((n - 1) // 64)] + [(n - 64, len(SECRET) - 64 - 7)]
-    for at, secret_at in stripes:
-        for i in range(8):
-            value = word(data, at + 8 * i)
-            key = value ^ word(SECRET, secret_at + 8 * i)
-            acc[i ^ 1] = (acc[i ^ 1] + value) & MASK
-            acc[i] = (acc[i] + (key & 0xFFFFFFFF) * (key >> 32)) & MASK
-    total = n * PRIMES[1]
-    for i in range(4):
-        total += fold(acc[2 * i] ^ word(SECRET, 11 + 16 * i), acc[2 * i + 1] ^ word(SECRET, 19 + 16 * i))
-    return avalanche(total & MASK)
-
-
-def of_words(first, second, seed):
-    """The 16 bytes of two integers."""
-    low = first ^ ((word(SECRET, 24) ^ word(SECRET, 32)) + seed & MASK)
-    high = second ^ ((word(SECRET, 40) ^ word(SECRET, 48)) - seed & MASK)
-    swapped = int.from_bytes(low.to_bytes(8, "little"), "big")
-    return avalanche((16 + swapped + high + fold(low, high)) & MASK)
