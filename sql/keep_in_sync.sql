@@ -228,8 +228,8 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 --
 -- What a filter table does not notice. After one of these, run "rebuild" or connect anew:
 --   - writes to the followed table by a connection whose triggers are off
---     (SQLITE_DBCONFIG_ENABLE_TRIGGER), or by incremental blob I/O. To use the filter with triggers off
---     is an error.
+--     (SQLITE_DBCONFIG_ENABLE_TRIGGER), or by incremental blob I/O. In a connection whose triggers are
+--     off the filter is not trusted.
 --   - rows that somebody writes to the log or deletes from it.
 --   - a TEMP trigger of another connection that fires after a change, and keeps the triggers of the filter
 --     from firing. In that connection itself the filter is not trusted.

@@ -84,16 +84,6 @@ static int ask(sqlite3_stmt *statement, bool *is)
     return cuckoo_sql_code(sqlite3_db_handle(statement), sqlite3_reset(statement));
 }
 
-/* sqlite3_bind_value makes NULL of an empty text or blob that has no bytes to point at. */
-static int bind(sqlite3_stmt *statement, sqlite3_value *key)
-{
-    int type = sqlite3_value_type(key);
-    bool empty = sqlite3_value_bytes(key) == 0;
-    return type == SQLITE_TEXT && empty   ? sqlite3_bind_text(statement, 1, "", 0, SQLITE_STATIC)
-           : type == SQLITE_BLOB && empty ? sqlite3_bind_zeroblob(statement, 1, 0)
-                                          : sqlite3_bind_value(statement, 1, key);
-}
-
 static bool looks_like_number(sqlite3_value *key)
 {
     cuckoo_number unused;
@@ -106,7 +96,7 @@ int cuckoo_content_has(cuckoo_content *content, sqlite3_value *key, bool *has)
     int type = sqlite3_value_type(key);
     bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
     *has = false;
-    int rc = bind(content->has, key);
+    int rc = sqlite3_bind_value(content->has, 1, key);
     rc = rc ? rc : ask(content->has, has);
     sqlite3_clear_bindings(content->has);
     if (rc != SQLITE_OK || *has || content->numeric)

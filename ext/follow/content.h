@@ -4,10 +4,11 @@
 **
 **      SELECT 1 FROM "main"."users" AS t WHERE t."email" = ?1
 **
-** The answer is right, at the speed of an index of the column. So a migration that adds a trigger breaks
-** nobody. The comparison is the column's own. But a join may convert what a column without numeric affinity
-** holds: texts to numbers, or numbers to texts. So where there is any text, a number that the column does
-** not have is "perhaps" there; and so is a text that looks like a number, where there is any number.
+** The answer is right, at the speed of an index of the column. So a migration that adds a trigger
+** breaks nobody. The comparison is the column's own. But a join may convert what a column without
+** numeric affinity holds: texts to numbers, or numbers to texts. So where there is any text, a number
+** that the column does not have is "perhaps" there; and so is a text that looks like a number, where
+** there is any number.
 */
 #ifndef CUCKOO_CONTENT_H
 #define CUCKOO_CONTENT_H

@@ -46,8 +46,8 @@ void cuckoo_follow_name(const cuckoo_shadow *shadow, int which, char name[CUCKOO
 #define OLD                 "old.\"%w\""
 #define NEW                 "new.\"%w\""
 
-/* An update that seems to leave the key as it was writes nothing. If a BEFORE trigger has changed the key,
-** the log has that step already. */
+/* An update that seems to leave the key as it was writes nothing. If a BEFORE trigger has changed the
+** key, the log has that step already. */
 char *cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which)
 {
     char name[CUCKOO_TRIGGER_NAME], log[CUCKOO_LOG_NAME];

@@ -3,11 +3,11 @@
 ** follow.h - a filter table that follows a column of a table: its triggers, and whether they can be
 ** relied on.
 **
-** Three AFTER triggers, "cuckoo_4a3f.._inserted", .._deleted and .._updated, write each change of a key to
-** the log (log.h). They are named by the identity of the log: renaming the filter leaves them alone. They
-** fire for every UPDATE: a generated column changes with others. Each ends with a RAISE that never
-** happens. It makes SQLite ready to take the whole statement back: SQLite before 3.39.3 would keep a row
-** when the expression of a later trigger fails.
+** Three AFTER triggers, "cuckoo_4a3f.._inserted", .._deleted and .._updated, write each change of a key
+** to the log (log.h). They are named by the identity of the log: renaming the filter leaves them alone.
+** They fire for every UPDATE: a generated column changes with others. Each ends with a RAISE that never
+** happens. It makes SQLite ready to take the whole statement back: SQLite before 3.39.3 would keep a
+** row when the expression of a later trigger fails.
 **
 ** The triggers themselves say which table and which column is followed: SQLite rewrites them when
 ** these are renamed. The filter looks at them again when a kept statement was prepared anew: SQLite
@@ -21,9 +21,9 @@
 ** - The keys of some rows of the table are there: it may have been made anew, triggers and all. After
 **   a trigger of others that is not allowed was seen and has gone, the keys of all rows.
 **
-** When one of these does not hold, the filter is not trusted: a lookup asks the table itself, by an index
-** of the column (content.h). Without an index it is an error that says what is wrong. `rebuild` makes the
-** triggers anew, as the newest, and reads the table again.
+** When one of these does not hold, the filter is not trusted: a lookup asks the table itself, by an
+** index of the column (content.h). Without an index it is an error that says what is wrong. `rebuild`
+** makes the triggers anew, as the newest, and reads the table again.
 **
 ** Functions return SQLite codes.
 */
@@ -109,8 +109,8 @@ int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow);
 ** That is cheaper to ask. */
 int cuckoo_follow_look_quickly(cuckoo_follow *follow, cuckoo_shadow *shadow, unsigned version);
 
-/* Can the column be followed at all? SQLITE_ERROR: *message (sqlite3_malloc) names the trigger or the key
-** that is in the way. follow->table and ->column are known. */
+/* Can the column be followed at all? SQLITE_ERROR: *message (sqlite3_malloc) names the trigger or the
+** key that is in the way. follow->table and ->column are known. */
 int cuckoo_follow_refuse(const cuckoo_follow *follow, const cuckoo_shadow *shadow, char **message);
 
 /* Sets the fault: the message, and how to rebuild the filter. */

@@ -20,9 +20,9 @@
 ** changes, cascades and moved rows need no rule. This is the *net*. Until the log is drained, a lookup
 ** adds the net of its key to the copies in the pages. rules.h says when the sum can be wrong.
 **
-** A connection reads the log once, and then from a *mark* on: the last row that was read. That is right as
-** long as the log was not drained, which makes another generation (pages.h), and as long as the row at
-** the mark has its *tag*: a random number, which no other row has. Otherwise it reads all again.
+** A connection reads the log once, and then from a *mark* on: the last row that was read. That is right
+** as long as the log was not drained, which makes another generation (pages.h), and as long as the row
+** at the mark has its *tag*: a random number, which no other row has. Otherwise it reads all again.
 ** (The tag is a DEFAULT: an authorizer that does not know random() must not make triggers fail.)
 **
 ** A log is named by its identity, a random number in the header row of the filter: renaming the

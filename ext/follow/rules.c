@@ -111,8 +111,8 @@ static bool is_raise(const reading *at, cuckoo_token token)
            (cuckoo_token_is(token, "ignore") || cuckoo_token_is(token, "fail"));
 }
 
-/* SQLite keeps CREATE TRIGGER name, and then what was written. A trigger without BEFORE, AFTER or INSTEAD
-** is a BEFORE trigger. */
+/* SQLite keeps CREATE TRIGGER name, and then what was written. A trigger without BEFORE, AFTER or
+** INSTEAD is a BEFORE trigger. */
 static void read_trigger(const others *all, other *trigger)
 {
     const char *sql = trigger->sql;

@@ -104,9 +104,9 @@ static int read_collation(sqlite3 *db, const char *column, const char *name, cf_
     return rc;
 }
 
-/* ---- what there is instead ---- */
+/* ---- no such table or column ---- */
 
-/* Says that there is no such table, and which one may be meant. */
+/* Says that there is no such table, and what to do. */
 static int no_table(const char *schema, const char *table, char **message)
 {
     const char *dot = strchr(table, '.');

@@ -11,7 +11,7 @@
 ** Sets affinity and collation of *into to those of a column of a table, or of its rowid. Returns
 ** SQLITE_OK, or an error with *into unchanged. There is a message (sqlite3_malloc) when
 **
-** - there is no such table or column (a view is no table): it names those that may be meant;
+** - there is no such table or column (a view is no table): it names the columns;
 ** - the collation of the column is not BINARY, NOCASE or RTRIM;
 ** - the application has registered another collation under one of these names.
 */

@@ -73,12 +73,17 @@ static inline cuckoo_key cuckoo_key_argument(sqlite3_context *context, sqlite3_v
 /* Is the value vague under TEXT? */
 bool cuckoo_key_vague(sqlite3_value *value);
 
+/* May a join find the key whatever is in a filter of these rules? It is vague, and they are of TEXT. */
+static inline bool cuckoo_key_always(const cf_geometry *geometry, sqlite3_value *key)
+{
+    return geometry->affinity == CF_AFFINITY_TEXT && cuckoo_key_vague(key);
+}
+
 /* Is the key perhaps in the filter? `hash` is that of `key`. Lookups of SQL values call this instead of
 ** cf_contains. */
 static inline bool cuckoo_key_found(const cf_filter *filter, sqlite3_value *key, uint64_t hash)
 {
-    return cf_contains(filter, hash) ||
-           (filter->geometry.affinity == CF_AFFINITY_TEXT && cuckoo_key_vague(key));
+    return cf_contains(filter, hash) || cuckoo_key_always(&filter->geometry, key);
 }
 
 /* The value that a filter with `bits` value bits stores beside a key. False: it is no integer from

@@ -45,11 +45,6 @@ int32_t cuckoo_sums_of(const cuckoo_sums *sums, uint64_t hash)
     return sums->used ? place_of(sums, hash)->sum : 0;
 }
 
-bool cuckoo_sums_has(const cuckoo_sums *sums, uint64_t hash)
-{
-    return sums->used && place_of(sums, hash)->taken;
-}
-
 /* A table that has become large is given back: clearing it would cost more than filling it. */
 void cuckoo_sums_clear(cuckoo_sums *sums)
 {

@@ -26,9 +26,6 @@ int cuckoo_sums_add(cuckoo_sums *sums, uint64_t hash, int32_t more);
 /* The sum of a hash; 0: nothing was ever added, or it cancels out. */
 int32_t cuckoo_sums_of(const cuckoo_sums *sums, uint64_t hash);
 
-/* Was anything ever added to the sum of a hash? */
-bool cuckoo_sums_has(const cuckoo_sums *sums, uint64_t hash);
-
 /* Forgets all sums. The second one frees the memory, too. */
 void cuckoo_sums_clear(cuckoo_sums *sums);
 void cuckoo_sums_free(cuckoo_sums *sums);

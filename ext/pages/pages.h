@@ -30,8 +30,8 @@
 ** memory is as the database has it.
 **
 ** An *unmatched* delete is that of a key that was not there: the table that the filter follows has
-** changed without its triggers. Rows that were written beside triggers of others that break the rules count
-** as one (rules.h).
+** changed without its triggers. Rows that were written beside triggers of others that break the rules
+** count as one (rules.h).
 */
 #ifndef CUCKOO_PAGES_H
 #define CUCKOO_PAGES_H

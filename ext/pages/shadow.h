@@ -108,8 +108,8 @@ int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64
 int cuckoo_shadow_hold(cuckoo_shadow *shadow, int *prepared);
 void cuckoo_shadow_release(cuckoo_shadow *shadow);
 
-/* Has the connection this read transaction for another reason, too? If not, it ends; what was held is still
-** to be released. */
+/* Has the connection this read transaction for another reason, too? If not, it ends; what was held is
+** still to be released. */
 bool cuckoo_shadow_is_within(cuckoo_shadow *shadow);
 
 /* The same number, with nothing held. */

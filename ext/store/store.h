@@ -10,8 +10,8 @@
 ** forgotten at any time. So rolling back is to forget: SQLite rolls back the rest. state.h has the
 ** states of a store, and what each event does.
 **
-** A filter that follows a table changes when its log is drained (transaction.c), which is the last step of
-** a transaction, or by a command. Until then lookups add what the log says (log.h).
+** A filter that follows a table changes when its log is drained (transaction.c), which is the last step
+** of a transaction, or by a command. Until then lookups add what the log says (log.h).
 **
 ** Any other filter changes in memory, and its pages are written before a savepoint opens
 ** (xSavepoint) and before the transaction ends (xSync). So memory holds only what came after the
@@ -81,6 +81,10 @@ void cuckoo_store_free(cuckoo_store *store);
 ** is wrong, until the store is used again. After any error the use has ended. */
 int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why);
 
+/* May a trigger ask for the row for which it runs, before ours has told of it? Then "not there" is no
+** answer. */
+bool cuckoo_store_is_early(const cuckoo_store *store);
+
 /* The part of begin that does not ask whether a filter that follows a table may be believed. */
 int cuckoo_store_load(cuckoo_store *store, const char **why);
 
@@ -93,9 +97,9 @@ int cuckoo_store_end(cuckoo_store *store);
 
 /* ---- many uses in one read transaction ---- */
 
-/* What a use has found holds as long as the read transaction goes on in which it was found, and as long as
-** this connection writes nothing and its schema stays. So it is not looked for again for each row of a
-** SELECT. The caller holds the transaction. All zeros: nothing is known. */
+/* What a use has found holds as long as the read transaction goes on in which it was found, and as long
+** as this connection writes nothing and its schema stays. So it is not looked for again for each row of
+** a SELECT. The caller holds the transaction. All zeros: nothing is known. */
 typedef struct cuckoo_calm {
     bool is;
     bool asks_content;

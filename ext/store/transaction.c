@@ -173,7 +173,8 @@ static int write_all(const drain_into *into)
     return rc == SQLITE_OK ? cuckoo_shadow_run(&into->paged->shadow, CUCKOO_EMPTY_LOG, NULL) : rc;
 }
 
-/* Loads the header, saves the names of table and column, and notes that the filter is not to be trusted. */
+/* Loads the header, saves the names of table and column, and notes that the filter is not to be
+** trusted. */
 static int prepare_drain(cuckoo_store *store, bool *writes)
 {
     const char *why;
@@ -185,8 +186,10 @@ static int prepare_drain(cuckoo_store *store, bool *writes)
         rc = cuckoo_follow_save(&store->follow, shadow);
         *writes = rc != SQLITE_OK;
     }
-    if (rc == SQLITE_OK && store->follow.lossy && store->paged.unmatched == 0)
-        store->paged.unmatched = store->paged.dirty = true; /* others may not see a TEMP trigger */
+    if (rc == SQLITE_OK && store->follow.lossy && store->paged.unmatched == 0) {
+        store->paged.unmatched = 1; /* others may not see a TEMP trigger */
+        store->paged.dirty = true;
+    }
     return rc;
 }
 
@@ -201,15 +204,15 @@ static int end_drain(cuckoo_paged *paged, int rc, bool writes)
     return paged->has_written ? SQLITE_IOERR : SQLITE_OK;
 }
 
-/* Sums that are no more than memory of a failed drain must not serve once more. */
+/* What was read of the log is forgotten in any case: it is in the pages now, or the drain has failed and
+** reads it again. */
 int cuckoo_store_drain(cuckoo_store *store)
 {
     bool writes = false;
     cuckoo_paged *paged = &store->paged;
     drain_into into = {.paged = paged};
     paged->has_written = false;
-    if (cuckoo_paged_pending(
-            paged)) /* a command has failed, and what it moved in memory is not needed */
+    if (cuckoo_paged_pending(paged)) /* by a command that has failed: it is not needed */
         cuckoo_paged_forget(paged);
     int rc = prepare_drain(store, &writes);
     rc = rc ? rc : cuckoo_store_net(store);
@@ -224,8 +227,8 @@ int cuckoo_store_drain(cuckoo_store *store)
     return rc == SQLITE_OK ? rc : end_drain(paged, rc, writes);
 }
 
-/* What is to be known of rows that were written, also when they are not drained yet: a table may be renamed,
-** and made anew. */
+/* What is to be known of rows that were written, also when they are not drained yet: a table may be
+** renamed, and made anew. */
 static int note_rows(cuckoo_store *store)
 {
     bool writes = false;

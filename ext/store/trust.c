@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** trust.c - beginning a use: may a filter that follows a table be believed? follow.h says what its triggers tell; this asks
-** what they cannot tell.
+** trust.c - beginning a use: may a filter that follows a table be believed? follow.h says what its
+** triggers tell; this asks what they cannot tell.
 */
 #include "../keys/column_rule.h"
 #include "../pages/ageing.h"
@@ -145,6 +145,11 @@ static int ask_content(cuckoo_store *store)
 
 /* ---- beginning a use ---- */
 
+bool cuckoo_store_is_early(const cuckoo_store *store)
+{
+    return store->follow.preceded && cuckoo_sql_running(store->paged.shadow.db, true) > 0;
+}
+
 int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
 {
     int rc = cuckoo_store_load(store, why);
@@ -154,10 +159,9 @@ int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
         rc = trust(store, use, why);
         if (rc == SQLITE_CORRUPT_VTAB && store->paged.shadow.damage)
             *why = store->paged.shadow.damage;
-        bool early = store->follow.preceded && cuckoo_sql_running(store->paged.shadow.db, true) > 0;
         if (rc == SQLITE_ERROR && use == CUCKOO_ASK)
             rc = ask_content(store);
-        else if (rc == SQLITE_OK && use == CUCKOO_ASK && early) /* a trigger may ask for its own row */
+        else if (rc == SQLITE_OK && use == CUCKOO_ASK && cuckoo_store_is_early(store))
             rc = ask_content(store) == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
     }
     if (rc != SQLITE_OK)

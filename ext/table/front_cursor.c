@@ -71,9 +71,7 @@ static int ask(front_cursor *cursor, sqlite3_value *key, uint32_t plan, uint64_t
     }
     *can = rc == SQLITE_OK;
     table->front->skip = *can ? 0 : SKIPS;
-    /* A trigger may ask for the row for which it runs. */
-    bool early = store->follow.preceded && cuckoo_sql_running(table->registry->db, true) > 0;
-    if (*can && !early)
+    if (*can && !cuckoo_store_is_early(store))
         *most = has ? count : 0;
     return cuckoo_sql_rolls_back(rc) && store->state.life != CUCKOO_BROKEN ? rc : SQLITE_OK;
 }

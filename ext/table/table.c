@@ -202,10 +202,9 @@ int cuckoo_table_count(cuckoo_table *table, uint64_t *rows)
 
 int cuckoo_table_has(cuckoo_store *store, sqlite3_value *key, uint64_t *hash, bool *has)
 {
-    cuckoo_paged *paged = &store->paged;
-    cuckoo_key kind = cuckoo_key_hash(key, &paged->filter.geometry, hash);
-    *has = kind == CUCKOO_KEY_OK && paged->filter.geometry.affinity == CF_AFFINITY_TEXT &&
-           cuckoo_key_vague(key);
+    const cf_geometry *geometry = &store->paged.filter.geometry;
+    cuckoo_key kind = cuckoo_key_hash(key, geometry, hash);
+    *has = kind == CUCKOO_KEY_OK && cuckoo_key_always(geometry, key);
     if (kind != CUCKOO_KEY_OK || *has)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
     return store->asks_content ? cuckoo_content_has(&store->follow.content, key, has)
