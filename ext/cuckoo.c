@@ -8,7 +8,7 @@
 ** connection then. So a connection for each thread is best; several threads may use one connection in
 ** serialized mode; and with SQLITE_THREADSAFE=0 there is one thread. Threads share only the list of
 ** connections (below), for which there is a lock that needs no SQLite. Connections that share a
-** cache: state.h.
+** cache: fresh.h.
 */
 #include "../src/base/compiler.h"
 

@@ -194,9 +194,9 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
      (SELECT column1 AS visitor FROM (VALUES ('ada'), ('cyd'), ('dan'), ('zoe')));
 
 -- How a filter table works. The table <name>_page holds the filter, one page of buckets in a row, and a
--- header. Each changed page is written once in a transaction. Keys that find no place wait in <name>_wait
--- and are found there. Every connection keeps in memory what it has read. A filter that follows a column
--- also has the log, cuckoo_log_ and 16 digits.
+-- header. Changes of keys go to a log first: <name>_log, or that of a filter that follows a column,
+-- cuckoo_log_ and 16 digits. A lookup adds up pages and logs. Now and then a COMMIT drains the logs into the
+-- pages. Keys that find no place there stay in <name>_log. Every connection keeps in memory what it has read.
 --
 -- Who needs the extension? Whoever asks the filter, or renames, drops or rebuilds it. Nobody needs it to
 -- write, to alter any other table, for VACUUM, backup or .dump. Programs without it never drain. What they
@@ -239,7 +239,7 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 --   - VACUUM, when the filter follows the rowid of a table without INTEGER PRIMARY KEY: it gives the rows
 --     new numbers.
 --   - sqlite3_deserialize over a database in use. Connect anew.
---   - writes to <name>_page by others that fail or replace that table. Defensive mode forbids them.
+--   - writes to <name>_page or <name>_log by others. Defensive mode forbids them.
 --   - uncommitted changes of others, when you read them by PRAGMA read_uncommitted.
 --   - your own uncommitted changes to a filter without content= are missing in a .dump or serialize of
 --     the same connection. Commit first.

@@ -98,11 +98,11 @@ SELECT json_extract(cf_table_rebuild('known'), '$.keys') AS keys;
 SELECT type, CASE WHEN name LIKE 'cuckoo_%' THEN 'cuckoo_..' ELSE name END AS name FROM main.sqlite_master AS m
 WHERE (name LIKE 'cuckoo_%' AND sql LIKE '%cuckoo_log_%') OR EXISTS (
   SELECT 1 FROM main.sqlite_master AS f WHERE f.sql LIKE 'create virtual table%using%cuckoo_filter%'
-  AND m.name IN (f.name, f.name || '_page', f.name || '_wait'))
+  AND m.name IN (f.name, f.name || '_page', f.name || '_log'))
 ORDER BY m.rowid;
 --    Alembic, in env.py: context.configure(..., include_name=include_name) with
 --      def include_name(name, type_, parent_names):
---          return type_ != "table" or not re.fullmatch(r"cuckoo_log_.*|(known|visitors)(_page|_wait)?", name)
+--          return type_ != "table" or not re.fullmatch(r"cuckoo_log_.*|(known|visitors)(_page|_log)?", name)
 --    In batch_alter_table say recreate="never" where ALTER does it, and give reflected columns their
 --    COLLATE. Django: models of other tables are not touched; for a filter Meta: managed = False. Prisma and
 --    others: list these names as external tables.

@@ -2,6 +2,7 @@
 #include "log.h"
 
 #include "../keys/key.h"
+#include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 
 #include <string.h>
@@ -67,10 +68,34 @@ int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault)
     return rc ? rc : look_for_triggers(shadow, "temp", log, fault);
 }
 
-int cuckoo_log_rows(cuckoo_shadow *shadow, int64_t *rows)
+int cuckoo_log_rows(cuckoo_shadow *shadow, bool follows, int64_t *rows)
 {
-    *rows = 0;
-    return cuckoo_shadow_integer(shadow, CUCKOO_LAST_LOGGED, NULL, rows);
+    int64_t own = 0, followed = 0;
+    int rc = cuckoo_shadow_integer(shadow, CUCKOO_LAST_OWN, NULL, &own);
+    if (rc == SQLITE_OK && follows)
+        rc = cuckoo_shadow_integer(shadow, CUCKOO_LAST_LOGGED, NULL, &followed);
+    *rows = own + followed;
+    return rc;
+}
+
+/* ---- sums ---- */
+
+int cuckoo_sums_take(cuckoo_sums *sums, const cuckoo_paged *paged, uint64_t hash, int64_t n)
+{
+    return (paged->filter.geometry.epochs ? cuckoo_sums_raise : cuckoo_sums_add)(sums, hash, n);
+}
+
+int cuckoo_sums_walk(const cuckoo_sums *sums, int (*change)(void *context, uint64_t hash, int64_t n),
+                     void *context)
+{
+    int rc = SQLITE_OK;
+    for (int come = 0; come < 2; come++)
+        for (size_t i = 0; rc == SQLITE_OK && i < sums->places; i++) {
+            const cuckoo_sum *at = &sums->place[i];
+            if (at->sum != 0 && (at->sum > 0) == (come == 1))
+                rc = change(context, at->hash, at->sum);
+        }
+    return rc;
 }
 
 /* ---- the net ---- */
@@ -91,74 +116,89 @@ void cuckoo_net_free(cuckoo_net *net)
     cuckoo_sums_free(&net->sums);
 }
 
-static int add(cuckoo_net *net, sqlite3_stmt *row, int column, const cf_geometry *geometry, int more)
+int cuckoo_net_take(cuckoo_net *net, const cuckoo_paged *paged, uint64_t hash, int64_t n)
+{
+    if (!paged->filter.geometry.epochs)
+        net->more = (int64_t)((uint64_t)net->more + (uint64_t)n); /* rows may have any numbers */
+    else if (n > net->more)
+        net->more = n;
+    return cuckoo_sums_take(&net->sums, paged, hash, n);
+}
+
+enum { ROWID, TAG, OLD, NEW, HASH = OLD, N = NEW };
+
+/* Any number may stand in a row: none is believed that no row can have. */
+static int take_own(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
+{
+    int64_t n = sqlite3_column_int64(row, N), most = INT64_C(1) << 48;
+    bool ages = paged->filter.geometry.epochs != 0;
+    if (sqlite3_column_type(row, HASH) != SQLITE_INTEGER ||
+        sqlite3_column_type(row, N) != SQLITE_INTEGER || n > most || n < (ages ? 1 : -most))
+        return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "a row of %s_log has been changed",
+                          paged->shadow.table);
+    return cuckoo_net_take(net, paged, (uint64_t)sqlite3_column_int64(row, HASH), n);
+}
+
+static int take_key(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row, int column, int n)
 {
     cuckoo_row_key key;
-    int rc = cuckoo_row_key_read(sqlite3_column_value(row, column), geometry, &key);
-    if (rc != SQLITE_OK || !key.is)
-        return rc;
-    net->more += more;
-    return cuckoo_sums_add(&net->sums, key.hash, more);
+    int rc = cuckoo_row_key_read(sqlite3_column_value(row, column), &paged->filter.geometry, &key);
+    return rc == SQLITE_OK && key.is ? cuckoo_net_take(net, paged, key.hash, n) : rc;
 }
 
-/* After an error the net is forgotten. */
-static int take_row(cuckoo_net *net, sqlite3_stmt *row, const cf_geometry *geometry)
+static int take_keys(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
 {
-    enum { ROWID, TAG, OLD, NEW };
-    net->rows++;
-    net->mark = sqlite3_column_int64(row, ROWID);
-    net->tag = sqlite3_column_int64(row, TAG);
-    int rc = add(net, row, OLD, geometry, -1);
-    return rc ? rc : add(net, row, NEW, geometry, 1);
+    int rc = take_key(net, paged, row, OLD, -1);
+    return rc ? rc : take_key(net, paged, row, NEW, 1);
 }
 
-/* Reads from the mark on. *same: the row there is still the one that was read. */
-static int read_on(cuckoo_net *net, cuckoo_paged *paged, bool *same)
+/* Reads a log from its mark on. *same: the row there is still the one that was read. */
+static int read_on(cuckoo_net *net, cuckoo_paged *paged, bool own, bool *same)
 {
     sqlite3_stmt *rows;
-    int64_t from = net->rows ? net->mark : INT64_MIN;
-    int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_READ_LOG, &from, &rows);
-    *same = net->rows == 0;
+    cuckoo_log_read *at = own ? &net->own : &net->followed;
+    int64_t from = at->rows ? at->mark : INT64_MIN;
+    int rc = cuckoo_shadow_query(&paged->shadow, own ? CUCKOO_READ_OWN : CUCKOO_READ_LOG, &from, &rows);
+    *same = at->rows == 0;
     while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, rows) == SQLITE_ROW) {
-        bool at_mark = !*same && sqlite3_column_int64(rows, 0) == net->mark;
-        if (*same)
-            rc = take_row(net, rows, &paged->filter.geometry);
-        else if (at_mark && sqlite3_column_int64(rows, 1) == net->tag)
+        int64_t rowid = sqlite3_column_int64(rows, ROWID), tag = sqlite3_column_int64(rows, TAG);
+        if (*same) {
+            *at = (cuckoo_log_read){at->rows + 1, rowid, tag};
+            rc = (own ? take_own : take_keys)(net, paged, rows);
+        } else if (rowid == at->mark && tag == at->tag) {
             *same = true;
-        else
+        } else {
             break;
+        }
     }
     return cuckoo_shadow_end(&paged->shadow, rows, rc);
 }
 
-int cuckoo_net_read(cuckoo_net *net, cuckoo_paged *paged)
+/* Only drains write to the own log of a filter that follows a table. */
+static int read_both(cuckoo_net *net, cuckoo_paged *paged, bool follows, bool *same)
+{
+    bool own = !follows || paged->left > 0;
+    int rc = own ? read_on(net, paged, true, same) : SQLITE_OK;
+    *same |= !own;
+    return rc == SQLITE_OK && *same && follows ? read_on(net, paged, false, same) : rc;
+}
+
+int cuckoo_net_read(cuckoo_net *net, cuckoo_paged *paged, bool follows)
 {
     bool same;
     if (net->current)
         return SQLITE_OK;
-    if (net->generation != paged->generation || net->mark > LARGEST_MARK)
+    if (net->generation != paged->generation || net->own.mark > LARGEST_MARK ||
+        net->followed.mark > LARGEST_MARK)
         cuckoo_net_forget(net);
-    int rc = read_on(net, paged, &same);
+    int rc = read_both(net, paged, follows, &same);
     if (rc == SQLITE_OK && !same) {
         cuckoo_net_forget(net);
-        rc = read_on(net, paged, &same);
+        rc = read_both(net, paged, follows, &same);
     }
     if (rc != SQLITE_OK)
         cuckoo_net_forget(net);
     net->generation = paged->generation;
     net->current = rc == SQLITE_OK;
-    return rc;
-}
-
-int cuckoo_net_walk(const cuckoo_net *net, int (*change)(void *context, uint64_t hash, int64_t more),
-                    void *context)
-{
-    int rc = SQLITE_OK;
-    for (int come = 0; come < 2; come++)
-        for (size_t i = 0; rc == SQLITE_OK && i < net->sums.places; i++) {
-            const cuckoo_sum *at = &net->sums.place[i];
-            if (at->sum != 0 && (at->sum > 0) == (come == 1))
-                rc = change(context, at->hash, at->sum);
-        }
     return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** log.h - the log: how the changes of a column reach the filter that follows it.
+** log.h - the logs: how changes reach a filter table.
 **
 **      CREATE TABLE "cuckoo_log_4a3f.."("old", "new", "tag" DEFAULT (random()))
 **
@@ -25,9 +25,18 @@
 ** at the mark has its *tag*: a random number, which no other row has. Otherwise it reads all again.
 ** (The tag is a DEFAULT: an authorizer that does not know random() must not make triggers fail.)
 **
-** A log is named by its identity, a random number in the header row of the filter: renaming the
+** This log is named by its identity, a random number in the header row of the filter: renaming the
 ** filter leaves it alone. It is no shadow table: SQLite's defensive mode would keep the triggers of
 ** other programs from writing to it. It has no PRIMARY KEY: sessions leave such tables alone.
+**
+** **Any filter table has a log of hashed keys**, a shadow table (shadow.h), which is added up in the same
+** way:
+**
+**      hash    n
+**      4711    1      a key was added so many times, or has found no place in the pages
+**      4711    -1     it was deleted
+**
+** In a table that ages `n` is the time of the add, and the latest one counts (ageing.h).
 **
 ** Functions return SQLite codes.
 */
@@ -64,31 +73,41 @@ typedef enum cuckoo_log_fault {
 } cuckoo_log_fault;
 int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault);
 
-/* ---- what it adds up to ---- */
+/* ---- what they add up to ---- */
 
-/* All zeros: it was not read. */
+/* How far a log was read. */
+typedef struct cuckoo_log_read {
+    uint64_t rows;
+    int64_t mark, tag; /* the last row that was read: its rowid and its tag, if there are rows */
+} cuckoo_log_read;
+
+/* All zeros: they were not read. */
 typedef struct cuckoo_net {
-    cuckoo_sums sums;    /* by hash: how many copies have come; less than 0: so many have gone */
-    int64_t more;        /* the total of them */
-    uint64_t rows;       /* read so far */
-    int64_t mark, tag;   /* the last row that was read: its rowid and its tag, if there are rows */
-    uint64_t generation; /* of the pages to which the net belongs */
-    bool current;        /* nothing can have changed since it was read */
+    cuckoo_sums sums; /* by hash: how many copies have come; less than 0: so many have gone; or a time */
+    int64_t more;     /* the total of them; of times the latest one */
+    cuckoo_log_read own, followed; /* the log of hashed keys, and that of triggers */
+    uint64_t generation;           /* of the pages to which the net belongs */
+    bool current;                  /* nothing can have changed since it was read */
 } cuckoo_net;
 
-/* Reads what the log has more, unless the net is current. It is current then. */
-int cuckoo_net_read(cuckoo_net *net, cuckoo_paged *paged);
+/* Reads what the logs have more, unless the net is current. It is current then. `follows`: there is a log
+** of triggers. SQLITE_CORRUPT_VTAB: a row has been changed. */
+int cuckoo_net_read(cuckoo_net *net, cuckoo_paged *paged, bool follows);
 
 /* Forgets the net; the second one frees its memory, too. */
 void cuckoo_net_forget(cuckoo_net *net);
 void cuckoo_net_free(cuckoo_net *net);
 
+/* Adds the change of a key: so many copies, or a time. SQLITE_OK or SQLITE_NOMEM. */
+int cuckoo_net_take(cuckoo_net *net, const cuckoo_paged *paged, uint64_t hash, int64_t n);
+int cuckoo_sums_take(cuckoo_sums *sums, const cuckoo_paged *paged, uint64_t hash, int64_t n);
+
 /* Calls `change` for each key of which copies have come (more than 0) or gone (less); those that have
 ** gone first, which makes room. `change` returns an SQLite code, and an error ends the walk. */
-int cuckoo_net_walk(const cuckoo_net *net, int (*change)(void *context, uint64_t hash, int64_t more),
-                    void *context);
+int cuckoo_sums_walk(const cuckoo_sums *sums, int (*change)(void *context, uint64_t hash, int64_t n),
+                     void *context);
 
-/* About how many rows the log has: the last row tells, unless somebody has written a number by hand. */
-int cuckoo_log_rows(cuckoo_shadow *shadow, int64_t *rows);
+/* About how many rows the logs have: the last row tells, unless somebody has written a number by hand. */
+int cuckoo_log_rows(cuckoo_shadow *shadow, bool follows, int64_t *rows);
 
 #endif

@@ -29,18 +29,34 @@ static int enlarge(cuckoo_sums *sums)
     return SQLITE_OK;
 }
 
-int cuckoo_sums_add(cuckoo_sums *sums, uint64_t hash, int32_t more)
+/* The place of a hash, which is taken then. NULL: out of memory. */
+static cuckoo_sum *take_place(cuckoo_sums *sums, uint64_t hash)
 {
-    int rc = sums->used + 1 > sums->places / 4 * 3 ? enlarge(sums) : SQLITE_OK;
-    if (rc != SQLITE_OK)
-        return rc;
+    if (sums->used + 1 > sums->places / 4 * 3 && enlarge(sums) != SQLITE_OK)
+        return NULL;
     cuckoo_sum *place = place_of(sums, hash);
     sums->used += !place->taken;
-    *place = (cuckoo_sum){hash, place->sum + more, true};
-    return rc;
+    *place = (cuckoo_sum){hash, place->sum, true};
+    return place;
 }
 
-int32_t cuckoo_sums_of(const cuckoo_sums *sums, uint64_t hash)
+int cuckoo_sums_add(cuckoo_sums *sums, uint64_t hash, int64_t more)
+{
+    cuckoo_sum *place = take_place(sums, hash);
+    if (place)
+        place->sum = (int64_t)((uint64_t)place->sum + (uint64_t)more); /* rows may have any numbers */
+    return place ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+int cuckoo_sums_raise(cuckoo_sums *sums, uint64_t hash, int64_t time)
+{
+    cuckoo_sum *place = take_place(sums, hash);
+    if (place && time > place->sum)
+        place->sum = time;
+    return place ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+int64_t cuckoo_sums_of(const cuckoo_sums *sums, uint64_t hash)
 {
     return sums->used ? place_of(sums, hash)->sum : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** sums.h - a sum for each of many hashes: a hash table with linear probing.
+** sums.h - a sum for each of many hashes, or a time: a hash table with linear probing.
 */
 #ifndef CUCKOO_SUMS_H
 #define CUCKOO_SUMS_H
@@ -9,7 +9,7 @@
 
 typedef struct cuckoo_sum {
     uint64_t hash;
-    int32_t sum;
+    int64_t sum;
     bool taken; /* false: an empty place */
 } cuckoo_sum;
 
@@ -21,10 +21,13 @@ typedef struct cuckoo_sums {
 } cuckoo_sums;
 
 /* Adds to the sum of a hash. SQLITE_OK, or SQLITE_NOMEM when nothing has changed. */
-int cuckoo_sums_add(cuckoo_sums *sums, uint64_t hash, int32_t more);
+int cuckoo_sums_add(cuckoo_sums *sums, uint64_t hash, int64_t more);
+
+/* The same with the later of two times. */
+int cuckoo_sums_raise(cuckoo_sums *sums, uint64_t hash, int64_t time);
 
 /* The sum of a hash; 0: nothing was ever added, or it cancels out. */
-int32_t cuckoo_sums_of(const cuckoo_sums *sums, uint64_t hash);
+int64_t cuckoo_sums_of(const cuckoo_sums *sums, uint64_t hash);
 
 /* Forgets all sums. The second one frees the memory, too. */
 void cuckoo_sums_clear(cuckoo_sums *sums);

@@ -3,165 +3,108 @@
 
 #include "../sqlite/sql.h"
 
+#include "../../src/base/bits.h"
 #include "../../src/filter/ageing.h"
-#include "../../src/table/epochs.h"
+#include "../../src/shape/geometry.h"
 
-enum { ALL_NUMBERS = (1 << CUCKOO_NUMBERS) - 1 };
+enum { EPOCHS = 12 /* in keep= */, NUMBERS = 15 /* of epochs that may be live */ };
 
-/* ---- the clock ---- */
+/* ---- times ---- */
 
 static uint64_t clock_of(const cuckoo_paged *paged)
 {
     return cuckoo_sql_clock(paged->shadow.db, paged->shadow.schema);
 }
 
-static uint16_t this_number(const cf_filter *filter)
+/* Milliseconds of an epoch. */
+static uint64_t grid(const cuckoo_age *age)
 {
-    return (uint16_t)(1 << cf_epoch_number(filter->epoch));
+    return (age->keep + EPOCHS - 1) / EPOCHS;
 }
 
-static uint64_t *last_add(cuckoo_paged *paged)
+/* By which clocks may differ. */
+static uint64_t tolerance(const cuckoo_age *age)
 {
-    return &paged->age.last[cf_epoch_number(paged->filter.epoch)];
+    return age->keep / 8;
 }
 
-/* The numbers that were written within so many milliseconds, and what clocks may differ by. */
-static uint32_t written_within(const cuckoo_paged *paged, uint64_t window)
+static uint64_t epoch_of(const cuckoo_age *age, uint64_t time)
 {
-    uint32_t numbers = 0;
-    const uint64_t *last = paged->age.last;
-    uint64_t allowed = window + paged->age.keep / 8;
-    for (unsigned i = 0; i < CUCKOO_NUMBERS; i++)
-        if (last[i] != 0 && (last[i] >= paged->now || paged->now - last[i] <= allowed))
-            numbers |= (uint32_t)1 << i;
-    return numbers;
+    return age->keep ? (time + age->shift) / grid(age) & cf_low_bits(48) : time - 1;
 }
 
-void cuckoo_ageing_narrow(cuckoo_paged *paged, uint64_t window)
+static uint64_t end_of(const cuckoo_age *age, uint64_t epoch)
 {
-    cf_set_live(&paged->filter, written_within(paged, window));
-    paged->reader.view.live = paged->filter.view.live;
+    return (epoch + 1) * grid(age) - age->shift;
 }
+
+/* ---- what is live ---- */
 
 /* By command, the present epoch says what is live. */
-static void set_live(cuckoo_paged *paged)
+void cuckoo_ageing_narrow(cuckoo_paged *paged, uint64_t window)
 {
-    if (paged->age.keep)
-        cuckoo_ageing_narrow(paged, paged->age.keep);
+    const cuckoo_age *age = &paged->age;
+    uint64_t allowed = window + tolerance(age), epoch = paged->filter.epoch;
+    uint32_t numbers = 0;
+    for (unsigned i = 0; i < NUMBERS && i <= epoch && age->keep; i++)
+        if (end_of(age, epoch - i) + allowed > paged->now)
+            numbers |= (uint32_t)1 << (epoch - i) % CF_EPOCH_NUMBERS;
+    if (age->keep)
+        cf_set_live(&paged->filter, numbers);
+    paged->window = window;
     paged->reader.view.live = paged->filter.view.live;
 }
 
-void cuckoo_ageing_look(cuckoo_paged *paged)
+void cuckoo_ageing_look(cuckoo_paged *paged, int64_t logged)
 {
-    if (paged->age.keep) {
-        uint64_t clock = clock_of(paged), last = *last_add(paged);
-        paged->now = clock > last ? clock : last;
-    }
-    set_live(paged);
+    const cuckoo_age *age = &paged->age;
+    uint64_t clock = age->keep ? clock_of(paged) : paged->filter.epoch + 1,
+             last = age->keep && (uint64_t)logged > age->present ? (uint64_t)logged : age->present;
+    paged->now = clock > last ? clock : last;
+    cuckoo_ageing_narrow(paged, age->keep);
 }
 
-/* ---- sweeping ---- */
-
-static uint16_t dead_numbers(const cuckoo_paged *paged)
+bool cuckoo_ageing_is_live(const cuckoo_paged *paged, int64_t time)
 {
-    return (uint16_t)(ALL_NUMBERS & ~paged->filter.view.live);
+    if (paged->age.keep == 0)
+        return time > 0 && cf_epoch_is_live(&paged->filter, (uint64_t)time - 1);
+    return time > 0 && (uint64_t)time + paged->window + tolerance(&paged->age) >= paged->now;
 }
 
-/* Goes on with so many buckets. After an error nothing that is in memory stays. */
-static int sweep(cuckoo_paged *paged, uint64_t buckets)
+/* ---- adding ---- */
+
+void cuckoo_ageing_begin(cuckoo_paged *paged, int64_t latest, bool now)
 {
     cuckoo_age *age = &paged->age;
-    if (age->dead == 0) {
-        age->dead = dead_numbers(paged) & (uint16_t)~age->clean;
-        age->swept = 0;
-    }
-    if (age->dead == 0)
-        return SQLITE_OK;
-    if (age->swept > paged->filter.buckets) /* the row lies */
-        age->swept = 0;
-    age->swept = cf_sweep(&paged->filter, age->dead, age->swept, buckets);
-    if (age->swept >= paged->filter.buckets) {
-        age->clean |= age->dead;
-        age->dead = 0;
-    }
-    return paged->rc;
+    if (age->keep == 0)
+        return;
+    if ((uint64_t)latest > age->present)
+        age->present = (uint64_t)latest;
+    paged->now = age->present;
+    cuckoo_ageing_narrow(paged, age->keep);
+    uint64_t epoch = epoch_of(age, age->present);
+    if (epoch > paged->filter.epoch)
+        cf_age_to(&paged->filter, epoch);
+    if (now)
+        cuckoo_ageing_look(paged, latest);
+    else
+        cuckoo_ageing_narrow(paged, age->keep);
 }
 
-int cuckoo_ageing_sweep(cuckoo_paged *paged)
+cf_status cuckoo_ageing_add(cuckoo_paged *paged, uint64_t hash, int64_t time)
 {
-    paged->age.dead = dead_numbers(paged);
-    paged->age.swept = 0;
+    uint64_t last = paged->filter.epoch, epoch = epoch_of(&paged->age, (uint64_t)time);
+    uint64_t first = last < NUMBERS ? 0 : last - NUMBERS + 1;
+    if (!cuckoo_ageing_is_live(paged, time))
+        return CF_OK;
+    epoch = epoch > last ? last : epoch < first ? first : epoch;
+    return cf_add_epoch(&paged->filter, hash, epoch);
+}
+
+void cuckoo_ageing_sweep(cuckoo_paged *paged)
+{
+    cf_sweep(&paged->filter, ~paged->filter.view.live, 0, paged->filter.buckets);
     paged->dirty = true;
-    return paged->age.dead ? sweep(paged, paged->filter.buckets) : SQLITE_OK;
-}
-
-/* How many buckets go with an add: all of them twice in the time of an epoch. Half of that lets dead
-** entries outlive the numbers that are left; more than some pages would make the add slow. */
-static uint64_t buckets_due(const cuckoo_paged *paged, uint64_t passed)
-{
-    enum { BY_COMMAND = 8, ROUNDS = 2, PAGES = 32 };
-    uint64_t bits = paged->filter.view.form.bucket_bits, buckets = paged->filter.buckets;
-    uint64_t most = PAGES * 8 * (uint64_t)paged->page_bytes / bits + 1;
-    if (paged->age.keep == 0)
-        return BY_COMMAND;
-    double due = (double)buckets * ROUNDS * CUCKOO_EPOCHS * (double)passed / (double)paged->age.keep;
-    return due < (double)most ? 1 + (uint64_t)due : most;
-}
-
-/* ---- epochs ---- */
-
-static uint16_t next_number(const cf_filter *filter)
-{
-    return (uint16_t)(1 << cf_epoch_number(filter->epoch + 1));
-}
-
-/* May an epoch begin by the clock? Its number is clean, and what it drives out of the last 15 is dead:
-** after an import that may be as young as all else. */
-static bool may_begin(const cuckoo_paged *paged)
-{
-    return paged->age.clean & next_number(&paged->filter) &&
-           !cf_is_live(&paged->filter, cf_epoch_number(paged->filter.epoch + 2));
-}
-
-static void begin_epoch(cuckoo_paged *paged)
-{
-    cf_begin_epoch(&paged->filter);
-    paged->age.began = *last_add(paged) = paged->now;
-    paged->dirty = true;
-    set_live(paged);
-}
-
-/* All is dead, and the next number is not clean: begins anew. */
-static int clear(cuckoo_paged *paged)
-{
-    const char *why;
-    int rc = cuckoo_paged_clear(paged);
-    if (rc != SQLITE_OK) /* what is half cleared must not stay */
-        return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_IOERR;
-    return cuckoo_paged_load(paged, &why);
-}
-
-static int write_by_clock(cuckoo_paged *paged)
-{
-    bool lives = cf_is_live(&paged->filter, cf_epoch_number(paged->filter.epoch));
-    bool over = !lives || paged->now - paged->age.began >= paged->age.keep / CUCKOO_EPOCHS;
-    bool begins = may_begin(paged);
-    int rc = lives || begins ? SQLITE_OK : clear(paged);
-    if (rc == SQLITE_OK && over && (begins || !lives))
-        begin_epoch(paged);
-    return rc;
-}
-
-int cuckoo_ageing_write(cuckoo_paged *paged)
-{
-    uint64_t passed = paged->now - *last_add(paged);
-    int rc = paged->age.keep ? write_by_clock(paged) : SQLITE_OK;
-    if (rc != SQLITE_OK)
-        return rc;
-    *last_add(paged) = paged->now;
-    paged->age.clean &= (uint16_t)~this_number(&paged->filter); /* also when optimize has swept it */
-    paged->dirty = true;
-    return sweep(paged, buckets_due(paged, passed));
 }
 
 /* ---- commands ---- */
@@ -171,11 +114,10 @@ int cuckoo_ageing_advance(cuckoo_paged *paged, char **message)
     if (paged->filter.geometry.epochs == 0 || paged->age.keep)
         return cuckoo_say(message, SQLITE_ERROR,
                           "advance is for tables that were created with epochs=n");
-    bool clean = paged->age.clean & next_number(&paged->filter);
-    int rc = clean ? SQLITE_OK : cuckoo_ageing_sweep(paged);
-    if (rc == SQLITE_OK)
-        begin_epoch(paged);
-    return rc;
+    cf_advance(&paged->filter);
+    paged->dirty = true;
+    cuckoo_ageing_look(paged, 0);
+    return SQLITE_OK;
 }
 
 int cuckoo_ageing_set_clock(cuckoo_paged *paged, char **message)
@@ -183,31 +125,33 @@ int cuckoo_ageing_set_clock(cuckoo_paged *paged, char **message)
     cuckoo_age *age = &paged->age;
     if (age->keep == 0)
         return cuckoo_say(message, SQLITE_ERROR, "clock is for tables that were created with keep=");
-    uint64_t clock = clock_of(paged), ahead = paged->now - clock;
-    if (clock >= paged->now)
+    uint64_t clock = clock_of(paged);
+    if (clock >= age->present)
         return SQLITE_OK;
-    age->began -= ahead < age->began ? ahead : age->began;
-    for (unsigned i = 0; i < CUCKOO_NUMBERS; i++)
-        age->last[i] -= ahead < age->last[i] ? ahead : age->last[i] - (age->last[i] > 0);
+    age->shift += age->present - clock;
+    age->present = clock;
     paged->dirty = true;
-    cuckoo_ageing_look(paged);
+    cuckoo_ageing_look(paged, 0);
     return SQLITE_OK;
 }
 
-/* Nothing is known of what carries the next number, so that it is swept first. */
-void cuckoo_ageing_adopt(cuckoo_paged *paged, const cf_filter *image)
+void cuckoo_ageing_adopt(cuckoo_paged *paged)
 {
     cuckoo_age *age = &paged->age;
-    *age = (cuckoo_age){.keep = age->keep, .began = paged->now};
-    for (unsigned i = 0; i < image->geometry.epochs; i++)
-        age->last[cf_epoch_number(image->epoch - i)] = paged->now;
+    if (age->keep == 0)
+        return;
+    cf_renew(&paged->filter);
+    age->shift = paged->filter.epoch * grid(age) - paged->now;
+    age->present = paged->now;
+    cuckoo_ageing_look(paged, 0);
 }
 
-void cuckoo_ageing_tell(const cuckoo_paged *paged, sqlite3_str *json)
+void cuckoo_ageing_tell(const cuckoo_paged *paged, int64_t latest, sqlite3_str *json)
 {
     const cuckoo_age *age = &paged->age;
-    uint64_t clock = age->keep ? clock_of(paged) : 0;
-    double ahead = clock < paged->now ? (double)(paged->now - clock) / 1000 : 0;
+    uint64_t clock = age->keep ? clock_of(paged) : 0,
+             last = (uint64_t)latest > age->present ? (uint64_t)latest : age->present;
+    double ahead = clock < last ? (double)(last - clock) / 1000 : 0;
     if (age->keep)
         sqlite3_str_appendf(json, ",\"keep\":%.15g,\"clock_ahead\":%.15g", (double)age->keep / 1000,
                             ahead);

@@ -2,51 +2,51 @@
 /*
 ** ageing.h - a filter table that forgets: keep='24 hours', or epochs=n.
 **
-** An entry carries the number of the epoch in which its key was added last (src/table/epochs.h). For
-** each of the 16 numbers the table knows when it was last written. A number is live while that is at
-** most the window ago, and an eighth of keep= more, because the clocks of processes may differ so much,
-** whatever window is asked for. A time is that of SQLite's VFS, but never before the last add: the clock
-** of a table does not go back.
+** An add is logged with its time (log.h): that of SQLite's VFS, but never before the latest add in the pages
+** and in the log. So the clock of a table does not go back. In the pages an entry carries the number of the epoch in which its key was added last
+** (src/table/epochs.h). **Times are divided into epochs by a fixed grid**, a twelfth of keep= each, so that
+** a drain puts a key into the epoch of its own time, however late it comes. Of the 16 numbers 15 are those
+** of the last epochs; what is older is taken out when an epoch begins.
 **
-** **Times are compared, not numbers.** By the clock a new epoch begins at an add, when a twelfth of the
-** window has passed *and* no entry carries the next number any more. Else the present one is stretched:
-** its keys are kept for longer, and none is missed. If the present one itself is dead, all is, and the
-** table is cleared rather than stretched. That add writes all pages (6 ms for a million keys); it takes
-** a rest after an import, or after weeks with so few adds that no sweep came to its end.
+** A key is found while its time is at most the window ago, and an eighth of keep= more, because the clocks
+** of processes may differ so much, whatever window is asked for. In the pages its time is the end of its
+** epoch. So a key is found for at most 1.21 times keep=.
 **
-** Dead entries are taken out by a *sweep*, a few buckets with each add. Which numbers it takes out is
-** fixed when it begins; when it has come to the last bucket, they are clean. Buckets that a split
-** appends come last, and hold nothing dead; nor does any entry that is dead move (epochs.h). Keys
-** without a place carry their epoch, not its number (unplaced.h), and need no sweep.
+** Of epochs that begin by command, the time is the number of the epoch, counted from 1.
 */
 #ifndef CUCKOO_AGEING_H
 #define CUCKOO_AGEING_H
 
 #include "pages.h"
 
-enum { CUCKOO_EPOCHS = 12 /* in a window; 15 numbers at most are live, and one is needed next */ };
-
-/* For tables that age. At the beginning of a use: looks at the clock, and says what is live. */
-void cuckoo_ageing_look(cuckoo_paged *paged);
+/* For tables that age. At the beginning of a use: looks at the clock, and says what is live. `logged`: the
+** latest time in the log, or 0. */
+void cuckoo_ageing_look(cuckoo_paged *paged, int64_t logged);
 
 /* Until the next look only what was added within so many milliseconds is live, by any clock as above. */
 void cuckoo_ageing_narrow(cuckoo_paged *paged, uint64_t window);
 
-/* Before a key is added: begins an epoch, if it is due, and goes on sweeping. */
-int cuckoo_ageing_write(cuckoo_paged *paged);
+/* Is what was added at this time live? */
+bool cuckoo_ageing_is_live(const cuckoo_paged *paged, int64_t time);
+
+/* Before keys are added, of which the latest time is this one: begins its epoch, and takes out what is too
+** old for a number. What is dead takes no place: by the latest add, since other clocks may be behind; or by
+** the clock of this connection (`now`). The second one adds a key to the epoch of its time. */
+void cuckoo_ageing_begin(cuckoo_paged *paged, int64_t latest, bool now);
+cf_status cuckoo_ageing_add(cuckoo_paged *paged, uint64_t hash, int64_t time);
 
 /* Takes out all that is dead. */
-int cuckoo_ageing_sweep(cuckoo_paged *paged);
+void cuckoo_ageing_sweep(cuckoo_paged *paged);
 
-/* The commands: begins the next epoch; sets the clock of the table back to that of the VFS, with all
-** ages as they are. Only one of them is for a table. */
+/* The commands, when nothing waits in the log: begins the next epoch; sets the clock of the table back to
+** that of the VFS, with all ages as they are. Only one of them is for a table. */
 int cuckoo_ageing_advance(cuckoo_paged *paged, char **message);
 int cuckoo_ageing_set_clock(cuckoo_paged *paged, char **message);
 
-/* The filter in `image` is about to be put in the place of this one: all of it is as young as can be. */
-void cuckoo_ageing_adopt(cuckoo_paged *paged, const cf_filter *image);
+/* The filter was put in the place of another one: all of it is as young as can be. */
+void cuckoo_ageing_adopt(cuckoo_paged *paged);
 
-/* Appends members of cf_table_info. */
-void cuckoo_ageing_tell(const cuckoo_paged *paged, sqlite3_str *json);
+/* Appends members of cf_table_info. `latest`: the latest time in the log, or 0. */
+void cuckoo_ageing_tell(const cuckoo_paged *paged, int64_t latest, sqlite3_str *json);
 
 #endif

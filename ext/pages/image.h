@@ -12,16 +12,11 @@
 
 enum { CUCKOO_PAGE_ABSENT, CUCKOO_PAGE_READ, CUCKOO_PAGE_DIRTY };
 
-/* What a table that ages knows of the 16 numbers of epochs (ageing.h). Times are those of SQLite's VFS,
-** in milliseconds. */
-enum { CUCKOO_NUMBERS = 16 };
+/* What a table that ages by the clock knows of times (ageing.h), in milliseconds. */
 typedef struct cuckoo_age {
-    uint64_t keep;                 /* milliseconds; 0: epochs begin by command */
-    uint64_t began;                /* when the present epoch began */
-    uint64_t last[CUCKOO_NUMBERS]; /* when a key was added last in the epoch of each number */
-    uint64_t swept;                /* buckets that the sweep has gone through */
-    uint16_t clean;                /* a bit for each number that no entry carries */
-    uint16_t dead;                 /* for each number that the sweep takes out; 0: there is no sweep */
+    uint64_t keep;    /* 0: epochs begin by command */
+    uint64_t shift;   /* what is added to a time before it is divided into epochs */
+    uint64_t present; /* the time of the latest add in the pages; 0: there is none */
 } cuckoo_age;
 
 typedef struct cuckoo_paged {
@@ -29,7 +24,7 @@ typedef struct cuckoo_paged {
 
     bool loaded;      /* the header is in memory, as the database had it */
     bool dirty;       /* the database does not have all that is in memory */
-    bool has_written; /* something was written since this was last set to false */
+    bool replaced;    /* it is another filter than that in the database, of which no row stays */
     bool has_reader;  /* `reader` is as `filter` is */
     cf_filter filter; /* a view of the image */
     cf_filter reader; /* the same without hooks, for when all pages are in memory */
@@ -44,11 +39,12 @@ typedef struct cuckoo_paged {
     uint64_t reciprocal; /* of page_bytes */
     int rc;              /* the first error since it was last asked for */
 
-    uint64_t waits;      /* copies that wait for a place, in the shadow table */
+    uint64_t left;       /* keys for which the last drain has found no place, in the log (log.h) */
     uint64_t unmatched;  /* deletes of keys that were not there */
     uint64_t generation; /* to which what is in memory belongs (pages.h) */
     cuckoo_age age;
-    uint64_t now; /* of a table that ages by the clock: the time of this use (ageing.h) */
+    uint64_t now,
+        window; /* of a table that ages: the time of this use, and what is asked for (ageing.h) */
 } cuckoo_paged;
 
 void cuckoo_image_free(cuckoo_paged *paged);

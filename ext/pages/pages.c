@@ -14,19 +14,17 @@
 enum {
     AT_LENGTH = CF_HEADER_BYTES,
     AT_PAGE_BYTES = AT_LENGTH + 8,
-    AT_WAITS = AT_PAGE_BYTES + 4,
-    AT_UNMATCHED = AT_WAITS + 8,
+    AT_LEFT = AT_PAGE_BYTES + 4,
+    AT_UNMATCHED = AT_LEFT + 8,
     AT_RANDOM = AT_UNMATCHED + 8,
     AT_LOG = AT_RANDOM + 8,
     AT_FLAGS = AT_LOG + 8,
     HEADER_ROW = AT_FLAGS + 1,
     FLAG_AGES = 1,
     AT_KEEP = HEADER_ROW,
-    AT_BEGAN = AT_KEEP + 8,
-    AT_LAST = AT_BEGAN + 8,
-    AT_SWEPT = AT_LAST + 8 * CUCKOO_NUMBERS,
-    AT_NUMBERS = AT_SWEPT + 8, /* the clean ones, and the dead behind */
-    AGEING_ROW = AT_NUMBERS + 8,
+    AT_SHIFT = AT_KEEP + 8,
+    AT_PRESENT = AT_SHIFT + 8,
+    AGEING_ROW = AT_PRESENT + 8,
     LEAST_PAGE = 64 /* bytes */
 };
 
@@ -34,24 +32,16 @@ enum {
 
 static void take_age(cuckoo_age *age, const uint8_t *row)
 {
-    age->keep = cf_load64(row + AT_KEEP);
-    age->began = cf_load64(row + AT_BEGAN);
-    for (unsigned i = 0; i < CUCKOO_NUMBERS; i++)
-        age->last[i] = cf_load64(row + AT_LAST + 8 * i);
-    age->swept = cf_load64(row + AT_SWEPT);
-    age->clean = (uint16_t)cf_load64(row + AT_NUMBERS);
-    age->dead = (uint16_t)(cf_load64(row + AT_NUMBERS) >> 16);
+    *age =
+        (cuckoo_age){cf_load64(row + AT_KEEP), cf_load64(row + AT_SHIFT), cf_load64(row + AT_PRESENT)};
 }
 
 static void put_age(const cuckoo_age *age, uint8_t *row)
 {
     row[AT_FLAGS] = FLAG_AGES;
     cf_store64(row + AT_KEEP, age->keep);
-    cf_store64(row + AT_BEGAN, age->began);
-    for (unsigned i = 0; i < CUCKOO_NUMBERS; i++)
-        cf_store64(row + AT_LAST + 8 * i, age->last[i]);
-    cf_store64(row + AT_SWEPT, age->swept);
-    cf_store64(row + AT_NUMBERS, age->clean | (uint64_t)age->dead << 16);
+    cf_store64(row + AT_SHIFT, age->shift);
+    cf_store64(row + AT_PRESENT, age->present);
 }
 
 /* Did a later version write the row? It has more in it, other flags, or another header of the filter. */
@@ -65,11 +55,17 @@ static bool is_newer(const uint8_t *row, uint64_t length, cf_status status, cons
     return true;
 }
 
+static bool is_time(uint64_t milliseconds)
+{
+    return milliseconds <= cf_low_bits(48);
+}
+
 static bool is_sound(const uint8_t *row, uint64_t length, const cf_geometry *geometry)
 {
     return length == (row[AT_FLAGS] ? AGEING_ROW : HEADER_ROW) &&
            (geometry->epochs != 0) == row[AT_FLAGS] && geometry->value_bits == 0 &&
-           cf_load64(row + AT_WAITS) <= CF_ITEMS_MAX &&
+           cf_load64(row + AT_LEFT) <= CF_ITEMS_MAX && is_time(cf_load64(row + AT_KEEP)) &&
+           is_time(cf_load64(row + AT_PRESENT)) &&
            (uint32_t)cf_load64(row + AT_PAGE_BYTES) >= LEAST_PAGE;
 }
 
@@ -82,7 +78,7 @@ static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
     memcpy(paged->image, row, CF_HEADER_BYTES);
     if (cuckoo_image_open(paged, why) != CF_OK)
         return SQLITE_CORRUPT_VTAB;
-    paged->waits = cf_load64(row + AT_WAITS);
+    paged->left = cf_load64(row + AT_LEFT);
     paged->unmatched = cf_load64(row + AT_UNMATCHED);
     paged->generation = cf_load64(row + AT_RANDOM);
     cuckoo_shadow_set_log(&paged->shadow, (int64_t)cf_load64(row + AT_LOG));
@@ -111,31 +107,23 @@ static int read_header(cuckoo_paged *paged, const char **why)
     return rc ? rc : open_image(paged, row, why);
 }
 
-static int write_header_row(cuckoo_paged *paged, const uint8_t *header, uint64_t length, bool ages)
+static int write_header_row(cuckoo_paged *paged)
 {
     uint8_t row[AGEING_ROW] = {0};
+    bool ages = paged->filter.geometry.epochs != 0;
+    uint64_t length = ages ? AGEING_ROW : HEADER_ROW;
     sqlite3_randomness(sizeof paged->generation, &paged->generation);
-    memcpy(row, header, CF_HEADER_BYTES);
-    cf_store64(row + AT_LENGTH, length);
+    cf_seal(&paged->filter);
+    memcpy(row, paged->image, CF_HEADER_BYTES);
+    cf_store64(row + AT_LENGTH, paged->length);
     cf_store64(row + AT_PAGE_BYTES, paged->page_bytes); /* the next line overwrites half of it */
-    cf_store64(row + AT_WAITS, paged->waits);
+    cf_store64(row + AT_LEFT, paged->left);
     cf_store64(row + AT_UNMATCHED, paged->unmatched);
     cf_store64(row + AT_RANDOM, paged->generation);
     cf_store64(row + AT_LOG, (uint64_t)paged->shadow.log);
     if (ages)
         put_age(&paged->age, row);
-    length = ages ? AGEING_ROW : HEADER_ROW;
     return cuckoo_shadow_write(&paged->shadow, 0, row, length, length);
-}
-
-/* Writes an empty filter. Its pages are all zeros and need no rows. */
-static int write_empty(cuckoo_paged *paged, const cf_geometry *shape)
-{
-    uint8_t encoded[CF_HEADER_BYTES];
-    cf_header header = {.geometry = *shape, .reserved = CF_RESERVED_MIN};
-    cf_header_encode(&header, encoded);
-    paged->age = (cuckoo_age){.keep = paged->age.keep, .clean = 0xfffe};
-    return write_header_row(paged, encoded, cf_geometry_bytes(shape), shape->epochs != 0);
 }
 
 /* ---- using it ---- */
@@ -148,7 +136,7 @@ int cuckoo_paged_load(cuckoo_paged *paged, const char **why)
 
 void cuckoo_paged_forget(cuckoo_paged *paged)
 {
-    paged->loaded = paged->dirty = paged->has_reader = false;
+    paged->loaded = paged->dirty = paged->replaced = paged->has_reader = false;
 }
 
 int cuckoo_paged_compare(cuckoo_paged *paged)
@@ -201,7 +189,6 @@ static int write_pages(cuckoo_paged *paged)
     for (; rc == SQLITE_OK && page < pages; page = cuckoo_image_dirty(paged, page + 1)) {
         const uint8_t *at = cuckoo_image_page(paged, page, &bytes);
         rc = cuckoo_shadow_write(&paged->shadow, (int64_t)page, at, bytes, paged->page_bytes);
-        paged->has_written |= rc == SQLITE_OK;
     }
     return rc;
 }
@@ -210,24 +197,14 @@ int cuckoo_paged_write(cuckoo_paged *paged)
 {
     assert(paged->loaded);
     paged->length = paged->filter.length;
-    int rc = write_pages(paged);
+    int rc = paged->replaced ? cuckoo_shadow_empty(&paged->shadow) : SQLITE_OK;
+    rc = rc ? rc : write_pages(paged);
+    rc = rc ? rc : write_header_row(paged);
     if (rc != SQLITE_OK)
         return rc;
-    cf_seal(&paged->filter);
-    rc = write_header_row(paged, paged->image, paged->length, paged->filter.geometry.epochs != 0);
-    if (rc != SQLITE_OK)
-        return rc;
-    paged->has_written = true;
+    paged->replaced = false;
     cuckoo_image_clean(paged);
     return rc;
-}
-
-/* Empties the shadow tables. Nothing of the former filter is left to do. */
-static int empty(cuckoo_paged *paged)
-{
-    paged->waits = paged->unmatched = 0;
-    paged->has_written = true;
-    return cuckoo_shadow_empty(&paged->shadow);
 }
 
 /* The image is that of another filter: pages that are not all zeros are dirty. */
@@ -239,36 +216,38 @@ static void mark_all(cuckoo_paged *paged)
         if (!all_zeros(at, bytes))
             paged->state[page] = CUCKOO_PAGE_DIRTY;
     }
-    paged->loaded = paged->dirty = true;
+}
+
+/* The filter in the image is opened, and has nothing of the former one. */
+static int begin_anew(cuckoo_paged *paged)
+{
+    const char *why;
+    paged->unmatched = 0;
+    paged->loaded = paged->dirty = paged->replaced = true;
+    return cuckoo_image_open(paged, &why) == CF_OK
+               ? SQLITE_OK
+               : cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
 }
 
 int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length)
 {
-    const char *why;
-    paged->has_written = false;
     int rc = cuckoo_image_put(paged, bytes, length);
-    if (rc != SQLITE_OK)
-        return rc;
-    if (cuckoo_image_open(paged, &why) != CF_OK) {
-        paged->has_written = true; /* what was dirty is lost */
-        rc = cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
-    }
-    mark_all(paged);
-    rc = rc ? rc : cuckoo_paged_error(paged);
-    rc = rc ? rc : empty(paged);
-    rc = rc ? rc : cuckoo_paged_write(paged);
-    if (rc != SQLITE_OK)
-        cuckoo_paged_forget(paged);
+    rc = rc ? rc : begin_anew(paged);
+    if (rc == SQLITE_OK)
+        mark_all(paged);
     return rc;
 }
 
-int cuckoo_paged_clear(cuckoo_paged *paged)
+/* Its pages are all zeros and need no rows. */
+int cuckoo_paged_clear(cuckoo_paged *paged, const cf_geometry *shape)
 {
-    cf_geometry shape = paged->filter.geometry;
-    int rc = empty(paged);
-    rc = rc ? rc : write_empty(paged, &shape);
-    cuckoo_paged_forget(paged);
-    return rc;
+    cf_header header = {.geometry = *shape, .reserved = CF_RESERVED_MIN};
+    int rc = cuckoo_image_begin(paged, cf_geometry_bytes(shape));
+    if (rc != SQLITE_OK)
+        return rc;
+    cf_header_encode(&header, paged->image);
+    paged->age = (cuckoo_age){.keep = paged->age.keep};
+    return begin_anew(paged);
 }
 
 /* ---- all of it ---- */
@@ -321,5 +300,6 @@ int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape, uint64_t 
     paged->age.keep = keep;
     cuckoo_shadow_new_log(&paged->shadow);
     int rc = cuckoo_shadow_create(&paged->shadow, &paged->page_bytes);
-    return rc == SQLITE_OK ? write_empty(paged, shape) : rc;
+    rc = rc ? rc : cuckoo_paged_clear(paged, shape);
+    return rc ? rc : cuckoo_paged_write(paged);
 }

@@ -5,17 +5,17 @@
 ** Each page is a row of a shadow table:
 **
 **      no = 0       the header of the filter (format.h); its length (8 bytes); the bytes of a page
-**                   (4); keys without a place (8, unplaced.h); unmatched deletes (8); a random number
-**                   (8); the identity of the log (8, log.h); flags (1): 1 if it ages, else 0. When it
-**                   ages: keep (8), began (8), last of each number (16 times 8), swept (8), clean (2),
-**                   dead (2), 0 (4), as in cuckoo_age (image.h)
+**                   (4); keys that the last drain has left in the log of hashed keys (8, log.h);
+**                   unmatched deletes (8); a random number (8); the identity of the log of triggers (8);
+**                   flags (1): 1 if it ages, else 0. When it ages: keep (8), shift (8), present (8), as
+**                   in cuckoo_age (image.h)
 **      no = 1, ..   the bytes behind the header, so many to a row that it fits on one page of the
 **                   database, with zeros behind the last ones; a row that is not there is all zeros
 **
 ** Numbers are little-endian. Header and pages, strung together, are a filter blob, the *image*. The
 ** library works on the image in memory, which can be forgotten at any time. A page is read when it is
-** first needed (cf_pages). A page that an operation has changed is dirty until it is written (store.h
-** says when).
+** first needed (cf_pages). Only drains and commands change pages (drain.c): a page that is changed is
+** dirty until it is written, which they do before they end.
 **
 ** A row of another type or length than these is an error when it is read. Otherwise a damaged row does
 ** what it does in a blob: no byte makes the library read or write outside of the image, and no call
@@ -70,25 +70,20 @@ const cf_filter *cuckoo_paged_reader(cuckoo_paged *paged);
 ** may be wrong. */
 int cuckoo_paged_error(cuckoo_paged *paged);
 
-/* Is something dirty? */
-static inline bool cuckoo_paged_pending(const cuckoo_paged *paged)
-{
-    return paged->dirty;
-}
-
-/* Writes what is dirty. After an error all of it stays dirty, and may be written once more. */
+/* Writes what is dirty, and a header row with another generation. After an error the image is to be
+** forgotten. */
 int cuckoo_paged_write(cuckoo_paged *paged);
 
 /* Everything in memory is stale; what is dirty is lost. */
 void cuckoo_paged_forget(cuckoo_paged *paged);
 
-/* Puts another filter in the place of this one, keys that wait included: `length` bytes of a blob, in
-** a block (block.h), which is taken over in any case. After an error the image is forgotten, and
-** has_written says if the database was changed. SQLITE_CORRUPT_VTAB: the blob is not sound. */
+/* Puts another filter in the place of this one, in memory: `length` bytes of a blob, in a block (block.h),
+** which is taken over in any case. SQLITE_CORRUPT_VTAB: the blob is not sound. After an error the image is
+** to be forgotten. */
 int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length);
 
-/* The same with an empty filter of the same base geometry. */
-int cuckoo_paged_clear(cuckoo_paged *paged);
+/* The same with an empty filter of this shape. */
+int cuckoo_paged_clear(cuckoo_paged *paged, const cf_geometry *shape);
 
 /* Looks at all rows that the database has. SQLITE_CORRUPT_VTAB: one of them has another type or length
 ** than that of a page, or is no part of the filter. */

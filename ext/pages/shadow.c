@@ -45,15 +45,16 @@ static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_ODD_PAGE] = "SELECT no FROM \"%w\".\"%w_page\" WHERE no > 0 AND (no >= ?1 OR "
                         "typeof(data) <> 'blob' OR length(data) <> ?2) OR no < -1 LIMIT 1",
     [CUCKOO_WATCH_SCHEMA] = "SELECT (SELECT 1 FROM \"%w\".sqlite_master WHERE 0)",
-    [CUCKOO_WAIT] = "INSERT INTO \"%w\".\"%w_wait\"(hash, value, adds) VALUES (?1, ?2, ?3) "
-                    "ON CONFLICT(hash, value) DO UPDATE SET adds = adds + ?3",
-    [CUCKOO_WAITING] = "SELECT hash, value, adds FROM \"%w\".\"%w_wait\" WHERE hash = ?1",
-    [CUCKOO_SOME_WAITING] = "SELECT hash, value, adds FROM \"%w\".\"%w_wait\" WHERE hash >= ?1 LIMIT ?2",
-    [CUCKOO_WAIT_NO_MORE] = "DELETE FROM \"%w\".\"%w_wait\" WHERE hash = ?1 AND value = ?2",
+    /* No row comes of it. */
+    [CUCKOO_DRAIN] = "INSERT INTO \"%w\".\"%w_page\"(no, data) SELECT 0, NULL WHERE cf_drain(?1)",
+    [CUCKOO_READ_OWN] =
+        "SELECT rowid, tag, hash, n FROM \"%w\".\"%w_log\" WHERE rowid >= ?1 ORDER BY rowid",
+    [CUCKOO_LAST_OWN] = "SELECT rowid FROM \"%w\".\"%w_log\" ORDER BY rowid DESC LIMIT 1",
+    [CUCKOO_WRITE_OWN] = "INSERT INTO \"%w\".\"%w_log\"(hash, n) VALUES (?1, ?2)",
+    [CUCKOO_EMPTY_OWN] = "DELETE FROM \"%w\".\"%w_log\"",
     [CUCKOO_READ_LOG] =
         "SELECT rowid, tag, old, new FROM \"%w\".\"%w\" WHERE rowid >= ?1 ORDER BY rowid",
     [CUCKOO_LAST_LOGGED] = "SELECT rowid FROM \"%w\".\"%w\" ORDER BY rowid DESC LIMIT 1",
-    [CUCKOO_CLAIM_LOG] = "DELETE FROM \"%w\".\"%w\" WHERE 0",
     [CUCKOO_EMPTY_LOG] = "DELETE FROM \"%w\".\"%w\"",
 };
 
@@ -84,10 +85,11 @@ int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t
 
 int cuckoo_shadow_step(cuckoo_shadow *shadow, sqlite3_stmt *statement)
 {
+    bool was = shadow->busy; /* a drain runs other statements within its own */
     shadow->busy = true;
     shadow->steps++;
     int rc = sqlite3_step(statement);
-    shadow->busy = false;
+    shadow->busy = was;
     return rc;
 }
 
@@ -281,11 +283,11 @@ void cuckoo_shadow_free(cuckoo_shadow *shadow)
 }
 
 /* Runs one statement, and then the other. `name` is the third argument of their formats. */
-static int execute(cuckoo_shadow *shadow, const char *page, const char *wait, const char *name)
+static int execute(cuckoo_shadow *shadow, const char *page, const char *log, const char *name)
 {
     shadow->busy = true;
     int rc = cuckoo_sql_run(shadow->db, page, shadow->schema, shadow->table, name);
-    rc = rc ? rc : cuckoo_sql_run(shadow->db, wait, shadow->schema, shadow->table, name);
+    rc = rc ? rc : cuckoo_sql_run(shadow->db, log, shadow->schema, shadow->table, name);
     shadow->busy = false;
     return rc;
 }
@@ -294,9 +296,7 @@ int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
 {
     sqlite3_int64 size = 0;
     int rc = execute(shadow, "CREATE TABLE \"%w\".\"%w_page\"(no INTEGER PRIMARY KEY, data BLOB)",
-                     "CREATE TABLE \"%w\".\"%w_wait\"(hash INTEGER, value INTEGER, adds INTEGER, "
-                     "PRIMARY KEY(hash, value)) WITHOUT ROWID",
-                     NULL);
+                     "CREATE TABLE \"%w\".\"%w_log\"(hash, n, tag DEFAULT (random()))", NULL);
     rc = rc ? rc : cuckoo_sql_integer(shadow->db, &size, "PRAGMA \"%w\".page_size", shadow->schema);
     *page_bytes = (uint32_t)size - PAGE_OVERHEAD;
     return rc;
@@ -308,20 +308,20 @@ int cuckoo_shadow_check(cuckoo_shadow *shadow)
     sqlite3_stmt *unused;
     cuckoo_shadow_finalize(shadow);
     int rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, NULL, &unused);
-    return rc == SQLITE_OK ? cuckoo_shadow_query(shadow, CUCKOO_WAIT, NULL, &unused) : rc;
+    return rc == SQLITE_OK ? cuckoo_shadow_query(shadow, CUCKOO_WRITE_OWN, NULL, &unused) : rc;
 }
 
 int cuckoo_shadow_empty(cuckoo_shadow *shadow)
 {
-    int rc = execute(shadow, "DELETE FROM \"%w\".\"%w_page\" WHERE no <> -1",
-                     "DELETE FROM \"%w\".\"%w_wait\"", NULL);
-    return rc == SQLITE_OK ? cuckoo_shadow_check(shadow) : corrupt_if_missing(shadow, rc);
+    int rc = cuckoo_sql_run(shadow->db, "DELETE FROM \"%w\".\"%w_page\" WHERE no <> -1", shadow->schema,
+                            shadow->table);
+    return corrupt_if_missing(shadow, rc);
 }
 
 /* Somebody may have put a view in the place of a table. */
 int cuckoo_shadow_drop(cuckoo_shadow *shadow)
 {
-    static const char *const suffixes[] = {"page", "wait"};
+    static const char *const suffixes[] = {"page", "log"};
     const char *s = shadow->schema, *f = shadow->table;
     int rc = SQLITE_OK;
     cuckoo_shadow_finalize(shadow);
@@ -339,5 +339,5 @@ int cuckoo_shadow_rename(cuckoo_shadow *shadow, const char *table)
 {
     cuckoo_shadow_finalize(shadow);
     return execute(shadow, "ALTER TABLE \"%w\".\"%w_page\" RENAME TO \"%w_page\"",
-                   "ALTER TABLE \"%w\".\"%w_wait\" RENAME TO \"%w_wait\"", table);
+                   "ALTER TABLE \"%w\".\"%w_log\" RENAME TO \"%w_log\"", table);
 }

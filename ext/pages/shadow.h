@@ -4,10 +4,10 @@
 **
 **      CREATE TABLE "seen_page"(no INTEGER PRIMARY KEY, data BLOB)
 **              numbered rows of bytes (pages.h; row -1: follow.h)
-**      CREATE TABLE "seen_wait"(hash, value, adds, PRIMARY KEY(hash, value))
-**              keys without a place (unplaced.h)
+**      CREATE TABLE "seen_log"(hash, n, tag DEFAULT (random()))
+**              changes of hashed keys that are not in the pages yet (log.h)
 **
-** A filter that follows a table also has its log (log.h), which is no shadow table.
+** A filter that follows a table also has a log of raw keys (log.h), which is no shadow table.
 **
 ** Rows and tables may be damaged: nothing that stands in them is believed (pages.h).
 **
@@ -25,14 +25,14 @@ typedef enum cuckoo_query {
     CUCKOO_NEXT_PAGE,    /* (no): the first number of a row from there on */
     CUCKOO_ODD_PAGE,     /* (pages, bytes): a row of a page that is not one of so many, or not so long */
     CUCKOO_WATCH_SCHEMA, /* (): NULL; SQLite prepares it anew when the schema has changed */
-    CUCKOO_WAIT,         /* (hash, value, adds): counts them */
-    CUCKOO_WAITING,      /* (hash): hash, value, adds of each value */
-    CUCKOO_SOME_WAITING, /* (hash, how many; -1: all): the same, from this hash on */
-    CUCKOO_WAIT_NO_MORE, /* (hash, value): takes out the row */
-    /* On the log: these are the last ones. */
+    CUCKOO_DRAIN,        /* (pointer): what cf_drain does is one statement (drain.c) */
+    CUCKOO_READ_OWN,     /* (rowid): rowid, tag, hash, n of the rows of seen_log from there on */
+    CUCKOO_LAST_OWN,     /* (): the largest rowid; no row if it is empty */
+    CUCKOO_WRITE_OWN,    /* (hash, n) */
+    CUCKOO_EMPTY_OWN,    /* () */
+    /* On the log of a filter that follows a table: these are the last ones. */
     CUCKOO_READ_LOG,    /* (rowid): rowid, tag, old, new of the rows from there on */
     CUCKOO_LAST_LOGGED, /* (): the largest rowid; no row if it is empty */
-    CUCKOO_CLAIM_LOG,   /* (): changes nothing, and fails where CUCKOO_EMPTY_LOG would */
     CUCKOO_EMPTY_LOG,   /* () */
     CUCKOO_QUERIES
 } cuckoo_query;
@@ -59,8 +59,8 @@ void cuckoo_shadow_finalize(cuckoo_shadow *shadow);
 
 /* Creates the tables; *page_bytes is the most bytes of data for which a row fits on one page of the
 ** database. Checks if rows can be written to both tables; SQLITE_CORRUPT_VTAB: one is missing, or has no
-** key. Deletes all rows, and checks. Renames the tables with their virtual table. Drops them, or what
-** stands in their place, if they are there. */
+** key. Deletes all pages with their header. Renames the tables with their virtual table. Drops them, or
+** what stands in their place, if they are there. */
 int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes);
 int cuckoo_shadow_check(cuckoo_shadow *shadow);
 int cuckoo_shadow_empty(cuckoo_shadow *shadow);

@@ -49,3 +49,12 @@ void cuckoo_watch_end(cuckoo_watch *watch)
     sqlite3_finalize(watch->probe);
     watch->probe = NULL;
 }
+
+cf_status cuckoo_watched_check(sqlite3 *db, cf_filter *filter, const char **why)
+{
+    cuckoo_watch watch;
+    cuckoo_watch_filter(&watch, db, filter);
+    cf_status status = cf_check(filter, why);
+    cuckoo_watch_end(&watch);
+    return status;
+}

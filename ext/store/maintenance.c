@@ -2,9 +2,7 @@
 #include "maintenance.h"
 
 #include "../../src/base/bits.h"
-#include "../../src/cuckoo_exact.h"
 #include "../../src/filter/ageing.h"
-#include "../../src/shape/format.h"
 
 #include "../functions/filters.h"
 #include "../keys/column_rule.h"
@@ -35,35 +33,30 @@ static void free_filter(cf_filter *filter)
     cuckoo_block_resize(NULL, filter->view.writable - CF_HEADER_BYTES, 0);
 }
 
-/* Replaces the filter of the store. When rc is an error, frees the new one instead. */
+/* Replaces the filter of the store, in memory. When rc is an error, frees the new one instead. */
 static int put_filter(cuckoo_store *store, cf_filter *filter, int rc)
 {
     cf_seal(filter);
     if (rc == SQLITE_OK)
-        return cuckoo_store_replace(store, filter->view.writable - CF_HEADER_BYTES, filter->length);
+        return cuckoo_paged_replace(&store->paged, filter->view.writable - CF_HEADER_BYTES,
+                                    filter->length);
     free_filter(filter);
     return rc;
 }
 
 /* ---- check ---- */
 
-static cf_status check_filter(const cuckoo_store *store, cf_filter *filter, const char **why)
-{
-    cuckoo_watch watch;
-    cuckoo_watch_filter(&watch, store->paged.shadow.db, filter);
-    cf_status status = cf_check(filter, why);
-    cuckoo_watch_end(&watch);
-    return status;
-}
-
 static int check_rows(cuckoo_store *store, char **message)
 {
     int64_t log;
     int rc = cuckoo_shadow_check(&store->paged.shadow);
     rc = rc ? rc : cuckoo_paged_check(&store->paged);
-    rc = rc ? rc : cuckoo_unplaced_check(&store->paged);
     if (rc == SQLITE_OK && store->follow.given_table)
         rc = cuckoo_follow_check_saved(&store->paged.shadow, &log);
+    rc = rc ? rc : cuckoo_store_net(store);
+    if (rc == SQLITE_OK && store->net.own.rows < store->paged.left)
+        rc = cuckoo_say(&store->paged.shadow.damage, SQLITE_CORRUPT_VTAB,
+                        "rows of %s_log have been taken out", store->paged.shadow.table);
     return rc == SQLITE_CORRUPT_VTAB ? cuckoo_say(message, rc, "damaged: %s", cuckoo_store_damage(store))
                                      : rc;
 }
@@ -83,7 +76,7 @@ int cuckoo_maintenance_check(cuckoo_store *store, char **message)
     int rc = check_rows(store, message);
     if (rc != SQLITE_OK)
         return rc;
-    cf_status status = check_filter(store, &store->paged.filter, &why);
+    cf_status status = cuckoo_watched_check(store->paged.shadow.db, &store->paged.filter, &why);
     if (status == CF_INTERRUPTED)
         return SQLITE_INTERRUPT;
     if (store->paged.rc != SQLITE_OK)
@@ -101,7 +94,7 @@ int cuckoo_maintenance_check(cuckoo_store *store, char **message)
 
 /* ---- optimize ---- */
 
-/* Nothing may wait: a smaller filter has even less room. */
+/* A filter that is not smaller, or not possible, stays as it is. */
 static int shrink(cuckoo_store *store)
 {
     cf_filter smaller;
@@ -112,29 +105,58 @@ static int shrink(cuckoo_store *store)
     cuckoo_watch_filter(&watch, store->paged.shadow.db, &smaller);
     cf_status status = cf_shrink(&smaller, filter);
     cuckoo_watch_end(&watch);
-    if (status == CF_OK && smaller.length < filter->length)
+    if (status == CF_OK && smaller.length < filter->length && store->paged.rc == SQLITE_OK)
         return put_filter(store, &smaller, SQLITE_OK);
-    free_filter(&smaller); /* not smaller, or not possible: it stays as it is */
+    free_filter(&smaller);
     return status == CF_NO_MEMORY     ? SQLITE_NOMEM
            : status == CF_INTERRUPTED ? SQLITE_INTERRUPT
                                       : SQLITE_OK;
 }
 
-int cuckoo_maintenance_optimize(cuckoo_store *store)
+static int settle(cuckoo_store *store)
 {
-    assert(cuckoo_paged_is_loaded(&store->paged));
     cuckoo_watch watch;
-    int rc = store->paged.filter.geometry.epochs ? cuckoo_ageing_sweep(&store->paged) : SQLITE_OK;
-    if (rc != SQLITE_OK)
-        return rc;
     cuckoo_watch_filter(&watch, store->paged.shadow.db, &store->paged.filter);
     cf_status status = cf_settle(&store->paged.filter);
     cuckoo_watch_end(&watch);
     store->paged.dirty = true;
-    if (status == CF_INTERRUPTED)
-        return SQLITE_INTERRUPT;
-    rc = cuckoo_unplaced_try(&store->paged, true);
-    return rc == SQLITE_OK && store->paged.waits == 0 ? shrink(store) : rc;
+    return status == CF_INTERRUPTED ? SQLITE_INTERRUPT : store->paged.rc;
+}
+
+int cuckoo_maintenance_optimize(cuckoo_store *store)
+{
+    assert(cuckoo_paged_is_loaded(&store->paged));
+    const char *why;
+    int rc = cuckoo_store_drain(store, true);
+    rc = rc ? rc : cuckoo_store_load(store, &why);
+    if (rc != SQLITE_OK)
+        return rc;
+    if (store->paged.filter.geometry.epochs)
+        cuckoo_ageing_sweep(&store->paged);
+    rc = settle(store);
+    if (rc == SQLITE_OK && store->paged.left == 0)
+        rc = shrink(store);
+    return cuckoo_store_finish(store, NULL, rc);
+}
+
+int cuckoo_maintenance_clear(cuckoo_store *store)
+{
+    const cuckoo_sums none = {.place = NULL};
+    cf_geometry shape = store->paged.filter.geometry;
+    return cuckoo_store_finish(store, &none, cuckoo_paged_clear(&store->paged, &shape));
+}
+
+int cuckoo_maintenance_age(cuckoo_store *store, int (*how)(cuckoo_paged *paged, char **message),
+                           char **message)
+{
+    const char *why;
+    bool ages = store->paged.filter.geometry.epochs != 0;
+    int rc = ages ? cuckoo_store_drain(store, false) : SQLITE_OK;
+    rc = rc ? rc : cuckoo_store_load(store, &why);
+    if (rc == SQLITE_OK && ages)
+        cuckoo_ageing_look(&store->paged, 0);
+    rc = rc ? rc : how(&store->paged, message);
+    return rc == SQLITE_OK && store->paged.dirty ? cuckoo_store_finish(store, NULL, rc) : rc;
 }
 
 /* ---- rebuild ---- */
@@ -252,16 +274,6 @@ static int make_triggers(cuckoo_store *store, char **message)
     return rc;
 }
 
-/* Puts the new filter in its place; the header counts the keys without a place. */
-static int put_anew(cuckoo_store *store, cf_filter *filter, const cuckoo_sums *aside, int rc)
-{
-    rc = put_filter(store, filter, rc);
-    for (size_t i = 0; rc == SQLITE_OK && i < aside->places; i++)
-        if (aside->place[i].taken)
-            rc = cuckoo_unplaced_count(&store->paged, aside->place[i].hash, 0, aside->place[i].sum);
-    return rc == SQLITE_OK ? cuckoo_store_flush(store) : rc;
-}
-
 /* SQLite does not take back what a single row of an INSERT did, within a transaction: so the table is
 ** read before anything changes. Triggers that are half made are a fault. */
 static int begin_to_follow(cuckoo_store *store, bool anew, const uint64_t *capacity, char **message)
@@ -275,6 +287,7 @@ static int begin_to_follow(cuckoo_store *store, bool anew, const uint64_t *capac
                           "a statement that writes is running, and would not fire its triggers: do this "
                           "when it has ended");
     int rc = cuckoo_paged_load(&store->paged, &why);
+    rc = rc ? rc : cuckoo_shadow_check(&store->paged.shadow);
     rc = rc ? rc : cuckoo_follow_find(&store->follow, &store->paged.shadow);
     rc = rc ? rc : plan_shape(store, anew, capacity, &shape, message);
     rc = rc ? rc : cuckoo_follow_refuse(&store->follow, &store->paged.shadow, message);
@@ -282,7 +295,9 @@ static int begin_to_follow(cuckoo_store *store, bool anew, const uint64_t *capac
     if (rc == SQLITE_OK) {
         rc = make_triggers(store, message);
         cuckoo_net_forget(&store->net);
-        rc = put_anew(store, &filter, &aside, rc);
+        rc = cuckoo_store_finish(store, &aside, put_filter(store, &filter, rc));
+        if (rc != SQLITE_OK && !cuckoo_sql_rolls_back(rc))
+            rc = SQLITE_IOERR; /* the log is empty: the filter of before must not stay */
     }
     cuckoo_sums_free(&aside);
     return rc;
@@ -296,98 +311,11 @@ int cuckoo_maintenance_follow(cuckoo_store *store, char **message)
 
 int cuckoo_maintenance_rebuild(cuckoo_store *store, const uint64_t *capacity, char **message)
 {
-    assert(store->state.life != CUCKOO_DEAD && *message == NULL);
+    assert(!store->dead && *message == NULL);
     if (store->follow.given_table == NULL)
         return cuckoo_say(message, SQLITE_ERROR,
                           "nothing to rebuild from: it follows no table; create another one, and fill "
                           "it: CREATE VIRTUAL TABLE \"%w_2\" USING cuckoo_filter(capacity=1000000)",
                           store->paged.shadow.table);
     return begin_to_follow(store, true, capacity, message);
-}
-
-/* ---- import, export ---- */
-
-int cuckoo_maintenance_import(cuckoo_store *store, sqlite3_value *blob, char **message)
-{
-    assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
-    const char *why = "it is not a blob; give one that cf_new, cf_build or cf_export has made";
-    cf_filter filter;
-    const uint8_t *bytes = sqlite3_value_blob(blob);
-    size_t length = (size_t)sqlite3_value_bytes(blob);
-    bool is_blob = sqlite3_value_type(blob) == SQLITE_BLOB;
-    cf_status status = is_blob ? cf_open(&filter, bytes, length, &why) : CF_BAD_ARGUMENT;
-    if (is_blob && cf_is_exact(bytes, length))
-        why = cuckoo_is_exact;
-    if (status == CF_OK)
-        status = check_filter(store, &filter, &why);
-    if (status == CF_INTERRUPTED)
-        return SQLITE_INTERRUPT;
-    if (status != CF_OK)
-        return cuckoo_say(message, SQLITE_ERROR, "key is not a sound filter to import: %s", why);
-    if (filter.geometry.epochs != store->paged.filter.geometry.epochs)
-        return cuckoo_say(message, SQLITE_ERROR,
-                          "a filter with epochs=%d goes only into a table with as many (keep= has 15)",
-                          filter.geometry.epochs);
-    if (filter.geometry.value_bits != 0)
-        return cuckoo_say(
-            message, SQLITE_ERROR,
-            "key is a filter with values (value_bits), and a table keeps none: keep it as a "
-            "blob, and ask cf_get");
-    uint8_t *copy = cuckoo_block_resize(NULL, NULL, length);
-    if (copy == NULL)
-        return SQLITE_NOMEM;
-    memcpy(copy, bytes, length);
-    if (filter.geometry.epochs)
-        cuckoo_ageing_adopt(&store->paged, &filter);
-    return cuckoo_store_replace(store, copy, length);
-}
-
-/* SQLITE_FULL: a key has no place. */
-static int change_copy(void *context, uint64_t hash, int64_t more)
-{
-    cf_filter *copy = context;
-    cf_status status = CF_OK;
-    for (; more < 0; more++)
-        cf_delete(copy, hash);
-    for (; more > 0 && status == CF_OK; more--)
-        status = cf_add(copy, hash);
-    return status == CF_OK ? SQLITE_OK : status == CF_NO_MEMORY ? SQLITE_NOMEM : SQLITE_FULL;
-}
-
-/* Adds what is not in the pages. SQLITE_FULL: there was no room. */
-static int add_beside(cuckoo_store *store, cf_filter *copy)
-{
-    int rc = store->paged.waits > 0 ? cuckoo_unplaced_add_to(&store->paged, copy) : SQLITE_OK;
-    rc = rc ? rc : cuckoo_store_net(store);
-    return rc ? rc : cuckoo_net_walk(&store->net, change_copy, copy);
-}
-
-int cuckoo_maintenance_export(cuckoo_store *store, cf_filter *copy, char **message)
-{
-    assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
-    const char *why;
-    cuckoo_paged *paged = &store->paged;
-    uint8_t *bytes = cuckoo_block_zeros(paged->filter.length);
-    if (bytes == NULL)
-        return SQLITE_NOMEM;
-    cuckoo_paged_copy(paged, bytes);
-    cf_status status = cf_open_writable(copy, bytes, cf_in_memory(paged->filter.length), &why);
-    if (status != CF_OK) {
-        cuckoo_block_resize(NULL, bytes, 0);
-        return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
-    }
-    copy->memory = cuckoo_block_memory;
-    if (copy->geometry.epochs) {
-        cf_set_live(copy, paged->filter.view.live); /* by the clock of the table */
-        cf_sweep(copy, ~copy->view.live, 0, copy->buckets);
-    }
-    int rc = add_beside(store, copy);
-    cf_seal(copy);
-    if (rc != SQLITE_OK)
-        free_filter(copy);
-    return rc != SQLITE_FULL
-               ? rc
-               : cuckoo_say(message, SQLITE_ERROR,
-                            "keys have no place in it and wait in its shadow table or its log, which a "
-                            "blob does not have; create a larger filter");
 }

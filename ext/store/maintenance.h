@@ -15,8 +15,15 @@
 /* SQLITE_CORRUPT_VTAB: it is damaged, or the key of a row of the table that it follows is missing. */
 int cuckoo_maintenance_check(cuckoo_store *store, char **message);
 
-/* Moves spilled entries and waiting keys to slots, and then the filter to fewer pages, if it can. */
+/* Drains the logs, moves spilled entries to slots, and then the filter to fewer pages, if it can. */
 int cuckoo_maintenance_optimize(cuckoo_store *store);
+
+/* Takes all keys out. */
+int cuckoo_maintenance_clear(cuckoo_store *store);
+
+/* Drains the log of a table that ages, and changes its clock by one of the commands of ageing.h. */
+int cuckoo_maintenance_age(cuckoo_store *store, int (*how)(cuckoo_paged *paged, char **message),
+                           char **message);
 
 /* Makes a filter of all keys of the table, and the log and the triggers anew, as the newest ones. It is
 ** planned for `capacity` keys, as CREATE would; NULL: for those of today, if they are more than it was
@@ -26,6 +33,10 @@ int cuckoo_maintenance_follow(cuckoo_store *store, char **message);
 
 /* Puts the filter in a blob in the place of this one. It must keep no values. */
 int cuckoo_maintenance_import(cuckoo_store *store, sqlite3_value *blob, char **message);
+
+/* Takes the logs into the pages, in memory only, until the view ends. *left: some keys have no place. */
+int cuckoo_maintenance_begin_view(cuckoo_store *store, bool *left);
+void cuckoo_maintenance_end_view(cuckoo_store *store);
 
 /* A copy of the filter with all its keys, in a block (block.h). */
 int cuckoo_maintenance_export(cuckoo_store *store, cf_filter *copy, char **message);

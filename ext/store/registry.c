@@ -45,7 +45,7 @@ void cuckoo_registry_release(void *pointer)
 
 static bool is_named(const cuckoo_store *store, const char *schema, const char *name)
 {
-    return store->state.life != CUCKOO_DEAD && sqlite3_stricmp(store->paged.shadow.table, name) == 0 &&
+    return !store->dead && sqlite3_stricmp(store->paged.shadow.table, name) == 0 &&
            sqlite3_stricmp(store->paged.shadow.schema, schema) == 0;
 }
 
@@ -74,12 +74,12 @@ int cuckoo_registry_take(cuckoo_registry *registry, const char *schema, const ch
 {
     *store = store_named(registry, schema, name);
     for (; fresh && *store; *store = store_named(registry, schema, name))
-        cuckoo_state_event(&(*store)->state, CUCKOO_GONE);
+        (*store)->dead = true;
     *made = *store == NULL;
     if (*made)
         return make_store(registry, schema, name, store);
     (*store)->references++;
-    cuckoo_state_event(&(*store)->state, CUCKOO_DOUBT); /* the name may be that of another table now */
+    (*store)->compared = false; /* the name may be that of another table now */
     (*store)->follow.trust = CUCKOO_UNKNOWN;
     return SQLITE_OK;
 }
@@ -88,7 +88,7 @@ cuckoo_store *cuckoo_registry_of_log(const cuckoo_registry *registry, int64_t lo
                                      const char *name)
 {
     cuckoo_store *at = registry->first;
-    while (at && (at->paged.shadow.log != log || at->state.life == CUCKOO_DEAD ||
+    while (at && (at->paged.shadow.log != log || at->dead ||
                   sqlite3_stricmp(at->paged.shadow.schema, schema) != 0))
         at = at->next;
     return at ? at : store_named(registry, schema, name);
@@ -191,7 +191,7 @@ int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const ch
 void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_store *store)
 {
     const cuckoo_shadow *shadow = &store->paged.shadow;
-    if (!cuckoo_store_follows(store) || store->state.part != CUCKOO_APART ||
+    if (!cuckoo_store_follows(store) || store->part != CUCKOO_APART ||
         sqlite3_txn_state(shadow->db, shadow->schema) != SQLITE_TXN_WRITE)
         return;
     store->references++;
@@ -214,7 +214,7 @@ static void let_go(cuckoo_store *store)
 static cuckoo_store *store_of_id(const cuckoo_registry *registry, uintptr_t id)
 {
     cuckoo_store *at = registry->first;
-    while (at && (at->id != id || at->state.life == CUCKOO_DEAD))
+    while (at && (at->id != id || at->dead))
         at = at->next;
     return at;
 }
@@ -269,7 +269,7 @@ static cuckoo_store *find_anew(cuckoo_registry *registry, const char *name, int 
 static cuckoo_store *store_called(const cuckoo_registry *registry, const char *name)
 {
     cuckoo_store *at = registry->first;
-    while (at && (at->state.life == CUCKOO_DEAD || !at->called || strcmp(at->called, name) != 0))
+    while (at && (at->dead || !at->called || strcmp(at->called, name) != 0))
         at = at->next;
     return at;
 }
@@ -363,8 +363,7 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintpt
         if (use < CUCKOO_TELL)
             cuckoo_registry_join_writer(registry, *store);
         rc = cuckoo_store_begin(*store, use, why);
-        if (rc != SQLITE_OK && rc != SQLITE_CORRUPT_VTAB && rc != CUCKOO_NEWER && rc != SQLITE_ERROR &&
-            rc != SQLITE_IOERR)
+        if (rc != SQLITE_OK && rc != SQLITE_CORRUPT_VTAB && rc != CUCKOO_NEWER && rc != SQLITE_ERROR)
             *why = sqlite3_errstr(rc);
     } else if (rc == SQLITE_OK) {
         rc = SQLITE_ERROR;

@@ -6,18 +6,18 @@
 ** when the schema is read anew, the old table stays in the transaction until that ends, and the
 ** next statement makes another one.)
 **
-** **All state is in the database.** What a store has in memory is a cache of it, which can be
-** forgotten at any time. So rolling back is to forget: SQLite rolls back the rest. state.h has the
-** states of a store, and what each event does.
+** **A filter table is an image, which only drains and commands write (drain.c), and logs, which SQLite
+** commits and takes back (log.h).** A lookup adds the two up. What a store has in memory of them is a cache,
+** which can be forgotten at any time. So rolling back is to forget: SQLite rolls back the rest.
 **
-** A filter that follows a table changes when its log is drained (transaction.c), which is the last step
-** of a transaction, or by a command. Until then lookups add what the log says (log.h).
+** One thing is not in the database: the changes of keys that INSERT and DELETE on the filter have made since
+** a savepoint opened last. They are *pending*, by hash, and are written to the log before a savepoint opens
+** (xSavepoint) and before the transaction ends (xSync); or a drain takes them at once. A rollback drops
+** them.
 **
-** Any other filter changes in memory, and its pages are written before a savepoint opens
-** (xSavepoint) and before the transaction ends (xSync). So memory holds only what came after the
-** innermost savepoint. If a write fails half way, everything stays dirty, and the next write repeats
-** it. The store is *broken* when changes in memory are lost before they are written, because a page
-** cannot be read. Then every use is an error, and so is COMMIT, until a rollback.
+** SQLite does not tell a table about savepoints that were open before the table was created. So until
+** another savepoint opens, a table that was created in this transaction writes each change to its log at
+** once, and compares with the database before each use.
 **
 ** Functions return SQLite codes.
 */
@@ -26,29 +26,45 @@
 
 #include "../follow/follow.h"
 #include "../keys/options.h"
-#include "../pages/unplaced.h"
-#include "state.h"
+#include "fresh.h"
 
-/* Rows of the log: so many may wait, so that fewer pages are written; a COMMIT drains no more than so
-** many, which would hold the lock for seconds. */
-enum { CUCKOO_SHORT_LOG = 1024, CUCKOO_LONG_LOG = 65536, CUCKOO_MOST_LOGGED = 1000000 };
+/* Rows of the logs: so many may wait, so that fewer pages are written; a COMMIT drains no more than so
+** many, which would hold the lock for seconds. And so many keys may be pending. */
+enum {
+    CUCKOO_SHORT_LOG = 1024,
+    CUCKOO_LONG_LOG = 65536,
+    CUCKOO_MOST_LOGGED = 1000000,
+    CUCKOO_MOST_PENDING = 750000
+};
+
+typedef enum cuckoo_part {
+    CUCKOO_APART,  /* in no transaction, or in one that this store has not joined */
+    CUCKOO_JOINED, /* SQLite tells of savepoints and of the end */
+    CUCKOO_CREATED /* in this transaction, and no savepoint has opened since */
+} cuckoo_part;
 
 typedef struct cuckoo_store {
     cuckoo_paged paged;
     cuckoo_follow follow;
     cuckoo_fresh fresh;
-    cuckoo_net net; /* of the log */
-    cuckoo_state state;
-    int64_t wrote; /* this connection has written rows to the log in this transaction: up to this one */
+    cuckoo_net net;      /* of the logs */
+    cuckoo_sums pending; /* changes that are not in the log yet: copies by hash, or times */
+    int64_t wrote; /* this connection has written rows to a log in this transaction: up to this one */
     bool watched;  /* the TEMP trigger has told of rows in this transaction, and tells of others */
     bool asks_content; /* in this use the filter is not trusted, and its table is asked (content.h) */
     cuckoo_options options; /* as CREATE gave them: for the plan of a filter that is made anew */
+    char *later;            /* a later version made the table, and this says so: never used. NULL: no */
 
-    bool looked;    /* what is in memory was compared with the database since the store has joined */
-    unsigned steps; /* of the shadow tables, when it was compared last, or a use ended */
-    int why;        /* the code of the last write that failed; SQLITE_ABORT: the store was broken */
-    char *later;    /* a later version made the table, and this says so: never used. NULL: no */
-    int opened;     /* when savepoints 0 .. opened-1 opened, everything in memory was written */
+    bool dead; /* dropped or renamed: never to be used again */
+    bool
+        compared; /* what is in memory was compared with the database; what has changed since can be told */
+    cuckoo_part part;   /* in the transaction of the connection */
+    unsigned tables;    /* that have joined it: all of them are told of its end */
+    unsigned rollbacks; /* of savepoints and transactions, that were told */
+    int opened;         /* when savepoints 0 .. opened-1 opened, nothing was left pending */
+    bool looked;        /* what is in memory was compared with the database since the store has joined */
+    unsigned steps;     /* of the shadow tables, when it was compared last, or a use ended */
+    int why;            /* the code of the last write that failed */
 
     unsigned references;
     unsigned uses; /* of it by its name that go on (registry.c) */
@@ -76,9 +92,9 @@ static inline bool cuckoo_store_follows(const cuckoo_store *store)
 int cuckoo_store_new(sqlite3 *db, const char *schema, const char *table, cuckoo_store **store);
 void cuckoo_store_free(cuckoo_store *store);
 
-/* Begins a use, within a statement. Afterwards store->paged.filter is as the database and the changes in
-** memory have it. After SQLITE_ERROR, SQLITE_IOERR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER *why says what
-** is wrong, until the store is used again. After any error the use has ended. */
+/* Begins a use, within a statement. Afterwards store->paged.filter is as the database has it. After
+** SQLITE_ERROR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER *why says what is wrong, until the store is used
+** again. After any error the use has ended. */
 int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why);
 
 /* May a trigger ask for the row for which it runs, before ours has told of it? Then "not there" is no
@@ -92,7 +108,7 @@ int cuckoo_store_load(cuckoo_store *store, const char **why);
 const char *cuckoo_store_damage(const cuckoo_store *store);
 
 /* Ends a use. Returns the first error of reading pages since it began: answers may be wrong.
-** SQLITE_LOCKED: what was read may not fit what was in memory (state.h). */
+** SQLITE_LOCKED: what was read may not fit what was in memory (fresh.h). */
 int cuckoo_store_end(cuckoo_store *store);
 
 /* ---- many uses in one read transaction ---- */
@@ -133,7 +149,7 @@ static inline bool cuckoo_store_is_quiet(const cuckoo_store *store)
 void cuckoo_store_joined(cuckoo_store *store);
 void cuckoo_store_created(cuckoo_store *store);
 
-/* Savepoint `number` is about to open: writes everything in memory. */
+/* Savepoint `number` is about to open: writes what is pending. */
 int cuckoo_store_savepoint(cuckoo_store *store, int number);
 
 /* Savepoint `number`, and each one within it, was released, or was rolled back. A rollback does nothing
@@ -141,19 +157,15 @@ int cuckoo_store_savepoint(cuckoo_store *store, int number);
 void cuckoo_store_release(cuckoo_store *store, int number);
 void cuckoo_store_rolled_back_to(cuckoo_store *store, int number);
 
-/* Writes everything in memory, at any other time. */
-int cuckoo_store_flush(cuckoo_store *store);
-
-/* The transaction is about to end: writes everything, or drains the log. */
+/* The transaction is about to end: drains the logs, if that is due, or writes what is pending. */
 int cuckoo_store_sync(cuckoo_store *store);
 
-/* The transaction has ended, for one of its tables: CUCKOO_COMMITTED or CUCKOO_ROLLED_BACK. */
-void cuckoo_store_ended(cuckoo_store *store, cuckoo_event event);
+/* The transaction has ended for one of its tables; `back`: by a rollback. */
+void cuckoo_store_ended(cuckoo_store *store, bool back);
 
 /* ---- between begin and end ---- */
 
-/* Is the key perhaps there: in the pages, in the list, or by the log? How many copies are there, at
-** most? */
+/* Is the key perhaps there: in the pages, or by the logs? How many copies are there, at most? */
 int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has);
 int cuckoo_store_most(cuckoo_store *store, uint64_t hash, int64_t *most);
 
@@ -161,38 +173,52 @@ int cuckoo_store_most(cuckoo_store *store, uint64_t hash, int64_t *most);
 ** first and of the last rows. CUCKOO_ALL_ROWS: of all; and does the filter have fewer keys than they? */
 int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses);
 
-/* Takes the log into the pages, in memory and in the database. After an error nothing has changed, or
-** it is one after which SQLite rolls back. (transaction.c) */
-int cuckoo_store_drain(cuckoo_store *store);
-
-/* Reads what the log adds up to, into store->net; nothing, if the filter follows no table. How many keys
-** there are, with those that wait, and with what the log says. */
+/* Reads what the logs add up to, into store->net. How many keys there are, with what is in the logs and
+** pending. */
 int cuckoo_store_net(cuckoo_store *store);
 int cuckoo_store_items(cuckoo_store *store, uint64_t *items);
 
-/* Adds a key, or deletes it. *status is CF_FULL, and nothing has changed, when there is no room in a
-** filter that may not grow. Otherwise it is CF_OK. */
+/* Adds a key, or deletes it. *status is CF_FULL, and nothing has changed, when as many keys are in a filter
+** that may not grow as it has slots. Otherwise it is CF_OK. (transaction.c) */
 int cuckoo_store_add(cuckoo_store *store, uint64_t hash, cf_status *status);
 int cuckoo_store_delete(cuckoo_store *store, uint64_t hash);
 
-/* Puts another filter in its place (cuckoo_paged_replace), or an empty one. What waits is gone. */
-int cuckoo_store_replace(cuckoo_store *store, uint8_t *bytes, uint64_t length);
-int cuckoo_store_clear(cuckoo_store *store);
+/* ---- draining (drain.c) ---- */
 
-/* Ends a use that has changed something. `rc` is the error of the change, or SQLITE_OK.
-** (transaction.c) */
-int cuckoo_store_changed(cuckoo_store *store, int rc);
+/* Takes the logs, and what is pending, into the pages. In a full filter only some keys are tried, unless
+** `all` are to be. After an error nothing has changed, unless SQLite has rolled the transaction back. */
+int cuckoo_store_drain(cuckoo_store *store, bool all);
+
+/* The same in memory only. *left, which the caller frees, has what has found no place. Afterwards the
+** pages are to be written, or to be forgotten. */
+int cuckoo_store_take_in(cuckoo_store *store, bool all, cuckoo_sums *left);
+
+/* Writes pages that are dirty in memory. `left`: what the log of hashed keys is to hold afterwards, and the
+** log of triggers is emptied; NULL: the logs stay. After an error nothing was written, and nothing is in
+** memory. */
+int cuckoo_store_write(cuckoo_store *store, const cuckoo_sums *left);
+
+/* The end of a change in memory, with its error or SQLITE_OK: writes it, or forgets it. With `left` nothing
+** is pending any more. */
+int cuckoo_store_finish(cuckoo_store *store, const cuckoo_sums *left, int rc);
+
+/* At the end of a transaction that has written to the log, and does not drain it: saves what is to be known
+** of that. */
+int cuckoo_store_note_rows(cuckoo_store *store);
+
+/* The code of COMMIT, when a drain has failed: without a rollback by SQLite the logs are as they were, and
+** a later drain takes them. */
+int cuckoo_store_gave_up(const cuckoo_store *store, int rc);
+
+/* Registers cf_drain, which the statement of a drain calls. */
+int cuckoo_register_drain(sqlite3 *db, bool on);
 
 /* ---- for the files of the store ---- */
 
 /* Has another connection committed since the use began, outside of our own transaction? */
 bool cuckoo_store_is_overtaken(const cuckoo_store *store);
 
-/* Forgets what is in memory. Changes that are there only are lost. */
-void cuckoo_store_lose(cuckoo_store *store);
-
-/* The code to return for an error after something was written: one after which SQLite rolls back.
-** After other errors the transaction may go on, with what is half changed. */
-int cuckoo_store_beyond_repair(int rc);
+/* Forgets what is in memory, but for what is pending. */
+void cuckoo_store_forget(cuckoo_store *store);
 
 #endif

@@ -18,7 +18,7 @@ static void touch_function(sqlite3_context *context, int argc, sqlite3_value **a
     if (schema == NULL || name == NULL)
         return;
     cuckoo_store *store = cuckoo_registry_of_log(registry, log, schema, name);
-    if (store == NULL || store->state.part == CUCKOO_APART) {
+    if (store == NULL || store->part == CUCKOO_APART) {
         int rc = cuckoo_registry_join(registry, schema, name);
         if (cuckoo_sql_rolls_back(rc)) /* the row that fired this is gone, too */
             sqlite3_result_error_code(context, rc);
@@ -27,7 +27,7 @@ static void touch_function(sqlite3_context *context, int argc, sqlite3_value **a
     if (store == NULL)
         return;
     store->wrote = sqlite3_value_int64(argv[3]);
-    store->watched = store->state.part != CUCKOO_APART;
+    store->watched = store->part != CUCKOO_APART;
     store->net.current = false;
 }
 

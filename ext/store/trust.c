@@ -110,7 +110,7 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
     cuckoo_follow *follow = &store->follow;
     *why = "the table that it follows cannot be read";
     bool writes =
-        store->state.part != CUCKOO_APART || use > CUCKOO_TELL || !sqlite3_get_autocommit(shadow->db);
+        store->part != CUCKOO_APART || use > CUCKOO_TELL || !sqlite3_get_autocommit(shadow->db);
     int prepared = follow->prepared;
     int rc = writes ? cuckoo_follow_look(follow, shadow)
                     : cuckoo_follow_look_quickly(follow, shadow, store->fresh.file_version);
@@ -153,20 +153,22 @@ bool cuckoo_store_is_early(const cuckoo_store *store)
 int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
 {
     int rc = cuckoo_store_load(store, why);
-    assert(store->state.life != CUCKOO_DEAD);
+    assert(!store->dead);
     store->asks_content = false;
     if (rc == SQLITE_OK && cuckoo_store_follows(store) && use != CUCKOO_REPAIR) {
         rc = trust(store, use, why);
-        if (rc == SQLITE_CORRUPT_VTAB && store->paged.shadow.damage)
-            *why = store->paged.shadow.damage;
         if (rc == SQLITE_ERROR && use == CUCKOO_ASK)
             rc = ask_content(store);
         else if (rc == SQLITE_OK && use == CUCKOO_ASK && cuckoo_store_is_early(store))
             rc = ask_content(store) == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
     }
+    if (rc == SQLITE_OK && store->paged.filter.geometry.epochs) {
+        rc = store->paged.age.keep ? cuckoo_store_net(store) : SQLITE_OK;
+        cuckoo_ageing_look(&store->paged, store->net.more);
+    }
+    if (rc == SQLITE_CORRUPT_VTAB && store->paged.shadow.damage)
+        *why = store->paged.shadow.damage;
     if (rc != SQLITE_OK)
         cuckoo_store_end(store);
-    else if (store->paged.filter.geometry.epochs)
-        cuckoo_ageing_look(&store->paged);
     return rc;
 }

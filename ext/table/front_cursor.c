@@ -73,7 +73,7 @@ static int ask(front_cursor *cursor, sqlite3_value *key, uint32_t plan, uint64_t
     table->front->skip = *can ? 0 : SKIPS;
     if (*can && !cuckoo_store_is_early(store))
         *most = has ? count : 0;
-    return cuckoo_sql_rolls_back(rc) && store->state.life != CUCKOO_BROKEN ? rc : SQLITE_OK;
+    return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
 }
 
 /* ---- statements ---- */

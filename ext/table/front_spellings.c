@@ -42,7 +42,7 @@ static uint64_t hash_of(sqlite3_value *number)
 
 static int keep(cuckoo_spellings *others, sqlite3_value *text, uint64_t number)
 {
-    int n = others->n, before = cuckoo_sums_of(&others->last, number) - 1;
+    int n = others->n, before = (int)cuckoo_sums_of(&others->last, number) - 1;
     if ((n & (n - 1)) == 0) {
         struct cuckoo_spelling *more =
             sqlite3_realloc64(others->all, (n ? 2 * (uint64_t)n : 1) * sizeof *more);
@@ -79,7 +79,7 @@ int cuckoo_front_others(cuckoo_table *table, int column, sqlite3_value *number, 
     cuckoo_spellings now = {.column = column + 1}, *others = &table->front->others;
     sqlite3 *db = table->registry->db;
     now.at.changes = sqlite3_total_changes(db);
-    now.at.undone = table->store->state.rollbacks;
+    now.at.undone = table->store->rollbacks;
     int rc = sqlite3_file_control(db, table->front->schema, SQLITE_FCNTL_DATA_VERSION, &now.at.version);
     bool same = others->column == now.column && memcmp(&others->at, &now.at, sizeof now.at) == 0;
     if (rc == SQLITE_OK && !same) {
@@ -88,6 +88,6 @@ int cuckoo_front_others(cuckoo_table *table, int column, sqlite3_value *number, 
         others->at = now.at;
         others->column = rc == SQLITE_OK ? now.column : 0;
     }
-    *at = rc == SQLITE_OK ? cuckoo_sums_of(&others->last, hash_of(number)) - 1 : -1;
+    *at = rc == SQLITE_OK ? (int)cuckoo_sums_of(&others->last, hash_of(number)) - 1 : -1;
     return rc;
 }

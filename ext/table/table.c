@@ -70,7 +70,7 @@ int cuckoo_table_take(cuckoo_table *table, bool create)
 
 cuckoo_store *cuckoo_table_store(cuckoo_table *table)
 {
-    if (table->store->state.life != CUCKOO_DEAD)
+    if (!table->store->dead)
         return table->store;
     cuckoo_store *dead = table->store;
     if (cuckoo_table_take(table, false) != SQLITE_OK) {
@@ -172,11 +172,6 @@ int cuckoo_table_blame(sqlite3_vtab *base, int rc)
     if (untold && cuckoo_table_begin(cuckoo_table_of(base), CUCKOO_INSPECT) == SQLITE_OK)
         cuckoo_table_end(cuckoo_table_of(base), SQLITE_OK);
     return rc;
-}
-
-int cuckoo_table_changed(cuckoo_table *table, int rc)
-{
-    return explain_end(table, cuckoo_store_changed(table->store, rc));
 }
 
 int cuckoo_table_count(cuckoo_table *table, uint64_t *rows)

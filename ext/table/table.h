@@ -59,11 +59,10 @@ cuckoo_store *cuckoo_table_store(cuckoo_table *table);
 /* Declares the columns above. `t` and `k`: what the filter follows; NULL: nothing. */
 int cuckoo_table_declare(cuckoo_table *table, const char *t, const char *k);
 
-/* Begins and ends a use of the store (store.h), with messages; the last one ends a use that has changed
-** something. `rc` is the error of the use, or SQLITE_OK. A message that is there stays. */
+/* Begins and ends a use of the store (store.h), with messages. `rc` is the error of the use, or SQLITE_OK.
+** A message that is there stays. */
 int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use);
 int cuckoo_table_end(cuckoo_table *table, int rc);
-int cuckoo_table_changed(cuckoo_table *table, int rc);
 
 /* After SQLITE_ERROR without a message, outside of a use: a use says why. Returns `rc`. */
 int cuckoo_table_blame(sqlite3_vtab *base, int rc);
@@ -135,5 +134,8 @@ int cuckoo_table_plan_read(sqlite3 *db, int argc, const char *const *argv, bool 
 int cuckoo_table_plan_shape(sqlite3 *db, const char *const *argv, cuckoo_table_plan *plan,
                             cf_geometry *shape, char **message);
 void cuckoo_table_plan_free(cuckoo_table_plan *plan);
+
+/* table_info.c */
+void cuckoo_table_info_function(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 #endif

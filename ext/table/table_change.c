@@ -7,6 +7,7 @@
 #include "../keys/options.h"
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"
+#include "../sqlite/sql.h"
 #include "../store/maintenance.h"
 #include "front.h"
 
@@ -103,36 +104,24 @@ static const struct command {
     [DRAIN] = {"drain", CUCKOO_CHANGE, true},       [IMPORT] = {"import", CUCKOO_CHANGE, false},
     [OPTIMIZE] = {"optimize", CUCKOO_CHANGE, true}, [REBUILD] = {"rebuild", CUCKOO_REPAIR, true}};
 
-/* Keys that have gone make room. */
-static int optimize(cuckoo_store *store)
-{
-    const char *why;
-    int rc = SQLITE_OK;
-    if (cuckoo_store_follows(store)) {
-        rc = cuckoo_store_drain(store);
-        rc = rc ? rc : cuckoo_store_load(store, &why);
-    }
-    return rc ? rc : cuckoo_maintenance_optimize(store);
-}
-
 static int run_one(cuckoo_table *table, int which, sqlite3_value *argument, char **message)
 {
     cuckoo_store *store = table->store;
     switch (which) {
     case ADVANCE:
-        return cuckoo_ageing_advance(&store->paged, message);
+        return cuckoo_maintenance_age(store, cuckoo_ageing_advance, message);
     case CLOCK:
-        return cuckoo_ageing_set_clock(&store->paged, message);
+        return cuckoo_maintenance_age(store, cuckoo_ageing_set_clock, message);
     case CHECK:
         return cuckoo_maintenance_check(store, message);
     case CLEAR:
-        return cuckoo_store_clear(store);
+        return cuckoo_maintenance_clear(store);
     case DRAIN:
-        return cuckoo_store_follows(store) ? cuckoo_store_drain(store) : SQLITE_OK;
+        return cuckoo_store_drain(store, false);
     case IMPORT:
         return cuckoo_maintenance_import(store, argument, message);
     case OPTIMIZE:
-        return optimize(store);
+        return cuckoo_maintenance_optimize(store);
     default:
         return rebuild(table, argument, message);
     }
@@ -153,7 +142,8 @@ static int run_command(cuckoo_table *table, int which, sqlite3_value *argument)
     int rc = cuckoo_table_begin(table, commands[which].use);
     if (rc != SQLITE_OK)
         return rc;
-    rc = cuckoo_store_changed(table->store, run_if_allowed(table, which, argument, &why));
+    rc = run_if_allowed(table, which, argument, &why);
+    rc = cuckoo_first_error(rc, cuckoo_store_end(table->store));
     rc = why ? cuckoo_table_fail(table, rc, "%s", why)
              : cuckoo_table_explain(table, rc, cuckoo_store_damage(table->store));
     sqlite3_free(why);
@@ -242,7 +232,7 @@ static int update(cuckoo_table *table, int argc, sqlite3_value **argv, bool *ski
         return refuse_row(table, table->front->content, table->column);
     int rc = cuckoo_table_begin(table, CUCKOO_CHANGE);
     if (rc == SQLITE_OK)
-        rc = cuckoo_table_changed(table, change_row(table, argc, argv, inserts, skips));
+        rc = cuckoo_table_end(table, change_row(table, argc, argv, inserts, skips));
     return rc;
 }
 

@@ -169,7 +169,7 @@ static void result_contains_within(sqlite3_context *context, cuckoo_store *store
         return;
     cuckoo_ageing_narrow(&store->paged, window);
     result_contains(context, store, argv);
-    cuckoo_ageing_look(&store->paged);
+    cuckoo_ageing_look(&store->paged, store->net.more);
 }
 
 /* cf_table_contains('seen', key, '1 hour'): was the key added so lately? */
@@ -178,82 +178,18 @@ static void table_contains_within_function(sqlite3_context *context, int argc, s
     look_up(context, argc, argv, result_contains_within);
 }
 
-/* ---- cf_table_info ---- */
-
-/* The last row of the log tells its length, unless somebody has written a number by hand. */
-static int append_log(sqlite3_str *json, cuckoo_store *store)
-{
-    int64_t rows = 0;
-    int rc = cuckoo_store_follows(store) ? cuckoo_log_rows(&store->paged.shadow, &rows) : SQLITE_OK;
-    sqlite3_str_appendf(json, ",\"waiting\":%llu,\"undrained\":%lld", store->paged.waits, rows);
-    if (rc == SQLITE_OK && store->paged.filter.geometry.epochs)
-        cuckoo_ageing_tell(&store->paged, json);
-    return rc;
-}
-
-/* Is this the code of a filter that cannot be trusted? */
-static bool is_told(int rc)
-{
-    return rc == SQLITE_ERROR || rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_IOERR || rc == CUCKOO_NEWER;
-}
-
-/* Tells what is known within this use. `bad`: why it cannot be trusted; NULL: it can. After an error
-** *why says what is wrong. */
-static int tell(sqlite3_context *context, sqlite3_value *name, cuckoo_use use, const char *bad,
-                cuckoo_store **store, const char **why)
-{
-    cuckoo_registry *registry = registry_of(context);
-    int rc = cuckoo_registry_begin(registry, name, *store ? (*store)->id : 0, use, store, why);
-    bool loaded = rc == SQLITE_OK;
-    if (*store == NULL || (!loaded && (bad == NULL || !is_told(rc))))
-        return rc;
-    const cuckoo_follow *follow = &(*store)->follow;
-    sqlite3_str *json = sqlite3_str_new(registry->db);
-    sqlite3_str_appendf(json, "{\"trusted\":%d", bad == NULL);
-    cuckoo_append_member(json, "why", bad);
-    cuckoo_append_member(json, "table", follow->table ? follow->table : follow->given_table);
-    cuckoo_append_member(json, "column", follow->column ? follow->column : follow->given_column);
-    if (loaded) {
-        rc = append_log(json, *store);
-        if (!cuckoo_append_info(registry->db, json, &(*store)->paged.filter, use == CUCKOO_INSPECT))
-            rc = SQLITE_INTERRUPT;
-        rc = cuckoo_first_error(bad && is_told(rc) ? SQLITE_OK : rc, cuckoo_registry_end(*store));
-        *why = cuckoo_store_damage(*store);
-    }
-    rc = bad && is_told(rc) ? SQLITE_OK : rc;
-    if (rc == SQLITE_OK)
-        cuckoo_result_text(context, json, "}");
-    else
-        sqlite3_free(sqlite3_str_finish(json));
-    return rc;
-}
-
-/* When the filter cannot be trusted, that is told, and what can be told without reading pages. */
-static void table_info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    const char *why, *word = argc > 1 ? (const char *)sqlite3_value_text(argv[1]) : NULL;
-    cuckoo_store *store = NULL;
-    if (word && sqlite3_stricmp(word, "all") != 0) {
-        cuckoo_fail_code(context, SQLITE_ERROR, "the second argument must be 'all', or be left out");
-        return;
-    }
-    int rc = tell(context, argv[0], word ? CUCKOO_INSPECT : CUCKOO_TELL, NULL, &store, &why);
-    if (store && is_told(rc)) {
-        char *bad = NULL;
-        rc = cuckoo_explain(&bad, rc, why);
-        rc = bad ? tell(context, argv[0], CUCKOO_REPAIR, bad, &store, &why) : rc;
-        sqlite3_free(bad);
-    }
-    if (rc != SQLITE_OK)
-        cuckoo_fail_table(context, rc, why);
-}
-
 /* ---- cf_picture ---- */
 
 static void result_table_picture(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)
 {
+    bool left;
     (void)argv;
-    cuckoo_result_picture(context, &store->paged.filter);
+    int rc = cuckoo_maintenance_begin_view(store, &left);
+    if (rc == SQLITE_OK)
+        cuckoo_result_picture(context, &store->paged.filter);
+    else
+        cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
+    cuckoo_maintenance_end_view(store);
 }
 
 /* Of a filter, or of a filter table by its name. */
@@ -363,7 +299,7 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
         sqlite3_str *json = sqlite3_str_new(registry->db);
         uint64_t now = cuckoo_sql_clock(registry->db, shadow->schema);
         sqlite3_str_appendf(json, "{\"keys\":%llu,\"seconds\":%.3f,\"bytes\":%llu",
-                            store->paged.filter.items + store->paged.waits,
+                            store->paged.filter.items + store->paged.left,
                             ((double)now - (double)since) / 1000, store->paged.filter.length);
         cuckoo_result_text(context, json, "}");
     }
@@ -375,8 +311,8 @@ int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry)
     static const cuckoo_function functions[] = {
         {"cf_table_contains", 2, 2, table_contains_function, NULL, NULL},
         {"cf_table_contains", 3, 3, table_contains_within_function, NULL, NULL},
-        {"cf_table_info", 1, 1, table_info_function, NULL, NULL},
-        {"cf_table_info", 2, 2, table_info_function, NULL, NULL},
+        {"cf_table_info", 1, 1, cuckoo_table_info_function, NULL, NULL},
+        {"cf_table_info", 2, 2, cuckoo_table_info_function, NULL, NULL},
         {"cf_table_check", 1, 1, check_function, NULL, NULL},
         {"cf_table_rebuild", 1, 1, rebuild_function, NULL, NULL},
         {"cf_table_rebuild", 2, 2, rebuild_function, NULL, NULL},

@@ -2,13 +2,13 @@
 /*
 ** table_vtab.c - the module cuckoo_filter: creating, connecting, renaming, transactions.
 */
+#include "../inspect/inspect_columns.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/sql.h"
 #include "../store/maintenance.h"
 #include "../store/touch.h"
 #include "front.h"
-#include "inspect_columns.h"
 
 #include <limits.h>
 #include <string.h>
@@ -38,8 +38,6 @@ static int declare_columns(cuckoo_table *table, bool rows, const cf_geometry *sh
         shape = &store->paged.filter.geometry;
     table->affinity = shape ? (cf_affinity)shape->affinity : CF_AFFINITY_NONE;
     table->collation = shape ? (cf_collation)shape->collation : CF_COLLATION_BINARY;
-    if (!creates && store->state.life == CUCKOO_BROKEN)
-        rc = SQLITE_ERROR; /* which says so when it is used */
     if (!cuckoo_sql_rolls_back(rc) && t && !creates)
         rc = cuckoo_follow_find(&store->follow, &store->paged.shadow);
     if (cuckoo_sql_rolls_back(rc)) /* a transaction may be gone */
@@ -93,7 +91,7 @@ static int create(cuckoo_table *table, const cf_geometry *shape, uint64_t keep, 
     }
     if (rc == SQLITE_OK)
         return rc;
-    cuckoo_state_event(&store->state, CUCKOO_GONE);
+    store->dead = true;
     return *message ? rc : cuckoo_say(message, rc, "%s", sqlite3_errmsg(table->registry->db));
 }
 
@@ -175,7 +173,7 @@ static int table_destroy(sqlite3_vtab *base)
     rc = rc ? rc : cuckoo_shadow_drop(&store->paged.shadow);
     if (rc != SQLITE_OK)
         return rc;
-    cuckoo_state_event(&store->state, CUCKOO_GONE);
+    store->dead = true;
     free_table(table);
     return rc;
 }
@@ -195,8 +193,7 @@ static int refuse_later(cuckoo_table *table, cuckoo_store *store)
 /* Triggers and log are named by the identity of the log, and stay. The TEMP trigger names the filter. */
 static int rename_store(cuckoo_store *store, const char *name)
 {
-    int rc = cuckoo_store_flush(store); /* the names of the shadow tables change under it */
-    rc = rc ? rc : cuckoo_shadow_rename(&store->paged.shadow, name);
+    int rc = cuckoo_shadow_rename(&store->paged.shadow, name);
     return rc == SQLITE_OK && cuckoo_store_follows(store) ? cuckoo_touch_watch(store, name, INT_MAX)
                                                           : rc;
 }
@@ -211,8 +208,7 @@ static int table_rename(sqlite3_vtab *base, const char *name)
         return rc;
     rc = rename_store(store, name);
     if (rc == SQLITE_OK)
-        cuckoo_state_event(&store->state,
-                           CUCKOO_GONE); /* SQLite connects the table under its new name */
+        store->dead = true; /* SQLite connects the table under its new name */
     else if (rc == SQLITE_CORRUPT_VTAB)
         rc = cuckoo_table_explain(table, rc, cuckoo_store_damage(store));
     else if (rc != SQLITE_NOMEM)
@@ -222,7 +218,7 @@ static int table_rename(sqlite3_vtab *base, const char *name)
 
 static int shadow_name(const char *suffix)
 {
-    return sqlite3_stricmp(suffix, "page") == 0 || sqlite3_stricmp(suffix, "wait") == 0;
+    return sqlite3_stricmp(suffix, "page") == 0 || sqlite3_stricmp(suffix, "log") == 0;
 }
 
 /* ---- transactions ---- */
@@ -257,13 +253,13 @@ static int table_sync(sqlite3_vtab *base)
 
 static int table_commit(sqlite3_vtab *base)
 {
-    cuckoo_store_ended(cuckoo_table_of(base)->store, CUCKOO_COMMITTED);
+    cuckoo_store_ended(cuckoo_table_of(base)->store, false);
     return SQLITE_OK;
 }
 
 static int table_rollback(sqlite3_vtab *base)
 {
-    cuckoo_store_ended(cuckoo_table_of(base)->store, CUCKOO_ROLLED_BACK);
+    cuckoo_store_ended(cuckoo_table_of(base)->store, true);
     return SQLITE_OK;
 }
 
@@ -364,6 +360,8 @@ int cuckoo_register_tables(sqlite3 *db, bool on)
                                       on ? cuckoo_registry_release : NULL);
     if (rc != SQLITE_OK && on)
         return rc; /* the registry has been freed */
+    if (rc == SQLITE_OK || !on)
+        rc = cuckoo_first_error(rc, cuckoo_register_drain(db, on));
     int (*const parts[])(sqlite3 *, cuckoo_registry *) = {
         cuckoo_register_table_functions, cuckoo_register_touch, cuckoo_register_inspect};
     for (int i = 0; i < 3 && (rc == SQLITE_OK || !on); i++)

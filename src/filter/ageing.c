@@ -36,6 +36,20 @@ uint64_t cf_sweep(cf_filter *filter, uint32_t numbers, uint64_t from, uint64_t b
     return end;
 }
 
+void cf_renew(cf_filter *filter)
+{
+    cf_record record;
+    cf_walk walk = cf_walk_begin(filter, 0);
+    walk.ticker = cf_ticker_of(NULL);
+    while (cf_walk_next(&walk)) {
+        cf_record_read(filter, walk.bucket, &record);
+        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+            if (record.tag[slot] != 0 && cf_is_live(filter, record.payload[slot]))
+                record.payload[slot] = cf_epoch_number(filter->epoch);
+        cf_record_write(filter, walk.bucket, &record);
+    }
+}
+
 /* ---- epochs ---- */
 
 /* The numbers that are live now and will be at that epoch. */

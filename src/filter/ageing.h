@@ -14,6 +14,9 @@ void cf_set_live(cf_filter *filter, uint32_t numbers);
 /* Comes to a later epoch; what is too old then is gone. */
 void cf_age_to(cf_filter *filter, uint64_t epoch);
 
+/* All that is live is as if it was added in the present epoch. */
+void cf_renew(cf_filter *filter);
+
 /* Begins the next epoch, and takes nothing out: no entry carries its number. */
 void cf_begin_epoch(cf_filter *filter);
 

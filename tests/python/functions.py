@@ -28,8 +28,8 @@ BUILDERS = ["cf_build({k})", "cf_build({k}, 0.001, 'counter_bits=3')", "cf_build
 BY_NAME = ["cf_table_contains({t}, {k})", "cf_table_info({t})", "cf_table_info({t}, 'all')", "cf_table_check({t})",
            "cf_table_rebuild({t})", "cf_table_rebuild({t}, 50)", "cf_export({t})", "cf_picture({t})"]
 TABLES_BY_NAME = ["cf_buckets({t})"]
-DIRECT_ONLY = {"cf_table_rebuild", "cf_touch"}
-INTERNAL = {"cf_touch"}  # for the triggers of followed tables
+DIRECT_ONLY = {"cf_table_rebuild", "cf_touch", "cf_drain"}
+INTERNAL = {"cf_touch", "cf_drain"}  # for the triggers and drains of filter tables
 
 KNOW_EXACT_FILTERS = {"cf_contains", "cf_info", "cf_check", "cf_open", "cf_explain"}  # the others refuse them
 

@@ -10,7 +10,10 @@ import struct
 import support
 from support import ask
 
-OWN_TABLES = ["log", "pages", "waiting keys"]  # of a filter that follows a column
+OWN_TABLES = ["log", "pages", "hashed keys"]  # of a filter that follows a column
+
+
+TABLES = {"page": "no, data", "log": "rowid, hash, n, tag"}
 
 
 # ---- what belongs to a filter ----
@@ -24,7 +27,7 @@ def own_table(db, what, name="f"):
     """(table, a column of it): one of OWN_TABLES."""
     if what == "log":
         return log_of(db, name), "new"
-    return {"pages": (f"{name}_page", "data"), "waiting keys": (f"{name}_wait", "hash")}[what]
+    return {"pages": (f"{name}_page", "data"), "hashed keys": (f"{name}_log", "hash")}[what]
 
 
 def taken_name(name):
@@ -56,17 +59,18 @@ def knows_its_log(db, name="f"):
 def contents(db, name="f"):
     """All bytes of a filter, to be compared."""
     return db.execute(f"SELECT quote(no), quote(data) FROM {name}_page ORDER BY no").fetchall(), [
-        row for row in db.execute(f"SELECT * FROM {name}_wait ORDER BY 1, 2").fetchall()]
+        row for row in db.execute(f"SELECT hash, n FROM {name}_log ORDER BY 1, 2").fetchall()]
 
 
 def saved(db, name="f"):
     """A filter as it is now, for `put_back`."""
-    return db.execute(f"SELECT no, data FROM {name}_page").fetchall()
+    return [db.execute(f"SELECT {columns} FROM {name}_{table}").fetchall() for table, columns in TABLES.items()]
 
 
 def put_back(db, rows, name="f"):
-    db.execute(f"DELETE FROM {name}_page")
-    db.executemany(f"INSERT INTO {name}_page VALUES (?, ?)", rows)
+    for (table, columns), some in zip(TABLES.items(), rows):
+        db.execute(f"DELETE FROM {name}_{table}")
+        db.executemany(f"INSERT INTO {name}_{table}({columns}) VALUES ({', '.join('?' * (columns.count(',') + 1))})", some)
 
 
 def pages(db, name="f"):
@@ -75,8 +79,8 @@ def pages(db, name="f"):
 
 
 def waiting(db, name="f"):
-    """Adds of keys that have found no place."""
-    return ask(db, f"SELECT coalesce(sum(adds), 0) FROM {name}_wait")
+    """Keys that have found no place in the last drain."""
+    return numbers(header(db, name))["left"]
 
 
 # ---- damage of a kind ----
@@ -104,11 +108,11 @@ DAMAGE = {
     "the table of pages is empty, without a key": "DROP TABLE f_page; CREATE TABLE f_page(no, data)",
     "the table of pages has other columns": "DROP TABLE f_page; CREATE TABLE f_page(x)",
     "a column of the pages is renamed": "ALTER TABLE f_page RENAME COLUMN data TO other",
-    "the table of waiting keys is lost": "DROP TABLE f_wait",
+    "the table of hashed keys is lost": "DROP TABLE f_log",
 }
 DROPPED = [name for name, sql in DAMAGE.items() if sql.startswith("DROP") or "RENAME" in sql]
 # Notice of these is taken by whatever reads the rows, and by `check` at the latest.
-NOTICED = {name: sql for name, sql in DAMAGE.items() if "waiting" not in name}
+NOTICED = {name: sql for name, sql in DAMAGE.items() if "hashed" not in name}
 # What takes the place of the pages: reading may work, writing cannot.
 REPLACED = {
     "a view": "ALTER TABLE f_page RENAME TO real; CREATE VIEW f_page AS SELECT * FROM real",
@@ -119,16 +123,16 @@ REPLACED = {
     "a trigger that aborts": "CREATE TRIGGER tr BEFORE INSERT ON f_page BEGIN SELECT RAISE(ABORT, 'no'); END",
     "a trigger that fails": "CREATE TRIGGER tr AFTER UPDATE ON f_page BEGIN SELECT RAISE(FAIL, 'no'); END",
     "a trigger that deletes": "CREATE TRIGGER tr AFTER DELETE ON f_page BEGIN DELETE FROM f_page; END",
-    "a trigger that fails, waiting keys": "CREATE TRIGGER tr AFTER UPDATE ON f_wait BEGIN SELECT RAISE(FAIL, 'no'); END",
+    "a trigger that fails, hashed keys": "CREATE TRIGGER tr AFTER INSERT ON f_log BEGIN SELECT RAISE(FAIL, 'no'); END",
 }
 # A filter in which keys wait for a place.
-ONE = "hash = (SELECT max(hash) FROM f_wait)"
-WAITING_DAMAGE = ["DELETE FROM f_wait", f"UPDATE f_wait SET hash = 'x' WHERE {ONE}",
-                  f"UPDATE f_wait SET adds = adds + 1 WHERE {ONE}", "INSERT INTO f_wait VALUES (1, 2, 1)",
-                  "INSERT INTO f_wait VALUES (1, -1, 1)", f"UPDATE f_wait SET value = 1 WHERE {ONE}",
-                  f"UPDATE f_wait SET adds = -5 WHERE {ONE}", "UPDATE f_wait SET adds = 1 << 56",
-                  "UPDATE f_wait SET adds = 'x'", "UPDATE f_wait SET adds = NULL", "DROP TABLE f_wait",
-                  "DROP TABLE f_wait; CREATE TABLE f_wait(hash, value, adds)"]
+ONE = "hash = (SELECT max(hash) FROM f_log)"
+WAITING_DAMAGE = ["DELETE FROM f_log", f"UPDATE f_log SET hash = 'x' WHERE {ONE}",
+                  "DELETE FROM f_log WHERE rowid % 2", f"UPDATE f_log SET hash = 1.5 WHERE {ONE}",
+                  f"UPDATE f_log SET hash = NULL WHERE {ONE}", "UPDATE f_log SET n = 1 << 56",
+                  "UPDATE f_log SET n = -(1 << 56)", "UPDATE f_log SET n = x'00'",
+                  "UPDATE f_log SET n = 'x'", "UPDATE f_log SET n = NULL", "DROP TABLE f_log",
+                  "DROP TABLE f_log; CREATE TABLE f_log(hash, value, adds)"]
 # Of the log {log}.
 LOG_TRIGGERS = {
     "deletes": "CREATE TRIGGER theirs AFTER INSERT ON {log} BEGIN DELETE FROM {log}; END",
@@ -147,7 +151,7 @@ LOG_DAMAGE = {
 
 def damage(db, sql, name="f"):
     """Statements with "; " between them, of a filter of any name."""
-    sql = sql.replace("f_page", f"{name}_page").replace("f_wait", f"{name}_wait")
+    sql = sql.replace("f_page", f"{name}_page").replace("f_log", f"{name}_log")
     for one in re.split("; (?!END)", sql):
         db.execute(one.format(log=log_of(db, name)) if "{log}" in one else one)
 
@@ -158,7 +162,8 @@ def empty_log(db, name="f"):
 
 def guard(name, sort="inserts"):
     """A trigger by which nothing can be written to a filter."""
-    return {"inserts": f"CREATE TRIGGER g BEFORE INSERT ON {name}_page BEGIN SELECT RAISE(ABORT, 'no'); END",
+    return {"inserts": f"CREATE TRIGGER g BEFORE INSERT ON {name}_log BEGIN SELECT RAISE(ABORT, 'no'); END",
+            "ignored": f"CREATE TRIGGER g BEFORE INSERT ON {name}_log BEGIN SELECT RAISE(IGNORE); END",
             "updates": f"CREATE TRIGGER g BEFORE UPDATE ON {name}_page BEGIN SELECT RAISE(IGNORE); END"}[sort]
 
 
@@ -173,7 +178,7 @@ def denials(db):
             "emptying the log": lambda action, name, _: action == DELETE and name == log,
             "writing pages": lambda action, name, _: action in (INSERT, UPDATE) and name == "f_page",
             "reading pages": lambda action, name, _: action == READ and name == "f_page",
-            "writing the list": lambda action, name, _: action in (INSERT, UPDATE) and name == "f_wait",
+            "writing the list": lambda action, name, _: action in (INSERT, UPDATE) and name == "f_log",
             "reading the schema": lambda action, name, _: action == READ and name == "sqlite_master",
             "reading the table": lambda action, name, _: action == READ and name == "u",
             "functions": lambda action, *_: action == FUNCTION,
@@ -191,7 +196,7 @@ DENIALS = ["all of the log", "reading the log", "emptying the log", "writing pag
 # ---- rows as a hostile writer makes them: ext/pages/pages.h a second time ----
 
 HEADER_ROW = 109  # bytes
-FIELDS = {"length": (64, "<Q"), "page_bytes": (72, "<I"), "waits": (76, "<Q"), "unmatched": (84, "<Q"),
+FIELDS = {"length": (64, "<Q"), "page_bytes": (72, "<I"), "left": (76, "<Q"), "unmatched": (84, "<Q"),
           "random": (92, "<Q"), "log": (100, "<Q"), "flags": (108, "<B")}
 
 
@@ -242,12 +247,12 @@ def hostile_bytes(db, rng, name="f", header_too=False):
 
 
 def hostile_waiting(db, rng, name="f"):
-    """Any rows wait, and the header counts them."""
-    some = [(rng.randrange(-2**63, 2**63), rng.choice([0, 0, 5, 255, 1000]), rng.choice([0, 1, 3, 2**16, 2**40]))
-            for _ in range(rng.randrange(1, 8))]
-    db.execute(f"DELETE FROM {name}_wait")
-    db.executemany(f"INSERT INTO {name}_wait VALUES (?, ?, ?)", some)
-    change_header(db, name, waits=sum(row[2] for row in some))
+    """Any rows in the log of hashed keys, and the header counts them, or other ones."""
+    some = [(rng.randrange(-2**63, 2**63), rng.choice([0, 1, -1, 3, 2**16, 2**40, -2**40, 2**62]),
+             rng.choice([0, 1, None, "x"])) for _ in range(rng.randrange(1, 8))]
+    db.execute(f"DELETE FROM {name}_log")
+    db.executemany(f"INSERT INTO {name}_log VALUES (?, ?, ?)", some)
+    change_header(db, name, left=rng.choice([len(some), len(some) + 1, 0, 1, 2**40]))
 
 
 def hostile_ages(db, rng, name="f"):

@@ -108,7 +108,7 @@ static const char *const options[][3] = {
      "i ->> 'growth' || (i ->> 'bucket_size') FROM (SELECT cf_table_info('tried') AS i)"},
     {"capacity=60, counter_bits=5", "5", "cf_table_info('tried', 'all') ->> 'counter_bits'"},
     {"capacity={n}", "60",
-     "(i ->> 'items') + (i ->> 'waiting') FROM (SELECT cf_table_info('temp.tried', 'all') AS i)"},
+     "cf_table_info('temp.tried', 'all') ->> 'items'"},
     {"capacity=60, keep='24 hours'", "86400", "cf_table_info('tried') ->> 'keep'"},
     {"capacity=60, keep='24 hours'", "1", "cf_table_contains('tried', k, '1 hour') FROM keys LIMIT 1"},
     {"capacity=60, keep='24 hours'", "!at most 24 hours",

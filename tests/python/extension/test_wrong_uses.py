@@ -93,7 +93,7 @@ def test_no_statement_stands_twice_and_no_message_rambles():
 
 def test_what_a_filter_keeps_its_own_data_in_is_no_filter_and_cannot_be_followed():
     beginner = Beginner()
-    for what in ("pages", "waiting keys"):
+    for what in ("pages", "hashed keys"):
         table, column = inside.own_table(beginner.db, what, "known")
         assert beginner.said(f"SELECT cf_table_info('{table}')").startswith("cf_table_info: there is no cuckoo_filter table of this name")
         for name in (table, table.upper()):

@@ -139,7 +139,7 @@ def test_returning_returns_rows_that_are_skipped_too(once):
 
 @pytest.mark.parametrize("options, guard, error, message", [
     ("adds=once", "inserts", sqlite3.OperationalError, "seen: a constraint on its shadow tables is in the way"),
-    ("adds=once", "updates", sqlite3.Error, ""), ("growth=on", "inserts", sqlite3.IntegrityError, "constraint failed")])
+    ("adds=once", "ignored", sqlite3.Error, ""), ("growth=on", "inserts", sqlite3.IntegrityError, "constraint failed")])
 def test_a_write_that_cannot_be_is_no_conflict_of_the_key(db, options, guard, error, message):
     """In the transaction that creates the table. Only where OR IGNORE is obeyed is it an error of another kind."""
     db.execute("BEGIN")

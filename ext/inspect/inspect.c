@@ -7,10 +7,12 @@
 ** xFilter in idxNum which values follow in argv, in the order of the plan bits. Without the
 ** arguments xFilter fails.
 */
+#include "../store/maintenance.h"
 #include "inspect_columns.h"
 
 #include "../keys/key.h"
 #include "../sqlite/errors.h"
+#include "../sqlite/sql.h"
 
 /* What a module carries along: the kind of its table, and the tables of the connection. */
 typedef struct inspect_aux {
@@ -179,7 +181,7 @@ static int fail_table(sqlite3_vtab_cursor *base, int code, const char *why)
     return code;
 }
 
-/* Takes a copy of a filter table as it is now. */
+/* Takes a copy of a filter table as it is now, with what is in its logs. */
 static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name)
 {
     const char *why;
@@ -189,11 +191,15 @@ static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name)
     int rc = cuckoo_registry_begin(registry, name, 0, CUCKOO_INSPECT, &store, &why);
     if (rc != SQLITE_OK)
         return fail_table(base, rc, why);
+    bool left;
     cuckoo_paged *paged = &store->paged;
-    paged->hooks.need(paged, 0, paged->filter.length);
-    cf_seal(&paged->filter);
-    cursor->handle = cuckoo_handle_keep(name, &paged->filter);
-    rc = cuckoo_registry_end(store);
+    int viewed = cuckoo_maintenance_begin_view(store, &left);
+    if (viewed == SQLITE_OK) {
+        paged->hooks.need(paged, 0, paged->filter.length);
+        cursor->handle = cuckoo_handle_keep(name, &paged->filter);
+    }
+    cuckoo_maintenance_end_view(store);
+    rc = cuckoo_first_error(viewed, cuckoo_registry_end(store));
     if (rc != SQLITE_OK)
         return fail_table(base, rc, cuckoo_store_damage(store));
     return cursor->handle ? rc : SQLITE_NOMEM;

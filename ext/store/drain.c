@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** drain.c - how the logs, and what is pending, get into the pages.
+**
+** A drain changes no answer, so it is right at any time. All that it writes is written within one statement
+** of SQLite, whose only row is the header: INSERT INTO seen_page .. SELECT 0, cf_drain(?). The function
+** writes the pages, empties the logs, and returns the header. So SQLite takes back a drain that fails as a
+** whole, and COMMIT does not fail with it. Only an error after which SQLite rolls the transaction back
+** cannot be helped.
+*/
+#include "../pages/ageing.h"
+#include "../sqlite/errors.h"
+#include "../sqlite/register.h"
+#include "../sqlite/sql.h"
+#include "../sqlite/watch.h"
+#include "store.h"
+
+#include <assert.h>
+
+/* ---- in memory ---- */
+
+typedef struct drain {
+    cuckoo_store *store;
+    bool all; /* keys are tried, however many of them find no place */
+    cuckoo_sums *left;
+    int misses; /* of keys that have found none */
+} drain;
+
+/* When one copy is sticky, or not there, so are the others. */
+static void delete_copies(cuckoo_store *store, uint64_t hash, int64_t copies)
+{
+    cuckoo_paged *paged = &store->paged;
+    cf_deleted deleted = CF_REMOVED;
+    while (copies-- > 0 && deleted == CF_REMOVED && paged->rc == SQLITE_OK)
+        deleted = cf_delete_value(&paged->filter, hash, 0);
+    paged->unmatched += deleted == CF_ABSENT && paged->rc == SQLITE_OK && cuckoo_store_follows(store);
+}
+
+/* *n: copies of a key, which are counted down; or a time. */
+static cf_status add_key(cuckoo_paged *paged, uint64_t hash, int64_t *n)
+{
+    enum { MOST_COPIES = 1 << 17 /* no counter counts as far */ };
+    cf_status status = CF_OK;
+    if (paged->filter.geometry.epochs)
+        return cuckoo_ageing_add(paged, hash, *n);
+    if (*n > MOST_COPIES)
+        *n = MOST_COPIES;
+    for (; *n > 0 && status == CF_OK && paged->rc == SQLITE_OK; *n -= status == CF_OK)
+        status = cuckoo_watched_add(paged->shadow.db, &paged->filter, hash, 0);
+    return status;
+}
+
+/* In a full filter each key takes long. */
+static int bring(drain *into, uint64_t hash, int64_t n)
+{
+    enum { TRIED = 64 };
+    cf_status status =
+        into->all || into->misses < TRIED ? add_key(&into->store->paged, hash, &n) : CF_FULL;
+    if (status == CF_OK)
+        return SQLITE_OK;
+    if (status == CF_NO_MEMORY || status == CF_INTERRUPTED)
+        return cuckoo_error_code(status);
+    into->misses++;
+    return cuckoo_sums_take(into->left, &into->store->paged, hash, n);
+}
+
+static int change(void *context, uint64_t hash, int64_t n)
+{
+    drain *into = context;
+    int rc = SQLITE_OK;
+    if (n < 0)
+        delete_copies(into->store, hash, -n);
+    else
+        rc = bring(into, hash, n);
+    return cuckoo_first_error(rc, into->store->paged.rc);
+}
+
+static int join(void *context, uint64_t hash, int64_t n)
+{
+    cuckoo_store *store = context;
+    return cuckoo_net_take(&store->net, &store->paged, hash, n);
+}
+
+int cuckoo_store_take_in(cuckoo_store *store, bool all, cuckoo_sums *left)
+{
+    drain into = {store, all, left, 0};
+    cuckoo_paged *paged = &store->paged;
+    int rc = cuckoo_store_net(store);
+    rc = rc ? rc : cuckoo_sums_walk(&store->pending, join, store);
+    if (rc == SQLITE_OK && paged->filter.geometry.epochs)
+        cuckoo_ageing_begin(paged, store->net.more, all);
+    rc = cuckoo_first_error(rc, paged->rc);
+    rc = rc ? rc : cuckoo_sums_walk(&store->net.sums, change, &into);
+    paged->dirty = true;
+    cuckoo_net_forget(&store->net); /* it has what is pending, too */
+    return rc;
+}
+
+/* ---- in the database ---- */
+
+typedef struct writing {
+    cuckoo_store *store;
+    const cuckoo_sums *left; /* NULL: the logs stay */
+} writing;
+
+#define POINTER "cuckoo_drain"
+
+static int write_left(void *context, uint64_t hash, int64_t n)
+{
+    sqlite3_stmt *write;
+    cuckoo_paged *paged = context;
+    int rc =
+        cuckoo_shadow_query(&paged->shadow, CUCKOO_WRITE_OWN, (int64_t[]){(int64_t)hash, n}, &write);
+    rc = rc ? rc : cuckoo_shadow_write_one(&paged->shadow, write);
+    paged->left += rc == SQLITE_OK;
+    return rc;
+}
+
+/* Pages may grow by what the logs give back. Only drains write to the own log of a filter that follows a
+** table. */
+static int change_logs(cuckoo_store *store, const cuckoo_sums *left)
+{
+    cuckoo_paged *paged = &store->paged;
+    bool follows = cuckoo_store_follows(store), own = !follows || paged->left > 0;
+    int rc = own ? cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_OWN, NULL) : SQLITE_OK;
+    if (rc == SQLITE_OK && follows)
+        rc = cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_LOG, NULL);
+    paged->left = 0;
+    return rc ? rc : cuckoo_sums_walk(left, write_left, paged);
+}
+
+static int write_all(const writing *w)
+{
+    cuckoo_store *store = w->store;
+    cuckoo_paged *paged = &store->paged;
+    int rc = w->left ? change_logs(store, w->left) : SQLITE_OK;
+    if (rc == SQLITE_OK && cuckoo_store_follows(store) && !store->follow.saved &&
+        store->follow.fault == NULL)
+        rc = cuckoo_follow_save(&store->follow, &paged->shadow);
+    return rc == SQLITE_OK && paged->dirty ? cuckoo_paged_write(paged) : rc;
+}
+
+/* cf_drain(pointer): false, so that the statement writes no row of its own. */
+static void drain_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const writing *w = sqlite3_value_pointer(argv[0], POINTER);
+    int rc = w ? write_all(w) : SQLITE_MISUSE;
+    if (rc == SQLITE_OK)
+        sqlite3_result_int(context, 0);
+    else if (w)
+        sqlite3_result_error_code(context, rc);
+    else
+        sqlite3_result_error(context, "cf_drain: only a drain calls it", -1);
+}
+
+int cuckoo_register_drain(sqlite3 *db, bool on)
+{
+    static const cuckoo_function drains[] = {{"cf_drain", 1, 1, drain_function, NULL, NULL},
+                                             {.name = NULL}};
+    return on ? cuckoo_register_impure(db, drains, SQLITE_DIRECTONLY, NULL, NULL)
+              : cuckoo_register(db, drains, false);
+}
+
+/* Within COMMIT SQLite prepares to take a statement back only if another one reads. */
+int cuckoo_store_write(cuckoo_store *store, const cuckoo_sums *left)
+{
+    int prepared;
+    sqlite3_stmt *statement = NULL;
+    cuckoo_shadow *shadow = &store->paged.shadow;
+    writing w = {store, left};
+    sqlite3_int64 rowid = sqlite3_last_insert_rowid(shadow->db);
+    int rc = cuckoo_shadow_hold(shadow, &prepared);
+    if (rc == SQLITE_OK) {
+        rc = cuckoo_shadow_query(shadow, CUCKOO_DRAIN, NULL, &statement);
+        rc = rc ? rc : sqlite3_bind_pointer(statement, 1, &w, POINTER, NULL);
+        while (rc == SQLITE_OK && cuckoo_shadow_step(shadow, statement) == SQLITE_ROW)
+            ; /* PRAGMA count_changes gives a row */
+        rc = statement ? cuckoo_shadow_end(shadow, statement, rc) : rc;
+        if (statement)
+            sqlite3_clear_bindings(statement);
+        cuckoo_shadow_release(shadow);
+    }
+    sqlite3_set_last_insert_rowid(shadow->db, rowid);
+    cuckoo_net_forget(&store->net);
+    if (rc != SQLITE_OK) {
+        store->follow.saved = false;
+        cuckoo_paged_forget(&store->paged);
+    }
+    return rc;
+}
+
+int cuckoo_store_finish(cuckoo_store *store, const cuckoo_sums *left, int rc)
+{
+    rc = cuckoo_first_error(rc, cuckoo_paged_error(&store->paged));
+    if (rc != SQLITE_OK)
+        cuckoo_store_forget(store);
+    else
+        rc = cuckoo_store_write(store, left);
+    if (rc == SQLITE_OK && left)
+        cuckoo_sums_clear(&store->pending);
+    return rc;
+}
+
+/* ---- the whole ---- */
+
+/* What is to be known of rows that were written. Rows that this connection wrote beside a trigger that
+** breaks the rules count as one that is unmatched: others may not see a TEMP trigger. */
+static int prepare(cuckoo_store *store)
+{
+    const char *why;
+    cuckoo_paged *paged = &store->paged;
+    int rc = cuckoo_store_load(store, &why);
+    if (rc != SQLITE_OK || !cuckoo_store_follows(store))
+        return rc;
+    rc = cuckoo_follow_look(&store->follow, &paged->shadow);
+    if (rc == SQLITE_OK && store->follow.lossy && paged->unmatched == 0)
+        paged->unmatched = paged->dirty = true;
+    return rc;
+}
+
+int cuckoo_store_drain(cuckoo_store *store, bool all)
+{
+    cuckoo_sums left = {.place = NULL};
+    int rc = prepare(store);
+    rc = rc ? rc : cuckoo_store_take_in(store, all, &left);
+    rc = cuckoo_store_finish(store, &left, rc);
+    cuckoo_sums_free(&left);
+    return rc;
+}
+
+int cuckoo_store_note_rows(cuckoo_store *store)
+{
+    int rc = prepare(store);
+    bool saves = store->follow.fault == NULL && !store->follow.saved;
+    if (rc == SQLITE_OK && (saves || store->paged.dirty))
+        rc = cuckoo_store_write(store, NULL);
+    return cuckoo_store_gave_up(store, rc);
+}
+
+int cuckoo_store_gave_up(const cuckoo_store *store, int rc)
+{
+    bool goes_on = cuckoo_shadow_in_transaction(&store->paged.shadow, true);
+    return rc == SQLITE_OK || goes_on ? SQLITE_OK : rc;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** transfer.c - the filter of a table as a blob, and back.
+*/
+#include "maintenance.h"
+
+#include "../../src/base/bits.h"
+#include "../../src/cuckoo_exact.h"
+#include "../../src/filter/ageing.h"
+#include "../../src/shape/format.h"
+
+#include "../functions/filters.h"
+#include "../pages/ageing.h"
+#include "../sqlite/block.h"
+#include "../sqlite/errors.h"
+#include "../sqlite/watch.h"
+
+#include <assert.h>
+#include <string.h>
+
+int cuckoo_maintenance_import(cuckoo_store *store, sqlite3_value *blob, char **message)
+{
+    assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
+    const char *why = "it is not a blob; give one that cf_new, cf_build or cf_export has made";
+    cf_filter filter;
+    const uint8_t *bytes = sqlite3_value_blob(blob);
+    size_t length = (size_t)sqlite3_value_bytes(blob);
+    bool is_blob = sqlite3_value_type(blob) == SQLITE_BLOB;
+    cf_status status = is_blob ? cf_open(&filter, bytes, length, &why) : CF_BAD_ARGUMENT;
+    if (is_blob && cf_is_exact(bytes, length))
+        why = cuckoo_is_exact;
+    if (status == CF_OK)
+        status = cuckoo_watched_check(store->paged.shadow.db, &filter, &why);
+    if (status == CF_INTERRUPTED)
+        return SQLITE_INTERRUPT;
+    if (status != CF_OK)
+        return cuckoo_say(message, SQLITE_ERROR, "key is not a sound filter to import: %s", why);
+    if (filter.geometry.epochs != store->paged.filter.geometry.epochs)
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "a filter with epochs=%d goes only into a table with as many (keep= has 15)",
+                          filter.geometry.epochs);
+    if (filter.geometry.value_bits != 0)
+        return cuckoo_say(
+            message, SQLITE_ERROR,
+            "key is a filter with values (value_bits), and a table keeps none: keep it as a "
+            "blob, and ask cf_get");
+    uint8_t *copy = cuckoo_block_resize(NULL, NULL, length);
+    if (copy == NULL)
+        return SQLITE_NOMEM;
+    memcpy(copy, bytes, length);
+    const cuckoo_sums none = {.place = NULL};
+    int rc = cuckoo_paged_replace(&store->paged, copy, length);
+    if (rc == SQLITE_OK && filter.geometry.epochs)
+        cuckoo_ageing_adopt(&store->paged);
+    return cuckoo_store_finish(store, &none, rc);
+}
+
+/* A copy of the pages, in a block. */
+static int copy_pages(cuckoo_paged *paged, cf_filter *copy)
+{
+    const char *why;
+    uint8_t *bytes = cuckoo_block_zeros(paged->filter.length);
+    if (bytes == NULL)
+        return SQLITE_NOMEM;
+    cuckoo_paged_copy(paged, bytes);
+    if (paged->rc != SQLITE_OK) {
+        cuckoo_block_resize(NULL, bytes, 0);
+        return paged->rc;
+    }
+    cf_status status = cf_open_writable(copy, bytes, cf_in_memory(paged->filter.length), &why);
+    if (status == CF_OK)
+        copy->memory = cuckoo_block_memory;
+    else
+        cuckoo_block_resize(NULL, bytes, 0);
+    return status == CF_OK ? SQLITE_OK
+                           : cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
+}
+
+/* A drain in memory. */
+int cuckoo_maintenance_begin_view(cuckoo_store *store, bool *left)
+{
+    cuckoo_sums without_place = {.place = NULL};
+    int rc = cuckoo_store_net(store);
+    if (rc == SQLITE_OK && (store->net.sums.used > 0 || store->pending.used > 0))
+        rc = cuckoo_store_take_in(store, true, &without_place);
+    *left = without_place.used > 0;
+    cuckoo_sums_free(&without_place);
+    cf_seal(&store->paged.filter);
+    return rc;
+}
+
+void cuckoo_maintenance_end_view(cuckoo_store *store)
+{
+    if (store->paged.dirty)
+        cuckoo_store_forget(store);
+}
+
+int cuckoo_maintenance_export(cuckoo_store *store, cf_filter *copy, char **message)
+{
+    assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
+    bool left;
+    int rc = cuckoo_maintenance_begin_view(store, &left);
+    if (rc == SQLITE_OK && left)
+        rc = cuckoo_say(message, SQLITE_ERROR,
+                        "keys have no place in it and stand in its log, which a blob does not have; "
+                        "create a larger filter");
+    rc = rc ? rc : copy_pages(&store->paged, copy);
+    if (rc == SQLITE_OK && copy->geometry.epochs) {
+        cf_set_live(copy, store->paged.filter.view.live); /* by the clock of the table */
+        cf_sweep(copy, ~copy->view.live, 0, copy->buckets);
+    }
+    if (rc == SQLITE_OK)
+        cf_seal(copy);
+    cuckoo_maintenance_end_view(store);
+    return rc;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** table_info.c - cf_table_info: what a filter table is like, also when it cannot be trusted.
+*/
+#include "../functions/info.h"
+#include "../pages/ageing.h"
+#include "../sqlite/errors.h"
+#include "../sqlite/register.h"
+#include "../sqlite/sql.h"
+#include "table.h"
+
+/* The last row of the log tells its length, unless somebody has written a number by hand. */
+static int append_log(sqlite3_str *json, cuckoo_store *store)
+{
+    int64_t rows = 0;
+    bool ages = store->paged.filter.geometry.epochs != 0;
+    int64_t left = (int64_t)store->paged.left;
+    int rc = cuckoo_log_rows(&store->paged.shadow, cuckoo_store_follows(store), &rows);
+    rows += (int64_t)store->pending.used - left;
+    sqlite3_str_appendf(json, ",\"waiting\":%lld,\"undrained\":%lld", left, rows > 0 ? rows : 0);
+    rc = rc == SQLITE_OK && ages ? cuckoo_store_net(store) : rc;
+    if (rc == SQLITE_OK && ages)
+        cuckoo_ageing_tell(&store->paged, store->net.more, json);
+    return rc;
+}
+
+/* Is this the code of a filter that cannot be trusted? */
+static bool is_told(int rc)
+{
+    return rc == SQLITE_ERROR || rc == SQLITE_CORRUPT_VTAB || rc == CUCKOO_NEWER;
+}
+
+/* Tells what is known within this use. `bad`: why it cannot be trusted; NULL: it can. After an error
+** *why says what is wrong. */
+static int tell(sqlite3_context *context, sqlite3_value *name, cuckoo_use use, const char *bad,
+                cuckoo_store **store, const char **why)
+{
+    cuckoo_registry *registry = cuckoo_function_shared(context);
+    int rc = cuckoo_registry_begin(registry, name, *store ? (*store)->id : 0, use, store, why);
+    bool loaded = rc == SQLITE_OK;
+    if (*store == NULL || (!loaded && (bad == NULL || !is_told(rc))))
+        return rc;
+    const cuckoo_follow *follow = &(*store)->follow;
+    sqlite3_str *json = sqlite3_str_new(registry->db);
+    sqlite3_str_appendf(json, "{\"trusted\":%d", bad == NULL);
+    cuckoo_append_member(json, "why", bad);
+    cuckoo_append_member(json, "table", follow->table ? follow->table : follow->given_table);
+    cuckoo_append_member(json, "column", follow->column ? follow->column : follow->given_column);
+    if (loaded) {
+        cf_filter filter = (*store)->paged.filter;
+        rc = append_log(json, *store);
+        if (rc == SQLITE_OK && (use == CUCKOO_INSPECT || !cuckoo_store_follows(*store)))
+            rc = cuckoo_store_items(*store, &filter.items);
+        if (!cuckoo_append_info(registry->db, json, &filter, use == CUCKOO_INSPECT))
+            rc = SQLITE_INTERRUPT;
+        rc = cuckoo_first_error(bad && is_told(rc) ? SQLITE_OK : rc, cuckoo_registry_end(*store));
+        *why = cuckoo_store_damage(*store);
+    }
+    rc = bad && is_told(rc) ? SQLITE_OK : rc;
+    if (rc == SQLITE_OK)
+        cuckoo_result_text(context, json, "}");
+    else
+        sqlite3_free(sqlite3_str_finish(json));
+    return rc;
+}
+
+/* When the filter cannot be trusted, that is told, and what can be told without reading pages. */
+void cuckoo_table_info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    const char *why, *word = argc > 1 ? (const char *)sqlite3_value_text(argv[1]) : NULL;
+    cuckoo_store *store = NULL;
+    if (word && sqlite3_stricmp(word, "all") != 0) {
+        cuckoo_fail_code(context, SQLITE_ERROR, "the second argument must be 'all', or be left out");
+        return;
+    }
+    int rc = tell(context, argv[0], word ? CUCKOO_INSPECT : CUCKOO_TELL, NULL, &store, &why);
+    if (store && is_told(rc)) {
+        char *bad = NULL;
+        rc = cuckoo_explain(&bad, rc, why);
+        rc = bad ? tell(context, argv[0], CUCKOO_REPAIR, bad, &store, &why) : rc;
+        sqlite3_free(bad);
+    }
+    if (rc != SQLITE_OK)
+        cuckoo_fail_table(context, rc, why);
+}
