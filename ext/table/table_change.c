@@ -101,8 +101,8 @@ static const struct command {
 } commands[COMMANDS] = {
     [ADVANCE] = {"advance", CUCKOO_CHANGE, false},  [CLOCK] = {"clock", CUCKOO_CHANGE, false},
     [CHECK] = {"check", CUCKOO_INSPECT, true},      [CLEAR] = {"clear", CUCKOO_CHANGE, false},
-    [DRAIN] = {"drain", CUCKOO_CHANGE, true},       [IMPORT] = {"import", CUCKOO_CHANGE, false},
-    [OPTIMIZE] = {"optimize", CUCKOO_CHANGE, true}, [REBUILD] = {"rebuild", CUCKOO_REPAIR, true}};
+    [DRAIN] = {"drain", CUCKOO_REPAIR, true},       [IMPORT] = {"import", CUCKOO_CHANGE, false},
+    [OPTIMIZE] = {"optimize", CUCKOO_REPAIR, true}, [REBUILD] = {"rebuild", CUCKOO_REPAIR, true}};
 
 static int run_one(cuckoo_table *table, int which, sqlite3_value *argument, char **message)
 {

@@ -44,6 +44,8 @@ void leave(world *w, const step *s)
     pair *p = &w->pairs[s->pair];
     if (p->left_real)
         end_left(p);
+    if (p->far)
+        ask_same_time(p);
     int real = sqlite3_prepare_v2(p->real, s->real, -1, &p->left_real, NULL);
     int twin = sqlite3_prepare_v2(p->twin, s->twin, -1, &p->left_twin, NULL);
     if (real == SQLITE_OK && twin == SQLITE_OK)

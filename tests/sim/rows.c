@@ -249,6 +249,7 @@ static void draw_ages(world *w, const filter_shape *f, const char *name)
 /* A command of a table with a clock, which it may set. */
 char *draw_aged_command(world *w, const char *name)
 {
+    w->by_epochs = false;
     char *sql = fill(w, "INSERT INTO %s(l) SELECT" AT(l)), *named = say(sql, name, name);
     free(sql);
     return named;

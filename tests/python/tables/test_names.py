@@ -314,9 +314,7 @@ INSTEAD = {
 
 ASK = ["SELECT count(*) FROM f WHERE key = 'a'", "SELECT key FROM f", "SELECT count(*) FROM f",
        "SELECT cf_table_contains('f', 'a')",
-       "SELECT cf_export('f')", "INSERT INTO f(f) VALUES ('check')", "INSERT INTO f(f) VALUES ('optimize')",
-       "INSERT INTO f(f) VALUES ('rebuild')",
-       "SELECT cf_table_rebuild('f')"]
+       "SELECT cf_export('f')", "INSERT INTO f(f) VALUES ('check')", "INSERT INTO f(f) VALUES ('rebuild')", "SELECT cf_table_rebuild('f')"]
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["", "reopened"])
@@ -341,6 +339,8 @@ def test_something_else_in_the_place_of_the_table(tmp_path, instead, rows, again
         assert f"content: p is {what}" in str(caught.value) and ("DROP TABLE" in str(caught.value) or "drop the filter" in str(caught.value)), (sql, caught.value)
     for sql in ("SELECT cf_table_check('f')", "SELECT json_extract(cf_table_info('f'), '$.why')"):
         assert f"content: p is {what}" in ask(db, sql)
+    for sql in ("drain", "optimize"):  # which change no answer
+        db.execute("INSERT INTO f(f) VALUES (?)", (sql,))
     db.execute("DROP VIEW p" if "view" in instead else "DROP TABLE p")
     db.execute("CREATE TABLE p(k TEXT)")
     db.execute("INSERT INTO p VALUES ('b')")
