@@ -116,7 +116,7 @@ void cuckoo_net_free(cuckoo_net *net)
     cuckoo_sums_free(&net->sums);
 }
 
-int cuckoo_net_take(cuckoo_net *net, const cuckoo_paged *paged, uint64_t hash, int64_t n)
+static int take(cuckoo_net *net, const cuckoo_paged *paged, uint64_t hash, int64_t n)
 {
     if (!paged->filter.geometry.epochs)
         net->more = (int64_t)((uint64_t)net->more + (uint64_t)n); /* rows may have any numbers */
@@ -136,14 +136,14 @@ static int take_own(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
         sqlite3_column_type(row, N) != SQLITE_INTEGER || n > most || n < (ages ? 1 : -most))
         return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "a row of %s_log has been changed",
                           paged->shadow.table);
-    return cuckoo_net_take(net, paged, (uint64_t)sqlite3_column_int64(row, HASH), n);
+    return take(net, paged, (uint64_t)sqlite3_column_int64(row, HASH), n);
 }
 
 static int take_key(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row, int column, int n)
 {
     cuckoo_row_key key;
     int rc = cuckoo_row_key_read(sqlite3_column_value(row, column), &paged->filter.geometry, &key);
-    return rc == SQLITE_OK && key.is ? cuckoo_net_take(net, paged, key.hash, n) : rc;
+    return rc == SQLITE_OK && key.is ? take(net, paged, key.hash, n) : rc;
 }
 
 static int take_keys(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
@@ -177,9 +177,8 @@ static int read_on(cuckoo_net *net, cuckoo_paged *paged, bool own, bool *same)
 /* Only drains write to the own log of a filter that follows a table. */
 static int read_both(cuckoo_net *net, cuckoo_paged *paged, bool follows, bool *same)
 {
-    bool own = !follows || paged->left > 0;
-    int rc = own ? read_on(net, paged, true, same) : SQLITE_OK;
-    *same |= !own;
+    *same = true;
+    int rc = !follows || paged->left > 0 ? read_on(net, paged, true, same) : SQLITE_OK;
     return rc == SQLITE_OK && *same && follows ? read_on(net, paged, false, same) : rc;
 }
 

@@ -99,7 +99,6 @@ void cuckoo_net_forget(cuckoo_net *net);
 void cuckoo_net_free(cuckoo_net *net);
 
 /* Adds the change of a key: so many copies, or a time. SQLITE_OK or SQLITE_NOMEM. */
-int cuckoo_net_take(cuckoo_net *net, const cuckoo_paged *paged, uint64_t hash, int64_t n);
 int cuckoo_sums_take(cuckoo_sums *sums, const cuckoo_paged *paged, uint64_t hash, int64_t n);
 
 /* Calls `change` for each key of which copies have come (more than 0) or gone (less); those that have

@@ -5,10 +5,13 @@
 
 enum { FEWEST_PLACES = 64 };
 
-/* The place of a hash, or the empty one where it belongs. There is an empty one. */
+/* The place of a hash, or the empty one where it belongs. There is an empty one. Tables of two sizes have
+** two orders: else a small table that takes over the sums of a larger one, in its order, would fill from one
+** end, and look through all of that for each. */
 static cuckoo_sum *place_of(const cuckoo_sums *sums, uint64_t hash)
 {
-    size_t mask = sums->places - 1, at = (size_t)((hash * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & mask;
+    uint64_t mixed = hash * UINT64_C(0x9E3779B97F4A7C15) * (sums->places + 1);
+    size_t mask = sums->places - 1, at = (size_t)(mixed >> 32) & mask;
     while (sums->place[at].taken && sums->place[at].hash != hash)
         at = (at + 1) & mask;
     return &sums->place[at];

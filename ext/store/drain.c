@@ -64,35 +64,46 @@ static int bring(drain *into, uint64_t hash, int64_t n)
     return cuckoo_sums_take(into->left, &into->store->paged, hash, n);
 }
 
+/* Keys without a place go first. */
+static int take_away(drain *into, uint64_t hash, int64_t copies)
+{
+    int64_t wait = cuckoo_sums_of(into->left, hash);
+    if (wait > copies)
+        wait = copies;
+    delete_copies(into->store, hash, copies - wait);
+    return wait ? cuckoo_sums_add(into->left, hash, -wait) : SQLITE_OK;
+}
+
 static int change(void *context, uint64_t hash, int64_t n)
 {
     drain *into = context;
-    int rc = SQLITE_OK;
-    if (n < 0)
-        delete_copies(into->store, hash, -n);
-    else
-        rc = bring(into, hash, n);
+    int rc = n < 0 ? take_away(into, hash, -n) : bring(into, hash, n);
     return cuckoo_first_error(rc, into->store->paged.rc);
 }
 
-static int join(void *context, uint64_t hash, int64_t n)
+/* The time of the latest add. */
+static int64_t latest_of(const cuckoo_store *store)
 {
-    cuckoo_store *store = context;
-    return cuckoo_net_take(&store->net, &store->paged, hash, n);
+    int64_t latest = store->net.more;
+    for (size_t i = 0; i < store->pending.n; i++)
+        if (store->pending.change[i].n > latest)
+            latest = store->pending.change[i].n;
+    return latest;
 }
 
 int cuckoo_store_take_in(cuckoo_store *store, bool all, cuckoo_sums *left)
 {
     drain into = {store, all, left, 0};
     cuckoo_paged *paged = &store->paged;
-    int rc = cuckoo_store_net(store);
-    rc = rc ? rc : cuckoo_sums_walk(&store->pending, join, store);
+    const cuckoo_pending *pending = &store->pending;
+    int rc = cuckoo_net_read(&store->net, paged, cuckoo_store_follows(store));
     if (rc == SQLITE_OK && paged->filter.geometry.epochs)
-        cuckoo_ageing_begin(paged, store->net.more, all);
+        cuckoo_ageing_begin(paged, latest_of(store), all);
     rc = cuckoo_first_error(rc, paged->rc);
     rc = rc ? rc : cuckoo_sums_walk(&store->net.sums, change, &into);
+    for (size_t i = 0; rc == SQLITE_OK && i < pending->n; i++)
+        rc = change(&into, pending->change[i].hash, pending->change[i].n);
     paged->dirty = true;
-    cuckoo_net_forget(&store->net); /* it has what is pending, too */
     return rc;
 }
 
@@ -198,7 +209,7 @@ int cuckoo_store_finish(cuckoo_store *store, const cuckoo_sums *left, int rc)
     else
         rc = cuckoo_store_write(store, left);
     if (rc == SQLITE_OK && left)
-        cuckoo_sums_clear(&store->pending);
+        cuckoo_pending_clear(&store->pending);
     return rc;
 }
 

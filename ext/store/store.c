@@ -25,7 +25,7 @@ void cuckoo_store_free(cuckoo_store *store)
     cuckoo_paged_free(&store->paged);
     cuckoo_follow_free(&store->follow);
     cuckoo_net_free(&store->net);
-    cuckoo_sums_free(&store->pending);
+    cuckoo_pending_free(&store->pending);
     sqlite3_free(store->later);
     sqlite3_free(store->called);
     sqlite3_free(store);
@@ -76,8 +76,8 @@ int cuckoo_store_load(cuckoo_store *store, const char **why)
         return CUCKOO_NEWER;
     *why = cuckoo_store_damage(store);
     if (store->part == CUCKOO_APART)
-        cuckoo_sums_clear(&store->pending); /* an error has ended the transaction */
-    int rc = store->pending.used && store->looked ? SQLITE_OK : compare(store);
+        cuckoo_pending_clear(&store->pending); /* an error has ended the transaction */
+    int rc = store->pending.n && store->looked ? SQLITE_OK : compare(store);
     return rc == SQLITE_OK ? cuckoo_paged_load(&store->paged, why) : rc;
 }
 
@@ -118,7 +118,7 @@ static int64_t copies_of(cuckoo_store *store, uint64_t hash)
 static int64_t change_of(const cuckoo_store *store, uint64_t hash)
 {
     int64_t logged = cuckoo_sums_of(&store->net.sums, hash),
-            pending = cuckoo_sums_of(&store->pending, hash);
+            pending = cuckoo_sums_of(&store->pending.sums, hash);
     return !store->paged.filter.geometry.epochs ? logged + pending : logged > pending ? logged : pending;
 }
 
@@ -159,7 +159,8 @@ void cuckoo_store_calm(const cuckoo_store *store, cuckoo_calm *calm)
 
 int cuckoo_store_net(cuckoo_store *store)
 {
-    return cuckoo_net_read(&store->net, &store->paged, cuckoo_store_follows(store));
+    int rc = cuckoo_net_read(&store->net, &store->paged, cuckoo_store_follows(store));
+    return rc ? rc : cuckoo_pending_sum(&store->pending, &store->paged);
 }
 
 /* Keys of a table that ages which are in no page. */
@@ -184,16 +185,9 @@ static int ageing_items(cuckoo_store *store, uint64_t *items)
     ageing_keys keys = {.store = store};
     int rc = cuckoo_sums_walk(&store->net.sums, count_key, &keys);
     keys.beside = &store->net.sums;
-    rc = rc ? rc : cuckoo_sums_walk(&store->pending, count_key, &keys);
+    rc = rc ? rc : cuckoo_sums_walk(&store->pending.sums, count_key, &keys);
     *items = store->paged.filter.items + keys.n;
     return rc;
-}
-
-static int add_up(void *context, uint64_t hash, int64_t n)
-{
-    (void)hash;
-    *(int64_t *)context += n;
-    return SQLITE_OK;
 }
 
 int cuckoo_store_items(cuckoo_store *store, uint64_t *items)
@@ -202,7 +196,8 @@ int cuckoo_store_items(cuckoo_store *store, uint64_t *items)
     int rc = cuckoo_store_net(store);
     if (rc == SQLITE_OK && store->paged.filter.geometry.epochs)
         return ageing_items(store, items);
-    cuckoo_sums_walk(&store->pending, add_up, &n);
+    for (size_t i = 0; i < store->pending.n; i++)
+        n += store->pending.change[i].n;
     n += (int64_t)store->paged.filter.items + store->net.more;
     *items = n > 0 ? (uint64_t)n : 0;
     return rc;

@@ -11,7 +11,7 @@
 ** which can be forgotten at any time. So rolling back is to forget: SQLite rolls back the rest.
 **
 ** One thing is not in the database: the changes of keys that INSERT and DELETE on the filter have made since
-** a savepoint opened last. They are *pending*, by hash, and are written to the log before a savepoint opens
+** a savepoint opened last. They are *pending*, and are written to the log before a savepoint opens
 ** (xSavepoint) and before the transaction ends (xSync); or a drain takes them at once. A rollback drops
 ** them.
 **
@@ -27,14 +27,16 @@
 #include "../follow/follow.h"
 #include "../keys/options.h"
 #include "fresh.h"
+#include "pending.h"
 
 /* Rows of the logs: so many may wait, so that fewer pages are written; a COMMIT drains no more than so
-** many, which would hold the lock for seconds. And so many keys may be pending. */
+** many, which would hold the lock for seconds. And so many changes may be pending; no more than a long log,
+** when lookups add them up. */
 enum {
     CUCKOO_SHORT_LOG = 1024,
     CUCKOO_LONG_LOG = 65536,
     CUCKOO_MOST_LOGGED = 1000000,
-    CUCKOO_MOST_PENDING = 750000
+    CUCKOO_MOST_PENDING = 1000000
 };
 
 typedef enum cuckoo_part {
@@ -47,8 +49,8 @@ typedef struct cuckoo_store {
     cuckoo_paged paged;
     cuckoo_follow follow;
     cuckoo_fresh fresh;
-    cuckoo_net net;      /* of the logs */
-    cuckoo_sums pending; /* changes that are not in the log yet: copies by hash, or times */
+    cuckoo_net net; /* of the logs */
+    cuckoo_pending pending;
     int64_t wrote; /* this connection has written rows to a log in this transaction: up to this one */
     bool watched;  /* the TEMP trigger has told of rows in this transaction, and tells of others */
     bool asks_content; /* in this use the filter is not trusted, and its table is asked (content.h) */
@@ -173,7 +175,7 @@ int cuckoo_store_most(cuckoo_store *store, uint64_t hash, int64_t *most);
 ** first and of the last rows. CUCKOO_ALL_ROWS: of all; and does the filter have fewer keys than they? */
 int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses);
 
-/* Reads what the logs add up to, into store->net. How many keys there are, with what is in the logs and
+/* Brings up to date what the logs, and what is pending, add up to. How many keys there are, with what is in the logs and
 ** pending. */
 int cuckoo_store_net(cuckoo_store *store);
 int cuckoo_store_items(cuckoo_store *store, uint64_t *items);

@@ -25,19 +25,17 @@ static int write_change(cuckoo_store *store, uint64_t hash, int64_t n)
 static int write_pending(cuckoo_store *store)
 {
     int rc = SQLITE_OK;
-    cuckoo_sums *pending = &store->pending;
+    size_t written = 0;
+    cuckoo_pending *pending = &store->pending;
     sqlite3 *db = store->paged.shadow.db;
     sqlite3_int64 rowid = sqlite3_last_insert_rowid(db);
-    for (size_t i = 0; rc == SQLITE_OK && i < pending->places; i++) {
-        cuckoo_sum *at = &pending->place[i];
-        rc = at->sum ? write_change(store, at->hash, at->sum) : SQLITE_OK;
-        if (rc == SQLITE_OK && at->sum) {
-            at->sum = 0;
-            store->wrote++;
-        }
-    }
+    for (; rc == SQLITE_OK && written < pending->n; written += rc == SQLITE_OK)
+        rc = write_change(store, pending->change[written].hash, pending->change[written].n);
+    store->wrote += (int64_t)written;
     if (rc == SQLITE_OK)
-        cuckoo_sums_clear(pending);
+        cuckoo_pending_clear(pending);
+    else if (pending->n > 0) /* SQLite may have taken all back, and told us */
+        cuckoo_pending_shift(pending, written);
     sqlite3_set_last_insert_rowid(db, rowid);
     return rc;
 }
@@ -47,11 +45,12 @@ static int note(cuckoo_store *store, uint64_t hash, int64_t n)
 {
     if (store->part != CUCKOO_JOINED)
         return write_change(store, hash, n);
-    int rc = cuckoo_sums_take(&store->pending, &store->paged, hash, n);
-    if (rc != SQLITE_OK || store->pending.used <= CUCKOO_MOST_PENDING)
+    int rc = cuckoo_pending_add(&store->pending, hash, n);
+    size_t most = store->pending.summed ? CUCKOO_LONG_LOG : CUCKOO_MOST_PENDING;
+    if (rc != SQLITE_OK || store->pending.n <= most)
         return rc;
     rc = cuckoo_store_gave_up(store, cuckoo_store_drain(store, false));
-    return rc == SQLITE_OK && store->pending.used ? write_pending(store) : rc;
+    return rc == SQLITE_OK && store->pending.n ? write_pending(store) : rc;
 }
 
 /* ---- adding and deleting ---- */
@@ -64,7 +63,7 @@ static int look_for_room(cuckoo_store *store, bool *room)
     *room = true;
     int rc = cuckoo_store_net(store);
     for (int drained = 0; rc == SQLITE_OK; drained++) {
-        *room = filter->occupied + store->net.sums.used + store->pending.used < slots;
+        *room = filter->occupied + store->net.sums.used + store->pending.sums.used < slots;
         if (*room || drained)
             break;
         rc = cuckoo_store_gave_up(store, cuckoo_store_drain(store, false));
@@ -140,7 +139,7 @@ static void take_back(cuckoo_store *store)
 {
     store->rollbacks++;
     store->follow.saved = store->compared = false;
-    cuckoo_sums_clear(&store->pending);
+    cuckoo_pending_clear(&store->pending);
     cuckoo_net_forget(&store->net);
 }
 
@@ -161,7 +160,7 @@ static bool is_due(const cuckoo_store *store)
 {
     uint64_t read = store->net.own.rows + store->net.followed.rows, wrote = (uint64_t)store->wrote,
              left = store->paged.left, least = store->paged.filter.occupied / 256 + left / 4;
-    uint64_t rows = (wrote > read ? wrote : read) + store->pending.used;
+    uint64_t rows = (wrote > read ? wrote : read) + store->pending.n;
     least = least < CUCKOO_SHORT_LOG  ? CUCKOO_SHORT_LOG
             : least < CUCKOO_LONG_LOG ? least
                                       : CUCKOO_LONG_LOG;
@@ -172,7 +171,7 @@ static bool is_due(const cuckoo_store *store)
 ** after SQLITE_BUSY. */
 static int sync_pending(cuckoo_store *store)
 {
-    if (store->pending.used == 0)
+    if (store->pending.n == 0)
         return SQLITE_OK;
     int rc = cuckoo_shadow_run(&store->paged.shadow, CUCKOO_WATCH_SCHEMA, NULL);
     return rc == SQLITE_INTERRUPT ? SQLITE_BUSY : rc ? rc : write_pending(store);
@@ -207,5 +206,5 @@ void cuckoo_store_ended(cuckoo_store *store, bool back)
     store->looked = store->net.current = store->watched = false;
     store->wrote = 0;
     store->opened = 0;
-    cuckoo_sums_clear(&store->pending);
+    cuckoo_pending_clear(&store->pending);
 }

@@ -81,7 +81,7 @@ int cuckoo_maintenance_begin_view(cuckoo_store *store, bool *left)
 {
     cuckoo_sums without_place = {.place = NULL};
     int rc = cuckoo_store_net(store);
-    if (rc == SQLITE_OK && (store->net.sums.used > 0 || store->pending.used > 0))
+    if (rc == SQLITE_OK && (store->net.sums.used > 0 || store->pending.n > 0))
         rc = cuckoo_store_take_in(store, true, &without_place);
     *left = without_place.used > 0;
     cuckoo_sums_free(&without_place);

@@ -163,7 +163,7 @@ int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
             rc = ask_content(store) == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
     }
     if (rc == SQLITE_OK && store->paged.filter.geometry.epochs) {
-        rc = store->paged.age.keep ? cuckoo_store_net(store) : SQLITE_OK;
+        rc = store->paged.age.keep ? cuckoo_net_read(&store->net, &store->paged, false) : SQLITE_OK;
         cuckoo_ageing_look(&store->paged, store->net.more);
     }
     if (rc == SQLITE_CORRUPT_VTAB && store->paged.shadow.damage)

@@ -16,7 +16,7 @@ static int append_log(sqlite3_str *json, cuckoo_store *store)
     bool ages = store->paged.filter.geometry.epochs != 0;
     int64_t left = (int64_t)store->paged.left;
     int rc = cuckoo_log_rows(&store->paged.shadow, cuckoo_store_follows(store), &rows);
-    rows += (int64_t)store->pending.used - left;
+    rows += (int64_t)store->pending.n - left;
     sqlite3_str_appendf(json, ",\"waiting\":%lld,\"undrained\":%lld", left, rows > 0 ? rows : 0);
     rc = rc == SQLITE_OK && ages ? cuckoo_store_net(store) : rc;
     if (rc == SQLITE_OK && ages)
