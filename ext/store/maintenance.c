@@ -143,7 +143,8 @@ int cuckoo_maintenance_clear(cuckoo_store *store)
 {
     const cuckoo_sums none = {.place = NULL};
     cf_geometry shape = store->paged.filter.geometry;
-    return cuckoo_store_finish(store, &none, cuckoo_paged_clear(&store->paged, &shape));
+    int rc = cuckoo_shadow_check(&store->paged.shadow);
+    return cuckoo_store_finish(store, &none, rc ? rc : cuckoo_paged_clear(&store->paged, &shape));
 }
 
 int cuckoo_maintenance_age(cuckoo_store *store, int (*how)(cuckoo_paged *paged, char **message),

@@ -25,9 +25,9 @@
 #define CUCKOO_STORE_H
 
 #include "../follow/follow.h"
+#include "../follow/pending.h"
 #include "../keys/options.h"
 #include "fresh.h"
-#include "pending.h"
 
 /* Rows of the logs: so many may wait, so that fewer pages are written; a COMMIT drains no more than so
 ** many, which would hold the lock for seconds. And so many changes may be pending; no more than a long log,

