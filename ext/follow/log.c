@@ -106,14 +106,8 @@ int cuckoo_sums_walk(const cuckoo_sums *sums, int (*change)(void *context, uint6
 
 void cuckoo_net_forget(cuckoo_net *net)
 {
-    cuckoo_sums sums = net->sums;
-    cuckoo_sums_clear(&sums);
-    *net = (cuckoo_net){.sums = sums};
-}
-
-void cuckoo_net_free(cuckoo_net *net)
-{
     cuckoo_sums_free(&net->sums);
+    *net = (cuckoo_net){.more = 0};
 }
 
 static int take(cuckoo_net *net, const cuckoo_paged *paged, uint64_t hash, int64_t n)

@@ -94,9 +94,7 @@ typedef struct cuckoo_net {
 ** of triggers. SQLITE_CORRUPT_VTAB: a row has been changed. */
 int cuckoo_net_read(cuckoo_net *net, cuckoo_paged *paged, bool follows);
 
-/* Forgets the net; the second one frees its memory, too. */
 void cuckoo_net_forget(cuckoo_net *net);
-void cuckoo_net_free(cuckoo_net *net);
 
 /* Adds the change of a key: so many copies, or a time. SQLITE_OK or SQLITE_NOMEM. */
 int cuckoo_sums_take(cuckoo_sums *sums, const cuckoo_paged *paged, uint64_t hash, int64_t n);

@@ -32,7 +32,7 @@ void cuckoo_pending_shift(cuckoo_pending *pending, size_t n)
     pending->n -= n;
     memmove(pending->change, pending->change + n, pending->n * sizeof *pending->change);
     pending->summed = 0;
-    cuckoo_sums_clear(&pending->sums);
+    cuckoo_sums_free(&pending->sums);
 }
 
 /* What has become large is given back. */
@@ -42,7 +42,7 @@ void cuckoo_pending_clear(cuckoo_pending *pending)
     if (pending->room > LARGE)
         cuckoo_pending_free(pending);
     pending->n = pending->summed = 0;
-    cuckoo_sums_clear(&pending->sums);
+    cuckoo_sums_free(&pending->sums);
 }
 
 void cuckoo_pending_free(cuckoo_pending *pending)

@@ -64,17 +64,6 @@ int64_t cuckoo_sums_of(const cuckoo_sums *sums, uint64_t hash)
     return sums->used ? place_of(sums, hash)->sum : 0;
 }
 
-/* A table that has become large is given back: clearing it would cost more than filling it. */
-void cuckoo_sums_clear(cuckoo_sums *sums)
-{
-    enum { LARGE = 1 << 16 /* places */ };
-    if (sums->places > LARGE)
-        cuckoo_sums_free(sums);
-    else if (sums->used)
-        memset(sums->place, 0, sums->places * sizeof *sums->place);
-    sums->used = 0;
-}
-
 void cuckoo_sums_free(cuckoo_sums *sums)
 {
     sqlite3_free(sums->place);

@@ -29,8 +29,7 @@ int cuckoo_sums_raise(cuckoo_sums *sums, uint64_t hash, int64_t time);
 /* The sum of a hash; 0: nothing was ever added, or it cancels out. */
 int64_t cuckoo_sums_of(const cuckoo_sums *sums, uint64_t hash);
 
-/* Forgets all sums. The second one frees the memory, too. */
-void cuckoo_sums_clear(cuckoo_sums *sums);
+/* Forgets all sums. */
 void cuckoo_sums_free(cuckoo_sums *sums);
 
 #endif

@@ -81,16 +81,6 @@ static int change(void *context, uint64_t hash, int64_t n)
     return cuckoo_first_error(rc, into->store->paged.rc);
 }
 
-/* The time of the latest add. */
-static int64_t latest_of(const cuckoo_store *store)
-{
-    int64_t latest = store->net.more;
-    for (size_t i = 0; i < store->pending.n; i++)
-        if (store->pending.change[i].n > latest)
-            latest = store->pending.change[i].n;
-    return latest;
-}
-
 int cuckoo_store_take_in(cuckoo_store *store, bool all, cuckoo_sums *left)
 {
     drain into = {store, all, left, 0};
@@ -98,7 +88,7 @@ int cuckoo_store_take_in(cuckoo_store *store, bool all, cuckoo_sums *left)
     const cuckoo_pending *pending = &store->pending;
     int rc = cuckoo_net_read(&store->net, paged, cuckoo_store_follows(store));
     if (rc == SQLITE_OK && paged->filter.geometry.epochs)
-        cuckoo_ageing_begin(paged, latest_of(store), all);
+        cuckoo_ageing_begin(paged, cuckoo_store_latest(store), all);
     rc = cuckoo_first_error(rc, paged->rc);
     rc = rc ? rc : cuckoo_sums_walk(&store->net.sums, change, &into);
     for (size_t i = 0; rc == SQLITE_OK && i < pending->n; i++)

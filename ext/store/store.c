@@ -24,7 +24,7 @@ void cuckoo_store_free(cuckoo_store *store)
 {
     cuckoo_paged_free(&store->paged);
     cuckoo_follow_free(&store->follow);
-    cuckoo_net_free(&store->net);
+    cuckoo_net_forget(&store->net);
     cuckoo_pending_free(&store->pending);
     sqlite3_free(store->later);
     sqlite3_free(store->called);
@@ -201,4 +201,10 @@ int cuckoo_store_items(cuckoo_store *store, uint64_t *items)
     n += (int64_t)store->paged.filter.items + store->net.more;
     *items = n > 0 ? (uint64_t)n : 0;
     return rc;
+}
+
+int64_t cuckoo_store_latest(const cuckoo_store *store)
+{
+    int64_t pending = cuckoo_pending_latest(&store->pending);
+    return pending > store->net.more ? pending : store->net.more;
 }

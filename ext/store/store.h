@@ -180,6 +180,9 @@ int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses);
 int cuckoo_store_net(cuckoo_store *store);
 int cuckoo_store_items(cuckoo_store *store, uint64_t *items);
 
+/* Of a table that ages by the clock: the latest time in the logs, as they were read, or pending; or 0. */
+int64_t cuckoo_store_latest(const cuckoo_store *store);
+
 /* Adds a key, or deletes it. *status is CF_FULL, and nothing has changed, when as many keys are in a filter
 ** that may not grow as it has slots. Otherwise it is CF_OK. (transaction.c) */
 int cuckoo_store_add(cuckoo_store *store, uint64_t hash, cf_status *status);

@@ -164,7 +164,7 @@ int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
     }
     if (rc == SQLITE_OK && store->paged.filter.geometry.epochs) {
         rc = store->paged.age.keep ? cuckoo_net_read(&store->net, &store->paged, false) : SQLITE_OK;
-        cuckoo_ageing_look(&store->paged, store->net.more);
+        cuckoo_ageing_look(&store->paged, cuckoo_store_latest(store));
     }
     if (rc == SQLITE_CORRUPT_VTAB && store->paged.shadow.damage)
         *why = store->paged.shadow.damage;

@@ -169,7 +169,7 @@ static void result_contains_within(sqlite3_context *context, cuckoo_store *store
         return;
     cuckoo_ageing_narrow(&store->paged, window);
     result_contains(context, store, argv);
-    cuckoo_ageing_look(&store->paged, store->net.more);
+    cuckoo_ageing_look(&store->paged, cuckoo_store_latest(store));
 }
 
 /* cf_table_contains('seen', key, '1 hour'): was the key added so lately? */

@@ -20,7 +20,7 @@ static int append_log(sqlite3_str *json, cuckoo_store *store)
     sqlite3_str_appendf(json, ",\"waiting\":%lld,\"undrained\":%lld", left, rows > 0 ? rows : 0);
     rc = rc == SQLITE_OK && ages ? cuckoo_store_net(store) : rc;
     if (rc == SQLITE_OK && ages)
-        cuckoo_ageing_tell(&store->paged, store->net.more, json);
+        cuckoo_ageing_tell(&store->paged, cuckoo_store_latest(store), json);
     return rc;
 }
 
