@@ -130,6 +130,12 @@ int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64
     return cuckoo_shadow_end(shadow, statement, rc);
 }
 
+int cuckoo_shadow_prepared(const cuckoo_shadow *shadow)
+{
+    sqlite3_stmt *watch = shadow->statement[CUCKOO_WATCH_SCHEMA];
+    return shadow->prepares + (watch ? sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0) : 0);
+}
+
 int cuckoo_shadow_hold(cuckoo_shadow *shadow, int *prepared)
 {
     sqlite3_stmt *watch;
@@ -138,7 +144,7 @@ int cuckoo_shadow_hold(cuckoo_shadow *shadow, int *prepared)
         rc = cuckoo_shadow_end(shadow, watch, rc);
     if (rc == SQLITE_OK) {
         shadow->watching = true;
-        *prepared = shadow->prepares + sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0);
+        *prepared = cuckoo_shadow_prepared(shadow);
         shadow->holds++;
     }
     return rc;
@@ -175,7 +181,7 @@ void cuckoo_shadow_finalize(cuckoo_shadow *shadow)
 {
     sqlite3_stmt *watch = shadow->statement[CUCKOO_WATCH_SCHEMA];
     if (watch) /* a new one must not pass for it */
-        shadow->prepares += 1 + sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0);
+        shadow->prepares = 1 + cuckoo_shadow_prepared(shadow);
     for (int i = 0; i < CUCKOO_QUERIES; i++) {
         sqlite3_finalize(shadow->statement[i]);
         shadow->statement[i] = NULL;

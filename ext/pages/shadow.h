@@ -112,6 +112,9 @@ void cuckoo_shadow_release(cuckoo_shadow *shadow);
 ** still to be released. */
 bool cuckoo_shadow_is_within(cuckoo_shadow *shadow);
 
+/* The same number, as it is known now: without a look at the database. */
+int cuckoo_shadow_prepared(const cuckoo_shadow *shadow);
+
 /* The same number, with nothing held. */
 int cuckoo_shadow_schema(cuckoo_shadow *shadow, int *prepared);
 
