@@ -132,12 +132,15 @@ int cuckoo_store_most(cuckoo_store *store, uint64_t hash, int64_t *most)
 int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has)
 {
     assert(cuckoo_paged_is_loaded(&store->paged));
-    int rc = cuckoo_store_net(store);
-    int64_t more = rc == SQLITE_OK ? change_of(store, hash) : 0;
-    *has =
-        more > 0 && (!store->paged.filter.geometry.epochs || cuckoo_ageing_is_live(&store->paged, more));
-    if (rc != SQLITE_OK || *has)
-        return rc;
+    int64_t more = 0;
+    if (!store->net.current || store->net.sums.used || store->pending.n) {
+        int rc = cuckoo_store_net(store);
+        more = rc == SQLITE_OK ? change_of(store, hash) : 0;
+        *has = more > 0 &&
+               (!store->paged.filter.geometry.epochs || cuckoo_ageing_is_live(&store->paged, more));
+        if (rc != SQLITE_OK || *has)
+            return rc;
+    }
     *has = cf_contains(cuckoo_paged_reader(&store->paged), hash);
     if (more < 0 && *has)
         *has = copies_of(store, hash) + more > 0;
