@@ -205,7 +205,7 @@ int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, c
     "SELECT CASE WHEN t.type = 'view' THEN 'view' WHEN t.sql GLOB 'CREATE VIRTUAL TABLE*' THEN "        \
     "'virtual' WHEN EXISTS (SELECT 1 FROM \"%w\".sqlite_master AS v WHERE v.sql GLOB 'CREATE VIRTUAL "  \
     "TABLE*' AND v.name || '_' = " PREFIX " COLLATE NOCASE AND lower(substr(t.name, length(" PREFIX     \
-    ") + 1)) IN ('page', 'wait', 'data', 'idx', 'content', 'docsize', 'config', 'segments', 'segdir', " \
+    ") + 1)) IN ('page', 'log', 'data', 'idx', 'content', 'docsize', 'config', 'segments', 'segdir', " \
     "'stat', 'node', 'parent', 'rowid')) THEN 'shadow' ELSE 'table' END FROM \"%w\".sqlite_master AS "  \
     "t WHERE t.name = %Q COLLATE NOCASE AND t.type IN ('table', 'view')"
 
@@ -237,6 +237,9 @@ int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char
                   "a table in which a virtual table keeps its own data, and which SQL must not "
                   "change: give an ordinary table"}};
     char *kind;
+    if (sqlite3_strglob("cuckoo_log_????????????????", table) == 0)
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "content: %s is the log of a filter: give an ordinary table", table);
     if (sqlite3_strnicmp(table, "sqlite_", 7) == 0)
         return cuckoo_say(message, SQLITE_ERROR,
                           "content: %s is a table of SQLite itself, which has no triggers: give an "

@@ -155,8 +155,8 @@ static int stop_following(cuckoo_store *store)
             return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
         cuckoo_shadow_set_log(shadow, log);
     }
-    cuckoo_touch_unwatch(store);
-    int rc = cuckoo_follow_drop(shadow);
+    int rc = cuckoo_touch_unwatch(store);
+    rc = cuckoo_sql_rolls_back(rc) ? rc : cuckoo_follow_drop(shadow);
     cuckoo_shadow_finalize(shadow);
     return rc ? rc : cuckoo_log_drop(shadow, shadow->log);
 }
