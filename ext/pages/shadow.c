@@ -24,11 +24,15 @@ const char *cuckoo_shadow_why(const cuckoo_shadow *shadow)
     return shadow->damage ? shadow->damage : "its shadow tables cannot be read";
 }
 
-/* SQLITE_ERROR has one cause only. */
+/* SQLITE_ERROR has two causes: the tables, and limits of the connection (sqlite3_limit), of which SQLite
+** says "too" or "must". */
 static int corrupt_if_missing(cuckoo_shadow *shadow, int rc)
 {
     if (rc != SQLITE_ERROR)
         return rc;
+    const char *words = sqlite3_errmsg(shadow->db);
+    if (strstr(words, "too ") || strstr(words, " must be "))
+        return cuckoo_say(&shadow->damage, SQLITE_ERROR, "its shadow tables cannot be read: %s", words);
     return cuckoo_say(&shadow->damage, SQLITE_CORRUPT_VTAB,
                       "its shadow table is missing, or not as it was created");
 }

@@ -93,7 +93,7 @@ static int check_rule(cuckoo_store *store)
     int rc = cuckoo_column_rule(shadow->db, shadow->schema, follow->table, follow->column, &rule, &why);
     bool same =
         rc == SQLITE_OK && rule.affinity == geometry->affinity && rule.collation == geometry->collation;
-    bool differs = !same && (rc == SQLITE_OK || rc == SQLITE_ERROR);
+    bool differs = !same && (rc == SQLITE_OK || (rc == SQLITE_ERROR && why));
     if (differs)
         rc =
             cuckoo_follow_fail(follow, shadow, "%s(%s) compares other than when the filter was made%s%s",
@@ -131,7 +131,12 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
         *why = follow->fault;
         return SQLITE_ERROR;
     }
-    return rc == SQLITE_ERROR ? SQLITE_CORRUPT_VTAB : rc;
+    if (rc == SQLITE_ERROR) {
+        rc = cuckoo_say(&shadow->damage, rc, "the table that it follows cannot be read: %s",
+                        sqlite3_errmsg(shadow->db));
+        *why = cuckoo_shadow_why(shadow);
+    }
+    return rc;
 }
 
 static int ask_content(cuckoo_store *store)
@@ -166,7 +171,7 @@ int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
         rc = store->paged.age.keep ? cuckoo_net_read(&store->net, &store->paged, false) : SQLITE_OK;
         cuckoo_ageing_look(&store->paged, cuckoo_store_latest(store));
     }
-    if (rc == SQLITE_CORRUPT_VTAB && store->paged.shadow.damage)
+    if ((rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_ERROR) && store->paged.shadow.damage)
         *why = store->paged.shadow.damage;
     if (rc != SQLITE_OK)
         cuckoo_store_end(store);

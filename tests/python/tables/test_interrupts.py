@@ -11,7 +11,6 @@ import threading
 import pytest
 
 import support
-from promised import cases
 from promises import attempt, script
 from seen import create, lost
 from support import ask
@@ -351,9 +350,9 @@ def gone_or_as_before(db, error, before, begun):
     return there == before
 
 
-@pytest.mark.parametrize("kind, frame, how", cases(
-    DROPPED, FRAMES, ["once", "from then on"], reason="a result is ignored when the triggers have gone",
-    broken=lambda kind, frame, how: kind != "direct" and how == "once"))
+@pytest.mark.parametrize("how", ["once", "from then on"])
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("kind", DROPPED)
 def test_drop_is_interrupted(kind, frame, how):
     db, asked = None, True
     for n in itertools.count(1):
