@@ -390,6 +390,8 @@ static bool names_nothing(world *w, const step *s)
 static void add_if_new(world *w, const step *s)
 {
     pair *p = &w->pairs[s->pair];
+    if (p->far)
+        ask_same_time(p);
     outcome real = run_sql(p->real, s->real);
     if (real.code != SQLITE_OK) {
         if (!is_locked(real.code) && !names_nothing(w, s))
