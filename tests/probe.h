@@ -12,6 +12,7 @@
 #include "../src/growth/growth.h"
 #include "../src/table/address.h"
 #include "../src/table/bucket.h"
+#include "../src/table/open.h"
 
 /* Splits one bucket before there is need. False: the filter does not grow. */
 static inline bool probe_split(cf_filter *filter)
@@ -40,24 +41,22 @@ static inline void probe_live(cf_filter *filter, unsigned epochs)
     cf_set_live(filter, probe_epochs(filter, epochs));
 }
 
-/* Takes all out that is older than so many epochs, some buckets at a time, as a filter table does. */
-static inline void probe_sweep(cf_filter *filter, unsigned epochs, uint64_t at_a_time)
+/* Takes all out that is older than so many epochs. */
+static inline void probe_sweep(cf_filter *filter, unsigned epochs)
 {
-    uint32_t dead = ~probe_epochs(filter, epochs);
-    for (uint64_t at = 0; at < filter->buckets;)
-        at = cf_sweep(filter, dead, at, at_a_time);
+    cf_sweep(filter, ~probe_epochs(filter, epochs));
 }
 
 /* Takes out what has the number of the next epoch, which is older than any that is live. */
 static inline void probe_sweep_next(cf_filter *filter)
 {
-    cf_sweep(filter, UINT32_C(1) << ((filter->epoch + 1) & 15), 0, filter->buckets);
+    cf_sweep(filter, UINT32_C(1) << ((filter->epoch + 1) & 15));
 }
 
 /* Begins an epoch of which nothing can be there, and takes nothing out. */
 static inline void probe_begin_epoch(cf_filter *filter)
 {
-    cf_begin_epoch(filter);
+    cf_set_epoch(filter, (filter->epoch + 1) & cf_low_bits(48));
 }
 
 static inline cf_status probe_add_epoch(cf_filter *filter, uint64_t hash, uint64_t epoch)

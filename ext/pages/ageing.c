@@ -103,7 +103,7 @@ cf_status cuckoo_ageing_add(cuckoo_paged *paged, uint64_t hash, int64_t time)
 
 void cuckoo_ageing_sweep(cuckoo_paged *paged)
 {
-    cf_sweep(&paged->filter, ~paged->filter.view.live, 0, paged->filter.buckets);
+    cf_sweep(&paged->filter, ~paged->filter.view.live);
     paged->dirty = true;
 }
 

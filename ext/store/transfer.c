@@ -110,7 +110,7 @@ int cuckoo_maintenance_export(cuckoo_store *store, cf_filter *copy, char **messa
     rc = rc ? rc : copy_pages(&store->paged, copy);
     if (rc == SQLITE_OK && copy->geometry.epochs) {
         cf_set_live(copy, store->paged.filter.view.live); /* by the clock of the table */
-        cf_sweep(copy, ~copy->view.live, 0, copy->buckets);
+        cf_sweep(copy, ~copy->view.live);
     }
     if (rc == SQLITE_OK)
         cf_seal(copy);

@@ -19,29 +19,30 @@ bool cf_epoch_is_live(const cf_filter *filter, uint64_t epoch)
 
 /* ---- taking out ---- */
 
-uint64_t cf_sweep(cf_filter *filter, uint32_t numbers, uint64_t from, uint64_t buckets)
+/* A walk that nothing stops: half of it would be no epoch's state. */
+static cf_walk walk_all(const cf_filter *filter)
+{
+    cf_walk walk = cf_walk_begin(filter, 0);
+    walk.ticker = cf_ticker_of(NULL);
+    return walk;
+}
+
+void cf_sweep(cf_filter *filter, uint32_t numbers)
 {
     cf_record record;
-    uint64_t end = buckets < filter->buckets - from ? from + buckets : filter->buckets;
-    cf_walk walk = cf_walk_begin(filter, 0);
-    walk.ticker = cf_ticker_of(NULL); /* half of a sweep would be no epoch's state */
-    walk.next = from;
-    assert(filter->geometry.epochs > 0 && from <= filter->buckets);
-    while (walk.next < end && cf_walk_next(&walk) && walk.bucket < end) {
+    assert(filter->geometry.epochs > 0);
+    for (cf_walk walk = walk_all(filter); cf_walk_next(&walk);) {
         cf_record_read(filter, walk.bucket, &record);
         if (cf_record_drop(filter, &record, numbers))
             cf_record_write(filter, walk.bucket, &record);
     }
     filter->items = filter->occupied;
-    return end;
 }
 
 void cf_renew(cf_filter *filter)
 {
     cf_record record;
-    cf_walk walk = cf_walk_begin(filter, 0);
-    walk.ticker = cf_ticker_of(NULL);
-    while (cf_walk_next(&walk)) {
+    for (cf_walk walk = walk_all(filter); cf_walk_next(&walk);) {
         cf_record_read(filter, walk.bucket, &record);
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
             if (record.tag[slot] != 0 && cf_is_live(filter, record.payload[slot]))
@@ -67,21 +68,11 @@ void cf_age_to(cf_filter *filter, uint64_t epoch)
     assert(filter->geometry.epochs > 0);
     if (filter->view.writable == NULL)
         return;
-    cf_sweep(filter, ~live_then(filter, epoch), 0, filter->buckets);
+    cf_sweep(filter, ~live_then(filter, epoch));
     cf_set_epoch(filter, epoch);
-}
-
-static uint64_t next_epoch(const cf_filter *filter)
-{
-    return (filter->epoch + 1) & cf_low_bits(48);
 }
 
 void cf_advance(cf_filter *filter)
 {
-    cf_age_to(filter, next_epoch(filter));
-}
-
-void cf_begin_epoch(cf_filter *filter)
-{
-    cf_set_epoch(filter, next_epoch(filter));
+    cf_age_to(filter, (filter->epoch + 1) & cf_low_bits(48));
 }

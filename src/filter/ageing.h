@@ -17,12 +17,8 @@ void cf_age_to(cf_filter *filter, uint64_t epoch);
 /* All that is live is as if it was added in the present epoch. */
 void cf_renew(cf_filter *filter);
 
-/* Begins the next epoch, and takes nothing out: no entry carries its number. */
-void cf_begin_epoch(cf_filter *filter);
-
-/* Takes the entries with these numbers out of so many buckets, `from` and those behind it. Returns the
-** bucket to go on from: the number of buckets, when it has come to the end. */
-uint64_t cf_sweep(cf_filter *filter, uint32_t numbers, uint64_t from, uint64_t buckets);
+/* Takes out the entries with these numbers. */
+void cf_sweep(cf_filter *filter, uint32_t numbers);
 
 /* cf_contains, when only these numbers are live. */
 bool cf_contains_live(const cf_filter *filter, uint64_t hash, uint32_t numbers);

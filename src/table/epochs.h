@@ -8,9 +8,8 @@
 ** live follows from the present epoch, unless the owner of the filter knows better (cf_set_live): a
 ** filter table knows at what time each number was written last.
 **
-** **Numbers are used again only when no entry carries them any more.** cf_advance takes out what dies
-** before the number of the next epoch comes back. A filter table takes the dead out step by step
-** (cf_sweep), and begins no epoch whose number some bucket may still hold.
+** **Numbers are used again only when no entry carries them any more.** cf_advance and cf_age_to take out
+** what dies before the number of the next epoch comes back.
 */
 #ifndef CF_EPOCHS_H
 #define CF_EPOCHS_H

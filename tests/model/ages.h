@@ -27,7 +27,7 @@ static void advance(subject *s)
          n--) {
         if (one_in(2)) {
             if (one_in(2))
-                probe_sweep(filter, epochs, random_between(1, filter->buckets));
+                probe_sweep(filter, epochs);
             else
                 probe_sweep_next(filter);
             probe_begin_epoch(filter);
@@ -94,7 +94,7 @@ static void owner(subject *s)
         model_note_stage(&s->m);
     }
     check_live(s, fewer);
-    probe_sweep(filter, fewer, random_between(1, filter->buckets));
+    probe_sweep(filter, fewer);
     check_clean(filter, fewer);
     probe_live(filter, epochs);
     check_live(s, epochs);

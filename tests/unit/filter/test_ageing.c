@@ -250,6 +250,21 @@ TEST(too_many_of_one_pair_are_refused)
     free_filter(&made);
 }
 
+/* What is live is as young as can be; what is dead stays dead. */
+TEST(all_is_renewed)
+{
+    test_filter made = new_filter(ageing(shape_of(30, 4, 16), 3));
+    cf_add(&made.filter, 1);
+    for (uint64_t key = 2; key < 6; key++)
+        probe_begin_epoch(&made.filter), cf_add(&made.filter, key);
+    cf_renew(&made.filter);
+    for (unsigned age = 0; age < 4; age++, cf_advance(&made.filter))
+        for (uint64_t key = 1; key < 6; key++)
+            assert_int_equal(cf_contains(&made.filter, key), key > 2 && age < 3);
+    assert_int_equal(made.filter.occupied, 0);
+    free_filter(&made);
+}
+
 /* The header says all of it; the last epoch is followed by the first. */
 TEST(epochs_are_kept)
 {
