@@ -303,8 +303,8 @@ static void run_both(world *w, const step *s)
     /* What SQLite does with a statement whose own changes are taken back is its business. */
     if (begins(s->real, "ROLLBACK TO") && p->left_real && !sqlite3_stmt_readonly(p->left_real))
         end_left(p);
-    /* An interrupt may come when the savepoint is rolled back already. */
-    bool done = s->fault.sort == FAIL_INTERRUPT && begins(s->real, "ROLLBACK TO");
+    /* An interrupt may come when the savepoint is rolled back already; and one of two files may be committed. */
+    bool done = (s->fault.sort == FAIL_INTERRUPT && begins(s->real, "ROLLBACK TO")) || (p->far && is_end(s->real));
     bool may = s->fault.sort != NO_FAULT && !done && p->left_real == NULL && (p->counted || !is_end(s->real));
     p->counted = false;
     bool faulted = may && look_before(w, s, &b), struck = false;
