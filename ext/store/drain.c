@@ -2,11 +2,10 @@
 /*
 ** drain.c - how the logs, and what is pending, get into the pages.
 **
-** A drain changes no answer, so it is right at any time. All that it writes is written within one statement
-** of SQLite, whose only row is the header: INSERT INTO seen_page .. SELECT 0, cf_drain(?). The function
-** writes the pages, empties the logs, and returns the header. So SQLite takes back a drain that fails as a
-** whole, and COMMIT does not fail with it. Only an error after which SQLite rolls the transaction back
-** cannot be helped.
+** A drain changes no answer, so it is right at any time. All that it writes is written by the function
+** cf_drain, within one statement that writes no row of its own: INSERT INTO seen_page .. WHERE cf_drain(?).
+** So SQLite takes back a drain that fails as a whole, and COMMIT does not fail with it. Only an error after
+** which SQLite rolls the transaction back cannot be helped.
 */
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"

@@ -145,7 +145,8 @@ bool asked(const question *q, char *sql, outcome *r)
         free(other);
     } else if (r->code != SQLITE_OK && (!follows(q->filter) || !names_remedy(r) || !distrusts(q)))
         fail(q->w, "lookup: %d %s; %s", r->code, r->message, sql);
-    bool lacks = strstr(r->message, "are missing in it") || strstr(r->message, "have changed without its");
+    bool lacks =
+        strstr(r->message, "are missing in it") || strstr(r->message, "have changed without its");
     if (r->code != SQLITE_OK && lacks && !q->w->doubted)
         fail(q->w, "lacks: %d %s; %s", r->code, r->message, sql);
     q->w->counts->refused += r->code != SQLITE_OK;

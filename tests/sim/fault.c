@@ -60,8 +60,6 @@ static bool may_fail(const world *w, const step *s)
         return w->shape.faults != POWER_FAULTS && w->shape.faults != PAGE_LIMITS;
     if ((s->act != BOTH && s->act != REFUSE) || strstr(s->real, "far.")) /* only main is compared */
         return false;
-    if (w->shape.faults == PAGE_LIMITS && is_end(s->real))
-        return known("full_commit");
     if (begins(s->real, "SAVE") && w->shape.faults == INTERRUPTS)
         return false; /* it is done, and interrupted */
     for (int i = 0; i < 8; i++)
@@ -72,9 +70,7 @@ static bool may_fail(const world *w, const step *s)
         if (!follows(filter_of(w, i)) && strstr(s->real, filter_of(w, i)->name) && s->real[0] != 'C' &&
             (lasts || sqlite3_get_autocommit(w->pairs[s->pair].twin)))
             return false;
-    return (w->shape.faults != INTERRUPTS && w->shape.faults != DISK_FAULTS) ||
-           known("interrupted_drop") || !begins(s->real, "DROP TABLE") ||
-           strchr("fhdoaes", s->real[11]) == NULL;
+    return true;
 }
 
 void fault_draw(world *w, step *s)
@@ -82,11 +78,10 @@ void fault_draw(world *w, step *s)
     fault *f = &s->fault;
     if (w->shape.faults == NO_FAULTS || !may_fail(w, s))
         return;
-    bool drops = begins(s->real, "DROP TABLE") && known("interrupted_drop");
     bool limits = is_end(s->real) && w->shape.faults == PAGE_LIMITS;
     bool writes_much = is_end(s->real) || begins(s->real, "DROP") || begins(s->real, "ALTER") ||
                        strstr(s->real, "VALUES ('");
-    if (!chance(w, drops ? 90 : limits ? 80 : writes_much ? 45 : 20))
+    if (!chance(w, limits ? 80 : writes_much ? 45 : 20))
         return;
     if (w->shape.faults == DISK_FAULTS)
         draw_disk(w, f);

@@ -132,7 +132,6 @@ HOLES = [
      "        if (cuckoo_sql_rolls_back(rc)) /* the row", "        if (rc == SQLITE_NOMEM) /* the row"),
     ("an error of a read while SQLite connects a table is ignored", "ext/table/table_vtab.c",
      "    if (cuckoo_sql_rolls_back(rc)) /* a transaction may", "    if (rc == SQLITE_NOMEM) /* a transaction may"),
-    ("COMMIT at a limit of pages", None, "full_commit", None),
 ]
 
 

@@ -14,9 +14,6 @@ static const struct {
     const char *name, *what;
 } list[] = {
     {"front_written", "A6: without our triggers INSERT .. SELECT from a front sees its own rows"},
-    {"interrupted_drop",
-     "B3: DROP TABLE of a filter, interrupted or on a disk that fails, rolls back and "
-     "says success"},
     {"trigger_depth", "B4: under a limit of trigger depth writes fail only where the extension is"},
     {"connect_anew", "documented: after another connection has dropped a filter, ALTER TABLE may fail"},
     {"interrupted_insert",
@@ -31,7 +28,6 @@ static const struct {
     {"gone_trigger", "N7: a newer trigger keeps a row without ours, and has gone when somebody looks"},
     {"late_lock", "N6: a table that takes keys locks the database at COMMIT only, which then is busy in "
                   "place of INSERT"},
-    {"full_commit", "B2: at a limit of pages a COMMIT fails that without the filter would not"},
 };
 enum { KNOWN = sizeof list / sizeof list[0] };
 

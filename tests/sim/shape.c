@@ -139,10 +139,6 @@ static void draw_database(world *w)
         chance(w, 30) && spills && (s->pairs == 1 || strcmp(s->journal, "wal") == 0) ? "10" : "-2000";
     for (int i = 0; i < s->pairs; i++)
         s->asks[i] = i == 0 || chance(w, 60);
-    if (known("interrupted_drop"))
-        s->faults = INTERRUPTS;
-    if (known("full_commit"))
-        s->faults = PAGE_LIMITS;
     if (strcmp(s->journal, "memory") == 0 && s->faults != NO_FAULTS)
         s->faults = chance(w, 50) ? MEMORY_FAULTS : INTERRUPTS;
 }
