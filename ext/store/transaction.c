@@ -50,7 +50,10 @@ static int note(cuckoo_store *store, uint64_t hash, int64_t n)
     if (rc != SQLITE_OK || store->pending.n <= most)
         return rc;
     rc = cuckoo_store_gave_up(store, cuckoo_store_drain(store, false));
-    return rc == SQLITE_OK && store->pending.n ? write_pending(store) : rc;
+    rc = rc == SQLITE_OK && store->pending.n ? write_pending(store) : rc;
+    if (rc != SQLITE_OK && store->pending.n > 0)
+        store->pending.n--; /* this one, which write_pending has not come to */
+    return rc;
 }
 
 /* ---- adding and deleting ---- */
