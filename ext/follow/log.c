@@ -122,15 +122,39 @@ static int take(cuckoo_net *net, const cuckoo_paged *paged, uint64_t hash, int64
 enum { ROWID, TAG, OLD, NEW, HASH = OLD, N = NEW };
 
 /* Any number may stand in a row: none is believed that no row can have. */
-static int take_own(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
+static int read_own(cuckoo_paged *paged, sqlite3_stmt *row, uint64_t *hash, int64_t *copies)
 {
     int64_t n = sqlite3_column_int64(row, N), most = INT64_C(1) << 48;
+    *hash = (uint64_t)sqlite3_column_int64(row, HASH);
+    *copies = n;
     bool ages = paged->filter.geometry.epochs != 0;
     if (sqlite3_column_type(row, HASH) != SQLITE_INTEGER ||
         sqlite3_column_type(row, N) != SQLITE_INTEGER || n > most || n < (ages ? 1 : -most))
         return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "a row of %s_log has been changed",
                           paged->shadow.table);
-    return take(net, paged, (uint64_t)sqlite3_column_int64(row, HASH), n);
+    return SQLITE_OK;
+}
+
+static int take_own(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
+{
+    uint64_t hash;
+    int64_t n;
+    int rc = read_own(paged, row, &hash, &n);
+    return rc ? rc : take(net, paged, hash, n);
+}
+
+int cuckoo_log_walk(cuckoo_paged *paged, int (*change)(void *context, uint64_t hash, int64_t n),
+                    void *context)
+{
+    uint64_t hash;
+    int64_t from = INT64_MIN, n;
+    sqlite3_stmt *rows;
+    int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_READ_OWN, &from, &rows);
+    while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, rows) == SQLITE_ROW) {
+        rc = read_own(paged, rows, &hash, &n);
+        rc = rc ? rc : change(context, hash, n);
+    }
+    return cuckoo_shadow_end(&paged->shadow, rows, rc);
 }
 
 static int take_key(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row, int column, int n)

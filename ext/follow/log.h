@@ -104,6 +104,10 @@ int cuckoo_sums_take(cuckoo_sums *sums, const cuckoo_paged *paged, uint64_t hash
 int cuckoo_sums_walk(const cuckoo_sums *sums, int (*change)(void *context, uint64_t hash, int64_t n),
                      void *context);
 
+/* Calls `change`, as above, for each row of the log of hashed keys, in their order. */
+int cuckoo_log_walk(cuckoo_paged *paged, int (*change)(void *context, uint64_t hash, int64_t n),
+                    void *context);
+
 /* About how many rows the logs have: the last row tells, unless somebody has written a number by hand. */
 int cuckoo_log_rows(cuckoo_shadow *shadow, bool follows, int64_t *rows);
 

@@ -64,6 +64,14 @@ int64_t cuckoo_sums_of(const cuckoo_sums *sums, uint64_t hash)
     return sums->used ? place_of(sums, hash)->sum : 0;
 }
 
+bool cuckoo_sums_any(const cuckoo_sums *sums)
+{
+    size_t i = 0;
+    while (i < sums->places && sums->place[i].sum == 0)
+        i++;
+    return i < sums->places;
+}
+
 void cuckoo_sums_free(cuckoo_sums *sums)
 {
     sqlite3_free(sums->place);

@@ -29,6 +29,9 @@ int cuckoo_sums_raise(cuckoo_sums *sums, uint64_t hash, int64_t time);
 /* The sum of a hash; 0: nothing was ever added, or it cancels out. */
 int64_t cuckoo_sums_of(const cuckoo_sums *sums, uint64_t hash);
 
+/* Is any of them not 0? */
+bool cuckoo_sums_any(const cuckoo_sums *sums);
+
 /* Forgets all sums. */
 void cuckoo_sums_free(cuckoo_sums *sums);
 

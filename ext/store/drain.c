@@ -80,16 +80,21 @@ static int change(void *context, uint64_t hash, int64_t n)
     return cuckoo_first_error(rc, into->store->paged.rc);
 }
 
+/* Changes of keys are made again in their order: who deletes a key that is there by chance, and then adds it,
+** must find it. What triggers have told is that of rows, and right as a sum. */
 int cuckoo_store_take_in(cuckoo_store *store, bool all, cuckoo_sums *left)
 {
     drain into = {store, all, left, 0};
     cuckoo_paged *paged = &store->paged;
     const cuckoo_pending *pending = &store->pending;
-    int rc = cuckoo_net_read(&store->net, paged, cuckoo_store_follows(store));
-    if (rc == SQLITE_OK && paged->filter.geometry.epochs)
+    bool ages = paged->filter.geometry.epochs != 0, sums = cuckoo_store_follows(store) || ages;
+    int rc = sums ? cuckoo_net_read(&store->net, paged, !ages) : SQLITE_OK;
+    if (rc == SQLITE_OK && ages)
         cuckoo_ageing_begin(paged, cuckoo_store_latest(store), all);
     rc = cuckoo_first_error(rc, paged->rc);
-    rc = rc ? rc : cuckoo_sums_walk(&store->net.sums, change, &into);
+    if (rc == SQLITE_OK)
+        rc = sums ? cuckoo_sums_walk(&store->net.sums, change, &into)
+                  : cuckoo_log_walk(paged, change, &into);
     for (size_t i = 0; rc == SQLITE_OK && i < pending->n; i++)
         rc = change(&into, pending->change[i].hash, pending->change[i].n);
     paged->dirty = true;
@@ -101,6 +106,7 @@ int cuckoo_store_take_in(cuckoo_store *store, bool all, cuckoo_sums *left)
 typedef struct writing {
     cuckoo_store *store;
     const cuckoo_sums *left; /* NULL: the logs stay */
+    bool done;
 } writing;
 
 #define POINTER "cuckoo_drain"
@@ -129,7 +135,7 @@ static int change_logs(cuckoo_store *store, const cuckoo_sums *left)
     return rc ? rc : cuckoo_sums_walk(left, write_left, paged);
 }
 
-static int write_all(const writing *w)
+static int write_all(writing *w)
 {
     cuckoo_store *store = w->store;
     cuckoo_paged *paged = &store->paged;
@@ -144,8 +150,10 @@ static int write_all(const writing *w)
 static void drain_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    const writing *w = sqlite3_value_pointer(argv[0], POINTER);
+    writing *w = sqlite3_value_pointer(argv[0], POINTER);
     int rc = w ? write_all(w) : SQLITE_MISUSE;
+    if (w)
+        w->done = rc == SQLITE_OK;
     if (rc == SQLITE_OK)
         sqlite3_result_int(context, 0);
     else if (w)
@@ -162,13 +170,21 @@ int cuckoo_register_drain(sqlite3 *db, bool on)
               : cuckoo_register(db, drains, false);
 }
 
+/* An interrupt that comes when the statement has ended takes nothing back, and comes again with the next
+** one. */
+static bool is_done(const writing *w, int rc)
+{
+    return rc == SQLITE_INTERRUPT && w->done &&
+           cuckoo_shadow_in_transaction(&w->store->paged.shadow, true);
+}
+
 /* Within COMMIT SQLite prepares to take a statement back only if another one reads. */
 int cuckoo_store_write(cuckoo_store *store, const cuckoo_sums *left)
 {
     int prepared;
     sqlite3_stmt *statement = NULL;
     cuckoo_shadow *shadow = &store->paged.shadow;
-    writing w = {store, left};
+    writing w = {store, left, false};
     sqlite3_int64 rowid = sqlite3_last_insert_rowid(shadow->db);
     int rc = cuckoo_shadow_hold(shadow, &prepared);
     if (rc == SQLITE_OK) {
@@ -177,6 +193,7 @@ int cuckoo_store_write(cuckoo_store *store, const cuckoo_sums *left)
         while (rc == SQLITE_OK && cuckoo_shadow_step(shadow, statement) == SQLITE_ROW)
             ; /* PRAGMA count_changes gives a row */
         rc = statement ? cuckoo_shadow_end(shadow, statement, rc) : rc;
+        rc = is_done(&w, rc) ? SQLITE_OK : rc;
         if (statement)
             sqlite3_clear_bindings(statement);
         cuckoo_shadow_release(shadow);

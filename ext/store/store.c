@@ -45,7 +45,7 @@ static int compare(cuckoo_store *store)
 {
     cuckoo_stale stale;
     bool told = store->part != CUCKOO_APART && store->looked;
-    bool anew = !store->compared || store->part == CUCKOO_CREATED;
+    bool anew = !store->compared;
     /* SQLite may not tell of rollbacks (fresh.h). And the generation does not tell if the log is that
     ** of before: the backup API may have put a copy in the place of the database, whose log has gone
     ** another way since it was made. */

@@ -17,7 +17,7 @@
 **
 ** SQLite does not tell a table about savepoints that were open before the table was created. So until
 ** another savepoint opens, a table that was created in this transaction writes each change to its log at
-** once, and compares with the database before each use.
+** once.
 **
 ** Functions return SQLite codes.
 */

@@ -12,13 +12,20 @@
 
 /* ---- what is pending ---- */
 
+/* The rowid is also the number of rows, since a drain empties the log. */
 static int write_change(cuckoo_store *store, uint64_t hash, int64_t n)
 {
     sqlite3_stmt *write;
+    sqlite3 *db = store->paged.shadow.db;
     const int64_t values[] = {(int64_t)hash, n};
+    sqlite3_int64 rowid = sqlite3_last_insert_rowid(db);
     store->net.current = false;
     int rc = cuckoo_shadow_query(&store->paged.shadow, CUCKOO_WRITE_OWN, values, &write);
-    return rc ? rc : cuckoo_shadow_write_one(&store->paged.shadow, write);
+    rc = rc ? rc : cuckoo_shadow_write_one(&store->paged.shadow, write);
+    if (rc == SQLITE_OK)
+        store->wrote = sqlite3_last_insert_rowid(db);
+    sqlite3_set_last_insert_rowid(db, rowid);
+    return rc;
 }
 
 /* What was written is pending no more, also when a later row fails. */
@@ -27,17 +34,21 @@ static int write_pending(cuckoo_store *store)
     int rc = SQLITE_OK;
     size_t written = 0;
     cuckoo_pending *pending = &store->pending;
-    sqlite3 *db = store->paged.shadow.db;
-    sqlite3_int64 rowid = sqlite3_last_insert_rowid(db);
     for (; rc == SQLITE_OK && written < pending->n; written += rc == SQLITE_OK)
         rc = write_change(store, pending->change[written].hash, pending->change[written].n);
-    store->wrote += (int64_t)written;
     if (rc == SQLITE_OK)
         cuckoo_pending_clear(pending);
     else if (pending->n > 0) /* SQLite may have taken all back, and told us */
         cuckoo_pending_shift(pending, written);
-    sqlite3_set_last_insert_rowid(db, rowid);
     return rc;
+}
+
+/* May the connection write to the log? Better an error of INSERT than one of COMMIT. */
+static int prepare_log(cuckoo_store *store)
+{
+    sqlite3_stmt *write;
+    return store->pending.n ? SQLITE_OK
+                            : cuckoo_shadow_query(&store->paged.shadow, CUCKOO_WRITE_OWN, NULL, &write);
 }
 
 /* A drain that cannot be made just now leaves them to the log. */
@@ -45,15 +56,25 @@ static int note(cuckoo_store *store, uint64_t hash, int64_t n)
 {
     if (store->part != CUCKOO_JOINED)
         return write_change(store, hash, n);
-    int rc = cuckoo_pending_add(&store->pending, hash, n);
-    size_t most = store->pending.summed ? CUCKOO_LONG_LOG : CUCKOO_MOST_PENDING;
-    if (rc != SQLITE_OK || store->pending.n <= most)
+    int rc = prepare_log(store);
+    rc = rc ? rc : cuckoo_pending_add(&store->pending, hash, n);
+    uint64_t rows = store->pending.n + (store->pending.summed ? 0 : (uint64_t)store->wrote),
+             most = store->pending.summed ? CUCKOO_LONG_LOG : CUCKOO_MOST_PENDING;
+    if (rc != SQLITE_OK || rows <= most)
         return rc;
     rc = cuckoo_store_gave_up(store, cuckoo_store_drain(store, false));
     rc = rc == SQLITE_OK && store->pending.n ? write_pending(store) : rc;
     if (rc != SQLITE_OK && store->pending.n > 0)
         store->pending.n--; /* this one, which write_pending has not come to */
     return rc;
+}
+
+/* The same, after an interrupt is noticed: only one that comes later takes the transaction back. */
+static int put_pending(cuckoo_store *store)
+{
+    int rc = store->pending.n ? cuckoo_shadow_run(&store->paged.shadow, CUCKOO_WATCH_SCHEMA, NULL)
+                              : SQLITE_OK;
+    return rc ? rc : write_pending(store);
 }
 
 /* ---- adding and deleting ---- */
@@ -121,7 +142,7 @@ int cuckoo_store_savepoint(cuckoo_store *store, int number)
         return SQLITE_OK;
     if (store->opened > number)
         store->opened = number;
-    int rc = store->why = store->dead ? SQLITE_OK : write_pending(store);
+    int rc = store->why = store->dead ? SQLITE_OK : put_pending(store);
     if (rc == SQLITE_OK) {
         store->opened = number + 1;
         if (store->part == CUCKOO_CREATED)
@@ -157,8 +178,8 @@ void cuckoo_store_rolled_back_to(cuckoo_store *store, int number)
 
 /* ---- the end ---- */
 
-/* cf_touch (touch.h) tells of the rows that this connection writes. It does not see rows that other
-** connections wrote, and the net has them if a lookup has read the log. */
+/* The last row that this connection has written tells the length of a log. (cf_touch tells of those of
+** triggers.) Rows that other connections wrote are known if a lookup has read them. */
 static bool is_due(const cuckoo_store *store)
 {
     uint64_t read = store->net.own.rows + store->net.followed.rows, wrote = (uint64_t)store->wrote,
@@ -170,22 +191,24 @@ static bool is_due(const cuckoo_store *store)
     return rows >= left + least && rows <= CUCKOO_MOST_LOGGED;
 }
 
-/* An interrupt that comes before the first write must not cost the transaction: COMMIT can be tried again
-** after SQLITE_BUSY. */
+/* What comes before the first write must not cost the transaction: COMMIT can be said again after
+** SQLITE_BUSY. A statement that commits itself cannot. */
 static int sync_pending(cuckoo_store *store)
 {
-    if (store->pending.n == 0)
-        return SQLITE_OK;
-    int rc = cuckoo_shadow_run(&store->paged.shadow, CUCKOO_WATCH_SCHEMA, NULL);
-    return rc == SQLITE_INTERRUPT ? SQLITE_BUSY : rc ? rc : write_pending(store);
+    size_t n = store->pending.n;
+    int rc = put_pending(store), kind = rc & 0xff;
+    bool before = store->pending.n == n && cuckoo_sql_running(store->paged.shadow.db, true) == 0;
+    return before && (kind == SQLITE_INTERRUPT || kind == SQLITE_READONLY || kind == SQLITE_AUTH)
+               ? SQLITE_BUSY
+               : rc;
 }
 
 static int sync_store(cuckoo_store *store)
 {
-    int rc = SQLITE_OK;
-    if (is_due(store))
+    int rc = is_due(store) ? SQLITE_OK : sync_pending(store);
+    if (rc == SQLITE_OK && is_due(store))
         rc = cuckoo_store_gave_up(store, cuckoo_store_drain(store, false));
-    else if (cuckoo_store_follows(store) && store->wrote > 0)
+    else if (rc == SQLITE_OK && cuckoo_store_follows(store) && store->wrote > 0)
         rc = cuckoo_store_note_rows(store);
     return rc ? rc : sync_pending(store);
 }

@@ -86,7 +86,7 @@ int cuckoo_maintenance_begin_view(cuckoo_store *store, bool *left)
     int rc = cuckoo_store_net(store);
     if (rc == SQLITE_OK && (store->net.sums.used > 0 || store->pending.n > 0))
         rc = cuckoo_store_take_in(store, true, &without_place);
-    *left = without_place.used > 0;
+    *left = cuckoo_sums_any(&without_place);
     cuckoo_sums_free(&without_place);
     cf_seal(&store->paged.filter);
     return rc;

@@ -8,6 +8,7 @@ import pytest
 
 import support
 from address import AIMED
+from promises import attempt
 from seen import ERROR, check, command, create, has, info, insert, items, lost, refused
 from support import ask
 
@@ -223,3 +224,43 @@ def test_optimize_gives_room_back_when_keys_have_gone(tmp_path, options):
     check(db)
     assert ask(support.connect(tmp_path / "o.db"), "SELECT cf_table_check('seen')") == "ok"
     db.close()
+
+
+# ---- the log, and how it is drained ----
+
+SOME = "WITH RECURSIVE n(i) AS (SELECT {first} UNION ALL SELECT i + 1 FROM n WHERE i < {last}) INSERT INTO seen(key) SELECT i FROM n"
+
+
+def test_a_drain_that_is_interrupted_counts_no_change_twice():
+    for last in range(1, 400):
+        db, calls = support.connect(), iter(range(1 << 60))
+        create(db, "capacity=3000, counter_bits=4")
+        insert(db, *range(20), *range(20))
+        db.execute("BEGIN")
+        db.execute(SOME.format(first=1000, last=2499))
+        db.executemany("DELETE FROM seen WHERE key = ?", ((key,) for key in range(20)))
+        db.set_progress_handler(lambda: next(calls) == last, 1)
+        attempt(db, "COMMIT")
+        db.set_progress_handler(None, 0)
+        assert not db.in_transaction or not attempt(db, "COMMIT")
+        assert items(db) in (40, 1520) and lost(db, range(20)) == []
+
+
+def test_who_deletes_a_key_that_is_there_by_chance_and_adds_it_finds_it(db):
+    create(db, "capacity=1000, seed=1")
+    insert(db, *range(1000))
+    command(db, "drain")
+    like = next(key for key in range(10000, 99999) if has(db, key))
+    for key in range(1000):
+        db.execute("DELETE FROM seen WHERE key = ?", (key,))
+    db.execute("DELETE FROM seen WHERE key = ?", (like,))
+    insert(db, like)
+    command(db, "drain")
+    assert has(db, like)
+
+
+def test_a_log_is_drained_though_nobody_asks(db):
+    create(db)
+    for first in range(3000):
+        db.execute(SOME.format(first=first, last=first + first % 3))
+    assert info(db)["undrained"] < 1024

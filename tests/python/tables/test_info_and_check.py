@@ -52,15 +52,6 @@ def test_members():
         None, None, 2, 2, 0]
 
 
-@pytest.mark.parametrize("size", [512, 1024, 4096, 65536])
-def test_a_row_of_the_filter_fits_on_a_page(size):
-    db = support.connect()
-    db.execute(f"PRAGMA page_size = {size}")
-    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=200000)")
-    db.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150000) INSERT INTO f(key) SELECT i FROM n")
-    assert ask(db, "SELECT count(*) FROM dbstat WHERE pagetype = 'overflow'") == 0
-
-
 def test_waiting_keys(db):
     db.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter({AIMED_AT})")
     db.executemany("INSERT INTO f(key) VALUES (?)", ((key,) for key in AIMED))
