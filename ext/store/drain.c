@@ -214,8 +214,10 @@ int cuckoo_store_finish(cuckoo_store *store, const cuckoo_sums *left, int rc)
         cuckoo_store_forget(store);
     else
         rc = cuckoo_store_write(store, left);
-    if (rc == SQLITE_OK && left)
+    if (rc == SQLITE_OK && left) {
         cuckoo_pending_clear(&store->pending);
+        store->wrote = 0; /* the log begins anew */
+    }
     return rc;
 }
 
