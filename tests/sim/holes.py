@@ -39,7 +39,7 @@ HOLES = [
     ("ROLLBACK TO is not heard", "ext/store/transaction.c", "    if (number >= store->opened)\n        return;", "    return;"),
     ("ROLLBACK keeps what is pending", "ext/store/transaction.c", "    cuckoo_pending_clear(&store->pending);\n    cuckoo_net_forget", "    cuckoo_net_forget"),
     ("RELEASE counts no savepoint down", "ext/store/transaction.c", "        store->opened = number < 0 ? 0 : number;", "        ;"),
-    ("COMMIT loses what is pending", "ext/store/transaction.c", "    return rc ? rc : sync_pending(store);", "    return rc;"),
+    ("COMMIT loses what is pending", "ext/store/transaction.c", "    return rc ? rc : write_pending(store);", "    return rc;"),
     ("a table of this transaction keeps changes pending", "ext/store/transaction.c", "    if (store->part != CUCKOO_JOINED)\n", "    if (store->part == CUCKOO_APART)\n"),
     ("a row that is written by half stays pending", "ext/store/transaction.c", "        cuckoo_pending_shift(pending, written);", "        ;"),
     ("a commit of others is not heard", "ext/store/store.c",
