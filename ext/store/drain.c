@@ -182,6 +182,7 @@ static bool is_done(const writing *w, int rc)
 int cuckoo_store_write(cuckoo_store *store, const cuckoo_sums *left)
 {
     int prepared;
+    unsigned rollbacks = store->rollbacks;
     sqlite3_stmt *statement = NULL;
     cuckoo_shadow *shadow = &store->paged.shadow;
     writing w = {store, left, false};
@@ -194,6 +195,8 @@ int cuckoo_store_write(cuckoo_store *store, const cuckoo_sums *left)
             ; /* PRAGMA count_changes gives a row */
         rc = statement ? cuckoo_shadow_end(shadow, statement, rc) : rc;
         rc = is_done(&w, rc) ? SQLITE_OK : rc;
+        if (rc == SQLITE_OK && store->rollbacks != rollbacks)
+            rc = SQLITE_ABORT; /* without memory SQLite may roll back, and say nothing */
         if (statement)
             sqlite3_clear_bindings(statement);
         cuckoo_shadow_release(shadow);
