@@ -85,19 +85,6 @@ int cuckoo_sums_take(cuckoo_sums *sums, const cuckoo_paged *paged, uint64_t hash
     return (paged->filter.geometry.epochs ? cuckoo_sums_raise : cuckoo_sums_add)(sums, hash, n);
 }
 
-int cuckoo_sums_walk(const cuckoo_sums *sums, int (*change)(void *context, uint64_t hash, int64_t n),
-                     void *context)
-{
-    int rc = SQLITE_OK;
-    for (int come = 0; come < 2; come++)
-        for (size_t i = 0; rc == SQLITE_OK && i < sums->places; i++) {
-            const cuckoo_sum *at = &sums->place[i];
-            if (at->sum != 0 && (at->sum > 0) == (come == 1))
-                rc = change(context, at->hash, at->sum);
-        }
-    return rc;
-}
-
 /* ---- the net ---- */
 
 /* Row numbers that SQLite does not count up: somebody has written one by hand, and later rows may lie
@@ -141,6 +128,13 @@ static int take_own(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
     int64_t n;
     int rc = read_own(paged, row, &hash, &n);
     return rc ? rc : take(net, paged, hash, n);
+}
+
+int cuckoo_log_write(cuckoo_shadow *shadow, uint64_t hash, int64_t n)
+{
+    sqlite3_stmt *write;
+    int rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_OWN, (int64_t[]){(int64_t)hash, n}, &write);
+    return rc ? rc : cuckoo_shadow_write_one(shadow, write);
 }
 
 int cuckoo_log_walk(cuckoo_paged *paged, int (*change)(void *context, uint64_t hash, int64_t n),

@@ -29,8 +29,8 @@
 ** filter leaves it alone. It is no shadow table: SQLite's defensive mode would keep the triggers of
 ** other programs from writing to it. It has no PRIMARY KEY: sessions leave such tables alone.
 **
-** **Any filter table has a log of hashed keys**, a shadow table (shadow.h), which is added up in the same
-** way:
+** **Any filter table has a log of hashed keys**, a shadow table (shadow.h), which is added up in the
+** same way:
 **
 **      hash    n
 **      4711    1      a key was added so many times, or has found no place in the pages
@@ -90,8 +90,8 @@ typedef struct cuckoo_net {
     bool current;                  /* nothing can have changed since it was read */
 } cuckoo_net;
 
-/* Reads what the logs have more, unless the net is current. It is current then. `follows`: there is a log
-** of triggers. SQLITE_CORRUPT_VTAB: a row has been changed. */
+/* Reads what the logs have more, unless the net is current. It is current then. `follows`: there is a
+** log of triggers. SQLITE_CORRUPT_VTAB: a row has been changed. */
 int cuckoo_net_read(cuckoo_net *net, cuckoo_paged *paged, bool follows);
 
 void cuckoo_net_forget(cuckoo_net *net);
@@ -99,16 +99,14 @@ void cuckoo_net_forget(cuckoo_net *net);
 /* Adds the change of a key: so many copies, or a time. SQLITE_OK or SQLITE_NOMEM. */
 int cuckoo_sums_take(cuckoo_sums *sums, const cuckoo_paged *paged, uint64_t hash, int64_t n);
 
-/* Calls `change` for each key of which copies have come (more than 0) or gone (less); those that have
-** gone first, which makes room. `change` returns an SQLite code, and an error ends the walk. */
-int cuckoo_sums_walk(const cuckoo_sums *sums, int (*change)(void *context, uint64_t hash, int64_t n),
-                     void *context);
+/* Writes a row to the log of hashed keys. */
+int cuckoo_log_write(cuckoo_shadow *shadow, uint64_t hash, int64_t n);
 
-/* Calls `change`, as above, for each row of the log of hashed keys, in their order. */
+/* Calls `change`, as cuckoo_sums_walk does, for each row of the log of hashed keys, in their order. */
 int cuckoo_log_walk(cuckoo_paged *paged, int (*change)(void *context, uint64_t hash, int64_t n),
                     void *context);
 
-/* About how many rows the logs have: the last row tells, unless somebody has written a number by hand. */
+/* About how many rows the logs have: the last row tells, unless a number was written by hand. */
 int cuckoo_log_rows(cuckoo_shadow *shadow, bool follows, int64_t *rows);
 
 #endif

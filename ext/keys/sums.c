@@ -5,9 +5,9 @@
 
 enum { FEWEST_PLACES = 64 };
 
-/* The place of a hash, or the empty one where it belongs. There is an empty one. Tables of two sizes have
-** two orders: else a small table that takes over the sums of a larger one, in its order, would fill from one
-** end, and look through all of that for each. */
+/* The place of a hash, or the empty one where it belongs. There is an empty one. Tables of two sizes
+** have two orders: else a small table that takes over the sums of a larger one, in its order, would
+** fill from one end, and look through all of that for each. */
 static cuckoo_sum *place_of(const cuckoo_sums *sums, uint64_t hash)
 {
     uint64_t mixed = hash * UINT64_C(0x9E3779B97F4A7C15) * (sums->places + 1);
@@ -62,6 +62,19 @@ int cuckoo_sums_raise(cuckoo_sums *sums, uint64_t hash, int64_t time)
 int64_t cuckoo_sums_of(const cuckoo_sums *sums, uint64_t hash)
 {
     return sums->used ? place_of(sums, hash)->sum : 0;
+}
+
+int cuckoo_sums_walk(const cuckoo_sums *sums, int (*change)(void *context, uint64_t hash, int64_t n),
+                     void *context)
+{
+    int rc = SQLITE_OK;
+    for (int come = 0; come < 2; come++)
+        for (size_t i = 0; rc == SQLITE_OK && i < sums->places; i++) {
+            const cuckoo_sum *at = &sums->place[i];
+            if (at->sum != 0 && (at->sum > 0) == (come == 1))
+                rc = change(context, at->hash, at->sum);
+        }
+    return rc;
 }
 
 bool cuckoo_sums_any(const cuckoo_sums *sums)

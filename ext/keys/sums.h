@@ -29,6 +29,11 @@ int cuckoo_sums_raise(cuckoo_sums *sums, uint64_t hash, int64_t time);
 /* The sum of a hash; 0: nothing was ever added, or it cancels out. */
 int64_t cuckoo_sums_of(const cuckoo_sums *sums, uint64_t hash);
 
+/* Calls `change` for each key of which copies have come (more than 0) or gone (less); those that have
+** gone first, which makes room. `change` returns an SQLite code, and an error ends the walk. */
+int cuckoo_sums_walk(const cuckoo_sums *sums, int (*change)(void *context, uint64_t hash, int64_t n),
+                     void *context);
+
 /* Is any of them not 0? */
 bool cuckoo_sums_any(const cuckoo_sums *sums);
 

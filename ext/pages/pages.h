@@ -77,9 +77,9 @@ int cuckoo_paged_write(cuckoo_paged *paged);
 /* Everything in memory is stale; what is dirty is lost. */
 void cuckoo_paged_forget(cuckoo_paged *paged);
 
-/* Puts another filter in the place of this one, in memory: `length` bytes of a blob, in a block (block.h),
-** which is taken over in any case. SQLITE_CORRUPT_VTAB: the blob is not sound. After an error the image is
-** to be forgotten. */
+/* Puts another filter in the place of this one, in memory: `length` bytes of a blob, in a block
+** (block.h), which is taken over in any case. SQLITE_CORRUPT_VTAB: the blob is not sound. After an
+** error the image is to be forgotten. */
 int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length);
 
 /* The same with an empty filter of this shape. */

@@ -3,9 +3,9 @@
 ** drain.c - how the logs, and what is pending, get into the pages.
 **
 ** A drain changes no answer, so it is right at any time. All that it writes is written by the function
-** cf_drain, within one statement that writes no row of its own: INSERT INTO seen_page .. WHERE cf_drain(?).
-** So SQLite takes back a drain that fails as a whole, and COMMIT does not fail with it. Only an error after
-** which SQLite rolls the transaction back cannot be helped.
+** cf_drain, within one statement that writes no row of its own: INSERT INTO seen_page .. WHERE
+** cf_drain(?). So SQLite takes back a drain that fails as a whole, and COMMIT does not fail with it.
+** Only an error after which SQLite rolls the transaction back cannot be helped.
 */
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"
@@ -13,8 +13,6 @@
 #include "../sqlite/sql.h"
 #include "../sqlite/watch.h"
 #include "store.h"
-
-#include <assert.h>
 
 /* ---- in memory ---- */
 
@@ -80,8 +78,8 @@ static int change(void *context, uint64_t hash, int64_t n)
     return cuckoo_first_error(rc, into->store->paged.rc);
 }
 
-/* Changes of keys are made again in their order: who deletes a key that is there by chance, and then adds it,
-** must find it. What triggers have told is that of rows, and right as a sum. */
+/* Changes of keys are made again in their order: who deletes a key that is there by chance, and then
+** adds it, must find it. What triggers have told is that of rows, and right as a sum. */
 int cuckoo_store_take_in(cuckoo_store *store, bool all, cuckoo_sums *left)
 {
     drain into = {store, all, left, 0};
@@ -113,11 +111,8 @@ typedef struct writing {
 
 static int write_left(void *context, uint64_t hash, int64_t n)
 {
-    sqlite3_stmt *write;
     cuckoo_paged *paged = context;
-    int rc =
-        cuckoo_shadow_query(&paged->shadow, CUCKOO_WRITE_OWN, (int64_t[]){(int64_t)hash, n}, &write);
-    rc = rc ? rc : cuckoo_shadow_write_one(&paged->shadow, write);
+    int rc = cuckoo_log_write(&paged->shadow, hash, n);
     paged->left += rc == SQLITE_OK;
     return rc;
 }

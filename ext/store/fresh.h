@@ -44,8 +44,8 @@ typedef enum cuckoo_stale {
     CUCKOO_IS_STALE      /* what is in memory must be forgotten */
 } cuckoo_stale;
 
-/* To be asked before a use, when no change of ours is in memory only. `joined`: SQLite tells the store of
-** rollbacks of this transaction. Returns an SQLite code; after an error, ask again. */
+/* To be asked before a use, when no change of ours is in memory only. `joined`: SQLite tells the store
+** of rollbacks of this transaction. Returns an SQLite code; after an error, ask again. */
 int cuckoo_fresh_look(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool joined, cuckoo_stale *stale);
 
 /* Has anybody committed since the last look? (Within a transaction: only with a shared cache.) */

@@ -2,7 +2,6 @@
 #include "maintenance.h"
 
 #include "../../src/base/bits.h"
-#include "../../src/filter/ageing.h"
 
 #include "../functions/filters.h"
 #include "../keys/column_rule.h"

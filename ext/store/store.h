@@ -7,13 +7,13 @@
 ** next statement makes another one.)
 **
 ** **A filter table is an image, which only drains and commands write (drain.c), and logs, which SQLite
-** commits and takes back (log.h).** A lookup adds the two up. What a store has in memory of them is a cache,
-** which can be forgotten at any time. So rolling back is to forget: SQLite rolls back the rest.
+** commits and takes back (log.h).** A lookup adds the two up. What a store has in memory of them is a
+** cache, which can be forgotten at any time. So rolling back is to forget: SQLite rolls back the rest.
 **
-** One thing is not in the database: the changes of keys that INSERT and DELETE on the filter have made since
-** a savepoint opened last. They are *pending*, and are written to the log before a savepoint opens
-** (xSavepoint) and before the transaction ends (xSync); or a drain takes them at once. A rollback drops
-** them.
+** One thing is not in the database: the changes of keys that INSERT and DELETE on the filter have made
+** since a savepoint opened last. They are *pending*, and are written to the log before a savepoint
+** opens (xSavepoint) and before the transaction ends (xSync); or a drain takes them at once. A
+** rollback drops them.
 **
 ** SQLite does not tell a table about savepoints that were open before the table was created. So until
 ** another savepoint opens, a table that was created in this transaction writes each change to its log at
@@ -30,8 +30,8 @@
 #include "fresh.h"
 
 /* Rows of the logs: so many may wait, so that fewer pages are written; a COMMIT drains no more than so
-** many, which would hold the lock for seconds. And so many changes may be pending; no more than a long log,
-** when lookups add them up. */
+** many, which would hold the lock for seconds. And so many changes may be pending; no more than a long
+** log, when lookups add them up. */
 enum {
     CUCKOO_SHORT_LOG = 1024,
     CUCKOO_LONG_LOG = 65536,
@@ -58,8 +58,7 @@ typedef struct cuckoo_store {
     char *later;            /* a later version made the table, and this says so: never used. NULL: no */
 
     bool dead; /* dropped or renamed: never to be used again */
-    bool
-        compared; /* what is in memory was compared with the database; what has changed since can be told */
+    bool compared; /* what is in memory with the database; what has changed since can be told */
     cuckoo_part part;   /* in the transaction of the connection */
     unsigned tables;    /* that have joined it: all of them are told of its end */
     unsigned rollbacks; /* of savepoints and transactions, that were told */
@@ -175,16 +174,16 @@ int cuckoo_store_most(cuckoo_store *store, uint64_t hash, int64_t *most);
 ** first and of the last rows. CUCKOO_ALL_ROWS: of all; and does the filter have fewer keys than they? */
 int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses);
 
-/* Brings up to date what the logs, and what is pending, add up to. How many keys there are, with what is in the logs and
-** pending. */
+/* Brings up to date what the logs, and what is pending, add up to. How many keys there are, with what
+** is in the logs and pending. */
 int cuckoo_store_net(cuckoo_store *store);
 int cuckoo_store_items(cuckoo_store *store, uint64_t *items);
 
-/* Of a table that ages by the clock: the latest time in the logs, as they were read, or pending; or 0. */
+/* Of a table that ages by the clock: the latest time in the logs as they were read, or pending; or 0. */
 int64_t cuckoo_store_latest(const cuckoo_store *store);
 
-/* Adds a key, or deletes it. *status is CF_FULL, and nothing has changed, when as many keys are in a filter
-** that may not grow as it has slots. Otherwise it is CF_OK. (transaction.c) */
+/* Adds a key, or deletes it. *status is CF_FULL, and nothing has changed, when as many keys are in a
+** filter that may not grow as it has slots. Otherwise it is CF_OK. (transaction.c) */
 int cuckoo_store_add(cuckoo_store *store, uint64_t hash, cf_status *status);
 int cuckoo_store_delete(cuckoo_store *store, uint64_t hash);
 
@@ -198,21 +197,21 @@ int cuckoo_store_drain(cuckoo_store *store, bool all);
 ** pages are to be written, or to be forgotten. */
 int cuckoo_store_take_in(cuckoo_store *store, bool all, cuckoo_sums *left);
 
-/* Writes pages that are dirty in memory. `left`: what the log of hashed keys is to hold afterwards, and the
-** log of triggers is emptied; NULL: the logs stay. After an error nothing was written, and nothing is in
-** memory. */
+/* Writes pages that are dirty in memory. `left`: what the log of hashed keys is to hold afterwards,
+** and the log of triggers is emptied; NULL: the logs stay. After an error nothing was written, and
+** nothing is in memory. */
 int cuckoo_store_write(cuckoo_store *store, const cuckoo_sums *left);
 
-/* The end of a change in memory, with its error or SQLITE_OK: writes it, or forgets it. With `left` nothing
-** is pending any more. */
+/* The end of a change in memory, with its error or SQLITE_OK: writes it, or forgets it. With `left`
+** nothing is pending any more. */
 int cuckoo_store_finish(cuckoo_store *store, const cuckoo_sums *left, int rc);
 
-/* At the end of a transaction that has written to the log, and does not drain it: saves what is to be known
-** of that. */
+/* At the end of a transaction that has written to the log, and does not drain it: saves what is to be
+** known of that. */
 int cuckoo_store_note_rows(cuckoo_store *store);
 
-/* The code of COMMIT, when a drain has failed: without a rollback by SQLite the logs are as they were, and
-** a later drain takes them. */
+/* The code of COMMIT, when a drain has failed: without a rollback by SQLite the logs are as they were,
+** and a later drain takes them. */
 int cuckoo_store_gave_up(const cuckoo_store *store, int rc);
 
 /* Registers cf_drain, which the statement of a drain calls. */

@@ -2,7 +2,6 @@
 /*
 ** transaction.c - changes of keys: when they are pending, and when a store writes them.
 */
-#include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 #include "store.h"
 
@@ -15,13 +14,10 @@
 /* The rowid is also the number of rows, since a drain empties the log. */
 static int write_change(cuckoo_store *store, uint64_t hash, int64_t n)
 {
-    sqlite3_stmt *write;
     sqlite3 *db = store->paged.shadow.db;
-    const int64_t values[] = {(int64_t)hash, n};
     sqlite3_int64 rowid = sqlite3_last_insert_rowid(db);
     store->net.current = false;
-    int rc = cuckoo_shadow_query(&store->paged.shadow, CUCKOO_WRITE_OWN, values, &write);
-    rc = rc ? rc : cuckoo_shadow_write_one(&store->paged.shadow, write);
+    int rc = cuckoo_log_write(&store->paged.shadow, hash, n);
     if (rc == SQLITE_OK)
         store->wrote = sqlite3_last_insert_rowid(db);
     sqlite3_set_last_insert_rowid(db, rowid);
@@ -79,21 +75,24 @@ static int put_pending(cuckoo_store *store)
 
 /* ---- adding and deleting ---- */
 
-/* Has a filter that may not grow as many keys as slots? A drain tells how many slots they need. */
-static int look_for_room(cuckoo_store *store, bool *room)
+/* Has a filter that may not grow fewer keys than slots? */
+static int count_room(cuckoo_store *store, bool *room)
 {
     const cf_filter *filter = &store->paged.filter;
     uint64_t slots = cf_geometry_slots(&filter->geometry) + filter->geometry.spill_bound;
-    *room = true;
     int rc = cuckoo_store_net(store);
-    for (int drained = 0; rc == SQLITE_OK; drained++) {
-        *room = filter->occupied + store->net.sums.used + store->pending.sums.used < slots;
-        if (*room || drained)
-            break;
-        rc = cuckoo_store_gave_up(store, cuckoo_store_drain(store, false));
-        rc = rc ? rc : cuckoo_store_net(store);
-    }
+    *room = filter->occupied + store->net.sums.used + store->pending.sums.used < slots;
     return rc;
+}
+
+/* A drain tells how many slots they need. */
+static int look_for_room(cuckoo_store *store, bool *room)
+{
+    int rc = count_room(store, room);
+    if (rc != SQLITE_OK || *room)
+        return rc;
+    rc = cuckoo_store_gave_up(store, cuckoo_store_drain(store, false));
+    return rc ? rc : count_room(store, room);
 }
 
 int cuckoo_store_add(cuckoo_store *store, uint64_t hash, cf_status *status)
@@ -225,7 +224,6 @@ void cuckoo_store_ended(cuckoo_store *store, bool back)
         cuckoo_fresh_committed(&store->fresh, &store->paged.shadow, store->looked);
     if (back)
         take_back(store);
-    store->compared &= !back;
     if (store->tables > 0 && --store->tables > 0)
         return; /* other tables of this store are still to be told */
     store->part = CUCKOO_APART;

@@ -59,8 +59,8 @@ cuckoo_store *cuckoo_table_store(cuckoo_table *table);
 /* Declares the columns above. `t` and `k`: what the filter follows; NULL: nothing. */
 int cuckoo_table_declare(cuckoo_table *table, const char *t, const char *k);
 
-/* Begins and ends a use of the store (store.h), with messages. `rc` is the error of the use, or SQLITE_OK.
-** A message that is there stays. */
+/* Begins and ends a use of the store (store.h), with messages. `rc` is the error of the use, or
+** SQLITE_OK. A message that is there stays. */
 int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use);
 int cuckoo_table_end(cuckoo_table *table, int rc);
 

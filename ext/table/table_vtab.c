@@ -360,8 +360,7 @@ int cuckoo_register_tables(sqlite3 *db, bool on)
                                       on ? cuckoo_registry_release : NULL);
     if (rc != SQLITE_OK && on)
         return rc; /* the registry has been freed */
-    if (rc == SQLITE_OK || !on)
-        rc = cuckoo_first_error(rc, cuckoo_register_drain(db, on));
+    rc = cuckoo_first_error(rc, cuckoo_register_drain(db, on));
     int (*const parts[])(sqlite3 *, cuckoo_registry *) = {
         cuckoo_register_table_functions, cuckoo_register_touch, cuckoo_register_inspect};
     for (int i = 0; i < 3 && (rc == SQLITE_OK || !on); i++)
