@@ -68,6 +68,18 @@ int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault)
     return rc ? rc : look_for_triggers(shadow, "temp", log, fault);
 }
 
+int cuckoo_log_is_watched(const cuckoo_shadow *shadow, bool *is)
+{
+    char log[CUCKOO_LOG_NAME];
+    sqlite3_int64 found = 0;
+    cuckoo_log_name(shadow->log, log);
+    int rc =
+        cuckoo_sql_integer(shadow->db, &found,
+                           "SELECT 1 FROM sqlite_temp_master WHERE name = '" CUCKOO_TOUCH_NAME "'", log);
+    *is = found != 0;
+    return rc;
+}
+
 int cuckoo_log_rows(cuckoo_shadow *shadow, bool follows, int64_t *rows)
 {
     int64_t own = 0, followed = 0;

@@ -73,6 +73,9 @@ typedef enum cuckoo_log_fault {
 } cuckoo_log_fault;
 int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault);
 
+/* Is there the TEMP trigger on it? */
+int cuckoo_log_is_watched(const cuckoo_shadow *shadow, bool *is);
+
 /* ---- what they add up to ---- */
 
 /* How far a log was read. */

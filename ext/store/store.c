@@ -56,8 +56,7 @@ static int compare(cuckoo_store *store)
         cuckoo_store_forget(store);
     else if (rc == SQLITE_OK && (anew || stale == CUCKOO_MAY_BE_STALE))
         rc = cuckoo_paged_compare(&store->paged);
-    store->net.current &= stale == CUCKOO_IS_FRESH && (store->part == CUCKOO_APART || store->watched ||
-                                                       !cuckoo_store_follows(store));
+    store->net.current &= stale == CUCKOO_IS_FRESH && (store->part == CUCKOO_APART || store->told);
     store->looked = store->compared = rc == SQLITE_OK;
     store->steps = store->paged.shadow.steps;
     return rc;
@@ -129,7 +128,7 @@ int cuckoo_store_most(cuckoo_store *store, uint64_t hash, int64_t *most)
     return cuckoo_first_error(rc, store->paged.rc);
 }
 
-int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has)
+int cuckoo_store_has_anew(cuckoo_store *store, uint64_t hash, bool *has)
 {
     assert(cuckoo_paged_is_loaded(&store->paged));
     int64_t more = 0;

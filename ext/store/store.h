@@ -52,13 +52,13 @@ typedef struct cuckoo_store {
     cuckoo_net net; /* of the logs */
     cuckoo_pending pending;
     int64_t wrote; /* this connection has written rows to a log in this transaction: up to this one */
-    bool watched;  /* the TEMP trigger has told of rows in this transaction, and tells of others */
+    bool told; /* of each row that this connection writes to a log: by itself, or by the TEMP trigger */
     bool asks_content; /* in this use the filter is not trusted, and its table is asked (content.h) */
     cuckoo_options options; /* as CREATE gave them: for the plan of a filter that is made anew */
     char *later;            /* a later version made the table, and this says so: never used. NULL: no */
 
-    bool dead; /* dropped or renamed: never to be used again */
-    bool compared; /* what is in memory with the database; what has changed since can be told */
+    bool dead;          /* dropped or renamed: never to be used again */
+    bool compared;      /* what is in memory with the database; what has changed since can be told */
     cuckoo_part part;   /* in the transaction of the connection */
     unsigned tables;    /* that have joined it: all of them are told of its end */
     unsigned rollbacks; /* of savepoints and transactions, that were told */
@@ -126,12 +126,14 @@ typedef struct cuckoo_calm {
 /* Notes that a use has begun, if nobody writes. */
 void cuckoo_store_calm(const cuckoo_store *store, cuckoo_calm *calm);
 
-/* Does it still hold? Then another use has begun. */
+/* Does it still hold? Then another use has begun. SQLite counts the rows of a statement when that has
+** ended. What one that runs has written the store is told of; else the state of the connection tells. */
 static inline bool cuckoo_store_is_calm(cuckoo_store *store, const cuckoo_calm *calm)
 {
     sqlite3 *db = store->paged.shadow.db;
     bool is = calm->is && calm->changes == sqlite3_total_changes(db) &&
-              sqlite3_txn_state(db, NULL) == SQLITE_TXN_READ && cuckoo_paged_is_loaded(&store->paged) &&
+              ((store->told && store->net.current) || sqlite3_txn_state(db, NULL) == SQLITE_TXN_READ) &&
+              cuckoo_paged_is_loaded(&store->paged) &&
               !cuckoo_late_expired(store->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
     store->asks_content = is ? calm->asks_content : store->asks_content;
     return is;
@@ -167,7 +169,14 @@ void cuckoo_store_ended(cuckoo_store *store, bool back);
 /* ---- between begin and end ---- */
 
 /* Is the key perhaps there: in the pages, or by the logs? How many copies are there, at most? */
-int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has);
+int cuckoo_store_has_anew(cuckoo_store *store, uint64_t hash, bool *has);
+static inline int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has)
+{
+    if (!store->paged.has_reader || !store->net.current || store->net.sums.used || store->pending.n)
+        return cuckoo_store_has_anew(store, hash, has);
+    *has = cf_contains(&store->paged.reader, hash);
+    return SQLITE_OK;
+}
 int cuckoo_store_most(cuckoo_store *store, uint64_t hash, int64_t *most);
 
 /* Is the key of some row of the table that it follows certainly not there? `most`: of how many of the

@@ -27,7 +27,6 @@ static void touch_function(sqlite3_context *context, int argc, sqlite3_value **a
     if (store == NULL)
         return;
     store->wrote = sqlite3_value_int64(argv[3]);
-    store->watched = store->part != CUCKOO_APART;
     store->net.current = false;
 }
 

@@ -227,7 +227,7 @@ void cuckoo_store_ended(cuckoo_store *store, bool back)
     if (store->tables > 0 && --store->tables > 0)
         return; /* other tables of this store are still to be told */
     store->part = CUCKOO_APART;
-    store->looked = store->net.current = store->watched = false;
+    store->looked = store->net.current = false;
     store->wrote = 0;
     store->opened = 0;
     cuckoo_pending_clear(&store->pending);

@@ -114,8 +114,10 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
     int prepared = follow->prepared;
     int rc = writes ? cuckoo_follow_look(follow, shadow)
                     : cuckoo_follow_look_quickly(follow, shadow, store->fresh.file_version);
-    if (prepared != follow->prepared) /* the TEMP trigger may have gone */
-        store->watched = store->net.current = false;
+    if (prepared != follow->prepared) { /* the TEMP trigger may have come, or gone */
+        store->net.current = false;
+        rc = rc ? rc : cuckoo_log_is_watched(shadow, &store->told);
+    }
     if (rc == SQLITE_OK && follow->trust == CUCKOO_TRIGGERS)
         rc = check_rule(store);
     if (rc == SQLITE_OK && use <= CUCKOO_TELL && store->paged.unmatched > 0 && !follow->fault) {

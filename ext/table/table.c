@@ -43,6 +43,7 @@ static int begin_store(cuckoo_table *table)
     table->store->later = table->later ? sqlite3_mprintf("%s", table->later) : NULL;
     if (table->later && table->store->later == NULL)
         return SQLITE_NOMEM;
+    table->store->told = table->content == NULL;
     if (table->content == NULL)
         return SQLITE_OK;
     char *content = sqlite3_mprintf("%s", table->content),
@@ -193,17 +194,6 @@ int cuckoo_table_count(cuckoo_table *table, uint64_t *rows)
     return cuckoo_table_fail(table, SQLITE_ERROR,
                              "it counts %lld keys, too many for rows; see items in cf_table_info('%q')",
                              n, table->name);
-}
-
-int cuckoo_table_has(cuckoo_store *store, sqlite3_value *key, uint64_t *hash, bool *has)
-{
-    const cf_geometry *geometry = &store->paged.filter.geometry;
-    cuckoo_key kind = cuckoo_key_hash(key, geometry, hash);
-    *has = kind == CUCKOO_KEY_OK && cuckoo_key_always(geometry, key);
-    if (kind != CUCKOO_KEY_OK || *has)
-        return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
-    return store->asks_content ? cuckoo_content_has(&store->follow.content, key, has)
-                               : cuckoo_store_has(store, *hash, has);
 }
 
 int cuckoo_table_most(cuckoo_store *store, sqlite3_value *key, uint64_t *most)

@@ -10,6 +10,7 @@
 #ifndef CUCKOO_TABLE_H
 #define CUCKOO_TABLE_H
 
+#include "../keys/key.h"
 #include "../keys/options.h"
 #include "../store/registry.h"
 
@@ -72,7 +73,16 @@ int cuckoo_table_blame(sqlite3_vtab *base, int rc);
 int cuckoo_table_count(cuckoo_table *table, uint64_t *rows);
 
 /* Is the key perhaps there, and what is its hash? Within a use. A NULL is not, and has none. */
-int cuckoo_table_has(cuckoo_store *store, sqlite3_value *key, uint64_t *hash, bool *has);
+static inline int cuckoo_table_has(cuckoo_store *store, sqlite3_value *key, uint64_t *hash, bool *has)
+{
+    const cf_geometry *geometry = &store->paged.filter.geometry;
+    cuckoo_key kind = cuckoo_key_hash(key, geometry, hash);
+    *has = kind == CUCKOO_KEY_OK && cuckoo_key_always(geometry, key);
+    if (kind != CUCKOO_KEY_OK || *has)
+        return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
+    return store->asks_content ? cuckoo_content_has(&store->follow.content, key, has)
+                               : cuckoo_store_has(store, *hash, has);
+}
 
 /* How many rows have the key, at most? UINT64_MAX: that is not known. Within a use. */
 int cuckoo_table_most(cuckoo_store *store, sqlite3_value *key, uint64_t *most);

@@ -27,8 +27,9 @@ typedef struct table_cursor {
     sqlite3_vtab_cursor base;
     found_key first, *found; /* found: all keys, in `first` or in memory of sqlite3_malloc64 */
     uint64_t rows, at, room;
-    bool counts;        /* rows are only counted */
-    cuckoo_calm calm;   /* since the cursor was opened */
+    bool counts; /* rows are only counted */
+    bool again;  /* keys were looked for before: EXISTS opens a cursor for each row, and asks once */
+    cuckoo_calm calm;   /* from the second time on */
     sqlite3_stmt *keys; /* the rows are all keys of the table that the filter follows */
 } table_cursor;
 
@@ -95,8 +96,8 @@ static void drop_rows(table_cursor *cursor)
     if (cursor->found != &cursor->first)
         sqlite3_free(cursor->found);
     sqlite3_finalize(cursor->keys);
-    *cursor =
-        (table_cursor){.base = cursor->base, .found = &cursor->first, .room = 1, .calm = cursor->calm};
+    *cursor = (table_cursor){
+        .base = cursor->base, .found = &cursor->first, .room = 1, .again = true, .calm = cursor->calm};
 }
 
 int cuckoo_table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
@@ -249,12 +250,14 @@ int cuckoo_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, i
     cuckoo_table *table = cuckoo_table_of(base->pVtab);
     table_cursor *cursor = table_cursor_of(base);
     (void)text, (void)argc;
+    bool again = cursor->again;
     drop_rows(cursor);
     if (!cuckoo_store_is_calm(table->store, &cursor->calm)) {
         int rc = cuckoo_table_begin(table, CUCKOO_ASK);
         if (rc != SQLITE_OK)
             return rc;
-        cuckoo_store_calm(table->store, &cursor->calm);
+        if (again)
+            cuckoo_store_calm(table->store, &cursor->calm);
     }
     return cuckoo_table_end(table, find_rows(table, cursor, plan, argv));
 }

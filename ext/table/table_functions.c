@@ -127,10 +127,9 @@ static inline void result_contains(sqlite3_context *context, cuckoo_store *store
 {
     bool has;
     uint64_t hash;
-    if (sqlite3_value_type(argv[1]) == SQLITE_NULL)
-        return;
     int rc = cuckoo_table_has(store, argv[1], &hash, &has);
-    sqlite3_result_int(context, has);
+    if (has || sqlite3_value_type(argv[1]) != SQLITE_NULL)
+        sqlite3_result_int(context, has);
     if (rc != SQLITE_OK)
         cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
 }
