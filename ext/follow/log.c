@@ -68,14 +68,24 @@ int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault)
     return rc ? rc : look_for_triggers(shadow, "temp", log, fault);
 }
 
+bool cuckoo_log_may_be_watched(const cuckoo_shadow *shadow)
+{
+    return shadow->log != 0 && (sqlite3_stricmp(shadow->schema, "main") == 0 ||
+                                sqlite3_stricmp(shadow->schema, "temp") == 0);
+}
+
+/* A copy of the database may be attached, whose log has the same name. */
 int cuckoo_log_is_watched(const cuckoo_shadow *shadow, bool *is)
 {
     char log[CUCKOO_LOG_NAME];
     sqlite3_int64 found = 0;
     cuckoo_log_name(shadow->log, log);
-    int rc =
-        cuckoo_sql_integer(shadow->db, &found,
-                           "SELECT 1 FROM sqlite_temp_master WHERE name = '" CUCKOO_TOUCH_NAME "'", log);
+    *is = cuckoo_log_may_be_watched(shadow);
+    int rc = *is ? cuckoo_sql_integer(shadow->db, &found,
+                                      "SELECT 1 FROM sqlite_temp_master WHERE name = '" CUCKOO_TOUCH_NAME
+                                      "' AND instr(sql, ' ON \"%w\".')",
+                                      log, shadow->schema)
+                 : SQLITE_OK;
     *is = found != 0;
     return rc;
 }

@@ -184,25 +184,31 @@ static int fail_table(sqlite3_vtab_cursor *base, int code, const char *why)
 /* Takes a copy of a filter table as it is now, with what is in its logs. */
 static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name)
 {
+    bool left;
     const char *why;
     cuckoo_store *store;
+    cuckoo_known known = {NULL, 0};
     inspect_cursor *cursor = cuckoo_inspect_cursor_of(base);
     cuckoo_registry *registry = ((inspect_table *)base->pVtab)->registry;
-    int rc = cuckoo_registry_begin(registry, name, 0, CUCKOO_INSPECT, &store, &why);
-    if (rc != SQLITE_OK)
-        return fail_table(base, rc, why);
-    bool left;
-    cuckoo_paged *paged = &store->paged;
-    int viewed = cuckoo_maintenance_begin_view(store, &left);
-    if (viewed == SQLITE_OK) {
-        paged->hooks.need(paged, 0, paged->filter.length);
-        cursor->handle = cuckoo_handle_keep(name, &paged->filter);
+    int rc = cuckoo_registry_begin(registry, name, &known, CUCKOO_INSPECT, &store, &why);
+    if (rc == SQLITE_OK) {
+        cuckoo_paged *paged = &store->paged;
+        rc = cuckoo_maintenance_begin_view(store, &left);
+        if (rc == SQLITE_OK) {
+            paged->hooks.need(paged, 0, paged->filter.length);
+            cursor->handle = cuckoo_handle_keep(name, &paged->filter);
+        }
+        cuckoo_maintenance_end_view(store);
+        rc = cuckoo_first_error(rc, cuckoo_store_end(store));
+        why = cuckoo_store_damage(store);
     }
-    cuckoo_maintenance_end_view(store);
-    rc = cuckoo_first_error(viewed, cuckoo_registry_end(store));
     if (rc != SQLITE_OK)
-        return fail_table(base, rc, cuckoo_store_damage(store));
-    return cursor->handle ? rc : SQLITE_NOMEM;
+        rc = fail_table(base, rc, why);
+    else if (cursor->handle == NULL)
+        rc = SQLITE_NOMEM;
+    if (store)
+        cuckoo_registry_let_go(store);
+    return rc;
 }
 
 static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value)

@@ -198,6 +198,7 @@ int cuckoo_store_write(cuckoo_store *store, const cuckoo_sums *left)
     }
     sqlite3_set_last_insert_rowid(shadow->db, rowid);
     cuckoo_net_forget(&store->net);
+    cuckoo_list_tell(store, true);
     if (rc != SQLITE_OK) {
         store->follow.saved = false;
         cuckoo_paged_forget(&store->paged);

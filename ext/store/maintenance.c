@@ -311,7 +311,7 @@ int cuckoo_maintenance_follow(cuckoo_store *store, char **message)
 
 int cuckoo_maintenance_rebuild(cuckoo_store *store, const uint64_t *capacity, char **message)
 {
-    assert(!store->dead && *message == NULL);
+    assert(*message == NULL);
     if (store->follow.given_table == NULL)
         return cuckoo_say(message, SQLITE_ERROR,
                           "nothing to rebuild from: it follows no table; create another one, and fill "

@@ -8,110 +8,18 @@
 #include <assert.h>
 #include <string.h>
 
-/* ---- stores ---- */
-
-cuckoo_registry *cuckoo_registry_new(sqlite3 *db)
-{
-    cuckoo_registry *registry = sqlite3_malloc64(sizeof *registry);
-    if (registry)
-        *registry = (cuckoo_registry){.db = db, .references = 1};
-    return registry;
-}
-
-/* Frees the stores whose tables went while they were in use. */
-static void free_orphans(cuckoo_registry *registry)
-{
-    for (cuckoo_store **at = &registry->orphans; *at;) {
-        cuckoo_store *store = *at;
-        if (store->uses > 0) {
-            at = &store->next;
-            continue;
-        }
-        *at = store->next;
-        cuckoo_store_free(store);
-    }
-}
-
-void cuckoo_registry_release(void *pointer)
-{
-    cuckoo_registry *registry = pointer;
-    assert(registry == NULL || registry->references > 0);
-    if (registry == NULL || --registry->references > 0)
-        return;
-    free_orphans(registry);
-    sqlite3_free(registry->why);
-    sqlite3_free(registry);
-}
-
-static bool is_named(const cuckoo_store *store, const char *schema, const char *name)
-{
-    return !store->dead && sqlite3_stricmp(store->paged.shadow.table, name) == 0 &&
-           sqlite3_stricmp(store->paged.shadow.schema, schema) == 0;
-}
-
-static cuckoo_store *store_named(const cuckoo_registry *registry, const char *schema, const char *name)
-{
-    cuckoo_store *at = registry->first;
-    while (at && !is_named(at, schema, name))
-        at = at->next;
-    return at;
-}
-
-static int make_store(cuckoo_registry *registry, const char *schema, const char *name,
-                      cuckoo_store **store)
-{
-    int rc = cuckoo_store_new(registry->db, schema, name, store);
-    if (*store == NULL)
-        return rc;
-    (*store)->id = ++registry->last_id;
-    (*store)->next = registry->first;
-    registry->first = *store;
-    return rc;
-}
-
-int cuckoo_registry_take(cuckoo_registry *registry, const char *schema, const char *name, bool fresh,
-                         cuckoo_store **store, bool *made)
-{
-    *store = store_named(registry, schema, name);
-    for (; fresh && *store; *store = store_named(registry, schema, name))
-        (*store)->dead = true;
-    *made = *store == NULL;
-    if (*made)
-        return make_store(registry, schema, name, store);
-    (*store)->references++;
-    (*store)->compared = false; /* the name may be that of another table now */
-    (*store)->follow.trust = CUCKOO_UNKNOWN;
-    return SQLITE_OK;
-}
+/* ---- finding a table ---- */
 
 cuckoo_store *cuckoo_registry_of_log(const cuckoo_registry *registry, int64_t log, const char *schema,
                                      const char *name)
 {
-    cuckoo_store *at = registry->first;
-    while (at && (at->paged.shadow.log != log || at->dead ||
-                  sqlite3_stricmp(at->paged.shadow.schema, schema) != 0))
+    cuckoo_store *at = registry->first, *named = registry->first;
+    while (at && (at->paged.shadow.log != log || sqlite3_stricmp(at->paged.shadow.schema, schema) != 0))
         at = at->next;
-    return at ? at : store_named(registry, schema, name);
+    while (named && !cuckoo_list_is_named(named, schema, name))
+        named = named->next;
+    return at ? at : named;
 }
-
-void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store)
-{
-    assert(store->references > 0);
-    if (--store->references > 0)
-        return;
-    cuckoo_store **at = &registry->first;
-    for (; *at != store; at = &(*at)->next)
-        assert(*at != NULL);
-    *at = store->next;
-    if (store->uses == 0) {
-        cuckoo_store_free(store);
-        return;
-    }
-    store->next = registry->orphans; /* nobody finds it any more */
-    registry->orphans = store;
-}
-
-/* ---- finding a table ---- */
 
 /* Compiling a statement on a virtual table connects the table, and asks it for a plan. So it tells
 ** which table of this name SQLite uses now. There may be others: statements that were compiled
@@ -129,7 +37,7 @@ static cuckoo_store *connect_table(cuckoo_registry *registry, const char *schema
         *rc = SQLITE_SCHEMA; /* it stands in the schema, and SQLite does not know it */
     sqlite3_finalize(statement);
     cuckoo_store *store = registry->planned;
-    return *rc == SQLITE_OK && store && is_named(store, schema, name) ? store : NULL;
+    return *rc == SQLITE_OK && store && cuckoo_list_is_named(store, schema, name) ? store : NULL;
 }
 
 /* Looks in one schema for a name that may begin with it. *stop: there is something of this name. */
@@ -187,55 +95,39 @@ int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const ch
     return rc;
 }
 
-/* The store has to outlive the statement. */
+/* The table has to outlive the statement. */
 void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_store *store)
 {
     const cuckoo_shadow *shadow = &store->paged.shadow;
     if (!cuckoo_store_follows(store) || store->part != CUCKOO_APART ||
         sqlite3_txn_state(shadow->db, shadow->schema) != SQLITE_TXN_WRITE)
         return;
-    store->references++;
+    cuckoo_list_keep(store);
     cuckoo_registry_join(registry, shadow->schema, shadow->table);
-    cuckoo_registry_give(registry, store);
+    cuckoo_list_give(store);
 }
 
 /* ---- using a table by its name ---- */
 
-/* Ends what hold has begun. Statements that stay would keep the connection from being closed. */
-static void let_go(cuckoo_store *store)
+void cuckoo_registry_let_go(cuckoo_store *store)
 {
-    assert(store->uses > 0);
     cuckoo_shadow_release(&store->paged.shadow);
-    if (--store->uses == 0 && store->references == 0)
-        cuckoo_shadow_finalize(&store->paged.shadow);
-}
-
-/* The store of this id, if its table is still connected; else NULL. */
-static cuckoo_store *store_of_id(const cuckoo_registry *registry, uintptr_t id)
-{
-    cuckoo_store *at = registry->first;
-    while (at && (at->id != id || at->dead))
-        at = at->next;
-    return at;
+    cuckoo_list_give(store);
 }
 
 /* Holds a read transaction on the database of the table (shadow.h): outside of one SQLite does not know
 ** of commits by other connections. This may bring a new schema, after which any table may be gone.
-** NULL: this one is, or *rc is an error. Without memory SQLite may disconnect the table at any time: the
-** store stays until it is let go, and is read. */
-static cuckoo_store *hold(cuckoo_registry *registry, cuckoo_store *store, int *prepared, int *rc)
+** NULL: this one is, or *rc is an error. */
+static cuckoo_store *hold(cuckoo_store *store, int *prepared, int *rc)
 {
-    uintptr_t id = store->id;
-    store->references++;
+    cuckoo_list_keep(store);
     *rc = cuckoo_shadow_hold(&store->paged.shadow, prepared);
-    store->uses += *rc == SQLITE_OK;
-    cuckoo_registry_give(registry, store);
-    if (*rc != SQLITE_OK)
-        return NULL;
-    bool gone = store_of_id(registry, id) == NULL;
-    if (gone)
-        let_go(store);
-    return gone ? NULL : store;
+    if (*rc == SQLITE_OK && !store->released)
+        return store;
+    if (*rc == SQLITE_OK)
+        cuckoo_shadow_release(&store->paged.shadow);
+    cuckoo_list_give(store);
+    return NULL;
 }
 
 /* Remembers a name; NULL: forgets it. In attached schemas names are looked for each time: there they
@@ -255,10 +147,10 @@ static cuckoo_store *find_anew(cuckoo_registry *registry, const char *name, int 
     int prepared;
     cuckoo_store *store = cuckoo_registry_find(registry, name, rc), *again = NULL;
     while (store && again != store) {
-        store = hold(registry, store, &prepared, rc);
+        store = hold(store, &prepared, rc);
         again = *rc == SQLITE_OK ? cuckoo_registry_find(registry, name, rc) : NULL;
         if (store && again != store)
-            let_go(store);
+            cuckoo_registry_let_go(store);
         store = again;
     }
     if (store)
@@ -269,7 +161,7 @@ static cuckoo_store *find_anew(cuckoo_registry *registry, const char *name, int 
 static cuckoo_store *store_called(const cuckoo_registry *registry, const char *name)
 {
     cuckoo_store *at = registry->first;
-    while (at && (at->dead || !at->called || strcmp(at->called, name) != 0))
+    while (at && (!at->called || strcmp(at->called, name) != 0))
         at = at->next;
     return at;
 }
@@ -281,24 +173,24 @@ static cuckoo_store *find_again(cuckoo_registry *registry, const char *name, int
     cuckoo_store *store;
     while (*rc == SQLITE_OK && (store = store_called(registry, name)) != NULL) {
         at = store->called_at;
-        store = hold(registry, store, &prepared, rc);
+        store = hold(store, &prepared, rc);
         if (store == NULL || prepared == at)
             return store;
         remember(store, NULL, 0);
-        let_go(store);
+        cuckoo_registry_let_go(store);
     }
     return NULL;
 }
 
-/* The table that a value names, in a read transaction; that of id `known` may be it already. NULL: there
-** is none, or *rc says why. */
-static cuckoo_store *find_held(cuckoo_registry *registry, sqlite3_value *value, uintptr_t known, int *rc)
+/* The table that a value names, in a read transaction. NULL: there is none, or *rc says why. */
+static cuckoo_store *find_held(cuckoo_registry *registry, sqlite3_value *value,
+                               const cuckoo_known *known, int *rc)
 {
-    cuckoo_store *store = store_of_id(registry, known);
+    cuckoo_store *store = known->changes == registry->changes ? known->store : NULL;
     *rc = SQLITE_OK;
     if (store && cuckoo_shadow_in_transaction(&store->paged.shadow, false)) {
         store->paged.shadow.holds++;
-        store->uses++;
+        cuckoo_list_keep(store);
         return store;
     }
     const char *text =
@@ -353,12 +245,12 @@ const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *n
     return registry->why ? registry->why : "there is no cuckoo_filter table of this name";
 }
 
-int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintptr_t known,
+int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo_known *known,
                           cuckoo_use use, cuckoo_store **store, const char **why)
 {
     int rc;
-    free_orphans(registry);
     *store = find_held(registry, name, known, &rc);
+    *known = (cuckoo_known){*store, registry->changes};
     if (*store) {
         if (use < CUCKOO_TELL)
             cuckoo_registry_join_writer(registry, *store);
@@ -374,14 +266,5 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintpt
                                     : sqlite3_errstr(rc);
         rc = rc == SQLITE_SCHEMA ? SQLITE_ERROR : rc;
     }
-    if (rc != SQLITE_OK && *store)
-        let_go(*store);
-    return rc;
-}
-
-int cuckoo_registry_end(cuckoo_store *store)
-{
-    int rc = cuckoo_store_end(store);
-    let_go(store);
     return rc;
 }

@@ -9,28 +9,6 @@
 #include <assert.h>
 #include <string.h>
 
-int cuckoo_store_new(sqlite3 *db, const char *schema, const char *table, cuckoo_store **made)
-{
-    cuckoo_store *store = sqlite3_malloc64(sizeof *store);
-    *made = store;
-    if (store == NULL)
-        return SQLITE_NOMEM;
-    memset(store, 0, sizeof *store);
-    store->references = 1;
-    return cuckoo_paged_init(&store->paged, db, schema, table);
-}
-
-void cuckoo_store_free(cuckoo_store *store)
-{
-    cuckoo_paged_free(&store->paged);
-    cuckoo_follow_free(&store->follow);
-    cuckoo_net_forget(&store->net);
-    cuckoo_pending_free(&store->pending);
-    sqlite3_free(store->later);
-    sqlite3_free(store->called);
-    sqlite3_free(store);
-}
-
 void cuckoo_store_forget(cuckoo_store *store)
 {
     cuckoo_paged_forget(&store->paged);
@@ -209,4 +187,95 @@ int64_t cuckoo_store_latest(const cuckoo_store *store)
 {
     int64_t pending = cuckoo_pending_latest(&store->pending);
     return pending > store->net.more ? pending : store->net.more;
+}
+
+/* ---- the tables of a connection ---- */
+
+cuckoo_registry *cuckoo_registry_new(sqlite3 *db)
+{
+    cuckoo_registry *registry = sqlite3_malloc64(sizeof *registry);
+    if (registry)
+        *registry = (cuckoo_registry){.db = db, .references = 1};
+    return registry;
+}
+
+void cuckoo_registry_release(void *pointer)
+{
+    cuckoo_registry *registry = pointer;
+    assert(registry == NULL || registry->references > 0);
+    if (registry == NULL || --registry->references > 0)
+        return;
+    sqlite3_free(registry->why);
+    sqlite3_free(registry);
+}
+
+bool cuckoo_list_is_named(const cuckoo_store *store, const char *schema, const char *name)
+{
+    return sqlite3_stricmp(store->paged.shadow.table, name) == 0 &&
+           sqlite3_stricmp(store->paged.shadow.schema, schema) == 0;
+}
+
+cuckoo_store *cuckoo_list_other(const cuckoo_store *store, const cuckoo_store *at)
+{
+    const cuckoo_shadow *shadow = &store->paged.shadow;
+    cuckoo_store *next = at ? at->next : store->registry->first;
+    while (next && (next == store || !cuckoo_list_is_named(next, shadow->schema, shadow->table)))
+        next = next->next;
+    return next;
+}
+
+void cuckoo_list_add(cuckoo_registry *registry, cuckoo_store *store)
+{
+    store->registry = registry;
+    store->next = registry->first;
+    registry->first = store;
+    registry->references++;
+    registry->changes++;
+}
+
+static void free_store(cuckoo_store *store)
+{
+    cuckoo_paged_free(&store->paged);
+    cuckoo_follow_free(&store->follow);
+    cuckoo_net_forget(&store->net);
+    cuckoo_pending_free(&store->pending);
+    sqlite3_free(store->later);
+    sqlite3_free(store->called);
+    sqlite3_free(store->base.zErrMsg);
+    cuckoo_registry_release(store->registry);
+    sqlite3_free(store);
+}
+
+void cuckoo_list_remove(cuckoo_store *store)
+{
+    cuckoo_store **at = &store->registry->first;
+    for (; *at != store; at = &(*at)->next)
+        assert(*at != NULL);
+    *at = store->next;
+    store->registry->changes++;
+    store->released = true;
+    if (store->uses == 0)
+        free_store(store);
+}
+
+void cuckoo_list_keep(cuckoo_store *store)
+{
+    store->uses++;
+}
+
+void cuckoo_list_give(cuckoo_store *store)
+{
+    assert(store->uses > 0);
+    if (--store->uses == 0 && store->released)
+        free_store(store);
+}
+
+void cuckoo_list_tell(const cuckoo_store *store, bool pages)
+{
+    if (!store->shared)
+        return;
+    for (cuckoo_store *at = NULL; (at = cuckoo_list_other(store, at)) != NULL;) {
+        at->net.current = false;
+        at->compared &= !pages;
+    }
 }

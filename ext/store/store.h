@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** store.h - one filter table as one connection sees it.
+** store.h - one filter table as one connection sees it: the virtual table itself.
 **
-** All virtual tables of one name in a connection share one store. (There may be several of them:
-** when the schema is read anew, the old table stays in the transaction until that ends, and the
-** next statement makes another one.)
+** There may be several of one name: when the schema is read anew, the old one stays in the transaction
+** until that ends, and in statements that run, and the next statement connects another one. They share
+** nothing but the database: when one of them writes there, the others are told.
 **
 ** **A filter table is an image, which only drains and commands write (drain.c), and logs, which SQLite
 ** commits and takes back (log.h).** A lookup adds the two up. What a store has in memory of them is a
@@ -17,7 +17,7 @@
 **
 ** SQLite does not tell a table about savepoints that were open before the table was created. So until
 ** another savepoint opens, a table that was created in this transaction writes each change to its log at
-** once.
+** once. So does each of several tables of one name.
 **
 ** Functions return SQLite codes.
 */
@@ -45,7 +45,12 @@ typedef enum cuckoo_part {
     CUCKOO_CREATED /* in this transaction, and no savepoint has opened since */
 } cuckoo_part;
 
+typedef struct cuckoo_registry cuckoo_registry; /* registry.h */
+typedef struct cuckoo_front cuckoo_front;       /* front.h */
+
 typedef struct cuckoo_store {
+    sqlite3_vtab base;
+    cuckoo_registry *registry;
     cuckoo_paged paged;
     cuckoo_follow follow;
     cuckoo_fresh fresh;
@@ -57,21 +62,25 @@ typedef struct cuckoo_store {
     cuckoo_options options; /* as CREATE gave them: for the plan of a filter that is made anew */
     char *later;            /* a later version made the table, and this says so: never used. NULL: no */
 
-    bool dead;          /* dropped or renamed: never to be used again */
+    bool shared;        /* there is another table of this name */
     bool compared;      /* what is in memory with the database; what has changed since can be told */
     cuckoo_part part;   /* in the transaction of the connection */
-    unsigned tables;    /* that have joined it: all of them are told of its end */
     unsigned rollbacks; /* of savepoints and transactions, that were told */
     int opened;         /* when savepoints 0 .. opened-1 opened, nothing was left pending */
     bool looked;        /* what is in memory was compared with the database since the store has joined */
     unsigned steps;     /* of the shadow tables, when it was compared last, or a use ended */
     int why;            /* the code of the last write that failed */
 
-    unsigned references;
+    cuckoo_front *front;  /* it shows the rows of the content (front.h); NULL: it does not */
+    int shift;            /* so many columns more stand before its hidden ones (table.h) */
+    cf_affinity affinity; /* what SQLite was told of the key column when it read the schema */
+    cf_collation collation;
+    bool once; /* no DELETE: INSERT OR IGNORE adds a key if it is new */
+
     unsigned uses; /* of it by its name that go on (registry.c) */
+    bool released; /* SQLite has let it go meanwhile */
     char *called;  /* the name by which it was found last; NULL: it has to be looked for */
     int called_at; /* what cuckoo_shadow_hold said then */
-    uintptr_t id;  /* never used again in the connection */
     struct cuckoo_store *next;
 } cuckoo_store;
 
@@ -88,10 +97,6 @@ static inline bool cuckoo_store_follows(const cuckoo_store *store)
 {
     return store->follow.given_table != NULL;
 }
-
-/* A new store with one reference. Texts are copied. SQLITE_OK or SQLITE_NOMEM. */
-int cuckoo_store_new(sqlite3 *db, const char *schema, const char *table, cuckoo_store **store);
-void cuckoo_store_free(cuckoo_store *store);
 
 /* Begins a use, within a statement. Afterwards store->paged.filter is as the database has it. After
 ** SQLITE_ERROR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER *why says what is wrong, until the store is used
@@ -148,8 +153,10 @@ static inline bool cuckoo_store_is_quiet(const cuckoo_store *store)
 
 /* ---- the transaction (transaction.c) ---- */
 
-/* A virtual table takes part in the transaction, or is created in it. */
-void cuckoo_store_joined(cuckoo_store *store);
+/* SQLite has connected it: others of its name write what is pending. It takes part in the transaction, or
+** was created in it. */
+int cuckoo_store_connected(cuckoo_store *store);
+int cuckoo_store_joined(cuckoo_store *store);
 void cuckoo_store_created(cuckoo_store *store);
 
 /* Savepoint `number` is about to open: writes what is pending. */
@@ -163,7 +170,7 @@ void cuckoo_store_rolled_back_to(cuckoo_store *store, int number);
 /* The transaction is about to end: drains the logs, if that is due, or writes what is pending. */
 int cuckoo_store_sync(cuckoo_store *store);
 
-/* The transaction has ended for one of its tables; `back`: by a rollback. */
+/* The transaction has ended; `back`: by a rollback. */
 void cuckoo_store_ended(cuckoo_store *store, bool back);
 
 /* ---- between begin and end ---- */
@@ -233,5 +240,42 @@ bool cuckoo_store_is_overtaken(const cuckoo_store *store);
 
 /* Forgets what is in memory, but for what is pending. */
 void cuckoo_store_forget(cuckoo_store *store);
+
+/* ---- the tables of a connection ---- */
+
+struct cuckoo_registry {
+    sqlite3 *db;
+    cuckoo_store *first;      /* of the list, in which the newest one comes first */
+    unsigned changes;         /* of the list, so far */
+    cuckoo_store *planned;    /* for which SQLite has planned a query last; may be gone */
+    char *why;                /* of the last cuckoo_registry_begin, when it is no static text */
+    bool rebuilds;            /* cf_table_rebuild is running, which no trigger can call, */
+    const uint64_t *capacity; /* with this one; NULL: none was given */
+    bool refused;        /* a table could not join the transaction: the next try has to wait until */
+    int refused_at;      /* the connection has changed more rows than so many */
+    unsigned references; /* of the module, of each function, and of each table */
+};
+
+/* A new registry with one reference. NULL: out of memory. */
+cuckoo_registry *cuckoo_registry_new(sqlite3 *db);
+
+/* One reference less; the last one frees the registry. */
+void cuckoo_registry_release(void *registry);
+
+/* Puts a table into the list, or takes it out, and frees it when no use of it goes on any more. */
+void cuckoo_list_add(cuckoo_registry *registry, cuckoo_store *store);
+void cuckoo_list_remove(cuckoo_store *store);
+
+/* A use begins, or has ended, for which the table stays. */
+void cuckoo_list_keep(cuckoo_store *store);
+void cuckoo_list_give(cuckoo_store *store);
+
+bool cuckoo_list_is_named(const cuckoo_store *store, const char *schema, const char *name);
+
+/* The next other table of the same name, behind `at` (NULL: the first one); NULL: there is none. */
+cuckoo_store *cuckoo_list_other(const cuckoo_store *store, const cuckoo_store *at);
+
+/* The others learn that this one has written to a log, or to the pages, too. */
+void cuckoo_list_tell(const cuckoo_store *store, bool pages);
 
 #endif

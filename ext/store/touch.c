@@ -28,6 +28,7 @@ static void touch_function(sqlite3_context *context, int argc, sqlite3_value **a
         return;
     store->wrote = sqlite3_value_int64(argv[3]);
     store->net.current = false;
+    cuckoo_list_tell(store, false);
 }
 
 int cuckoo_register_touch(sqlite3 *db, cuckoo_registry *registry)
@@ -41,12 +42,6 @@ int cuckoo_register_touch(sqlite3 *db, cuckoo_registry *registry)
 }
 
 /* ---- the TEMP trigger ---- */
-
-static bool may_be_watched(const cuckoo_shadow *shadow)
-{
-    return shadow->log != 0 && (sqlite3_stricmp(shadow->schema, "main") == 0 ||
-                                sqlite3_stricmp(shadow->schema, "temp") == 0);
-}
 
 enum { TRIGGER_NAME = 2 * CUCKOO_LOG_NAME + 16 };
 
@@ -111,7 +106,7 @@ int cuckoo_touch_watch(cuckoo_store *store, const char *table, int running)
     if (cuckoo_sql_running(db, false) > running)
         return SQLITE_OK;
     int rc = cuckoo_paged_load(paged, &why);
-    if (rc == SQLITE_OK && may_be_watched(&paged->shadow))
+    if (rc == SQLITE_OK && cuckoo_log_may_be_watched(&paged->shadow))
         rc = make_trigger(store, table);
     return harm_of(rc, within);
 }

@@ -17,6 +17,7 @@ static int write_change(cuckoo_store *store, uint64_t hash, int64_t n)
     sqlite3 *db = store->paged.shadow.db;
     sqlite3_int64 rowid = sqlite3_last_insert_rowid(db);
     store->net.current = false;
+    cuckoo_list_tell(store, false);
     int rc = cuckoo_log_write(&store->paged.shadow, hash, n);
     if (rc == SQLITE_OK)
         store->wrote = sqlite3_last_insert_rowid(db);
@@ -50,7 +51,7 @@ static int prepare_log(cuckoo_store *store)
 /* A drain that cannot be made just now leaves them to the log. */
 static int note(cuckoo_store *store, uint64_t hash, int64_t n)
 {
-    if (store->part != CUCKOO_JOINED)
+    if (store->part != CUCKOO_JOINED || store->shared)
         return write_change(store, hash, n);
     int rc = prepare_log(store);
     rc = rc ? rc : cuckoo_pending_add(&store->pending, hash, n);
@@ -114,19 +115,31 @@ int cuckoo_store_delete(cuckoo_store *store, uint64_t hash)
 
 /* ---- joining ---- */
 
-void cuckoo_store_joined(cuckoo_store *store)
+/* Another table of this name does not know what is pending. */
+int cuckoo_store_connected(cuckoo_store *store)
+{
+    int rc = SQLITE_OK;
+    cuckoo_store *other = cuckoo_list_other(store, NULL);
+    store->shared = other != NULL;
+    for (; rc == SQLITE_OK && other; other = cuckoo_list_other(store, other)) {
+        other->shared = true;
+        rc = put_pending(other);
+    }
+    return rc;
+}
+
+int cuckoo_store_joined(cuckoo_store *store)
 {
     if (store->part == CUCKOO_APART) {
         store->looked = cuckoo_fresh_joined(&store->fresh, &store->paged.shadow);
         store->part = CUCKOO_JOINED;
     }
     store->net.current = false;
-    store->tables++;
+    return cuckoo_store_connected(store);
 }
 
 void cuckoo_store_created(cuckoo_store *store)
 {
-    store->tables++;
     store->part = CUCKOO_CREATED;
 }
 
@@ -141,7 +154,7 @@ int cuckoo_store_savepoint(cuckoo_store *store, int number)
         return SQLITE_OK;
     if (store->opened > number)
         store->opened = number;
-    int rc = store->why = store->dead ? SQLITE_OK : put_pending(store);
+    int rc = store->why = put_pending(store);
     if (rc == SQLITE_OK) {
         store->opened = number + 1;
         if (store->part == CUCKOO_CREATED)
@@ -214,7 +227,7 @@ static int sync_store(cuckoo_store *store)
 
 int cuckoo_store_sync(cuckoo_store *store)
 {
-    store->why = store->dead || store->later ? SQLITE_OK : sync_store(store);
+    store->why = store->later ? SQLITE_OK : sync_store(store);
     return store->why;
 }
 
@@ -224,8 +237,6 @@ void cuckoo_store_ended(cuckoo_store *store, bool back)
         cuckoo_fresh_committed(&store->fresh, &store->paged.shadow, store->looked);
     if (back)
         take_back(store);
-    if (store->tables > 0 && --store->tables > 0)
-        return; /* other tables of this store are still to be told */
     store->part = CUCKOO_APART;
     store->looked = store->net.current = false;
     store->wrote = 0;

@@ -160,7 +160,6 @@ bool cuckoo_store_is_early(const cuckoo_store *store)
 int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
 {
     int rc = cuckoo_store_load(store, why);
-    assert(!store->dead);
     store->asks_content = false;
     if (rc == SQLITE_OK && cuckoo_store_follows(store) && use != CUCKOO_REPAIR) {
         rc = trust(store, use, why);

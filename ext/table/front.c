@@ -167,7 +167,8 @@ static int read_content(const cuckoo_table *table, cuckoo_front *front, const ch
         read_rowid(db, front);
     rc = rc ? rc : read_indexes(db, front);
     char *text = sqlite3_str_finish(columns);
-    front->declared = text || front->columns == 0 ? declaration(front, text, table->name, k) : NULL;
+    front->declared =
+        text || front->columns == 0 ? declaration(front, text, table->paged.shadow.table, k) : NULL;
     sqlite3_free(text);
     front->followed = cuckoo_front_find(front, k);
     if (front->followed < 0 && front->rowid &&
@@ -195,16 +196,16 @@ int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *c
     if (front == NULL)
         return SQLITE_NOMEM;
     *front = (cuckoo_front){.prepared = -1};
-    front->schema = sqlite3_mprintf("%s", table->schema);
+    front->schema = sqlite3_mprintf("%s", table->paged.shadow.schema);
     front->content = sqlite3_mprintf("%s", content);
     if (front->schema == NULL || front->content == NULL)
         return SQLITE_NOMEM;
-    if (cuckoo_shadow_schema(&table->store->paged.shadow, &front->prepared) != SQLITE_OK)
+    if (cuckoo_shadow_schema(&table->paged.shadow, &front->prepared) != SQLITE_OK)
         front->prepared = -1;
     int rc = read_content(table, front, column);
     rc = rc ? rc : sqlite3_declare_vtab(db, front->declared);
     if (rc == SQLITE_ERROR)
-        rc = declare_without(db, front, table->name, column);
+        rc = declare_without(db, front, table->paged.shadow.table, column);
     table->shift = front->columns > 0 ? front->columns - 1 : 0;
     return rc;
 }
@@ -240,10 +241,10 @@ int cuckoo_front_look(cuckoo_table *table)
     cuckoo_front *front = table->front;
     cuckoo_front now = {.schema = front->schema, .content = front->content};
     /* If this fails, SQLite is about to read the schema anew. */
-    if (cuckoo_shadow_schema(&table->store->paged.shadow, &prepared) != SQLITE_OK ||
+    if (cuckoo_shadow_schema(&table->paged.shadow, &prepared) != SQLITE_OK ||
         (prepared == front->prepared && front->columns > 0))
         return SQLITE_OK;
-    int rc = read_content(table, &now, table->column);
+    int rc = read_content(table, &now, table->follow.given_column);
     if (rc == SQLITE_OK && now.columns == 0) {
         rc = cuckoo_say(&table->base.zErrMsg, SQLITE_ERROR, "no such table: %s.%s", front->schema,
                         front->content);

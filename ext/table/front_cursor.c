@@ -52,7 +52,7 @@ static int ask(front_cursor *cursor, sqlite3_value *key, uint32_t plan, uint64_t
         table->front->skip--;
         return SQLITE_OK;
     }
-    cuckoo_store *store = cuckoo_table_store(table);
+    cuckoo_store *store = table;
     if (store == NULL)
         return SQLITE_NOMEM;
     int rc = SQLITE_OK;
@@ -305,7 +305,7 @@ int cuckoo_front_filter(sqlite3_vtab_cursor *base, int number, const char *text,
         return rc;
     for (int i = plan & CUCKOO_LIST ? 1 : 0; i < argc; i++)
         dropped |= (uint32_t)cuckoo_front_unusual(plan, i, argv[i]) << i;
-    bool writes = !can && cuckoo_shadow_in_transaction(&table->store->paged.shadow, true);
+    bool writes = !can && cuckoo_shadow_in_transaction(&table->paged.shadow, true);
     if (writes && cuckoo_sql_running(table->registry->db, true) > 0) {
         rc = ask(cursor, NULL, plan, &most, &can);
         dropped |= can ? 0 : CUCKOO_SORTS;

@@ -228,7 +228,7 @@ static char *statement(front_choice *choice)
 int cuckoo_front_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    cuckoo_store *store = cuckoo_table_store(table);
+    cuckoo_store *store = table;
     table->registry->planned = store;
     int rc = store ? cuckoo_front_look(table) : SQLITE_NOMEM;
     if (rc != SQLITE_OK)

@@ -14,22 +14,7 @@
 #include "../keys/options.h"
 #include "../store/registry.h"
 
-typedef struct cuckoo_front cuckoo_front;
-
-typedef struct cuckoo_table {
-    sqlite3_vtab base;
-    cuckoo_registry *registry;
-    cuckoo_store *store; /* the filter: ask for it by cuckoo_table_store */
-    char *schema, *name;
-    char *content, *column; /* of content='table(column)'; NULL: none */
-    char *later;            /* why it is a table of a later version; NULL: it is not */
-    cuckoo_options options; /* as CREATE gave them */
-    cuckoo_front *front;    /* it shows the rows of the content (front.h); NULL: it does not */
-    int shift;              /* so many columns more stand before its hidden ones (enum cuckoo_column) */
-    cf_affinity affinity;   /* what SQLite was told of the key column when it read the schema */
-    cf_collation collation;
-    bool once; /* no DELETE: INSERT OR IGNORE adds a key if it is new */
-} cuckoo_table;
+typedef cuckoo_store cuckoo_table;
 
 static inline cuckoo_table *cuckoo_table_of(sqlite3_vtab *base)
 {
@@ -47,15 +32,6 @@ enum cuckoo_column {
 };
 
 /* ---- its filter ---- */
-
-/* Takes a store for the table; a new one when the table is created. SQLITE_OK or SQLITE_NOMEM. */
-int cuckoo_table_take(cuckoo_table *table, bool create);
-
-/* Gives the store back, and frees the table. */
-void cuckoo_table_free(cuckoo_table *table);
-
-/* The store, also when the one before is dead. NULL: out of memory. */
-cuckoo_store *cuckoo_table_store(cuckoo_table *table);
 
 /* Declares the columns above. `t` and `k`: what the filter follows; NULL: nothing. */
 int cuckoo_table_declare(cuckoo_table *table, const char *t, const char *k);

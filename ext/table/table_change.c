@@ -16,7 +16,7 @@
 /* The code is not SQLITE_CONSTRAINT, which OR IGNORE would hide. */
 static int refuse_key(cuckoo_table *table, cf_status status)
 {
-    char *message = cuckoo_full_message(status, &table->store->paged.filter);
+    char *message = cuckoo_full_message(status, &table->paged.filter);
     int rc = message ? cuckoo_table_fail(table, SQLITE_ERROR, "%s", message) : SQLITE_NOMEM;
     sqlite3_free(message);
     return rc;
@@ -25,7 +25,7 @@ static int refuse_key(cuckoo_table *table, cf_status status)
 static int add_key(cuckoo_table *table, const cuckoo_row_key *key)
 {
     cf_status status = CF_OK;
-    int rc = key->is ? cuckoo_store_add(table->store, key->hash, &status) : SQLITE_OK;
+    int rc = key->is ? cuckoo_store_add(table, key->hash, &status) : SQLITE_OK;
     return rc == SQLITE_OK && status != CF_OK ? refuse_key(table, status) : rc;
 }
 
@@ -34,13 +34,13 @@ static int look_for(cuckoo_table *table, const cuckoo_row_key *key, bool *skips)
 {
     bool asks = table->once && sqlite3_vtab_on_conflict(table->registry->db) == SQLITE_IGNORE;
     *skips = asks && !key->is;
-    return asks && key->is ? cuckoo_store_has(table->store, key->hash, skips) : SQLITE_OK;
+    return asks && key->is ? cuckoo_store_has(table, key->hash, skips) : SQLITE_OK;
 }
 
 static int insert_row(cuckoo_table *table, sqlite3_value **columns, bool *skips)
 {
     cuckoo_row_key new;
-    int rc = cuckoo_row_key_read(columns[COLUMN_KEY], &table->store->paged.filter.geometry, &new);
+    int rc = cuckoo_row_key_read(columns[COLUMN_KEY], &table->paged.filter.geometry, &new);
     rc = rc ? rc : look_for(table, &new, skips);
     return rc != SQLITE_OK || *skips ? rc : add_key(table, &new);
 }
@@ -49,12 +49,12 @@ static int insert_row(cuckoo_table *table, sqlite3_value **columns, bool *skips)
 static int delete_row(cuckoo_table *table, sqlite3_value *id)
 {
     if (sqlite3_value_type(id) == SQLITE_INTEGER)
-        return cuckoo_store_delete(table->store, (uint64_t)sqlite3_value_int64(id));
+        return cuckoo_store_delete(table, (uint64_t)sqlite3_value_int64(id));
     return cuckoo_table_fail(
         table, SQLITE_ERROR,
         "a filter cannot list its keys, to delete them all; use WHERE key = ..., or "
         "INSERT INTO %s(%s) VALUES('clear')",
-        table->name, table->name);
+        table->paged.shadow.table, table->paged.shadow.table);
 }
 
 static int refuse_update(cuckoo_table *table)
@@ -62,7 +62,7 @@ static int refuse_update(cuckoo_table *table)
     return cuckoo_table_fail(table, SQLITE_ERROR,
                              "UPDATE is refused: a filter keeps no keys that could change; use DELETE "
                              "FROM %s WHERE key = ... and INSERT INTO %s(key) VALUES(...)",
-                             table->name, table->name);
+                             table->paged.shadow.table, table->paged.shadow.table);
 }
 
 /* ---- commands ---- */
@@ -73,23 +73,22 @@ static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
 {
     const cuckoo_registry *registry = table->registry;
     if (registry->rebuilds)
-        return cuckoo_maintenance_rebuild(table->store, registry->capacity, message);
+        return cuckoo_maintenance_rebuild(table, registry->capacity, message);
     bool is = false, given = sqlite3_value_type(argument) != SQLITE_NULL;
     uint64_t capacity;
     int type = sqlite3_value_numeric_type(argument);
     cf_status status = given ? cuckoo_capacity_take(argument, type, &capacity, message) : CF_OK;
     if (status != CF_OK)
         return cuckoo_error_code(status);
-    int rc = cuckoo_follow_is_written_by_triggers(&table->store->paged.shadow, &is);
+    int rc = cuckoo_follow_is_written_by_triggers(&table->paged.shadow, &is);
     if (rc != SQLITE_OK || !is)
-        return rc == SQLITE_OK
-                   ? cuckoo_maintenance_rebuild(table->store, given ? &capacity : NULL, message)
-                   : rc;
+        return rc == SQLITE_OK ? cuckoo_maintenance_rebuild(table, given ? &capacity : NULL, message)
+                               : rc;
     return cuckoo_say(
         message, SQLITE_ERROR,
         "a trigger writes to it, and may run this command when it must not run; use SELECT "
         "cf_table_rebuild('%q')",
-        table->name);
+        table->paged.shadow.table);
 }
 
 enum { ADVANCE, CHECK, CLEAR, CLOCK, DRAIN, IMPORT, OPTIMIZE, REBUILD, COMMANDS };
@@ -106,7 +105,7 @@ static const struct command {
 
 static int run_one(cuckoo_table *table, int which, sqlite3_value *argument, char **message)
 {
-    cuckoo_store *store = table->store;
+    cuckoo_store *store = table;
     switch (which) {
     case ADVANCE:
         return cuckoo_maintenance_age(store, cuckoo_ageing_advance, message);
@@ -129,11 +128,11 @@ static int run_one(cuckoo_table *table, int which, sqlite3_value *argument, char
 
 static int run_if_allowed(cuckoo_table *table, int which, sqlite3_value *argument, char **message)
 {
-    if (table->content == NULL || commands[which].follows)
+    if (table->follow.given_table == NULL || commands[which].follows)
         return run_one(table, which, argument, message);
     return cuckoo_say(message, SQLITE_ERROR,
                       "it follows %s(%s), and %s would make it miss rows; use rebuild",
-                      table->store->follow.table, table->store->follow.column, commands[which].name);
+                      table->follow.table, table->follow.column, commands[which].name);
 }
 
 static int run_command(cuckoo_table *table, int which, sqlite3_value *argument)
@@ -143,9 +142,9 @@ static int run_command(cuckoo_table *table, int which, sqlite3_value *argument)
     if (rc != SQLITE_OK)
         return rc;
     rc = run_if_allowed(table, which, argument, &why);
-    rc = cuckoo_first_error(rc, cuckoo_store_end(table->store));
+    rc = cuckoo_first_error(rc, cuckoo_store_end(table));
     rc = why ? cuckoo_table_fail(table, rc, "%s", why)
-             : cuckoo_table_explain(table, rc, cuckoo_store_damage(table->store));
+             : cuckoo_table_explain(table, rc, cuckoo_store_damage(table));
     sqlite3_free(why);
     return rc;
 }
@@ -187,18 +186,18 @@ static int refuse_row(cuckoo_table *table, const char *content, const char *colu
 /* Why this statement may not change rows of the table. */
 static int refuse_change(cuckoo_table *table)
 {
-    if (table->content)
-        return refuse_row(table, table->store->follow.table, table->store->follow.column);
+    if (table->follow.given_table)
+        return refuse_row(table, table->follow.table, table->follow.column);
     return cuckoo_table_fail(
         table, SQLITE_ERROR,
         "a key that INSERT OR IGNORE has skipped may rely on this one, so that DELETE "
         "and UPDATE are refused; use INSERT INTO %s(%s) VALUES('clear')",
-        table->name, table->name);
+        table->paged.shadow.table, table->paged.shadow.table);
 }
 
 static int change_row(cuckoo_table *table, int argc, sqlite3_value **argv, bool inserts, bool *skips)
 {
-    if (table->content || (table->once && !inserts))
+    if (table->follow.given_table || (table->once && !inserts))
         return refuse_change(table);
     return argc == 1 ? delete_row(table, argv[0])
            : inserts ? insert_row(table, argv + 2, skips)
@@ -209,13 +208,13 @@ static int change_row(cuckoo_table *table, int argc, sqlite3_value **argv, bool 
 ** commands. NULL: there is none, or it is NULL. */
 static sqlite3_value *command_in_content(const cuckoo_table *table, sqlite3_value **shown)
 {
-    int i = table->front ? cuckoo_front_find(table->front, table->name) : CUCKOO_NO_ROWS;
+    int i = table->front ? cuckoo_front_find(table->front, table->paged.shadow.table) : CUCKOO_NO_ROWS;
     return i >= 0 && sqlite3_value_type(shown[i]) != SQLITE_NULL ? shown[i] : NULL;
 }
 
 static int update(cuckoo_table *table, int argc, sqlite3_value **argv, bool *skips)
 {
-    const char *name = table->name;
+    const char *name = table->paged.shadow.table;
     sqlite3_value **columns = argv + 2 + table->shift, *other;
     bool inserts = argc > 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL;
     if (inserts && (other = command_in_content(table, argv + 2)) != NULL)
@@ -229,7 +228,7 @@ static int update(cuckoo_table *table, int argc, sqlite3_value **argv, bool *ski
     if (inserts && is_given(columns, COLUMN_TOUCH) && !is_given(columns, COLUMN_KEY))
         return SQLITE_OK;
     if (table->front)
-        return refuse_row(table, table->front->content, table->column);
+        return refuse_row(table, table->front->content, table->follow.given_column);
     int rc = cuckoo_table_begin(table, CUCKOO_CHANGE);
     if (rc == SQLITE_OK)
         rc = cuckoo_table_end(table, change_row(table, argc, argv, inserts, skips));

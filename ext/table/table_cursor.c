@@ -74,7 +74,7 @@ int cuckoo_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     cuckoo_table *table = cuckoo_table_of(base);
     /* From 3.54 on SQLite always counts the primary key among the columns that are read. */
     uint64_t read = info->colUsed & ~((uint64_t)1 << COLUMN_ID);
-    table->registry->planned = cuckoo_table_store(table);
+    table->registry->planned = table;
     info->idxNum = read == 0 ? ROWS_COUNT : info->colUsed & 1 << COLUMN_KEY ? ROWS_WANT_KEY : 0;
     info->estimatedCost = 1e12; /* of all keys, if they can be listed: the last resort */
     info->estimatedRows = 1000000;
@@ -153,7 +153,7 @@ static int find_key(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3
 {
     bool has;
     uint64_t hash;
-    int rc = cuckoo_table_has(table->store, key, &hash, &has);
+    int rc = cuckoo_table_has(table, key, &hash, &has);
     if (rc != SQLITE_OK || !has)
         return rc;
     found_key *found = append(cursor);
@@ -176,7 +176,7 @@ static int find_list(cuckoo_table *table, table_cursor *cursor, int plan, sqlite
 
 static int cannot_list(cuckoo_table *table)
 {
-    const char *name = table->name;
+    const char *name = table->paged.shadow.table;
     return cuckoo_table_fail(table, SQLITE_ERROR,
                              "a filter cannot list its keys; use WHERE key = ..., EXISTS or a join on "
                              "key, or count(*); for x IN %s: cf_table_contains('%q', x); to delete all: "
@@ -189,7 +189,7 @@ static int cannot_list(cuckoo_table *table)
 ** the column was made anew. */
 static bool compares_so(const cuckoo_table *table, int plan)
 {
-    const cf_geometry *geometry = &table->store->paged.filter.geometry;
+    const cf_geometry *geometry = &table->paged.filter.geometry;
     bool converts = table->affinity > CF_AFFINITY_TEXT && geometry->affinity == CF_AFFINITY_NONE;
     bool differs = table->affinity != geometry->affinity || table->collation != geometry->collation;
     if (converts || (differs && !(plan & ROWS_KEY)))
@@ -204,7 +204,7 @@ static int cannot_compare(cuckoo_table *table)
     return cuckoo_table_fail(table, SQLITE_ERROR,
                              "keys are compared by another affinity or collation here than in the "
                              "filter (collation=%s); compare by BINARY, or connect anew",
-                             cuckoo_collation_word(table->store->paged.filter.geometry.collation));
+                             cuckoo_collation_word(table->paged.filter.geometry.collation));
 }
 
 /* The next row is the next key that is not NULL. */
@@ -220,14 +220,14 @@ static int read_keys(cuckoo_table *table, table_cursor *cursor)
     }
     cursor->rows = cursor->at;
     return cuckoo_table_fail(table, cuckoo_sql_code(table->registry->db, rc),
-                             "%s(%s) cannot be read: %s", table->store->follow.table,
-                             table->store->follow.column, sqlite3_errmsg(table->registry->db));
+                             "%s(%s) cannot be read: %s", table->follow.table, table->follow.column,
+                             sqlite3_errmsg(table->registry->db));
 }
 
 /* The table that the filter follows knows the keys. */
 static int list_keys(cuckoo_table *table, table_cursor *cursor)
 {
-    const cuckoo_store *store = table->store;
+    const cuckoo_store *store = table;
     int rc = cuckoo_follow_keys(&store->follow, &store->paged.shadow, -1, &cursor->keys);
     return rc == SQLITE_OK ? read_keys(table, cursor) : rc;
 }
@@ -241,7 +241,7 @@ static int find_rows(cuckoo_table *table, table_cursor *cursor, int plan, sqlite
         return cannot_compare(table);
     if (plan & ROWS_KEY)
         return (plan & ROWS_LIST ? find_list : find_key)(table, cursor, plan, argv[0]);
-    return table->content ? list_keys(table, cursor) : cannot_list(table);
+    return table->follow.given_table ? list_keys(table, cursor) : cannot_list(table);
 }
 
 int cuckoo_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
@@ -252,12 +252,12 @@ int cuckoo_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, i
     (void)text, (void)argc;
     bool again = cursor->again;
     drop_rows(cursor);
-    if (!cuckoo_store_is_calm(table->store, &cursor->calm)) {
+    if (!cuckoo_store_is_calm(table, &cursor->calm)) {
         int rc = cuckoo_table_begin(table, CUCKOO_ASK);
         if (rc != SQLITE_OK)
             return rc;
         if (again)
-            cuckoo_store_calm(table->store, &cursor->calm);
+            cuckoo_store_calm(table, &cursor->calm);
     }
     return cuckoo_table_end(table, find_rows(table, cursor, plan, argv));
 }

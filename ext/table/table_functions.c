@@ -33,9 +33,8 @@ static bool are_swapped(cuckoo_registry *registry, int argc, sqlite3_value **arg
     return text && cuckoo_registry_find(registry, text, &rc) != NULL;
 }
 
-/* Begins a use of the table that argv[0] names; that of id `known` may be it already. NULL: the function
-** has failed. */
-static cuckoo_store *begin(sqlite3_context *context, int argc, sqlite3_value **argv, uintptr_t known,
+/* Begins a use of the table that argv[0] names; *known may be it already. NULL: the function has failed. */
+static cuckoo_store *begin(sqlite3_context *context, int argc, sqlite3_value **argv, cuckoo_known *known,
                            cuckoo_use use)
 {
     const char *why;
@@ -46,6 +45,8 @@ static cuckoo_store *begin(sqlite3_context *context, int argc, sqlite3_value **a
     if (rc == SQLITE_OK)
         return store;
     cuckoo_fail_table(context, rc, why);
+    if (store)
+        cuckoo_registry_let_go(store);
     return NULL;
 }
 
@@ -54,27 +55,31 @@ typedef void (*table_use)(sqlite3_context *context, cuckoo_store *store, sqlite3
 
 static void with_table(sqlite3_context *context, int argc, sqlite3_value **argv, table_use use)
 {
-    cuckoo_store *store = begin(context, argc, argv, 0, CUCKOO_INSPECT);
+    cuckoo_known known = {NULL, 0};
+    cuckoo_store *store = begin(context, argc, argv, &known, CUCKOO_INSPECT);
     if (store == NULL)
         return;
     use(context, store, argv);
-    int rc = cuckoo_registry_end(store);
+    int rc = cuckoo_store_end(store);
     if (rc != SQLITE_OK)
         cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
+    cuckoo_registry_let_go(store);
 }
 
 /* ---- lookups: a function keeps its table in use while a SELECT runs ---- */
 
 typedef struct kept_use {
     cuckoo_store *store; /* NULL: it is not in use */
-    uintptr_t id;        /* of the store */
+    cuckoo_known known;
     cuckoo_calm calm;
 } kept_use;
 
 static void end_use(kept_use *kept)
 {
-    if (kept->store)
-        cuckoo_registry_end(kept->store);
+    if (kept->store) {
+        cuckoo_store_end(kept->store);
+        cuckoo_registry_let_go(kept->store);
+    }
     kept->store = NULL;
 }
 
@@ -85,17 +90,18 @@ static void free_use(void *kept)
 }
 
 /* Keeps the use, if nobody writes and it takes no lock that the statement does not have anyway; or at
-** least the id. *kept: what was kept before, or NULL. */
-static void keep_use(sqlite3_context *context, kept_use *kept, cuckoo_store *store)
+** least what is known. `kept`: where something was kept before, or NULL. */
+static void keep_use(sqlite3_context *context, kept_use *kept, cuckoo_store *store, cuckoo_known known)
 {
     bool first = kept == NULL;
     if (first)
         kept = sqlite3_malloc64(sizeof *kept);
     if (kept == NULL) { /* it is looked for again */
-        cuckoo_registry_end(store);
+        cuckoo_store_end(store);
+        cuckoo_registry_let_go(store);
         return;
     }
-    *kept = (kept_use){.store = store, .id = store->id};
+    *kept = (kept_use){.store = store, .known = known};
     cuckoo_store_calm(store, &kept->calm);
     if (!kept->calm.is || !cuckoo_shadow_is_within(&store->paged.shadow))
         end_use(kept);
@@ -105,13 +111,15 @@ static void keep_use(sqlite3_context *context, kept_use *kept, cuckoo_store *sto
 
 static inline void look_up(sqlite3_context *context, int argc, sqlite3_value **argv, table_use use)
 {
+    cuckoo_known known = {NULL, 0};
     kept_use *kept = sqlite3_get_auxdata(context, 0);
     cuckoo_store *store = kept ? kept->store : NULL;
     bool calm = store && cuckoo_store_is_calm(store, &kept->calm);
     if (!calm) {
         if (kept)
             end_use(kept);
-        store = begin(context, argc, argv, kept ? kept->id : 0, CUCKOO_ASK);
+        known = kept ? kept->known : known;
+        store = begin(context, argc, argv, &known, CUCKOO_ASK);
     }
     if (store == NULL)
         return;
@@ -120,7 +128,7 @@ static inline void look_up(sqlite3_context *context, int argc, sqlite3_value **a
     if (rc != SQLITE_OK)
         cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
     if (!calm)
-        keep_use(context, kept, store);
+        keep_use(context, kept, store, known);
 }
 
 static inline void result_contains(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)
@@ -220,22 +228,23 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
     const char *why;
     char *message = NULL;
     cuckoo_store *store;
-    cuckoo_registry *registry = registry_of(context);
+    cuckoo_known known = {NULL, 0};
     (void)argc;
-    int rc = cuckoo_registry_begin(registry, argv[0], 0, CUCKOO_INSPECT, &store, &why);
+    int rc = cuckoo_registry_begin(registry_of(context), argv[0], &known, CUCKOO_INSPECT, &store, &why);
     if (store == NULL) {
         cuckoo_fail_table(context, rc, why);
         return;
     }
     if (rc == SQLITE_OK) {
         int checked = cuckoo_maintenance_check(store, &message);
-        rc = cuckoo_registry_end(store);
+        rc = cuckoo_store_end(store);
         why = checked == SQLITE_OK || rc != SQLITE_OK ? cuckoo_store_damage(store)
               : message                               ? message
                                                       : sqlite3_errstr(checked);
         rc = rc != SQLITE_OK ? rc : checked;
     }
     result_checked(context, rc, why);
+    cuckoo_registry_let_go(store);
     sqlite3_free(message);
 }
 
@@ -285,7 +294,7 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
         return;
     const cuckoo_shadow *shadow = &store->paged.shadow;
     uint64_t since = cuckoo_sql_clock(registry->db, shadow->schema);
-    store->references++; /* it has to outlive the statement */
+    cuckoo_list_keep(store); /* it has to outlive the statement */
     registry->rebuilds = true;
     registry->capacity = given ? &capacity : NULL;
     rc = cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(\"%w\") VALUES('rebuild')",
@@ -302,7 +311,7 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
                             ((double)now - (double)since) / 1000, store->paged.filter.length);
         cuckoo_result_text(context, json, "}");
     }
-    cuckoo_registry_give(registry, store);
+    cuckoo_list_give(store);
 }
 
 int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry)

@@ -24,6 +24,17 @@ static int append_log(sqlite3_str *json, cuckoo_store *store)
     return rc;
 }
 
+static int append_filter(sqlite3_str *json, cuckoo_store *store, cuckoo_use use)
+{
+    cf_filter filter = store->paged.filter;
+    int rc = append_log(json, store);
+    if (rc == SQLITE_OK && (use == CUCKOO_INSPECT || !cuckoo_store_follows(store)))
+        rc = cuckoo_store_items(store, &filter.items);
+    return cuckoo_append_info(store->paged.shadow.db, json, &filter, use == CUCKOO_INSPECT)
+               ? rc
+               : SQLITE_INTERRUPT;
+}
+
 /* Is this the code of a filter that cannot be trusted? */
 static bool is_told(int rc)
 {
@@ -31,55 +42,59 @@ static bool is_told(int rc)
 }
 
 /* Tells what is known within this use. `bad`: why it cannot be trusted; NULL: it can. After an error
-** *why says what is wrong. */
+** *bad_now (sqlite3_malloc; NULL: out of memory) says what is wrong. */
 static int tell(sqlite3_context *context, sqlite3_value *name, cuckoo_use use, const char *bad,
-                cuckoo_store **store, const char **why)
+                cuckoo_known *known, char **bad_now)
 {
+    const char *why;
+    cuckoo_store *store;
     cuckoo_registry *registry = cuckoo_function_shared(context);
-    int rc = cuckoo_registry_begin(registry, name, *store ? (*store)->id : 0, use, store, why);
+    int rc = cuckoo_registry_begin(registry, name, known, use, &store, &why);
     bool loaded = rc == SQLITE_OK;
-    if (*store == NULL || (!loaded && (bad == NULL || !is_told(rc))))
-        return rc;
-    const cuckoo_follow *follow = &(*store)->follow;
-    sqlite3_str *json = sqlite3_str_new(registry->db);
-    sqlite3_str_appendf(json, "{\"trusted\":%d", bad == NULL);
-    cuckoo_append_member(json, "why", bad);
-    cuckoo_append_member(json, "table", follow->table ? follow->table : follow->given_table);
-    cuckoo_append_member(json, "column", follow->column ? follow->column : follow->given_column);
-    if (loaded) {
-        cf_filter filter = (*store)->paged.filter;
-        rc = append_log(json, *store);
-        if (rc == SQLITE_OK && (use == CUCKOO_INSPECT || !cuckoo_store_follows(*store)))
-            rc = cuckoo_store_items(*store, &filter.items);
-        if (!cuckoo_append_info(registry->db, json, &filter, use == CUCKOO_INSPECT))
-            rc = SQLITE_INTERRUPT;
-        rc = cuckoo_first_error(bad && is_told(rc) ? SQLITE_OK : rc, cuckoo_registry_end(*store));
-        *why = cuckoo_store_damage(*store);
+    if (store && (loaded || (bad && is_told(rc)))) {
+        const cuckoo_follow *follow = &store->follow;
+        sqlite3_str *json = sqlite3_str_new(registry->db);
+        sqlite3_str_appendf(json, "{\"trusted\":%d", bad == NULL);
+        cuckoo_append_member(json, "why", bad);
+        cuckoo_append_member(json, "table", follow->table ? follow->table : follow->given_table);
+        cuckoo_append_member(json, "column", follow->column ? follow->column : follow->given_column);
+        if (loaded) {
+            rc = append_filter(json, store, use);
+            rc = cuckoo_first_error(bad && is_told(rc) ? SQLITE_OK : rc, cuckoo_store_end(store));
+            why = cuckoo_store_damage(store);
+        }
+        rc = bad && is_told(rc) ? SQLITE_OK : rc;
+        if (rc == SQLITE_OK)
+            cuckoo_result_text(context, json, "}");
+        else
+            sqlite3_free(sqlite3_str_finish(json));
     }
-    rc = bad && is_told(rc) ? SQLITE_OK : rc;
-    if (rc == SQLITE_OK)
-        cuckoo_result_text(context, json, "}");
-    else
-        sqlite3_free(sqlite3_str_finish(json));
+    if (rc != SQLITE_OK)
+        *bad_now = sqlite3_mprintf("%s", why);
+    if (store)
+        cuckoo_registry_let_go(store);
     return rc;
 }
 
 /* When the filter cannot be trusted, that is told, and what can be told without reading pages. */
 void cuckoo_table_info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    const char *why, *word = argc > 1 ? (const char *)sqlite3_value_text(argv[1]) : NULL;
-    cuckoo_store *store = NULL;
+    const char *word = argc > 1 ? (const char *)sqlite3_value_text(argv[1]) : NULL;
+    char *why = NULL, *bad = NULL;
+    cuckoo_known known = {NULL, 0};
     if (word && sqlite3_stricmp(word, "all") != 0) {
         cuckoo_fail_code(context, SQLITE_ERROR, "the second argument must be 'all', or be left out");
         return;
     }
-    int rc = tell(context, argv[0], word ? CUCKOO_INSPECT : CUCKOO_TELL, NULL, &store, &why);
-    if (store && is_told(rc)) {
-        char *bad = NULL;
+    int rc = tell(context, argv[0], word ? CUCKOO_INSPECT : CUCKOO_TELL, NULL, &known, &why);
+    if (known.store && why && is_told(rc)) {
         rc = cuckoo_explain(&bad, rc, why);
-        rc = bad ? tell(context, argv[0], CUCKOO_REPAIR, bad, &store, &why) : rc;
+        sqlite3_free(why);
+        why = NULL;
+        rc = bad ? tell(context, argv[0], CUCKOO_REPAIR, bad, &known, &why) : rc;
         sqlite3_free(bad);
     }
     if (rc != SQLITE_OK)
-        cuckoo_fail_table(context, rc, why);
+        cuckoo_fail_table(context, why ? rc : SQLITE_NOMEM, why);
+    sqlite3_free(why);
 }

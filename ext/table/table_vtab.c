@@ -30,21 +30,20 @@ static int refuse_name(bool rows, const char *name, char **message)
 static int declare_columns(cuckoo_table *table, bool rows, const cf_geometry *shape)
 {
     sqlite3 *db = table->registry->db;
-    const char *why, *t = table->content, *k = table->column;
-    cuckoo_store *store = table->store;
+    const char *why, *t = table->follow.given_table, *k = table->follow.given_column;
     bool creates = shape != NULL;
-    int rc = creates ? SQLITE_OK : cuckoo_store_load(store, &why);
+    int rc = creates ? SQLITE_OK : cuckoo_store_load(table, &why);
     if (rc == SQLITE_OK && !creates)
-        shape = &store->paged.filter.geometry;
+        shape = &table->paged.filter.geometry;
     table->affinity = shape ? (cf_affinity)shape->affinity : CF_AFFINITY_NONE;
     table->collation = shape ? (cf_collation)shape->collation : CF_COLLATION_BINARY;
     if (!cuckoo_sql_rolls_back(rc) && t && !creates)
-        rc = cuckoo_follow_find(&store->follow, &store->paged.shadow);
+        rc = cuckoo_follow_find(&table->follow, &table->paged.shadow);
     if (cuckoo_sql_rolls_back(rc)) /* a transaction may be gone */
         return rc;
     if (rc == SQLITE_OK && t && !creates) {
-        t = store->follow.table; /* these may have been renamed */
-        k = store->follow.column;
+        t = table->follow.table; /* these may have been renamed */
+        k = table->follow.column;
     }
     rc = t && rows ? cuckoo_front_declare(table, t, k) : cuckoo_table_declare(table, t, k);
     if (rc == SQLITE_ERROR && strcmp(sqlite3_errmsg(db), sqlite3_errstr(SQLITE_INTERRUPT)) == 0)
@@ -52,46 +51,45 @@ static int declare_columns(cuckoo_table *table, bool rows, const cf_geometry *sh
     return rc == SQLITE_OK ? sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS) : rc;
 }
 
+/* A use by its name may go on. */
 static void free_table(cuckoo_table *table)
 {
     cuckoo_front_free(table->front);
-    cuckoo_table_free(table);
+    table->front = NULL;
+    cuckoo_list_remove(table);
 }
 
 static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo_table_plan *plan,
-                      bool create, cuckoo_table **made)
+                      cuckoo_table **made)
 {
     cuckoo_table *table = sqlite3_malloc64(sizeof *table);
     if (table == NULL)
         return SQLITE_NOMEM;
     memset(table, 0, sizeof *table);
     *made = table;
-    table->registry = registry;
-    registry->references++;
+    int rc = cuckoo_paged_init(&table->paged, registry->db, argv[1], argv[2]);
     table->options = plan->options;
     table->once = plan->once;
-    table->content = plan->content;
-    table->column = plan->column;
+    table->follow = (cuckoo_follow){
+        .given_table = plan->content, .given_column = plan->column, .sample = CUCKOO_SAMPLE};
+    table->told = plan->content == NULL;
     table->later = plan->later;
     plan->content = plan->column = plan->later = NULL;
-    table->schema = sqlite3_mprintf("%s", argv[1]);
-    table->name = sqlite3_mprintf("%s", argv[2]);
-    return table->schema && table->name ? cuckoo_table_take(table, create) : SQLITE_NOMEM;
+    cuckoo_list_add(registry, table);
+    return rc ? rc : cuckoo_store_connected(table);
 }
 
 /* Creates the shadow tables, and the triggers of a filter that follows a table. */
 static int create(cuckoo_table *table, const cf_geometry *shape, uint64_t keep, char **message)
 {
-    cuckoo_store *store = table->store;
-    int rc = cuckoo_paged_create(&store->paged, shape, keep);
-    cuckoo_store_created(store);
-    if (rc == SQLITE_OK && table->content) {
-        rc = cuckoo_maintenance_follow(store, message);
-        rc = rc ? rc : cuckoo_touch_watch(store, table->name, 1);
+    int rc = cuckoo_paged_create(&table->paged, shape, keep);
+    cuckoo_store_created(table);
+    if (rc == SQLITE_OK && table->follow.given_table) {
+        rc = cuckoo_maintenance_follow(table, message);
+        rc = rc ? rc : cuckoo_touch_watch(table, table->paged.shadow.table, 1);
     }
     if (rc == SQLITE_OK)
         return rc;
-    store->dead = true;
     return *message ? rc : cuckoo_say(message, rc, "%s", sqlite3_errmsg(table->registry->db));
 }
 
@@ -106,14 +104,14 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
         sqlite3_randomness(sizeof plan.options.filter.seed, &plan.options.filter.seed);
     if (rc == SQLITE_OK && creates)
         rc = cuckoo_table_plan_shape(db, argv, &plan, &shape, message);
-    rc = rc ? rc : make_table(registry, argv, &plan, creates, &table);
+    rc = rc ? rc : make_table(registry, argv, &plan, &table);
     if (rc == SQLITE_OK && creates)
         rc = refuse_name(plan.rows, argv[2], message);
     rc = rc ? rc : declare_columns(table, plan.rows, creates ? &shape : NULL);
     if (rc == SQLITE_OK && creates)
         rc = create(table, &shape, plan.keep, message);
-    else if (rc == SQLITE_OK && table->content && !table->later)
-        rc = cuckoo_touch_watch(table->store, table->name, 0);
+    else if (rc == SQLITE_OK && table->follow.given_table && !table->later)
+        rc = cuckoo_touch_watch(table, table->paged.shadow.table, 0);
     cuckoo_table_plan_free(&plan);
     if (rc != SQLITE_OK && table)
         free_table(table);
@@ -164,54 +162,52 @@ static int stop_following(cuckoo_store *store)
 static int table_destroy(sqlite3_vtab *base)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    cuckoo_store *store = cuckoo_table_store(table);
-    if (store == NULL)
-        return SQLITE_NOMEM;
-    bool follows =
-        table->content || table->later; /* which content, a later version may say in its way */
-    int rc = follows ? stop_following(store) : SQLITE_OK;
-    rc = rc ? rc : cuckoo_shadow_drop(&store->paged.shadow);
-    if (rc != SQLITE_OK)
-        return rc;
-    store->dead = true;
-    free_table(table);
+    bool follows = table->follow.given_table ||
+                   table->later; /* which content, a later version may say in its way */
+    int rc = follows ? stop_following(table) : SQLITE_OK;
+    rc = rc ? rc : cuckoo_shadow_drop(&table->paged.shadow);
+    if (rc == SQLITE_OK)
+        free_table(table);
     return rc;
 }
 
 /* ---- renaming ---- */
 
 /* A later version may have more to rename than this one knows. */
-static int refuse_later(cuckoo_table *table, cuckoo_store *store)
+static int refuse_later(cuckoo_table *table)
 {
     const char *why;
-    int rc = cuckoo_store_load(store, &why);
+    int rc = cuckoo_store_load(table, &why);
     return rc == CUCKOO_NEWER          ? cuckoo_table_explain(table, rc, why)
            : cuckoo_sql_rolls_back(rc) ? rc
                                        : SQLITE_OK;
 }
 
-/* Triggers and log are named by the identity of the log, and stay. The TEMP trigger names the filter. */
-static int rename_store(cuckoo_store *store, const char *name)
+/* Triggers and log are named by the identity of the log, and stay. The TEMP trigger names the filter.
+** SQLite connects the table under its new name: this one has nothing more to do. */
+static int rename_filter(cuckoo_table *table, const char *name)
 {
-    int rc = cuckoo_shadow_rename(&store->paged.shadow, name);
-    return rc == SQLITE_OK && cuckoo_store_follows(store) ? cuckoo_touch_watch(store, name, INT_MAX)
-                                                          : rc;
+    int rc = cuckoo_shadow_rename(&table->paged.shadow, name);
+    if (rc == SQLITE_OK && cuckoo_store_follows(table))
+        rc = cuckoo_touch_watch(table, name, INT_MAX);
+    if (rc == SQLITE_OK) {
+        cuckoo_store_forget(table);
+        table->wrote = 0;
+    }
+    return rc;
 }
 
 static int table_rename(sqlite3_vtab *base, const char *name)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    cuckoo_store *store = cuckoo_table_store(table);
-    int rc = store ? refuse_later(table, store) : SQLITE_NOMEM;
+    int rc = refuse_later(table);
     rc = rc ? rc : refuse_name(table->front != NULL, name, &base->zErrMsg);
     if (rc != SQLITE_OK)
         return rc;
-    rc = rename_store(store, name);
-    if (rc == SQLITE_OK)
-        store->dead = true; /* SQLite connects the table under its new name */
-    else if (rc == SQLITE_CORRUPT_VTAB)
-        rc = cuckoo_table_explain(table, rc, cuckoo_store_damage(store));
-    else if (rc != SQLITE_NOMEM)
+    rc = rename_filter(table, name);
+    if (rc == SQLITE_CORRUPT_VTAB)
+        rc = cuckoo_table_explain(table, rc, cuckoo_store_damage(table));
+    else if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
         rc = cuckoo_say(&base->zErrMsg, rc, "%s", sqlite3_errmsg(table->registry->db));
     return rc;
 }
@@ -225,21 +221,17 @@ static int shadow_name(const char *suffix)
 
 static int table_begin(sqlite3_vtab *base)
 {
-    cuckoo_store *store = cuckoo_table_store(cuckoo_table_of(base));
-    if (store == NULL)
-        return SQLITE_NOMEM;
-    cuckoo_store_joined(store);
-    return SQLITE_OK;
+    return cuckoo_store_joined(cuckoo_table_of(base));
 }
 
 static int explain_write(cuckoo_table *table, int rc)
 {
     if (rc == SQLITE_OK)
         return rc;
-    int code = table->store->why;
-    char *why = sqlite3_mprintf("its changes cannot be written: %s",
-                                code == SQLITE_CORRUPT_VTAB ? cuckoo_store_damage(table->store)
-                                                            : sqlite3_errstr(code));
+    int code = table->why;
+    char *why =
+        sqlite3_mprintf("its changes cannot be written: %s",
+                        code == SQLITE_CORRUPT_VTAB ? cuckoo_store_damage(table) : sqlite3_errstr(code));
     rc = why ? cuckoo_table_explain(table, rc, why) : SQLITE_NOMEM;
     sqlite3_free(why);
     return rc;
@@ -248,36 +240,36 @@ static int explain_write(cuckoo_table *table, int rc)
 static int table_sync(sqlite3_vtab *base)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    return explain_write(table, cuckoo_store_sync(table->store));
+    return explain_write(table, cuckoo_store_sync(table));
 }
 
 static int table_commit(sqlite3_vtab *base)
 {
-    cuckoo_store_ended(cuckoo_table_of(base)->store, false);
+    cuckoo_store_ended(cuckoo_table_of(base), false);
     return SQLITE_OK;
 }
 
 static int table_rollback(sqlite3_vtab *base)
 {
-    cuckoo_store_ended(cuckoo_table_of(base)->store, true);
+    cuckoo_store_ended(cuckoo_table_of(base), true);
     return SQLITE_OK;
 }
 
 static int table_savepoint(sqlite3_vtab *base, int number)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    return explain_write(table, cuckoo_store_savepoint(table->store, number));
+    return explain_write(table, cuckoo_store_savepoint(table, number));
 }
 
 static int table_release(sqlite3_vtab *base, int number)
 {
-    cuckoo_store_release(cuckoo_table_of(base)->store, number);
+    cuckoo_store_release(cuckoo_table_of(base), number);
     return SQLITE_OK;
 }
 
 static int table_rollback_to(sqlite3_vtab *base, int number)
 {
-    cuckoo_store_rolled_back_to(cuckoo_table_of(base)->store, number);
+    cuckoo_store_rolled_back_to(cuckoo_table_of(base), number);
     return SQLITE_OK;
 }
 
@@ -289,9 +281,8 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     char *why = NULL;
     (void)schema;
     int rc = cuckoo_table_begin(table, CUCKOO_INSPECT);
-    rc = rc ? rc
-            : cuckoo_table_end(table,
-                               flags & 1 ? SQLITE_OK : cuckoo_maintenance_check(table->store, &why));
+    rc =
+        rc ? rc : cuckoo_table_end(table, flags & 1 ? SQLITE_OK : cuckoo_maintenance_check(table, &why));
     if (rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_ERROR) {
         rc = why ? cuckoo_say(message, SQLITE_OK, "%s: %s", name, why)
                  : cuckoo_say(message, SQLITE_OK, "%s", base->zErrMsg);
