@@ -204,12 +204,14 @@ static bool is_due(const cuckoo_store *store)
 }
 
 /* What comes before the first write must not cost the transaction: COMMIT can be said again after
-** SQLITE_BUSY. A statement that commits itself cannot. */
+** SQLITE_BUSY. A statement that commits itself cannot. Nor can a transaction that SQLite has taken back,
+** of which it tells no table before all of them have written. */
 static int sync_pending(cuckoo_store *store)
 {
     size_t n = store->pending.n;
     int rc = put_pending(store), kind = rc & 0xff;
-    bool before = store->pending.n == n && cuckoo_sql_running(store->paged.shadow.db, true) == 0;
+    bool before = store->pending.n == n && cuckoo_sql_running(store->paged.shadow.db, true) == 0 &&
+                  cuckoo_shadow_in_transaction(&store->paged.shadow, true);
     return before && (kind == SQLITE_INTERRUPT || kind == SQLITE_READONLY || kind == SQLITE_AUTH)
                ? SQLITE_BUSY
                : rc;

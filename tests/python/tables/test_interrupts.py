@@ -373,3 +373,33 @@ def test_drop_is_interrupted(kind, frame, how):
         if not asked:
             break
     assert error is None and n > 3
+
+
+@pytest.mark.parametrize("journal", ["wal", "delete"])
+@pytest.mark.parametrize("keys", [1, 5])
+def test_a_commit_of_two_tables_that_is_interrupted_loses_nothing_in_silence(tmp_path, journal, keys):
+    """At each call of the progress handler: the transaction goes on as it was, or has been taken back."""
+    db = support.connect(str(tmp_path / "two.db"))
+    db.execute(f"PRAGMA journal_mode = {journal}")
+    script(db, "CREATE TABLE tick(n); INSERT INTO tick VALUES (0)")
+    create(db)
+    create(db, name="other")
+    for call in range(1, 60 * keys, keys):
+        n = ask(db, "SELECT n FROM tick")
+        script(db, "BEGIN; UPDATE tick SET n = n + 1")
+        for name, sign in ("seen", 1), ("other", -1):
+            db.executemany(f"INSERT INTO {name}(key) VALUES (?)", [(sign * (100 * call + i),) for i in range(keys)])
+        handler = Handler(call, lambda: handler.calls == call)
+        db.set_progress_handler(handler, 1)
+        error = attempt(db, "COMMIT")
+        db.set_progress_handler(None, 0)
+        if db.in_transaction:
+            db.execute("COMMIT")
+            error = None
+        done = ask(db, "SELECT n FROM tick") == n + 1  # SQLite may say interrupted of what is done
+        assert done or error, call
+        for name, sign in ("seen", 1), ("other", -1):
+            for i in range(keys if done else 0):
+                assert ask(db, "SELECT cf_table_contains(?, ?)", name, sign * (100 * call + i)), (call, name, i)
+    assert handler.calls < call
+    db.close()
