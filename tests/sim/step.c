@@ -269,14 +269,9 @@ static bool may_refuse(world *w, const step *s, const outcome *r)
            (code == SQLITE_FULL && strstr(r->message, "filter is full"));
 }
 
-/* What later steps need to know. */
-static void remember(world *w, const step *s)
+/* What later steps need to know of triggers that may be there: after a fault, too. */
+static void remember_triggers(world *w, const step *s)
 {
-    pair *p = &w->pairs[s->pair];
-    if (begins(s->real, "ATTACH"))
-        p->far = true;
-    if (begins(s->real, "DETACH"))
-        p->far = false;
     if (begins(s->real, "DROP TABLE u") || begins(s->real, "DROP TABLE new_u"))
         w->dropped = true;
     w->undefined |= strstr(s->real, " BEFORE UPDATE ") || strstr(s->real, " BEFORE DELETE ");
@@ -284,6 +279,16 @@ static void remember(world *w, const step *s)
         w->stale = true; /* they go, and what they made of a filter stays */
     w->watched |= strstr(s->real, " TRIGGER t") != NULL;
     w->doubted |= w->dropped || w->undefined || (w->watched && strstr(s->real, " AFTER "));
+}
+
+static void remember(world *w, const step *s)
+{
+    pair *p = &w->pairs[s->pair];
+    if (begins(s->real, "ATTACH"))
+        p->far = true;
+    if (begins(s->real, "DETACH"))
+        p->far = false;
+    remember_triggers(w, s);
 }
 
 /* ---- statements ---- */
@@ -318,6 +323,8 @@ static void run_both(world *w, const step *s)
     w->risky = real.code != SQLITE_OK || faulted || !counts_changes(s->real);
     if (faulted)
         struck = fault_disarm(w, s);
+    if (struck)
+        remember_triggers(w, s);
     if (faulted && disk_power_is_off()) {
         crash(w, s, real.code, &b);
         return;
