@@ -105,22 +105,21 @@ static const struct command {
 
 static int run_one(cuckoo_table *table, int which, sqlite3_value *argument, char **message)
 {
-    cuckoo_store *store = table;
     switch (which) {
     case ADVANCE:
-        return cuckoo_maintenance_age(store, cuckoo_ageing_advance, message);
+        return cuckoo_maintenance_age(table, cuckoo_ageing_advance, message);
     case CLOCK:
-        return cuckoo_maintenance_age(store, cuckoo_ageing_set_clock, message);
+        return cuckoo_maintenance_age(table, cuckoo_ageing_set_clock, message);
     case CHECK:
-        return cuckoo_maintenance_check(store, message);
+        return cuckoo_maintenance_check(table, message);
     case CLEAR:
-        return cuckoo_maintenance_clear(store);
+        return cuckoo_maintenance_clear(table);
     case DRAIN:
-        return cuckoo_store_drain(store, false);
+        return cuckoo_store_drain(table, false);
     case IMPORT:
-        return cuckoo_maintenance_import(store, argument, message);
+        return cuckoo_maintenance_import(table, argument, message);
     case OPTIMIZE:
-        return cuckoo_maintenance_optimize(store);
+        return cuckoo_maintenance_optimize(table);
     default:
         return rebuild(table, argument, message);
     }

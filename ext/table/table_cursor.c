@@ -227,8 +227,7 @@ static int read_keys(cuckoo_table *table, table_cursor *cursor)
 /* The table that the filter follows knows the keys. */
 static int list_keys(cuckoo_table *table, table_cursor *cursor)
 {
-    const cuckoo_store *store = table;
-    int rc = cuckoo_follow_keys(&store->follow, &store->paged.shadow, -1, &cursor->keys);
+    int rc = cuckoo_follow_keys(&table->follow, &table->paged.shadow, -1, &cursor->keys);
     return rc == SQLITE_OK ? read_keys(table, cursor) : rc;
 }
 
