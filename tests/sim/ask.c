@@ -265,8 +265,9 @@ static void ask_count(const question *q)
     if (r.one < rows.one || (r.one > rows.one && may_be_exact(q)))
         fail(q->w, "count: %s has %lld keys for %lld rows", q->name, (long long)r.one,
              (long long)rows.one);
+    /* Beside a trigger of others that breaks the rules a row may come untold, which is noticed when it goes. */
     if (r.one == rows.one && asked(q, say("SELECT cf_table_check('%s')", q->name), &r) &&
-        strcmp(r.message, "ok") != 0)
+        strcmp(r.message, "ok") != 0 && !(q->w->doubted && strstr(r.message, "without its triggers")))
         fail(q->w, "check: %s", r.message);
 }
 
