@@ -205,9 +205,9 @@ static int is_loaded(sqlite3 *db, bool *here, char **message)
 ** fails: after an error SQLite unloads the library. */
 static int register_all(sqlite3 *db, bool on)
 {
-    static int (*const parts[])(sqlite3 * db, bool on) = {
-        cuckoo_register_scalars, cuckoo_register_infos, cuckoo_register_aggregates,
-        cuckoo_register_builds,  cuckoo_register_lists, cuckoo_register_tables};
+    static int (*const parts[])(sqlite3 * db, bool on) = {cuckoo_register_scalars, cuckoo_register_infos,
+                                                          cuckoo_register_aggregates,
+                                                          cuckoo_register_lists, cuckoo_register_tables};
     int first = SQLITE_OK;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && (first == SQLITE_OK || !on); i++) {
         int rc = parts[i](db, on);
