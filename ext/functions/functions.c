@@ -244,6 +244,14 @@ static void key_function(sqlite3_context *context, int argc, sqlite3_value **arg
         sqlite3_result_blob64(context, bytes, (sqlite3_uint64)length, sqlite3_free);
 }
 
+/* ---- cf_version() ---- */
+
+static void version_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc, (void)argv;
+    sqlite3_result_text(context, CUCKOO_VERSION, -1, SQLITE_STATIC);
+}
+
 /* ---- registration ---- */
 
 int cuckoo_register_scalars(sqlite3 *db, bool on)
@@ -261,6 +269,7 @@ int cuckoo_register_scalars(sqlite3 *db, bool on)
         {"cf_advance", 1, 1, .function = advance_function},
         {"cf_open", 1, 1, .function = cuckoo_open_function},
         {"cf_key", -1, -1, .function = key_function},
+        {"cf_version", 0, 0, .function = version_function},
         {.name = NULL},
     };
     return cuckoo_register(db, scalars, on);
