@@ -6,9 +6,8 @@
 ** connection: filter tables and what is in memory of them (registry.h), the readers of functions
 ** (register.h), handles. It is used only while SQLite calls, and SQLite holds the mutex of the
 ** connection then. So a connection for each thread is best; several threads may use one connection in
-** serialized mode; and with SQLITE_THREADSAFE=0 there is one thread. Threads share only the list of
-** connections (below), for which there is a lock that needs no SQLite. Connections that share a
-** cache: fresh.h.
+** serialized mode; and with SQLITE_THREADSAFE=0 there is one thread. Threads share only sqlite3_api.
+** Connections that share a cache: fresh.h.
 */
 #include "../src/base/compiler.h"
 
@@ -25,43 +24,12 @@
 /* The version that brought sqlite3_txn_state. */
 enum { OLDEST_SQLITE = 3034000 };
 
-/* ---- loaded already ----
-**
-** Pools, start-up files and automatic extensions load the extension again and again. Registering it
-** twice on a connection would replace the module under tables that are connected, and SQLite
-** refuses to replace a function while a statement runs. So a second load does nothing, and
-** succeeds.
+/* ---- one SQLite ----
 **
 ** A process may hold two copies of SQLite, each with its own memory and its own table of functions
 ** (sqlite3_api_routines). The extension keeps one such table. So it serves only the SQLite that
 ** called it first.
 */
-
-/* A connection on which this file has registered the extension. */
-typedef struct mark {
-    sqlite3 *db;
-    struct mark *next;
-} mark;
-
-static mark *marks;
-
-/* Guards `marks` and the setting of sqlite3_api, because several
-** threads may load at once. It is held for a few instructions only.
-** A mutex of SQLite would not do: two SQLites have two of them. */
-static cf_flag guard = CF_FLAG_CLEAR;
-
-static void lock(void)
-{
-    while (cf_flag_set(&guard))
-        ;
-}
-
-static void unlock(void)
-{
-    cf_flag_clear(&guard);
-}
-
-/* ---- one SQLite ---- */
 
 #ifdef SQLITE_CORE
 static bool serve(const sqlite3_api_routines *api)
@@ -73,130 +41,75 @@ static bool serve(const sqlite3_api_routines *api)
 const sqlite3_api_routines *sqlite3_api;
 
 /* Two SQLites differ in the function that hands out memory. That also holds when a program passes a
-** copy of the table. */
+** copy of the table. Several threads may load at once. A mutex of SQLite would not do: two SQLites have
+** two of them. */
 static bool serve(const sqlite3_api_routines *api)
 {
-    lock();
+    static cf_flag guard = CF_FLAG_CLEAR;
+    while (cf_flag_set(&guard))
+        ;
     if (sqlite3_api == NULL)
         sqlite3_api = api;
     bool same = sqlite3_api == api || sqlite3_api->malloc64 == api->malloc64;
-    unlock();
+    cf_flag_clear(&guard);
     return same;
 }
 #endif
 
-/* ---- once on a connection: from this file ---- */
+/* ---- once on a connection ----
+**
+** Pools, start-up files and automatic extensions load the extension again and again. Registering it
+** twice on a connection would replace the module under tables that are connected, and SQLite
+** refuses to replace a function while a statement runs. So a second load does nothing, and
+** succeeds.
+*/
 
-static bool has_mark(const sqlite3 *db)
-{
-    lock();
-    const mark *at = marks;
-    while (at && at->db != db)
-        at = at->next;
-    unlock();
-    return at != NULL;
-}
-
-static void set_mark(mark *set)
-{
-    lock();
-    set->next = marks;
-    marks = set;
-    unlock();
-}
-
-static void remove_mark(void *pointer)
-{
-    mark **at = &marks;
-    lock();
-    while (*at != pointer)
-        at = &(*at)->next;
-    *at = (*at)->next;
-    unlock();
-    sqlite3_free(pointer);
-}
-
-static void version_function(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    (void)argc, (void)argv;
-    sqlite3_result_text(context, CUCKOO_VERSION, -1, SQLITE_STATIC);
-}
-
-/* Registers cf_version, and marks the connection until the destructor of that function tells that it is
-** closed. Returns an SQLite code; after an error nothing has changed. */
-static int mark_loaded(sqlite3 *db)
-{
-    mark *set = sqlite3_malloc64(sizeof *set);
-    if (set == NULL)
-        return SQLITE_NOMEM;
-    set->db = db;
-    set_mark(set);
-    /* also removes the mark when it fails */
-    return sqlite3_create_function_v2(db, "cf_version", 0,
-                                      SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, set,
-                                      version_function, NULL, NULL, remove_mark);
-}
-
-/* ---- once on a connection: from another copy of this file ---- */
-
-/* This pragma does not read the schema, as SELECT ... FROM does; the database may be locked, or
-** still lack its key. And it does not fail when the module is missing, as SELECT cf_version() does,
-** which SQLite would log. If an authorizer forbids the pragma, the module counts as missing; the
-** empty statement then clears the error message. */
-static int find_module(sqlite3 *db, bool *found)
+/* The module is there, or an authorizer forbids to see it: is it of this version? */
+static int compare_version(sqlite3 *db, bool *here, char **message)
 {
     sqlite3_stmt *statement = NULL;
-    int rc = sqlite3_prepare_v2(db, "PRAGMA module_list", -1, &statement, NULL);
-    *found = false;
-    if (rc == SQLITE_AUTH)
-        return sqlite3_prepare_v2(db, "", -1, &statement, NULL);
-    while (rc == SQLITE_OK && !*found && sqlite3_step(statement) == SQLITE_ROW) {
-        const char *name = (const char *)sqlite3_column_text(statement, 0);
-        *found = name && sqlite3_stricmp(name, "cuckoo_filter") == 0;
-    }
-    return cuckoo_sql_end(statement, rc);
-}
-
-static char *other_version(sqlite3 *db, const char *version)
-{
-    if (version)
-        return sqlite3_mprintf("cuckoo: version %s is on this connection already, this file is version "
-                               "%s; load one of them only",
-                               version, CUCKOO_VERSION);
-    return sqlite3_mprintf("cuckoo: another module named cuckoo_filter is on this connection already, "
-                           "and its version cannot be read (%s); load one of them only",
-                           sqlite3_errmsg(db));
-}
-
-/* The module is there: is it of this version? (Some SQLites read the schema for any SELECT, so that
-** the database is asked only now.) */
-static int compare_version(sqlite3 *db, char **message)
-{
-    sqlite3_stmt *statement = NULL;
-    const char *version = NULL;
+    const char *version = NULL, *what = NULL;
     int rc = sqlite3_prepare_v2(db, "SELECT cf_version()", -1, &statement, NULL);
     if (rc == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
         version = (const char *)sqlite3_column_text(statement, 0);
-    bool same = version && strcmp(version, CUCKOO_VERSION) == 0;
-    if (!same)
-        *message = other_version(db, version);
+    bool other = version && strcmp(version, CUCKOO_VERSION) != 0;
+    bool missing = strstr(sqlite3_errmsg(db), "no such function") != NULL;
+    if (other)
+        *message = sqlite3_mprintf("cuckoo: version %s is on this connection already, this file is "
+                                   "version %s; load one of them only",
+                                   version, CUCKOO_VERSION);
+    else if (*here && missing)
+        what = "another module named cuckoo_filter is on this connection already, and its version "
+               "cannot be read (%s); load one of them only";
+    else if (!*here && !version && !missing)
+        what = "an authorizer forbids to see what is loaded already (%s); set it after the load";
+    if (what)
+        *message = sqlite3_mprintf("cuckoo: %z", sqlite3_mprintf(what, sqlite3_errmsg(db)));
+    *here |= version != NULL;
     rc = cuckoo_sql_end(statement, rc);
-    return same || rc == SQLITE_NOMEM ? rc : SQLITE_ERROR;
+    if (other || what || rc == SQLITE_NOMEM)
+        return rc == SQLITE_NOMEM ? rc : SQLITE_ERROR;
+    return sqlite3_prepare_v2(db, "", -1, &statement, NULL); /* the connection has no message */
 }
 
-/* Is the extension on this connection, registered by this file or by another copy of the same version?
-** After an error *message (sqlite3_malloc) says that this cannot be told, or that another version is
-** there. After SQLITE_OK the connection has no error message. */
+/* Is the extension on this connection? PRAGMA does not read the schema, as SELECT ... FROM does; the
+** database may be locked, or still lack its key. And it does not fail when the module is missing, as
+** SELECT cf_version() does, which SQLite would log. After an error *message (sqlite3_malloc) says that
+** this cannot be told, or that another version is there. */
 static int is_loaded(sqlite3 *db, bool *here, char **message)
 {
-    int rc;
-    *here = has_mark(db);
-    if (*here)
-        return SQLITE_OK;
-    rc = find_module(db, here);
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(db, "PRAGMA module_list", -1, &statement, NULL);
+    bool forbidden = rc == SQLITE_AUTH;
+    *here = false;
+    while (rc == SQLITE_OK && !*here && sqlite3_step(statement) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(statement, 0);
+        *here = name && sqlite3_stricmp(name, "cuckoo_filter") == 0;
+    }
+    rc = cuckoo_sql_end(statement, forbidden ? SQLITE_OK : rc);
     if (rc != SQLITE_OK)
         *message = sqlite3_mprintf("cuckoo: cannot see what is loaded already: %s", sqlite3_errstr(rc));
-    return rc == SQLITE_OK && *here ? compare_version(db, message) : rc;
+    return rc == SQLITE_OK && (*here || forbidden) ? compare_version(db, here, message) : rc;
 }
 
 /* ---- the entry point ---- */
@@ -205,9 +118,9 @@ static int is_loaded(sqlite3 *db, bool *here, char **message)
 ** fails: after an error SQLite unloads the library. */
 static int register_all(sqlite3 *db, bool on)
 {
-    static int (*const parts[])(sqlite3 * db, bool on) = {
-        cuckoo_register_scalars, cuckoo_register_infos, cuckoo_register_aggregates,
-        cuckoo_register_builds,  cuckoo_register_lists, cuckoo_register_tables};
+    static int (*const parts[])(sqlite3 * db, bool on) = {cuckoo_register_scalars, cuckoo_register_infos,
+                                                          cuckoo_register_aggregates,
+                                                          cuckoo_register_lists, cuckoo_register_tables};
     int first = SQLITE_OK;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && (first == SQLITE_OK || !on); i++) {
         int rc = parts[i](db, on);
@@ -239,28 +152,18 @@ static int look_at_caller(const sqlite3_api_routines *api, char **message)
     return SQLITE_ERROR;
 }
 
-#ifdef SQLITE_CORE
-static bool must_stay(sqlite3 *db)
-{
-    (void)db;
-    return false;
-}
-#else
-/* While a statement runs, SQLite does not remove functions. They stay registered, and so the
-** library must stay mapped. Asking for that once is enough. */
-static bool must_stay(sqlite3 *db)
-{
-    static cf_flag stays = CF_FLAG_CLEAR;
-    return cuckoo_sql_running(db, false) > 0 && !cf_flag_set(&stays);
-}
-#endif
-
-/* Undoes what was registered. SQLite leaves the library mapped only if the load has succeeded. So a
-** library that must stay says that it has; functions are missing until it is loaded again. */
+/* Undoes what was registered. While a statement runs, SQLite does not remove functions. They stay
+** registered, and so the library must stay mapped, which it does only if the load has succeeded. So it
+** says that it has; functions are missing until it is loaded again. Asking for that once is enough. */
 static int undo(sqlite3 *db, int rc)
 {
     register_all(db, false);
-    return must_stay(db) ? SQLITE_OK_LOAD_PERMANENTLY : rc;
+#ifndef SQLITE_CORE
+    static cf_flag stays = CF_FLAG_CLEAR;
+    if (cuckoo_sql_running(db, false) > 0 && !cf_flag_set(&stays))
+        return SQLITE_OK_LOAD_PERMANENTLY;
+#endif
+    return rc;
 }
 
 static int load_once(sqlite3 *db, char **message)
@@ -270,8 +173,6 @@ static int load_once(sqlite3 *db, char **message)
     if (rc != SQLITE_OK || here)
         return rc;
     rc = register_all(db, true);
-    if (rc == SQLITE_OK)
-        rc = mark_loaded(db);
     if (rc == SQLITE_OK) {
         cuckoo_touch_all(db);
         return rc;

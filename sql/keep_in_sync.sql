@@ -153,8 +153,7 @@ SELECT json_extract(cf_info(f), '$.items') AS items, cf_check(f) AS sound FROM f
 --    cf_keys(email, NULL, 'collation=nocase'). Any other list is an error that says what to write.
 --    cf_add_all(filter, key) does the same as an aggregate. It is for a filter that your program binds
 --    or that cf_open gives. From a column or a subquery SQLite may copy the filter for every key: 12 MB
---    take 0.5 to 4 milliseconds each time. After some seconds of that cf_add_all fails, and names cf_add_keys.
---    (From 3.43 on it cannot see all of these copies.)
+--    take 0.5 to 4 milliseconds each time.
 
 -- 7. Anew, when the table has changed much. A filter that is full is no reason, since it grows.
 UPDATE filters SET f = (SELECT cf_build(email, 0.001, 'capacity=1000') FROM customers)

@@ -72,7 +72,7 @@ FROM events;
 -- * Write cf_open around a filter from a subquery. SQLite before 3.43 copies the blob for each row
 --   otherwise. What is slow:
 --     cf_contains((SELECT f FROM filters), key), cf_contains(filters.f, t.key)     before 3.43
---     cf_add_all(filters.f, new.key)                       before 3.43: an error when it takes seconds
+--     cf_add_all(filters.f, new.key)                       before 3.43
 --     cf_add_all((SELECT f FROM filters), key)             always
 --     cf_contains(cf_open(filters.f), t.key)               always: a handle for each row
 --     cf_add(f, key), cf_delete(f, key) for many keys      always: cf_add_keys takes all of them at once

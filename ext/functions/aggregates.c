@@ -1,229 +1,372 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** aggregates.c - many rows into one filter: cf_add_all, cf_delete_all, cf_merge.
-**
-** SQLite calls step for every row and final once, also after step has failed: so the state says
-** whether it failed, and final then only frees. Over no rows final has no state at all.
+** aggregates.c - many rows into one result: cf_build and cf_build_exact make a filter of the keys of a
+** query, sized for exactly them; cf_keys makes a list of them; cf_add_all and cf_delete_all change a
+** filter.
 */
 #include "../keys/key.h"
+#include "../sqlite/block.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/watch.h"
-#include "collect.h"
 #include "filters.h"
+#include "key_list.h"
 
 #include "../../src/base/bits.h"
-#include "../../src/shape/format.h"
+#include "../../src/base/watch.h"
+#include "../../src/filter/sort.h"
 
+#include <assert.h>
 #include <string.h>
+
+/* ---- a growing array ---- */
+
+/* An empty one is all zeros. */
+typedef struct key_array {
+    uint64_t *at; /* sqlite3_malloc64 */
+    size_t used, room;
+    size_t looked; /* the room when repeated ones were looked for last */
+} key_array;
+
+/* The most that SQLite allocates at once. */
+enum { KEYS_MOST = 0x7ffffe00 / 8, KEYS_FEWEST = 256 };
+
+static bool grow(sqlite3_context *context, key_array *array)
+{
+    if (array->room == KEYS_MOST)
+        return cuckoo_fail(context, CF_TOO_BIG, "more than %d keys; split them over several filters",
+                           KEYS_MOST);
+    size_t room = array->room == 0              ? KEYS_FEWEST
+                  : array->room > KEYS_MOST / 2 ? KEYS_MOST
+                                                : 2 * array->room;
+    uint64_t *larger = sqlite3_realloc64(array->at, room * sizeof *larger);
+    if (larger == NULL)
+        return cuckoo_fail_no_memory(context);
+    array->at = larger;
+    array->room = room;
+    return true;
+}
+
+static bool push(sqlite3_context *context, key_array *array, uint64_t word)
+{
+    if (array->used == array->room && !grow(context, array))
+        return false;
+    array->at[array->used++] = word;
+    return true;
+}
+
+/* Appends a key to a list of keys, and its value, if they have values. */
+static bool push_key(sqlite3_context *context, key_array *array, cuckoo_key_list *list, uint64_t hash,
+                     uint64_t value)
+{
+    uint64_t little[2];
+    cf_store64((uint8_t *)&little[0], hash);
+    cf_store64((uint8_t *)&little[1], value);
+    list->n++;
+    return push(context, array, little[0]) && (!list->valued || push(context, array, little[1]));
+}
+
+/* ---- keys, under options ---- */
+
+typedef struct collected {
+    bool started;            /* a row was read */
+    sqlite3_value *given[2]; /* fpr and options of the first row; NULL: none was given */
+    cuckoo_options options;  /* what they say */
+    cf_geometry rule;        /* hash, seed and key rule of these options; the rest is 0 */
+    key_array keys;          /* hashes; of cf_keys, the bytes of the list */
+    key_array others;        /* of cf_build_exact: keys that are no members */
+    cuckoo_key_list list;    /* of cf_keys */
+} collected;
+
+static bool same_value(sqlite3_value *one, sqlite3_value *other)
+{
+    int type = one ? sqlite3_value_type(one) : SQLITE_NULL;
+    if (type != (other ? sqlite3_value_type(other) : SQLITE_NULL))
+        return false;
+    if (type != SQLITE_TEXT)
+        return type == SQLITE_NULL || sqlite3_value_double(one) == sqlite3_value_double(other);
+    const void *a = sqlite3_value_text(one), *b = sqlite3_value_text(other);
+    int n = sqlite3_value_bytes(one);
+    return a && b && n == sqlite3_value_bytes(other) && memcmp(a, b, (size_t)n) == 0;
+}
+
+static bool read_first(sqlite3_context *context, int count, sqlite3_value **values, collected *c)
+{
+    const cf_options *filter = &c->options.filter;
+    if (!cuckoo_options_read(context, count, values, &c->options))
+        return false;
+    for (int i = 0; i < count; i++) {
+        c->given[i] = values[i] ? sqlite3_value_dup(values[i]) : NULL;
+        if (values[i] && c->given[i] == NULL)
+            return cuckoo_fail_no_memory(context);
+    }
+    c->rule = (cf_geometry){.seed = filter->seed,
+                            .keyed = cf_is_keyed(filter),
+                            .affinity = (uint8_t)filter->affinity,
+                            .collation = (uint8_t)filter->collation};
+    c->started = true;
+    return true;
+}
+
+/* Reads [fpr [, options]] of one row, as cuckoo_options_read does. They must be those of the first row, to
+** the byte. `count`, 0 to 2, is the same for all rows. */
+static bool read_options_of(sqlite3_context *context, int count, sqlite3_value **values, collected *c)
+{
+    if (!c->started)
+        return read_first(context, count, values, c);
+    for (int i = 0; i < count; i++)
+        if (!same_value(values[i], c->given[i]))
+            return cuckoo_fail(
+                context, CF_BAD_ARGUMENT,
+                "fpr and options must be the same for all rows; use GROUP BY for several filters");
+    return true;
+}
+
+static void free_collected(collected *c)
+{
+    sqlite3_value_free(c->given[0]);
+    sqlite3_value_free(c->given[1]);
+    sqlite3_free(c->keys.at);
+    sqlite3_free(c->others.at);
+}
+
+/* Before more memory is asked for, drops repeated keys, unless copies count. To sort all of them each
+** time would cost as much as the build: this is done when there is room for 16 times as many as last
+** time, and when there cannot be more room. */
+static bool drop_repeated(sqlite3_context *context, const collected *c, key_array *array)
+{
+    enum { UNSORTED_ROOM = 1 << 16, TIMES = 16 };
+    if (c->options.filter.counter_bits ||
+        (array->room < KEYS_MOST &&
+         (array->room < UNSORTED_ROOM || array->room / TIMES < array->looked)))
+        return true;
+    cuckoo_watch watch;
+    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), NULL);
+    cf_ticker ticker = cf_ticker_of(&watch.hook);
+    bool done = cf_sort_with(array->at, array->used, &cuckoo_block_memory, &ticker);
+    cuckoo_watch_end(&watch);
+    if (!done)
+        return cuckoo_fail_interrupted(context);
+    array->used = cf_drop_repeated(array->at, array->used);
+    if (array->room == KEYS_MOST || array->used < array->room / 4 * 3)
+        return true;
+    array->looked = array->room;
+    return grow(context, array);
+}
+
+static bool add_hash(sqlite3_context *context, const collected *c, key_array *array, uint64_t hash)
+{
+    return (array->used < array->room || array->room == 0 || drop_repeated(context, c, array)) &&
+           push(context, array, hash);
+}
+
+/* ---- cf_build(key [, fpr [, options]]) ---- */
+
+static bool build_row(sqlite3_context *context, int argc, sqlite3_value **argv, void *state)
+{
+    uint64_t hash;
+    collected *c = state;
+    if (!read_options_of(context, argc - 1, argv + 1, c))
+        return false;
+    if (c->options.filter.value_bits)
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           "keys come without values here; use cf_add_keys(cf_new(...), (SELECT "
+                           "cf_keys(key, value) FROM ...))");
+    cuckoo_key kind = cuckoo_key_argument(context, argv[0], &c->rule, &hash);
+    return kind == CUCKOO_KEY_OK ? add_hash(context, c, &c->keys, hash) : kind == CUCKOO_KEY_NULL;
+}
+
+static void build_last(sqlite3_context *context, void *state, bool failed)
+{
+    cf_filter filter;
+    collected none = {.started = false}, *c = state ? state : &none;
+    if (state == NULL)
+        cuckoo_options_default(&c->options);
+    if (!failed && cuckoo_build_filter(context, c->keys.at, c->keys.used, &c->options, &filter))
+        cuckoo_result_filter(context, &filter);
+    free_collected(c);
+}
+
+/* ---- cf_build_exact(key, member [, fpr [, options]]) ---- */
+
+/* Is the key a member? A vague key (key.h) is always found, so that it cannot be known as none. */
+static bool read_member(sqlite3_context *context, sqlite3_value **argv, const collected *c, bool *member)
+{
+    int type = sqlite3_value_type(argv[1]);
+    *member = sqlite3_value_double(argv[1]) != 0;
+    if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
+        return cuckoo_fail(
+            context, CF_BAD_ARGUMENT, "member, the second argument, must be 1 or 0, got %s%s",
+            cuckoo_show(argv[1]).text, type == SQLITE_NULL ? "; use ifnull(member, 0)" : "");
+    return *member || !cuckoo_key_always(&c->rule, argv[0]) ||
+           cuckoo_fail(context, CF_BAD_ARGUMENT,
+                       "with affinity=text a number with a fraction cannot be known as no member, "
+                       "because it may equal a text; leave the affinity out");
+}
+
+static bool exact_row(sqlite3_context *context, int argc, sqlite3_value **argv, void *state)
+{
+    const unsigned known = 1u << CUCKOO_OPTION_SEED | 1u << CUCKOO_OPTION_HASH |
+                           1u << CUCKOO_OPTION_AFFINITY | 1u << CUCKOO_OPTION_COLLATION;
+    uint64_t hash;
+    bool member;
+    collected *c = state;
+    if (!read_options_of(context, argc - 2, argv + 2, c))
+        return false;
+    if (c->options.given & ~known)
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           "of the options only seed, hash, affinity and collation have a "
+                           "meaning here; leave the others out");
+    cuckoo_key kind = cuckoo_key_argument(context, argv[0], &c->rule, &hash);
+    if (kind != CUCKOO_KEY_OK)
+        return kind == CUCKOO_KEY_NULL;
+    return read_member(context, argv, c, &member) &&
+           add_hash(context, c, member ? &c->keys : &c->others, hash);
+}
+
+static void exact_last(sqlite3_context *context, void *state, bool failed)
+{
+    const char *why;
+    cuckoo_watch watch;
+    collected none = {.started = false}, *c = state ? state : &none;
+    bool given = c->given[0] && sqlite3_value_type(c->given[0]) != SQLITE_NULL;
+    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), NULL);
+    cf_exact_build build = {.options = c->options.filter,
+                            .fpr = given ? c->options.fpr : 0,
+                            .hashes = {c->others.at, c->keys.at},
+                            .count = {c->others.used, c->keys.used},
+                            .memory = cuckoo_result_memory(context),
+                            .watch = &watch.hook};
+    build.options.growth = false;
+    cf_status status = failed ? CF_OK : cf_exact_make(&build, &why);
+    cuckoo_watch_end(&watch);
+    if (status == CF_INTERRUPTED)
+        cuckoo_fail_interrupted(context);
+    else if (status != CF_OK)
+        cuckoo_fail_code(context, cuckoo_error_code(status), why);
+    else if (!failed)
+        sqlite3_result_blob64(context, build.bytes, build.length, sqlite3_free);
+    free_collected(c);
+}
+
+/* ---- cf_keys(key [, value [, options]]) ---- */
+
+/* All keys have values, or none has. NULL is no value. */
+static bool read_keys_value(sqlite3_context *context, sqlite3_value *given, cuckoo_key_list *list,
+                            uint64_t *value)
+{
+    bool valued = given && sqlite3_value_type(given) != SQLITE_NULL;
+    if (valued && !cuckoo_key_value(given, CF_VALUE_MAX, value))
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           "value must be an integer from 0 to 4294967295, got %s; options come "
+                           "third: cf_keys(key, NULL, options)",
+                           cuckoo_show(given).text);
+    if (list->n == 0)
+        list->valued = valued;
+    return valued == list->valued ||
+           cuckoo_fail(context, CF_BAD_ARGUMENT,
+                       "some keys have a value and others have NULL; give each one a value, or none");
+}
+
+static bool push_header(sqlite3_context *context, key_array *array)
+{
+    while (array->used < CUCKOO_LIST_HEADER / 8)
+        if (!push(context, array, 0))
+            return false;
+    return true;
+}
+
+static bool keys_row(sqlite3_context *context, int argc, sqlite3_value **argv, void *state)
+{
+    collected *c = state;
+    uint64_t hash, value = 0, most = cuckoo_length_limit(sqlite3_context_db_handle(context)) / 8;
+    sqlite3_value *options[] = {NULL, argc > 2 ? argv[2] : NULL};
+    if (!read_options_of(context, argc > 2 ? 2 : 0, options, c))
+        return false;
+    cuckoo_key kind = cuckoo_key_argument(context, argv[0], &c->rule, &hash);
+    if (kind != CUCKOO_KEY_OK)
+        return kind == CUCKOO_KEY_NULL;
+    if (!read_keys_value(context, argc > 1 ? argv[1] : NULL, &c->list, &value))
+        return false;
+    uint64_t needed = CUCKOO_LIST_HEADER / 8 + (c->list.n + 1) * (c->list.valued ? 2 : 1);
+    if (needed > most || needed > KEYS_MOST)
+        return cuckoo_fail(context, CF_TOO_BIG,
+                           "the list of %lld keys is longer than this connection allows "
+                           "(SQLITE_LIMIT_LENGTH); collect the keys in several lists",
+                           (sqlite3_int64)c->list.n + 1);
+    return push_header(context, &c->keys) && push_key(context, &c->keys, &c->list, hash, value);
+}
+
+static void keys_last(sqlite3_context *context, void *state, bool failed)
+{
+    collected none = {.started = false}, *c = state ? state : &none;
+    if (!failed && push_header(context, &c->keys)) {
+        c->list.rule = c->rule;
+        cuckoo_list_encode(&c->list, (uint8_t *)c->keys.at);
+        sqlite3_result_blob64(context, c->keys.at, 8 * c->keys.used, sqlite3_free);
+        c->keys.at = NULL;
+    }
+    free_collected(c);
+}
 
 /* ---- cf_add_all(filter, key), cf_delete_all(filter, key) ---- */
 
-typedef struct change_state {
-    bool failed;
-    bool changed;         /* a key was added or deleted */
-    cf_filter filter;     /* the one that is changed */
-    cuckoo_handle *first; /* the one that came with the first row */
-    const void *seen_at;  /* where the filter that was last compared in full stood */
-    uint64_t compared;    /* bytes compared in full so far */
-    size_t window;        /* how far the comparison has come, bytes */
-    uint64_t copying;     /* nanoseconds spent to pass copies of the filter, about */
-    cuckoo_hashes added;  /* keys that are not yet in the filter */
-} change_state;
+typedef struct changed {
+    cf_filter filter;                /* a copy of that of the first row; all zeros: there is none yet */
+    uint8_t header[CF_HEADER_BYTES]; /* of that */
+    uint64_t length;
+    bool adds;
+    cuckoo_key_list list; /* keys that are not yet added or deleted, in `keys` */
+    key_array keys;
+} changed;
 
-enum {
-    FULL_COMPARISONS = 64 << 20, /* bytes compared in full over all rows, whatever the addresses */
-    WINDOW = 64,                 /* bytes compared per row thereafter */
-    LENDS_BLOBS = 3043000        /* the first SQLite that does not copy a blob of a column */
-};
-
-/* Nanoseconds. */
-#define MOST_COPYING UINT64_C(4000000000)
-
-static bool equal_at(const cf_filter *filter, const change_state *state, size_t at, size_t most)
+static bool apply_keys(sqlite3_context *context, changed *c)
 {
-    const cf_filter *first = &state->first->filter;
-    size_t rest = cf_in_memory(first->length) - at;
-    return memcmp(filter->bytes + at, first->bytes + at, rest < most ? rest : most) == 0;
+    c->list.keys = (const uint8_t *)c->keys.at;
+    bool applied = c->list.n == 0 || cuckoo_list_apply(context, &c->filter, &c->list, c->adds);
+    c->list.n = c->keys.used = 0;
+    return applied;
 }
 
-/*
-** Is the filter of this row the one of the first row? Comparing all of it for every row would make
-** each row cost as much as a copy. So all of it is compared until that has come to FULL_COMPARISONS
-** bytes, unless it is a parameter, whose bytes stay where they are; and whenever it arrives at another
-** address. Otherwise the header, with counts and checksum, and one window of the rest: a filter that
-** differs and stays is found after (length / WINDOW) rows.
-*/
-static bool same_filter(sqlite3_value *argument, const cf_filter *filter, change_state *state)
+/* The filter of the first row is taken. That of a later one must have its length and header: to compare
+** all of it would cost as much as a copy. */
+static bool read_filter(sqlite3_context *context, sqlite3_value **argv, changed *c)
 {
-    size_t length = cf_in_memory(state->first->filter.length);
-    if (filter->length != length)
-        return false;
-    bool often = state->compared < FULL_COMPARISONS && !sqlite3_value_frombind(argument);
-    if (often || filter->bytes != state->seen_at) {
-        state->seen_at = filter->bytes;
-        state->compared += length;
-        return equal_at(filter, state, 0, length);
-    }
-    size_t at = state->window < length ? state->window : 0;
-    state->window = at + WINDOW;
-    return equal_at(filter, state, 0, CF_HEADER_BYTES) && equal_at(filter, state, at, WINDOW);
-}
-
-/*
-** How many times was the filter copied to be passed with this row? The handle of the first row is
-** kept, so that another one has another address: cf_open has made it for this row, of a copy. A blob
-** is copied by SQLite before 3.43 unless it is bound. That is also said of a blob literal, which
-** SQLite does not copy: nothing tells it from a copy. Later versions copy what comes from a
-** subquery; nothing tells that from a column, which they do not copy.
-*/
-static unsigned copies_made(sqlite3_value *argument)
-{
-    if (sqlite3_value_type(argument) != SQLITE_BLOB)
-        return 2;
-    return sqlite3_libversion_number() < LENDS_BLOBS && !sqlite3_value_frombind(argument);
-}
-
-/* Nanoseconds, about, to copy so many bytes from cache, or from memory. */
-static uint64_t copying_time(uint64_t bytes)
-{
-    enum { CACHE = 4 << 20, BYTES_FROM_CACHE = 16, BYTES_FROM_MEMORY = 4 };
-    return bytes / (bytes <= CACHE ? BYTES_FROM_CACHE : BYTES_FROM_MEMORY);
-}
-
-/* A statement that copies a large filter for each of many rows may never end. So it fails when it
-** has spent seconds on copies. */
-static bool count_copy(sqlite3_context *context, sqlite3_value *argument, change_state *state)
-{
-    state->copying += copies_made(argument) * copying_time(state->first->filter.length);
-    return state->copying <= MOST_COPYING ||
-           cuckoo_fail(context, CF_BAD_ARGUMENT,
-                       "the filter is copied for every row, and is too large for that; use "
-                       "cf_add_keys or cf_delete_keys(filter, (SELECT cf_keys(key) FROM ...)), or give "
-                       "the filter as (SELECT cf_open(f) FROM ...) or as a bound parameter");
-}
-
-/* The first row: one copy to change, and one, or the handle, to compare with. */
-static bool start_change(sqlite3_context *context, sqlite3_value *argument, const cf_filter *filter,
-                         change_state *state)
-{
-    state->seen_at = filter->bytes;
-    state->first = cuckoo_handle_keep(argument, filter);
-    return state->first ? cuckoo_filter_copy(context, filter, &state->filter)
-                        : cuckoo_fail_no_memory(context);
-}
-
-static bool read_filter(sqlite3_context *context, sqlite3_value **argv, change_state *state)
-{
-    sqlite3_value *argument = argv[0];
     const cf_filter *filter = cuckoo_filter_argument(context, 2, argv);
     if (filter == NULL)
         return false;
-    if (state->first == NULL)
-        return start_change(context, argument, filter, state);
-    if (filter == &state->first->filter)
-        return true;
-    if (same_filter(argument, filter, state))
-        return count_copy(context, argument, state);
-    return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                       "filter is not the same for all rows; select one filter, or group by it");
+    if (c->filter.view.writable)
+        return (filter->length == c->length && memcmp(filter->bytes, c->header, CF_HEADER_BYTES) == 0) ||
+               cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           "filter is not the same for all rows; select one filter, or group by it");
+    memcpy(c->header, filter->bytes, CF_HEADER_BYTES);
+    c->length = filter->length;
+    c->adds = strcmp(cuckoo_function_name(context), "cf_add_all") == 0;
+    c->list.valued = filter->geometry.value_bits != 0;
+    return cuckoo_filter_copy(context, filter, &c->filter);
 }
 
-typedef bool (*change_copy)(sqlite3_context *context, change_state *state, uint64_t hash,
-                            uint64_t value);
-
-static bool flush_added(sqlite3_context *context, change_state *state)
+static bool change_row(sqlite3_context *context, int argc, sqlite3_value **argv, void *state)
 {
-    cuckoo_hashes *added = &state->added;
-    size_t n = added->used;
-    added->used = 0;
-    return n == 0 || cuckoo_add_hashes(context, &state->filter, added->at, n);
-}
-
-/* Adding many at once is faster: keys without values are collected as long as they fit. False: this
-** one is to be added by itself. */
-static bool can_collect(const change_state *state)
-{
-    uint64_t n = state->added.used + 1;
-    return state->filter.geometry.value_bits == 0 && n <= CUCKOO_HASHES_MOST &&
-           cuckoo_fit_as_planned(&state->filter, n);
-}
-
-static bool collect_one(sqlite3_context *context, change_state *state, uint64_t hash)
-{
-    cuckoo_hashes *added = &state->added;
-    if (added->used == added->room && !cuckoo_hashes_grow(context, added))
-        return false;
-    cuckoo_hashes_push(added, hash);
-    return true;
-}
-
-static bool add_copy(sqlite3_context *context, change_state *state, uint64_t hash, uint64_t value)
-{
-    if (can_collect(state))
-        return collect_one(context, state, hash);
-    if (!flush_added(context, state))
-        return false;
-    state->changed = true;
-    cf_status status =
-        cuckoo_watched_add(sqlite3_context_db_handle(context), &state->filter, hash, value);
-    return status == CF_OK || cuckoo_fail_add(context, status, &state->filter);
-}
-
-static bool delete_copy(sqlite3_context *context, change_state *state, uint64_t hash, uint64_t value)
-{
-    if (!cuckoo_may_delete(context, &state->filter))
-        return false;
-    state->changed = true;
-    cf_delete_value(&state->filter, hash, value);
-    return true;
-}
-
-/* One row: key and value, if there is one. False: the function has failed. */
-static bool change_by_row(sqlite3_context *context, int argc, sqlite3_value **argv, change_copy apply,
-                          change_state *state)
-{
+    enum { AT_ONCE = 1 << 20 /* keys */ };
+    changed *c = state;
     uint64_t hash, value;
-    if (!read_filter(context, argv, state))
+    if (!read_filter(context, argv, c))
         return false;
-    cuckoo_key kind = cuckoo_key_argument(context, argv[1], &state->filter.geometry, &hash);
+    cuckoo_key kind = cuckoo_key_argument(context, argv[1], &c->filter.geometry, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
-    return cuckoo_value_read(context, &state->filter, argc > 2 ? argv[2] : NULL, &value) &&
-           apply(context, state, hash, value);
+    if (!cuckoo_value_read(context, &c->filter, argc > 2 ? argv[2] : NULL, &value) ||
+        (!c->adds && !cuckoo_may_delete(context, &c->filter)) ||
+        (c->list.n == AT_ONCE && !apply_keys(context, c)))
+        return false;
+    return push_key(context, &c->keys, &c->list, hash, value);
 }
 
-static void change_step(sqlite3_context *context, int argc, sqlite3_value **argv, change_copy apply)
+static void change_last(sqlite3_context *context, void *state, bool failed)
 {
-    change_state *state = cuckoo_aggregate_state(context, sizeof *state);
-    if (state && !state->failed)
-        state->failed = !change_by_row(context, argc, argv, apply, state);
-}
-
-static void add_step(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    change_step(context, argc, argv, add_copy);
-}
-
-static void delete_step(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    change_step(context, argc, argv, delete_copy);
-}
-
-/* Ends many single changes. */
-static bool settle(sqlite3_context *context, cf_filter *filter)
-{
-    cuckoo_watch watch;
-    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), filter);
-    cf_status status = cf_settle(filter);
-    cuckoo_watch_end(&watch);
-    return status == CF_OK || cuckoo_fail_interrupted(context);
-}
-
-static void change_final(sqlite3_context *context)
-{
-    change_state *state = cuckoo_aggregate_state(context, 0);
-    if (state == NULL) {
+    changed *c = state;
+    if (c == NULL) {
         cuckoo_fail(
             context, CF_BAD_ARGUMENT,
             "no rows, so there is no filter to return; use cf_add_keys or cf_delete_keys(filter, "
@@ -231,50 +374,10 @@ static void change_final(sqlite3_context *context)
             "one row with a NULL key and leaves the filter unchanged");
         return;
     }
-    if (!state->failed && flush_added(context, state) &&
-        (!state->changed || settle(context, &state->filter)))
-        cuckoo_result_filter(context, &state->filter);
-    cuckoo_filter_free(&state->filter);
-    cuckoo_handle_release(state->first);
-    cuckoo_hashes_free(&state->added);
-}
-
-/* ---- cf_merge(filter), over rows ---- */
-
-typedef struct merge_state {
-    bool failed;
-    cf_filter sum;
-} merge_state;
-
-static bool merge_row(sqlite3_context *context, sqlite3_value *value, merge_state *state)
-{
-    const cf_filter *filter = cuckoo_filter_argument(context, 1, &value);
-    if (filter == NULL)
-        return false;
-    if (state->sum.view.writable)
-        return cuckoo_merge_into(context, &state->sum, filter);
-    return cuckoo_filter_copy(context, filter, &state->sum);
-}
-
-static void merge_step(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    merge_state *state = cuckoo_aggregate_state(context, sizeof *state);
-    (void)argc;
-    if (state && !state->failed)
-        state->failed = !merge_row(context, argv[0], state);
-}
-
-static void merge_final(sqlite3_context *context)
-{
-    merge_state *state = cuckoo_aggregate_state(context, 0);
-    if (state == NULL) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT,
-                    "no rows, so there is no filter to merge; ask for rows with a filter");
-        return;
-    }
-    if (!state->failed)
-        cuckoo_result_filter(context, &state->sum);
-    cuckoo_filter_free(&state->sum);
+    if (!failed && apply_keys(context, c))
+        cuckoo_result_filter(context, &c->filter);
+    cuckoo_filter_free(&c->filter);
+    sqlite3_free(c->keys.at);
 }
 
 /* ---- registration ---- */
@@ -282,9 +385,11 @@ static void merge_final(sqlite3_context *context)
 int cuckoo_register_aggregates(sqlite3 *db, bool on)
 {
     static const cuckoo_function aggregates[] = {
-        {"cf_add_all", 2, 3, NULL, add_step, change_final},
-        {"cf_delete_all", 2, 3, NULL, delete_step, change_final},
-        {"cf_merge", 1, 1, NULL, merge_step, merge_final},
+        {"cf_build", 1, 3, NULL, build_row, build_last, sizeof(collected)},
+        {"cf_build_exact", 2, 4, NULL, exact_row, exact_last, sizeof(collected)},
+        {"cf_keys", 1, 3, NULL, keys_row, keys_last, sizeof(collected)},
+        {"cf_add_all", 2, 3, NULL, change_row, change_last, sizeof(changed)},
+        {"cf_delete_all", 2, 3, NULL, change_row, change_last, sizeof(changed)},
         {.name = NULL},
     };
     return cuckoo_register(db, aggregates, on);

@@ -177,21 +177,6 @@ bool cuckoo_value_read(sqlite3_context *context, const cf_filter *filter, sqlite
            cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(bits, cuckoo_show(value).text));
 }
 
-bool cuckoo_fit_as_planned(const cf_filter *filter, uint64_t n)
-{
-    uint64_t capacity = filter->geometry.capacity;
-    return filter->items <= capacity && n <= capacity - filter->items;
-}
-
-bool cuckoo_add_hashes(sqlite3_context *context, cf_filter *filter, uint64_t *hashes, size_t n)
-{
-    cuckoo_watch watch;
-    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), filter);
-    cf_status status = cf_add_many(filter, hashes, n, NULL);
-    cuckoo_watch_end(&watch);
-    return status == CF_OK || cuckoo_fail_add(context, status, filter);
-}
-
 double cuckoo_planned_fpr(const cf_filter *filter)
 {
     const cf_geometry *g = &filter->geometry;

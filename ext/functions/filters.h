@@ -39,13 +39,6 @@ bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_fi
 bool cuckoo_value_read(sqlite3_context *context, const cf_filter *filter, sqlite3_value *value,
                        uint64_t *number);
 
-/* Will a filter hold n keys more without growing? Then they are best added at once. One that has to
-** grow had better take them in an order of chance than sorted. */
-bool cuckoo_fit_as_planned(const cf_filter *filter, uint64_t n);
-
-/* Adds n hashes to a filter. Their order is lost. */
-bool cuckoo_add_hashes(sqlite3_context *context, cf_filter *filter, uint64_t *hashes, size_t n);
-
 /* The error rate to be expected at its capacity. */
 double cuckoo_planned_fpr(const cf_filter *filter);
 

@@ -195,6 +195,31 @@ static void merge_function(sqlite3_context *context, int argc, sqlite3_value **a
         cuckoo_filter_free(&sum);
 }
 
+/* The aggregate: cf_merge(filter) over rows. */
+static bool merge_row(sqlite3_context *context, int argc, sqlite3_value **argv, void *state)
+{
+    cf_filter *sum = state;
+    (void)argc;
+    const cf_filter *filter = cuckoo_filter_argument(context, 1, argv);
+    if (filter == NULL)
+        return false;
+    return sum->view.writable ? cuckoo_merge_into(context, sum, filter)
+                              : cuckoo_filter_copy(context, filter, sum);
+}
+
+static void merge_last(sqlite3_context *context, void *state, bool failed)
+{
+    cf_filter *sum = state;
+    if (sum == NULL) {
+        cuckoo_fail(context, CF_BAD_ARGUMENT,
+                    "no rows, so there is no filter to merge; ask for rows with a filter");
+        return;
+    }
+    if (!failed)
+        cuckoo_result_filter(context, sum);
+    cuckoo_filter_free(sum);
+}
+
 /* ---- cf_key(part, ...) ---- */
 
 static void key_function(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -219,22 +244,32 @@ static void key_function(sqlite3_context *context, int argc, sqlite3_value **arg
         sqlite3_result_blob64(context, bytes, (sqlite3_uint64)length, sqlite3_free);
 }
 
+/* ---- cf_version() ---- */
+
+static void version_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc, (void)argv;
+    sqlite3_result_text(context, CUCKOO_VERSION, -1, SQLITE_STATIC);
+}
+
 /* ---- registration ---- */
 
 int cuckoo_register_scalars(sqlite3 *db, bool on)
 {
     static const cuckoo_function scalars[] = {
-        {"cf_new", 1, 3, new_function, NULL, NULL},
-        {"cf_add", 2, 3, add_function, NULL, NULL},
-        {"cf_delete", 2, 3, delete_function, NULL, NULL},
-        {"cf_contains", 2, 2, contains_function, NULL, NULL},
-        {"cf_count", 2, 2, count_function, NULL, NULL},
-        {"cf_get", 2, 2, get_function, NULL, NULL},
-        {"cf_merge", -1, -1, merge_function, NULL, NULL},
-        {"cf_clear", 1, 1, clear_function, NULL, NULL},
-        {"cf_advance", 1, 1, advance_function, NULL, NULL},
-        {"cf_open", 1, 1, cuckoo_open_function, NULL, NULL},
-        {"cf_key", -1, -1, key_function, NULL, NULL},
+        {"cf_new", 1, 3, .function = new_function},
+        {"cf_add", 2, 3, .function = add_function},
+        {"cf_delete", 2, 3, .function = delete_function},
+        {"cf_contains", 2, 2, .function = contains_function},
+        {"cf_count", 2, 2, .function = count_function},
+        {"cf_get", 2, 2, .function = get_function},
+        {"cf_merge", -1, -1, .function = merge_function},
+        {"cf_merge", 1, 1, NULL, merge_row, merge_last, sizeof(cf_filter)},
+        {"cf_clear", 1, 1, .function = clear_function},
+        {"cf_advance", 1, 1, .function = advance_function},
+        {"cf_open", 1, 1, .function = cuckoo_open_function},
+        {"cf_key", -1, -1, .function = key_function},
+        {"cf_version", 0, 0, .function = version_function},
         {.name = NULL},
     };
     return cuckoo_register(db, scalars, on);

@@ -1,127 +1,124 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** inspect.c - the table-valued functions that look inside a filter: plans, cursors, modules.
-**
-** The arguments of a table-valued function are equality constraints on its hidden columns.
-** xBestIndex picks them, and the constraints on the bucket number that narrow the walk. It tells
-** xFilter in idxNum which values follow in argv, in the order of the plan bits. Without the
-** arguments xFilter fails.
+** inspect.c - plans, cursors and columns of the two table-valued functions. Their arguments are equality
+** constraints on hidden columns.
 */
-#include "../store/maintenance.h"
-#include "inspect_columns.h"
+#include "inspect.h"
 
+#include "../functions/filters.h"
 #include "../keys/key.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
+#include "../store/maintenance.h"
 
-/* What a module carries along: the kind of its table, and the tables of the connection. */
-typedef struct inspect_aux {
+#include "../../src/shape/geometry.h"
+
+#include <string.h>
+
+/* What a column can say: an argument or a text, a number, a number of the entry in the slot. */
+enum { FACT_FILTER, FACT_KEY, FACT_SIDE, FACT_SOURCE, FACT_NUMBERS };
+enum { FACT_BUCKET = FACT_NUMBERS, FACT_SLOT, FACT_WANTED, FACT_MATCH, FACT_OVERFLOW, FACT_ENTRY };
+enum { FACT_FINGERPRINT = FACT_ENTRY, FACT_ALTERNATE, FACT_LENGTH, FACT_PAYLOAD, FACT_COPIES };
+
+typedef struct inspect_kind {
+    const char *name, *schema;
+    bool keyed;        /* it takes a key; else names of filter tables, too */
+    uint8_t facts[12]; /* what each column says */
+} inspect_kind;
+
+static const inspect_kind kinds[2] = {
+    {"cf_buckets",
+     "CREATE TABLE x(bucket INTEGER, slot INTEGER, fingerprint INTEGER, alternate INTEGER, "
+     "length INTEGER, overflow INTEGER, payload INTEGER, copies INTEGER, filter HIDDEN)",
+     false,
+     {FACT_BUCKET, FACT_SLOT, FACT_FINGERPRINT, FACT_ALTERNATE, FACT_LENGTH, FACT_OVERFLOW, FACT_PAYLOAD,
+      FACT_COPIES, FACT_FILTER}},
+    {"cf_explain",
+     "CREATE TABLE x(side TEXT, bucket INTEGER, slot INTEGER, fingerprint INTEGER, wanted INTEGER, "
+     "match INTEGER, source TEXT, length INTEGER, payload INTEGER, copies INTEGER, filter HIDDEN, "
+     "key HIDDEN)",
+     true,
+     {FACT_SIDE, FACT_BUCKET, FACT_SLOT, FACT_FINGERPRINT, FACT_WANTED, FACT_MATCH, FACT_SOURCE,
+      FACT_LENGTH, FACT_PAYLOAD, FACT_COPIES, FACT_FILTER, FACT_KEY}}};
+
+typedef struct inspect_table {
+    sqlite3_vtab base;
     const inspect_kind *kind;
-    cuckoo_registry *registry;
-} inspect_aux;
+    cuckoo_registry *registry; /* of the connection */
+} inspect_table;
 
-static const inspect_kind *kind_of(sqlite3_vtab_cursor *base)
+/* A walk over the slots of buckets `at` .. `end`-1, or of the sides of a pair, after which the
+** spill list counts as one side more. Each level of an exact filter has two sides. */
+typedef struct inspect_cursor {
+    sqlite3_vtab_cursor base;
+    cuckoo_handle *handle;   /* keeps the bytes while the cursor is open */
+    sqlite3_value *key;      /* of cf_explain */
+    uint64_t hash;           /* of that key */
+    const cf_filter *filter; /* or the level of an exact one */
+    cf_pair pair;            /* of that key, there */
+    uint64_t at, end;
+    unsigned slot;       /* or place in the spill list */
+    bool spilled, there; /* of the row: the entry is in the spill list; the slot is not empty */
+    unsigned side;
+    uint64_t bucket;
+    cf_entry entry;
+} inspect_cursor;
+
+static inspect_table *table_of(sqlite3_vtab_cursor *base)
 {
-    return ((inspect_table *)base->pVtab)->kind;
+    return (inspect_table *)base->pVtab;
 }
 
 /* ---- plans ---- */
 
-/* What a constraint says. Bit 1 << role of idxNum: the value of one is passed on. */
-enum role { THE_FILTER, THE_KEY, BUCKET_IS, BUCKET_FROM, BUCKET_TO, ROLES, NO_ROLE = ROLES };
+/* Bits of idxNum: which values are in argv. The second one is a key, or the number of a bucket. */
+enum { FILTER = 1, SECOND = 2, BOTH = FILTER | SECOND };
 
-/* SQLite checks constraints on the bucket again, so that xFilter may take them loosely; not these. */
-static bool is_argument(enum role role)
-{
-    return role == THE_FILTER || role == THE_KEY;
-}
-
-static enum role role_of(const inspect_kind *kind, const struct sqlite3_index_constraint *c)
-{
-    bool equal = c->op == SQLITE_INDEX_CONSTRAINT_EQ;
-    if (c->iColumn < 0)
-        return NO_ROLE;
-    if (c->iColumn == kind->filter_column || c->iColumn == kind->key_column)
-        return !equal ? NO_ROLE : c->iColumn == kind->key_column ? THE_KEY : THE_FILTER;
-    if (c->iColumn != kind->bucket_column)
-        return NO_ROLE;
-    if (c->op == SQLITE_INDEX_CONSTRAINT_GT || c->op == SQLITE_INDEX_CONSTRAINT_GE)
-        return BUCKET_FROM;
-    if (c->op == SQLITE_INDEX_CONSTRAINT_LT || c->op == SQLITE_INDEX_CONSTRAINT_LE)
-        return BUCKET_TO;
-    return equal ? BUCKET_IS : NO_ROLE;
-}
-
-static bool misses_arguments(const inspect_kind *kind, int plan)
-{
-    return !(plan & 1 << THE_FILTER) || (kind->key_column >= 0 && !(plan & 1 << THE_KEY));
-}
-
-/* A plan without the arguments is an error when it runs (xFilter). It is not refused here: SQLite
-** asks for plans of the parts of an OR, too, and gives up on the query when one is refused. */
-static void set_cost(sqlite3_index_info *info, const inspect_kind *kind)
-{
-    int rows = 1000000;
-    if (kind->key_column >= 0 || info->idxNum & 1 << BUCKET_IS)
-        rows = 8;
-    else if (info->idxNum & (1 << BUCKET_FROM | 1 << BUCKET_TO))
-        rows = 100000;
-    info->estimatedRows = rows;
-    info->estimatedCost = misses_arguments(kind, info->idxNum) ? 1e99 : rows + 1000.0;
-}
-
-static bool walks_in_order(const sqlite3_index_info *info, const inspect_kind *kind)
-{
-    if (kind->bucket_column < 0 || info->nOrderBy < 1 || info->nOrderBy > 2)
-        return false;
-    for (int i = 0; i < info->nOrderBy; i++)
-        if (info->aOrderBy[i].iColumn != kind->bucket_column + i || info->aOrderBy[i].desc)
-            return false;
-    return true;
-}
-
+/* A plan without the arguments is an error when it runs (xFilter). It is refused here only for its join
+** order: SQLite asks for plans of the parts of an OR, too, and gives up on the query when one is
+** refused. */
 static int inspect_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
     const inspect_kind *kind = ((inspect_table *)table)->kind;
-    int found[ROLES] = {-1, -1, -1, -1, -1}, count = 0;
+    int found[BOTH] = {0}, count = 0, needed = kind->keyed ? BOTH : FILTER; /* found: from 1 on */
+    unsigned second = kind->keyed ? FACT_KEY : FACT_BUCKET;
     bool unusable = false; /* an argument is there, but not in this join order */
     for (int i = 0; i < info->nConstraint; i++) {
-        enum role role = role_of(kind, &info->aConstraint[i]);
-        if (role != NO_ROLE && info->aConstraint[i].usable)
-            found[role] = i;
-        else
-            unusable |= is_argument(role);
+        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+        unsigned fact = c->iColumn < 0 ? FACT_SLOT : kind->facts[c->iColumn];
+        if (c->op != SQLITE_INDEX_CONSTRAINT_EQ || (fact != FACT_FILTER && fact != second))
+            continue;
+        unusable |= !c->usable && fact != FACT_BUCKET;
+        if (c->usable)
+            found[fact == FACT_FILTER ? FILTER : SECOND] = i + 1;
     }
     info->idxNum = 0;
-    for (enum role role = THE_FILTER; role < ROLES; role++)
-        if (found[role] >= 0) {
-            info->aConstraintUsage[found[role]].argvIndex = ++count;
-            info->aConstraintUsage[found[role]].omit = is_argument(role);
-            info->idxNum |= 1 << role;
+    for (int bit = FILTER; bit <= SECOND; bit++)
+        if (found[bit]) {
+            info->aConstraintUsage[found[bit] - 1].argvIndex = ++count;
+            info->aConstraintUsage[found[bit] - 1].omit = (bit & needed) != 0;
+            info->idxNum |= bit;
         }
-    if (unusable && misses_arguments(kind, info->idxNum))
-        return SQLITE_CONSTRAINT;
-    set_cost(info, kind);
-    info->orderByConsumed = walks_in_order(info, kind);
-    return SQLITE_OK;
+    bool misses = (info->idxNum & needed) != needed;
+    info->estimatedRows = info->idxNum & SECOND ? 8 : 1000000;
+    info->estimatedCost = misses ? 1e99 : (double)info->estimatedRows + 1000.0;
+    return unusable && misses ? SQLITE_CONSTRAINT : SQLITE_OK;
 }
 
 /* ---- connecting ---- */
 
-static int inspect_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+static int inspect_connect(sqlite3 *db, void *registry, int argc, const char *const *argv,
                            sqlite3_vtab **result, char **message)
 {
-    const inspect_aux *known = aux;
-    (void)argc, (void)argv, (void)message;
-    int rc = sqlite3_declare_vtab(db, known->kind->schema);
-    if (rc == SQLITE_OK && !known->kind->takes_names)
+    const inspect_kind *kind = &kinds[strcmp(argv[0], kinds[1].name) == 0];
+    (void)argc, (void)message;
+    int rc = sqlite3_declare_vtab(db, kind->schema);
+    if (rc == SQLITE_OK && kind->keyed) /* names read the database */
         rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-    if (rc != SQLITE_OK)
-        return rc;
-    inspect_table *table = sqlite3_malloc64(sizeof *table);
+    inspect_table *table = rc == SQLITE_OK ? sqlite3_malloc64(sizeof *table) : NULL;
     if (table == NULL)
-        return SQLITE_NOMEM;
-    *table = (inspect_table){.kind = known->kind, .registry = known->registry};
+        return rc == SQLITE_OK ? SQLITE_NOMEM : rc;
+    *table = (inspect_table){.kind = kind, .registry = registry};
     *result = &table->base;
     return SQLITE_OK;
 }
@@ -131,8 +128,6 @@ static int inspect_disconnect(sqlite3_vtab *table)
     sqlite3_free(table);
     return SQLITE_OK;
 }
-
-/* ---- walking ---- */
 
 static int inspect_open(sqlite3_vtab *table, sqlite3_vtab_cursor **result)
 {
@@ -149,194 +144,233 @@ static void empty_cursor(inspect_cursor *cursor)
 {
     cuckoo_handle_release(cursor->handle);
     sqlite3_value_free(cursor->key);
-    cursor->handle = NULL;
-    cursor->key = NULL;
-    cursor->at = cursor->end = 0;
-    cursor->slot = 0;
+    *cursor = (inspect_cursor){.base = cursor->base};
 }
 
 static int inspect_close(sqlite3_vtab_cursor *base)
 {
-    empty_cursor(cuckoo_inspect_cursor_of(base));
+    empty_cursor((inspect_cursor *)base);
     sqlite3_free(base);
     return SQLITE_OK;
 }
 
-/* Makes "name of the table: why" the error of the table. Returns the code. */
-static int fail(sqlite3_vtab_cursor *base, int code, const char *why)
-{
-    return cuckoo_say(&base->pVtab->zErrMsg, code, "%s: %s", kind_of(base)->name, why);
-}
+/* ---- the arguments ---- */
 
-/* The same for a filter table that cannot be used. */
-static int fail_table(sqlite3_vtab_cursor *base, int code, const char *why)
+/* Makes "name of the function: why" the error of the table, and frees `why`; NULL: out of memory. */
+static int fail(sqlite3_vtab_cursor *base, int code, char *why)
 {
-    char *message = NULL;
-    if (code == SQLITE_NOMEM)
-        return code;
-    code = cuckoo_explain(&message, code, why);
-    if (message)
-        code = fail(base, code, message);
-    sqlite3_free(message);
-    return code;
+    if (why)
+        code = cuckoo_say(&base->pVtab->zErrMsg, code, "%s: %s", table_of(base)->kind->name, why);
+    sqlite3_free(why);
+    return why ? code : SQLITE_NOMEM;
 }
 
 /* Takes a copy of a filter table as it is now, with what is in its logs. */
-static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name)
+static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name, cuckoo_handle **handle)
 {
     bool left;
     const char *why;
+    char *message = NULL;
     cuckoo_store *store;
     cuckoo_known known = {NULL, 0};
-    inspect_cursor *cursor = cuckoo_inspect_cursor_of(base);
-    cuckoo_registry *registry = ((inspect_table *)base->pVtab)->registry;
-    int rc = cuckoo_registry_begin(registry, name, &known, CUCKOO_INSPECT, &store, &why);
+    int rc =
+        cuckoo_registry_begin(table_of(base)->registry, name, &known, CUCKOO_INSPECT, &store, &why);
     if (rc == SQLITE_OK) {
-        cuckoo_paged *paged = &store->paged;
+        cf_filter *filter = &store->paged.filter;
         rc = cuckoo_maintenance_begin_view(store, &left);
         if (rc == SQLITE_OK) {
-            paged->hooks.need(paged, 0, paged->filter.length);
-            cursor->handle = cuckoo_handle_keep(name, &paged->filter);
+            store->paged.hooks.need(&store->paged, 0, filter->length);
+            *handle = cuckoo_handle_keep(name, filter);
         }
         cuckoo_maintenance_end_view(store);
         rc = cuckoo_first_error(rc, cuckoo_store_end(store));
         why = cuckoo_store_damage(store);
     }
-    if (rc != SQLITE_OK)
-        rc = fail_table(base, rc, why);
-    else if (cursor->handle == NULL)
-        rc = SQLITE_NOMEM;
+    if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
+        rc = cuckoo_explain(&message, rc, why);
     if (store)
         cuckoo_registry_let_go(store);
-    return rc;
+    if (rc == SQLITE_OK)
+        return *handle ? SQLITE_OK : SQLITE_NOMEM;
+    return fail(base, rc, message);
 }
 
-static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value)
+static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value, cuckoo_handle **handle)
 {
     const char *why = NULL;
     const cf_filter *filter;
     cf_reader reader = {0};
-    cuckoo_handle **handle = &cuckoo_inspect_cursor_of(base)->handle;
-    if (kind_of(base)->takes_names && sqlite3_value_type(value) == SQLITE_TEXT)
-        return take_table(base, value);
+    const inspect_kind *kind = table_of(base)->kind;
+    if (!kind->keyed && sqlite3_value_type(value) == SQLITE_TEXT)
+        return take_table(base, value, handle);
     cf_status status = cuckoo_filter_read(value, &reader, &filter, &why);
-    if (why == cuckoo_is_exact && kind_of(base)->key_column >= 0)
+    if (why == cuckoo_is_exact && kind->keyed)
         status = cuckoo_exact_read(NULL, value, handle, &why);
     else if (filter)
         *handle = cuckoo_handle_keep(value, filter);
-    if (status == CF_OK)
-        return *handle ? SQLITE_OK : SQLITE_NOMEM;
-    char *message = cuckoo_filter_message(status, why, kind_of(base)->name, value);
-    int rc = message ? fail(base, cuckoo_error_code(status), message) : SQLITE_NOMEM;
-    sqlite3_free(message);
-    return rc;
-}
-
-/* Looks for the key in the level at the cursor, if it is looked for in another one. */
-static void enter_level(inspect_cursor *cursor)
-{
-    unsigned level = (unsigned)cursor->at / 2;
-    if (cursor->at == cursor->end)
-        return;
-    cursor->filter = &cursor->handle->exact->level[level];
-    cursor->pair = cf_candidates(cursor->filter, cf_exact_hash(cursor->hash, level));
+    if (status != CF_OK)
+        return fail(base, cuckoo_error_code(status),
+                    cuckoo_filter_message(status, why, kind->name, value));
+    return *handle ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 /* For a NULL key, which is in no bucket, there are no rows. The list of an exact filter has none. */
 static int take_key(inspect_cursor *cursor, sqlite3_value *value)
 {
-    const cf_filter *filter = cursor->filter;
+    const cf_filter *filter = &cursor->handle->filter;
     const cf_exact *exact = cursor->handle->exact;
     cuckoo_key kind = cuckoo_key_hash(value, &filter->geometry, &cursor->hash);
     cursor->key = sqlite3_value_dup(value);
     if (kind == CUCKOO_KEY_NOMEM || cursor->key == NULL)
         return SQLITE_NOMEM;
-    if (kind == CUCKOO_KEY_OK && exact) {
-        unsigned yes = cf_exact_depth(exact, cursor->hash);
-        cursor->end = 2 * (uint64_t)(yes < exact->levels ? yes + 1 : exact->levels);
-        enter_level(cursor);
-    } else if (kind == CUCKOO_KEY_OK) {
-        cursor->pair = cf_candidates(filter, cursor->hash);
-        cursor->end = cursor->pair.sides + (filter->spilled != 0);
-    }
+    unsigned yes = exact ? cf_exact_depth(exact, cursor->hash) : 0;
+    unsigned sides = !exact                ? 2 + (filter->spilled != 0)
+                     : yes < exact->levels ? 2 * (yes + 1)
+                                           : 2 * exact->levels;
+    cursor->end = kind == CUCKOO_KEY_OK ? sides : 0;
     return SQLITE_OK;
 }
 
-/* Narrows the walk by a bound on the bucket number. Only integers narrow it. (SQLite compares again.) */
-static void narrow(inspect_cursor *cursor, sqlite3_value *value, enum role role)
+/* ---- walking ---- */
+
+/* Reads the row at the cursor. False: there is none, as the spilled entry is of other buckets. */
+static bool read_row(inspect_cursor *cursor)
 {
-    if (sqlite3_value_type(value) != SQLITE_INTEGER)
-        return;
-    sqlite3_int64 bound = sqlite3_value_int64(value);
-    if (role != BUCKET_TO && bound > (sqlite3_int64)cursor->at)
-        cursor->at = (uint64_t)bound;
-    if (role != BUCKET_FROM && bound < (sqlite3_int64)cursor->end)
-        cursor->end = bound < 0 ? 0 : (uint64_t)bound + 1;
+    unsigned level = (unsigned)cursor->at / 2;
+    const cf_exact *exact = cursor->handle->exact;
+    uint64_t hash = exact ? cf_exact_hash(cursor->hash, level) : cursor->hash;
+    cursor->bucket = cursor->at;
+    cursor->side = (unsigned)cursor->at % 2;
+    if (exact)
+        cursor->filter = &exact->level[level];
+    if (cursor->key) {
+        cursor->pair = cf_candidates(cursor->filter, hash);
+        cursor->spilled = !exact && cursor->at == cursor->pair.sides;
+        cursor->bucket = cursor->pair.place[cursor->side].bucket;
+    }
+    if (!cursor->spilled) {
+        cursor->there = cf_entry_at(cursor->filter, cursor->bucket, cursor->slot, &cursor->entry);
+        return true;
+    }
+    cursor->there = cf_spilled_at(cursor->filter, cursor->slot, &cursor->entry);
+    cursor->bucket = cursor->entry.bucket;
+    cursor->side = cursor->pair.place[0].bucket != cursor->bucket;
+    return cursor->there && cursor->pair.place[cursor->side].bucket == cursor->bucket;
 }
 
-static int arguments_missing(sqlite3_vtab_cursor *base)
+static int inspect_next(sqlite3_vtab_cursor *base)
 {
-    const inspect_kind *kind = kind_of(base);
-    return cuckoo_say(&base->pVtab->zErrMsg, SQLITE_ERROR, "%s: needs its arguments: %s(%s)", kind->name,
-                      kind->name, kind->key_column >= 0 ? "filter, key" : "filter");
+    inspect_cursor *cursor = (inspect_cursor *)base;
+    do {
+        const cf_filter *filter = cursor->filter;
+        if (++cursor->slot == (cursor->spilled ? filter->spilled : filter->geometry.bucket_size)) {
+            cursor->slot = 0;
+            cursor->at++;
+        }
+    } while (cursor->at < cursor->end && !read_row(cursor));
+    return SQLITE_OK;
 }
 
 static int inspect_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
                           sqlite3_value **argv)
 {
-    inspect_cursor *cursor = cuckoo_inspect_cursor_of(base);
+    inspect_cursor *cursor = (inspect_cursor *)base;
+    const inspect_kind *kind = table_of(base)->kind;
     (void)text, (void)argc;
     empty_cursor(cursor);
-    if (misses_arguments(kind_of(base), plan))
-        return arguments_missing(base);
-    int rc = take_filter(base, *argv++);
-    cursor->filter = rc == SQLITE_OK ? &cursor->handle->filter : NULL;
-    if (rc != SQLITE_OK || plan & 1 << THE_KEY)
-        return rc != SQLITE_OK ? rc : take_key(cursor, *argv);
-    cursor->end = cursor->handle->filter.buckets;
-    for (enum role role = BUCKET_IS; role < ROLES; role++)
-        if (plan & 1 << role)
-            narrow(cursor, *argv++, role);
-    return SQLITE_OK;
-}
-
-/* Goes to the next spilled entry of the buckets of the key, from this one on; or to the end. */
-static void seek_spilled(inspect_cursor *cursor)
-{
-    cf_entry entry;
-    unsigned side;
-    while (cursor->slot < cursor->handle->filter.spilled &&
-           !cuckoo_inspect_spilled(cursor, &entry, &side))
-        cursor->slot++;
-    cursor->at += cursor->slot == cursor->handle->filter.spilled;
-}
-
-static int inspect_next(sqlite3_vtab_cursor *base)
-{
-    inspect_cursor *cursor = cuckoo_inspect_cursor_of(base);
-    cursor->slot++;
-    if (!cuckoo_inspect_in_list(cursor)) {
-        if (cursor->slot < cursor->filter->geometry.bucket_size)
-            return SQLITE_OK;
-        cursor->slot = 0;
-        cursor->at++;
-        if (cursor->handle->exact)
-            enter_level(cursor);
+    if (!(plan & FILTER) || (kind->keyed && plan != BOTH))
+        return fail(base, SQLITE_ERROR,
+                    sqlite3_mprintf("needs its arguments: %s(filter%s)", kind->name,
+                                    kind->keyed ? ", key" : ""));
+    int rc = take_filter(base, *argv++, &cursor->handle);
+    if (rc != SQLITE_OK)
+        return rc;
+    cursor->filter = &cursor->handle->filter;
+    cursor->end = cursor->filter->buckets;
+    if (kind->keyed)
+        rc = take_key(cursor, *argv);
+    else if (plan & SECOND && sqlite3_value_type(*argv) == SQLITE_INTEGER) {
+        uint64_t bucket = (uint64_t)sqlite3_value_int64(*argv);
+        cursor->at = bucket < cursor->end ? bucket : cursor->end;
+        cursor->end = bucket < cursor->end ? bucket + 1 : cursor->end;
     }
-    if (cuckoo_inspect_in_list(cursor) && cursor->at < cursor->end)
-        seek_spilled(cursor);
-    return SQLITE_OK;
+    if (cursor->at < cursor->end) /* the first one is in a bucket */
+        read_row(cursor);
+    return rc;
 }
 
 static int inspect_eof(sqlite3_vtab_cursor *base)
 {
-    return cuckoo_inspect_cursor_of(base)->at >= cuckoo_inspect_cursor_of(base)->end;
+    return ((inspect_cursor *)base)->at >= ((inspect_cursor *)base)->end;
 }
 
 static int inspect_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
-    const inspect_cursor *cursor = cuckoo_inspect_cursor_of(base);
+    const inspect_cursor *cursor = (inspect_cursor *)base;
     *rowid = (sqlite3_int64)(cursor->at * CF_BUCKET_MAX + cursor->slot);
+    return SQLITE_OK;
+}
+
+/* ---- columns ---- */
+
+/* What a column says that is a number; NO_NUMBER: it says NULL. */
+#define NO_NUMBER UINT64_MAX
+static uint64_t number_of(const inspect_cursor *cursor, unsigned fact)
+{
+    const cf_filter *filter = cursor->filter;
+    const cf_entry *entry = &cursor->entry;
+    const cf_side *key = &cursor->pair.side[cursor->side];
+    uint64_t alternate;
+    bool movable;
+    if (fact >= FACT_ENTRY && !cursor->there)
+        return NO_NUMBER;
+    switch (fact) {
+    case FACT_BUCKET:
+        return cursor->bucket;
+    case FACT_SLOT:
+        return cursor->spilled ? NO_NUMBER : cursor->slot;
+    case FACT_WANTED:
+        return cf_new_fingerprint(filter, key).bits;
+    case FACT_MATCH:
+        return cursor->there && cf_entry_matches(filter, entry, key);
+    case FACT_OVERFLOW:
+        return cf_overflows(filter, cursor->bucket);
+    case FACT_FINGERPRINT:
+        return entry->side.bits;
+    case FACT_LENGTH: /* pair bits and remainder bits, wherever they are kept */
+        return filter->geometry.pair_bits + entry->side.length;
+    case FACT_PAYLOAD:
+        return cf_payload_bits(&filter->geometry, false) ? entry->payload : NO_NUMBER;
+    case FACT_COPIES:
+        return cf_entry_copies(filter, entry);
+    default: /* FACT_ALTERNATE: only if the entry can lie there, too */
+        alternate = cf_entry_alternate(filter, entry, &movable);
+        return movable ? alternate : NO_NUMBER;
+    }
+}
+
+static int inspect_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+{
+    const inspect_cursor *cursor = (const inspect_cursor *)base;
+    const cf_filter *filter = &cursor->handle->filter;
+    unsigned fact = table_of(base)->kind->facts[column];
+    uint64_t number = fact >= FACT_NUMBERS ? number_of(cursor, fact) : NO_NUMBER;
+    char level[20];
+    sqlite3_snprintf(sizeof level, level, "level %d", (int)cursor->at / 2);
+    if (fact == FACT_FILTER)
+        sqlite3_result_blob64(context, filter->bytes, filter->length, SQLITE_TRANSIENT);
+    else if (fact == FACT_KEY)
+        sqlite3_result_value(context, cursor->key);
+    else if (fact == FACT_SIDE)
+        sqlite3_result_text(context, cursor->side == 0 ? "base" : "alternate", -1, SQLITE_STATIC);
+    else if (fact == FACT_SOURCE)
+        sqlite3_result_text(context,
+                            cursor->handle->exact ? level
+                            : cursor->spilled     ? "spill list"
+                                                  : "bucket",
+                            -1, SQLITE_TRANSIENT);
+    else if (number != NO_NUMBER)
+        sqlite3_result_int64(context, (sqlite3_int64)number);
     return SQLITE_OK;
 }
 
@@ -351,34 +385,20 @@ static const sqlite3_module inspect_module = {
     .xFilter = inspect_filter,
     .xNext = inspect_next,
     .xEof = inspect_eof,
-    .xColumn = cuckoo_inspect_column,
+    .xColumn = inspect_column,
     .xRowid = inspect_rowid,
 };
-
-static void free_aux(void *aux)
-{
-    cuckoo_registry_release(((inspect_aux *)aux)->registry);
-    sqlite3_free(aux);
-}
-
-static int register_table(sqlite3 *db, const inspect_kind *kind, cuckoo_registry *registry)
-{
-    if (registry == NULL)
-        return sqlite3_create_module_v2(db, kind->name, NULL, NULL, NULL);
-    inspect_aux *aux = sqlite3_malloc64(sizeof *aux);
-    if (aux == NULL)
-        return SQLITE_NOMEM;
-    *aux = (inspect_aux){kind, registry};
-    registry->references++;
-    return sqlite3_create_module_v2(db, kind->name, &inspect_module, aux, free_aux);
-}
 
 /* This stops at an error: once memory has run out in a running statement, sqlite3_create_module_v2
 ** may destroy the data of a module that it has registered. */
 int cuckoo_register_inspect(sqlite3 *db, cuckoo_registry *registry)
 {
     int rc = SQLITE_OK;
-    for (int i = 0; i < CUCKOO_INSPECT_KINDS && (rc == SQLITE_OK || !registry); i++)
-        rc = register_table(db, &cuckoo_inspect_kinds[i], registry);
+    const sqlite3_module *module = registry ? &inspect_module : NULL;
+    for (int i = 0; i < 2 && (rc == SQLITE_OK || !registry); i++) {
+        if (registry)
+            registry->references++;
+        rc = sqlite3_create_module_v2(db, kinds[i].name, module, registry, cuckoo_registry_release);
+    }
     return rc;
 }

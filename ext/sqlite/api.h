@@ -22,17 +22,34 @@ extern const sqlite3_api_routines *sqlite3_api;
 #include "../../src/cuckoo_inspect.h"
 #include "../../src/version.h"
 
-/* ---- functions that SQLite got after 3.34, called when the SQLite that runs has them ---- */
-
-/* sqlite3_vtab_in and the two functions that walk over its list (3.38). Without them the first one
-** returns 0, so that there is no list to walk over; the others return SQLITE_MISUSE. */
-int cuckoo_late_vtab_in(sqlite3_index_info *info, int constraint, int handle);
-int cuckoo_late_vtab_in_first(sqlite3_value *list, sqlite3_value **value);
-int cuckoo_late_vtab_in_next(sqlite3_value *list, sqlite3_value **value);
+/* sqlite3_vtab_in, and the two functions that walk over its list, came with 3.38. Without them, here or
+** in the SQLite that runs, there is no list to walk over. */
+#if SQLITE_VERSION_NUMBER >= 3038000
+static inline bool cuckoo_late_vtab_in(sqlite3_index_info *info, int constraint, int handle)
+{
+    return sqlite3_libversion_number() >= 3038000 && sqlite3_vtab_in(info, constraint, handle);
+}
+#define cuckoo_late_vtab_in_first sqlite3_vtab_in_first
+#define cuckoo_late_vtab_in_next  sqlite3_vtab_in_next
+#else
+#define cuckoo_late_vtab_in(info, constraint, handle) ((void)(info), (void)(constraint), false)
+#define cuckoo_late_vtab_in_first(list, value)        ((void)(list), (void)(value), SQLITE_MISUSE)
+#define cuckoo_late_vtab_in_next(list, value)         ((void)(list), (void)(value), SQLITE_MISUSE)
+#endif
 
 /* sqlite3_expired: must SQLite prepare this statement anew, because the schema may have changed?
 ** True for NULL, and when SQLite was built without the function (SQLITE_OMIT_DEPRECATED). */
-bool cuckoo_late_expired(sqlite3_stmt *statement);
+static inline bool cuckoo_late_expired(sqlite3_stmt *statement)
+{
+#if defined(SQLITE_OMIT_DEPRECATED)
+    (void)statement;
+    return true;
+#elif defined(SQLITE_CORE)
+    return statement == NULL || sqlite3_expired(statement);
+#else
+    return statement == NULL || sqlite3_api->expired == NULL || sqlite3_api->expired(statement);
+#endif
+}
 
 /* A module of version 4, for PRAGMA integrity_check. xIntegrity came with 3.44, as the last member;
 ** earlier SQLites take such a module and ignore it. Pass &module.base to SQLite, and initialize

@@ -2,9 +2,10 @@
 #include "register.h"
 
 #include <assert.h>
+#include <stddef.h>
 
 typedef struct carried {
-    const char *name;
+    cuckoo_function function;
     cf_reader reader;
     unsigned turns;
     void *shared;
@@ -19,6 +20,32 @@ static void free_carried(void *pointer)
     sqlite3_free(data);
 }
 
+/* ---- aggregates ---- */
+
+typedef struct aggregate {
+    bool failed;
+    max_align_t state[]; /* of the function */
+} aggregate;
+
+static void aggregate_step(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    const cuckoo_function *f = &((carried *)sqlite3_user_data(context))->function;
+    aggregate *a = sqlite3_aggregate_context(context, (int)sizeof *a + f->state);
+    if (a == NULL)
+        sqlite3_result_error_nomem(context);
+    else if (!a->failed)
+        a->failed = !f->row(context, argc, argv, a->state);
+}
+
+/* SQLite calls this also after a step has failed. */
+static void aggregate_last(sqlite3_context *context)
+{
+    aggregate *a = sqlite3_aggregate_context(context, 0);
+    ((carried *)sqlite3_user_data(context))->function.last(context, a ? a->state : NULL, a && a->failed);
+}
+
+/* ---- registration ---- */
+
 static int register_one(sqlite3 *db, const cuckoo_function *f, int arguments, int flags,
                         const carried *model)
 {
@@ -31,14 +58,15 @@ static int register_one(sqlite3 *db, const cuckoo_function *f, int arguments, in
     *data = *model;
     /* frees data also when it fails */
     return sqlite3_create_function_v2(db, f->name, arguments, SQLITE_UTF8 | flags, data, f->function,
-                                      f->step, f->last, free_carried);
+                                      f->row ? aggregate_step : NULL, f->row ? aggregate_last : NULL,
+                                      free_carried);
 }
 
 int cuckoo_register_impure(sqlite3 *db, const cuckoo_function *function, int flags, void *shared,
                            void (*release)(void *shared))
 {
     assert(function->function != NULL && function->least == function->most);
-    carried model = {.name = function->name, .shared = shared, .release = release};
+    carried model = {.function = *function, .shared = shared, .release = release};
     return register_one(db, function, function->least, flags, &model);
 }
 
@@ -47,7 +75,7 @@ int cuckoo_register(sqlite3 *db, const cuckoo_function *functions, bool on)
     int first = SQLITE_OK;
     for (const cuckoo_function *f = functions; f->name; f++)
         for (int n = f->least; n <= f->most && (first == SQLITE_OK || !on); n++) {
-            carried model = {.name = f->name};
+            carried model = {.function = *f};
             int rc = on ? register_one(db, f, n, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, &model)
                         : sqlite3_create_function_v2(db, f->name, n, SQLITE_UTF8, NULL, NULL, NULL, NULL,
                                                      NULL);
@@ -63,7 +91,7 @@ static carried *carried_by(sqlite3_context *context)
 
 const char *cuckoo_function_name(sqlite3_context *context)
 {
-    return carried_by(context)->name;
+    return carried_by(context)->function.name;
 }
 
 void *cuckoo_function_shared(sqlite3_context *context)
@@ -79,12 +107,4 @@ cf_reader *cuckoo_function_reader(sqlite3_context *context)
 bool cuckoo_function_turn(sqlite3_context *context)
 {
     return ++carried_by(context)->turns % 256 == 0;
-}
-
-void *cuckoo_aggregate_state(sqlite3_context *context, int bytes)
-{
-    void *state = sqlite3_aggregate_context(context, bytes);
-    if (state == NULL && bytes > 0)
-        sqlite3_result_error_nomem(context);
-    return state;
 }

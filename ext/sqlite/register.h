@@ -11,8 +11,11 @@
 
 #include "api.h"
 
+/* A function; a row of an aggregate, false: it has failed; and the end of an aggregate, which frees what
+** is in its state. The state is zeros at first; NULL: there were no rows. */
 typedef void (*cuckoo_call)(sqlite3_context *context, int argc, sqlite3_value **argv);
-typedef void (*cuckoo_last)(sqlite3_context *context);
+typedef bool (*cuckoo_row)(sqlite3_context *context, int argc, sqlite3_value **argv, void *state);
+typedef void (*cuckoo_last)(sqlite3_context *context, void *state, bool failed);
 
 /* With each number of arguments from `least` to `most`; -1 is any number. Lists end with {.name =
 ** NULL}. */
@@ -20,8 +23,9 @@ typedef struct cuckoo_function {
     const char *name; /* static text */
     int least, most;
     cuckoo_call function; /* of a scalar function */
-    cuckoo_call step;     /* of an aggregate, and its last function */
+    cuckoo_row row;       /* of an aggregate */
     cuckoo_last last;
+    int state; /* bytes */
 } cuckoo_function;
 
 /* Registers a list of pure functions (deterministic and innocuous), or takes functions back. Returns an
@@ -43,17 +47,11 @@ cf_reader *cuckoo_function_reader(sqlite3_context *context);
 /* True for one in 256 calls: time for what takes long and pays when there are many more. */
 bool cuckoo_function_turn(sqlite3_context *context);
 
-/* The state of an aggregate, zeros at first. `bytes` 0, in the last call: NULL when there were no
-** rows. Else NULL means out of memory, and the function has failed. SQLite calls the last function
-** also after a step has failed: so a state says whether it has. */
-void *cuckoo_aggregate_state(sqlite3_context *context, int bytes);
-
 /* Register pure functions or tables, or take them back. Each returns an SQLite code. */
 int cuckoo_register_scalars(sqlite3 *db, bool on);    /* functions.c */
 int cuckoo_register_infos(sqlite3 *db, bool on);      /* info.c */
 int cuckoo_register_aggregates(sqlite3 *db, bool on); /* aggregates.c */
-int cuckoo_register_builds(sqlite3 *db, bool on);     /* aggregate_build.c */
-int cuckoo_register_lists(sqlite3 *db, bool on);      /* key_list_functions.c */
+int cuckoo_register_lists(sqlite3 *db, bool on);      /* key_list.c */
 int cuckoo_register_tables(sqlite3 *db, bool on);     /* table_vtab.c */
 
 #endif

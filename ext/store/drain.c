@@ -159,7 +159,7 @@ static void drain_function(sqlite3_context *context, int argc, sqlite3_value **a
 
 int cuckoo_register_drain(sqlite3 *db, bool on)
 {
-    static const cuckoo_function drains[] = {{"cf_drain", 1, 1, drain_function, NULL, NULL},
+    static const cuckoo_function drains[] = {{"cf_drain", 1, 1, .function = drain_function},
                                              {.name = NULL}};
     return on ? cuckoo_register_impure(db, drains, SQLITE_DIRECTONLY, NULL, NULL)
               : cuckoo_register(db, drains, false);

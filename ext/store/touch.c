@@ -33,7 +33,7 @@ static void touch_function(sqlite3_context *context, int argc, sqlite3_value **a
 
 int cuckoo_register_touch(sqlite3 *db, cuckoo_registry *registry)
 {
-    static const cuckoo_function touch[] = {{"cf_touch", 4, 4, touch_function, NULL, NULL},
+    static const cuckoo_function touch[] = {{"cf_touch", 4, 4, .function = touch_function},
                                             {.name = NULL}};
     if (registry == NULL)
         return cuckoo_register(db, touch, false);

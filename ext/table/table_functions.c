@@ -317,15 +317,15 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
 int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry)
 {
     static const cuckoo_function functions[] = {
-        {"cf_table_contains", 2, 2, table_contains_function, NULL, NULL},
-        {"cf_table_contains", 3, 3, table_contains_within_function, NULL, NULL},
-        {"cf_table_info", 1, 1, cuckoo_table_info_function, NULL, NULL},
-        {"cf_table_info", 2, 2, cuckoo_table_info_function, NULL, NULL},
-        {"cf_table_check", 1, 1, check_function, NULL, NULL},
-        {"cf_table_rebuild", 1, 1, rebuild_function, NULL, NULL},
-        {"cf_table_rebuild", 2, 2, rebuild_function, NULL, NULL},
-        {"cf_export", 1, 1, export_function, NULL, NULL},
-        {"cf_picture", 1, 1, picture_function, NULL, NULL},
+        {"cf_table_contains", 2, 2, .function = table_contains_function},
+        {"cf_table_contains", 3, 3, .function = table_contains_within_function},
+        {"cf_table_info", 1, 1, .function = cuckoo_table_info_function},
+        {"cf_table_info", 2, 2, .function = cuckoo_table_info_function},
+        {"cf_table_check", 1, 1, .function = check_function},
+        {"cf_table_rebuild", 1, 1, .function = rebuild_function},
+        {"cf_table_rebuild", 2, 2, .function = rebuild_function},
+        {"cf_export", 1, 1, .function = export_function},
+        {"cf_picture", 1, 1, .function = picture_function},
         {.name = NULL},
     };
     int first = SQLITE_OK;

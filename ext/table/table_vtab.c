@@ -2,7 +2,7 @@
 /*
 ** table_vtab.c - the module cuckoo_filter: creating, connecting, renaming, transactions.
 */
-#include "../inspect/inspect_columns.h"
+#include "../inspect/inspect.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/sql.h"

@@ -210,14 +210,35 @@ static void test_authorizer_that_forbids_all(void **state)
     sqlite3 *db = open_memory();
     (void)state;
     sqlite3_set_authorizer(db, deny, NULL);
-    assert_int_equal(load(db), SQLITE_OK);
-    assert_int_equal(sqlite3_errcode(db), SQLITE_OK);
+    assert_int_equal(load(db), SQLITE_ERROR);
     sqlite3_set_authorizer(db, NULL, NULL);
+    assert_int_equal(load(db), SQLITE_OK);
     expect_works(db);
     sqlite3_set_authorizer(db, deny, NULL);
-    assert_int_equal(load(db), SQLITE_OK);
+    assert_int_equal(load(db), SQLITE_ERROR);
     sqlite3_set_authorizer(db, NULL, NULL);
     expect_works(db);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static int deny_pragmas(void *nothing, int action, const char *a, const char *b, const char *c,
+                        const char *d)
+{
+    (void)nothing, (void)a, (void)b, (void)c, (void)d;
+    return action == SQLITE_PRAGMA ? SQLITE_DENY : SQLITE_OK;
+}
+
+static void test_authorizer_that_forbids_pragmas(void **state)
+{
+    sqlite3 *db = open_memory();
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        sqlite3_set_authorizer(db, deny_pragmas, NULL);
+        assert_int_equal(load(db), SQLITE_OK);
+        assert_int_equal(sqlite3_errcode(db), SQLITE_OK);
+        sqlite3_set_authorizer(db, NULL, NULL);
+        expect_works(db);
+    }
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
@@ -332,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_second_load_without_memory),
         cmocka_unit_test(test_nothing_is_said_of_a_load),
         cmocka_unit_test(test_authorizer_that_forbids_all),
+        cmocka_unit_test(test_authorizer_that_forbids_pragmas),
         cmocka_unit_test(test_another_module_of_that_name),
         cmocka_unit_test(test_load_while_a_statement_runs_without_memory),
     };

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** key_list.c - many keys, collected first and applied in one call: the bytes of a list, as cf_keys makes
+** it (aggregates.c), cf_add_keys and cf_delete_keys.
+**
+**      UPDATE filters SET f = cf_add_keys(f, (SELECT cf_keys(key) FROM new)) WHERE name = 'users';
+**
+** cf_add_all and cf_delete_all are passed the filter with every row, and SQLite may copy it each time.
+** Here the aggregate sees keys only, and a scalar function sees the filter once. The list holds hashes,
+** so cf_keys must know the hash, the seed and the key rule of the filter: from its options. A list
+** made for another filter is refused, and the message says what to write.
+**
+** A list is the same on every machine. All integers are unsigned and little-endian, unless marked:
+**
+**   offset  bytes  field
+**        0      3  magic: cf 6b 6c
+**        3      1  format version: 1
+**        4      1  hash identity, as in a filter: that of hash.h, of the bytes that key.h describes
+**        5      1  1: each key has a value; 0: none has
+**        6      1  affinity of keys: 0 none, 1 text, 2 numeric, 3 real
+**        7      1  collation of keys: 0 binary, 1 nocase, 2 rtrim
+**        8      8  seed of the hash (signed)
+**       16      8  n, the number of keys
+**       24     36  zero
+**       60      4  checksum: the low 32 bits of XXH3 (unseeded) of bytes 0 .. 59
+**       64         n keys: 8 bytes of hash; then, with values, 8 bytes of value
+**
+** Keys stand in the order of the rows, and as often as they came: whoever adds many keys chooses an
+** order of its own.
+*/
+#include "key_list.h"
+
+#include "../keys/key.h"
+#include "../sqlite/errors.h"
+#include "../sqlite/register.h"
+#include "../sqlite/watch.h"
+#include "filters.h"
+
+#include "../../src/base/bits.h"
+#include "../../src/base/watch.h"
+#include "../../src/shape/format.h"
+
+#include <string.h>
+
+/* ---- the bytes of a list ---- */
+
+/* Bytes of one key. */
+static unsigned step_of(const cuckoo_key_list *list)
+{
+    return list->valued ? 16 : 8;
+}
+
+static const uint8_t list_magic[3] = {0xcf, 0x6b, 0x6c};
+
+enum { LIST_VERSION = 1 };
+enum {
+    LIST_AT_VERSION = 3,
+    LIST_AT_HASH = 4,
+    AT_VALUED = 5,
+    AT_AFFINITY = 6,
+    AT_COLLATION = 7,
+    LIST_AT_SEED = 8,
+    AT_COUNT = 16,
+    AT_ZERO = 24,
+    AT_LAST = 56 /* a word: 4 bytes of zero, and the checksum */
+};
+
+static uint64_t last_word(const uint8_t *header)
+{
+    return (uint64_t)cf_checksum(header) << 32;
+}
+
+void cuckoo_list_encode(const cuckoo_key_list *list, uint8_t *header)
+{
+    memset(header, 0, CUCKOO_LIST_HEADER);
+    memcpy(header, list_magic, sizeof list_magic);
+    header[LIST_AT_VERSION] = LIST_VERSION;
+    header[LIST_AT_HASH] = cf_hash_identity(&list->rule);
+    header[AT_VALUED] = list->valued;
+    header[AT_AFFINITY] = list->rule.affinity;
+    header[AT_COLLATION] = list->rule.collation;
+    cf_store64(header + LIST_AT_SEED, (uint64_t)list->rule.seed);
+    cf_store64(header + AT_COUNT, list->n);
+    cf_store64(header + AT_LAST, last_word(header));
+}
+
+static bool has_zeros(const uint8_t *header)
+{
+    uint64_t words = 0;
+    for (unsigned at = AT_ZERO; at < AT_LAST; at += 8)
+        words |= cf_load64(header + at);
+    return words == 0;
+}
+
+static const char *check_header(const uint8_t *header)
+{
+    if (header[LIST_AT_VERSION] != LIST_VERSION || !cf_knows_hash(header[LIST_AT_HASH]))
+        return "the list is of a later version of this extension";
+    if (cf_load64(header + AT_LAST) != last_word(header) || !has_zeros(header) ||
+        header[AT_VALUED] > 1 || header[AT_AFFINITY] > CF_AFFINITY_REAL ||
+        header[AT_COLLATION] > CF_COLLATION_RTRIM)
+        return "the header is damaged";
+    return NULL;
+}
+
+/* Reads and validates `length` bytes: every field against its range and the length. Returns NULL,
+** or what is wrong. `bytes` may be NULL when length is 0. */
+static const char *decode_list(const uint8_t *bytes, size_t length, cuckoo_key_list *list)
+{
+    if (length < CUCKOO_LIST_HEADER || memcmp(bytes, list_magic, sizeof list_magic) != 0)
+        return "it does not begin as a list does";
+    const char *why = check_header(bytes);
+    if (why)
+        return why;
+    *list = (cuckoo_key_list){.rule = {.seed = (int64_t)cf_load64(bytes + LIST_AT_SEED),
+                                       .keyed = bytes[LIST_AT_HASH] == CF_IDENTITY_KEYED,
+                                       .affinity = bytes[AT_AFFINITY],
+                                       .collation = bytes[AT_COLLATION]},
+                              .valued = bytes[AT_VALUED] != 0,
+                              .n = cf_load64(bytes + AT_COUNT),
+                              .keys = bytes + CUCKOO_LIST_HEADER};
+    size_t rest = length - CUCKOO_LIST_HEADER, step = step_of(list);
+    return rest % step == 0 && rest / step == list->n ? NULL : "its length does not fit its header";
+}
+
+/* ---- reading a list ---- */
+
+static bool open_list(sqlite3_context *context, sqlite3_value *value, cuckoo_key_list *list)
+{
+    const uint8_t *bytes = sqlite3_value_blob(value);
+    int length = sqlite3_value_bytes(value);
+    if (bytes == NULL && length > 0)
+        return cuckoo_fail_no_memory(context);
+    const char *why = decode_list(bytes, (size_t)length, list);
+    return why == NULL ||
+           cuckoo_fail(context, CF_DAMAGED, "keys must be a list made by cf_keys: %s", why);
+}
+
+static bool read_list(sqlite3_context *context, sqlite3_value *value, cuckoo_key_list *list)
+{
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_BLOB)
+        return open_list(context, value, list);
+    if (type == SQLITE_NULL)
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           "keys is NULL: there is no row with a list; without grouping cf_keys gives "
+                           "one for no rows, too");
+    return cuckoo_fail(
+        context, CF_BAD_ARGUMENT,
+        "keys must be a list made by cf_keys, got %s; for one key use cf_add or cf_delete",
+        cuckoo_show(value).text);
+}
+
+static bool values_fit(const cuckoo_key_list *list, unsigned bits)
+{
+    uint64_t all = 0;
+    for (uint64_t i = 0; list->valued && i < list->n; i++)
+        all |= cf_load64(list->keys + 16 * i + 8);
+    return all <= cf_low_bits(bits);
+}
+
+/* An empty list goes with every filter: without rows cf_keys does not see its options. */
+static bool goes_with(sqlite3_context *context, const cuckoo_key_list *list, const cf_filter *filter)
+{
+    const cf_geometry *g = &filter->geometry;
+    if (list->n == 0)
+        return true;
+    if (list->valued != (g->value_bits != 0))
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           g->value_bits ? "filter keeps a value with every key; make the list with "
+                                           "cf_keys(key, value)"
+                                         : "filter keeps no values; make the list with cf_keys(key)");
+    if (!cf_same_rule(&list->rule, g))
+        return cuckoo_fail(
+            context, CF_BAD_ARGUMENT,
+            "the list was made for filters of another hash, seed, affinity or collation; make "
+            "it with cf_keys(key, %s, 'hash=%s seed=%lld affinity=%s collation=%s')",
+            g->value_bits ? "value" : "NULL", cuckoo_hash_word(g), (sqlite3_int64)g->seed,
+            cuckoo_affinity_word(g->affinity), cuckoo_collation_word(g->collation));
+    return values_fit(list, g->value_bits) ||
+           cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(g->value_bits, "one in the list"));
+}
+
+/* ---- cf_add_keys(filter, keys), cf_delete_keys(filter, keys) ---- */
+
+static cf_status change_each(cf_filter *filter, const cuckoo_key_list *list, bool adds)
+{
+    enum { COST = 100 }; /* nanoseconds */
+    cf_ticker ticker = cf_ticker_of(filter->watch);
+    const uint8_t *key = list->keys;
+    cf_status status = CF_OK;
+    for (uint64_t i = 0; i < list->n && status == CF_OK; i++, key += step_of(list)) {
+        uint64_t hash = cf_load64(key), value = list->valued ? cf_load64(key + 8) : 0;
+        if (cf_tick(&ticker, COST))
+            status = CF_INTERRUPTED;
+        else if (adds)
+            status = cf_add_value(filter, hash, value);
+        else
+            cf_delete_value(filter, hash, value);
+    }
+    return status == CF_OK ? cf_settle(filter) : status;
+}
+
+/* This is faster; it needs a copy of the hashes. */
+static cf_status add_at_once(cf_filter *filter, const cuckoo_key_list *list)
+{
+    uint64_t *hashes = sqlite3_malloc64(list->n * sizeof *hashes);
+    if (hashes == NULL)
+        return CF_NO_MEMORY;
+    for (uint64_t i = 0; i < list->n; i++)
+        hashes[i] = cf_load64(list->keys + 8 * i);
+    cf_status status = cf_add_many(filter, hashes, cf_in_memory(list->n), NULL);
+    sqlite3_free(hashes);
+    return status;
+}
+
+/* Keys that the filter will hold without growing are best added at once. One that has to grow had better
+** take them in an order of chance than sorted. */
+bool cuckoo_list_apply(sqlite3_context *context, cf_filter *filter, const cuckoo_key_list *list,
+                       bool adds)
+{
+    cuckoo_watch watch;
+    uint64_t capacity = filter->geometry.capacity;
+    bool fits = filter->items <= capacity && list->n <= capacity - filter->items;
+    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), filter);
+    cf_status status =
+        adds && !list->valued && fits ? add_at_once(filter, list) : change_each(filter, list, adds);
+    cuckoo_watch_end(&watch);
+    return status == CF_OK || cuckoo_fail_add(context, status, filter);
+}
+
+static void change_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    bool adds = strcmp(cuckoo_function_name(context), "cf_add_keys") == 0;
+    cuckoo_key_list list = {.n = 0};
+    cf_filter copy;
+    const cf_filter *filter = cuckoo_filter_argument(context, argc, argv);
+    if (filter == NULL || !read_list(context, argv[1], &list) || !goes_with(context, &list, filter))
+        return;
+    if (!adds && !cuckoo_may_delete(context, filter))
+        return;
+    if (list.n == 0) {
+        cuckoo_result_same(context, argv[0], filter);
+        return;
+    }
+    if (!cuckoo_filter_copy(context, filter, &copy))
+        return;
+    if (cuckoo_list_apply(context, &copy, &list, adds))
+        cuckoo_result_filter(context, &copy);
+    cuckoo_filter_free(&copy);
+}
+
+/* ---- registration ---- */
+
+int cuckoo_register_lists(sqlite3 *db, bool on)
+{
+    static const cuckoo_function lists[] = {
+        {"cf_add_keys", 2, 2, .function = change_function},
+        {"cf_delete_keys", 2, 2, .function = change_function},
+        {.name = NULL},
+    };
+    return cuckoo_register(db, lists, on);
+}
