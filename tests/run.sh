@@ -65,8 +65,14 @@ groups_of() {
     esac
 }
 
+# every N: in make test, of many cases every N-th (tests/unit/test.h, tests/faults/oom.c).
+every() {
+    [ -z "${SLICED:-}" ] || echo "CUCKOO_EVERY=$1"
+}
+
 under_valgrind() {
-    valgrind -q --error-exitcode=99 --leak-check=full "$@"
+    # shellcheck disable=SC2046 # nothing, or a variable
+    env $(every 5) valgrind -q --error-exitcode=99 --leak-check=full "$@"
 }
 
 # Reads only: the fuzz targets keep their connection to the end, and the sanitizer looks for leaks.
@@ -99,7 +105,7 @@ run() {
             $(echo "${1#*:}" | tr , '\n' | sed 's|^|tests/python/|')
         ;;
     portable:*)       tap "${1#*:}, plain C11" "$program" ;;
-    valgrind:model)   last 'valgrind: random filters, short' under_valgrind build/plain/model 40 ;;
+    valgrind:model)   last 'valgrind: random filters, short' under_valgrind build/plain/model 20 ;;
     valgrind:fuzz)    last 'valgrind: fuzz targets, short' under_valgrind_reads build/plain/fuzz 20 ;;
     valgrind:*)       tap "valgrind: ${1#*:}" under_valgrind "build/plain/${1#*:}" ;;
     try:*.sh)         last "$1" sh "build/runners/${1#*:}" ;;
@@ -108,11 +114,12 @@ run() {
     coverage:loading) tap 'loading without memory' env CUCKOO_SO=build/coverage_so/cuckoo.so build/plain/loading ;;
     *:linked)         tap 'linked into a program, SQLITE_CORE' "$program" ;;
     *:shared_cache)   tap 'threads in between: shared cache' "$program" ;;
-    *:oom)            tap 'each allocation fails once' cheap_asan "$program" ;;
+    # shellcheck disable=SC2046 # nothing, or a variable
+    *:oom)            tap 'each allocation fails once' cheap_asan env $(every 4) "$program" ;;
     plain:model)      last 'random filters beside a model' "$program" ;;
     plain:sim)        last 'sim: filter tables, short' "$program" --all 6000 ;;
     plain:fuzz)       last 'fuzz targets, short' "$program" ;;
-    *:model)          last 'random filters beside a model' "$program" 1000 ;;
+    *:model)          last 'random filters beside a model' "$program" 700 ;;
     *:sim)            last 'sim: filter tables beside a twin' cheap_asan "$program" --all 20000 ;;
     sim_each)         last 'sim: each call fails, a slice' build/plain/sim --runs 12 --each 61 ;;
     *:fuzz)           last 'fuzz targets, a slice' "$program" 1000 ;;
@@ -136,7 +143,7 @@ run() {
         pytest "Python tests with $T" ${ASAN:+sanitized} "$PYTHON" -m pytest -q -p no:cacheprovider -p no:warnings --tb=short \
             --hypothesis-seed="$CUCKOO_TEST_SEED" -k "$T" $FILES
         ;;
-    python)           pytest 'Python: properties and models' python_tests tests/python ;;
+    python)           pytest 'Python: properties and models' python_tests ${SLICED:+--half} tests/python ;;
     python_asan)
         # shellcheck disable=SC2046 # the names are words
         pytest 'Python: hostile, under ASan' sanitized python_tests \
@@ -246,7 +253,7 @@ fi
 mode=${1:-}
 after=
 case $mode in
-'')       after='python python_asan' ;;
+'')       after='python python_asan' SLICED=yes; export SLICED ;;
 coverage) after=python CUCKOO_SO=build/coverage/cuckoo.so; export CUCKOO_SO ;;
 esac
 rm -rf "$dir"

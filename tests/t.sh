@@ -22,6 +22,7 @@ fi
 [ -z "${SEED:-}" ] || export CUCKOO_TEST_SEED="$SEED"
 kind=plain extension=build/cuckoo.so
 [ -z "${ASAN:-}" ] || kind=asan extension=build/asan/cuckoo.so
+[ -z "${GDB:-}" ] || kind=gdb
 
 programs=$(find tests/unit tests/faults -name "*$T*.c" -exec basename -s .c {} +)
 FILES=$(find tests/python -name 'test_*.py' | while read -r file; do

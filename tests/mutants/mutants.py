@@ -372,21 +372,27 @@ def included(path):
 class Bench:
     """Sources and objects of the original, and how long its tests take."""
 
-    def __init__(self):
+    def __init__(self, all_at_once):
         self.tests = ["model/model"] + sorted(f"unit/{path.relative_to(ROOT / 'tests/unit').with_suffix('')}"
                                                 for path in (ROOT / "tests/unit").rglob("test_*.c"))
-        programs = [f"build/plain/{Path(name).name}" for name in self.tests]
-        clean = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-        subprocess.run(["make", "-s", "SKIP_DEPS=1", f"-j{os.cpu_count()}", *programs], cwd=ROOT, check=True, env=clean)
+        if all_at_once:
+            self.build(*self.tests)
         units = [str(path.relative_to(ROOT).with_suffix("")) for path in sorted((ROOT / "src").rglob("*.c"))]
         self.sources = units
         self.needs = {unit: included(ROOT / f"{unit}.c") for unit in units + [f"tests/{name}" for name in self.tests]}
         self.took, self.lock = {}, threading.Lock()
 
+    @staticmethod
+    def build(*tests):
+        clean = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+        subprocess.run(["make", "-s", "SKIP_DEPS=1", f"-j{os.cpu_count()}", *(f"build/plain/{Path(test).name}" for test in tests)],
+                       cwd=ROOT, check=True, env=clean)
+
     def limit(self, test):
-        """Processor time for a mutant, from that of the original: measured when first asked for."""
+        """Processor time for a mutant, from that of the original: built and measured when first asked for."""
         with self.lock:
             if test not in self.took:
+                self.build(test)
                 self.took[test] = processor_time(PLAIN / Path(test).name)
                 if self.took[test] is None:
                     sys.exit(f"{test} fails without any mutant: what would follow means nothing")
@@ -511,8 +517,8 @@ def slice_of(mutants, n):
     return mutants[seed % step::step]
 
 
-def try_all(mutants, jobs):
-    bench, local = Bench(), threading.local()
+def try_all(mutants, jobs, all_at_once):
+    bench, local = Bench(all_at_once), threading.local()
     (ROOT / "build/mutants").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=ROOT / "build/mutants") as folder:
         def verdict(mutant):
@@ -552,7 +558,7 @@ def main():
     if asked.list:
         list(report(mutants, ["equivalent" if mutant.is_equivalent else "" for mutant in mutants]))
         return 0
-    verdicts = list(try_all(mutants, asked.jobs))
+    verdicts = list(try_all(mutants, asked.jobs, not asked.slice))
     killed = sum(verdict.startswith("killed") for verdict in verdicts)
     failed = verdicts.count("SURVIVED") + len(barren)
     print(f"{len(marks)} rules, {len(mutants)} mutants: {killed} killed, {verdicts.count('SURVIVED')} survived, "

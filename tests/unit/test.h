@@ -21,6 +21,19 @@
 
 #include "../../src/cuckoo_inspect.h"
 
+/* A number in the environment, or this one. */
+static inline uint64_t environment(const char *name, uint64_t otherwise)
+{
+    const char *given = getenv(name);
+    return given ? strtoull(given, NULL, 0) : otherwise;
+}
+
+/* CUCKOO_EVERY=n asks for every n-th of many cases only, for slow ways to run them; CUCKOO_SLICE says which. */
+static inline bool is_asked_for(unsigned nth)
+{
+    return (nth + environment("CUCKOO_SLICE", 0)) % environment("CUCKOO_EVERY", 1) == 0;
+}
+
 static uint64_t random_state;
 
 /* splitmix64: the numbers of a seed are the same on every machine. */
@@ -40,8 +53,7 @@ static inline uint64_t random_below(uint64_t n)
 /* A fixed seed unless the environment gives one: a failure must be repeatable. */
 static inline void seed_random(void)
 {
-    const char *given = getenv("CUCKOO_TEST_SEED");
-    random_state = given ? strtoull(given, NULL, 0) : 20140214;
+    random_state = environment("CUCKOO_TEST_SEED", 20140214);
     fprintf(stderr, "random seed %llu\n", (unsigned long long)random_state);
 }
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEYS = 1200, ASKED = 2 * KEYS, OWN = 75, ROUNDS = 2 };
+enum { KEYS = 600, ASKED = 2 * KEYS, OWN = 75, ROUNDS = 2 };
 
 /* The forms of buckets and ways of lookups. `times`: how often the capacity is added. It grows then. */
 typedef struct filter_form {
