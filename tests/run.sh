@@ -114,6 +114,7 @@ run() {
     coverage:loading) tap 'loading without memory' env CUCKOO_SO=build/coverage_so/cuckoo.so build/plain/loading ;;
     *:linked)         tap 'linked into a program, SQLITE_CORE' "$program" ;;
     *:shared_cache)   tap 'threads in between: shared cache' "$program" ;;
+    # shellcheck disable=SC2046 # nothing, or a variable
     *:oom)            tap 'each allocation fails once' cheap_asan env $(every 4) "$program" ;;
     plain:model)      last 'random filters beside a model' "$program" ;;
     plain:sim)        last 'sim: filter tables, short' "$program" --all 6000 ;;

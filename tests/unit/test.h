@@ -21,6 +21,19 @@
 
 #include "../../src/cuckoo_inspect.h"
 
+/* A number in the environment, or this one. */
+static inline uint64_t environment(const char *name, uint64_t otherwise)
+{
+    const char *given = getenv(name);
+    return given ? strtoull(given, NULL, 0) : otherwise;
+}
+
+/* CUCKOO_EVERY=n asks for every n-th of many cases only, for slow ways to run them; CUCKOO_SLICE says which. */
+static inline bool is_asked_for(unsigned nth)
+{
+    return (nth + environment("CUCKOO_SLICE", 0)) % environment("CUCKOO_EVERY", 1) == 0;
+}
+
 static uint64_t random_state;
 
 /* splitmix64: the numbers of a seed are the same on every machine. */
@@ -42,19 +55,6 @@ static inline void seed_random(void)
 {
     random_state = environment("CUCKOO_TEST_SEED", 20140214);
     fprintf(stderr, "random seed %llu\n", (unsigned long long)random_state);
-}
-
-/* A number in the environment, or this one. */
-static inline uint64_t environment(const char *name, uint64_t otherwise)
-{
-    const char *given = getenv(name);
-    return given ? strtoull(given, NULL, 0) : otherwise;
-}
-
-/* CUCKOO_EVERY=n asks for every n-th of many cases only, for slow ways to run them; CUCKOO_SLICE says which. */
-static inline bool is_asked_for(unsigned nth)
-{
-    return (nth + environment("CUCKOO_SLICE", 0)) % environment("CUCKOO_EVERY", 1) == 0;
 }
 
 /* A watch that says stop at question number `at`; 0: never. */
