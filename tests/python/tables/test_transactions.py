@@ -3,6 +3,7 @@
 What is kept in memory never stands in for another state of the file, or for another table. tests/sim has savepoints
 and several connections.
 """
+import collections
 import os
 import sqlite3
 import subprocess
@@ -176,3 +177,58 @@ def test_what_is_taken_back(db, story, asked):
     assert not db.in_transaction
     assert [key for key in range(100) if has(db, key)] == found == [key for key in range(100) if by_name(db, key)]
     check(db)
+
+
+# ---- several tables of one name ----
+
+def test_queries_that_run_and_statements_that_come_later_see_one_filter(tmp_path, rng):
+    """A change of the schema makes later statements connect the table anew, while a running query keeps the old one."""
+    db = support.connect(str(tmp_path / "seen.db"))
+    create(db, "capacity=100, fingerprint_bits=32, counter_bits=8")
+    keys, saved, running, made = collections.Counter(), [], [], 0
+    for _ in range(600):
+        act = rng.choice(["insert", "insert", "insert", "delete", "other", "begin", "end", "save", "back", "query", "next"])
+        key = rng.randrange(60)
+        if act == "insert":
+            insert(db, key)
+            keys[key] += 1
+        elif act == "delete" and keys[key]:
+            db.execute("DELETE FROM seen WHERE key = ?", (key,))
+            keys[key] -= 1
+        elif act == "other":
+            made += 1
+            db.execute(f"CREATE TABLE other_{made}(x)")
+        elif act == "begin" and not db.in_transaction:
+            db.execute("BEGIN")
+            saved = [keys.copy()]
+        elif act == "end" and db.in_transaction:
+            back = rng.random() < 0.3
+            if back:
+                running = []  # SQLite ends them, or refuses to go on
+            error = attempt(db, "ROLLBACK" if back else "COMMIT")
+            assert error is None
+            keys = saved[0] if back else keys
+        elif act == "save" and db.in_transaction:
+            db.execute("SAVEPOINT s")
+            saved.append(keys.copy())
+        elif act == "back" and db.in_transaction and len(saved) > 1:
+            running = []
+            db.execute("ROLLBACK TO s")
+            keys = saved[-1].copy()
+        elif act == "query" and len(running) < 3:
+            running.append([db.execute(
+                "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT (i + 1) % 60 FROM n) "
+                "SELECT i, (SELECT count(*) FROM seen WHERE key = n.i), cf_table_contains('seen', i) FROM n"), keys.copy()])
+        elif act == "next" and running:
+            one = rng.choice(running)
+            i, by_table, by_function = next(one[0])  # Python has read it when it gave the row before
+            assert (by_table == 1) == (by_function == 1) == (one[1][i] > 0)
+            one[1] = keys.copy()
+        for k in rng.sample(range(60), 3):
+            assert (by_name(db, k) == 1) == (keys[k] > 0) and has(db, k) == (keys[k] > 0)
+    del running
+    if db.in_transaction:
+        db.execute("COMMIT")
+    check(db)
+    assert items(db) == sum(keys.values())
+    db.close()
