@@ -13,7 +13,7 @@ import pytest
 
 import support
 from promises import attempt
-from seen import check, create, has, insert, items
+from seen import check, command, create, has, insert, items
 from support import ask
 
 RUNNING = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) "
@@ -187,7 +187,8 @@ def test_queries_that_run_and_statements_that_come_later_see_one_filter(tmp_path
     create(db, "capacity=100, fingerprint_bits=32, counter_bits=8")
     keys, saved, running, made = collections.Counter(), [], [], 0
     for _ in range(600):
-        act = rng.choice(["insert", "insert", "insert", "delete", "other", "begin", "end", "save", "back", "query", "next"])
+        act = rng.choice(["insert", "insert", "insert", "delete", "other", "read", "drain", "begin", "end", "save", "back",
+                          "query", "next"])
         key = rng.randrange(60)
         if act == "insert":
             insert(db, key)
@@ -198,6 +199,10 @@ def test_queries_that_run_and_statements_that_come_later_see_one_filter(tmp_path
         elif act == "other":
             made += 1
             db.execute(f"CREATE TABLE other_{made}(x)")
+        elif act == "read":
+            db.execute("PRAGMA writable_schema = RESET")  # opens no savepoint
+        elif act == "drain":
+            command(db, "drain")
         elif act == "begin" and not db.in_transaction:
             db.execute("BEGIN")
             saved = [keys.copy()]
