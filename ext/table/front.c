@@ -218,12 +218,19 @@ void cuckoo_front_forget(cuckoo_front *front)
     front->others = (cuckoo_spellings){.n = 0};
 }
 
+void cuckoo_front_free_cursor(front_cursor *cursor)
+{
+    if (cursor)
+        sqlite3_finalize(cursor->rows);
+    sqlite3_free(cursor);
+}
+
 void cuckoo_front_free(cuckoo_front *front)
 {
     if (front == NULL)
         return;
     for (int i = 0; i < CUCKOO_KEPT; i++)
-        sqlite3_finalize(front->kept[i]);
+        cuckoo_front_free_cursor(front->kept[i]);
     free_columns(front);
     cuckoo_front_forget(front);
     sqlite3_free(front->schema);

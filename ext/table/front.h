@@ -61,7 +61,21 @@ typedef struct cuckoo_spellings {
     cuckoo_sums last; /* by the hash of a number: 1 + the place of its last one */
 } cuckoo_spellings;
 
-enum { CUCKOO_KEPT = 16 /* statements */ };
+typedef struct front_cursor {
+    sqlite3_vtab_cursor base;
+    sqlite3_stmt *rows; /* NULL: none yet */
+    bool bound;         /* it has values */
+    bool is_row;        /* it is at one */
+    bool looked;        /* since it was opened: front->calm is of this transaction */
+    bool can;           /* the filter could be asked in this run */
+    bool spells;        /* the first value is a number, and its spellings are to be looked up, too */
+    int column;         /* of this number */
+    sqlite3_value **list; /* values for the first parameter; NULL: there is one, and it is bound */
+    int listed, next;     /* of these: to be looked up next */
+    uint64_t most;        /* so many rows have it besides those that were shown, at most */
+} front_cursor;
+
+enum { CUCKOO_KEPT = 16 /* cursors */ };
 
 struct cuckoo_front {
     char *schema, *content; /* as it is named now */
@@ -72,10 +86,12 @@ struct cuckoo_front {
     int columns;
     int followed;                    /* that column, or CUCKOO_ROWID; CUCKOO_NO_ROWS: it is not there */
     int prepared;                    /* when the schema was last looked at (cuckoo_shadow_schema) */
-    sqlite3_stmt *kept[CUCKOO_KEPT]; /* that no cursor uses; NULL: free */
-    int next;                        /* of these, to be replaced */
-    int skip;                        /* the filter could not be used: so often it is not asked */
+    front_cursor *kept[CUCKOO_KEPT]; /* closed ones, to be opened again; NULL: none */
+    unsigned next;                   /* of these, to be replaced */
     int cursors;                     /* that are open */
+    int skip;                        /* the filter could not be used: so often it is not asked */
+    cuckoo_calm calm;                /* of the last use of the filter */
+    unsigned version;                /* of the database, then */
     cuckoo_spellings others;
 };
 
@@ -85,6 +101,15 @@ struct cuckoo_front {
 ** names of now. A content that is not there is no error yet: the table can be dropped. */
 int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *column);
 void cuckoo_front_free(cuckoo_front *front);
+
+void cuckoo_front_free_cursor(front_cursor *cursor);
+
+/* Changes with every commit; within a read transaction it does not. */
+static inline int cuckoo_front_version(const cuckoo_table *table, unsigned *version)
+{
+    return sqlite3_file_control(table->registry->db, table->front->schema, SQLITE_FCNTL_DATA_VERSION,
+                                version);
+}
 
 /* Forgets the other spellings. */
 void cuckoo_front_forget(cuckoo_front *front);

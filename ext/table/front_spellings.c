@@ -80,7 +80,7 @@ int cuckoo_front_others(cuckoo_table *table, int column, sqlite3_value *number, 
     sqlite3 *db = table->registry->db;
     now.at.changes = sqlite3_total_changes(db);
     now.at.undone = table->store->rollbacks;
-    int rc = sqlite3_file_control(db, table->front->schema, SQLITE_FCNTL_DATA_VERSION, &now.at.version);
+    int rc = cuckoo_front_version(table, &now.at.version);
     bool same = others->column == now.column && memcmp(&others->at, &now.at, sizeof now.at) == 0;
     if (rc == SQLITE_OK && !same) {
         cuckoo_front_forget(table->front);
