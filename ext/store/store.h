@@ -144,6 +144,18 @@ static inline bool cuckoo_store_is_quiet(const cuckoo_store *store)
     return store->steps == store->paged.shadow.steps && store->paged.rc == SQLITE_OK;
 }
 
+/* Can it be told of keys without reading anything, and with one look? Then, in such a use: is the key
+** certainly not there? */
+static inline bool cuckoo_store_is_at_hand(const cuckoo_store *store)
+{
+    return store->paged.has_reader && store->net.current && store->net.sums.used == 0 &&
+           store->pending.n == 0;
+}
+static inline bool cuckoo_store_lacks(const cuckoo_store *store, uint64_t hash)
+{
+    return !cf_contains(&store->paged.reader, hash);
+}
+
 /* ---- the transaction (transaction.c) ---- */
 
 /* A virtual table takes part in the transaction, or is created in it. */

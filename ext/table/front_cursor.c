@@ -4,6 +4,8 @@
 */
 #include "front.h"
 
+#include "../../src/base/compiler.h"
+
 #include "../keys/key.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
@@ -24,7 +26,7 @@ static cuckoo_front *front_of(const front_cursor *cursor)
 
 /* EXISTS opens a cursor for each row. What another cursor has found holds for this one, too, if the
 ** transaction is still the same, or another one in which nobody has committed anything. */
-static bool is_calm(front_cursor *cursor, cuckoo_table *table)
+static CF_ALWAYS_INLINE bool is_calm(front_cursor *cursor, cuckoo_table *table)
 {
     unsigned version;
     cuckoo_front *front = table->front;
@@ -88,6 +90,18 @@ static int ask(front_cursor *cursor, sqlite3_value *key, uint32_t plan, uint64_t
     if (!cursor->can || cuckoo_store_is_early(table->store))
         *most = UINT64_MAX;
     return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
+}
+
+/* The same for most rows of a join, with few instructions: is the key not there? */
+static inline bool is_denied(front_cursor *cursor, sqlite3_value *key)
+{
+    uint64_t hash;
+    cuckoo_table *table = cuckoo_table_of(cursor->base.pVtab);
+    const cuckoo_store *store = table->store;
+    const cf_geometry *geometry = &store->paged.filter.geometry;
+    return cuckoo_store_is_at_hand(store) && !store->follow.preceded && is_calm(cursor, table) &&
+           cuckoo_key_hash(key, geometry, &hash) == CUCKOO_KEY_OK && cuckoo_store_lacks(store, hash) &&
+           !cuckoo_key_always(geometry, key);
 }
 
 /* ---- several values for the first parameter ---- */
@@ -320,6 +334,8 @@ int cuckoo_front_filter(sqlite3_vtab_cursor *base, int number, const char *text,
     stop(cursor);
     if (plan & CUCKOO_LIST)
         rc = read_list(cursor, plan, argv[0], &dropped);
+    else if (plan & CUCKOO_ASKS && is_denied(cursor, argv[0]))
+        return SQLITE_OK;
     else if (plan & CUCKOO_ASKS && sqlite3_value_type(argv[0]) != SQLITE_NULL)
         rc = ask(cursor, argv[0], plan, &cursor->most);
     else if (plan & CUCKOO_ASKS && !(plan & CUCKOO_NULL))
