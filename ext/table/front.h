@@ -35,8 +35,7 @@
 #include "../keys/sums.h"
 #include "table.h"
 
-enum { CUCKOO_NO_ROWS = -2, CUCKOO_ROWID = -1 /* in place of a column */ };
-
+/* A column of the content, or its rowid. */
 typedef struct cuckoo_shown {
     char *name;
     const char *collation; /* BINARY, NOCASE or RTRIM; NULL: another one, which is left to SQLite */
@@ -63,37 +62,42 @@ typedef struct cuckoo_spellings {
 
 typedef struct front_cursor {
     sqlite3_vtab_cursor base;
-    sqlite3_stmt *rows; /* NULL: none yet */
-    bool bound;         /* it has values */
-    bool is_row;        /* it is at one */
-    bool looked;        /* since it was opened: front->calm is of this transaction */
-    bool can;           /* the filter could be asked in this run */
-    bool spells;        /* the first value is a number, and its spellings are to be looked up, too */
-    int column;         /* of this number */
+    sqlite3_stmt *rows;   /* NULL: none yet */
+    bool is_row;          /* it is at one */
+    bool looked;          /* since it was opened: front->calm is of this transaction */
+    bool can;             /* the filter could be asked in this run */
+    bool spells;          /* the first value is a number, and its spellings are to be looked up, too */
+    int column;           /* of this number */
     sqlite3_value **list; /* values for the first parameter; NULL: there is one, and it is bound */
     int listed, next;     /* of these: to be looked up next */
     uint64_t most;        /* so many rows have it besides those that were shown, at most */
 } front_cursor;
 
+enum { CUCKOO_NO_ROWS = -2, CUCKOO_ROWID = -1 /* in place of a column */ };
 enum { CUCKOO_KEPT = 16 /* cursors */ };
 
 struct cuckoo_front {
     char *schema, *content; /* as it is named now */
-    const char *rowid;      /* a name of the rowid; NULL: it has none, or none that can be named */
-    bool keyed;             /* it is a table WITHOUT ROWID */
     char *declared;         /* as CREATE TABLE */
-    cuckoo_shown *column;
+    cuckoo_shown *shown;    /* the rowid, and then the columns; a rowid without a name cannot be read */
     int columns;
     int followed;                    /* that column, or CUCKOO_ROWID; CUCKOO_NO_ROWS: it is not there */
+    bool keyed;                      /* it is a table WITHOUT ROWID */
     int prepared;                    /* when the schema was last looked at (cuckoo_shadow_schema) */
+    int cursors;                     /* that are open */
     front_cursor *kept[CUCKOO_KEPT]; /* closed ones, to be opened again; NULL: none */
     unsigned next;                   /* of these, to be replaced */
-    int cursors;                     /* that are open */
     int skip;                        /* the filter could not be used: so often it is not asked */
     cuckoo_calm calm;                /* of the last use of the filter */
     unsigned version;                /* of the database, then */
     cuckoo_spellings others;
 };
+
+/* Column i, or CUCKOO_ROWID. */
+static inline const cuckoo_shown *cuckoo_front_shown(const cuckoo_front *front, int i)
+{
+    return &front->shown[1 + i];
+}
 
 /* ---- front.c: what the content is like ---- */
 
@@ -101,18 +105,7 @@ struct cuckoo_front {
 ** names of now. A content that is not there is no error yet: the table can be dropped. */
 int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *column);
 void cuckoo_front_free(cuckoo_front *front);
-
 void cuckoo_front_free_cursor(front_cursor *cursor);
-
-/* Changes with every commit; within a read transaction it does not. */
-static inline int cuckoo_front_version(const cuckoo_table *table, unsigned *version)
-{
-    return sqlite3_file_control(table->registry->db, table->front->schema, SQLITE_FCNTL_DATA_VERSION,
-                                version);
-}
-
-/* Forgets the other spellings. */
-void cuckoo_front_forget(cuckoo_front *front);
 
 /* The column of this name, in any case, or CUCKOO_NO_ROWS. */
 int cuckoo_front_find(const cuckoo_front *front, const char *name);
@@ -144,6 +137,9 @@ char *cuckoo_front_widen(const cuckoo_front *front, const char *text, uint32_t d
 
 /* ---- front_spellings.c ---- */
 
+/* SQLITE_FCNTL_DATA_VERSION: other connections have committed if it differs from that of before. */
+int cuckoo_front_version(const cuckoo_table *table, unsigned *version);
+
 /* Can the number be looked up by its spellings? From 10^15 on SQLite rounds a whole real to 15 digits
 ** when it makes a text of it. That text may be equal to the real, and is another number. */
 bool cuckoo_front_is_spelled(sqlite3_value *number);
@@ -154,6 +150,7 @@ int cuckoo_front_bind_usual(sqlite3_stmt *rows, sqlite3_value *number);
 /* Reads the others of this column, unless they are those of now. *at: one of those of `number`, a place
 ** in table->front->others.all, or -1. */
 int cuckoo_front_others(cuckoo_table *table, int column, sqlite3_value *number, int *at);
+void cuckoo_front_forget_others(cuckoo_front *front);
 
 /* ---- methods: front_plan.c has the first one, front_cursor.c the others ---- */
 

@@ -233,6 +233,7 @@ static int step(front_cursor *cursor)
     return cursor->is_row ? SQLITE_OK : fail(cursor, rc);
 }
 
+/* Lets go of what the run before has left. */
 static void stop(front_cursor *cursor)
 {
     if (cursor->is_row)
@@ -251,7 +252,6 @@ static int start(front_cursor *cursor, const char *text, uint32_t dropped, int a
     char *wide = dropped ? cuckoo_front_widen(front_of(cursor), text, dropped) : NULL;
     int rc = dropped && wide == NULL ? SQLITE_NOMEM : take_statement(cursor, wide ? wide : text);
     sqlite3_free(wide);
-    cursor->bound = true;
     if (rc == SQLITE_OK && any)
         rc = bind_next(cursor, &any);
     for (int i = any; rc == SQLITE_OK && i < argc; i++)
@@ -283,7 +283,7 @@ static int drop_conditions(front_cursor *cursor, uint32_t plan, int argc, sqlite
     *dropped &= ~1u;
     cursor->spells = true;
     cursor->column = (int)column - 1;
-    cursor->next = table->front->column[cursor->column].text;
+    cursor->next = cuckoo_front_shown(table->front, cursor->column)->text;
     return append_value(cursor, argv[0]);
 }
 
@@ -315,13 +315,12 @@ int cuckoo_front_close(sqlite3_vtab_cursor *base)
     cuckoo_front *front = front_of(cursor);
     front_cursor **kept = &front->kept[front->next++ % CUCKOO_KEPT];
     stop(cursor);
-    if (cursor->bound && cursor->rows)
+    if (cursor->rows)
         sqlite3_clear_bindings(cursor->rows);
-    cursor->bound = false;
     cuckoo_front_free_cursor(*kept);
     *kept = cursor;
     if (--front->cursors == 0 && front->others.n > MANY)
-        cuckoo_front_forget(front);
+        cuckoo_front_forget_others(front);
     return SQLITE_OK;
 }
 
@@ -362,7 +361,7 @@ static void result_key(const cuckoo_front *front, sqlite3_stmt *rows, sqlite3_co
     sqlite3_str *id = sqlite3_str_new(NULL);
     cuckoo_key kind = CUCKOO_KEY_OK;
     for (int i = 0; i < front->columns && kind != CUCKOO_KEY_NOMEM; i++)
-        if (front->column[i].key)
+        if (cuckoo_front_shown(front, i)->key)
             kind = cuckoo_key_append(id, sqlite3_column_value(rows, 1 + i));
     int n = sqlite3_str_length(id);
     char *bytes = sqlite3_str_finish(id);

@@ -10,6 +10,12 @@
 #include <math.h>
 #include <string.h>
 
+int cuckoo_front_version(const cuckoo_table *table, unsigned *version)
+{
+    return sqlite3_file_control(table->registry->db, table->front->schema, SQLITE_FCNTL_DATA_VERSION,
+                                version);
+}
+
 static bool is_whole(sqlite3_value *number)
 {
     return sqlite3_value_type(number) == SQLITE_INTEGER || cf_is_integer(sqlite3_value_double(number));
@@ -74,6 +80,15 @@ static int read_others(cuckoo_table *table, const char *k)
     return cuckoo_sql_end(texts, rc);
 }
 
+void cuckoo_front_forget_others(cuckoo_front *front)
+{
+    for (int i = 0; i < front->others.n; i++)
+        sqlite3_value_free(front->others.all[i].text);
+    sqlite3_free(front->others.all);
+    cuckoo_sums_free(&front->others.last);
+    front->others = (cuckoo_spellings){.n = 0};
+}
+
 int cuckoo_front_others(cuckoo_table *table, int column, sqlite3_value *number, int *at)
 {
     cuckoo_spellings now = {.column = column + 1}, *others = &table->front->others;
@@ -83,8 +98,8 @@ int cuckoo_front_others(cuckoo_table *table, int column, sqlite3_value *number, 
     int rc = cuckoo_front_version(table, &now.at.version);
     bool same = others->column == now.column && memcmp(&others->at, &now.at, sizeof now.at) == 0;
     if (rc == SQLITE_OK && !same) {
-        cuckoo_front_forget(table->front);
-        rc = read_others(table, table->front->column[column].name);
+        cuckoo_front_forget_others(table->front);
+        rc = read_others(table, cuckoo_front_shown(table->front, column)->name);
         others->at = now.at;
         others->column = rc == SQLITE_OK ? now.column : 0;
     }
