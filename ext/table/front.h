@@ -65,7 +65,6 @@ typedef struct front_cursor {
     sqlite3_stmt *rows;   /* NULL: none yet */
     bool is_row;          /* it is at one */
     bool looked;          /* since it was opened: front->calm is of this transaction */
-    bool can;             /* the filter could be asked in this run */
     bool spells;          /* the first value is a number, and its spellings are to be looked up, too */
     int column;           /* of this number */
     sqlite3_value **list; /* values for the first parameter; NULL: there is one, and it is bound */
@@ -84,12 +83,11 @@ struct cuckoo_front {
     int followed;                    /* that column, or CUCKOO_ROWID; CUCKOO_NO_ROWS: it is not there */
     bool keyed;                      /* it is a table WITHOUT ROWID */
     int prepared;                    /* when the schema was last looked at (cuckoo_shadow_schema) */
-    int cursors;                     /* that are open */
     front_cursor *kept[CUCKOO_KEPT]; /* closed ones, to be opened again; NULL: none */
     unsigned next;                   /* of these, to be replaced */
-    int skip;                        /* the filter could not be used: so often it is not asked */
-    cuckoo_calm calm;                /* of the last use of the filter */
-    unsigned version;                /* of the database, then */
+    int skip;         /* the filter could not be used: asked again after so many times; 0: it could */
+    cuckoo_calm calm; /* of the last use of the filter */
+    unsigned version; /* of the database, then */
     cuckoo_spellings others;
 };
 

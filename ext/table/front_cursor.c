@@ -64,7 +64,7 @@ static int look_up(cuckoo_store *store, sqlite3_value *key, uint32_t plan, uint6
                : rc;
 }
 
-/* In how many rows may the key (NULL: any) be, as the filter says? If it cannot be asked, it is not asked
+/* In how many rows may the key (NULL: any) be, as the filter says? If it cannot be used, it is not asked
 ** for a while, because that may take long. An error is one of the whole statement. */
 static int ask(front_cursor *cursor, sqlite3_value *key, uint32_t plan, uint64_t *most)
 {
@@ -73,7 +73,7 @@ static int ask(front_cursor *cursor, sqlite3_value *key, uint32_t plan, uint64_t
     cuckoo_table *table = cuckoo_table_of(cursor->base.pVtab);
     *most = UINT64_MAX;
     if (!is_calm(cursor, table)) {
-        if (table->front->skip > 0) {
+        if (table->front->skip > 1) {
             table->front->skip--;
             return SQLITE_OK;
         }
@@ -84,10 +84,8 @@ static int ask(front_cursor *cursor, sqlite3_value *key, uint32_t plan, uint64_t
         if (!cuckoo_store_is_quiet(table->store))
             rc = cuckoo_first_error(rc, cuckoo_store_end(table->store));
     }
-    cursor->can = rc == SQLITE_OK;
-    if (!cursor->can)
-        table->front->skip = SKIPS;
-    if (!cursor->can || cuckoo_store_is_early(table->store))
+    table->front->skip = rc == SQLITE_OK ? 0 : SKIPS;
+    if (rc != SQLITE_OK || cuckoo_store_is_early(table->store))
         *most = UINT64_MAX;
     return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
 }
@@ -119,15 +117,13 @@ static void drop_values(front_cursor *cursor)
 static int append_value(front_cursor *cursor, sqlite3_value *value)
 {
     int n = cursor->listed;
-    if ((n & (n - 1)) == 0) {
-        sqlite3_value **more = sqlite3_realloc64(cursor->list, (n ? 2 * (uint64_t)n : 1) * sizeof *more);
-        if (more == NULL)
-            return SQLITE_NOMEM;
-        cursor->list = more;
-    }
-    cursor->list[n] = sqlite3_value_dup(value);
-    cursor->listed += cursor->list[n] != NULL;
-    return cursor->list[n] ? SQLITE_OK : SQLITE_NOMEM;
+    sqlite3_value **more = sqlite3_realloc64(cursor->list, (1 + (uint64_t)n) * sizeof *more);
+    if (more == NULL)
+        return SQLITE_NOMEM;
+    cursor->list = more;
+    more[n] = sqlite3_value_dup(value);
+    cursor->listed += more[n] != NULL;
+    return more[n] ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 /* Keeps the values of an IN that may be there. An unusual one may be equal to a text that is a value,
@@ -240,7 +236,7 @@ static void stop(front_cursor *cursor)
         sqlite3_reset(cursor->rows);
     if (cursor->list)
         drop_values(cursor);
-    cursor->is_row = cursor->can = false;
+    cursor->is_row = false;
     cursor->most = UINT64_MAX;
 }
 
@@ -266,24 +262,22 @@ static int start(front_cursor *cursor, const char *text, uint32_t dropped, int a
 static int drop_conditions(front_cursor *cursor, uint32_t plan, int argc, sqlite3_value **argv,
                            uint32_t *dropped)
 {
-    int rc = SQLITE_OK;
     uint64_t most;
     cuckoo_table *table = cuckoo_table_of(cursor->base.pVtab);
-    uint32_t column = plan >> CUCKOO_SPELLED;
-    bool writes = !cursor->can && cuckoo_shadow_in_transaction(&table->store->paged.shadow, true);
+    int column = (int)(plan >> CUCKOO_SPELLED) - 1;
+    bool writes = cuckoo_shadow_in_transaction(&table->store->paged.shadow, true);
+    int rc = writes ? ask(cursor, NULL, plan, &most) : SQLITE_OK;
+    bool untold = writes && table->front->skip > 0;
     for (int i = plan & CUCKOO_LIST ? 1 : 0; i < argc; i++)
         *dropped |= (uint32_t)cuckoo_front_unusual(plan, i, argv[i]) << i;
-    if (writes && cuckoo_sql_running(table->registry->db, true) > 0) {
-        rc = ask(cursor, NULL, plan, &most);
-        *dropped |= cursor->can ? 0 : CUCKOO_SORTS;
-    }
-    if (rc != SQLITE_OK || !(*dropped & 1) || column == 0 || (writes && !cursor->can) ||
-        !cuckoo_front_is_spelled(argv[0]))
+    if (untold && cuckoo_sql_running(table->registry->db, true) > 0)
+        *dropped |= CUCKOO_SORTS;
+    if (rc != SQLITE_OK || !(*dropped & 1) || column < 0 || untold || !cuckoo_front_is_spelled(argv[0]))
         return rc;
     *dropped &= ~1u;
     cursor->spells = true;
-    cursor->column = (int)column - 1;
-    cursor->next = cuckoo_front_shown(table->front, cursor->column)->text;
+    cursor->column = column;
+    cursor->next = cuckoo_front_shown(table->front, column)->text;
     return append_value(cursor, argv[0]);
 }
 
@@ -302,15 +296,12 @@ int cuckoo_front_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
         memset(cursor, 0, sizeof *cursor);
     }
     cursor->looked = false;
-    front->cursors++;
     *result = &cursor->base;
     return SQLITE_OK;
 }
 
-/* Many spellings take memory: they serve one query only. */
 int cuckoo_front_close(sqlite3_vtab_cursor *base)
 {
-    enum { MANY = 10000 };
     front_cursor *cursor = front_cursor_of(base);
     cuckoo_front *front = front_of(cursor);
     front_cursor **kept = &front->kept[front->next++ % CUCKOO_KEPT];
@@ -319,8 +310,6 @@ int cuckoo_front_close(sqlite3_vtab_cursor *base)
         sqlite3_clear_bindings(cursor->rows);
     cuckoo_front_free_cursor(*kept);
     *kept = cursor;
-    if (--front->cursors == 0 && front->others.n > MANY)
-        cuckoo_front_forget_others(front);
     return SQLITE_OK;
 }
 
