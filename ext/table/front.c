@@ -196,6 +196,15 @@ int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *c
     return rc;
 }
 
+void cuckoo_front_forget_others(cuckoo_front *front)
+{
+    for (int i = 0; i < front->others.n; i++)
+        sqlite3_value_free(front->others.all[i].text);
+    sqlite3_free(front->others.all);
+    cuckoo_sums_free(&front->others.last);
+    front->others = (cuckoo_spellings){.n = 0};
+}
+
 void cuckoo_front_free_cursor(front_cursor *cursor)
 {
     if (cursor)

@@ -104,6 +104,7 @@ static inline const cuckoo_shown *cuckoo_front_shown(const cuckoo_front *front, 
 int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *column);
 void cuckoo_front_free(cuckoo_front *front);
 void cuckoo_front_free_cursor(front_cursor *cursor);
+void cuckoo_front_forget_others(cuckoo_front *front);
 
 /* The column of this name, in any case, or CUCKOO_NO_ROWS. */
 int cuckoo_front_find(const cuckoo_front *front, const char *name);
@@ -148,7 +149,6 @@ int cuckoo_front_bind_usual(sqlite3_stmt *rows, sqlite3_value *number);
 /* Reads the others of this column, unless they are those of now. *at: one of those of `number`, a place
 ** in table->front->others.all, or -1. */
 int cuckoo_front_others(cuckoo_table *table, int column, sqlite3_value *number, int *at);
-void cuckoo_front_forget_others(cuckoo_front *front);
 
 /* ---- methods: front_plan.c has the first one, front_cursor.c the others ---- */
 

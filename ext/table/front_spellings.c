@@ -80,15 +80,6 @@ static int read_others(cuckoo_table *table, const char *k)
     return cuckoo_sql_end(texts, rc);
 }
 
-void cuckoo_front_forget_others(cuckoo_front *front)
-{
-    for (int i = 0; i < front->others.n; i++)
-        sqlite3_value_free(front->others.all[i].text);
-    sqlite3_free(front->others.all);
-    cuckoo_sums_free(&front->others.last);
-    front->others = (cuckoo_spellings){.n = 0};
-}
-
 int cuckoo_front_others(cuckoo_table *table, int column, sqlite3_value *number, int *at)
 {
     cuckoo_spellings now = {.column = column + 1}, *others = &table->front->others;
