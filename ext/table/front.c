@@ -198,11 +198,9 @@ int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *c
 
 void cuckoo_front_forget_others(cuckoo_front *front)
 {
-    for (int i = 0; i < front->others.n; i++)
-        sqlite3_value_free(front->others.all[i].text);
-    sqlite3_free(front->others.all);
-    cuckoo_sums_free(&front->others.last);
-    front->others = (cuckoo_spellings){.n = 0};
+    cuckoo_values_free(&front->others.texts);
+    cuckoo_sums_free(&front->others.places);
+    front->others.column = 0;
 }
 
 void cuckoo_front_free_cursor(front_cursor *cursor)
@@ -223,6 +221,30 @@ void cuckoo_front_free(cuckoo_front *front)
     sqlite3_free(front->schema);
     sqlite3_free(front->content);
     sqlite3_free(front);
+}
+
+/* ---- values ---- */
+
+int cuckoo_values_add(cuckoo_values *values, sqlite3_value *value)
+{
+    int n = values->n;
+    if ((n & (n - 1)) == 0) {
+        sqlite3_value **more = sqlite3_realloc64(values->all, (n ? 2 * (uint64_t)n : 1) * sizeof *more);
+        if (more == NULL)
+            return SQLITE_NOMEM;
+        values->all = more;
+    }
+    values->all[n] = sqlite3_value_dup(value);
+    values->n += values->all[n] != NULL;
+    return values->all[n] ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+void cuckoo_values_free(cuckoo_values *values)
+{
+    for (int i = 0; i < values->n; i++)
+        sqlite3_value_free(values->all[i]);
+    sqlite3_free(values->all);
+    *values = (cuckoo_values){.n = 0};
 }
 
 /* ---- is it as it was? ---- */

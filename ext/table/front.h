@@ -44,6 +44,12 @@ typedef struct cuckoo_shown {
     int finds;             /* rows that = finds by an index, as a guess; 0: no index begins with it */
 } cuckoo_shown;
 
+/* Copies of values. All zeros: none. */
+typedef struct cuckoo_values {
+    sqlite3_value **all;
+    int n;
+} cuckoo_values;
+
 /* The texts of one column that are numbers in another than the usual spelling. All zeros: not read. */
 typedef struct cuckoo_spellings {
     int column; /* its number, from 1 on */
@@ -52,24 +58,20 @@ typedef struct cuckoo_spellings {
         int changes;      /* of this connection, */
         unsigned undone;  /* and of rollbacks after a change of which a trigger has told */
     } at;
-    struct cuckoo_spelling {
-        sqlite3_value *text;
-        int next; /* another one of the same number; -1: none */
-    } * all;
-    int n;
-    cuckoo_sums last; /* by the hash of a number: 1 + the place of its last one */
+    cuckoo_values texts; /* those of one number side by side */
+    cuckoo_sums places;  /* by the hash of a number: the place of its first one, and 2^32 for each */
 } cuckoo_spellings;
 
 typedef struct front_cursor {
     sqlite3_vtab_cursor base;
-    sqlite3_stmt *rows;   /* NULL: none yet */
-    bool is_row;          /* it is at one */
-    bool looked;          /* since it was opened: front->calm is of this transaction */
-    bool spells;          /* the first value is a number, and its spellings are to be looked up, too */
-    int column;           /* of this number */
-    sqlite3_value **list; /* values for the first parameter; NULL: there is one, and it is bound */
-    int listed, next;     /* of these: to be looked up next */
-    uint64_t most;        /* so many rows have it besides those that were shown, at most */
+    sqlite3_stmt *rows; /* NULL: none yet */
+    bool is_row;        /* it is at one */
+    bool looked;        /* since it was opened: front->calm is of this transaction */
+    bool spells;        /* the first value is a number, and its spellings are to be looked up, too */
+    int column;         /* of this number */
+    cuckoo_values list; /* values for the first parameter; none: there is one, and it is bound */
+    int next;           /* of these: to be looked up next */
+    uint64_t most;      /* so many rows have it besides those that were shown, at most */
 } front_cursor;
 
 enum { CUCKOO_NO_ROWS = -2, CUCKOO_ROWID = -1 /* in place of a column */ };
@@ -105,6 +107,10 @@ int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *c
 void cuckoo_front_free(cuckoo_front *front);
 void cuckoo_front_free_cursor(front_cursor *cursor);
 void cuckoo_front_forget_others(cuckoo_front *front);
+
+/* SQLITE_OK or SQLITE_NOMEM. */
+int cuckoo_values_add(cuckoo_values *values, sqlite3_value *value);
+void cuckoo_values_free(cuckoo_values *values);
 
 /* The column of this name, in any case, or CUCKOO_NO_ROWS. */
 int cuckoo_front_find(const cuckoo_front *front, const char *name);
@@ -146,9 +152,9 @@ bool cuckoo_front_is_spelled(sqlite3_value *number);
 /* Binds the usual spelling of such a number to parameter 1. */
 int cuckoo_front_bind_usual(sqlite3_stmt *rows, sqlite3_value *number);
 
-/* Reads the others of this column, unless they are those of now. *at: one of those of `number`, a place
-** in table->front->others.all, or -1. */
-int cuckoo_front_others(cuckoo_table *table, int column, sqlite3_value *number, int *at);
+/* Appends the others of a number to the list. They are read from this column, unless those of now are
+** there. */
+int cuckoo_front_others(cuckoo_table *table, int column, sqlite3_value *number, cuckoo_values *list);
 
 /* ---- methods: front_plan.c has the first one, front_cursor.c the others ---- */
 

@@ -104,28 +104,6 @@ static inline bool is_denied(front_cursor *cursor, sqlite3_value *key)
 
 /* ---- several values for the first parameter ---- */
 
-static void drop_values(front_cursor *cursor)
-{
-    for (int i = 0; i < cursor->listed; i++)
-        sqlite3_value_free(cursor->list[i]);
-    sqlite3_free(cursor->list);
-    cursor->list = NULL;
-    cursor->listed = cursor->next = 0;
-    cursor->spells = false;
-}
-
-static int append_value(front_cursor *cursor, sqlite3_value *value)
-{
-    int n = cursor->listed;
-    sqlite3_value **more = sqlite3_realloc64(cursor->list, (1 + (uint64_t)n) * sizeof *more);
-    if (more == NULL)
-        return SQLITE_NOMEM;
-    cursor->list = more;
-    more[n] = sqlite3_value_dup(value);
-    cursor->listed += more[n] != NULL;
-    return more[n] ? SQLITE_OK : SQLITE_NOMEM;
-}
-
 /* Keeps the values of an IN that may be there. An unusual one may be equal to a text that is a value,
 ** too: then the condition is dropped, and each row is looked at once. */
 static int read_list(front_cursor *cursor, uint32_t plan, sqlite3_value *all, uint32_t *dropped)
@@ -136,7 +114,7 @@ static int read_list(front_cursor *cursor, uint32_t plan, sqlite3_value *all, ui
     for (; rc == SQLITE_OK && value; rc = rc ? rc : cuckoo_late_vtab_in_next(all, &value)) {
         if (cuckoo_front_unusual(plan, 0, value)) {
             *dropped = 1;
-            drop_values(cursor);
+            cuckoo_values_free(&cursor->list);
             return SQLITE_OK;
         }
         if (sqlite3_value_type(value) == SQLITE_NULL)
@@ -144,21 +122,10 @@ static int read_list(front_cursor *cursor, uint32_t plan, sqlite3_value *all, ui
         if (plan & CUCKOO_ASKS)
             rc = ask(cursor, value, plan, &most);
         if (rc == SQLITE_OK && most > 0)
-            rc = append_value(cursor, value);
+            rc = cuckoo_values_add(&cursor->list, value);
     }
-    cursor->most = cursor->listed > 0 ? UINT64_MAX : 0;
+    cursor->most = cursor->list.n > 0 ? UINT64_MAX : 0;
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
-/* Appends the other spellings of the number that is the first value. */
-static int append_others(front_cursor *cursor)
-{
-    int at;
-    cuckoo_table *table = cuckoo_table_of(cursor->base.pVtab);
-    int rc = cuckoo_front_others(table, cursor->column, cursor->list[0], &at);
-    for (; rc == SQLITE_OK && at >= 0; at = table->front->others.all[at].next)
-        rc = append_value(cursor, table->front->others.all[at].text);
-    return rc;
 }
 
 /* Binds what is to be looked up next: a value of the list; or the number, its usual spelling, and the
@@ -166,14 +133,16 @@ static int append_others(front_cursor *cursor)
 static int bind_next(front_cursor *cursor, bool *any)
 {
     int n = cursor->next++ - cursor->spells, rc = SQLITE_OK;
+    cuckoo_values *list = &cursor->list;
     *any = true;
     if (cursor->spells && n == 0)
-        return cuckoo_front_bind_usual(cursor->rows, cursor->list[0]);
+        return cuckoo_front_bind_usual(cursor->rows, list->all[0]);
     if (cursor->spells && n == 1 && cursor->most > 0)
-        rc = append_others(cursor);
+        rc =
+            cuckoo_front_others(cuckoo_table_of(cursor->base.pVtab), cursor->column, list->all[0], list);
     n = n < 0 ? 0 : n;
-    *any = rc == SQLITE_OK && n < cursor->listed;
-    return *any ? sqlite3_bind_value(cursor->rows, 1, cursor->list[n]) : rc;
+    *any = rc == SQLITE_OK && n < list->n;
+    return *any ? sqlite3_bind_value(cursor->rows, 1, list->all[n]) : rc;
 }
 
 /* ---- rows ---- */
@@ -220,8 +189,8 @@ static int step(front_cursor *cursor)
     cursor->is_row = false;
     while ((rc = sqlite3_step(cursor->rows)) == SQLITE_DONE) {
         sqlite3_reset(cursor->rows);
-        rc = cursor->list ? bind_next(cursor, &any) : SQLITE_OK;
-        if (cursor->list == NULL || !any || rc != SQLITE_OK)
+        rc = bind_next(cursor, &any);
+        if (!any || rc != SQLITE_OK)
             return rc == SQLITE_OK ? rc : fail(cursor, rc);
     }
     cursor->is_row = rc == SQLITE_ROW;
@@ -234,9 +203,10 @@ static void stop(front_cursor *cursor)
 {
     if (cursor->is_row)
         sqlite3_reset(cursor->rows);
-    if (cursor->list)
-        drop_values(cursor);
-    cursor->is_row = false;
+    if (cursor->list.all)
+        cuckoo_values_free(&cursor->list);
+    cursor->is_row = cursor->spells = false;
+    cursor->next = 0;
     cursor->most = UINT64_MAX;
 }
 
@@ -244,7 +214,7 @@ static void stop(front_cursor *cursor)
 static int start(front_cursor *cursor, const char *text, uint32_t dropped, int argc,
                  sqlite3_value **argv)
 {
-    bool any = cursor->list != NULL;
+    bool any = cursor->list.n > 0;
     char *wide = dropped ? cuckoo_front_widen(front_of(cursor), text, dropped) : NULL;
     int rc = dropped && wide == NULL ? SQLITE_NOMEM : take_statement(cursor, wide ? wide : text);
     sqlite3_free(wide);
@@ -278,7 +248,7 @@ static int drop_conditions(front_cursor *cursor, uint32_t plan, int argc, sqlite
     cursor->spells = true;
     cursor->column = column;
     cursor->next = cuckoo_front_shown(table->front, column)->text;
-    return append_value(cursor, argv[0]);
+    return cuckoo_values_add(&cursor->list, argv[0]);
 }
 
 /* ---- methods ---- */
