@@ -276,8 +276,10 @@ int cuckoo_front_close(sqlite3_vtab_cursor *base)
     cuckoo_front *front = front_of(cursor);
     front_cursor **kept = &front->kept[front->next++ % CUCKOO_KEPT];
     stop(cursor);
-    if (cursor->rows)
+    if (cursor->rows) { /* after an error it was not reset yet */
+        sqlite3_reset(cursor->rows);
         sqlite3_clear_bindings(cursor->rows);
+    }
     cuckoo_front_free_cursor(*kept);
     *kept = cursor;
     return SQLITE_OK;
