@@ -151,6 +151,12 @@ static inline bool cuckoo_store_is_quiet(const cuckoo_store *store)
     return store->steps == store->paged.shadow.steps && store->paged.rc == SQLITE_OK;
 }
 
+/* Is all that a lookup needs in memory, and in the pages alone? */
+static inline bool cuckoo_store_is_at_hand(const cuckoo_store *store)
+{
+    return store->paged.has_reader && store->net.current && store->net.sums.used == 0 &&
+           store->pending.n == 0;
+}
 /* ---- the transaction (transaction.c) ---- */
 
 /* SQLite has connected it: others of its name write what is pending. It takes part in the transaction, or
@@ -179,7 +185,7 @@ void cuckoo_store_ended(cuckoo_store *store, bool back);
 int cuckoo_store_has_anew(cuckoo_store *store, uint64_t hash, bool *has);
 static inline int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has)
 {
-    if (!store->paged.has_reader || !store->net.current || store->net.sums.used || store->pending.n)
+    if (!cuckoo_store_is_at_hand(store))
         return cuckoo_store_has_anew(store, hash, has);
     *has = cf_contains(&store->paged.reader, hash);
     return SQLITE_OK;

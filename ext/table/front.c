@@ -9,19 +9,10 @@
 
 /* ---- the columns of the content ---- */
 
-static void free_columns(cuckoo_front *front)
-{
-    for (int i = 0; i < front->columns; i++)
-        sqlite3_free(front->column[i].name);
-    sqlite3_free(front->column);
-    front->column = NULL;
-    front->columns = 0;
-}
-
 int cuckoo_front_find(const cuckoo_front *front, const char *name)
 {
     int i = 0;
-    while (i < front->columns && sqlite3_stricmp(front->column[i].name, name) != 0)
+    while (i < front->columns && sqlite3_stricmp(cuckoo_front_shown(front, i)->name, name) != 0)
         i++;
     return i < front->columns ? i : CUCKOO_NO_ROWS;
 }
@@ -35,80 +26,75 @@ static const char *known_collation(const char *name)
     return known[i];
 }
 
+/* Is there a rowid, or a column, of this name? */
+static bool has_column(sqlite3 *db, const cuckoo_front *front, const char *name)
+{
+    return sqlite3_table_column_metadata(db, front->schema, front->content, name, NULL, NULL, NULL, NULL,
+                                         NULL) == SQLITE_OK;
+}
+
 static int add_column(cuckoo_front *front, const char *name, cuckoo_shown like)
 {
-    int n = front->columns;
-    if ((n & (n - 1)) == 0) {
-        cuckoo_shown *more = sqlite3_realloc64(front->column, (n ? 2 * (uint64_t)n : 1) * sizeof *more);
-        if (more == NULL)
-            return SQLITE_NOMEM;
-        front->column = more;
-    }
-    like.name = sqlite3_mprintf("%s", name);
-    front->column[front->columns++] = like;
-    return like.name ? SQLITE_OK : SQLITE_NOMEM;
+    uint64_t n = 1 + (uint64_t)front->columns; /* with the rowid */
+    cuckoo_shown *more = sqlite3_realloc64(front->shown, (n + 1) * sizeof *more);
+    if (more == NULL)
+        return SQLITE_NOMEM;
+    more[0] = (cuckoo_shown){.collation = "BINARY", .numeric = true, .finds = 1};
+    more[n] = like;
+    more[n].name = sqlite3_mprintf("%s", name);
+    front->shown = more;
+    front->columns++;
+    return more[n].name ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-/* Appends a declared type without the word HIDDEN, which would hide the column. */
-static void append_type(sqlite3_str *sql, const char *type)
-{
-    enum { WORD = sizeof "hidden" - 1 };
-    for (const char *at = type; *at; at++) {
-        bool begins = at == type || at[-1] == ' ';
-        if (begins && sqlite3_strnicmp(at, "hidden", WORD) == 0 && (at[WORD] == ' ' || at[WORD] == 0))
-            at += WORD - 1;
-        else
-            sqlite3_str_append(sql, at, 1);
-    }
-}
-
-/* Reads the columns, and declares them in `sql`. A primary key of one column is unique, with an index of
-** its own or as the rowid. */
+/* Reads the columns, and declares them in `sql`; a type with the word HIDDEN, which would hide the
+** column, by its affinity. A primary key of one column is unique, with an index of its own or as the
+** rowid. */
 static int read_columns(sqlite3 *db, cuckoo_front *front, sqlite3_str *sql)
 {
     enum { NAME = 1, TYPE = 2, KEY = 5 /* columns of the list */ };
     sqlite3_stmt *all;
     bool any;
-    int first = -1, last = 0; /* columns of the primary key, and so many */
+    int first = 0, last = 0; /* columns of the primary key, and so many */
     const char *s = front->schema, *t = front->content, *collation;
     int rc = cuckoo_sql_prepare(db, &all, "PRAGMA \"%w\".table_xinfo(\"%w\")", s, t);
     while (rc == SQLITE_OK && sqlite3_step(all) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(all, NAME),
                    *type = (const char *)sqlite3_column_text(all, TYPE);
         int key = sqlite3_column_int(all, KEY);
-        first = key == 1 ? front->columns : first;
-        last = key > last ? key : last;
         rc = name && type ? cuckoo_column_is_any(db, s, t, type, &any) : SQLITE_NOMEM;
         rc = rc ? rc : sqlite3_table_column_metadata(db, s, t, name, NULL, &collation, NULL, NULL, NULL);
         if (rc != SQLITE_OK)
             break;
-        type = any ? "" : type;
-        const char *affinity = cuckoo_column_affinity(type);
-        bool text = strcmp(affinity, "TEXT") == 0;
-        sqlite3_str_appendf(sql, "\"%w\" ", name);
-        append_type(sql, sqlite3_stricmp(type, "hidden") == 0 ? "NUMERIC" : type);
-        sqlite3_str_appendf(sql, " COLLATE \"%w\", ", collation);
+        const char *affinity = any ? "" : cuckoo_column_affinity(type);
+        bool text = strcmp(affinity, "TEXT") == 0, hides = sqlite3_strlike("%hidden%", type, 0) == 0;
+        sqlite3_str_appendf(sql, "\"%w\" %s COLLATE \"%w\", ", name, any || hides ? affinity : type,
+                            collation);
         rc = add_column(front, name,
                         (cuckoo_shown){.collation = known_collation(collation),
                                        .numeric = *affinity && !text,
                                        .text = text,
                                        .key = key > 0});
+        first = key == 1 ? front->columns : first;
+        last = key > last ? key : last;
     }
-    if (rc == SQLITE_OK && first >= 0)
-        front->column[first].finds = last == 1 ? 1 : 10;
+    if (rc == SQLITE_OK && first > 0)
+        front->shown[first].finds = last == 1 ? 1 : 10;
     return cuckoo_sql_end(all, rc);
 }
 
 /* Finds a name of the rowid, and whether there is one. */
-static void read_rowid(sqlite3 *db, cuckoo_front *front)
+static int read_rowid(sqlite3 *db, cuckoo_front *front)
 {
     static const char *const names[] = {"rowid", "_rowid_", "oid", NULL};
     const char *const *name = names;
     while (*name && cuckoo_front_find(front, *name) >= 0)
         name++;
-    front->keyed = *name && sqlite3_table_column_metadata(db, front->schema, front->content, *name, NULL,
-                                                          NULL, NULL, NULL, NULL) != SQLITE_OK;
-    front->rowid = front->keyed ? NULL : *name;
+    front->keyed = *name && !has_column(db, front, *name);
+    if (*name == NULL || front->keyed)
+        return SQLITE_OK;
+    front->shown[0].name = sqlite3_mprintf("%s", *name);
+    return front->shown[0].name ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 /* Which columns does an index begin with, and which are unique? This says only what a query costs: that
@@ -119,15 +105,16 @@ static int read_indexes(sqlite3 *db, cuckoo_front *front)
     const char *s = front->schema;
     int rc = cuckoo_sql_prepare(
         db, &all,
-        "SELECT x.cid, x.coll, l.\"unique\" AND NOT EXISTS (SELECT 1 FROM pragma_index_xinfo(l.name, "
+        "SELECT 1 + x.cid, x.coll, l.\"unique\" AND NOT EXISTS (SELECT 1 FROM "
+        "pragma_index_xinfo(l.name, "
         "%Q) AS y WHERE y.seqno = 1 AND y.key) FROM pragma_index_list(%Q, %Q) AS l "
         "JOIN pragma_index_xinfo(l.name, %Q) AS x ON x.seqno = 0 WHERE x.cid >= 0 AND NOT l.partial",
         s, front->content, s, s);
     while (rc == SQLITE_OK && sqlite3_step(all) == SQLITE_ROW) {
         int i = sqlite3_column_int(all, 0);
         const char *collation = known_collation((const char *)sqlite3_column_text(all, 1));
-        if (i < front->columns && collation == front->column[i].collation && front->column[i].finds != 1)
-            front->column[i].finds = sqlite3_column_int(all, 2) ? 1 : 10;
+        if (i <= front->columns && collation == front->shown[i].collation && front->shown[i].finds != 1)
+            front->shown[i].finds = sqlite3_column_int(all, 2) ? 1 : 10;
     }
     rc = cuckoo_sql_end(all, rc);
     return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
@@ -157,36 +144,30 @@ static char *declaration(const cuckoo_front *front, const char *columns, const c
     return sql;
 }
 
+static void free_columns(cuckoo_front *front)
+{
+    for (int i = 0; front->shown && i <= front->columns; i++)
+        sqlite3_free(front->shown[i].name);
+    sqlite3_free(front->shown);
+    sqlite3_free(front->declared);
+}
+
 /* Reads all of the content, and how it is to be declared. */
 static int read_content(const cuckoo_table *table, cuckoo_front *front, const char *k)
 {
     sqlite3 *db = table->registry->db;
     sqlite3_str *columns = sqlite3_str_new(db);
     int rc = read_columns(db, front, columns);
-    if (front->columns)
-        read_rowid(db, front);
+    if (rc == SQLITE_OK && front->columns)
+        rc = read_rowid(db, front);
     rc = rc ? rc : read_indexes(db, front);
     char *text = sqlite3_str_finish(columns);
-    front->declared =
-        text || front->columns == 0 ? declaration(front, text, table->paged.shadow.table, k) : NULL;
+    front->declared = text || front->columns == 0 ? declaration(front, text, table->paged.shadow.table, k) : NULL;
     sqlite3_free(text);
     front->followed = cuckoo_front_find(front, k);
-    if (front->followed < 0 && front->rowid &&
-        sqlite3_table_column_metadata(db, front->schema, front->content, k, NULL, NULL, NULL, NULL,
-                                      NULL) == SQLITE_OK)
+    if (front->followed < 0 && front->columns && front->shown[0].name && has_column(db, front, k))
         front->followed = CUCKOO_ROWID;
     return rc == SQLITE_OK && front->declared == NULL ? SQLITE_NOMEM : rc;
-}
-
-/* When SQLite refuses the columns, a collation is missing, say: DROP TABLE has to work all the same. */
-static int declare_without(sqlite3 *db, cuckoo_front *front, const char *t, const char *k)
-{
-    free_columns(front);
-    sqlite3_free(front->declared);
-    front->rowid = NULL;
-    front->keyed = false;
-    front->declared = declaration(front, NULL, t, k);
-    return front->declared ? sqlite3_declare_vtab(db, front->declared) : SQLITE_NOMEM;
 }
 
 int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *column)
@@ -204,19 +185,29 @@ int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *c
         front->prepared = -1;
     int rc = read_content(table, front, column);
     rc = rc ? rc : sqlite3_declare_vtab(db, front->declared);
-    if (rc == SQLITE_ERROR)
-        rc = declare_without(db, front, table->paged.shadow.table, column);
+    if (rc == SQLITE_ERROR) { /* a collation is missing, say: DROP TABLE has to work all the same */
+        free_columns(front);
+        front->shown = NULL;
+        front->columns = front->keyed = 0;
+        front->declared = declaration(front, NULL, table->paged.shadow.table, column);
+        rc = front->declared ? sqlite3_declare_vtab(db, front->declared) : SQLITE_NOMEM;
+    }
     table->shift = front->columns > 0 ? front->columns - 1 : 0;
     return rc;
 }
 
-void cuckoo_front_forget(cuckoo_front *front)
+void cuckoo_front_forget_others(cuckoo_front *front)
 {
-    for (int i = 0; i < front->others.n; i++)
-        sqlite3_value_free(front->others.all[i].text);
-    sqlite3_free(front->others.all);
-    cuckoo_sums_free(&front->others.last);
-    front->others = (cuckoo_spellings){.n = 0};
+    cuckoo_values_free(&front->others.texts);
+    cuckoo_sums_free(&front->others.places);
+    front->others.column = 0;
+}
+
+void cuckoo_front_free_cursor(front_cursor *cursor)
+{
+    if (cursor)
+        sqlite3_finalize(cursor->rows);
+    sqlite3_free(cursor);
 }
 
 void cuckoo_front_free(cuckoo_front *front)
@@ -224,23 +215,45 @@ void cuckoo_front_free(cuckoo_front *front)
     if (front == NULL)
         return;
     for (int i = 0; i < CUCKOO_KEPT; i++)
-        sqlite3_finalize(front->kept[i]);
+        cuckoo_front_free_cursor(front->kept[i]);
     free_columns(front);
-    cuckoo_front_forget(front);
+    cuckoo_front_forget_others(front);
     sqlite3_free(front->schema);
     sqlite3_free(front->content);
-    sqlite3_free(front->declared);
     sqlite3_free(front);
+}
+
+/* ---- values ---- */
+
+int cuckoo_values_add(cuckoo_values *values, sqlite3_value *value)
+{
+    int n = values->n;
+    if ((n & (n - 1)) == 0) {
+        sqlite3_value **more = sqlite3_realloc64(values->all, (n ? 2 * (uint64_t)n : 1) * sizeof *more);
+        if (more == NULL)
+            return SQLITE_NOMEM;
+        values->all = more;
+    }
+    values->all[n] = sqlite3_value_dup(value);
+    values->n += values->all[n] != NULL;
+    return values->all[n] ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+void cuckoo_values_free(cuckoo_values *values)
+{
+    for (int i = 0; i < values->n; i++)
+        sqlite3_value_free(values->all[i]);
+    sqlite3_free(values->all);
+    *values = (cuckoo_values){.n = 0};
 }
 
 /* ---- is it as it was? ---- */
 
+/* Indexes may have come or gone. If the schema cannot be looked at, SQLite is about to read it anew. */
 int cuckoo_front_look(cuckoo_table *table)
 {
     int prepared;
-    cuckoo_front *front = table->front;
-    cuckoo_front now = {.schema = front->schema, .content = front->content};
-    /* If this fails, SQLite is about to read the schema anew. */
+    cuckoo_front *front = table->front, now = {.schema = front->schema, .content = front->content};
     if (cuckoo_shadow_schema(&table->paged.shadow, &prepared) != SQLITE_OK ||
         (prepared == front->prepared && front->columns > 0))
         return SQLITE_OK;
@@ -253,13 +266,12 @@ int cuckoo_front_look(cuckoo_table *table)
                                "the columns of %s are not those that this connection has read; run "
                                "PRAGMA writable_schema = RESET, or connect anew",
                                front->content);
-    } else if (rc == SQLITE_OK) { /* indexes may have come or gone */
-        cuckoo_shown *column = front->column;
-        front->column = now.column;
-        now.column = column;
+    } else if (rc == SQLITE_OK) {
+        cuckoo_shown *shown = front->shown;
+        front->shown = now.shown;
+        now.shown = shown;
         front->prepared = prepared;
     }
     free_columns(&now);
-    sqlite3_free(now.declared);
     return rc;
 }

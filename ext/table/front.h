@@ -35,8 +35,7 @@
 #include "../keys/sums.h"
 #include "table.h"
 
-enum { CUCKOO_NO_ROWS = -2, CUCKOO_ROWID = -1 /* in place of a column */ };
-
+/* A column of the content, or its rowid. */
 typedef struct cuckoo_shown {
     char *name;
     const char *collation; /* BINARY, NOCASE or RTRIM; NULL: another one, which is left to SQLite */
@@ -44,6 +43,12 @@ typedef struct cuckoo_shown {
     bool key;              /* it is in the primary key of a table without rowid */
     int finds;             /* rows that = finds by an index, as a guess; 0: no index begins with it */
 } cuckoo_shown;
+
+/* Copies of values. All zeros: none. */
+typedef struct cuckoo_values {
+    sqlite3_value **all;
+    int n;
+} cuckoo_values;
 
 /* The texts of one column that are numbers in another than the usual spelling. All zeros: not read. */
 typedef struct cuckoo_spellings {
@@ -53,31 +58,46 @@ typedef struct cuckoo_spellings {
         int changes;      /* of this connection, */
         unsigned undone;  /* and of rollbacks after a change of which a trigger has told */
     } at;
-    struct cuckoo_spelling {
-        sqlite3_value *text;
-        int next; /* another one of the same number; -1: none */
-    } * all;
-    int n;
-    cuckoo_sums last; /* by the hash of a number: 1 + the place of its last one */
+    cuckoo_values texts; /* those of one number side by side */
+    cuckoo_sums places;  /* by the hash of a number: the place of its first one, and 2^32 for each */
 } cuckoo_spellings;
 
-enum { CUCKOO_KEPT = 16 /* statements */ };
+typedef struct front_cursor {
+    sqlite3_vtab_cursor base;
+    sqlite3_stmt *rows; /* NULL: none yet */
+    bool is_row;        /* it is at one */
+    bool looked;        /* since it was opened: front->calm is of this transaction */
+    bool spells;        /* the first value is a number, and its spellings are to be looked up, too */
+    int column;         /* of this number */
+    cuckoo_values list; /* values for the first parameter; none: there is one, and it is bound */
+    int next;           /* of these: to be looked up next */
+    uint64_t most;      /* so many rows have it besides those that were shown, at most */
+} front_cursor;
+
+enum { CUCKOO_NO_ROWS = -2, CUCKOO_ROWID = -1 /* in place of a column */ };
+enum { CUCKOO_KEPT = 16 /* cursors */ };
 
 struct cuckoo_front {
     char *schema, *content; /* as it is named now */
-    const char *rowid;      /* a name of the rowid; NULL: it has none, or none that can be named */
-    bool keyed;             /* it is a table WITHOUT ROWID */
     char *declared;         /* as CREATE TABLE */
-    cuckoo_shown *column;
+    cuckoo_shown *shown;    /* the rowid, and then the columns; a rowid without a name cannot be read */
     int columns;
     int followed;                    /* that column, or CUCKOO_ROWID; CUCKOO_NO_ROWS: it is not there */
+    bool keyed;                      /* it is a table WITHOUT ROWID */
     int prepared;                    /* when the schema was last looked at (cuckoo_shadow_schema) */
-    sqlite3_stmt *kept[CUCKOO_KEPT]; /* that no cursor uses; NULL: free */
-    int next;                        /* of these, to be replaced */
-    int skip;                        /* the filter could not be used: so often it is not asked */
-    int cursors;                     /* that are open */
+    front_cursor *kept[CUCKOO_KEPT]; /* closed ones, to be opened again; NULL: none */
+    unsigned next;                   /* of these, to be replaced */
+    int skip;         /* the filter could not be used: asked again after so many times; 0: it could */
+    cuckoo_calm calm; /* of the last use of the filter */
+    unsigned version; /* of the database, then */
     cuckoo_spellings others;
 };
+
+/* Column i, or CUCKOO_ROWID. */
+static inline const cuckoo_shown *cuckoo_front_shown(const cuckoo_front *front, int i)
+{
+    return &front->shown[1 + i];
+}
 
 /* ---- front.c: what the content is like ---- */
 
@@ -85,9 +105,12 @@ struct cuckoo_front {
 ** names of now. A content that is not there is no error yet: the table can be dropped. */
 int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *column);
 void cuckoo_front_free(cuckoo_front *front);
+void cuckoo_front_free_cursor(front_cursor *cursor);
+void cuckoo_front_forget_others(cuckoo_front *front);
 
-/* Forgets the other spellings. */
-void cuckoo_front_forget(cuckoo_front *front);
+/* SQLITE_OK or SQLITE_NOMEM. */
+int cuckoo_values_add(cuckoo_values *values, sqlite3_value *value);
+void cuckoo_values_free(cuckoo_values *values);
 
 /* The column of this name, in any case, or CUCKOO_NO_ROWS. */
 int cuckoo_front_find(const cuckoo_front *front, const char *name);
@@ -119,6 +142,9 @@ char *cuckoo_front_widen(const cuckoo_front *front, const char *text, uint32_t d
 
 /* ---- front_spellings.c ---- */
 
+/* SQLITE_FCNTL_DATA_VERSION: other connections have committed if it differs from that of before. */
+int cuckoo_front_version(const cuckoo_table *table, unsigned *version);
+
 /* Can the number be looked up by its spellings? From 10^15 on SQLite rounds a whole real to 15 digits
 ** when it makes a text of it. That text may be equal to the real, and is another number. */
 bool cuckoo_front_is_spelled(sqlite3_value *number);
@@ -126,9 +152,9 @@ bool cuckoo_front_is_spelled(sqlite3_value *number);
 /* Binds the usual spelling of such a number to parameter 1. */
 int cuckoo_front_bind_usual(sqlite3_stmt *rows, sqlite3_value *number);
 
-/* Reads the others of this column, unless they are those of now. *at: one of those of `number`, a place
-** in table->front->others.all, or -1. */
-int cuckoo_front_others(cuckoo_table *table, int column, sqlite3_value *number, int *at);
+/* Appends the others of a number to the list. They are read from this column, unless those of now are
+** there. */
+int cuckoo_front_others(cuckoo_table *table, int column, sqlite3_value *number, cuckoo_values *list);
 
 /* ---- methods: front_plan.c has the first one, front_cursor.c the others ---- */
 

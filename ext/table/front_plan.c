@@ -4,26 +4,12 @@
 */
 #include "front.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-/* What xBestIndex has chosen so far. */
-typedef struct front_choice {
-    const cuckoo_front *front;
-    sqlite3_index_info *info;
-    sqlite3_str *where;
-    int conditions;
-    uint32_t plan;          /* idxNum */
-    double looks_at, finds; /* in so many rows of the content, so many that fit */
-} front_choice;
 
 /* ---- values ---- */
 
-enum {
-    USUAL,
-    NUMBERS,
-    NO_NUMBERS /* values for which a condition goes to the content: all, or these */
-};
+/* For which values does a condition go to the content? */
+enum { USUAL /* for all */, NUMBERS, NO_NUMBERS };
 
 bool cuckoo_front_unusual(uint32_t plan, int i, sqlite3_value *value)
 {
@@ -47,11 +33,21 @@ char *cuckoo_front_widen(const cuckoo_front *front, const char *text, uint32_t d
         sqlite3_str_appendf(sql, "%c%s", digit, dropped >> (digit - '1') & 1 ? " OR 1" : "");
     }
     if (dropped & CUCKOO_SORTS)
-        sqlite3_str_appendf(sql, " ORDER BY +c.\"%w\"", front->column[0].name);
+        sqlite3_str_appendf(sql, " ORDER BY +c.\"%w\"", cuckoo_front_shown(front, 0)->name);
     return sqlite3_str_finish(sql);
 }
 
 /* ---- constraints ---- */
+
+/* What xBestIndex has chosen so far. */
+typedef struct front_choice {
+    const cuckoo_front *front;
+    sqlite3_index_info *info;
+    sqlite3_str *where;
+    int conditions;
+    uint32_t plan;          /* idxNum */
+    double looks_at, finds; /* in so many rows of the content, so many that fit */
+} front_choice;
 
 /* NULL: this goes to no content. */
 static const char *operator_of(int op)
@@ -70,29 +66,24 @@ static bool is_range(const char *op)
     return *op == '<' || *op == '>';
 }
 
-static bool is_numeric(const cuckoo_front *front, int column)
+static const cuckoo_shown *shown_of(const front_choice *choice, int i)
 {
-    return column < 0 || front->column[column].numeric;
-}
-
-static int found_by_index(const cuckoo_front *front, int column)
-{
-    return column < 0 ? 1 : front->column[column].finds;
+    return cuckoo_front_shown(choice->front, choice->info->aConstraint[i].iColumn);
 }
 
 /* SQLite may give it as a whole. */
 static bool is_list(const front_choice *choice, int i)
 {
-    return !is_numeric(choice->front, choice->info->aConstraint[i].iColumn) &&
-           cuckoo_late_vtab_in(choice->info, i, -1);
+    return !shown_of(choice, i)->numeric && cuckoo_late_vtab_in(choice->info, i, -1);
 }
 
-/* Does a comparison with this column by this collation find what the content finds? In columns of
-** other affinities also numbers in texts must lie where the pass over them looks. */
-static bool compares(const cuckoo_front *front, int column, const char *collation)
+/* Does a comparison of constraint i find what the content finds? In columns of other affinities also
+** numbers in texts must lie where the pass over them looks. */
+static bool compares(const front_choice *choice, int i)
 {
-    const char *own = column < 0 ? collation : front->column[column].collation;
-    return own && sqlite3_stricmp(own, collation) == 0;
+    const char *own = shown_of(choice, i)->collation;
+    return choice->info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_ISNULL ||
+           (own && sqlite3_stricmp(own, sqlite3_vtab_collation(choice->info, i)) == 0);
 }
 
 enum { FOLLOWED = 3 /* and more: the filter is asked */ };
@@ -104,77 +95,60 @@ static int rank(const front_choice *choice, int i)
     const cuckoo_front *front = choice->front;
     const struct sqlite3_index_constraint *c = &choice->info->aConstraint[i];
     const char *op = operator_of(c->op);
-    int column = c->iColumn;
-    bool known =
-        column < 0 ? front->rowid != NULL : column < front->columns && (front->rowid || front->keyed);
-    if (!c->usable || !known || op == NULL || (is_range(op) && !is_numeric(front, column)))
+    bool told = front->keyed || front->shown[0].name; /* which row it is */
+    if (!c->usable || op == NULL || c->iColumn >= front->columns || !told ||
+        shown_of(choice, i)->name == NULL || !compares(choice, i))
         return -1;
-    if (c->op != SQLITE_INDEX_CONSTRAINT_ISNULL &&
-        !compares(front, column, sqlite3_vtab_collation(choice->info, i)))
-        return -1;
-    return is_range(op)                                              ? 0
-           : (column < 0 ? CUCKOO_ROWID : column) == front->followed ? FOLLOWED + !is_list(choice, i)
-           : is_numeric(front, column)                               ? 0
-                                       : 1 + (found_by_index(front, column) > 0);
+    bool numeric = shown_of(choice, i)->numeric;
+    return is_range(op)                    ? numeric - 1
+           : c->iColumn == front->followed ? FOLLOWED + !is_list(choice, i)
+           : numeric                       ? 0
+                                           : 1 + (shown_of(choice, i)->finds > 0);
 }
 
 /* ---- choosing ---- */
 
-static void narrow(front_choice *choice, int column, bool range)
+static void narrow(front_choice *choice, int finds, bool range)
 {
-    int finds = found_by_index(choice->front, column);
     if (finds > 0 && choice->looks_at > finds)
         choice->looks_at = range ? choice->looks_at / 4 : finds;
     choice->finds = !range && finds == 1 ? 1 : choice->finds / (range ? 4 : 10);
 }
 
-static void append_column(front_choice *choice, int column)
-{
-    if (column < 0)
-        sqlite3_str_appendf(choice->where, "c.%s", choice->front->rowid);
-    else
-        sqlite3_str_appendf(choice->where, "c.\"%w\"", choice->front->column[column].name);
-}
-
 /* Makes constraint i the next condition. */
 static void take(front_choice *choice, int i)
 {
-    int column = choice->info->aConstraint[i].iColumn, n = choice->conditions++;
+    int n = choice->conditions++;
     const char *op = operator_of(choice->info->aConstraint[i].op);
-    uint32_t usual = is_range(op) ? NUMBERS : is_numeric(choice->front, column) ? USUAL : NO_NUMBERS;
-    sqlite3_str_appendall(choice->where, n ? " AND (" : " WHERE (");
-    append_column(choice, column);
-    sqlite3_str_appendf(choice->where, " %s ?%d)", op, n + 1);
+    const cuckoo_shown *shown = shown_of(choice, i);
+    uint32_t usual = is_range(op) ? NUMBERS : shown->numeric ? USUAL : NO_NUMBERS;
+    sqlite3_str_appendf(choice->where, "%s(c.\"%w\" %s ?%d)", n ? " AND " : " WHERE ", shown->name, op,
+                        n + 1);
     choice->plan |= usual << (CUCKOO_KINDS + 2 * n);
     choice->info->aConstraintUsage[i].argvIndex = n + 1;
-    narrow(choice, column, is_range(op));
+    narrow(choice, shown->finds, is_range(op));
 }
 
-/* Takes the first condition, which may be a special one. */
-static void take_first(front_choice *choice, int i, bool asks)
-{
-    int column = choice->info->aConstraint[i].iColumn;
-    take(choice, i);
-    choice->plan |= asks ? CUCKOO_ASKS : 0;
-    choice->plan |= choice->info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ ? CUCKOO_NULL : 0;
-    if (is_list(choice, i) && cuckoo_late_vtab_in(choice->info, i, 1))
-        choice->plan |= CUCKOO_LIST;
-    else if (!is_numeric(choice->front, column) && column < INT32_MAX >> CUCKOO_SPELLED)
-        choice->plan |= (uint32_t)(column + 1) << CUCKOO_SPELLED;
-}
-
-/* Lists that are not the first condition are left to SQLite. */
+/* The first condition may be a special one. Lists that are not the first are left to SQLite. */
 static void take_all(front_choice *choice)
 {
-    int first = -1, most = 0;
-    for (int i = 0; i < choice->info->nConstraint; i++)
+    int first = -1, most = 0, n = choice->info->nConstraint;
+    for (int i = 0; i < n; i++)
         if (rank(choice, i) > most) {
             most = rank(choice, i);
             first = i;
         }
-    if (first >= 0)
-        take_first(choice, first, most >= FOLLOWED);
-    for (int i = 0; i < choice->info->nConstraint && choice->conditions < CUCKOO_CONDITIONS; i++)
+    if (first >= 0) {
+        int column = choice->info->aConstraint[first].iColumn;
+        bool null = choice->info->aConstraint[first].op != SQLITE_INDEX_CONSTRAINT_EQ;
+        take(choice, first);
+        choice->plan |= (most >= FOLLOWED ? CUCKOO_ASKS : 0) | (null ? CUCKOO_NULL : 0);
+        if (is_list(choice, first) && cuckoo_late_vtab_in(choice->info, first, 1))
+            choice->plan |= CUCKOO_LIST;
+        else if (!shown_of(choice, first)->numeric && column < INT32_MAX >> CUCKOO_SPELLED)
+            choice->plan |= (uint32_t)(column + 1) << CUCKOO_SPELLED;
+    }
+    for (int i = 0; i < n && choice->conditions < CUCKOO_CONDITIONS; i++)
         if (i != first && rank(choice, i) >= 0 && !is_list(choice, i))
             take(choice, i);
 }
@@ -185,7 +159,7 @@ static void take_all(front_choice *choice)
 static bool reads(const front_choice *choice, int i)
 {
     enum { LAST_BIT = 63 /* of all columns from there on */ };
-    return (choice->front->keyed && choice->front->column[i].key) ||
+    return (choice->front->keyed && cuckoo_front_shown(choice->front, i)->key) ||
            choice->info->colUsed >> (i < LAST_BIT ? i : LAST_BIT) & 1;
 }
 
@@ -193,16 +167,14 @@ static bool reads(const front_choice *choice, int i)
 static void append_columns(const front_choice *choice, sqlite3_str *sql)
 {
     const cuckoo_front *front = choice->front;
+    const char *rowid = front->shown[0].name, *none = front->keyed ? "NULL" : "row_number() OVER ()";
     int n = front->columns;
     while (n > 0 && !reads(choice, n - 1))
         n--;
-    sqlite3_str_appendf(sql,
-                        front->rowid   ? "c.%s"
-                        : front->keyed ? "NULL"
-                                       : "row_number() OVER ()",
-                        front->rowid);
+    sqlite3_str_appendf(sql, "SELECT %s%s", rowid ? "c." : "", rowid ? rowid : none);
     for (int i = 0; i < n; i++)
-        sqlite3_str_appendf(sql, reads(choice, i) ? ", c.\"%w\"" : ", NULL", front->column[i].name);
+        sqlite3_str_appendf(sql, reads(choice, i) ? ", c.\"%w\"" : ", NULL",
+                            cuckoo_front_shown(front, i)->name);
 }
 
 /* Comments say what xFilter does with the first argument. */
@@ -210,14 +182,11 @@ static char *statement(front_choice *choice)
 {
     sqlite3_str *sql = sqlite3_str_new(NULL);
     char *where = sqlite3_str_finish(choice->where);
-    if (choice->plan & CUCKOO_LIST)
-        sqlite3_str_appendall(sql, "/* for each of a list */ ");
-    if (choice->plan & CUCKOO_ASKS)
-        sqlite3_str_appendall(sql, "/* if the filter has it */ ");
-    if (choice->plan >> CUCKOO_SPELLED)
-        sqlite3_str_appendall(sql,
-                              "/* numbers in texts by their usual spelling, others by one pass */ ");
-    sqlite3_str_appendall(sql, "SELECT ");
+    sqlite3_str_appendf(sql, "%s%s%s", choice->plan & CUCKOO_LIST ? "/* for each of a list */ " : "",
+                        choice->plan & CUCKOO_ASKS ? "/* if the filter has it */ " : "",
+                        choice->plan >> CUCKOO_SPELLED
+                            ? "/* numbers in texts by their usual spelling, others by one pass */ "
+                            : "");
     append_columns(choice, sql);
     sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS c%s", choice->front->schema, choice->front->content,
                         where ? where : "");
@@ -228,12 +197,11 @@ static char *statement(front_choice *choice)
 int cuckoo_front_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    cuckoo_store *store = table;
-    table->registry->planned = store;
-    int rc = store ? cuckoo_front_look(table) : SQLITE_NOMEM;
+    table->registry->planned = table;
+    int rc = cuckoo_front_look(table);
     if (rc != SQLITE_OK)
         return rc;
-    double rows = cuckoo_paged_is_loaded(&store->paged) ? (double)store->paged.filter.items + 1 : 1e6;
+    double rows = cuckoo_paged_is_loaded(&table->paged) ? (double)table->paged.filter.items + 1 : 1e6;
     front_choice choice = {table->front, info, sqlite3_str_new(NULL), .looks_at = rows, .finds = rows};
     take_all(&choice);
     rc = sqlite3_str_errcode(choice.where);

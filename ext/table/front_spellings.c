@@ -10,6 +10,12 @@
 #include <math.h>
 #include <string.h>
 
+int cuckoo_front_version(const cuckoo_table *table, unsigned *version)
+{
+    return sqlite3_file_control(table->registry->db, table->front->schema, SQLITE_FCNTL_DATA_VERSION,
+                                version);
+}
+
 static bool is_whole(sqlite3_value *number)
 {
     return sqlite3_value_type(number) == SQLITE_INTEGER || cf_is_integer(sqlite3_value_double(number));
@@ -40,20 +46,7 @@ static uint64_t hash_of(sqlite3_value *number)
     return hash;
 }
 
-static int keep(cuckoo_spellings *others, sqlite3_value *text, uint64_t number)
-{
-    int n = others->n, before = (int)cuckoo_sums_of(&others->last, number) - 1;
-    if ((n & (n - 1)) == 0) {
-        struct cuckoo_spelling *more =
-            sqlite3_realloc64(others->all, (n ? 2 * (uint64_t)n : 1) * sizeof *more);
-        if (more == NULL)
-            return SQLITE_NOMEM;
-        others->all = more;
-    }
-    others->all[n] = (struct cuckoo_spelling){sqlite3_value_dup(text), before};
-    others->n += others->all[n].text != NULL;
-    return others->all[n].text ? cuckoo_sums_add(&others->last, number, n - before) : SQLITE_NOMEM;
-}
+#define ONE_MORE (INT64_C(1) << 32)
 
 /* All numbers in texts lie between char(9) and ':', in every encoding and collation that fronts take.
 ** CAST takes each text for a number, and is equal to it only where it is one. */
@@ -61,33 +54,38 @@ static int read_others(cuckoo_table *table, const char *k)
 {
     sqlite3_stmt *texts;
     cuckoo_front *front = table->front;
+    cuckoo_spellings *others = &front->others;
     int rc = cuckoo_sql_prepare(
         table->registry->db, &texts,
         "SELECT DISTINCT k, n FROM (SELECT c.\"%w\" AS k, CAST(c.\"%w\" AS NUMERIC) AS n "
         "FROM \"%w\".\"%w\" AS c WHERE c.\"%w\" >= char(9) AND c.\"%w\" < ':') WHERE n = k AND "
         "k <> CASE WHEN CAST(n AS INTEGER) = n THEN CAST(CAST(n AS INTEGER) AS TEXT) "
-        "ELSE CAST(n AS TEXT) END",
+        "ELSE CAST(n AS TEXT) END ORDER BY n",
         k, k, front->schema, front->content, k, k);
-    while (rc == SQLITE_OK && sqlite3_step(texts) == SQLITE_ROW)
-        rc = keep(&front->others, sqlite3_column_value(texts, 0),
-                  hash_of(sqlite3_column_value(texts, 1)));
+    while (rc == SQLITE_OK && sqlite3_step(texts) == SQLITE_ROW) {
+        uint64_t hash = hash_of(sqlite3_column_value(texts, 1));
+        int first = cuckoo_sums_of(&others->places, hash) ? 0 : others->texts.n;
+        rc = cuckoo_values_add(&others->texts, sqlite3_column_value(texts, 0));
+        rc = rc ? rc : cuckoo_sums_add(&others->places, hash, first + ONE_MORE);
+    }
     return cuckoo_sql_end(texts, rc);
 }
 
-int cuckoo_front_others(cuckoo_table *table, int column, sqlite3_value *number, int *at)
+int cuckoo_front_others(cuckoo_table *table, int column, sqlite3_value *number, cuckoo_values *list)
 {
     cuckoo_spellings now = {.column = column + 1}, *others = &table->front->others;
-    sqlite3 *db = table->registry->db;
-    now.at.changes = sqlite3_total_changes(db);
+    now.at.changes = sqlite3_total_changes(table->registry->db);
     now.at.undone = table->rollbacks;
-    int rc = sqlite3_file_control(db, table->front->schema, SQLITE_FCNTL_DATA_VERSION, &now.at.version);
+    int rc = cuckoo_front_version(table, &now.at.version);
     bool same = others->column == now.column && memcmp(&others->at, &now.at, sizeof now.at) == 0;
     if (rc == SQLITE_OK && !same) {
-        cuckoo_front_forget(table->front);
-        rc = read_others(table, table->front->column[column].name);
+        cuckoo_front_forget_others(table->front);
+        rc = read_others(table, cuckoo_front_shown(table->front, column)->name);
         others->at = now.at;
         others->column = rc == SQLITE_OK ? now.column : 0;
     }
-    *at = rc == SQLITE_OK ? (int)cuckoo_sums_of(&others->last, hash_of(number)) - 1 : -1;
+    int64_t place = rc == SQLITE_OK ? cuckoo_sums_of(&others->places, hash_of(number)) : 0;
+    for (; rc == SQLITE_OK && place >= ONE_MORE; place += 1 - ONE_MORE)
+        rc = cuckoo_values_add(list, others->texts.all[place % ONE_MORE]);
     return rc;
 }

@@ -366,7 +366,7 @@ class Case:
         if plain == front or front in self.other_plans(sql, ordered):
             return None
         # Indexes that SQLite makes by itself do not always know RTRIM, and then call themselves malformed.
-        if any("RTRIM" in line for line in self.log) and (
+        if any("RTRIM" in line for line in [*self.log, sql]) and (
                 "DatabaseError" in front[0:1].__repr__() or
                 plain == self.ask_without_automatic_index(sql.format(T="f", V="vf"), ordered)):
             return None

@@ -101,7 +101,7 @@ def test_names_types_and_collations_are_those_of_the_content(db):
     assert db.execute("""SELECT id FROM f WHERE "na""me" = 'aDA'""").fetchall() == [(3,)]
     assert db.execute("""SELECT id FROM f WHERE "na""me" = 'aDA' COLLATE BINARY""").fetchall() == []
     types = [row[2] for row in db.execute("PRAGMA table_info(f)")]
-    assert types == ["INTEGER", "TEXT", "VARCHAR(20)", "INT", "TEXT", "", "DOUBLE PRECISION"]
+    assert types == ["INTEGER", "TEXT", "TEXT", "INT", "TEXT", "", "DOUBLE PRECISION"]
 
 
 @pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 37), reason="STRICT came with 3.37")
