@@ -146,7 +146,7 @@ static bool drop_repeated(sqlite3_context *context, const collected *c, key_arra
     bool done = cf_sort_with(array->at, array->used, &cuckoo_block_memory, &ticker);
     cuckoo_watch_end(&watch);
     if (!done)
-        return cuckoo_fail_interrupted(context);
+        return cuckoo_fail_with(context, SQLITE_INTERRUPT, NULL);
     array->used = cf_drop_repeated(array->at, array->used);
     if (array->room == KEYS_MOST || array->used < array->room / 4 * 3)
         return true;
@@ -240,9 +240,7 @@ static void exact_last(sqlite3_context *context, void *state, bool failed)
     build.options.growth = false;
     cf_status status = failed ? CF_OK : cf_exact_make(&build, &why);
     cuckoo_watch_end(&watch);
-    if (status == CF_INTERRUPTED)
-        cuckoo_fail_interrupted(context);
-    else if (status != CF_OK)
+    if (status != CF_OK)
         cuckoo_fail_code(context, cuckoo_error_code(status), why);
     else if (!failed)
         sqlite3_result_blob64(context, build.bytes, build.length, sqlite3_free);

@@ -20,16 +20,9 @@ uint64_t cuckoo_length_limit(sqlite3 *db)
 
 /* ---- planning ---- */
 
-bool cuckoo_plan(sqlite3_context *context, uint64_t capacity, const cuckoo_options *options,
-                 cf_geometry *shape)
-{
-    const char *why;
-    cf_status status = cf_plan(capacity, options->fpr, &options->filter, shape, &why);
-    return status == CF_OK || cuckoo_fail(context, status, "%s", why);
-}
-
 bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **argv, cf_geometry *shape)
 {
+    const char *why;
     cuckoo_options options;
     uint64_t capacity = 0;
     assert(argc >= 1 && argc <= 3);
@@ -40,7 +33,8 @@ bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **a
         return cuckoo_fail(
             context, CF_BAD_ARGUMENT,
             "capacity is given twice: as the first argument and, differently, in the options");
-    return cuckoo_plan(context, capacity, &options, shape);
+    cf_status status = cf_plan(capacity, options.fpr, &options.filter, shape, &why);
+    return status == CF_OK || cuckoo_fail(context, status, "%s", why);
 }
 
 /* ---- memory ---- */

@@ -14,10 +14,6 @@
 #include "../keys/options.h"
 #include "handles.h"
 
-/* Plans a filter for `capacity` keys. */
-bool cuckoo_plan(sqlite3_context *context, uint64_t capacity, const cuckoo_options *options,
-                 cf_geometry *shape);
-
 /* Plans from the SQL arguments (capacity [, fpr [, options]]). */
 bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **argv, cf_geometry *shape);
 

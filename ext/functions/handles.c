@@ -207,27 +207,15 @@ const cf_filter *cuckoo_filter_argument(sqlite3_context *context, int count, sql
     return filter;
 }
 
-void cuckoo_result_handle(sqlite3_context *context, cuckoo_handle *handle)
-{
-    handle->references++;
-    sqlite3_result_pointer(context, handle, pointer_type, cuckoo_handle_release);
-}
-
-cuckoo_handle *cuckoo_open_argument(sqlite3_context *context, int count, sqlite3_value **values)
+void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     const char *why = NULL;
     const cf_filter *filter;
-    cf_status status = cuckoo_filter_read(values[0], cuckoo_function_reader(context), &filter, &why);
+    cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
     cuckoo_handle *handle =
-        filter ? new_handle(filter) : cuckoo_exact_argument(context, count, values, status, why);
-    if (handle == NULL && filter)
-        cuckoo_fail_no_memory(context);
-    return handle;
-}
-
-void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    cuckoo_handle *handle = cuckoo_open_argument(context, argc, argv);
+        filter ? new_handle(filter) : cuckoo_exact_argument(context, argc, argv, status, why);
     if (handle)
         sqlite3_result_pointer(context, handle, pointer_type, cuckoo_handle_release);
+    else if (filter)
+        cuckoo_fail_no_memory(context);
 }

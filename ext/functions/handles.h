@@ -74,12 +74,6 @@ cuckoo_handle *cuckoo_handle_keep(sqlite3_value *value, const cf_filter *filter)
 /* Gives a reference back; the last one frees the handle, which may be NULL. */
 void cuckoo_handle_release(void *handle);
 
-/* Makes a handle the result of the running function, which takes a reference of its own. */
-void cuckoo_result_handle(sqlite3_context *context, cuckoo_handle *handle);
-
-/* A new handle of the filter in values[0], exact or not, with a reference for the caller; or NULL. */
-cuckoo_handle *cuckoo_open_argument(sqlite3_context *context, int count, sqlite3_value **values);
-
 /* cf_open(filter). */
 void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **argv);
 

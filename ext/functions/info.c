@@ -119,7 +119,7 @@ static void result_info(sqlite3_context *context, const cf_filter *filter)
         return;
     }
     sqlite3_free(sqlite3_str_finish(json));
-    cuckoo_fail_interrupted(context);
+    cuckoo_fail_with(context, SQLITE_INTERRUPT, NULL);
 }
 
 static void info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -160,7 +160,7 @@ static void result_check(sqlite3_context *context, const cf_filter *filter, cons
     cf_status status = exact ? cf_exact_check(exact, &watch.hook, &why) : cf_check(&watched, &why);
     cuckoo_watch_end(&watch);
     if (status == CF_INTERRUPTED)
-        cuckoo_fail_interrupted(context);
+        cuckoo_fail_with(context, SQLITE_INTERRUPT, NULL);
     else
         sqlite3_result_text(context, why, -1, SQLITE_STATIC);
 }

@@ -44,19 +44,33 @@ const char *cuckoo_column_affinity(const char *type)
     return rule_of(type)->name;
 }
 
+/* ---- what SQLite lists of the table ---- */
+
+enum { LIST_TYPE = 2, LIST_STRICT = 5 };
+
+/* What PRAGMA table_list says in a column (sqlite3_malloc). NULL: there is no such table; or SQLite is
+** older than 3.37, and has no such list. */
+static int read_list(sqlite3 *db, const char *schema, const char *table, int column, char **text)
+{
+    sqlite3_stmt *list;
+    *text = NULL;
+    int rc = cuckoo_sql_prepare(db, &list, "PRAGMA \"%w\".table_list(\"%w\")", schema, table);
+    if (rc == SQLITE_OK && sqlite3_step(list) == SQLITE_ROW) {
+        *text = sqlite3_mprintf("%s", sqlite3_column_text(list, column));
+        rc = *text ? SQLITE_OK : SQLITE_NOMEM;
+    }
+    return cuckoo_sql_end(list, rc);
+}
+
 /* In a STRICT table the type ANY has no affinity. In others it is unknown, and so NUMERIC. */
 int cuckoo_column_is_any(sqlite3 *db, const char *schema, const char *table, const char *type, bool *is)
 {
-    enum { FIRST_WITH_STRICT = 3037000 };
-    sqlite3_int64 strict = 0;
+    char *strict = NULL;
     int rc = SQLITE_OK;
-    /* Only then: it reads all schemas, and so locks them. */
-    if (type && sqlite3_stricmp(type, "ANY") == 0 && sqlite3_libversion_number() >= FIRST_WITH_STRICT)
-        rc = cuckoo_sql_integer(db, &strict,
-                                "SELECT strict FROM pragma_table_list WHERE schema = %Q COLLATE NOCASE "
-                                "AND name = %Q COLLATE NOCASE",
-                                schema, table);
-    *is = strict != 0;
+    if (type && sqlite3_stricmp(type, "ANY") == 0)
+        rc = read_list(db, schema, table, LIST_STRICT, &strict);
+    *is = strict && *strict == '1';
+    sqlite3_free(strict);
     return rc;
 }
 
@@ -124,7 +138,10 @@ static int no_column(sqlite3 *db, const char *schema, const char *table, const c
                      char **message)
 {
     char *list;
-    int rc = cuckoo_sql_list(db, &list, "SELECT name FROM pragma_table_xinfo(%Q, %Q)", table, schema);
+    int rc = cuckoo_sql_text(db, &list,
+                             "SELECT group_concat(name, ', ') FROM (SELECT name FROM "
+                             "pragma_table_xinfo(%Q, %Q) LIMIT 20)",
+                             table, schema);
     if (rc == SQLITE_OK && list == NULL)
         return no_table(schema, table, message);
     if (rc == SQLITE_OK)
@@ -148,7 +165,7 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
     if (rc != SQLITE_OK)
         return rc;
     cf_affinity affinity = rule_of(type)->affinity;
-    bool any = type && sqlite3_stricmp(type, "ANY") == 0;
+    bool any = type && sqlite3_stricmp(type, "ANY") == 0; /* `type` is gone after the next statement */
     char *copy = sqlite3_mprintf("%s", name); /* the next statement may read the schema anew */
     rc = copy ? read_collation(db, column, copy, &collation, message) : SQLITE_NOMEM;
     sqlite3_free(copy);
@@ -198,33 +215,18 @@ int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, c
 
 /* ---- the table ---- */
 
-/* What the table of this name is. A shadow table is named after its virtual table, with one of these
-** words behind the last "_". */
-#define PREFIX "rtrim(t.name, replace(t.name, '_', ''))"
-#define KINDS                                                                                           \
-    "SELECT CASE WHEN t.type = 'view' THEN 'view' WHEN t.sql GLOB 'CREATE VIRTUAL TABLE*' THEN "        \
-    "'virtual' WHEN EXISTS (SELECT 1 FROM \"%w\".sqlite_master AS v WHERE v.sql GLOB 'CREATE VIRTUAL "  \
-    "TABLE*' AND v.name || '_' = " PREFIX " COLLATE NOCASE AND lower(substr(t.name, length(" PREFIX     \
-    ") + 1)) IN ('page', 'log', 'data', 'idx', 'content', 'docsize', 'config', 'segments', 'segdir', " \
-    "'stat', 'node', 'parent', 'rowid')) THEN 'shadow' ELSE 'table' END FROM \"%w\".sqlite_master AS "  \
-    "t WHERE t.name = %Q COLLATE NOCASE AND t.type IN ('table', 'view')"
-
-/* "table", "view", "virtual" or "shadow" (sqlite3_malloc). NULL: there is none. SQLite before 3.37
-** does not tell. */
+/* "table", "view", "virtual" or "shadow" (sqlite3_malloc). NULL: there is none. SQLite before 3.37 does
+** not tell shadow tables from ordinary ones. */
 static int read_kind(sqlite3 *db, const char *schema, const char *table, char **kind)
 {
-    enum { TYPE = 2 /* column of the list */ };
-    sqlite3_stmt *list;
-    *kind = NULL;
-    int rc = cuckoo_sql_prepare(db, &list, "PRAGMA \"%w\".table_list(\"%w\")", schema, table);
-    if (rc == SQLITE_OK && sqlite3_step(list) == SQLITE_ROW) {
-        *kind = sqlite3_mprintf("%s", sqlite3_column_text(list, TYPE));
-        rc = *kind ? SQLITE_OK : SQLITE_NOMEM;
-    }
-    rc = cuckoo_sql_end(list, rc);
+    int rc = read_list(db, schema, table, LIST_TYPE, kind);
     if (rc != SQLITE_OK || *kind)
         return rc;
-    return cuckoo_sql_text(db, kind, KINDS, schema, schema, table);
+    return cuckoo_sql_text(db, kind,
+                           "SELECT CASE WHEN type = 'table' AND rootpage = 0 THEN 'virtual' ELSE type "
+                           "END FROM \"%w\".sqlite_master WHERE name = %Q COLLATE NOCASE AND type IN "
+                           "('table', 'view')",
+                           schema, table);
 }
 
 int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char **message)
@@ -253,19 +255,14 @@ int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char
     return rc;
 }
 
-/* The first UNIQUE column that is no INTEGER PRIMARY KEY, else the first of texts, else the first. */
-#define EXAMPLE                                                                                         \
-    "SELECT %Q || '(' || name || ')' FROM pragma_table_info(%Q, %Q) AS c ORDER BY NOT (pk AND type = "  \
-    "'INTEGER' COLLATE NOCASE) AND EXISTS (SELECT 1 FROM pragma_index_list(%Q, %Q) AS i WHERE "         \
-    "\"unique\" AND NOT partial AND (SELECT count(*) || max(name) FROM pragma_index_info(i.name, %Q)) " \
-    "= '1' || c.name) DESC, lower(type) GLOB '*char*' OR lower(type) GLOB '*text*' OR lower(type) "     \
-    "GLOB '*clob*' DESC, cid LIMIT 1"
-
 char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table)
 {
-    char *example = NULL, *why = NULL;
+    char *example = NULL, *why = NULL; /* the first column of texts, else the first column */
     if (cuckoo_column_table(db, schema, table, &why) == SQLITE_OK)
-        cuckoo_sql_text(db, &example, EXAMPLE, table, table, schema, table, schema, schema);
+        cuckoo_sql_text(db, &example,
+                        "SELECT %Q || '(' || name || ')' FROM pragma_table_info(%Q, %Q) ORDER BY "
+                        "lower(type) GLOB '*char*' OR lower(type) GLOB '*text*' DESC, cid LIMIT 1",
+                        table, table, schema);
     sqlite3_free(why);
     return example;
 }

@@ -26,10 +26,10 @@ typedef struct option_rule {
     const char *valid;        /* "name=" and what it may be, for messages */
     const char *const *words; /* NULL: an integer */
     int64_t least, most;
-    size_t at; /* of an unsigned or an enum in cf_options, plus 1; 0: set_option knows */
+    size_t at, size; /* in cuckoo_options, of an integer of 64 bits, an unsigned, an enum or a bool */
 } option_rule;
 
-#define AT(field) (offsetof(cf_options, field) + 1)
+#define AT(field) offsetof(cuckoo_options, field), sizeof(((cuckoo_options *)NULL)->field)
 
 static const char *const layouts[] = {"auto", "plain", "semisort", NULL};
 static const char *const hashes[] = {"xxh3", "keyed", NULL};
@@ -40,23 +40,28 @@ static const char *const affinities[] = {"none", "text", "numeric", "real", "int
 static const char *const collations[] = {"binary", "nocase", "rtrim", NULL};
 
 static const option_rule rules[CUCKOO_OPTION_COUNT] = {
-    [CUCKOO_OPTION_BUCKET_SIZE] = {"bucket_size=1|2|4|8", NULL, 1, CF_BUCKET_MAX, AT(bucket_size)},
+    [CUCKOO_OPTION_BUCKET_SIZE] = {"bucket_size=1|2|4|8", NULL, 1, CF_BUCKET_MAX,
+                                   AT(filter.bucket_size)},
     [CUCKOO_OPTION_FINGERPRINT_BITS] = {"fingerprint_bits=4..32", NULL, CF_FINGERPRINT_MIN,
-                                        CF_FINGERPRINT_MAX, AT(fingerprint_bits)},
-    [CUCKOO_OPTION_LAYOUT] = {"layout=auto|plain|semisort", layouts, 0, 0, AT(layout)},
-    [CUCKOO_OPTION_COUNTER_BITS] = {"counter_bits=0..16", NULL, 0, CF_COUNTER_MAX, AT(counter_bits)},
-    [CUCKOO_OPTION_VALUE_BITS] = {"value_bits=0..32", NULL, 0, CF_VALUE_MAX, AT(value_bits)},
-    [CUCKOO_OPTION_SEED] = {"seed=integer", NULL, INT64_MIN, INT64_MAX, 0},
-    [CUCKOO_OPTION_HASH] = {"hash=xxh3|keyed", hashes, 0, 0, 0},
-    [CUCKOO_OPTION_GROWTH] = {"growth=on|off", switches, 0, 0, 0},
-    [CUCKOO_OPTION_OVERFLOW] = {"overflow=on|off", switches, 0, 0, 0},
+                                        CF_FINGERPRINT_MAX, AT(filter.fingerprint_bits)},
+    [CUCKOO_OPTION_LAYOUT] = {"layout=auto|plain|semisort", layouts, 0, 0, AT(filter.layout)},
+    [CUCKOO_OPTION_COUNTER_BITS] = {"counter_bits=0..16", NULL, 0, CF_COUNTER_MAX,
+                                    AT(filter.counter_bits)},
+    [CUCKOO_OPTION_VALUE_BITS] = {"value_bits=0..32", NULL, 0, CF_VALUE_MAX, AT(filter.value_bits)},
+    [CUCKOO_OPTION_SEED] = {"seed=integer", NULL, INT64_MIN, INT64_MAX, AT(filter.seed)},
+    [CUCKOO_OPTION_HASH] = {"hash=xxh3|keyed", hashes, 0, 0, AT(filter.hash)},
+    [CUCKOO_OPTION_GROWTH] = {"growth=on|off", switches, 0, 0, AT(filter.growth)},
+    [CUCKOO_OPTION_OVERFLOW] = {"overflow=on|off", switches, 0, 0, AT(filter.overflow)},
     [CUCKOO_OPTION_OVERFLOW_BUDGET] = {"overflow_budget=0..255", NULL, 0, CF_BUDGET_MAX,
-                                       AT(overflow_budget)},
-    [CUCKOO_OPTION_SPILL_BOUND] = {"spill_bound=1..4096", NULL, 1, CF_SPILL_MAX, AT(spill_bound)},
-    [CUCKOO_OPTION_AFFINITY] = {"affinity=none|text|blob|integer|real|numeric", affinities, 0, 0, 0},
-    [CUCKOO_OPTION_COLLATION] = {"collation=binary|nocase|rtrim", collations, 0, 0, AT(collation)},
-    [CUCKOO_OPTION_EPOCHS] = {"epochs=0..15", NULL, 0, CF_EPOCHS_MAX, AT(epochs)},
-    [CUCKOO_OPTION_CAPACITY] = {"capacity=number of keys", NULL, 0, (int64_t)CF_CAPACITY_MAX, 0},
+                                       AT(filter.overflow_budget)},
+    [CUCKOO_OPTION_SPILL_BOUND] = {"spill_bound=1..4096", NULL, 1, CF_SPILL_MAX, AT(filter.spill_bound)},
+    [CUCKOO_OPTION_AFFINITY] = {"affinity=none|text|blob|integer|real|numeric", affinities, 0, 0,
+                                AT(filter.affinity)},
+    [CUCKOO_OPTION_COLLATION] = {"collation=binary|nocase|rtrim", collations, 0, 0,
+                                 AT(filter.collation)},
+    [CUCKOO_OPTION_EPOCHS] = {"epochs=0..15", NULL, 0, CF_EPOCHS_MAX, AT(filter.epochs)},
+    [CUCKOO_OPTION_CAPACITY] = {"capacity=number of keys", NULL, 0, (int64_t)CF_CAPACITY_MAX,
+                                AT(capacity)},
 };
 
 static bool is_separator(char c)
@@ -149,32 +154,19 @@ const char *cuckoo_collation_word(unsigned collation)
 
 static void set_option(cuckoo_options *options, int which, int64_t value)
 {
-    cf_options *filter = &options->filter;
+    const option_rule *rule = &rules[which];
+    void *at = (char *)options + rule->at;
     options->given |= 1u << which;
-    if (rules[which].at) {
-        *(unsigned *)(void *)((char *)filter + rules[which].at - 1) = (unsigned)value;
-        return;
-    }
-    switch (which) {
-    case CUCKOO_OPTION_OVERFLOW:
-        filter->overflow = value != 0;
-        break;
-    case CUCKOO_OPTION_SEED:
-        filter->seed = value;
-        break;
-    case CUCKOO_OPTION_HASH:
-        filter->hash = (cf_hash_choice)(CF_HASH_XXH3 + value);
-        break;
-    case CUCKOO_OPTION_GROWTH:
-        filter->growth = value != 0;
-        break;
-    case CUCKOO_OPTION_AFFINITY:
-        filter->affinity = affinity_of_word(value);
-        break;
-    default:
-        options->capacity = (uint64_t)value;
-        break;
-    }
+    if (which == CUCKOO_OPTION_HASH)
+        value += CF_HASH_XXH3;
+    if (which == CUCKOO_OPTION_AFFINITY)
+        value = affinity_of_word(value);
+    if (rule->size == sizeof(int64_t))
+        *(int64_t *)at = value;
+    else if (rule->size == sizeof(bool))
+        *(bool *)at = value != 0;
+    else
+        *(unsigned *)at = (unsigned)value;
 }
 
 static cf_status bad_value(const assignment *found, int which, cf_status status, char **why)
@@ -269,33 +261,22 @@ cf_status cuckoo_options_check(const cuckoo_options *options, char **why)
     return CF_BAD_ARGUMENT;
 }
 
-/* Reads the assignment at *text, and goes behind it. */
-static cf_status read_next(const char **text, const char *end, cuckoo_options *options, char **why)
-{
-    assignment found;
-    const char *from = *text;
-    cf_status status = take_assignment(text, end, &found) ? apply(&found, options, why)
-                                                          : no_assignment(from, options, why);
-    while (*text < end && !is_separator(**text))
-        ++*text;
-    return status;
-}
-
 cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why)
 {
     const char *end = text + length;
-    cf_status first = CF_OK;
+    cf_status status = CF_OK;
     *why = NULL;
-    for (;;) {
-        char *more = NULL;
+    while (status == CF_OK) {
+        assignment found;
         while (text < end && is_separator(*text))
             text++;
         if (text == end)
-            return first;
-        cf_status next = read_next(&text, end, options, first == CF_OK ? why : &more);
-        first = first == CF_OK ? next : first;
-        sqlite3_free(more);
+            break;
+        const char *from = text;
+        status = take_assignment(&text, end, &found) ? apply(&found, options, why)
+                                                     : no_assignment(from, options, why);
     }
+    return status;
 }
 
 void cuckoo_options_default(cuckoo_options *options)

@@ -65,7 +65,7 @@ const char *cuckoo_collation_word(unsigned collation);
 
 /* Reads an options text on top of what is in *options. Returns CF_OK, CF_BAD_ARGUMENT, CF_TOO_BIG,
 ** or CF_NO_MEMORY. *why (sqlite3_malloc) says what is wrong first, and from "; " on what would be
-** right; NULL: out of memory. Options that stand behind a wrong one are read, too. */
+** right; NULL: out of memory. */
 cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why);
 
 /* An option that means nothing without another one is a mistake. The result is as above. */

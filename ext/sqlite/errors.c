@@ -11,24 +11,13 @@
 
 int cuckoo_error_code(cf_status status)
 {
+    static const int codes[] = {[CF_FULL] = SQLITE_CONSTRAINT,      [CF_DAMAGED] = SQLITE_CORRUPT_VTAB,
+                                [CF_NEWER] = SQLITE_CORRUPT_VTAB,   [CF_TOO_BIG] = SQLITE_TOOBIG,
+                                [CF_MISMATCH] = SQLITE_MISMATCH,    [CF_NO_MEMORY] = SQLITE_NOMEM,
+                                [CF_INTERRUPTED] = SQLITE_INTERRUPT};
     assert(status != CF_OK);
-    switch (status) {
-    case CF_FULL:
-        return SQLITE_CONSTRAINT;
-    case CF_DAMAGED:
-    case CF_NEWER:
-        return SQLITE_CORRUPT_VTAB;
-    case CF_TOO_BIG:
-        return SQLITE_TOOBIG;
-    case CF_MISMATCH:
-        return SQLITE_MISMATCH;
-    case CF_NO_MEMORY:
-        return SQLITE_NOMEM;
-    case CF_INTERRUPTED:
-        return SQLITE_INTERRUPT;
-    default:
-        return SQLITE_ERROR;
-    }
+    int code = (size_t)status < sizeof codes / sizeof *codes ? codes[status] : 0;
+    return code ? code : SQLITE_ERROR;
 }
 
 /* ---- messages ---- */
@@ -140,29 +129,24 @@ char *cuckoo_filter_message(cf_status status, const char *why, const char *funct
                            why, cuckoo_show(value).text, exact ? "_exact" : "");
 }
 
-/* What stands in the way, and the remedy. */
-static const char *remedy_when_full(cf_status status, const cf_filter *filter)
-{
-    if (status == CF_TOO_BIG)
-        return "growing would make it longer than this connection allows (SQLITE_LIMIT_LENGTH); split "
-               "the keys over several filters, or build a new one with a larger fpr";
-    if (filter->geometry.value_bits)
-        return "a key has at most as many values as two buckets have slots; if none has more, build it "
-               "anew, larger";
-    if (filter->geometry.growth)
-        return "keys crowd one place, as if chosen to, or filters were merged that had grown far; build "
-               "it anew from the keys, with another seed in the options, such as 'seed=12345'";
-    return "make a larger one, or one with growth=on";
-}
-
 char *cuckoo_full_message(cf_status status, const cf_filter *filter)
 {
     assert(status == CF_FULL || status == CF_TOO_BIG);
+    const cf_geometry *g = &filter->geometry;
+    const char *remedy =
+        status == CF_TOO_BIG
+            ? "growing would make it longer than this connection allows (SQLITE_LIMIT_LENGTH); split "
+              "the keys over several filters, or build a new one with a larger fpr"
+        : g->value_bits ? "a key has at most as many values as two buckets have slots; if none has "
+                          "more, build it anew, larger"
+        : g->growth     ? "keys crowd one place, as if chosen to, or filters were merged that had grown "
+                          "far; build it anew from the keys, with another seed in the options, such as "
+                          "'seed=12345'"
+                        : "make a larger one, or one with growth=on";
     return sqlite3_mprintf("filter is full: planned for %lld keys, %lld of %lld slots in use; nothing "
                            "has changed; %s",
-                           (sqlite3_int64)filter->geometry.capacity, (sqlite3_int64)filter->occupied,
-                           (sqlite3_int64)(filter->buckets * filter->geometry.bucket_size),
-                           remedy_when_full(status, filter));
+                           (sqlite3_int64)g->capacity, (sqlite3_int64)filter->occupied,
+                           (sqlite3_int64)(filter->buckets * g->bucket_size), remedy);
 }
 
 /* ---- the running function fails ---- */
@@ -173,22 +157,17 @@ bool cuckoo_fail_no_memory(sqlite3_context *context)
     return false;
 }
 
-bool cuckoo_fail_interrupted(sqlite3_context *context)
-{
-    sqlite3_result_null(context); /* a value would be taken for the message */
-    sqlite3_result_error_code(context, SQLITE_INTERRUPT);
-    return false;
-}
-
 bool cuckoo_fail_with(sqlite3_context *context, int code, char *detail)
 {
     char *message = detail ? sqlite3_mprintf("%s: %s", cuckoo_function_name(context), detail) : NULL;
-    if (message) {
+    if (code == SQLITE_INTERRUPT)
+        sqlite3_result_null(context); /* a value would be taken for the message */
+    else if (message == NULL || code == SQLITE_NOMEM)
+        sqlite3_result_error_nomem(context);
+    else
         sqlite3_result_error(context, message, -1);
+    if (code == SQLITE_INTERRUPT || message)
         sqlite3_result_error_code(context, code);
-    } else {
-        cuckoo_fail_no_memory(context);
-    }
     sqlite3_free(message);
     sqlite3_free(detail);
     return false;
@@ -206,19 +185,14 @@ bool cuckoo_fail(sqlite3_context *context, cf_status status, const char *format,
 bool cuckoo_fail_code(sqlite3_context *context, int code, const char *why)
 {
     assert(code != SQLITE_OK);
-    if (code == SQLITE_NOMEM)
-        return cuckoo_fail_no_memory(context);
     return cuckoo_fail_with(context, code, sqlite3_mprintf("%s", why ? why : sqlite3_errstr(code)));
 }
 
 bool cuckoo_fail_table(sqlite3_context *context, int rc, const char *why)
 {
     char *message = NULL;
-    if (rc == SQLITE_NOMEM)
-        return cuckoo_fail_no_memory(context);
-    if (rc == SQLITE_INTERRUPT)
-        return cuckoo_fail_interrupted(context);
-    rc = cuckoo_explain(&message, rc, why);
+    if (rc != SQLITE_NOMEM && rc != SQLITE_INTERRUPT)
+        rc = cuckoo_explain(&message, rc, why);
     return cuckoo_fail_with(context, rc, message);
 }
 
@@ -231,9 +205,7 @@ bool cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *
 
 bool cuckoo_fail_add(sqlite3_context *context, cf_status status, const cf_filter *filter)
 {
-    if (status == CF_INTERRUPTED)
-        return cuckoo_fail_interrupted(context);
-    if (status == CF_NO_MEMORY)
-        return cuckoo_fail_no_memory(context);
-    return cuckoo_fail_with(context, cuckoo_error_code(status), cuckoo_full_message(status, filter));
+    bool full = status != CF_INTERRUPTED && status != CF_NO_MEMORY;
+    return cuckoo_fail_with(context, cuckoo_error_code(status),
+                            full ? cuckoo_full_message(status, filter) : NULL);
 }

@@ -47,18 +47,16 @@ bool cuckoo_fail_table(sqlite3_context *context, int rc, const char *why);
 
 bool cuckoo_fail_no_memory(sqlite3_context *context);
 
-/* With an SQLite code and this message (sqlite3_malloc), which it frees; NULL: out of memory. */
+/* With an SQLite code and this message (sqlite3_malloc), which it frees; NULL: out of memory. For
+** SQLITE_NOMEM and SQLITE_INTERRUPT SQLite has words of its own. */
 bool cuckoo_fail_with(sqlite3_context *context, int code, char *detail);
-
-/* With SQLite's own word for an interrupt. */
-bool cuckoo_fail_interrupted(sqlite3_context *context);
 
 /* Because an argument is no filter: `status` and `why` are those of cuckoo_filter_read. */
 bool cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *why,
                         sqlite3_value *value);
 
-/* Because cf_add or cf_merge answered `status`, which is not
-** CF_OK: says how full the filter is, and what to do. */
+/* Because cf_add or cf_merge answered `status`, which is not CF_OK. When the filter is full, it says how
+** full, and what to do. */
 bool cuckoo_fail_add(sqlite3_context *context, cf_status status, const cf_filter *filter);
 
 /* ---- messages (sqlite3_malloc; NULL: out of memory) ---- */

@@ -2,7 +2,6 @@
 #include "register.h"
 
 #include <assert.h>
-#include <stddef.h>
 
 typedef struct carried {
     cuckoo_function function;
@@ -24,7 +23,7 @@ static void free_carried(void *pointer)
 
 typedef struct aggregate {
     bool failed;
-    max_align_t state[]; /* of the function */
+    uint64_t state[]; /* of the function, aligned as SQLite does */
 } aggregate;
 
 static void aggregate_step(sqlite3_context *context, int argc, sqlite3_value **argv)

@@ -86,29 +86,6 @@ int cuckoo_sql_text(sqlite3 *db, char **found, const char *format, ...)
     return cuckoo_sql_end(query, rc);
 }
 
-int cuckoo_sql_list(sqlite3 *db, char **list, const char *format, ...)
-{
-    enum { MOST = 20 };
-    sqlite3_stmt *query;
-    int count = 0;
-    va_list arguments;
-    va_start(arguments, format);
-    int rc = prepare_text(db, &query, format, arguments);
-    va_end(arguments);
-    sqlite3_str *names = sqlite3_str_new(db);
-    for (; rc == SQLITE_OK && count <= MOST && sqlite3_step(query) == SQLITE_ROW; count++) {
-        const char *name = (const char *)sqlite3_column_text(query, 0); /* NULL: out of memory */
-        if (count == MOST)
-            sqlite3_str_appendall(names, " and more");
-        else
-            sqlite3_str_appendf(names, "%s%s", count ? ", " : "", name ? name : "");
-    }
-    bool failed = sqlite3_str_errcode(names) != SQLITE_OK;
-    *list = sqlite3_str_finish(names);
-    rc = cuckoo_sql_end(query, rc);
-    return rc == SQLITE_OK && failed ? SQLITE_NOMEM : rc;
-}
-
 int cuckoo_sql_running(sqlite3 *db, bool writing)
 {
     int n = 0;

@@ -40,10 +40,6 @@ int cuckoo_sql_integer(sqlite3 *db, sqlite3_int64 *found, const char *format, ..
 /* The same as a text (sqlite3_malloc). NULL: there is no row, it is NULL, or there was an error. */
 int cuckoo_sql_text(sqlite3 *db, char **found, const char *format, ...);
 
-/* The first values of all rows as one text, "a, b, c" (sqlite3_malloc); behind 20 of them " and more".
-** NULL: there is no row, or there was an error. */
-int cuckoo_sql_list(sqlite3 *db, char **list, const char *format, ...);
-
 /* How many statements run in the connection; `writing`: of those that write. */
 int cuckoo_sql_running(sqlite3 *db, bool writing);
 

@@ -210,9 +210,10 @@ static char *remedy_for(cuckoo_registry *registry, const char *text)
     char *list = NULL, *word = sqlite3_mprintf("%.*s", (int)strcspn(name, "("), name);
     char *follower = cuckoo_column_follower(db, word);
     if (follower == NULL)
-        cuckoo_sql_list(db, &list,
-                        "SELECT name FROM main.sqlite_master WHERE "
-                        "lower(sql) GLOB 'create virtual table*cuckoo_filter*'");
+        cuckoo_sql_text(
+            db, &list,
+            "SELECT group_concat(name, ', ') FROM (SELECT name FROM main.sqlite_master WHERE "
+            "lower(sql) GLOB 'create virtual table*cuckoo_filter*' LIMIT 20)");
     char *example = word ? cuckoo_column_example(db, "main", word) : NULL;
     char *remedy = follower ? sqlite3_mprintf("; %s follows it", follower)
                    : list && !example
