@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** inspect.c - plans, cursors and columns of the two table-valued functions. Their arguments are equality
-** constraints on hidden columns.
+** inspect.c - plans, cursors, columns. Arguments are equality constraints on hidden columns.
 */
 #include "inspect.h"
 
@@ -173,15 +172,14 @@ static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name, cuckoo_han
     char *message = NULL;
     cuckoo_store *store;
     cuckoo_known known = {NULL, 0};
-    int rc =
-        cuckoo_registry_begin(table_of(base)->registry, name, &known, CUCKOO_INSPECT, &store, &why);
+    cuckoo_registry *registry = table_of(base)->registry;
+    int rc = cuckoo_registry_begin(registry, name, &known, CUCKOO_INSPECT, &store, &why);
     if (rc == SQLITE_OK) {
-        cf_filter *filter = &store->paged.filter;
+        cuckoo_paged *paged = &store->paged;
         rc = cuckoo_maintenance_begin_view(store, &left);
-        if (rc == SQLITE_OK) {
-            store->paged.hooks.need(&store->paged, 0, filter->length);
-            *handle = cuckoo_handle_keep(name, filter);
-        }
+        if (rc == SQLITE_OK)
+            paged->hooks.need(paged, 0, paged->filter.length);
+        *handle = rc == SQLITE_OK ? cuckoo_handle_keep(name, &paged->filter) : NULL;
         cuckoo_maintenance_end_view(store);
         rc = cuckoo_first_error(rc, cuckoo_store_end(store));
         why = cuckoo_store_damage(store);
@@ -190,9 +188,7 @@ static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name, cuckoo_han
         rc = cuckoo_explain(&message, rc, why);
     if (store)
         cuckoo_registry_let_go(store);
-    if (rc == SQLITE_OK)
-        return *handle ? SQLITE_OK : SQLITE_NOMEM;
-    return fail(base, rc, message);
+    return rc != SQLITE_OK ? fail(base, rc, message) : *handle ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value, cuckoo_handle **handle)
