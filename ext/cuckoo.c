@@ -17,7 +17,7 @@
 #include "cuckoo.h"
 #include "sqlite/register.h"
 #include "sqlite/sql.h"
-#include "store/touch.h"
+#include "table/touch.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** pending.h - changes of keys that are not in the log yet, in their order (store.h in ../store).
+** pending.h - changes of keys that are not in the log yet, in their order (table.h in ../table).
 **
 ** A lookup needs what they add up to. That is known as far as somebody has asked for it: so a statement
 ** that adds millions of keys, and asks for none, just lists them.

@@ -8,7 +8,7 @@
 #include "../keys/key.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
-#include "../store/maintenance.h"
+#include "../table/maintenance.h"
 
 #include "../../src/shape/geometry.h"
 
@@ -170,24 +170,24 @@ static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name, cuckoo_han
     bool left;
     const char *why;
     char *message = NULL;
-    cuckoo_store *store;
+    cuckoo_table *table;
     cuckoo_known known = {NULL, 0};
     cuckoo_registry *registry = table_of(base)->registry;
-    int rc = cuckoo_registry_begin(registry, name, &known, CUCKOO_INSPECT, &store, &why);
+    int rc = cuckoo_registry_begin(registry, name, &known, CUCKOO_INSPECT, &table, &why);
     if (rc == SQLITE_OK) {
-        cuckoo_paged *paged = &store->paged;
-        rc = cuckoo_maintenance_begin_view(store, &left);
+        cuckoo_paged *paged = &table->paged;
+        rc = cuckoo_maintenance_begin_view(table, &left);
         if (rc == SQLITE_OK)
             paged->hooks.need(paged, 0, paged->filter.length);
         *handle = rc == SQLITE_OK ? cuckoo_handle_keep(name, &paged->filter) : NULL;
-        cuckoo_maintenance_end_view(store);
-        rc = cuckoo_first_error(rc, cuckoo_store_end(store));
-        why = cuckoo_store_damage(store);
+        cuckoo_maintenance_end_view(table);
+        rc = cuckoo_first_error(rc, cuckoo_table_end(table));
+        why = cuckoo_table_damage(table);
     }
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
         rc = cuckoo_explain(&message, rc, why);
-    if (store)
-        cuckoo_registry_let_go(store);
+    if (table)
+        cuckoo_registry_let_go(table);
     return rc != SQLITE_OK ? fail(base, rc, message) : *handle ? SQLITE_OK : SQLITE_NOMEM;
 }
 

@@ -14,7 +14,7 @@
 #ifndef CUCKOO_INSPECT_H
 #define CUCKOO_INSPECT_H
 
-#include "../store/registry.h"
+#include "../table/registry.h"
 
 /* Registers cf_buckets and cf_explain, or takes them back (registry NULL). Returns an SQLite code. */
 int cuckoo_register_inspect(sqlite3 *db, cuckoo_registry *registry);

@@ -46,7 +46,7 @@ void cuckoo_paged_free(cuckoo_paged *paged);
 
 /* Creates the shadow tables with an empty filter of this shape, and chooses the identity of a log.
 ** `keep`: in milliseconds, for a table that ages by the clock; else 0. Whoever chose the shape has asked
-** whether there is memory for it (table_arguments.c). */
+** whether there is memory for it (arguments.c). */
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape, uint64_t keep);
 
 /* Reads the header, if it is not in memory. Afterwards paged->filter is as the database has it.

@@ -2,134 +2,280 @@
 #include "table.h"
 
 #include "../keys/column_rule.h"
-#include "../keys/key.h"
+#include "../pages/ageing.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <string.h>
 
-/* ---- its columns ---- */
-
-/* The type of the column that the filter follows, as a word of SQL, so that "x IN seen" compares
-** like x IN that column. Without one, that of the filter, which says less of texts. "": none. */
-static const char *type_of_key(const cuckoo_table *table, const char *t, const char *k)
+void cuckoo_table_forget(cuckoo_table *table)
 {
-    const char *type = NULL;
-    int rc = t ? sqlite3_table_column_metadata(table->registry->db, table->paged.shadow.schema, t, k,
-                                               &type, NULL, NULL, NULL, NULL)
-               : SQLITE_ERROR;
-    return rc == SQLITE_OK                          ? cuckoo_column_affinity(type)
-           : table->affinity == CF_AFFINITY_NUMERIC ? "NUMERIC"
-           : table->affinity == CF_AFFINITY_REAL    ? "REAL"
-                                                    : "";
+    cuckoo_paged_forget(&table->paged);
+    cuckoo_net_forget(&table->net);
 }
 
-/* SQLite obeys OR IGNORE only where it is told so. */
-int cuckoo_table_declare(cuckoo_table *table, const char *t, const char *k)
-{
-    sqlite3 *db = table->registry->db;
-    char *sql = sqlite3_mprintf("CREATE TABLE x(key %s COLLATE %s, \"%w\" HIDDEN, cuckoo_touch HIDDEN, "
-                                "cuckoo_id HIDDEN PRIMARY KEY) WITHOUT ROWID",
-                                type_of_key(table, t, k), cuckoo_collation_word(table->collation),
-                                table->paged.shadow.table);
-    int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
-    sqlite3_free(sql);
-    return rc ? rc : sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, (int)table->once);
-}
+/* ---- using it ---- */
 
-/* ---- errors ---- */
-
-int cuckoo_table_fail(cuckoo_table *table, int code, const char *format, ...)
+/* Compares what is in memory with the database. Rows that this connection has changed by SQL do not
+** change the generation: then all is forgotten. Other connections make a new one when they write. */
+static int compare(cuckoo_table *table)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    char *what = sqlite3_vmprintf(format, arguments);
-    va_end(arguments);
-    int rc = what ? cuckoo_say(&table->base.zErrMsg, code, "%s: %s", table->paged.shadow.table, what)
-                  : SQLITE_NOMEM;
-    sqlite3_free(what);
+    cuckoo_stale stale;
+    bool told = table->part != CUCKOO_APART && table->looked;
+    bool anew = !table->compared;
+    /* SQLite may not tell of rollbacks (fresh.h). And the generation does not tell if the log is that
+    ** of before: the backup API may have put a copy in the place of the database, whose log has gone
+    ** another way since it was made. */
+    if (anew)
+        cuckoo_net_forget(&table->net);
+    int rc = cuckoo_fresh_look(&table->fresh, &table->paged.shadow, told, &stale);
+    if (stale == CUCKOO_IS_STALE)
+        cuckoo_table_forget(table);
+    else if (rc == SQLITE_OK && (anew || stale == CUCKOO_MAY_BE_STALE))
+        rc = cuckoo_paged_compare(&table->paged);
+    table->net.current &= stale == CUCKOO_IS_FRESH && (table->part == CUCKOO_APART || table->told);
+    table->looked = table->compared = rc == SQLITE_OK;
+    table->steps = table->paged.shadow.steps;
     return rc;
 }
 
-int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
+/* While changes are pending, nobody else can have changed anything. */
+int cuckoo_table_load(cuckoo_table *table, const char **why)
 {
-    char *what = NULL;
-    if (rc != SQLITE_ERROR && rc != SQLITE_IOERR && rc != SQLITE_CORRUPT_VTAB && rc != CUCKOO_NEWER)
-        return rc;
-    /* After something was written, damage is an error that rolls back. */
-    bool damaged = rc == SQLITE_IOERR && table->paged.shadow.damage;
-    int code = cuckoo_explain(&what, damaged ? SQLITE_CORRUPT_VTAB : rc, why);
-    if (what)
-        code = cuckoo_table_fail(table, damaged ? rc : code, "%s", what);
-    sqlite3_free(what);
-    return code;
+    sqlite3_free(table->paged.shadow.damage);
+    table->paged.shadow.damage = NULL;
+    *why = "a trigger or a view on its shadow table uses it";
+    if (table->paged.shadow.busy)
+        return SQLITE_CORRUPT_VTAB;
+    *why = table->later;
+    if (table->later)
+        return CUCKOO_NEWER;
+    *why = cuckoo_table_damage(table);
+    if (table->part == CUCKOO_APART)
+        cuckoo_pending_clear(&table->pending); /* an error has ended the transaction */
+    int rc = table->pending.n && table->looked ? SQLITE_OK : compare(table);
+    return rc == SQLITE_OK ? cuckoo_paged_load(&table->paged, why) : rc;
 }
 
-/* ---- beginning and ending a use ---- */
-
-int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
+const char *cuckoo_table_damage(const cuckoo_table *table)
 {
-    const char *why = "";
-    sqlite3_free(
-        table->base.zErrMsg); /* SQLite does not take over what xSavepoint and xIntegrity said */
-    table->base.zErrMsg = NULL;
-    if (use < CUCKOO_TELL)
-        cuckoo_registry_join_writer(table->registry, table);
-    int rc = cuckoo_store_begin(table, use, &why);
-    return rc == SQLITE_OK ? rc : cuckoo_table_explain(table, rc, why);
+    return cuckoo_shadow_why(&table->paged.shadow);
 }
 
-static int explain_end(cuckoo_table *table, int rc)
+/* Has another connection committed since the use began, outside of our own transaction? */
+bool cuckoo_table_is_overtaken(const cuckoo_table *table)
 {
-    return table->base.zErrMsg ? rc : cuckoo_table_explain(table, rc, cuckoo_store_damage(table));
+    return table->part == CUCKOO_APART && table->looked &&
+           cuckoo_fresh_overtaken(&table->fresh, &table->paged.shadow);
 }
 
-int cuckoo_table_end(cuckoo_table *table, int rc)
+int cuckoo_table_end(cuckoo_table *table)
 {
-    int rc2 = cuckoo_store_end(table);
-    return explain_end(table, rc == SQLITE_OK ? rc2 : rc);
-}
-
-int cuckoo_table_blame(sqlite3_vtab *base, int rc)
-{
-    bool untold = rc == SQLITE_ERROR && base->zErrMsg == NULL;
-    if (untold && cuckoo_table_begin(cuckoo_table_of(base), CUCKOO_INSPECT) == SQLITE_OK)
-        cuckoo_table_end(cuckoo_table_of(base), SQLITE_OK);
+    int rc = cuckoo_paged_error(&table->paged);
+    bool fits = rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB; /* rows of two times are no damage */
+    if (table->steps != table->paged.shadow.steps && fits && cuckoo_table_is_overtaken(table))
+        rc = SQLITE_LOCKED;
+    table->steps = table->paged.shadow.steps;
+    if (rc != SQLITE_OK)
+        cuckoo_table_forget(table);
     return rc;
 }
 
-int cuckoo_table_count(cuckoo_table *table, uint64_t *rows)
+/* Copies of a key in the pages. From the largest number on that is counted, as many as there may be. */
+static int64_t copies_of(cuckoo_table *table, uint64_t hash)
 {
-    const cuckoo_follow *follow = &table->follow;
-    if (table->asks_content) {
-        sqlite3_int64 all = 0;
-        int asked = cuckoo_sql_integer(table->registry->db, &all,
-                                       "SELECT count(t.\"%w\") FROM \"%w\".\"%w\" AS t", follow->column,
-                                       table->paged.shadow.schema, follow->table);
-        *rows = (uint64_t)all;
-        return asked;
+    const cf_geometry *geometry = &table->paged.filter.geometry;
+    uint64_t least = cf_count(cuckoo_paged_reader(&table->paged), hash),
+             exact = geometry->counter_bits ? UINT64_C(1) << geometry->counter_bits : geometry->cap;
+    return least < exact ? (int64_t)least : INT64_MAX / 2;
+}
+
+/* What the logs, and what is pending, say of a key: copies that have come, or the latest time. */
+static int64_t change_of(const cuckoo_table *table, uint64_t hash)
+{
+    int64_t logged = cuckoo_sums_of(&table->net.sums, hash),
+            pending = cuckoo_sums_of(&table->pending.sums, hash);
+    return !table->paged.filter.geometry.epochs ? logged + pending : logged > pending ? logged : pending;
+}
+
+int cuckoo_table_most(cuckoo_table *table, uint64_t hash, int64_t *most)
+{
+    int rc = cuckoo_table_net(table);
+    *most = rc == SQLITE_OK ? copies_of(table, hash) + change_of(table, hash) : 0;
+    return cuckoo_first_error(rc, table->paged.rc);
+}
+
+int cuckoo_table_has_anew(cuckoo_table *table, uint64_t hash, bool *has)
+{
+    assert(cuckoo_paged_is_loaded(&table->paged));
+    int64_t more = 0;
+    if (!table->net.current || table->net.sums.used || table->pending.n) {
+        int rc = cuckoo_table_net(table);
+        more = rc == SQLITE_OK ? change_of(table, hash) : 0;
+        *has = more > 0 &&
+               (!table->paged.filter.geometry.epochs || cuckoo_ageing_is_live(&table->paged, more));
+        if (rc != SQLITE_OK || *has)
+            return rc;
     }
-    int rc = cuckoo_store_items(table, rows);
-    if (rc != SQLITE_OK || *rows <= UINT32_MAX)
-        return rc;
-    sqlite3_int64 n = (sqlite3_int64)*rows;
-    *rows = 0;
-    return cuckoo_table_fail(table, SQLITE_ERROR,
-                             "it counts %lld keys, too many for rows; see items in cf_table_info('%q')",
-                             n, table->paged.shadow.table);
+    *has = cf_contains(cuckoo_paged_reader(&table->paged), hash);
+    if (more < 0 && *has)
+        *has = copies_of(table, hash) + more > 0;
+    return table->paged.rc; /* SQLite may have rolled back, and nothing is in memory */
 }
 
-int cuckoo_table_most(cuckoo_store *store, sqlite3_value *key, uint64_t *most)
+/* ---- many uses in one ---- */
+
+void cuckoo_table_calm(const cuckoo_table *table, cuckoo_calm *calm)
 {
-    uint64_t hash;
-    int64_t copies;
-    const cf_geometry *geometry = &store->paged.filter.geometry;
-    *most = UINT64_MAX;
-    if (cuckoo_key_vague(key) || cuckoo_key_hash(key, geometry, &hash) != CUCKOO_KEY_OK)
-        return SQLITE_OK;
-    int rc = cuckoo_store_most(store, hash, &copies);
-    *most = copies > 0 ? (uint64_t)copies : 0;
+    sqlite3 *db = table->paged.shadow.db;
+    *calm = (cuckoo_calm){.is = sqlite3_txn_state(db, NULL) == SQLITE_TXN_READ &&
+                                sqlite3_txn_state(db, table->paged.shadow.schema) == SQLITE_TXN_READ,
+                          .asks_content = table->asks_content,
+                          .changes = sqlite3_total_changes(db)};
+}
+
+/* ---- the logs ---- */
+
+int cuckoo_table_net(cuckoo_table *table)
+{
+    int rc = cuckoo_net_read(&table->net, &table->paged, cuckoo_table_follows(table));
+    return rc ? rc : cuckoo_pending_sum(&table->pending, &table->paged);
+}
+
+/* Keys of a table that ages which are in no page. */
+typedef struct ageing_keys {
+    cuckoo_table *table;
+    const cuckoo_sums *beside; /* those that were counted already; NULL: there are none */
+    uint64_t n;
+} ageing_keys;
+
+static int count_key(void *context, uint64_t hash, int64_t time)
+{
+    ageing_keys *keys = context;
+    cuckoo_paged *paged = &keys->table->paged;
+    bool counted = keys->beside && cuckoo_sums_of(keys->beside, hash) != 0;
+    keys->n +=
+        !counted && cuckoo_ageing_is_live(paged, time) && !cf_contains(cuckoo_paged_reader(paged), hash);
+    return paged->rc;
+}
+
+static int ageing_items(cuckoo_table *table, uint64_t *items)
+{
+    ageing_keys keys = {.table = table};
+    int rc = cuckoo_sums_walk(&table->net.sums, count_key, &keys);
+    keys.beside = &table->net.sums;
+    rc = rc ? rc : cuckoo_sums_walk(&table->pending.sums, count_key, &keys);
+    *items = table->paged.filter.items + keys.n;
     return rc;
+}
+
+int cuckoo_table_items(cuckoo_table *table, uint64_t *items)
+{
+    int64_t n = 0;
+    int rc = cuckoo_table_net(table);
+    if (rc == SQLITE_OK && table->paged.filter.geometry.epochs)
+        return ageing_items(table, items);
+    for (size_t i = 0; i < table->pending.n; i++)
+        n += table->pending.change[i].n;
+    n += (int64_t)table->paged.filter.items + table->net.more;
+    *items = n > 0 ? (uint64_t)n : 0;
+    return rc;
+}
+
+int64_t cuckoo_table_latest(const cuckoo_table *table)
+{
+    int64_t pending = cuckoo_pending_latest(&table->pending);
+    return pending > table->net.more ? pending : table->net.more;
+}
+
+/* ---- the tables of a connection ---- */
+
+cuckoo_registry *cuckoo_registry_new(sqlite3 *db)
+{
+    cuckoo_registry *registry = sqlite3_malloc64(sizeof *registry);
+    if (registry)
+        *registry = (cuckoo_registry){.db = db, .references = 1};
+    return registry;
+}
+
+void cuckoo_registry_release(void *pointer)
+{
+    cuckoo_registry *registry = pointer;
+    assert(registry == NULL || registry->references > 0);
+    if (registry == NULL || --registry->references > 0)
+        return;
+    sqlite3_free(registry->why);
+    sqlite3_free(registry);
+}
+
+bool cuckoo_list_is_named(const cuckoo_table *table, const char *schema, const char *name)
+{
+    return sqlite3_stricmp(table->paged.shadow.table, name) == 0 &&
+           sqlite3_stricmp(table->paged.shadow.schema, schema) == 0;
+}
+
+cuckoo_table *cuckoo_list_other(const cuckoo_table *table, const cuckoo_table *at)
+{
+    const cuckoo_shadow *shadow = &table->paged.shadow;
+    cuckoo_table *next = at ? at->next : table->registry->first;
+    while (next && (next == table || !cuckoo_list_is_named(next, shadow->schema, shadow->table)))
+        next = next->next;
+    return next;
+}
+
+void cuckoo_list_add(cuckoo_registry *registry, cuckoo_table *table)
+{
+    table->registry = registry;
+    table->next = registry->first;
+    registry->first = table;
+    registry->references++;
+    registry->changes++;
+}
+
+static void free_table(cuckoo_table *table)
+{
+    cuckoo_paged_free(&table->paged);
+    cuckoo_follow_free(&table->follow);
+    cuckoo_net_forget(&table->net);
+    cuckoo_pending_free(&table->pending);
+    sqlite3_free(table->later);
+    sqlite3_free(table->called);
+    sqlite3_free(table->base.zErrMsg);
+    cuckoo_registry_release(table->registry);
+    sqlite3_free(table);
+}
+
+void cuckoo_list_remove(cuckoo_table *table)
+{
+    cuckoo_table **at = &table->registry->first;
+    for (; *at != table; at = &(*at)->next)
+        assert(*at != NULL);
+    *at = table->next;
+    table->registry->changes++;
+    table->released = true;
+    if (table->uses == 0)
+        free_table(table);
+}
+
+void cuckoo_list_keep(cuckoo_table *table)
+{
+    table->uses++;
+}
+
+void cuckoo_list_give(cuckoo_table *table)
+{
+    assert(table->uses > 0);
+    if (--table->uses == 0 && table->released)
+        free_table(table);
+}
+
+void cuckoo_list_tell(const cuckoo_table *table, bool pages)
+{
+    if (!table->shared)
+        return;
+    for (cuckoo_table *at = NULL; (at = cuckoo_list_other(table, at)) != NULL;) {
+        at->net.current = false;
+        at->compared &= !pages;
+    }
 }

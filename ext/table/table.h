@@ -1,127 +1,287 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** table.h - the virtual table cuckoo_filter.
+** table.h - one filter table as one connection sees it: the virtual table itself.
 **
-**      CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=1000000, content='users(email)')
+** There may be several of one name: when the schema is read anew, the old one stays in the transaction
+** until that ends, and in statements that run, and the next statement connects another one. They share
+** nothing but the database: when one of them writes there, the others are told.
 **
-** A row is a key that was asked for and is perhaps there. A filter cannot list its keys, but the table
-** that it follows can: that is what "email IN seen" asks for. The table has no rowid.
+** **A filter table is an image, which only drains and commands write (drain.c), and logs, which SQLite
+** commits and takes back (log.h).** A lookup adds the two up. What a table has in memory of them is a
+** cache, which can be forgotten at any time. So rolling back is to forget: SQLite rolls back the rest.
+**
+** One thing is not in the database: the changes of keys that INSERT and DELETE on the filter have made
+** since a savepoint opened last. They are *pending*, and are written to the log before a savepoint
+** opens (xSavepoint) and before the transaction ends (xSync); or a drain takes them at once. A
+** rollback drops them.
+**
+** SQLite does not tell a table about savepoints that were open before the table was created. So until
+** another savepoint opens, a table that was created in this transaction writes each change to its log at
+** once. So does each of several tables of one name.
+**
+** Functions return SQLite codes.
 */
 #ifndef CUCKOO_TABLE_H
 #define CUCKOO_TABLE_H
 
-#include "../keys/key.h"
+#include "../follow/follow.h"
+#include "../follow/pending.h"
 #include "../keys/options.h"
-#include "../store/registry.h"
+#include "fresh.h"
 
-typedef cuckoo_store cuckoo_table;
-
-static inline cuckoo_table *cuckoo_table_of(sqlite3_vtab *base)
-{
-    return (cuckoo_table *)base;
-}
-
-/* ---- columns ---- */
-
-/* All but the key are hidden. */
-enum cuckoo_column {
-    COLUMN_KEY,
-    COLUMN_COMMAND, /* has the name of the table: commands */
-    COLUMN_TOUCH,   /* cuckoo_touch: an INSERT of it does nothing but join the transaction (touch.h) */
-    COLUMN_ID       /* cuckoo_id: the hash of the key, by which DELETE knows it */
+/* Rows of the logs: so many may wait, so that fewer pages are written; a COMMIT drains no more than so
+** many, which would hold the lock for seconds. And so many changes may be pending; no more than a long
+** log, when lookups add them up. */
+enum {
+    CUCKOO_SHORT_LOG = 1024,
+    CUCKOO_LONG_LOG = 65536,
+    CUCKOO_MOST_LOGGED = 1000000,
+    CUCKOO_MOST_PENDING = 1000000
 };
 
-/* ---- its filter ---- */
+typedef enum cuckoo_part {
+    CUCKOO_APART,  /* in no transaction, or in one that this table has not joined */
+    CUCKOO_JOINED, /* SQLite tells of savepoints and of the end */
+    CUCKOO_CREATED /* in this transaction, and no savepoint has opened since */
+} cuckoo_part;
 
-/* Declares the columns above. `t` and `k`: what the filter follows; NULL: nothing. */
-int cuckoo_table_declare(cuckoo_table *table, const char *t, const char *k);
+typedef struct cuckoo_registry cuckoo_registry; /* registry.h */
+typedef struct cuckoo_front cuckoo_front;       /* front.h */
 
-/* Begins and ends a use of the store (store.h), with messages. `rc` is the error of the use, or
-** SQLITE_OK. A message that is there stays. */
-int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use);
-int cuckoo_table_end(cuckoo_table *table, int rc);
+typedef struct cuckoo_table {
+    sqlite3_vtab base;
+    cuckoo_registry *registry;
+    cuckoo_paged paged;
+    cuckoo_follow follow;
+    cuckoo_fresh fresh;
+    cuckoo_net net; /* of the logs */
+    cuckoo_pending pending;
+    int64_t wrote; /* this connection has written rows to a log in this transaction: up to this one */
+    bool told; /* of each row that this connection writes to a log: by itself, or by the TEMP trigger */
+    bool asks_content; /* in this use the filter is not trusted, and its table is asked (content.h) */
+    cuckoo_options options; /* as CREATE gave them: for the plan of a filter that is made anew */
+    char *later;            /* a later version made the table, and this says so: never used. NULL: no */
 
-/* After SQLITE_ERROR without a message, outside of a use: a use says why. Returns `rc`. */
-int cuckoo_table_blame(sqlite3_vtab *base, int rc);
+    bool shared;        /* there is another table of this name */
+    bool compared;      /* what is in memory with the database; what has changed since can be told */
+    cuckoo_part part;   /* in the transaction of the connection */
+    unsigned rollbacks; /* of savepoints and transactions, that were told */
+    int opened;         /* when savepoints 0 .. opened-1 opened, nothing was left pending */
+    bool looked;        /* what is in memory was compared with the database since the table has joined */
+    unsigned steps;     /* of the shadow tables, when it was compared last, or a use ended */
+    int why;            /* the code of the last write that failed */
 
-/* How many rows the table has, within a use. SQLite asks for each of them, and a damaged header may
-** say any number: more than 2^32 are an error. */
-int cuckoo_table_count(cuckoo_table *table, uint64_t *rows);
+    cuckoo_front *front;  /* it shows the rows of the content (front.h); NULL: it does not */
+    int shift;            /* so many columns more stand before its hidden ones (table.h) */
+    cf_affinity affinity; /* what SQLite was told of the key column when it read the schema */
+    cf_collation collation;
+    bool once; /* no DELETE: INSERT OR IGNORE adds a key if it is new */
 
-/* Is the key perhaps there, and what is its hash? Within a use. A NULL is not, and has none. */
-static inline int cuckoo_table_has(cuckoo_store *store, sqlite3_value *key, uint64_t *hash, bool *has)
+    unsigned uses; /* of it by its name that go on (registry.c) */
+    bool released; /* SQLite has let it go meanwhile */
+    char *called;  /* the name by which it was found last; NULL: it has to be looked for */
+    int called_at; /* what cuckoo_shadow_hold said then */
+    struct cuckoo_table *next;
+} cuckoo_table;
+
+/* What a use does. */
+typedef enum cuckoo_use {
+    CUCKOO_ASK,     /* looks keys up; the table may be asked in place of the filter */
+    CUCKOO_INSPECT, /* looks into the filter itself */
+    CUCKOO_TELL,    /* asks for no row and no page: what is cheap to know */
+    CUCKOO_CHANGE,  /* changes rows */
+    CUCKOO_REPAIR   /* works also on a filter that cannot follow its table */
+} cuckoo_use;
+
+static inline bool cuckoo_table_follows(const cuckoo_table *table)
 {
-    const cf_geometry *geometry = &store->paged.filter.geometry;
-    cuckoo_key kind = cuckoo_key_hash(key, geometry, hash);
-    *has = kind == CUCKOO_KEY_OK && cuckoo_key_always(geometry, key);
-    if (kind != CUCKOO_KEY_OK || *has)
-        return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
-    return store->asks_content ? cuckoo_content_has(&store->follow.content, key, has)
-                               : cuckoo_store_has(store, *hash, has);
+    return table->follow.given_table != NULL;
 }
 
-/* How many rows have the key, at most? UINT64_MAX: that is not known. Within a use. */
-int cuckoo_table_most(cuckoo_store *store, sqlite3_value *key, uint64_t *most);
+/* Begins a use, within a statement. Afterwards table->paged.filter is as the database has it. After
+** SQLITE_ERROR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER *why says what is wrong, until the table is used
+** again. After any error the use has ended. */
+int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use, const char **why);
 
-/* ---- errors ---- */
+/* May a trigger ask for the row for which it runs, before ours has told of it? Then "not there" is no
+** answer. */
+bool cuckoo_table_is_early(const cuckoo_table *table);
 
-/* Makes "name of the table: message" the error of the table. Returns `code`, or SQLITE_NOMEM. */
-int cuckoo_table_fail(cuckoo_table *table, int code, const char *format, ...);
+/* The part of begin that does not ask whether a filter that follows a table may be believed. */
+int cuckoo_table_load(cuckoo_table *table, const char **why);
 
-/* The same for a code that begin or end of a use returned, with the reason. Codes other than
-** SQLITE_ERROR, SQLITE_CORRUPT_VTAB, CUCKOO_NEWER and SQLITE_IOERR need no message, and are passed
-** on. */
-int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why);
+/* What is wrong after an error of reading the tables; the text lives until the table is used again. */
+const char *cuckoo_table_damage(const cuckoo_table *table);
 
-/* ---- methods that stand in other files ---- */
+/* Ends a use. Returns the first error of reading pages since it began: answers may be wrong.
+** SQLITE_LOCKED: what was read may not fit what was in memory (fresh.h). */
+int cuckoo_table_end(cuckoo_table *table);
 
-/* table_cursor.c */
-int cuckoo_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
-int cuckoo_table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result);
-int cuckoo_table_close(sqlite3_vtab_cursor *base);
-int cuckoo_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
-                        sqlite3_value **argv);
-int cuckoo_table_next(sqlite3_vtab_cursor *base);
-int cuckoo_table_eof(sqlite3_vtab_cursor *base);
-int cuckoo_table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
-int cuckoo_table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
+/* ---- many uses in one read transaction ---- */
 
-/* table_change.c */
-int cuckoo_table_update(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
+/* What a use has found holds as long as the read transaction goes on in which it was found, and as long
+** as this connection writes nothing and its schema stays. So it is not looked for again for each row of
+** a SELECT. The caller holds the transaction. All zeros: nothing is known. */
+typedef struct cuckoo_calm {
+    bool is;
+    bool asks_content;
+    int changes; /* of the connection */
+} cuckoo_calm;
 
-/* Registers the functions that take a table by its name, or takes them back (registry NULL).
-** (table_functions.c) */
-int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry);
+/* Notes that a use has begun, if nobody writes. */
+void cuckoo_table_calm(const cuckoo_table *table, cuckoo_calm *calm);
 
-/* ---- arguments of CREATE VIRTUAL TABLE (table_arguments.c) ---- */
+/* Does it still hold? Then another use has begun. SQLite counts the rows of a statement when that has
+** ended. What one that runs has written the table is told of; else the state of the connection tells. */
+static inline bool cuckoo_table_is_calm(cuckoo_table *table, const cuckoo_calm *calm)
+{
+    sqlite3 *db = table->paged.shadow.db;
+    bool is = calm->is && calm->changes == sqlite3_total_changes(db) &&
+              ((table->told && table->net.current) || sqlite3_txn_state(db, NULL) == SQLITE_TXN_READ) &&
+              cuckoo_paged_is_loaded(&table->paged) &&
+              !cuckoo_late_expired(table->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
+    table->asks_content = is ? calm->asks_content : table->asks_content;
+    return is;
+}
 
-/* What the arguments say (texts: sqlite3_malloc). */
-typedef struct cuckoo_table_plan {
-    cuckoo_options options;
-    sqlite3 *db;        /* that may be asked for an example; NULL: none */
-    const char *schema; /* of the table */
-    unsigned given;     /* a bit for each argument that is no option; the first one is fpr */
-    bool rows;          /* rows=on */
-    bool once;          /* adds=once */
-    uint64_t keep;      /* keep='24 hours', milliseconds; 0: not given */
-    char *content, *column;
-    char *later; /* it has arguments that this version does not know, and this names the first one */
-} cuckoo_table_plan;
+/* Has nothing been read, without an error, since a use ended last? Then cuckoo_table_end has nothing to
+** do. */
+static inline bool cuckoo_table_is_quiet(const cuckoo_table *table)
+{
+    return table->steps == table->paged.shadow.steps && table->paged.rc == SQLITE_OK;
+}
 
-/* Reads the arguments of the module, argv[3] on. After an error *message says what is wrong, without
-** the name of the module; NULL: out of memory. `stored`: they are those of a table that there is. Then
-** arguments that cannot be read are no error, but those of a later version (plan->later), and the
-** others are read. */
-int cuckoo_table_plan_read(sqlite3 *db, int argc, const char *const *argv, bool stored,
-                           cuckoo_table_plan *plan, char **message);
+/* Is all that a lookup needs in memory, and in the pages alone? */
+static inline bool cuckoo_table_is_at_hand(const cuckoo_table *table)
+{
+    return table->paged.has_reader && table->net.current && table->net.sums.used == 0 &&
+           table->pending.n == 0;
+}
+/* ---- the transaction (transaction.c) ---- */
 
-/* The shape of a new table. The key rule of the column that it follows becomes that of the plan. This
-** checks what only CREATE may check. Errors as above. */
-int cuckoo_table_plan_shape(sqlite3 *db, const char *const *argv, cuckoo_table_plan *plan,
-                            cf_geometry *shape, char **message);
-void cuckoo_table_plan_free(cuckoo_table_plan *plan);
+/* SQLite has connected it: others of its name write what is pending. It takes part in the transaction, or
+** was created in it. */
+int cuckoo_table_connected(cuckoo_table *table);
+int cuckoo_table_joined(cuckoo_table *table);
+void cuckoo_table_created(cuckoo_table *table);
 
-/* table_info.c */
-void cuckoo_table_info_function(sqlite3_context *context, int argc, sqlite3_value **argv);
+/* Savepoint `number` is about to open: writes what is pending. */
+int cuckoo_table_savepoint(cuckoo_table *table, int number);
+
+/* Savepoint `number`, and each one within it, was released, or was rolled back. A rollback does nothing
+** if the savepoint never opened, because some table could not write. */
+void cuckoo_table_release(cuckoo_table *table, int number);
+void cuckoo_table_rolled_back_to(cuckoo_table *table, int number);
+
+/* The transaction is about to end: drains the logs, if that is due, or writes what is pending. */
+int cuckoo_table_sync(cuckoo_table *table);
+
+/* The transaction has ended; `back`: by a rollback. */
+void cuckoo_table_ended(cuckoo_table *table, bool back);
+
+/* ---- between begin and end ---- */
+
+/* Is the key perhaps there: in the pages, or by the logs? How many copies are there, at most? */
+int cuckoo_table_has_anew(cuckoo_table *table, uint64_t hash, bool *has);
+static inline int cuckoo_table_has(cuckoo_table *table, uint64_t hash, bool *has)
+{
+    if (!cuckoo_table_is_at_hand(table))
+        return cuckoo_table_has_anew(table, hash, has);
+    *has = cf_contains(&table->paged.reader, hash);
+    return SQLITE_OK;
+}
+int cuckoo_table_most(cuckoo_table *table, uint64_t hash, int64_t *most);
+
+/* Is the key of some row of the table that it follows certainly not there? `most`: of how many of the
+** first and of the last rows. CUCKOO_ALL_ROWS: of all; and does the filter have fewer keys than they? */
+int cuckoo_table_misses(cuckoo_table *table, int most, bool *misses);
+
+/* Brings up to date what the logs, and what is pending, add up to. How many keys there are, with what
+** is in the logs and pending. */
+int cuckoo_table_net(cuckoo_table *table);
+int cuckoo_table_items(cuckoo_table *table, uint64_t *items);
+
+/* Of a table that ages by the clock: the latest time in the logs as they were read, or pending; or 0. */
+int64_t cuckoo_table_latest(const cuckoo_table *table);
+
+/* Adds a key, or deletes it. *status is CF_FULL, and nothing has changed, when as many keys are in a
+** filter that may not grow as it has slots. Otherwise it is CF_OK. (transaction.c) */
+int cuckoo_table_add(cuckoo_table *table, uint64_t hash, cf_status *status);
+int cuckoo_table_delete(cuckoo_table *table, uint64_t hash);
+
+/* ---- draining (drain.c) ---- */
+
+/* Takes the logs, and what is pending, into the pages. In a full filter only some keys are tried, unless
+** `all` are to be. After an error nothing has changed, unless SQLite has rolled the transaction back. */
+int cuckoo_table_drain(cuckoo_table *table, bool all);
+
+/* The same in memory only. *left, which the caller frees, has what has found no place. Afterwards the
+** pages are to be written, or to be forgotten. */
+int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left);
+
+/* Writes pages that are dirty in memory. `left`: what the log of hashed keys is to hold afterwards,
+** and the log of triggers is emptied; NULL: the logs stay. After an error nothing was written, and
+** nothing is in memory. */
+int cuckoo_table_write(cuckoo_table *table, const cuckoo_sums *left);
+
+/* The end of a change in memory, with its error or SQLITE_OK: writes it, or forgets it. With `left`
+** nothing is pending any more. */
+int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc);
+
+/* At the end of a transaction that has written to the log, and does not drain it: saves what is to be
+** known of that. */
+int cuckoo_table_note_rows(cuckoo_table *table);
+
+/* The code of COMMIT, when a drain has failed: without a rollback by SQLite the logs are as they were,
+** and a later drain takes them. */
+int cuckoo_table_gave_up(const cuckoo_table *table, int rc);
+
+/* Registers cf_drain, which the statement of a drain calls. */
+int cuckoo_register_drain(sqlite3 *db, bool on);
+
+/* ---- for the files of the table ---- */
+
+/* Has another connection committed since the use began, outside of our own transaction? */
+bool cuckoo_table_is_overtaken(const cuckoo_table *table);
+
+/* Forgets what is in memory, but for what is pending. */
+void cuckoo_table_forget(cuckoo_table *table);
+
+/* ---- the tables of a connection ---- */
+
+struct cuckoo_registry {
+    sqlite3 *db;
+    cuckoo_table *first;      /* of the list, in which the newest one comes first */
+    unsigned changes;         /* of the list, so far */
+    cuckoo_table *planned;    /* for which SQLite has planned a query last; may be gone */
+    char *why;                /* of the last cuckoo_registry_begin, when it is no static text */
+    bool rebuilds;            /* cf_table_rebuild is running, which no trigger can call, */
+    const uint64_t *capacity; /* with this one; NULL: none was given */
+    bool refused;        /* a table could not join the transaction: the next try has to wait until */
+    int refused_at;      /* the connection has changed more rows than so many */
+    unsigned references; /* of the module, of each function, and of each table */
+};
+
+/* A new registry with one reference. NULL: out of memory. */
+cuckoo_registry *cuckoo_registry_new(sqlite3 *db);
+
+/* One reference less; the last one frees the registry. */
+void cuckoo_registry_release(void *registry);
+
+/* Puts a table into the list, or takes it out, and frees it when no use of it goes on any more. */
+void cuckoo_list_add(cuckoo_registry *registry, cuckoo_table *table);
+void cuckoo_list_remove(cuckoo_table *table);
+
+/* A use begins, or has ended, for which the table stays. */
+void cuckoo_list_keep(cuckoo_table *table);
+void cuckoo_list_give(cuckoo_table *table);
+
+bool cuckoo_list_is_named(const cuckoo_table *table, const char *schema, const char *name);
+
+/* The next other table of the same name, behind `at` (NULL: the first one); NULL: there is none. */
+cuckoo_table *cuckoo_list_other(const cuckoo_table *table, const cuckoo_table *at);
+
+/* The others learn that this one has written to a log, or to the pages, too. */
+void cuckoo_list_tell(const cuckoo_table *table, bool pages);
 
 #endif

@@ -10,10 +10,10 @@
 
 /* ---- finding a table ---- */
 
-cuckoo_store *cuckoo_registry_of_log(const cuckoo_registry *registry, int64_t log, const char *schema,
+cuckoo_table *cuckoo_registry_of_log(const cuckoo_registry *registry, int64_t log, const char *schema,
                                      const char *name)
 {
-    cuckoo_store *at = registry->first, *named = registry->first;
+    cuckoo_table *at = registry->first, *named = registry->first;
     while (at && (at->paged.shadow.log != log || sqlite3_stricmp(at->paged.shadow.schema, schema) != 0))
         at = at->next;
     while (named && !cuckoo_list_is_named(named, schema, name))
@@ -24,7 +24,7 @@ cuckoo_store *cuckoo_registry_of_log(const cuckoo_registry *registry, int64_t lo
 /* Compiling a statement on a virtual table connects the table, and asks it for a plan. So it tells
 ** which table of this name SQLite uses now. There may be others: statements that were compiled
 ** before the schema changed keep theirs. */
-static cuckoo_store *connect_table(cuckoo_registry *registry, const char *schema, const char *name,
+static cuckoo_table *connect_table(cuckoo_registry *registry, const char *schema, const char *name,
                                    int *rc)
 {
     sqlite3_stmt *statement;
@@ -36,12 +36,12 @@ static cuckoo_store *connect_table(cuckoo_registry *registry, const char *schema
     else if (*rc == SQLITE_ERROR && strstr(sqlite3_errmsg(registry->db), "no such table"))
         *rc = SQLITE_SCHEMA; /* it stands in the schema, and SQLite does not know it */
     sqlite3_finalize(statement);
-    cuckoo_store *store = registry->planned;
-    return *rc == SQLITE_OK && store && cuckoo_list_is_named(store, schema, name) ? store : NULL;
+    cuckoo_table *table = registry->planned;
+    return *rc == SQLITE_OK && table && cuckoo_list_is_named(table, schema, name) ? table : NULL;
 }
 
 /* Looks in one schema for a name that may begin with it. *stop: there is something of this name. */
-static cuckoo_store *look_in(cuckoo_registry *registry, const char *schema, const char *name, bool *stop,
+static cuckoo_table *look_in(cuckoo_registry *registry, const char *schema, const char *name, bool *stop,
                              int *rc)
 {
     char *found;
@@ -52,30 +52,30 @@ static cuckoo_store *look_in(cuckoo_registry *registry, const char *schema, cons
                         "'%q.' || name = %Q COLLATE NOCASE) ORDER BY length(name) DESC",
                         schema, name, schema, name);
     *stop = found != NULL;
-    cuckoo_store *store = found && *found ? connect_table(registry, schema, found, rc) : NULL;
+    cuckoo_table *table = found && *found ? connect_table(registry, schema, found, rc) : NULL;
     sqlite3_free(found);
-    return store;
+    return table;
 }
 
 /* Looks in temp, main, then the attached schemas in order, as SQLite does. They come from the statement
 ** PRAGMA: for the table-valued function SQLite before 3.54 may keep a schema that was freed. */
-cuckoo_store *cuckoo_registry_find(cuckoo_registry *registry, const char *name, int *rc)
+cuckoo_table *cuckoo_registry_find(cuckoo_registry *registry, const char *name, int *rc)
 {
     assert(name != NULL);
     bool stop = false;
     *rc = SQLITE_OK;
-    cuckoo_store *store = look_in(registry, "temp", name, &stop, rc);
+    cuckoo_table *table = look_in(registry, "temp", name, &stop, rc);
     sqlite3_stmt *schemas;
     if (stop || *rc != SQLITE_OK)
-        return store;
+        return table;
     *rc = cuckoo_sql_prepare(registry->db, &schemas, "PRAGMA database_list");
     while (*rc == SQLITE_OK && !stop && sqlite3_step(schemas) == SQLITE_ROW) {
         const char *schema = (const char *)sqlite3_column_text(schemas, 1);
         if (schema && sqlite3_stricmp(schema, "temp") != 0)
-            store = look_in(registry, schema, name, &stop, rc);
+            table = look_in(registry, schema, name, &stop, rc);
     }
     *rc = cuckoo_sql_end(schemas, *rc);
-    return store;
+    return table;
 }
 
 /* ---- joining a transaction ---- */
@@ -96,109 +96,109 @@ int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const ch
 }
 
 /* The table has to outlive the statement. */
-void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_store *store)
+void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_table *table)
 {
-    const cuckoo_shadow *shadow = &store->paged.shadow;
-    if (!cuckoo_store_follows(store) || store->part != CUCKOO_APART ||
+    const cuckoo_shadow *shadow = &table->paged.shadow;
+    if (!cuckoo_table_follows(table) || table->part != CUCKOO_APART ||
         sqlite3_txn_state(shadow->db, shadow->schema) != SQLITE_TXN_WRITE)
         return;
-    cuckoo_list_keep(store);
+    cuckoo_list_keep(table);
     cuckoo_registry_join(registry, shadow->schema, shadow->table);
-    cuckoo_list_give(store);
+    cuckoo_list_give(table);
 }
 
 /* ---- using a table by its name ---- */
 
-void cuckoo_registry_let_go(cuckoo_store *store)
+void cuckoo_registry_let_go(cuckoo_table *table)
 {
-    cuckoo_shadow_release(&store->paged.shadow);
-    cuckoo_list_give(store);
+    cuckoo_shadow_release(&table->paged.shadow);
+    cuckoo_list_give(table);
 }
 
 /* Holds a read transaction on the database of the table (shadow.h): outside of one SQLite does not know
 ** of commits by other connections. This may bring a new schema, after which any table may be gone.
 ** NULL: this one is, or *rc is an error. */
-static cuckoo_store *hold(cuckoo_store *store, int *prepared, int *rc)
+static cuckoo_table *hold(cuckoo_table *table, int *prepared, int *rc)
 {
-    cuckoo_list_keep(store);
-    *rc = cuckoo_shadow_hold(&store->paged.shadow, prepared);
-    if (*rc == SQLITE_OK && !store->released)
-        return store;
+    cuckoo_list_keep(table);
+    *rc = cuckoo_shadow_hold(&table->paged.shadow, prepared);
+    if (*rc == SQLITE_OK && !table->released)
+        return table;
     if (*rc == SQLITE_OK)
-        cuckoo_shadow_release(&store->paged.shadow);
-    cuckoo_list_give(store);
+        cuckoo_shadow_release(&table->paged.shadow);
+    cuckoo_list_give(table);
     return NULL;
 }
 
 /* Remembers a name; NULL: forgets it. In attached schemas names are looked for each time: there they
 ** change their meaning with main, too. */
-static void remember(cuckoo_store *store, const char *name, int prepared)
+static void remember(cuckoo_table *table, const char *name, int prepared)
 {
-    const char *schema = store->paged.shadow.schema;
+    const char *schema = table->paged.shadow.schema;
     bool may = sqlite3_stricmp(schema, "main") == 0 || sqlite3_stricmp(schema, "temp") == 0;
-    sqlite3_free(store->called);
-    store->called = name && may ? sqlite3_mprintf("%s", name) : NULL;
-    store->called_at = prepared;
+    sqlite3_free(table->called);
+    table->called = name && may ? sqlite3_mprintf("%s", name) : NULL;
+    table->called_at = prepared;
 }
 
 /* Finds the table and holds it. Within the transaction nobody can change what is found. */
-static cuckoo_store *find_anew(cuckoo_registry *registry, const char *name, int *rc)
+static cuckoo_table *find_anew(cuckoo_registry *registry, const char *name, int *rc)
 {
     int prepared;
-    cuckoo_store *store = cuckoo_registry_find(registry, name, rc), *again = NULL;
-    while (store && again != store) {
-        store = hold(store, &prepared, rc);
+    cuckoo_table *table = cuckoo_registry_find(registry, name, rc), *again = NULL;
+    while (table && again != table) {
+        table = hold(table, &prepared, rc);
         again = *rc == SQLITE_OK ? cuckoo_registry_find(registry, name, rc) : NULL;
-        if (store && again != store)
-            cuckoo_registry_let_go(store);
-        store = again;
+        if (table && again != table)
+            cuckoo_registry_let_go(table);
+        table = again;
     }
-    if (store)
-        remember(store, name, prepared);
-    return store;
+    if (table)
+        remember(table, name, prepared);
+    return table;
 }
 
-static cuckoo_store *store_called(const cuckoo_registry *registry, const char *name)
+static cuckoo_table *store_called(const cuckoo_registry *registry, const char *name)
 {
-    cuckoo_store *at = registry->first;
+    cuckoo_table *at = registry->first;
     while (at && (!at->called || strcmp(at->called, name) != 0))
         at = at->next;
     return at;
 }
 
 /* Holds the table that had this name before, if it still has: no schema has changed. */
-static cuckoo_store *find_again(cuckoo_registry *registry, const char *name, int *rc)
+static cuckoo_table *find_again(cuckoo_registry *registry, const char *name, int *rc)
 {
     int prepared, at;
-    cuckoo_store *store;
-    while (*rc == SQLITE_OK && (store = store_called(registry, name)) != NULL) {
-        at = store->called_at;
-        store = hold(store, &prepared, rc);
-        if (store == NULL || prepared == at)
-            return store;
-        remember(store, NULL, 0);
-        cuckoo_registry_let_go(store);
+    cuckoo_table *table;
+    while (*rc == SQLITE_OK && (table = store_called(registry, name)) != NULL) {
+        at = table->called_at;
+        table = hold(table, &prepared, rc);
+        if (table == NULL || prepared == at)
+            return table;
+        remember(table, NULL, 0);
+        cuckoo_registry_let_go(table);
     }
     return NULL;
 }
 
 /* The table that a value names, in a read transaction. NULL: there is none, or *rc says why. */
-static cuckoo_store *find_held(cuckoo_registry *registry, sqlite3_value *value,
+static cuckoo_table *find_held(cuckoo_registry *registry, sqlite3_value *value,
                                const cuckoo_known *known, int *rc)
 {
-    cuckoo_store *store = known->changes == registry->changes ? known->store : NULL;
+    cuckoo_table *table = known->changes == registry->changes ? known->table : NULL;
     *rc = SQLITE_OK;
-    if (store && cuckoo_shadow_in_transaction(&store->paged.shadow, false)) {
-        store->paged.shadow.holds++;
-        cuckoo_list_keep(store);
-        return store;
+    if (table && cuckoo_shadow_in_transaction(&table->paged.shadow, false)) {
+        table->paged.shadow.holds++;
+        cuckoo_list_keep(table);
+        return table;
     }
     const char *text =
         sqlite3_value_type(value) == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
     if (text == NULL || strlen(text) != (size_t)sqlite3_value_bytes(value))
         return NULL;
-    store = find_again(registry, text, rc);
-    return store || *rc != SQLITE_OK ? store : find_anew(registry, text, rc);
+    table = find_again(registry, text, rc);
+    return table || *rc != SQLITE_OK ? table : find_anew(registry, text, rc);
 }
 
 /* What to do instead (sqlite3_malloc; NULL: out of memory): the filter tables there are, or how to make
@@ -247,15 +247,15 @@ const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *n
 }
 
 int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo_known *known,
-                          cuckoo_use use, cuckoo_store **store, const char **why)
+                          cuckoo_use use, cuckoo_table **table, const char **why)
 {
     int rc;
-    *store = find_held(registry, name, known, &rc);
-    *known = (cuckoo_known){*store, registry->changes};
-    if (*store) {
+    *table = find_held(registry, name, known, &rc);
+    *known = (cuckoo_known){*table, registry->changes};
+    if (*table) {
         if (use < CUCKOO_TELL)
-            cuckoo_registry_join_writer(registry, *store);
-        rc = cuckoo_store_begin(*store, use, why);
+            cuckoo_registry_join_writer(registry, *table);
+        rc = cuckoo_table_begin(*table, use, why);
         if (rc != SQLITE_OK && rc != SQLITE_CORRUPT_VTAB && rc != CUCKOO_NEWER && rc != SQLITE_ERROR)
             *why = sqlite3_errstr(rc);
     } else if (rc == SQLITE_OK) {

@@ -32,12 +32,12 @@ static void free_filter(cf_filter *filter)
     cuckoo_block_resize(NULL, filter->view.writable - CF_HEADER_BYTES, 0);
 }
 
-/* Replaces the filter of the store, in memory. When rc is an error, frees the new one instead. */
-static int put_filter(cuckoo_store *store, cf_filter *filter, int rc)
+/* Replaces the filter of the table, in memory. When rc is an error, frees the new one instead. */
+static int put_filter(cuckoo_table *table, cf_filter *filter, int rc)
 {
     cf_seal(filter);
     if (rc == SQLITE_OK)
-        return cuckoo_paged_replace(&store->paged, filter->view.writable - CF_HEADER_BYTES,
+        return cuckoo_paged_replace(&table->paged, filter->view.writable - CF_HEADER_BYTES,
                                     filter->length);
     free_filter(filter);
     return rc;
@@ -45,118 +45,118 @@ static int put_filter(cuckoo_store *store, cf_filter *filter, int rc)
 
 /* ---- check ---- */
 
-static int check_rows(cuckoo_store *store, char **message)
+static int check_rows(cuckoo_table *table, char **message)
 {
     int64_t log;
-    int rc = cuckoo_shadow_check(&store->paged.shadow);
-    rc = rc ? rc : cuckoo_paged_check(&store->paged);
-    if (rc == SQLITE_OK && store->follow.given_table)
-        rc = cuckoo_follow_check_saved(&store->paged.shadow, &log);
-    rc = rc ? rc : cuckoo_store_net(store);
-    if (rc == SQLITE_OK && store->net.own.rows < store->paged.left)
-        rc = cuckoo_say(&store->paged.shadow.damage, SQLITE_CORRUPT_VTAB,
-                        "rows of %s_log have been taken out", store->paged.shadow.table);
-    return rc == SQLITE_CORRUPT_VTAB ? cuckoo_say(message, rc, "damaged: %s", cuckoo_store_damage(store))
+    int rc = cuckoo_shadow_check(&table->paged.shadow);
+    rc = rc ? rc : cuckoo_paged_check(&table->paged);
+    if (rc == SQLITE_OK && table->follow.given_table)
+        rc = cuckoo_follow_check_saved(&table->paged.shadow, &log);
+    rc = rc ? rc : cuckoo_table_net(table);
+    if (rc == SQLITE_OK && table->net.own.rows < table->paged.left)
+        rc = cuckoo_say(&table->paged.shadow.damage, SQLITE_CORRUPT_VTAB,
+                        "rows of %s_log have been taken out", table->paged.shadow.table);
+    return rc == SQLITE_CORRUPT_VTAB ? cuckoo_say(message, rc, "damaged: %s", cuckoo_table_damage(table))
                                      : rc;
 }
 
 /* A row of the table that the filter follows has an error of its own. */
-static int say_unreadable(const cuckoo_store *store, int rc, char **message)
+static int say_unreadable(const cuckoo_table *table, int rc, char **message)
 {
-    return cuckoo_say(message, rc, "%s(%s) cannot be read: %s", store->follow.table,
-                      store->follow.column, sqlite3_errmsg(store->paged.shadow.db));
+    return cuckoo_say(message, rc, "%s(%s) cannot be read: %s", table->follow.table,
+                      table->follow.column, sqlite3_errmsg(table->paged.shadow.db));
 }
 
-int cuckoo_maintenance_check(cuckoo_store *store, char **message)
+int cuckoo_maintenance_check(cuckoo_table *table, char **message)
 {
-    assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
+    assert(cuckoo_paged_is_loaded(&table->paged) && *message == NULL);
     const char *why;
     bool misses = false;
-    int rc = check_rows(store, message);
+    int rc = check_rows(table, message);
     if (rc != SQLITE_OK)
         return rc;
-    cf_status status = cuckoo_watched_check(store->paged.shadow.db, &store->paged.filter, &why);
+    cf_status status = cuckoo_watched_check(table->paged.shadow.db, &table->paged.filter, &why);
     if (status == CF_INTERRUPTED)
         return SQLITE_INTERRUPT;
-    if (store->paged.rc != SQLITE_OK)
-        return store->paged.rc; /* a page that could not be read is no damage */
+    if (table->paged.rc != SQLITE_OK)
+        return table->paged.rc; /* a page that could not be read is no damage */
     if (status != CF_OK)
         return cuckoo_say(message, SQLITE_CORRUPT_VTAB, "damaged: %s", why);
-    rc = store->follow.given_table ? cuckoo_store_misses(store, CUCKOO_ALL_ROWS, &misses) : SQLITE_OK;
+    rc = table->follow.given_table ? cuckoo_table_misses(table, CUCKOO_ALL_ROWS, &misses) : SQLITE_OK;
     if (rc == SQLITE_ERROR)
-        return say_unreadable(store, rc, message);
+        return say_unreadable(table, rc, message);
     if (rc == SQLITE_OK && misses)
         rc = cuckoo_say(message, SQLITE_CORRUPT_VTAB,
-                        "rows of %s are missing in it; rebuild reads them again", store->follow.table);
+                        "rows of %s are missing in it; rebuild reads them again", table->follow.table);
     return rc;
 }
 
 /* ---- optimize ---- */
 
 /* A filter that is not smaller, or not possible, stays as it is. */
-static int shrink(cuckoo_store *store)
+static int shrink(cuckoo_table *table)
 {
     cf_filter smaller;
-    cf_filter *filter = &store->paged.filter;
+    cf_filter *filter = &table->paged.filter;
     cuckoo_watch watch;
     if (!make_blank(&filter->geometry, &smaller))
         return SQLITE_NOMEM;
-    cuckoo_watch_filter(&watch, store->paged.shadow.db, &smaller);
+    cuckoo_watch_filter(&watch, table->paged.shadow.db, &smaller);
     cf_status status = cf_shrink(&smaller, filter);
     cuckoo_watch_end(&watch);
-    if (status == CF_OK && smaller.length < filter->length && store->paged.rc == SQLITE_OK)
-        return put_filter(store, &smaller, SQLITE_OK);
+    if (status == CF_OK && smaller.length < filter->length && table->paged.rc == SQLITE_OK)
+        return put_filter(table, &smaller, SQLITE_OK);
     free_filter(&smaller);
     return status == CF_NO_MEMORY     ? SQLITE_NOMEM
            : status == CF_INTERRUPTED ? SQLITE_INTERRUPT
                                       : SQLITE_OK;
 }
 
-static int settle(cuckoo_store *store)
+static int settle(cuckoo_table *table)
 {
     cuckoo_watch watch;
-    cuckoo_watch_filter(&watch, store->paged.shadow.db, &store->paged.filter);
-    cf_status status = cf_settle(&store->paged.filter);
+    cuckoo_watch_filter(&watch, table->paged.shadow.db, &table->paged.filter);
+    cf_status status = cf_settle(&table->paged.filter);
     cuckoo_watch_end(&watch);
-    store->paged.dirty = true;
-    return status == CF_INTERRUPTED ? SQLITE_INTERRUPT : store->paged.rc;
+    table->paged.dirty = true;
+    return status == CF_INTERRUPTED ? SQLITE_INTERRUPT : table->paged.rc;
 }
 
-int cuckoo_maintenance_optimize(cuckoo_store *store)
+int cuckoo_maintenance_optimize(cuckoo_table *table)
 {
-    assert(cuckoo_paged_is_loaded(&store->paged));
+    assert(cuckoo_paged_is_loaded(&table->paged));
     const char *why;
-    int rc = cuckoo_store_drain(store, true);
-    rc = rc ? rc : cuckoo_store_load(store, &why);
+    int rc = cuckoo_table_drain(table, true);
+    rc = rc ? rc : cuckoo_table_load(table, &why);
     if (rc != SQLITE_OK)
         return rc;
-    if (store->paged.filter.geometry.epochs)
-        cuckoo_ageing_sweep(&store->paged);
-    rc = settle(store);
-    if (rc == SQLITE_OK && store->paged.left == 0)
-        rc = shrink(store);
-    return cuckoo_store_finish(store, NULL, rc);
+    if (table->paged.filter.geometry.epochs)
+        cuckoo_ageing_sweep(&table->paged);
+    rc = settle(table);
+    if (rc == SQLITE_OK && table->paged.left == 0)
+        rc = shrink(table);
+    return cuckoo_table_finish(table, NULL, rc);
 }
 
-int cuckoo_maintenance_clear(cuckoo_store *store)
+int cuckoo_maintenance_clear(cuckoo_table *table)
 {
     const cuckoo_sums none = {.place = NULL};
-    cf_geometry shape = store->paged.filter.geometry;
-    int rc = cuckoo_shadow_check(&store->paged.shadow);
-    return cuckoo_store_finish(store, &none, rc ? rc : cuckoo_paged_clear(&store->paged, &shape));
+    cf_geometry shape = table->paged.filter.geometry;
+    int rc = cuckoo_shadow_check(&table->paged.shadow);
+    return cuckoo_table_finish(table, &none, rc ? rc : cuckoo_paged_clear(&table->paged, &shape));
 }
 
-int cuckoo_maintenance_age(cuckoo_store *store, int (*how)(cuckoo_paged *paged, char **message),
+int cuckoo_maintenance_age(cuckoo_table *table, int (*how)(cuckoo_paged *paged, char **message),
                            char **message)
 {
     const char *why;
-    bool ages = store->paged.filter.geometry.epochs != 0;
-    int rc = ages ? cuckoo_store_drain(store, false) : SQLITE_OK;
-    rc = rc ? rc : cuckoo_store_load(store, &why);
+    bool ages = table->paged.filter.geometry.epochs != 0;
+    int rc = ages ? cuckoo_table_drain(table, false) : SQLITE_OK;
+    rc = rc ? rc : cuckoo_table_load(table, &why);
     if (rc == SQLITE_OK && ages)
-        cuckoo_ageing_look(&store->paged, 0);
-    rc = rc ? rc : how(&store->paged, message);
-    return rc == SQLITE_OK && store->paged.dirty ? cuckoo_store_finish(store, NULL, rc) : rc;
+        cuckoo_ageing_look(&table->paged, 0);
+    rc = rc ? rc : how(&table->paged, message);
+    return rc == SQLITE_OK && table->paged.dirty ? cuckoo_table_finish(table, NULL, rc) : rc;
 }
 
 /* ---- rebuild ---- */
@@ -190,14 +190,14 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_sums *aside, c
 }
 
 /* Makes a filter of this shape of the rows of the table. Keys without a place go to `aside`. */
-static int read_table(cuckoo_store *store, const cf_geometry *shape, cf_filter *filter,
+static int read_table(cuckoo_table *table, const cf_geometry *shape, cf_filter *filter,
                       cuckoo_sums *aside, char **message)
 {
     sqlite3_stmt *keys;
-    const cuckoo_shadow *shadow = &store->paged.shadow;
+    const cuckoo_shadow *shadow = &table->paged.shadow;
     if (!make_blank(shape, filter))
         return SQLITE_NOMEM;
-    int rc = cuckoo_follow_keys(&store->follow, shadow, -1, &keys);
+    int rc = cuckoo_follow_keys(&table->follow, shadow, -1, &keys);
     rc = rc ? rc : add_keys(keys, filter, aside, message);
     sqlite3_finalize(keys);
     if (rc != SQLITE_OK)
@@ -205,27 +205,26 @@ static int read_table(cuckoo_store *store, const cf_geometry *shape, cf_filter *
     if (rc == SQLITE_OK || rc == SQLITE_NOMEM || *message)
         return rc;
     return rc == SQLITE_INTERRUPT ? cuckoo_say(message, rc, "interrupted")
-                                  : say_unreadable(store, rc, message);
+                                  : say_unreadable(table, rc, message);
 }
 
 /* The shape for the column, with its key rule. It stays as it is, unless another capacity is given, or
 ** `anew` and there are more keys: then it is planned with the options of CREATE. */
-static int plan_shape(const cuckoo_store *store, bool anew, const uint64_t *given, cf_geometry *shape,
+static int plan_shape(const cuckoo_table *table, bool anew, const uint64_t *given, cf_geometry *shape,
                       char **message)
 {
-    const char *why, *schema = store->paged.shadow.schema, *table = store->follow.table,
-                     *column = store->follow.column;
-    cf_options options = store->options.filter;
-    sqlite3 *db = store->paged.shadow.db;
-    *shape = store->paged.filter.geometry;
+    const char *why, *schema = table->paged.shadow.schema, *t = table->follow.table,
+                     *k = table->follow.column;
+    cf_options options = table->options.filter;
+    sqlite3 *db = table->paged.shadow.db;
+    *shape = table->paged.filter.geometry;
     uint64_t capacity = given ? *given : shape->capacity;
-    int rc = cuckoo_column_table(db, schema, table, message);
-    rc = rc ? rc : cuckoo_column_rule(db, schema, table, column, &options, message);
+    int rc = cuckoo_column_table(db, schema, t, message);
+    rc = rc ? rc : cuckoo_column_rule(db, schema, t, k, &options, message);
     if (rc != SQLITE_OK && *message)
         rc = cuckoo_say(message, rc, "%s; if the table has gone for good, drop the filter", *message);
     else if (rc == SQLITE_OK && anew && !given)
-        rc = cuckoo_column_capacity(db, schema, table, column, shape->counter_bits != 0, &capacity,
-                                    message);
+        rc = cuckoo_column_capacity(db, schema, t, k, shape->counter_bits != 0, &capacity, message);
     shape->affinity = (uint8_t)options.affinity;
     shape->collation = (uint8_t)options.collation;
     if (rc != SQLITE_OK || capacity == shape->capacity)
@@ -233,7 +232,7 @@ static int plan_shape(const cuckoo_store *store, bool anew, const uint64_t *give
     options.counter_bits = shape->counter_bits;
     options.seed = shape->seed;
     options.hash = shape->keyed ? CF_HASH_KEYED : CF_HASH_XXH3;
-    cf_status status = cf_plan(capacity, store->options.fpr, &options, shape, &why);
+    cf_status status = cf_plan(capacity, table->options.fpr, &options, shape, &why);
     if (status != CF_OK)
         return cuckoo_say(message, cuckoo_error_code(status), "%s", why);
     return cuckoo_memory_for(shape, message) == CF_OK ? SQLITE_OK
@@ -257,45 +256,45 @@ static int make_log(cuckoo_shadow *shadow)
 }
 
 /* Triggers of these names may be there, whatever they say. */
-static int make_triggers(cuckoo_store *store, char **message)
+static int make_triggers(cuckoo_table *table, char **message)
 {
-    cuckoo_shadow *shadow = &store->paged.shadow;
+    cuckoo_shadow *shadow = &table->paged.shadow;
     int rc = cuckoo_follow_drop(shadow);
     rc = rc ? rc : make_log(shadow);
-    rc = rc ? rc : cuckoo_follow_save(&store->follow, shadow);
+    rc = rc ? rc : cuckoo_follow_save(&table->follow, shadow);
     if (rc == SQLITE_CORRUPT_VTAB)
         return rc; /* shadow->damage says why */
-    rc = rc ? rc : cuckoo_follow_create(&store->follow, shadow);
+    rc = rc ? rc : cuckoo_follow_create(&table->follow, shadow);
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
         return shadow->damage
                    ? rc
                    : cuckoo_say(message, rc, "its triggers on %s(%s) cannot be made: %s",
-                                store->follow.table, store->follow.column, sqlite3_errmsg(shadow->db));
+                                table->follow.table, table->follow.column, sqlite3_errmsg(shadow->db));
     return rc;
 }
 
 /* SQLite does not take back what a single row of an INSERT did, within a transaction: so the table is
 ** read before anything changes. Triggers that are half made are a fault. */
-static int begin_to_follow(cuckoo_store *store, bool anew, const uint64_t *capacity, char **message)
+static int begin_to_follow(cuckoo_table *table, bool anew, const uint64_t *capacity, char **message)
 {
     const char *why;
     cf_geometry shape;
     cf_filter filter;
     cuckoo_sums aside = {.place = NULL};
-    if (cuckoo_sql_running(store->paged.shadow.db, true) > 1)
+    if (cuckoo_sql_running(table->paged.shadow.db, true) > 1)
         return cuckoo_say(message, SQLITE_ERROR,
                           "a statement that writes is running, and would not fire its triggers: do this "
                           "when it has ended");
-    int rc = cuckoo_paged_load(&store->paged, &why);
-    rc = rc ? rc : cuckoo_shadow_check(&store->paged.shadow);
-    rc = rc ? rc : cuckoo_follow_find(&store->follow, &store->paged.shadow);
-    rc = rc ? rc : plan_shape(store, anew, capacity, &shape, message);
-    rc = rc ? rc : cuckoo_follow_refuse(&store->follow, &store->paged.shadow, message);
-    rc = rc ? rc : read_table(store, &shape, &filter, anew || shape.growth ? &aside : NULL, message);
+    int rc = cuckoo_paged_load(&table->paged, &why);
+    rc = rc ? rc : cuckoo_shadow_check(&table->paged.shadow);
+    rc = rc ? rc : cuckoo_follow_find(&table->follow, &table->paged.shadow);
+    rc = rc ? rc : plan_shape(table, anew, capacity, &shape, message);
+    rc = rc ? rc : cuckoo_follow_refuse(&table->follow, &table->paged.shadow, message);
+    rc = rc ? rc : read_table(table, &shape, &filter, anew || shape.growth ? &aside : NULL, message);
     if (rc == SQLITE_OK) {
-        rc = make_triggers(store, message);
-        cuckoo_net_forget(&store->net);
-        rc = cuckoo_store_finish(store, &aside, put_filter(store, &filter, rc));
+        rc = make_triggers(table, message);
+        cuckoo_net_forget(&table->net);
+        rc = cuckoo_table_finish(table, &aside, put_filter(table, &filter, rc));
         if (rc != SQLITE_OK && !cuckoo_sql_rolls_back(rc))
             rc = SQLITE_IOERR; /* the log is empty: the filter of before must not stay */
     }
@@ -303,19 +302,19 @@ static int begin_to_follow(cuckoo_store *store, bool anew, const uint64_t *capac
     return rc;
 }
 
-int cuckoo_maintenance_follow(cuckoo_store *store, char **message)
+int cuckoo_maintenance_follow(cuckoo_table *table, char **message)
 {
-    assert(store->follow.given_table != NULL && *message == NULL);
-    return begin_to_follow(store, false, NULL, message);
+    assert(table->follow.given_table != NULL && *message == NULL);
+    return begin_to_follow(table, false, NULL, message);
 }
 
-int cuckoo_maintenance_rebuild(cuckoo_store *store, const uint64_t *capacity, char **message)
+int cuckoo_maintenance_rebuild(cuckoo_table *table, const uint64_t *capacity, char **message)
 {
     assert(*message == NULL);
-    if (store->follow.given_table == NULL)
+    if (table->follow.given_table == NULL)
         return cuckoo_say(message, SQLITE_ERROR,
                           "nothing to rebuild from: it follows no table; create another one, and fill "
                           "it: CREATE VIRTUAL TABLE \"%w_2\" USING cuckoo_filter(capacity=1000000)",
-                          store->paged.shadow.table);
-    return begin_to_follow(store, true, capacity, message);
+                          table->paged.shadow.table);
+    return begin_to_follow(table, true, capacity, message);
 }

@@ -5,7 +5,7 @@
 **      CREATE VIRTUAL TABLE blocked_fast USING cuckoo_filter(content='blocked(user)', rows=on)
 **
 ** Such a table has the columns of the content, and then the hidden ones of every filter table
-** (table.h). Conditions go to a statement on the content. The filter is asked first when the followed
+** (module.h). Conditions go to a statement on the content. The filter is asked first when the followed
 ** column is compared by = or IS. If it says no, the statement does not run. If the filter cannot be
 ** used, the statement runs all the same: so the rows are always those of the content.
 **
@@ -33,7 +33,7 @@
 #define CUCKOO_FRONT_H
 
 #include "../keys/sums.h"
-#include "table.h"
+#include "module.h"
 
 /* A column of the content, or its rowid. */
 typedef struct cuckoo_shown {

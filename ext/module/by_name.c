@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** table_functions.c - functions that take the name of a filter table: 'seen' or 'main.seen'.
+** by_name.c - functions that take the name of a filter table: 'seen' or 'main.seen'.
 **
 ** They read the database by name, so they are not deterministic. Nor are they innocuous: a view or
 ** a trigger of a hostile schema could ask other databases with them.
@@ -14,8 +14,8 @@
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/sql.h"
-#include "../store/maintenance.h"
-#include "table.h"
+#include "../table/maintenance.h"
+#include "module.h"
 
 #include "../../src/shape/format.h"
 
@@ -34,53 +34,53 @@ static bool are_swapped(cuckoo_registry *registry, int argc, sqlite3_value **arg
 }
 
 /* Begins a use of the table that argv[0] names; *known may be it already. NULL: the function has failed. */
-static cuckoo_store *begin(sqlite3_context *context, int argc, sqlite3_value **argv, cuckoo_known *known,
+static cuckoo_table *begin(sqlite3_context *context, int argc, sqlite3_value **argv, cuckoo_known *known,
                            cuckoo_use use)
 {
     const char *why;
-    cuckoo_store *store;
-    int rc = cuckoo_registry_begin(registry_of(context), argv[0], known, use, &store, &why);
-    if (store == NULL && rc == SQLITE_ERROR && are_swapped(registry_of(context), argc, argv))
+    cuckoo_table *table;
+    int rc = cuckoo_registry_begin(registry_of(context), argv[0], known, use, &table, &why);
+    if (table == NULL && rc == SQLITE_ERROR && are_swapped(registry_of(context), argc, argv))
         why = "the arguments seem to be swapped: the name of the table comes first";
     if (rc == SQLITE_OK)
-        return store;
+        return table;
     cuckoo_fail_table(context, rc, why);
-    if (store)
-        cuckoo_registry_let_go(store);
+    if (table)
+        cuckoo_registry_let_go(table);
     return NULL;
 }
 
 /* What a function does while its table is in use. */
-typedef void (*table_use)(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv);
+typedef void (*table_use)(sqlite3_context *context, cuckoo_table *table, sqlite3_value **argv);
 
 static void with_table(sqlite3_context *context, int argc, sqlite3_value **argv, table_use use)
 {
     cuckoo_known known = {NULL, 0};
-    cuckoo_store *store = begin(context, argc, argv, &known, CUCKOO_INSPECT);
-    if (store == NULL)
+    cuckoo_table *table = begin(context, argc, argv, &known, CUCKOO_INSPECT);
+    if (table == NULL)
         return;
-    use(context, store, argv);
-    int rc = cuckoo_store_end(store);
+    use(context, table, argv);
+    int rc = cuckoo_table_end(table);
     if (rc != SQLITE_OK)
-        cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
-    cuckoo_registry_let_go(store);
+        cuckoo_fail_table(context, rc, cuckoo_table_damage(table));
+    cuckoo_registry_let_go(table);
 }
 
 /* ---- lookups: a function keeps its table in use while a SELECT runs ---- */
 
 typedef struct kept_use {
-    cuckoo_store *store; /* NULL: it is not in use */
+    cuckoo_table *table; /* NULL: it is not in use */
     cuckoo_known known;
     cuckoo_calm calm;
 } kept_use;
 
 static void end_use(kept_use *kept)
 {
-    if (kept->store) {
-        cuckoo_store_end(kept->store);
-        cuckoo_registry_let_go(kept->store);
+    if (kept->table) {
+        cuckoo_table_end(kept->table);
+        cuckoo_registry_let_go(kept->table);
     }
-    kept->store = NULL;
+    kept->table = NULL;
 }
 
 static void free_use(void *kept)
@@ -91,19 +91,19 @@ static void free_use(void *kept)
 
 /* Keeps the use, if nobody writes and it takes no lock that the statement does not have anyway; or at
 ** least what is known. `kept`: where something was kept before, or NULL. */
-static void keep_use(sqlite3_context *context, kept_use *kept, cuckoo_store *store, cuckoo_known known)
+static void keep_use(sqlite3_context *context, kept_use *kept, cuckoo_table *table, cuckoo_known known)
 {
     bool first = kept == NULL;
     if (first)
         kept = sqlite3_malloc64(sizeof *kept);
     if (kept == NULL) { /* it is looked for again */
-        cuckoo_store_end(store);
-        cuckoo_registry_let_go(store);
+        cuckoo_table_end(table);
+        cuckoo_registry_let_go(table);
         return;
     }
-    *kept = (kept_use){.store = store, .known = known};
-    cuckoo_store_calm(store, &kept->calm);
-    if (!kept->calm.is || !cuckoo_shadow_is_within(&store->paged.shadow))
+    *kept = (kept_use){.table = table, .known = known};
+    cuckoo_table_calm(table, &kept->calm);
+    if (!kept->calm.is || !cuckoo_shadow_is_within(&table->paged.shadow))
         end_use(kept);
     if (first) /* this may free it */
         sqlite3_set_auxdata(context, 0, kept, free_use);
@@ -113,33 +113,33 @@ static inline void look_up(sqlite3_context *context, int argc, sqlite3_value **a
 {
     cuckoo_known known = {NULL, 0};
     kept_use *kept = sqlite3_get_auxdata(context, 0);
-    cuckoo_store *store = kept ? kept->store : NULL;
-    bool calm = store && cuckoo_store_is_calm(store, &kept->calm);
+    cuckoo_table *table = kept ? kept->table : NULL;
+    bool calm = table && cuckoo_table_is_calm(table, &kept->calm);
     if (!calm) {
         if (kept)
             end_use(kept);
         known = kept ? kept->known : known;
-        store = begin(context, argc, argv, &known, CUCKOO_ASK);
+        table = begin(context, argc, argv, &known, CUCKOO_ASK);
     }
-    if (store == NULL)
+    if (table == NULL)
         return;
-    use(context, store, argv);
-    int rc = cuckoo_store_is_quiet(store) ? SQLITE_OK : cuckoo_store_end(store);
+    use(context, table, argv);
+    int rc = cuckoo_table_is_quiet(table) ? SQLITE_OK : cuckoo_table_end(table);
     if (rc != SQLITE_OK)
-        cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
+        cuckoo_fail_table(context, rc, cuckoo_table_damage(table));
     if (!calm)
-        keep_use(context, kept, store, known);
+        keep_use(context, kept, table, known);
 }
 
-static inline void result_contains(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)
+static inline void result_contains(sqlite3_context *context, cuckoo_table *table, sqlite3_value **argv)
 {
     bool has;
     uint64_t hash;
-    int rc = cuckoo_table_has(store, argv[1], &hash, &has);
+    int rc = cuckoo_table_has_value(table, argv[1], &hash, &has);
     if (has || sqlite3_value_type(argv[1]) != SQLITE_NULL)
         sqlite3_result_int(context, has);
     if (rc != SQLITE_OK)
-        cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
+        cuckoo_fail_table(context, rc, cuckoo_table_damage(table));
 }
 
 static void table_contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -148,12 +148,12 @@ static void table_contains_function(sqlite3_context *context, int argc, sqlite3_
 }
 
 /* The window that a table is asked for. False: the function has failed. */
-static bool read_window(sqlite3_context *context, const cuckoo_store *store, sqlite3_value *value,
+static bool read_window(sqlite3_context *context, const cuckoo_table *table, sqlite3_value *value,
                         uint64_t *window)
 {
     bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
     const char *text = is_text ? (const char *)sqlite3_value_text(value) : NULL;
-    if (store->paged.age.keep == 0)
+    if (table->paged.age.keep == 0)
         return cuckoo_fail(
             context, CF_BAD_ARGUMENT,
             "the table was created without keep=, and knows no times; leave the third argument out");
@@ -161,22 +161,22 @@ static bool read_window(sqlite3_context *context, const cuckoo_store *store, sql
         return cuckoo_fail(context, CF_BAD_ARGUMENT,
                            "the third argument " CUCKOO_BAD_DURATION ", got %s",
                            cuckoo_show(value).text);
-    double keep = (double)store->paged.age.keep / 1000, hour = 3600;
-    return *window <= store->paged.age.keep ||
+    double keep = (double)table->paged.age.keep / 1000, hour = 3600;
+    return *window <= table->paged.age.keep ||
            cuckoo_fail(context, CF_BAD_ARGUMENT,
                        "the third argument must be at most %g %s (keep=), got %s",
                        keep > hour ? keep / hour : keep, keep > hour ? "hours" : "seconds",
                        cuckoo_show(value).text);
 }
 
-static void result_contains_within(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)
+static void result_contains_within(sqlite3_context *context, cuckoo_table *table, sqlite3_value **argv)
 {
     uint64_t window;
-    if (!read_window(context, store, argv[2], &window))
+    if (!read_window(context, table, argv[2], &window))
         return;
-    cuckoo_ageing_narrow(&store->paged, window);
-    result_contains(context, store, argv);
-    cuckoo_ageing_look(&store->paged, cuckoo_store_latest(store));
+    cuckoo_ageing_narrow(&table->paged, window);
+    result_contains(context, table, argv);
+    cuckoo_ageing_look(&table->paged, cuckoo_table_latest(table));
 }
 
 /* cf_table_contains('seen', key, '1 hour'): was the key added so lately? */
@@ -187,16 +187,16 @@ static void table_contains_within_function(sqlite3_context *context, int argc, s
 
 /* ---- cf_picture ---- */
 
-static void result_table_picture(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)
+static void result_table_picture(sqlite3_context *context, cuckoo_table *table, sqlite3_value **argv)
 {
     bool left;
     (void)argv;
-    int rc = cuckoo_maintenance_begin_view(store, &left);
+    int rc = cuckoo_maintenance_begin_view(table, &left);
     if (rc == SQLITE_OK)
-        cuckoo_result_picture(context, &store->paged.filter);
+        cuckoo_result_picture(context, &table->paged.filter);
     else
-        cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
-    cuckoo_maintenance_end_view(store);
+        cuckoo_fail_table(context, rc, cuckoo_table_damage(table));
+    cuckoo_maintenance_end_view(table);
 }
 
 /* Of a filter, or of a filter table by its name. */
@@ -227,44 +227,44 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
 {
     const char *why;
     char *message = NULL;
-    cuckoo_store *store;
+    cuckoo_table *table;
     cuckoo_known known = {NULL, 0};
     (void)argc;
-    int rc = cuckoo_registry_begin(registry_of(context), argv[0], &known, CUCKOO_INSPECT, &store, &why);
-    if (store == NULL) {
+    int rc = cuckoo_registry_begin(registry_of(context), argv[0], &known, CUCKOO_INSPECT, &table, &why);
+    if (table == NULL) {
         cuckoo_fail_table(context, rc, why);
         return;
     }
     if (rc == SQLITE_OK) {
-        int checked = cuckoo_maintenance_check(store, &message);
-        rc = cuckoo_store_end(store);
-        why = checked == SQLITE_OK || rc != SQLITE_OK ? cuckoo_store_damage(store)
+        int checked = cuckoo_maintenance_check(table, &message);
+        rc = cuckoo_table_end(table);
+        why = checked == SQLITE_OK || rc != SQLITE_OK ? cuckoo_table_damage(table)
               : message                               ? message
                                                       : sqlite3_errstr(checked);
         rc = rc != SQLITE_OK ? rc : checked;
     }
     result_checked(context, rc, why);
-    cuckoo_registry_let_go(store);
+    cuckoo_registry_let_go(table);
     sqlite3_free(message);
 }
 
 /* The whole filter as a blob. */
-static void result_export(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)
+static void result_export(sqlite3_context *context, cuckoo_table *table, sqlite3_value **argv)
 {
     cf_filter copy;
     char *message = NULL;
     (void)argv;
-    if (store->paged.filter.length > cuckoo_length_limit(store->paged.shadow.db)) {
+    if (table->paged.filter.length > cuckoo_length_limit(table->paged.shadow.db)) {
         cuckoo_fail_code(context, SQLITE_TOOBIG,
                          "the filter is longer than this connection allows (SQLITE_LIMIT_LENGTH)");
         return;
     }
-    int rc = cuckoo_maintenance_export(store, &copy, &message);
+    int rc = cuckoo_maintenance_export(table, &copy, &message);
     if (rc == SQLITE_OK) {
         sqlite3_result_blob64(context, copy.bytes, copy.length, SQLITE_TRANSIENT);
         cuckoo_block_resize(NULL, copy.view.writable - CF_HEADER_BYTES, 0);
     } else {
-        cuckoo_fail_table(context, rc, message ? message : cuckoo_store_damage(store));
+        cuckoo_fail_table(context, rc, message ? message : cuckoo_table_damage(table));
     }
     sqlite3_free(message);
 }
@@ -283,8 +283,8 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
     uint64_t capacity;
     bool is_text = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
     const char *text = is_text ? (const char *)sqlite3_value_text(argv[0]) : NULL;
-    cuckoo_store *store = text ? cuckoo_registry_find(registry, text, &rc) : NULL;
-    if (store == NULL) {
+    cuckoo_table *table = text ? cuckoo_registry_find(registry, text, &rc) : NULL;
+    if (table == NULL) {
         cuckoo_fail_code(context, rc == SQLITE_OK ? SQLITE_ERROR : rc,
                          rc == SQLITE_OK ? cuckoo_registry_no_table(registry, argv[0]) : NULL);
         return;
@@ -292,9 +292,9 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
     bool given = argc > 1 && sqlite3_value_type(argv[1]) != SQLITE_NULL;
     if (given && !cuckoo_capacity_read(context, argv[1], &capacity))
         return;
-    const cuckoo_shadow *shadow = &store->paged.shadow;
+    const cuckoo_shadow *shadow = &table->paged.shadow;
     uint64_t since = cuckoo_sql_clock(registry->db, shadow->schema);
-    cuckoo_list_keep(store); /* it has to outlive the statement */
+    cuckoo_list_keep(table); /* it has to outlive the statement */
     registry->rebuilds = true;
     registry->capacity = given ? &capacity : NULL;
     rc = cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(\"%w\") VALUES('rebuild')",
@@ -307,11 +307,11 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
         sqlite3_str *json = sqlite3_str_new(registry->db);
         uint64_t now = cuckoo_sql_clock(registry->db, shadow->schema);
         sqlite3_str_appendf(json, "{\"keys\":%llu,\"seconds\":%.3f,\"bytes\":%llu",
-                            store->paged.filter.items + store->paged.left,
-                            ((double)now - (double)since) / 1000, store->paged.filter.length);
+                            table->paged.filter.items + table->paged.left,
+                            ((double)now - (double)since) / 1000, table->paged.filter.length);
         cuckoo_result_text(context, json, "}");
     }
-    cuckoo_list_give(store);
+    cuckoo_list_give(table);
 }
 
 int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** table_cursor.c - asking the virtual table cuckoo_filter: its methods from xBestIndex to xRowid.
+** cursor.c - asking the virtual table cuckoo_filter: its methods from xBestIndex to xRowid.
 */
 #include "../sqlite/sql.h"
-#include "table.h"
+#include "module.h"
 
 enum table_plan {
     ROWS_KEY = 1,      /* key = argv[0], or key IS argv[0] */
@@ -69,7 +69,7 @@ static void plan_key(sqlite3_index_info *info, int i, int collation)
     info->estimatedRows = 1;
 }
 
-int cuckoo_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     cuckoo_table *table = cuckoo_table_of(base);
     /* From 3.54 on SQLite always counts the primary key among the columns that are read. */
@@ -100,7 +100,7 @@ static void drop_rows(table_cursor *cursor)
         .base = cursor->base, .found = &cursor->first, .room = 1, .again = true, .calm = cursor->calm};
 }
 
-int cuckoo_table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
+int cuckoo_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
 {
     (void)base;
     table_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
@@ -111,7 +111,7 @@ int cuckoo_table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
     return SQLITE_OK;
 }
 
-int cuckoo_table_close(sqlite3_vtab_cursor *base)
+int cuckoo_cursor_close(sqlite3_vtab_cursor *base)
 {
     drop_rows(table_cursor_of(base));
     sqlite3_free(base);
@@ -148,12 +148,12 @@ static bool keep_key(found_key *found, sqlite3_value *key)
     return found->is_integer || found->key != NULL;
 }
 
-/* Adds a row for a key that is perhaps there: in the filter, or beside it (store.h). */
+/* Adds a row for a key that is perhaps there: in the filter, or beside it (table.h). */
 static int find_key(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value *key)
 {
     bool has;
     uint64_t hash;
-    int rc = cuckoo_table_has(table, key, &hash, &has);
+    int rc = cuckoo_table_has_value(table, key, &hash, &has);
     if (rc != SQLITE_OK || !has)
         return rc;
     found_key *found = append(cursor);
@@ -243,32 +243,32 @@ static int find_rows(cuckoo_table *table, table_cursor *cursor, int plan, sqlite
     return table->follow.given_table ? list_keys(table, cursor) : cannot_list(table);
 }
 
-int cuckoo_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
-                        sqlite3_value **argv)
+int cuckoo_cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+                         sqlite3_value **argv)
 {
     cuckoo_table *table = cuckoo_table_of(base->pVtab);
     table_cursor *cursor = table_cursor_of(base);
     (void)text, (void)argc;
     bool again = cursor->again;
     drop_rows(cursor);
-    if (!cuckoo_store_is_calm(table, &cursor->calm)) {
-        int rc = cuckoo_table_begin(table, CUCKOO_ASK);
+    if (!cuckoo_table_is_calm(table, &cursor->calm)) {
+        int rc = cuckoo_module_begin(table, CUCKOO_ASK);
         if (rc != SQLITE_OK)
             return rc;
         if (again)
-            cuckoo_store_calm(table, &cursor->calm);
+            cuckoo_table_calm(table, &cursor->calm);
     }
-    return cuckoo_table_end(table, find_rows(table, cursor, plan, argv));
+    return cuckoo_module_end(table, find_rows(table, cursor, plan, argv));
 }
 
-int cuckoo_table_next(sqlite3_vtab_cursor *base)
+int cuckoo_cursor_next(sqlite3_vtab_cursor *base)
 {
     table_cursor *cursor = table_cursor_of(base);
     cursor->at++;
     return cursor->keys ? read_keys(cuckoo_table_of(base->pVtab), cursor) : SQLITE_OK;
 }
 
-int cuckoo_table_eof(sqlite3_vtab_cursor *base)
+int cuckoo_cursor_eof(sqlite3_vtab_cursor *base)
 {
     return table_cursor_of(base)->at >= table_cursor_of(base)->rows;
 }
@@ -281,7 +281,7 @@ static void result_key(sqlite3_context *context, const found_key *found)
         sqlite3_result_value(context, found->key);
 }
 
-int cuckoo_table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     table_cursor *cursor = table_cursor_of(base);
     if (cursor->keys) {
@@ -298,7 +298,7 @@ int cuckoo_table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 }
 
 /* SQLite does not call this: the table is WITHOUT ROWID. */
-int cuckoo_table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
+int cuckoo_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
     *rowid = 0;
     return cannot_list(cuckoo_table_of(base->pVtab));

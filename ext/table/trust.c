@@ -7,30 +7,30 @@
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
-#include "store.h"
+#include "table.h"
 
 #include <assert.h>
 
-int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
+int cuckoo_table_misses(cuckoo_table *table, int most, bool *misses)
 {
     sqlite3_stmt *keys;
     uint64_t rows = 0, items = UINT64_MAX;
-    assert(store->follow.table != NULL && cuckoo_paged_is_loaded(&store->paged));
+    assert(table->follow.table != NULL && cuckoo_paged_is_loaded(&table->paged));
     *misses = false;
-    int rc = cuckoo_follow_keys(&store->follow, &store->paged.shadow, most, &keys);
+    int rc = cuckoo_follow_keys(&table->follow, &table->paged.shadow, most, &keys);
     while (rc == SQLITE_OK && !*misses && sqlite3_step(keys) == SQLITE_ROW) {
         cuckoo_row_key key;
         bool has = true;
-        rc = cuckoo_row_key_read(sqlite3_column_value(keys, 0), &store->paged.filter.geometry, &key);
+        rc = cuckoo_row_key_read(sqlite3_column_value(keys, 0), &table->paged.filter.geometry, &key);
         if (rc == SQLITE_OK && key.is)
-            rc = cuckoo_store_has(store, key.hash, &has);
-        rc = cuckoo_first_error(rc, store->paged.rc); /* a page that cannot be read says nothing */
+            rc = cuckoo_table_has(table, key.hash, &has);
+        rc = cuckoo_first_error(rc, table->paged.rc); /* a page that cannot be read says nothing */
         *misses = rc == SQLITE_OK && !has;
         rows += key.is;
     }
     rc = cuckoo_sql_end(keys, rc);
     if (rc == SQLITE_OK && !*misses && most == CUCKOO_ALL_ROWS)
-        rc = cuckoo_store_items(store, &items);
+        rc = cuckoo_table_items(table, &items);
     *misses |= items < rows; /* the key of a row is found as that of another */
     return rc;
 }
@@ -62,16 +62,16 @@ static int fail_sample(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 
 /* Are the keys of some rows of the table there? While a statement changes rows this is not asked: their
 ** triggers may be still to come. */
-static int sample(cuckoo_store *store)
+static int sample(cuckoo_table *table)
 {
-    const cuckoo_shadow *shadow = &store->paged.shadow;
-    cuckoo_follow *follow = &store->follow;
+    const cuckoo_shadow *shadow = &table->paged.shadow;
+    cuckoo_follow *follow = &table->follow;
     bool misses;
     if (cuckoo_sql_running(shadow->db, true) > 0)
         return SQLITE_OK;
     follow->trust = CUCKOO_ROWS; /* now: a generated column may ask the filter while rows are read */
-    int rc = cuckoo_store_misses(store, follow->sample, &misses);
-    if (rc == SQLITE_OK && misses && cuckoo_store_is_overtaken(store))
+    int rc = cuckoo_table_misses(table, follow->sample, &misses);
+    if (rc == SQLITE_OK && misses && cuckoo_table_is_overtaken(table))
         rc = SQLITE_LOCKED; /* the rows may have come since it was looked at */
     else if (rc == SQLITE_OK && misses)
         rc = fail_sample(follow, shadow);
@@ -83,13 +83,13 @@ static int sample(cuckoo_store *store)
 }
 
 /* Does the column still compare as the keys were hashed? */
-static int check_rule(cuckoo_store *store)
+static int check_rule(cuckoo_table *table)
 {
     cf_options rule;
     char *why = NULL;
-    const cuckoo_shadow *shadow = &store->paged.shadow;
-    const cf_geometry *geometry = &store->paged.filter.geometry;
-    cuckoo_follow *follow = &store->follow;
+    const cuckoo_shadow *shadow = &table->paged.shadow;
+    const cf_geometry *geometry = &table->paged.filter.geometry;
+    cuckoo_follow *follow = &table->follow;
     int rc = cuckoo_column_rule(shadow->db, shadow->schema, follow->table, follow->column, &rule, &why);
     bool same =
         rc == SQLITE_OK && rule.affinity == geometry->affinity && rule.collation == geometry->collation;
@@ -104,23 +104,23 @@ static int check_rule(cuckoo_store *store)
     return rc;
 }
 
-static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
+static int trust(cuckoo_table *table, cuckoo_use use, const char **why)
 {
-    cuckoo_shadow *shadow = &store->paged.shadow;
-    cuckoo_follow *follow = &store->follow;
+    cuckoo_shadow *shadow = &table->paged.shadow;
+    cuckoo_follow *follow = &table->follow;
     *why = "the table that it follows cannot be read";
     bool writes =
-        store->part != CUCKOO_APART || use > CUCKOO_TELL || !sqlite3_get_autocommit(shadow->db);
+        table->part != CUCKOO_APART || use > CUCKOO_TELL || !sqlite3_get_autocommit(shadow->db);
     int prepared = follow->prepared;
     int rc = writes ? cuckoo_follow_look(follow, shadow)
-                    : cuckoo_follow_look_quickly(follow, shadow, store->fresh.file_version);
+                    : cuckoo_follow_look_quickly(follow, shadow, table->fresh.file_version);
     if (prepared != follow->prepared) { /* the TEMP trigger may have come, or gone */
-        store->net.current = false;
-        rc = rc ? rc : cuckoo_log_is_watched(shadow, &store->told);
+        table->net.current = false;
+        rc = rc ? rc : cuckoo_log_is_watched(shadow, &table->told);
     }
     if (rc == SQLITE_OK && follow->trust == CUCKOO_TRIGGERS)
-        rc = check_rule(store);
-    if (rc == SQLITE_OK && use <= CUCKOO_TELL && store->paged.unmatched > 0 && !follow->fault) {
+        rc = check_rule(table);
+    if (rc == SQLITE_OK && use <= CUCKOO_TELL && table->paged.unmatched > 0 && !follow->fault) {
         rc = fail(
             follow, shadow,
             "rows of %s have changed without its triggers, or beside another trigger that it cannot "
@@ -128,7 +128,7 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
         follow->trust = CUCKOO_UNKNOWN; /* as long as the header says so (pages.h) */
     }
     if (rc == SQLITE_OK && use < CUCKOO_TELL && follow->trust == CUCKOO_RULE)
-        rc = sample(store);
+        rc = sample(table);
     if (rc == SQLITE_OK && follow->fault) {
         *why = follow->fault;
         return SQLITE_ERROR;
@@ -141,40 +141,40 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
     return rc;
 }
 
-static int ask_content(cuckoo_store *store)
+static int ask_content(cuckoo_table *table)
 {
-    const cuckoo_shadow *shadow = &store->paged.shadow;
-    cuckoo_follow *follow = &store->follow;
+    const cuckoo_shadow *shadow = &table->paged.shadow;
+    cuckoo_follow *follow = &table->follow;
     int rc = cuckoo_content_open(&follow->content, shadow->db, shadow->schema, follow->table,
-                                 follow->column, &store->asks_content);
-    return rc == SQLITE_OK && !store->asks_content ? SQLITE_ERROR : rc;
+                                 follow->column, &table->asks_content);
+    return rc == SQLITE_OK && !table->asks_content ? SQLITE_ERROR : rc;
 }
 
 /* ---- beginning a use ---- */
 
-bool cuckoo_store_is_early(const cuckoo_store *store)
+bool cuckoo_table_is_early(const cuckoo_table *table)
 {
-    return store->follow.preceded && cuckoo_sql_running(store->paged.shadow.db, true) > 0;
+    return table->follow.preceded && cuckoo_sql_running(table->paged.shadow.db, true) > 0;
 }
 
-int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
+int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use, const char **why)
 {
-    int rc = cuckoo_store_load(store, why);
-    store->asks_content = false;
-    if (rc == SQLITE_OK && cuckoo_store_follows(store) && use != CUCKOO_REPAIR) {
-        rc = trust(store, use, why);
+    int rc = cuckoo_table_load(table, why);
+    table->asks_content = false;
+    if (rc == SQLITE_OK && cuckoo_table_follows(table) && use != CUCKOO_REPAIR) {
+        rc = trust(table, use, why);
         if (rc == SQLITE_ERROR && use == CUCKOO_ASK)
-            rc = ask_content(store);
-        else if (rc == SQLITE_OK && use == CUCKOO_ASK && cuckoo_store_is_early(store))
-            rc = ask_content(store) == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
+            rc = ask_content(table);
+        else if (rc == SQLITE_OK && use == CUCKOO_ASK && cuckoo_table_is_early(table))
+            rc = ask_content(table) == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
     }
-    if (rc == SQLITE_OK && store->paged.filter.geometry.epochs) {
-        rc = store->paged.age.keep ? cuckoo_net_read(&store->net, &store->paged, false) : SQLITE_OK;
-        cuckoo_ageing_look(&store->paged, cuckoo_store_latest(store));
+    if (rc == SQLITE_OK && table->paged.filter.geometry.epochs) {
+        rc = table->paged.age.keep ? cuckoo_net_read(&table->net, &table->paged, false) : SQLITE_OK;
+        cuckoo_ageing_look(&table->paged, cuckoo_table_latest(table));
     }
-    if ((rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_ERROR) && store->paged.shadow.damage)
-        *why = store->paged.shadow.damage;
+    if ((rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_ERROR) && table->paged.shadow.damage)
+        *why = table->paged.shadow.damage;
     if (rc != SQLITE_OK)
-        cuckoo_store_end(store);
+        cuckoo_table_end(table);
     return rc;
 }

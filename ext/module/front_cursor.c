@@ -32,7 +32,7 @@ static CF_ALWAYS_INLINE bool is_calm(front_cursor *cursor, cuckoo_table *table)
     cuckoo_front *front = table->front;
     if (!cursor->looked && front->calm.is && cuckoo_front_version(table, &version) == SQLITE_OK)
         cursor->looked = version == front->version;
-    return cursor->looked && cuckoo_store_is_calm(table, &front->calm);
+    return cursor->looked && cuckoo_table_is_calm(table, &front->calm);
 }
 
 static int begin(front_cursor *cursor, cuckoo_table *table)
@@ -41,10 +41,10 @@ static int begin(front_cursor *cursor, cuckoo_table *table)
     cuckoo_front *front = table->front;
     front->calm.is = false;
     cuckoo_registry_join_writer(table->registry, table);
-    int rc = cuckoo_store_begin(table, CUCKOO_INSPECT, &why);
+    int rc = cuckoo_table_begin(table, CUCKOO_INSPECT, &why);
     if (rc != SQLITE_OK)
         return rc;
-    cuckoo_store_calm(table, &front->calm);
+    cuckoo_table_calm(table, &front->calm);
     cursor->looked = cuckoo_front_version(table, &front->version) == SQLITE_OK;
     return SQLITE_OK;
 }
@@ -54,10 +54,10 @@ static int look_up(cuckoo_table *table, sqlite3_value *key, uint32_t plan, uint6
 {
     bool has;
     uint64_t hash;
-    int rc = cuckoo_table_has(table, key, &hash, &has);
+    int rc = cuckoo_table_has_value(table, key, &hash, &has);
     *most = has ? UINT64_MAX : 0;
     return rc == SQLITE_OK && has && cuckoo_front_unusual(plan, 0, key)
-               ? cuckoo_table_most(table, key, most)
+               ? cuckoo_table_most_of_value(table, key, most)
                : rc;
 }
 
@@ -78,11 +78,11 @@ static int ask(front_cursor *cursor, sqlite3_value *key, uint32_t plan, uint64_t
     }
     if (rc == SQLITE_OK) {
         rc = key ? look_up(table, key, plan, most) : SQLITE_OK;
-        if (!cuckoo_store_is_quiet(table))
-            rc = cuckoo_first_error(rc, cuckoo_store_end(table));
+        if (!cuckoo_table_is_quiet(table))
+            rc = cuckoo_first_error(rc, cuckoo_table_end(table));
     }
     table->front->skip = rc == SQLITE_OK ? 0 : SKIPS;
-    if (rc != SQLITE_OK || cuckoo_store_is_early(table))
+    if (rc != SQLITE_OK || cuckoo_table_is_early(table))
         *most = UINT64_MAX;
     return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
 }
@@ -93,7 +93,7 @@ static inline bool is_denied(front_cursor *cursor, sqlite3_value *key)
     uint64_t hash;
     cuckoo_table *table = cuckoo_table_of(cursor->base.pVtab);
     const cf_geometry *geometry = &table->paged.filter.geometry;
-    return cuckoo_store_is_at_hand(table) && !table->follow.preceded && is_calm(cursor, table) &&
+    return cuckoo_table_is_at_hand(table) && !table->follow.preceded && is_calm(cursor, table) &&
            cuckoo_key_hash(key, geometry, &hash) == CUCKOO_KEY_OK &&
            !cf_contains(&table->paged.reader, hash) && !cuckoo_key_always(geometry, key);
 }

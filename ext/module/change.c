@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** table_change.c - INSERT and DELETE on the virtual table cuckoo_filter; and its commands: INSERT INTO
+** change.c - INSERT and DELETE on the virtual table cuckoo_filter; and its commands: INSERT INTO
 ** seen(seen [, key]) VALUES(command [, argument]). A filter that follows a table is changed
 ** by its log alone (transaction.c).
 */
@@ -8,7 +8,7 @@
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
-#include "../store/maintenance.h"
+#include "../table/maintenance.h"
 #include "front.h"
 
 /* ---- rows ---- */
@@ -25,7 +25,7 @@ static int refuse_key(cuckoo_table *table, cf_status status)
 static int add_key(cuckoo_table *table, const cuckoo_row_key *key)
 {
     cf_status status = CF_OK;
-    int rc = key->is ? cuckoo_store_add(table, key->hash, &status) : SQLITE_OK;
+    int rc = key->is ? cuckoo_table_add(table, key->hash, &status) : SQLITE_OK;
     return rc == SQLITE_OK && status != CF_OK ? refuse_key(table, status) : rc;
 }
 
@@ -34,7 +34,7 @@ static int look_for(cuckoo_table *table, const cuckoo_row_key *key, bool *skips)
 {
     bool asks = table->once && sqlite3_vtab_on_conflict(table->registry->db) == SQLITE_IGNORE;
     *skips = asks && !key->is;
-    return asks && key->is ? cuckoo_store_has(table, key->hash, skips) : SQLITE_OK;
+    return asks && key->is ? cuckoo_table_has(table, key->hash, skips) : SQLITE_OK;
 }
 
 static int insert_row(cuckoo_table *table, sqlite3_value **columns, bool *skips)
@@ -49,7 +49,7 @@ static int insert_row(cuckoo_table *table, sqlite3_value **columns, bool *skips)
 static int delete_row(cuckoo_table *table, sqlite3_value *id)
 {
     if (sqlite3_value_type(id) == SQLITE_INTEGER)
-        return cuckoo_store_delete(table, (uint64_t)sqlite3_value_int64(id));
+        return cuckoo_table_delete(table, (uint64_t)sqlite3_value_int64(id));
     return cuckoo_table_fail(
         table, SQLITE_ERROR,
         "a filter cannot list its keys, to delete them all; use WHERE key = ..., or "
@@ -115,7 +115,7 @@ static int run_one(cuckoo_table *table, int which, sqlite3_value *argument, char
     case CLEAR:
         return cuckoo_maintenance_clear(table);
     case DRAIN:
-        return cuckoo_store_drain(table, false);
+        return cuckoo_table_drain(table, false);
     case IMPORT:
         return cuckoo_maintenance_import(table, argument, message);
     case OPTIMIZE:
@@ -137,13 +137,13 @@ static int run_if_allowed(cuckoo_table *table, int which, sqlite3_value *argumen
 static int run_command(cuckoo_table *table, int which, sqlite3_value *argument)
 {
     char *why = NULL;
-    int rc = cuckoo_table_begin(table, commands[which].use);
+    int rc = cuckoo_module_begin(table, commands[which].use);
     if (rc != SQLITE_OK)
         return rc;
     rc = run_if_allowed(table, which, argument, &why);
-    rc = cuckoo_first_error(rc, cuckoo_store_end(table));
+    rc = cuckoo_first_error(rc, cuckoo_table_end(table));
     rc = why ? cuckoo_table_fail(table, rc, "%s", why)
-             : cuckoo_table_explain(table, rc, cuckoo_store_damage(table));
+             : cuckoo_table_explain(table, rc, cuckoo_table_damage(table));
     sqlite3_free(why);
     return rc;
 }
@@ -228,13 +228,13 @@ static int update(cuckoo_table *table, int argc, sqlite3_value **argv, bool *ski
         return SQLITE_OK;
     if (table->front)
         return refuse_row(table, table->front->content, table->follow.given_column);
-    int rc = cuckoo_table_begin(table, CUCKOO_CHANGE);
+    int rc = cuckoo_module_begin(table, CUCKOO_CHANGE);
     if (rc == SQLITE_OK)
-        rc = cuckoo_table_end(table, change_row(table, argc, argv, inserts, skips));
+        rc = cuckoo_module_end(table, change_row(table, argc, argv, inserts, skips));
     return rc;
 }
 
-/* Where SQLite obeys OR IGNORE (table_vtab.c), SQLITE_CONSTRAINT means a row that was skipped, and is
+/* Where SQLite obeys OR IGNORE (vtab.c), SQLITE_CONSTRAINT means a row that was skipped, and is
 ** not counted. As the code of a statement on a shadow table it would make an error disappear. */
 int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** table_arguments.c - what CREATE VIRTUAL TABLE ... USING cuckoo_filter(...) says.
+** arguments.c - what CREATE VIRTUAL TABLE ... USING cuckoo_filter(...) says.
 */
 #include "../follow/sql_text.h"
 #include "../functions/filters.h"
@@ -10,7 +10,7 @@
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
-#include "table.h"
+#include "module.h"
 
 #include "../../src/shape/format.h"
 

@@ -12,25 +12,25 @@
 #include "../sqlite/register.h"
 #include "../sqlite/sql.h"
 #include "../sqlite/watch.h"
-#include "store.h"
+#include "table.h"
 
 /* ---- in memory ---- */
 
 typedef struct drain {
-    cuckoo_store *store;
+    cuckoo_table *table;
     bool all; /* keys are tried, however many of them find no place */
     cuckoo_sums *left;
     int misses; /* of keys that have found none */
 } drain;
 
 /* When one copy is sticky, or not there, so are the others. */
-static void delete_copies(cuckoo_store *store, uint64_t hash, int64_t copies)
+static void delete_copies(cuckoo_table *table, uint64_t hash, int64_t copies)
 {
-    cuckoo_paged *paged = &store->paged;
+    cuckoo_paged *paged = &table->paged;
     cf_deleted deleted = CF_REMOVED;
     while (copies-- > 0 && deleted == CF_REMOVED && paged->rc == SQLITE_OK)
         deleted = cf_delete_value(&paged->filter, hash, 0);
-    paged->unmatched += deleted == CF_ABSENT && paged->rc == SQLITE_OK && cuckoo_store_follows(store);
+    paged->unmatched += deleted == CF_ABSENT && paged->rc == SQLITE_OK && cuckoo_table_follows(table);
 }
 
 /* *n: copies of a key, which are counted down; or a time. */
@@ -52,13 +52,13 @@ static int bring(drain *into, uint64_t hash, int64_t n)
 {
     enum { TRIED = 64 };
     cf_status status =
-        into->all || into->misses < TRIED ? add_key(&into->store->paged, hash, &n) : CF_FULL;
+        into->all || into->misses < TRIED ? add_key(&into->table->paged, hash, &n) : CF_FULL;
     if (status == CF_OK)
         return SQLITE_OK;
     if (status == CF_NO_MEMORY || status == CF_INTERRUPTED)
         return cuckoo_error_code(status);
     into->misses++;
-    return cuckoo_sums_take(into->left, &into->store->paged, hash, n);
+    return cuckoo_sums_take(into->left, &into->table->paged, hash, n);
 }
 
 /* Keys without a place go first. */
@@ -67,7 +67,7 @@ static int take_away(drain *into, uint64_t hash, int64_t copies)
     int64_t wait = cuckoo_sums_of(into->left, hash);
     if (wait > copies)
         wait = copies;
-    delete_copies(into->store, hash, copies - wait);
+    delete_copies(into->table, hash, copies - wait);
     return wait ? cuckoo_sums_add(into->left, hash, -wait) : SQLITE_OK;
 }
 
@@ -75,23 +75,23 @@ static int change(void *context, uint64_t hash, int64_t n)
 {
     drain *into = context;
     int rc = n < 0 ? take_away(into, hash, -n) : bring(into, hash, n);
-    return cuckoo_first_error(rc, into->store->paged.rc);
+    return cuckoo_first_error(rc, into->table->paged.rc);
 }
 
 /* Changes of keys are made again in their order: who deletes a key that is there by chance, and then
 ** adds it, must find it. What triggers have told is that of rows, and right as a sum. */
-int cuckoo_store_take_in(cuckoo_store *store, bool all, cuckoo_sums *left)
+int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left)
 {
-    drain into = {store, all, left, 0};
-    cuckoo_paged *paged = &store->paged;
-    const cuckoo_pending *pending = &store->pending;
-    bool ages = paged->filter.geometry.epochs != 0, sums = cuckoo_store_follows(store) || ages;
-    int rc = sums ? cuckoo_net_read(&store->net, paged, !ages) : SQLITE_OK;
+    drain into = {table, all, left, 0};
+    cuckoo_paged *paged = &table->paged;
+    const cuckoo_pending *pending = &table->pending;
+    bool ages = paged->filter.geometry.epochs != 0, sums = cuckoo_table_follows(table) || ages;
+    int rc = sums ? cuckoo_net_read(&table->net, paged, !ages) : SQLITE_OK;
     if (rc == SQLITE_OK && ages)
-        cuckoo_ageing_begin(paged, cuckoo_store_latest(store), all);
+        cuckoo_ageing_begin(paged, cuckoo_table_latest(table), all);
     rc = cuckoo_first_error(rc, paged->rc);
     if (rc == SQLITE_OK)
-        rc = sums ? cuckoo_sums_walk(&store->net.sums, change, &into)
+        rc = sums ? cuckoo_sums_walk(&table->net.sums, change, &into)
                   : cuckoo_log_walk(paged, change, &into);
     for (size_t i = 0; rc == SQLITE_OK && i < pending->n; i++)
         rc = change(&into, pending->change[i].hash, pending->change[i].n);
@@ -102,7 +102,7 @@ int cuckoo_store_take_in(cuckoo_store *store, bool all, cuckoo_sums *left)
 /* ---- in the database ---- */
 
 typedef struct writing {
-    cuckoo_store *store;
+    cuckoo_table *table;
     const cuckoo_sums *left; /* NULL: the logs stay */
     bool done;
 } writing;
@@ -119,10 +119,10 @@ static int write_left(void *context, uint64_t hash, int64_t n)
 
 /* Pages may grow by what the logs give back. Only drains write to the own log of a filter that follows a
 ** table. */
-static int change_logs(cuckoo_store *store, const cuckoo_sums *left)
+static int change_logs(cuckoo_table *table, const cuckoo_sums *left)
 {
-    cuckoo_paged *paged = &store->paged;
-    bool follows = cuckoo_store_follows(store), own = !follows || paged->left > 0;
+    cuckoo_paged *paged = &table->paged;
+    bool follows = cuckoo_table_follows(table), own = !follows || paged->left > 0;
     int rc = own ? cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_OWN, NULL) : SQLITE_OK;
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_LOG, NULL);
@@ -132,12 +132,12 @@ static int change_logs(cuckoo_store *store, const cuckoo_sums *left)
 
 static int write_all(writing *w)
 {
-    cuckoo_store *store = w->store;
-    cuckoo_paged *paged = &store->paged;
-    int rc = w->left ? change_logs(store, w->left) : SQLITE_OK;
-    if (rc == SQLITE_OK && cuckoo_store_follows(store) && !store->follow.saved &&
-        store->follow.fault == NULL)
-        rc = cuckoo_follow_save(&store->follow, &paged->shadow);
+    cuckoo_table *table = w->table;
+    cuckoo_paged *paged = &table->paged;
+    int rc = w->left ? change_logs(table, w->left) : SQLITE_OK;
+    if (rc == SQLITE_OK && cuckoo_table_follows(table) && !table->follow.saved &&
+        table->follow.fault == NULL)
+        rc = cuckoo_follow_save(&table->follow, &paged->shadow);
     return rc == SQLITE_OK && paged->dirty ? cuckoo_paged_write(paged) : rc;
 }
 
@@ -170,17 +170,17 @@ int cuckoo_register_drain(sqlite3 *db, bool on)
 static bool is_done(const writing *w, int rc)
 {
     return rc == SQLITE_INTERRUPT && w->done &&
-           cuckoo_shadow_in_transaction(&w->store->paged.shadow, true);
+           cuckoo_shadow_in_transaction(&w->table->paged.shadow, true);
 }
 
 /* Within COMMIT SQLite prepares to take a statement back only if another one reads. */
-int cuckoo_store_write(cuckoo_store *store, const cuckoo_sums *left)
+int cuckoo_table_write(cuckoo_table *table, const cuckoo_sums *left)
 {
     int prepared;
-    unsigned rollbacks = store->rollbacks;
+    unsigned rollbacks = table->rollbacks;
     sqlite3_stmt *statement = NULL;
-    cuckoo_shadow *shadow = &store->paged.shadow;
-    writing w = {store, left, false};
+    cuckoo_shadow *shadow = &table->paged.shadow;
+    writing w = {table, left, false};
     sqlite3_int64 rowid = sqlite3_last_insert_rowid(shadow->db);
     int rc = cuckoo_shadow_hold(shadow, &prepared);
     if (rc == SQLITE_OK) {
@@ -190,32 +190,32 @@ int cuckoo_store_write(cuckoo_store *store, const cuckoo_sums *left)
             ; /* PRAGMA count_changes gives a row */
         rc = statement ? cuckoo_shadow_end(shadow, statement, rc) : rc;
         rc = is_done(&w, rc) ? SQLITE_OK : rc;
-        if (rc == SQLITE_OK && store->rollbacks != rollbacks)
+        if (rc == SQLITE_OK && table->rollbacks != rollbacks)
             rc = SQLITE_ABORT; /* without memory SQLite may roll back, and say nothing */
         if (statement)
             sqlite3_clear_bindings(statement);
         cuckoo_shadow_release(shadow);
     }
     sqlite3_set_last_insert_rowid(shadow->db, rowid);
-    cuckoo_net_forget(&store->net);
-    cuckoo_list_tell(store, true);
+    cuckoo_net_forget(&table->net);
+    cuckoo_list_tell(table, true);
     if (rc != SQLITE_OK) {
-        store->follow.saved = false;
-        cuckoo_paged_forget(&store->paged);
+        table->follow.saved = false;
+        cuckoo_paged_forget(&table->paged);
     }
     return rc;
 }
 
-int cuckoo_store_finish(cuckoo_store *store, const cuckoo_sums *left, int rc)
+int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc)
 {
-    rc = cuckoo_first_error(rc, cuckoo_paged_error(&store->paged));
+    rc = cuckoo_first_error(rc, cuckoo_paged_error(&table->paged));
     if (rc != SQLITE_OK)
-        cuckoo_store_forget(store);
+        cuckoo_table_forget(table);
     else
-        rc = cuckoo_store_write(store, left);
+        rc = cuckoo_table_write(table, left);
     if (rc == SQLITE_OK && left) {
-        cuckoo_pending_clear(&store->pending);
-        store->wrote = 0; /* the log begins anew */
+        cuckoo_pending_clear(&table->pending);
+        table->wrote = 0; /* the log begins anew */
     }
     return rc;
 }
@@ -224,40 +224,40 @@ int cuckoo_store_finish(cuckoo_store *store, const cuckoo_sums *left, int rc)
 
 /* What is to be known of rows that were written. Rows that this connection wrote beside a trigger that
 ** breaks the rules count as one that is unmatched: others may not see a TEMP trigger. */
-static int prepare(cuckoo_store *store)
+static int prepare(cuckoo_table *table)
 {
     const char *why;
-    cuckoo_paged *paged = &store->paged;
-    int rc = cuckoo_store_load(store, &why);
-    if (rc != SQLITE_OK || !cuckoo_store_follows(store))
+    cuckoo_paged *paged = &table->paged;
+    int rc = cuckoo_table_load(table, &why);
+    if (rc != SQLITE_OK || !cuckoo_table_follows(table))
         return rc;
-    rc = cuckoo_follow_look(&store->follow, &paged->shadow);
-    if (rc == SQLITE_OK && store->follow.lossy && paged->unmatched == 0)
+    rc = cuckoo_follow_look(&table->follow, &paged->shadow);
+    if (rc == SQLITE_OK && table->follow.lossy && paged->unmatched == 0)
         paged->unmatched = paged->dirty = true;
     return rc;
 }
 
-int cuckoo_store_drain(cuckoo_store *store, bool all)
+int cuckoo_table_drain(cuckoo_table *table, bool all)
 {
     cuckoo_sums left = {.place = NULL};
-    int rc = prepare(store);
-    rc = rc ? rc : cuckoo_store_take_in(store, all, &left);
-    rc = cuckoo_store_finish(store, &left, rc);
+    int rc = prepare(table);
+    rc = rc ? rc : cuckoo_table_take_in(table, all, &left);
+    rc = cuckoo_table_finish(table, &left, rc);
     cuckoo_sums_free(&left);
     return rc;
 }
 
-int cuckoo_store_note_rows(cuckoo_store *store)
+int cuckoo_table_note_rows(cuckoo_table *table)
 {
-    int rc = prepare(store);
-    bool saves = store->follow.fault == NULL && !store->follow.saved;
-    if (rc == SQLITE_OK && (saves || store->paged.dirty))
-        rc = cuckoo_store_write(store, NULL);
-    return cuckoo_store_gave_up(store, rc);
+    int rc = prepare(table);
+    bool saves = table->follow.fault == NULL && !table->follow.saved;
+    if (rc == SQLITE_OK && (saves || table->paged.dirty))
+        rc = cuckoo_table_write(table, NULL);
+    return cuckoo_table_gave_up(table, rc);
 }
 
-int cuckoo_store_gave_up(const cuckoo_store *store, int rc)
+int cuckoo_table_gave_up(const cuckoo_table *table, int rc)
 {
-    bool goes_on = cuckoo_shadow_in_transaction(&store->paged.shadow, true);
+    bool goes_on = cuckoo_shadow_in_transaction(&table->paged.shadow, true);
     return rc == SQLITE_OK || goes_on ? SQLITE_OK : rc;
 }

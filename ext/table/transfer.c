@@ -18,9 +18,9 @@
 #include <assert.h>
 #include <string.h>
 
-int cuckoo_maintenance_import(cuckoo_store *store, sqlite3_value *blob, char **message)
+int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **message)
 {
-    assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
+    assert(cuckoo_paged_is_loaded(&table->paged) && *message == NULL);
     const char *why = "it is not a blob; give one that cf_new, cf_build or cf_export has made";
     cf_filter filter;
     const uint8_t *bytes = sqlite3_value_blob(blob);
@@ -30,12 +30,12 @@ int cuckoo_maintenance_import(cuckoo_store *store, sqlite3_value *blob, char **m
     if (is_blob && cf_is_exact(bytes, length))
         why = cuckoo_is_exact;
     if (status == CF_OK)
-        status = cuckoo_watched_check(store->paged.shadow.db, &filter, &why);
+        status = cuckoo_watched_check(table->paged.shadow.db, &filter, &why);
     if (status == CF_INTERRUPTED)
         return SQLITE_INTERRUPT;
     if (status != CF_OK)
         return cuckoo_say(message, SQLITE_ERROR, "key is not a sound filter to import: %s", why);
-    if (filter.geometry.epochs != store->paged.filter.geometry.epochs)
+    if (filter.geometry.epochs != table->paged.filter.geometry.epochs)
         return cuckoo_say(message, SQLITE_ERROR,
                           "a filter with epochs=%d goes only into a table with as many (keep= has 15)",
                           filter.geometry.epochs);
@@ -49,13 +49,13 @@ int cuckoo_maintenance_import(cuckoo_store *store, sqlite3_value *blob, char **m
         return SQLITE_NOMEM;
     memcpy(copy, bytes, length);
     const cuckoo_sums none = {.place = NULL};
-    int rc = cuckoo_shadow_check(&store->paged.shadow);
+    int rc = cuckoo_shadow_check(&table->paged.shadow);
     if (rc != SQLITE_OK)
         cuckoo_block_resize(NULL, copy, 0);
-    rc = rc ? rc : cuckoo_paged_replace(&store->paged, copy, length);
+    rc = rc ? rc : cuckoo_paged_replace(&table->paged, copy, length);
     if (rc == SQLITE_OK && filter.geometry.epochs)
-        cuckoo_ageing_adopt(&store->paged);
-    return cuckoo_store_finish(store, &none, rc);
+        cuckoo_ageing_adopt(&table->paged);
+    return cuckoo_table_finish(table, &none, rc);
 }
 
 /* A copy of the pages, in a block. */
@@ -80,40 +80,40 @@ static int copy_pages(cuckoo_paged *paged, cf_filter *copy)
 }
 
 /* A drain in memory. */
-int cuckoo_maintenance_begin_view(cuckoo_store *store, bool *left)
+int cuckoo_maintenance_begin_view(cuckoo_table *table, bool *left)
 {
     cuckoo_sums without_place = {.place = NULL};
-    int rc = cuckoo_store_net(store);
-    if (rc == SQLITE_OK && (store->net.sums.used > 0 || store->pending.n > 0))
-        rc = cuckoo_store_take_in(store, true, &without_place);
+    int rc = cuckoo_table_net(table);
+    if (rc == SQLITE_OK && (table->net.sums.used > 0 || table->pending.n > 0))
+        rc = cuckoo_table_take_in(table, true, &without_place);
     *left = cuckoo_sums_any(&without_place);
     cuckoo_sums_free(&without_place);
-    cf_seal(&store->paged.filter);
+    cf_seal(&table->paged.filter);
     return rc;
 }
 
-void cuckoo_maintenance_end_view(cuckoo_store *store)
+void cuckoo_maintenance_end_view(cuckoo_table *table)
 {
-    if (store->paged.dirty)
-        cuckoo_store_forget(store);
+    if (table->paged.dirty)
+        cuckoo_table_forget(table);
 }
 
-int cuckoo_maintenance_export(cuckoo_store *store, cf_filter *copy, char **message)
+int cuckoo_maintenance_export(cuckoo_table *table, cf_filter *copy, char **message)
 {
-    assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
+    assert(cuckoo_paged_is_loaded(&table->paged) && *message == NULL);
     bool left;
-    int rc = cuckoo_maintenance_begin_view(store, &left);
+    int rc = cuckoo_maintenance_begin_view(table, &left);
     if (rc == SQLITE_OK && left)
         rc = cuckoo_say(message, SQLITE_ERROR,
                         "keys have no place in it and stand in its log, which a blob does not have; "
                         "create a larger filter");
-    rc = rc ? rc : copy_pages(&store->paged, copy);
+    rc = rc ? rc : copy_pages(&table->paged, copy);
     if (rc == SQLITE_OK && copy->geometry.epochs) {
-        cf_set_live(copy, store->paged.filter.view.live); /* by the clock of the table */
+        cf_set_live(copy, table->paged.filter.view.live); /* by the clock of the table */
         cf_sweep(copy, ~copy->view.live);
     }
     if (rc == SQLITE_OK)
         cf_seal(copy);
-    cuckoo_maintenance_end_view(store);
+    cuckoo_maintenance_end_view(table);
     return rc;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** table_vtab.c - the module cuckoo_filter: creating, connecting, renaming, transactions.
+** vtab.c - the module cuckoo_filter: creating, connecting, renaming, transactions.
 */
 #include "../inspect/inspect.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/sql.h"
-#include "../store/maintenance.h"
-#include "../store/touch.h"
+#include "../table/maintenance.h"
+#include "../table/touch.h"
 #include "front.h"
 
 #include <limits.h>
@@ -32,7 +32,7 @@ static int declare_columns(cuckoo_table *table, bool rows, const cf_geometry *sh
     sqlite3 *db = table->registry->db;
     const char *why, *t = table->follow.given_table, *k = table->follow.given_column;
     bool creates = shape != NULL;
-    int rc = creates ? SQLITE_OK : cuckoo_store_load(table, &why);
+    int rc = creates ? SQLITE_OK : cuckoo_table_load(table, &why);
     if (rc == SQLITE_OK && !creates)
         shape = &table->paged.filter.geometry;
     table->affinity = shape ? (cf_affinity)shape->affinity : CF_AFFINITY_NONE;
@@ -76,14 +76,14 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
     table->later = plan->later;
     plan->content = plan->column = plan->later = NULL;
     cuckoo_list_add(registry, table);
-    return rc ? rc : cuckoo_store_connected(table);
+    return rc ? rc : cuckoo_table_connected(table);
 }
 
 /* Creates the shadow tables, and the triggers of a filter that follows a table. */
 static int create(cuckoo_table *table, const cf_geometry *shape, uint64_t keep, char **message)
 {
     int rc = cuckoo_paged_create(&table->paged, shape, keep);
-    cuckoo_store_created(table);
+    cuckoo_table_created(table);
     if (rc == SQLITE_OK && table->follow.given_table) {
         rc = cuckoo_maintenance_follow(table, message);
         rc = rc ? rc : cuckoo_touch_watch(table, table->paged.shadow.table, 1);
@@ -142,18 +142,18 @@ static int table_disconnect(sqlite3_vtab *base)
 }
 
 /* Drops triggers and log. A header that cannot be read does not tell the log, but another row does. */
-static int stop_following(cuckoo_store *store)
+static int stop_following(cuckoo_table *table)
 {
     const char *why;
     int64_t log;
-    cuckoo_shadow *shadow = &store->paged.shadow;
-    if (cuckoo_paged_load(&store->paged, &why) != SQLITE_OK) {
+    cuckoo_shadow *shadow = &table->paged.shadow;
+    if (cuckoo_paged_load(&table->paged, &why) != SQLITE_OK) {
         int rc = cuckoo_follow_check_saved(shadow, &log);
         if (rc != SQLITE_OK || log == 0)
             return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
         cuckoo_shadow_set_log(shadow, log);
     }
-    int rc = cuckoo_touch_unwatch(store);
+    int rc = cuckoo_touch_unwatch(table);
     rc = cuckoo_sql_rolls_back(rc) ? rc : cuckoo_follow_drop(shadow);
     cuckoo_shadow_finalize(shadow);
     return rc ? rc : cuckoo_log_drop(shadow, shadow->log);
@@ -177,7 +177,7 @@ static int table_destroy(sqlite3_vtab *base)
 static int refuse_later(cuckoo_table *table)
 {
     const char *why;
-    int rc = cuckoo_store_load(table, &why);
+    int rc = cuckoo_table_load(table, &why);
     return rc == CUCKOO_NEWER          ? cuckoo_table_explain(table, rc, why)
            : cuckoo_sql_rolls_back(rc) ? rc
                                        : SQLITE_OK;
@@ -188,10 +188,10 @@ static int refuse_later(cuckoo_table *table)
 static int rename_filter(cuckoo_table *table, const char *name)
 {
     int rc = cuckoo_shadow_rename(&table->paged.shadow, name);
-    if (rc == SQLITE_OK && cuckoo_store_follows(table))
+    if (rc == SQLITE_OK && cuckoo_table_follows(table))
         rc = cuckoo_touch_watch(table, name, INT_MAX);
     if (rc == SQLITE_OK) {
-        cuckoo_store_forget(table);
+        cuckoo_table_forget(table);
         table->wrote = 0;
     }
     return rc;
@@ -206,7 +206,7 @@ static int table_rename(sqlite3_vtab *base, const char *name)
         return rc;
     rc = rename_filter(table, name);
     if (rc == SQLITE_CORRUPT_VTAB)
-        rc = cuckoo_table_explain(table, rc, cuckoo_store_damage(table));
+        rc = cuckoo_table_explain(table, rc, cuckoo_table_damage(table));
     else if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
         rc = cuckoo_say(&base->zErrMsg, rc, "%s", sqlite3_errmsg(table->registry->db));
     return rc;
@@ -221,7 +221,7 @@ static int shadow_name(const char *suffix)
 
 static int table_begin(sqlite3_vtab *base)
 {
-    return cuckoo_store_joined(cuckoo_table_of(base));
+    return cuckoo_table_joined(cuckoo_table_of(base));
 }
 
 static int explain_write(cuckoo_table *table, int rc)
@@ -231,7 +231,7 @@ static int explain_write(cuckoo_table *table, int rc)
     int code = table->why;
     char *why =
         sqlite3_mprintf("its changes cannot be written: %s",
-                        code == SQLITE_CORRUPT_VTAB ? cuckoo_store_damage(table) : sqlite3_errstr(code));
+                        code == SQLITE_CORRUPT_VTAB ? cuckoo_table_damage(table) : sqlite3_errstr(code));
     rc = why ? cuckoo_table_explain(table, rc, why) : SQLITE_NOMEM;
     sqlite3_free(why);
     return rc;
@@ -240,36 +240,36 @@ static int explain_write(cuckoo_table *table, int rc)
 static int table_sync(sqlite3_vtab *base)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    return explain_write(table, cuckoo_store_sync(table));
+    return explain_write(table, cuckoo_table_sync(table));
 }
 
 static int table_commit(sqlite3_vtab *base)
 {
-    cuckoo_store_ended(cuckoo_table_of(base), false);
+    cuckoo_table_ended(cuckoo_table_of(base), false);
     return SQLITE_OK;
 }
 
 static int table_rollback(sqlite3_vtab *base)
 {
-    cuckoo_store_ended(cuckoo_table_of(base), true);
+    cuckoo_table_ended(cuckoo_table_of(base), true);
     return SQLITE_OK;
 }
 
 static int table_savepoint(sqlite3_vtab *base, int number)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    return explain_write(table, cuckoo_store_savepoint(table, number));
+    return explain_write(table, cuckoo_table_savepoint(table, number));
 }
 
 static int table_release(sqlite3_vtab *base, int number)
 {
-    cuckoo_store_release(cuckoo_table_of(base), number);
+    cuckoo_table_release(cuckoo_table_of(base), number);
     return SQLITE_OK;
 }
 
 static int table_rollback_to(sqlite3_vtab *base, int number)
 {
-    cuckoo_store_rolled_back_to(cuckoo_table_of(base), number);
+    cuckoo_table_rolled_back_to(cuckoo_table_of(base), number);
     return SQLITE_OK;
 }
 
@@ -280,9 +280,9 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     cuckoo_table *table = cuckoo_table_of(base);
     char *why = NULL;
     (void)schema;
-    int rc = cuckoo_table_begin(table, CUCKOO_INSPECT);
-    rc =
-        rc ? rc : cuckoo_table_end(table, flags & 1 ? SQLITE_OK : cuckoo_maintenance_check(table, &why));
+    int rc = cuckoo_module_begin(table, CUCKOO_INSPECT);
+    rc = rc ? rc
+            : cuckoo_module_end(table, flags & 1 ? SQLITE_OK : cuckoo_maintenance_check(table, &why));
     if (rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_ERROR) {
         rc = why ? cuckoo_say(message, SQLITE_OK, "%s: %s", name, why)
                  : cuckoo_say(message, SQLITE_OK, "%s", base->zErrMsg);
@@ -296,7 +296,7 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
 #define EITHER(name, parameters, base, arguments, other)                                                \
     static int either_##name parameters                                                                 \
     {                                                                                                   \
-        return cuckoo_table_of(base)->front ? other : cuckoo_table_##name arguments;                    \
+        return cuckoo_table_of(base)->front ? other : cuckoo_cursor_##name arguments;                   \
     }
 #define BLAME(base, call) cuckoo_table_blame(base, call)
 

@@ -162,7 +162,8 @@ static int read_content(const cuckoo_table *table, cuckoo_front *front, const ch
         rc = read_rowid(db, front);
     rc = rc ? rc : read_indexes(db, front);
     char *text = sqlite3_str_finish(columns);
-    front->declared = text || front->columns == 0 ? declaration(front, text, table->paged.shadow.table, k) : NULL;
+    front->declared =
+        text || front->columns == 0 ? declaration(front, text, table->paged.shadow.table, k) : NULL;
     sqlite3_free(text);
     front->followed = cuckoo_front_find(front, k);
     if (front->followed < 0 && front->columns && front->shown[0].name && has_column(db, front, k))

@@ -7,30 +7,30 @@
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/sql.h"
-#include "table.h"
+#include "module.h"
 
 /* The last row of the log tells its length, unless somebody has written a number by hand. */
-static int append_log(sqlite3_str *json, cuckoo_store *store)
+static int append_log(sqlite3_str *json, cuckoo_table *table)
 {
     int64_t rows = 0;
-    bool ages = store->paged.filter.geometry.epochs != 0;
-    int64_t left = (int64_t)store->paged.left;
-    int rc = cuckoo_log_rows(&store->paged.shadow, cuckoo_store_follows(store), &rows);
-    rows += (int64_t)store->pending.n - left;
+    bool ages = table->paged.filter.geometry.epochs != 0;
+    int64_t left = (int64_t)table->paged.left;
+    int rc = cuckoo_log_rows(&table->paged.shadow, cuckoo_table_follows(table), &rows);
+    rows += (int64_t)table->pending.n - left;
     sqlite3_str_appendf(json, ",\"waiting\":%lld,\"undrained\":%lld", left, rows > 0 ? rows : 0);
-    rc = rc == SQLITE_OK && ages ? cuckoo_store_net(store) : rc;
+    rc = rc == SQLITE_OK && ages ? cuckoo_table_net(table) : rc;
     if (rc == SQLITE_OK && ages)
-        cuckoo_ageing_tell(&store->paged, cuckoo_store_latest(store), json);
+        cuckoo_ageing_tell(&table->paged, cuckoo_table_latest(table), json);
     return rc;
 }
 
-static int append_filter(sqlite3_str *json, cuckoo_store *store, cuckoo_use use)
+static int append_filter(sqlite3_str *json, cuckoo_table *table, cuckoo_use use)
 {
-    cf_filter filter = store->paged.filter;
-    int rc = append_log(json, store);
-    if (rc == SQLITE_OK && (use == CUCKOO_INSPECT || !cuckoo_store_follows(store)))
-        rc = cuckoo_store_items(store, &filter.items);
-    return cuckoo_append_info(store->paged.shadow.db, json, &filter, use == CUCKOO_INSPECT)
+    cf_filter filter = table->paged.filter;
+    int rc = append_log(json, table);
+    if (rc == SQLITE_OK && (use == CUCKOO_INSPECT || !cuckoo_table_follows(table)))
+        rc = cuckoo_table_items(table, &filter.items);
+    return cuckoo_append_info(table->paged.shadow.db, json, &filter, use == CUCKOO_INSPECT)
                ? rc
                : SQLITE_INTERRUPT;
 }
@@ -47,21 +47,21 @@ static int tell(sqlite3_context *context, sqlite3_value *name, cuckoo_use use, c
                 cuckoo_known *known, char **bad_now)
 {
     const char *why;
-    cuckoo_store *store;
+    cuckoo_table *table;
     cuckoo_registry *registry = cuckoo_function_shared(context);
-    int rc = cuckoo_registry_begin(registry, name, known, use, &store, &why);
+    int rc = cuckoo_registry_begin(registry, name, known, use, &table, &why);
     bool loaded = rc == SQLITE_OK;
-    if (store && (loaded || (bad && is_told(rc)))) {
-        const cuckoo_follow *follow = &store->follow;
+    if (table && (loaded || (bad && is_told(rc)))) {
+        const cuckoo_follow *follow = &table->follow;
         sqlite3_str *json = sqlite3_str_new(registry->db);
         sqlite3_str_appendf(json, "{\"trusted\":%d", bad == NULL);
         cuckoo_append_member(json, "why", bad);
         cuckoo_append_member(json, "table", follow->table ? follow->table : follow->given_table);
         cuckoo_append_member(json, "column", follow->column ? follow->column : follow->given_column);
         if (loaded) {
-            rc = append_filter(json, store, use);
-            rc = cuckoo_first_error(bad && is_told(rc) ? SQLITE_OK : rc, cuckoo_store_end(store));
-            why = cuckoo_store_damage(store);
+            rc = append_filter(json, table, use);
+            rc = cuckoo_first_error(bad && is_told(rc) ? SQLITE_OK : rc, cuckoo_table_end(table));
+            why = cuckoo_table_damage(table);
         }
         rc = bad && is_told(rc) ? SQLITE_OK : rc;
         if (rc == SQLITE_OK)
@@ -71,8 +71,8 @@ static int tell(sqlite3_context *context, sqlite3_value *name, cuckoo_use use, c
     }
     if (rc != SQLITE_OK)
         *bad_now = sqlite3_mprintf("%s", why);
-    if (store)
-        cuckoo_registry_let_go(store);
+    if (table)
+        cuckoo_registry_let_go(table);
     return rc;
 }
 
@@ -87,7 +87,7 @@ void cuckoo_table_info_function(sqlite3_context *context, int argc, sqlite3_valu
         return;
     }
     int rc = tell(context, argv[0], word ? CUCKOO_INSPECT : CUCKOO_TELL, NULL, &known, &why);
-    if (known.store && why && is_told(rc)) {
+    if (known.table && why && is_told(rc)) {
         rc = cuckoo_explain(&bad, rc, why);
         sqlite3_free(why);
         why = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** touch.h - how the store of a filter that follows a table comes to take part in a transaction.
+** touch.h - how the table of a filter that follows a table comes to take part in a transaction.
 **
 ** The log is an ordinary table, so SQLite does not tell the filter that somebody writes to it. So a
-** store joins in two ways, to drain the log when the transaction ends: when something is looked up in a
+** table joins in two ways, to drain the log when the transaction ends: when something is looked up in a
 ** transaction that writes; and by a TEMP trigger on the log, which calls cf_touch for each row and tells
 ** whether a drain is due. SQLite lets a virtual table join when a statement writes to it: so a nested
 ** INSERT into its hidden column cuckoo_touch runs, which changes nothing.
@@ -21,10 +21,10 @@
 
 /* Makes the TEMP trigger for a filter that has, or will have, this name, if no more than `running`
 ** statements run. */
-int cuckoo_touch_watch(cuckoo_store *store, const char *table, int running);
+int cuckoo_touch_watch(cuckoo_table *table, const char *filter, int running);
 
 /* Drops the trigger. */
-int cuckoo_touch_unwatch(const cuckoo_store *store);
+int cuckoo_touch_unwatch(const cuckoo_table *table);
 
 /* Connects all filters of main that follow a table, so that their triggers are made. When this fails,
 ** the connection keeps no error message. */

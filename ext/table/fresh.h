@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** fresh.h - is what a store has in memory still what the database says?
+** fresh.h - is what a table has in memory still what the database says?
 **
-** What a store has in memory is a cache of the database (store.h).
+** What a table has in memory is a cache of the database (table.h).
 **
 **      event                                        how it is noticed
 **      another connection has committed             the data version of the database has changed;
@@ -10,7 +10,7 @@
 **      this connection has changed the shadow       sqlite3_total_changes counts rows that are not
 **      tables by SQL                                ours, and the version has changed, or the
 **                                                   changes are not committed yet
-**      ROLLBACK or ROLLBACK TO in a transaction     xRollback and xRollbackTo (store.h)
+**      ROLLBACK or ROLLBACK TO in a transaction     xRollback and xRollbackTo (table.h)
 **      that the table has joined
 **      the same in a transaction that it has not    not at all: while such a transaction has
 **      joined                                       uncommitted writes, nothing is kept between
@@ -44,14 +44,14 @@ typedef enum cuckoo_stale {
     CUCKOO_IS_STALE      /* what is in memory must be forgotten */
 } cuckoo_stale;
 
-/* To be asked before a use, when no change of ours is in memory only. `joined`: SQLite tells the store
+/* To be asked before a use, when no change of ours is in memory only. `joined`: SQLite tells the table
 ** of rollbacks of this transaction. Returns an SQLite code; after an error, ask again. */
 int cuckoo_fresh_look(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool joined, cuckoo_stale *stale);
 
 /* Has anybody committed since the last look? (Within a transaction: only with a shared cache.) */
 bool cuckoo_fresh_overtaken(const cuckoo_fresh *fresh, const cuckoo_shadow *shadow);
 
-/* The store joins a transaction, which holds its locks. When that is the transaction of one
+/* The table joins a transaction, which holds its locks. When that is the transaction of one
 ** statement, nothing in it is uncommitted, and rows that were counted late (see below) are accounted
 ** for. Returns true when nothing has changed since the last look. */
 bool cuckoo_fresh_joined(cuckoo_fresh *fresh, const cuckoo_shadow *shadow);

@@ -17,18 +17,18 @@ static void touch_function(sqlite3_context *context, int argc, sqlite3_value **a
     int64_t log = sqlite3_value_int64(argv[2]);
     if (schema == NULL || name == NULL)
         return;
-    cuckoo_store *store = cuckoo_registry_of_log(registry, log, schema, name);
-    if (store == NULL || store->part == CUCKOO_APART) {
+    cuckoo_table *table = cuckoo_registry_of_log(registry, log, schema, name);
+    if (table == NULL || table->part == CUCKOO_APART) {
         int rc = cuckoo_registry_join(registry, schema, name);
         if (cuckoo_sql_rolls_back(rc)) /* the row that fired this is gone, too */
             sqlite3_result_error_code(context, rc);
-        store = cuckoo_registry_of_log(registry, log, schema, name);
+        table = cuckoo_registry_of_log(registry, log, schema, name);
     }
-    if (store == NULL)
+    if (table == NULL)
         return;
-    store->wrote = sqlite3_value_int64(argv[3]);
-    store->net.current = false;
-    cuckoo_list_tell(store, false);
+    table->wrote = sqlite3_value_int64(argv[3]);
+    table->net.current = false;
+    cuckoo_list_tell(table, false);
 }
 
 int cuckoo_register_touch(sqlite3 *db, cuckoo_registry *registry)
@@ -61,10 +61,10 @@ static int probe(const cuckoo_shadow *shadow)
     return rc;
 }
 
-int cuckoo_touch_unwatch(const cuckoo_store *store)
+int cuckoo_touch_unwatch(const cuckoo_table *table)
 {
     char log[CUCKOO_LOG_NAME], name[TRIGGER_NAME];
-    const cuckoo_shadow *shadow = &store->paged.shadow;
+    const cuckoo_shadow *shadow = &table->paged.shadow;
     name_trigger(shadow, log, name);
     return cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS temp.\"%w\"", name);
 }
@@ -76,19 +76,19 @@ static int harm_of(int rc, bool within)
     return rc == SQLITE_NOMEM || (cuckoo_sql_rolls_back(rc) && within) ? rc : SQLITE_OK;
 }
 
-static int make_trigger(const cuckoo_store *store, const char *table)
+static int make_trigger(const cuckoo_table *table, const char *filter)
 {
     char log[CUCKOO_LOG_NAME], name[TRIGGER_NAME], *had = NULL;
-    const cuckoo_shadow *shadow = &store->paged.shadow;
+    const cuckoo_shadow *shadow = &table->paged.shadow;
     name_trigger(shadow, log, name);
     char *text = sqlite3_mprintf("CREATE TRIGGER \"%w\" AFTER INSERT ON \"%w\".\"%w\" BEGIN SELECT "
                                  "cf_touch(%Q, %Q, %lld, new.rowid); END",
-                                 name, shadow->schema, log, shadow->schema, table, shadow->log);
+                                 name, shadow->schema, log, shadow->schema, filter, shadow->log);
     int rc = text ? cuckoo_sql_text(shadow->db, &had,
                                     "SELECT sql FROM sqlite_temp_master WHERE name = %Q", name)
                   : SQLITE_NOMEM;
     if (rc == SQLITE_OK && !(had && strcmp(had, text) == 0)) {
-        rc = had ? cuckoo_touch_unwatch(store) : SQLITE_OK;
+        rc = had ? cuckoo_touch_unwatch(table) : SQLITE_OK;
         rc = rc ? rc : probe(shadow);
         rc = rc ? rc : cuckoo_sql_run(shadow->db, "CREATE TEMP %s", text + strlen("CREATE "));
     }
@@ -97,17 +97,17 @@ static int make_trigger(const cuckoo_store *store, const char *table)
     return rc;
 }
 
-int cuckoo_touch_watch(cuckoo_store *store, const char *table, int running)
+int cuckoo_touch_watch(cuckoo_table *table, const char *filter, int running)
 {
     const char *why;
-    cuckoo_paged *paged = &store->paged;
+    cuckoo_paged *paged = &table->paged;
     sqlite3 *db = paged->shadow.db;
     bool within = running > 0 || !sqlite3_get_autocommit(db);
     if (cuckoo_sql_running(db, false) > running)
         return SQLITE_OK;
     int rc = cuckoo_paged_load(paged, &why);
     if (rc == SQLITE_OK && cuckoo_log_may_be_watched(&paged->shadow))
-        rc = make_trigger(store, table);
+        rc = make_trigger(table, filter);
     return harm_of(rc, within);
 }
 

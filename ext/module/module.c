@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "module.h"
+
+#include "../keys/column_rule.h"
+#include "../keys/key.h"
+#include "../sqlite/errors.h"
+#include "../sqlite/sql.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* ---- its columns ---- */
+
+/* The type of the column that the filter follows, as a word of SQL, so that "x IN seen" compares
+** like x IN that column. Without one, that of the filter, which says less of texts. "": none. */
+static const char *type_of_key(const cuckoo_table *table, const char *t, const char *k)
+{
+    const char *type = NULL;
+    int rc = t ? sqlite3_table_column_metadata(table->registry->db, table->paged.shadow.schema, t, k,
+                                               &type, NULL, NULL, NULL, NULL)
+               : SQLITE_ERROR;
+    return rc == SQLITE_OK                          ? cuckoo_column_affinity(type)
+           : table->affinity == CF_AFFINITY_NUMERIC ? "NUMERIC"
+           : table->affinity == CF_AFFINITY_REAL    ? "REAL"
+                                                    : "";
+}
+
+/* SQLite obeys OR IGNORE only where it is told so. */
+int cuckoo_table_declare(cuckoo_table *table, const char *t, const char *k)
+{
+    sqlite3 *db = table->registry->db;
+    char *sql = sqlite3_mprintf("CREATE TABLE x(key %s COLLATE %s, \"%w\" HIDDEN, cuckoo_touch HIDDEN, "
+                                "cuckoo_id HIDDEN PRIMARY KEY) WITHOUT ROWID",
+                                type_of_key(table, t, k), cuckoo_collation_word(table->collation),
+                                table->paged.shadow.table);
+    int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    return rc ? rc : sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, (int)table->once);
+}
+
+/* ---- errors ---- */
+
+int cuckoo_table_fail(cuckoo_table *table, int code, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *what = sqlite3_vmprintf(format, arguments);
+    va_end(arguments);
+    int rc = what ? cuckoo_say(&table->base.zErrMsg, code, "%s: %s", table->paged.shadow.table, what)
+                  : SQLITE_NOMEM;
+    sqlite3_free(what);
+    return rc;
+}
+
+int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
+{
+    char *what = NULL;
+    if (rc != SQLITE_ERROR && rc != SQLITE_IOERR && rc != SQLITE_CORRUPT_VTAB && rc != CUCKOO_NEWER)
+        return rc;
+    /* After something was written, damage is an error that rolls back. */
+    bool damaged = rc == SQLITE_IOERR && table->paged.shadow.damage;
+    int code = cuckoo_explain(&what, damaged ? SQLITE_CORRUPT_VTAB : rc, why);
+    if (what)
+        code = cuckoo_table_fail(table, damaged ? rc : code, "%s", what);
+    sqlite3_free(what);
+    return code;
+}
+
+/* ---- beginning and ending a use ---- */
+
+int cuckoo_module_begin(cuckoo_table *table, cuckoo_use use)
+{
+    const char *why = "";
+    sqlite3_free(
+        table->base.zErrMsg); /* SQLite does not take over what xSavepoint and xIntegrity said */
+    table->base.zErrMsg = NULL;
+    if (use < CUCKOO_TELL)
+        cuckoo_registry_join_writer(table->registry, table);
+    int rc = cuckoo_table_begin(table, use, &why);
+    return rc == SQLITE_OK ? rc : cuckoo_table_explain(table, rc, why);
+}
+
+static int explain_end(cuckoo_table *table, int rc)
+{
+    return table->base.zErrMsg ? rc : cuckoo_table_explain(table, rc, cuckoo_table_damage(table));
+}
+
+int cuckoo_module_end(cuckoo_table *table, int rc)
+{
+    int rc2 = cuckoo_table_end(table);
+    return explain_end(table, rc == SQLITE_OK ? rc2 : rc);
+}
+
+int cuckoo_table_blame(sqlite3_vtab *base, int rc)
+{
+    bool untold = rc == SQLITE_ERROR && base->zErrMsg == NULL;
+    if (untold && cuckoo_module_begin(cuckoo_table_of(base), CUCKOO_INSPECT) == SQLITE_OK)
+        cuckoo_module_end(cuckoo_table_of(base), SQLITE_OK);
+    return rc;
+}
+
+int cuckoo_table_count(cuckoo_table *table, uint64_t *rows)
+{
+    const cuckoo_follow *follow = &table->follow;
+    if (table->asks_content) {
+        sqlite3_int64 all = 0;
+        int asked = cuckoo_sql_integer(table->registry->db, &all,
+                                       "SELECT count(t.\"%w\") FROM \"%w\".\"%w\" AS t", follow->column,
+                                       table->paged.shadow.schema, follow->table);
+        *rows = (uint64_t)all;
+        return asked;
+    }
+    int rc = cuckoo_table_items(table, rows);
+    if (rc != SQLITE_OK || *rows <= UINT32_MAX)
+        return rc;
+    sqlite3_int64 n = (sqlite3_int64)*rows;
+    *rows = 0;
+    return cuckoo_table_fail(table, SQLITE_ERROR,
+                             "it counts %lld keys, too many for rows; see items in cf_table_info('%q')",
+                             n, table->paged.shadow.table);
+}
+
+int cuckoo_table_most_of_value(cuckoo_table *table, sqlite3_value *key, uint64_t *most)
+{
+    uint64_t hash;
+    int64_t copies;
+    const cf_geometry *geometry = &table->paged.filter.geometry;
+    *most = UINT64_MAX;
+    if (cuckoo_key_vague(key) || cuckoo_key_hash(key, geometry, &hash) != CUCKOO_KEY_OK)
+        return SQLITE_OK;
+    int rc = cuckoo_table_most(table, hash, &copies);
+    *most = copies > 0 ? (uint64_t)copies : 0;
+    return rc;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** module.h - the virtual table cuckoo_filter.
+**
+**      CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=1000000, content='users(email)')
+**
+** A row is a key that was asked for and is perhaps there. A filter cannot list its keys, but the table
+** that it follows can: that is what "email IN seen" asks for. The table has no rowid.
+*/
+#ifndef CUCKOO_MODULE_H
+#define CUCKOO_MODULE_H
+
+#include "../keys/key.h"
+#include "../keys/options.h"
+#include "../table/registry.h"
+
+static inline cuckoo_table *cuckoo_table_of(sqlite3_vtab *base)
+{
+    return (cuckoo_table *)base;
+}
+
+/* ---- columns ---- */
+
+/* All but the key are hidden. */
+enum cuckoo_column {
+    COLUMN_KEY,
+    COLUMN_COMMAND, /* has the name of the table: commands */
+    COLUMN_TOUCH,   /* cuckoo_touch: an INSERT of it does nothing but join the transaction (touch.h) */
+    COLUMN_ID       /* cuckoo_id: the hash of the key, by which DELETE knows it */
+};
+
+/* ---- its filter ---- */
+
+/* Declares the columns above. `t` and `k`: what the filter follows; NULL: nothing. */
+int cuckoo_table_declare(cuckoo_table *table, const char *t, const char *k);
+
+/* Begins and ends a use of the table (table.h), with messages. `rc` is the error of the use, or
+** SQLITE_OK. A message that is there stays. */
+int cuckoo_module_begin(cuckoo_table *table, cuckoo_use use);
+int cuckoo_module_end(cuckoo_table *table, int rc);
+
+/* After SQLITE_ERROR without a message, outside of a use: a use says why. Returns `rc`. */
+int cuckoo_table_blame(sqlite3_vtab *base, int rc);
+
+/* How many rows the table has, within a use. SQLite asks for each of them, and a damaged header may
+** say any number: more than 2^32 are an error. */
+int cuckoo_table_count(cuckoo_table *table, uint64_t *rows);
+
+/* Is the key perhaps there, and what is its hash? Within a use. A NULL is not, and has none. */
+static inline int cuckoo_table_has_value(cuckoo_table *table, sqlite3_value *key, uint64_t *hash,
+                                         bool *has)
+{
+    const cf_geometry *geometry = &table->paged.filter.geometry;
+    cuckoo_key kind = cuckoo_key_hash(key, geometry, hash);
+    *has = kind == CUCKOO_KEY_OK && cuckoo_key_always(geometry, key);
+    if (kind != CUCKOO_KEY_OK || *has)
+        return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
+    return table->asks_content ? cuckoo_content_has(&table->follow.content, key, has)
+                               : cuckoo_table_has(table, *hash, has);
+}
+
+/* How many rows have the key, at most? UINT64_MAX: that is not known. Within a use. */
+int cuckoo_table_most_of_value(cuckoo_table *table, sqlite3_value *key, uint64_t *most);
+
+/* ---- errors ---- */
+
+/* Makes "name of the table: message" the error of the table. Returns `code`, or SQLITE_NOMEM. */
+int cuckoo_table_fail(cuckoo_table *table, int code, const char *format, ...);
+
+/* The same for a code that begin or end of a use returned, with the reason. Codes other than
+** SQLITE_ERROR, SQLITE_CORRUPT_VTAB, CUCKOO_NEWER and SQLITE_IOERR need no message, and are passed
+** on. */
+int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why);
+
+/* ---- methods that stand in other files ---- */
+
+/* cursor.c */
+int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
+int cuckoo_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result);
+int cuckoo_cursor_close(sqlite3_vtab_cursor *base);
+int cuckoo_cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+                         sqlite3_value **argv);
+int cuckoo_cursor_next(sqlite3_vtab_cursor *base);
+int cuckoo_cursor_eof(sqlite3_vtab_cursor *base);
+int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
+int cuckoo_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
+
+/* change.c */
+int cuckoo_table_update(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
+
+/* Registers the functions that take a table by its name, or takes them back (registry NULL).
+** (by_name.c) */
+int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry);
+
+/* ---- arguments of CREATE VIRTUAL TABLE (arguments.c) ---- */
+
+/* What the arguments say (texts: sqlite3_malloc). */
+typedef struct cuckoo_table_plan {
+    cuckoo_options options;
+    sqlite3 *db;        /* that may be asked for an example; NULL: none */
+    const char *schema; /* of the table */
+    unsigned given;     /* a bit for each argument that is no option; the first one is fpr */
+    bool rows;          /* rows=on */
+    bool once;          /* adds=once */
+    uint64_t keep;      /* keep='24 hours', milliseconds; 0: not given */
+    char *content, *column;
+    char *later; /* it has arguments that this version does not know, and this names the first one */
+} cuckoo_table_plan;
+
+/* Reads the arguments of the module, argv[3] on. After an error *message says what is wrong, without
+** the name of the module; NULL: out of memory. `stored`: they are those of a table that there is. Then
+** arguments that cannot be read are no error, but those of a later version (plan->later), and the
+** others are read. */
+int cuckoo_table_plan_read(sqlite3 *db, int argc, const char *const *argv, bool stored,
+                           cuckoo_table_plan *plan, char **message);
+
+/* The shape of a new table. The key rule of the column that it follows becomes that of the plan. This
+** checks what only CREATE may check. Errors as above. */
+int cuckoo_table_plan_shape(sqlite3 *db, const char *const *argv, cuckoo_table_plan *plan,
+                            cf_geometry *shape, char **message);
+void cuckoo_table_plan_free(cuckoo_table_plan *plan);
+
+/* table_info.c */
+void cuckoo_table_info_function(sqlite3_context *context, int argc, sqlite3_value **argv);
+
+#endif

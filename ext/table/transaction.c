@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** transaction.c - changes of keys: when they are pending, and when a table writes them.
+*/
+#include "../sqlite/sql.h"
+#include "table.h"
+
+#include "../../src/shape/geometry.h"
+
+#include <assert.h>
+
+/* ---- what is pending ---- */
+
+/* The rowid is also the number of rows, since a drain empties the log. */
+static int write_change(cuckoo_table *table, uint64_t hash, int64_t n)
+{
+    sqlite3 *db = table->paged.shadow.db;
+    sqlite3_int64 rowid = sqlite3_last_insert_rowid(db);
+    table->net.current = false;
+    cuckoo_list_tell(table, false);
+    int rc = cuckoo_log_write(&table->paged.shadow, hash, n);
+    if (rc == SQLITE_OK)
+        table->wrote = sqlite3_last_insert_rowid(db);
+    sqlite3_set_last_insert_rowid(db, rowid);
+    return rc;
+}
+
+/* What was written is pending no more, also when a later row fails. */
+static int write_pending(cuckoo_table *table)
+{
+    int rc = SQLITE_OK;
+    size_t written = 0;
+    cuckoo_pending *pending = &table->pending;
+    for (; rc == SQLITE_OK && written < pending->n; written += rc == SQLITE_OK)
+        rc = write_change(table, pending->change[written].hash, pending->change[written].n);
+    if (rc == SQLITE_OK)
+        cuckoo_pending_clear(pending);
+    else if (pending->n > 0) /* SQLite may have taken all back, and told us */
+        cuckoo_pending_shift(pending, written);
+    return rc;
+}
+
+/* May the connection write to the log? Better an error of INSERT than one of COMMIT. */
+static int prepare_log(cuckoo_table *table)
+{
+    sqlite3_stmt *write;
+    return table->pending.n ? SQLITE_OK
+                            : cuckoo_shadow_query(&table->paged.shadow, CUCKOO_WRITE_OWN, NULL, &write);
+}
+
+/* A drain that cannot be made just now leaves them to the log. */
+static int note(cuckoo_table *table, uint64_t hash, int64_t n)
+{
+    if (table->part != CUCKOO_JOINED || table->shared)
+        return write_change(table, hash, n);
+    int rc = prepare_log(table);
+    rc = rc ? rc : cuckoo_pending_add(&table->pending, hash, n);
+    uint64_t rows = table->pending.n + (table->pending.summed ? 0 : (uint64_t)table->wrote),
+             most = table->pending.summed ? CUCKOO_LONG_LOG : CUCKOO_MOST_PENDING;
+    if (rc != SQLITE_OK || rows <= most)
+        return rc;
+    rc = cuckoo_table_gave_up(table, cuckoo_table_drain(table, false));
+    rc = rc == SQLITE_OK && table->pending.n ? write_pending(table) : rc;
+    if (rc != SQLITE_OK && table->pending.n > 0)
+        table->pending.n--; /* this one, which write_pending has not come to */
+    return rc;
+}
+
+/* The same, after an interrupt is noticed: only one that comes later takes the transaction back. */
+static int put_pending(cuckoo_table *table)
+{
+    int rc = table->pending.n ? cuckoo_shadow_run(&table->paged.shadow, CUCKOO_WATCH_SCHEMA, NULL)
+                              : SQLITE_OK;
+    return rc ? rc : write_pending(table);
+}
+
+/* ---- adding and deleting ---- */
+
+/* Has a filter that may not grow fewer keys than slots? */
+static int count_room(cuckoo_table *table, bool *room)
+{
+    const cf_filter *filter = &table->paged.filter;
+    uint64_t slots = cf_geometry_slots(&filter->geometry) + filter->geometry.spill_bound;
+    int rc = cuckoo_table_net(table);
+    *room = filter->occupied + table->net.sums.used + table->pending.sums.used < slots;
+    return rc;
+}
+
+/* A drain tells how many slots they need. */
+static int look_for_room(cuckoo_table *table, bool *room)
+{
+    int rc = count_room(table, room);
+    if (rc != SQLITE_OK || *room)
+        return rc;
+    rc = cuckoo_table_gave_up(table, cuckoo_table_drain(table, false));
+    return rc ? rc : count_room(table, room);
+}
+
+int cuckoo_table_add(cuckoo_table *table, uint64_t hash, cf_status *status)
+{
+    bool room = true;
+    const cuckoo_paged *paged = &table->paged;
+    assert(cuckoo_paged_is_loaded(paged));
+    int rc = paged->filter.geometry.growth ? SQLITE_OK : look_for_room(table, &room);
+    *status = room ? CF_OK : CF_FULL;
+    return rc != SQLITE_OK || !room
+               ? rc
+               : note(table, hash, paged->filter.geometry.epochs ? (int64_t)paged->now : 1);
+}
+
+int cuckoo_table_delete(cuckoo_table *table, uint64_t hash)
+{
+    return note(table, hash, -1);
+}
+
+/* ---- joining ---- */
+
+/* Another table of this name does not know what is pending. */
+int cuckoo_table_connected(cuckoo_table *table)
+{
+    int rc = SQLITE_OK;
+    cuckoo_table *other = cuckoo_list_other(table, NULL);
+    table->shared = other != NULL;
+    for (; rc == SQLITE_OK && other; other = cuckoo_list_other(table, other)) {
+        other->shared = true;
+        rc = put_pending(other);
+    }
+    return rc;
+}
+
+int cuckoo_table_joined(cuckoo_table *table)
+{
+    if (table->part == CUCKOO_APART) {
+        table->looked = cuckoo_fresh_joined(&table->fresh, &table->paged.shadow);
+        table->part = CUCKOO_JOINED;
+    }
+    table->net.current = false;
+    return cuckoo_table_connected(table);
+}
+
+void cuckoo_table_created(cuckoo_table *table)
+{
+    table->part = CUCKOO_CREATED;
+}
+
+/* ---- savepoints ---- */
+
+int cuckoo_table_savepoint(cuckoo_table *table, int number)
+{
+    assert(number >= 0);
+    /* A statement of the table on its shadow tables needs a savepoint: a drain, or because of a trigger
+    ** on a shadow table. To write now would run a statement within itself. */
+    if (table->paged.shadow.busy)
+        return SQLITE_OK;
+    if (table->opened > number)
+        table->opened = number;
+    int rc = table->why = put_pending(table);
+    if (rc == SQLITE_OK) {
+        table->opened = number + 1;
+        if (table->part == CUCKOO_CREATED)
+            table->part = CUCKOO_JOINED;
+    }
+    return rc;
+}
+
+void cuckoo_table_release(cuckoo_table *table, int number)
+{
+    if (table->opened > number)
+        table->opened = number < 0 ? 0 : number;
+}
+
+/* The pages may stay: they are not dirty, and the generation tells if they were written. Nothing tells
+** whether the names of table and column are still saved. */
+static void take_back(cuckoo_table *table)
+{
+    table->rollbacks++;
+    table->follow.saved = table->compared = false;
+    cuckoo_pending_clear(&table->pending);
+    cuckoo_net_forget(&table->net);
+}
+
+void cuckoo_table_rolled_back_to(cuckoo_table *table, int number)
+{
+    table->net.current = false;
+    if (number >= table->opened)
+        return;
+    table->opened = number + 1;
+    take_back(table);
+}
+
+/* ---- the end ---- */
+
+/* The last row that this connection has written tells the length of a log. (cf_touch tells of those of
+** triggers.) Rows that other connections wrote are known if a lookup has read them. */
+static bool is_due(const cuckoo_table *table)
+{
+    uint64_t read = table->net.own.rows + table->net.followed.rows, wrote = (uint64_t)table->wrote,
+             left = table->paged.left, least = table->paged.filter.occupied / 256 + left / 4;
+    uint64_t rows = (wrote > read ? wrote : read) + table->pending.n;
+    least = least < CUCKOO_SHORT_LOG  ? CUCKOO_SHORT_LOG
+            : least < CUCKOO_LONG_LOG ? least
+                                      : CUCKOO_LONG_LOG;
+    return rows >= left + least && rows <= CUCKOO_MOST_LOGGED;
+}
+
+/* What comes before the first write must not cost the transaction: COMMIT can be said again after
+** SQLITE_BUSY. A statement that commits itself cannot. Nor can a transaction that SQLite has taken back,
+** of which it tells no table before all of them have written. */
+static int sync_pending(cuckoo_table *table)
+{
+    size_t n = table->pending.n;
+    int rc = put_pending(table), kind = rc & 0xff;
+    bool before = table->pending.n == n && cuckoo_sql_running(table->paged.shadow.db, true) == 0 &&
+                  cuckoo_shadow_in_transaction(&table->paged.shadow, true);
+    return before && (kind == SQLITE_INTERRUPT || kind == SQLITE_READONLY || kind == SQLITE_AUTH)
+               ? SQLITE_BUSY
+               : rc;
+}
+
+static int sync_table(cuckoo_table *table)
+{
+    int rc = is_due(table) ? SQLITE_OK : sync_pending(table);
+    if (rc == SQLITE_OK && is_due(table))
+        rc = cuckoo_table_gave_up(table, cuckoo_table_drain(table, false));
+    else if (rc == SQLITE_OK && cuckoo_table_follows(table) && table->wrote > 0)
+        rc = cuckoo_table_note_rows(table);
+    return rc ? rc : sync_pending(table);
+}
+
+int cuckoo_table_sync(cuckoo_table *table)
+{
+    table->why = table->later ? SQLITE_OK : sync_table(table);
+    return table->why;
+}
+
+void cuckoo_table_ended(cuckoo_table *table, bool back)
+{
+    if (table->part != CUCKOO_APART)
+        cuckoo_fresh_committed(&table->fresh, &table->paged.shadow, table->looked);
+    if (back)
+        take_back(table);
+    table->part = CUCKOO_APART;
+    table->looked = table->net.current = false;
+    table->wrote = 0;
+    table->opened = 0;
+    cuckoo_pending_clear(&table->pending);
+}
