@@ -66,6 +66,12 @@ static bool is_range(const char *op)
     return *op == '<' || *op == '>';
 }
 
+/* NULL: it has none, or the content is gone, and so are its columns. */
+static const char *rowid_of(const cuckoo_front *front)
+{
+    return front->shown ? front->shown[0].name : NULL;
+}
+
 static const cuckoo_shown *shown_of(const front_choice *choice, int i)
 {
     return cuckoo_front_shown(choice->front, choice->info->aConstraint[i].iColumn);
@@ -95,7 +101,7 @@ static int rank(const front_choice *choice, int i)
     const cuckoo_front *front = choice->front;
     const struct sqlite3_index_constraint *c = &choice->info->aConstraint[i];
     const char *op = operator_of(c->op);
-    bool told = front->keyed || front->shown[0].name; /* which row it is */
+    bool told = front->keyed || rowid_of(front); /* which row it is */
     if (!c->usable || op == NULL || c->iColumn >= front->columns || !told ||
         shown_of(choice, i)->name == NULL || !compares(choice, i))
         return -1;
@@ -167,7 +173,7 @@ static bool reads(const front_choice *choice, int i)
 static void append_columns(const front_choice *choice, sqlite3_str *sql)
 {
     const cuckoo_front *front = choice->front;
-    const char *rowid = front->shown[0].name, *none = front->keyed ? "NULL" : "row_number() OVER ()";
+    const char *rowid = rowid_of(front), *none = front->keyed ? "NULL" : "row_number() OVER ()";
     int n = front->columns;
     while (n > 0 && !reads(choice, n - 1))
         n--;

@@ -75,6 +75,12 @@ def test_a_front_without_content_can_be_dropped_by_a_new_connection(tmp_path, co
     db = support.connect(path)
     with pytest.raises(sqlite3.OperationalError, match="no such table: main.t"):
         db.execute("SELECT * FROM f")
+    locker = sqlite3.connect(path, isolation_level=None)
+    locker.execute("BEGIN EXCLUSIVE")  # the schema cannot be looked at either
+    db.execute("PRAGMA busy_timeout = 0")
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        db.execute(f"SELECT * FROM f WHERE {column} = 'a'")
+    locker.close()
     db.execute("DROP TABLE f")
     db.close()
 
