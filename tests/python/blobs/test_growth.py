@@ -205,14 +205,3 @@ def test_filters_written_before_growth(db, name, n, text):
     assert got["level"] >= 5
     blob = ask(db, "SELECT cf_merge(?, ?)", old, blob)
     assert ask(db, "SELECT min(cf_contains(?, value)) FROM json_each(?)", blob, json.dumps(keys)) == 1
-
-
-# ---- keys that repeat ----
-
-REPEATED = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {}) "
-
-
-def add_repeated(db, blob, keys, copies, rounds=False):
-    """The keys 0 .. keys-1, so often each: all copies of one key after the other, or all keys in rounds."""
-    key = f"i % {keys}" if rounds else f"i / {copies}"
-    return ask(db, REPEATED.format(keys * copies) + f"SELECT cf_add_all(?, {key}) FROM n", blob)

@@ -16,15 +16,6 @@ def add_pairs(db, blob, pairs):
     return ask(db, ADD_ALL, blob, json.dumps(list(pairs)))
 
 
-def delete_pairs(db, blob, pairs):
-    return ask(db, ADD_ALL.replace("add", "delete"), blob, json.dumps(list(pairs)))
-
-
-def values_of(db, blob, key):
-    rows = db.execute("SELECT payload, copies FROM cf_explain(?, ?) WHERE match ORDER BY 1", (blob, key))
-    return [value for value, copies in rows for _ in range(copies)]
-
-
 # ---- counters ----
 
 def test_a_full_filter_that_does_not_grow_still_counts(db):
