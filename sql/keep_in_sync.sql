@@ -81,7 +81,8 @@ INSERT INTO clients(mail) VALUES ('ida@example.com');
 SELECT cf_table_contains('known_mail', 'ida@example.com') AS ida,
        cf_table_contains('known_mail', 'hal@example.com') AS hal;
 --    "check" is silent when every row is found, and an error otherwise. cf_table_check says "ok" or what
---    is wrong, also in a read-only database. From SQLite 3.44 on, PRAGMA integrity_check looks, too.
+--    is wrong, also in a read-only database. From SQLite 3.44 on, PRAGMA integrity_check looks for damage,
+--    too; it says nothing of a filter that is not trusted.
 --    "optimize" moves spilled and waiting keys to slots, and gives pages back when many keys have gone.
 --    count(*) takes time in proportion to the filter.
 INSERT INTO known_mail(known_mail) VALUES ('check');

@@ -253,6 +253,9 @@ static int drop_conditions(front_cursor *cursor, uint32_t plan, int argc, sqlite
 int cuckoo_front_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
 {
     cuckoo_front *front = cuckoo_table_of(base)->front;
+    int rc = CUCKOO_LOOKS_LATE ? cuckoo_front_look(cuckoo_table_of(base)) : SQLITE_OK;
+    if (rc != SQLITE_OK)
+        return rc;
     front_cursor **kept = &front->kept[front->next % CUCKOO_KEPT], *cursor = *kept;
     *kept = NULL;
     if (cursor == NULL) {

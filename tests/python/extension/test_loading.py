@@ -185,3 +185,13 @@ def test_integrity_check_reports_a_damaged_filter(tmp_path):
     with contextlib.closing(connect(path)) as db:
         assert ask(db, "PRAGMA integrity_check").startswith("f: damaged: ")
         assert ask(db, "PRAGMA quick_check") == "ok"
+
+
+@pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 44), reason="SQLite 3.44 and later ask tables")
+def test_integrity_check_says_nothing_of_trust(tmp_path):
+    with contextlib.closing(connect(str(tmp_path / "c.db"))) as db:
+        db.executescript("CREATE TABLE u(k TEXT UNIQUE); CREATE VIRTUAL TABLE f USING cuckoo_filter(content='u(k)');"
+                         "CREATE TABLE w(k); CREATE TRIGGER newer AFTER INSERT ON u BEGIN INSERT INTO w VALUES (1); END")
+        db.execute("INSERT INTO u VALUES ('a')")
+        assert '"trusted":0' in ask(db, "SELECT cf_table_info('f')")
+        assert ask(db, "PRAGMA integrity_check") == "ok" and ask(db, "PRAGMA quick_check") == "ok"
