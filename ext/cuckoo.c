@@ -101,12 +101,15 @@ static int is_loaded(sqlite3 *db, bool *here, char **message)
     sqlite3_stmt *statement = NULL;
     int rc = sqlite3_prepare_v2(db, "PRAGMA module_list", -1, &statement, NULL);
     bool forbidden = rc == SQLITE_AUTH;
+    bool any = false;
     *here = false;
     while (rc == SQLITE_OK && !*here && sqlite3_step(statement) == SQLITE_ROW) {
+        any = true;
         const char *name = (const char *)sqlite3_column_text(statement, 0);
         *here = name && sqlite3_stricmp(name, "cuckoo_filter") == 0;
     }
-    rc = cuckoo_sql_end(statement, forbidden ? SQLITE_OK : rc);
+    forbidden |= rc == SQLITE_OK && !any; /* SQLITE_IGNORE: there are modules always */
+    rc = cuckoo_sql_end(statement, rc == SQLITE_AUTH ? SQLITE_OK : rc);
     if (rc != SQLITE_OK)
         *message = sqlite3_mprintf("cuckoo: cannot see what is loaded already: %s", sqlite3_errstr(rc));
     return rc == SQLITE_OK && (*here || forbidden) ? compare_version(db, here, message) : rc;

@@ -250,19 +250,6 @@ void cuckoo_values_free(cuckoo_values *values)
 
 /* ---- is it as it was? ---- */
 
-static int say_gone(cuckoo_table *table)
-{
-    return cuckoo_say(&table->base.zErrMsg, SQLITE_ERROR, "no such table: %s.%s", table->front->schema,
-                      table->front->content);
-}
-
-int cuckoo_front_look_before_planning(cuckoo_table *table)
-{
-    return !CUCKOO_LOOKS_LATE      ? cuckoo_front_look(table)
-           : table->front->columns ? SQLITE_OK
-                                   : say_gone(table);
-}
-
 /* Indexes may have come or gone. If the schema cannot be looked at, SQLite is about to read it anew. */
 int cuckoo_front_look(cuckoo_table *table)
 {
@@ -273,7 +260,8 @@ int cuckoo_front_look(cuckoo_table *table)
         return SQLITE_OK;
     int rc = read_content(table, &now, table->follow.given_column);
     if (rc == SQLITE_OK && now.columns == 0) {
-        rc = say_gone(table);
+        rc = cuckoo_say(&table->base.zErrMsg, SQLITE_ERROR, "no such table: %s.%s", front->schema,
+                        front->content);
     } else if (rc == SQLITE_OK && strcmp(now.declared, front->declared) != 0) {
         rc = cuckoo_table_fail(table, SQLITE_ERROR,
                                "the columns of %s are not those that this connection has read; run "

@@ -118,9 +118,8 @@ int cuckoo_front_find(const cuckoo_front *front, const char *name);
 /* Is the content still as it was declared? If not, this is an error of the table. */
 int cuckoo_front_look(cuckoo_table *table);
 
-/* The same in xBestIndex. Before SQLite 3.38 no statement may run there: it might take away the schema that
-** SQLite is compiling with. Then xOpen looks. */
-int cuckoo_front_look_before_planning(cuckoo_table *table);
+/* Before SQLite 3.38 no statement may run in xBestIndex: it might take away the schema that SQLite is
+** compiling with. Then xOpen looks. */
 #define CUCKOO_LOOKS_LATE (sqlite3_libversion_number() < 3038000)
 
 /* ---- front_plan.c: from xBestIndex to xFilter ---- */

@@ -30,7 +30,9 @@ static CF_ALWAYS_INLINE bool is_calm(front_cursor *cursor, cuckoo_table *table)
 {
     unsigned version;
     cuckoo_front *front = table->front;
-    if (!cursor->looked && front->calm.is && cuckoo_front_version(table, &version) == SQLITE_OK)
+    if (!cursor->looked && front->calm.is &&
+        sqlite3_txn_state(table->registry->db, NULL) == SQLITE_TXN_READ &&
+        cuckoo_front_version(table, &version) == SQLITE_OK)
         cursor->looked = version == front->version;
     return cursor->looked && cuckoo_table_is_calm(table, &front->calm);
 }

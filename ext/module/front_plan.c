@@ -204,7 +204,7 @@ int cuckoo_front_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     cuckoo_table *table = cuckoo_table_of(base);
     table->registry->planned = table;
-    int rc = cuckoo_front_look_before_planning(table);
+    int rc = CUCKOO_LOOKS_LATE ? SQLITE_OK : cuckoo_front_look(table);
     if (rc != SQLITE_OK)
         return rc;
     double rows = cuckoo_paged_is_loaded(&table->paged) ? (double)table->paged.filter.items + 1 : 1e6;

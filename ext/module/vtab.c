@@ -308,7 +308,7 @@ EITHER(filter, (sqlite3_vtab_cursor * at, int plan, const char *text, int argc, 
        at->pVtab, (at, plan, text, argc, argv),
        BLAME(at->pVtab, cuckoo_front_filter(at, plan, text, argc, argv)))
 EITHER(open, (sqlite3_vtab * base, sqlite3_vtab_cursor **result), base, (base, result),
-       cuckoo_front_open(base, result))
+       BLAME(base, cuckoo_front_open(base, result)))
 EITHER(close, (sqlite3_vtab_cursor * at), at->pVtab, (at), cuckoo_front_close(at))
 EITHER(next, (sqlite3_vtab_cursor * at), at->pVtab, (at), cuckoo_front_next(at))
 EITHER(eof, (sqlite3_vtab_cursor * at), at->pVtab, (at), cuckoo_front_eof(at))

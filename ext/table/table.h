@@ -257,6 +257,7 @@ struct cuckoo_registry {
     char *why;                /* of the last cuckoo_registry_begin, when it is no static text */
     bool rebuilds;            /* cf_table_rebuild is running, which no trigger can call, */
     const uint64_t *capacity; /* with this one; NULL: none was given */
+    unsigned touches;         /* calls of cf_touch */
     bool refused;        /* a table could not join the transaction: the next try has to wait until */
     int refused_at;      /* the connection has changed more rows than so many */
     unsigned references; /* of the module, of each function, and of each table */

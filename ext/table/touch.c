@@ -12,6 +12,7 @@ static void touch_function(sqlite3_context *context, int argc, sqlite3_value **a
 {
     (void)argc;
     cuckoo_registry *registry = cuckoo_function_shared(context);
+    registry->touches++;
     const char *schema = (const char *)sqlite3_value_text(argv[0]),
                *name = (const char *)sqlite3_value_text(argv[1]);
     int64_t log = sqlite3_value_int64(argv[2]);

@@ -116,7 +116,12 @@ static int trust(cuckoo_table *table, cuckoo_use use, const char **why)
                     : cuckoo_follow_look_quickly(follow, shadow, table->fresh.file_version);
     if (prepared != follow->prepared) { /* the TEMP trigger may have come, or gone */
         table->net.current = false;
+        unsigned touches = table->registry->touches;
         rc = rc ? rc : cuckoo_log_is_watched(shadow, &table->told);
+        if (rc == SQLITE_OK && table->told) {
+            int call = cuckoo_sql_run(shadow->db, "SELECT cf_touch(NULL, NULL, 0, 0)");
+            table->told = call == SQLITE_OK && touches != table->registry->touches;
+        }
     }
     if (rc == SQLITE_OK && follow->trust == CUCKOO_TRIGGERS)
         rc = check_rule(table);

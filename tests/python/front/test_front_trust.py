@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """rows=on: the rows are those of the content also when the filter lags behind, or cannot be used."""
 
+import sqlite3
+
 import pytest
 
 import inside
@@ -102,3 +104,37 @@ def test_a_missing_key_reads_nothing_of_the_content():
     assert db.execute("SELECT count(*) FROM e JOIN f ON f.k = e.x AND e.x > 'k4'").fetchall() == [(0,)]
     db.set_progress_handler(None, 1)
     assert steps[0] < 20_000
+
+
+# ---- what was found holds only while it may ----
+
+def test_a_table_that_is_made_anew_in_a_transaction(db):
+    """No row is counted as changed by DROP TABLE and CREATE TABLE AS."""
+    db.executescript("CREATE TABLE t(k TEXT); CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', rows=on);"
+                     "INSERT INTO t VALUES ('a'), ('b'); CREATE TABLE n(k TEXT); INSERT INTO n VALUES ('zz')")
+    for _ in range(2):
+        assert db.execute("SELECT * FROM f WHERE k = 'yy'").fetchall() == []
+    db.executescript("BEGIN; DROP TABLE t; CREATE TABLE t AS SELECT k FROM n")
+    assert db.execute("SELECT * FROM f WHERE k = 'zz'").fetchall() == [("zz",)]
+    db.execute("COMMIT")
+
+
+@pytest.mark.parametrize("ignored", ["cf_touch", "load"])
+def test_an_authorizer_that_ignores(db, ignored):
+    """SQLITE_IGNORE is no error: the TEMP trigger tells nothing, or a second load sees nothing of the first one."""
+    db.executescript("CREATE TABLE t(k TEXT UNIQUE); CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', rows=on);"
+                     "CREATE VIRTUAL TABLE g USING cuckoo_filter(content='t(k)'); INSERT INTO t VALUES ('a')")
+    assert db.execute("SELECT * FROM f WHERE k = 'a'").fetchall() and support.ask(db, "SELECT cf_table_contains('g', 'a')")
+    if ignored == "load":
+        db.set_authorizer(lambda action, *_: sqlite3.SQLITE_IGNORE if action == sqlite3.SQLITE_PRAGMA else sqlite3.SQLITE_OK)
+        db.enable_load_extension(True)
+        db.load_extension(support.extension_path().removesuffix(".so"))
+        db.set_authorizer(None)
+    else:
+        db.set_authorizer(lambda action, one, other, *_: sqlite3.SQLITE_IGNORE if other == "cf_touch" else sqlite3.SQLITE_OK)
+    db.execute("BEGIN")
+    for k in "bcd":
+        db.execute("INSERT INTO t VALUES (?)", (k,))
+        assert db.execute("SELECT * FROM f WHERE k = ?", (k,)).fetchall() == [(k,)]
+        assert support.ask(db, "SELECT cf_table_contains('g', ?)", k) == 1
+    db.execute("COMMIT")
