@@ -25,15 +25,6 @@ def test_a_key_is_found_for_so_many_epochs(db):
         assert not has(db, blob, "ada") and info(db, blob)["items"] == 0
 
 
-def test_adding_again_keeps_one_entry(db):
-    blob = support.new(db, 10, None, f"epochs=3 {EXACT}")
-    for _ in range(20):
-        blob = advance(db, support.add(db, blob, 1, 1, 2))
-    said = info(db, blob)
-    assert (said["items"], said["epoch"], said["epochs"], said["turnovers"]) == (2, 20, 3, 10**9)
-    assert ask(db, "SELECT cf_count(?, 1)", blob) == 1
-
-
 def test_capacity_is_that_of_all_epochs_together(db):
     """And as many as one epoch holds: the rate is kept."""
     said = support.plan(db, 12000, 0.001, "epochs=12")
@@ -52,10 +43,6 @@ def test_single_keys_are_not_deleted(db):
         says = fails(db, BAD_PARAMETER, f"SELECT {call}", support.new(db, 10, None, "epochs=3"),
                      says="filter ages (epochs=3)")
         assert says.endswith("use cf_advance")
-
-
-def test_epochs_0_is_a_filter_that_does_not_age(db):
-    assert support.new(db, 10, 0.01, "epochs=0") == support.new(db, 10, 0.01)
 
 
 def test_built_filters_age_too(db):

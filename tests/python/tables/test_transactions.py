@@ -208,10 +208,8 @@ def test_queries_that_run_and_statements_that_come_later_see_one_filter(tmp_path
             saved = [keys.copy()]
         elif act == "end" and db.in_transaction:
             back = rng.random() < 0.3
-            if back:
-                running = []  # SQLite ends them, or refuses to go on
-            error = attempt(db, "ROLLBACK" if back else "COMMIT")
-            assert error is None
+            running = [] if back else running  # SQLite ends them, or refuses to go on
+            assert attempt(db, "ROLLBACK" if back else "COMMIT") is None
             keys = saved[0] if back else keys
         elif act == "save" and db.in_transaction:
             db.execute("SAVEPOINT s")
