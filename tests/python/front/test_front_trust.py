@@ -2,7 +2,6 @@
 """rows=on: the rows are those of the content also when the filter lags behind, or cannot be used."""
 
 import sqlite3
-
 import pytest
 
 import inside
