@@ -80,12 +80,12 @@ int cuckoo_log_is_watched(const cuckoo_shadow *shadow, bool *is)
     char log[CUCKOO_LOG_NAME];
     sqlite3_int64 found = 0;
     cuckoo_log_name(shadow->log, log);
-    *is = cuckoo_log_may_be_watched(shadow);
-    int rc = *is ? cuckoo_sql_integer(shadow->db, &found,
-                                      "SELECT 1 FROM sqlite_temp_master WHERE name = '" CUCKOO_TOUCH_NAME
-                                      "' AND instr(sql, ' ON \"%w\".')",
-                                      log, shadow->schema)
-                 : SQLITE_OK;
+    int rc = SQLITE_OK;
+    if (cuckoo_log_may_be_watched(shadow))
+        rc = cuckoo_sql_integer(shadow->db, &found,
+                                "SELECT 1 FROM sqlite_temp_master WHERE name = '" CUCKOO_TOUCH_NAME
+                                "' AND instr(sql, ' ON \"%w\".')",
+                                log, shadow->schema);
     *is = found != 0;
     return rc;
 }

@@ -108,8 +108,8 @@ static bool read_first(sqlite3_context *context, int count, sqlite3_value **valu
     return true;
 }
 
-/* Reads [fpr [, options]] of one row, as cuckoo_options_read does. They must be those of the first row, to
-** the byte. `count`, 0 to 2, is the same for all rows. */
+/* Reads [fpr [, options]] of one row, as cuckoo_options_read does. They must be those of the first row,
+** to the byte. `count`, 0 to 2, is the same for all rows. */
 static bool read_options_of(sqlite3_context *context, int count, sqlite3_value **values, collected *c)
 {
     if (!c->started)

@@ -33,7 +33,8 @@ static bool are_swapped(cuckoo_registry *registry, int argc, sqlite3_value **arg
     return text && cuckoo_registry_find(registry, text, &rc) != NULL;
 }
 
-/* Begins a use of the table that argv[0] names; *known may be it already. NULL: the function has failed. */
+/* Begins a use of the table that argv[0] names; *known may be it already. NULL: the function has
+** failed. */
 static cuckoo_table *begin(sqlite3_context *context, int argc, sqlite3_value **argv, cuckoo_known *known,
                            cuckoo_use use)
 {
@@ -97,8 +98,7 @@ static void keep_use(sqlite3_context *context, kept_use *kept, cuckoo_table *tab
     if (first)
         kept = sqlite3_malloc64(sizeof *kept);
     if (kept == NULL) { /* it is looked for again */
-        cuckoo_table_end(table);
-        cuckoo_registry_let_go(table);
+        end_use(&(kept_use){.table = table});
         return;
     }
     *kept = (kept_use){.table = table, .known = known};

@@ -146,9 +146,6 @@ char *cuckoo_front_widen(const cuckoo_front *front, const char *text, uint32_t d
 
 /* ---- front_spellings.c ---- */
 
-/* SQLITE_FCNTL_DATA_VERSION: other connections have committed if it differs from that of before. */
-int cuckoo_front_version(const cuckoo_table *table, unsigned *version);
-
 /* Can the number be looked up by its spellings? From 10^15 on SQLite rounds a whole real to 15 digits
 ** when it makes a text of it. That text may be equal to the real, and is another number. */
 bool cuckoo_front_is_spelled(sqlite3_value *number);

@@ -32,7 +32,7 @@ static CF_ALWAYS_INLINE bool is_calm(front_cursor *cursor, cuckoo_table *table)
     cuckoo_front *front = table->front;
     if (!cursor->looked && front->calm.is &&
         sqlite3_txn_state(table->registry->db, NULL) == SQLITE_TXN_READ &&
-        cuckoo_front_version(table, &version) == SQLITE_OK)
+        cuckoo_shadow_version(&table->paged.shadow, &version) == SQLITE_OK)
         cursor->looked = version == front->version;
     return cursor->looked && cuckoo_table_is_calm(table, &front->calm);
 }
@@ -47,7 +47,7 @@ static int begin(front_cursor *cursor, cuckoo_table *table)
     if (rc != SQLITE_OK)
         return rc;
     cuckoo_table_calm(table, &front->calm);
-    cursor->looked = cuckoo_front_version(table, &front->version) == SQLITE_OK;
+    cursor->looked = cuckoo_shadow_version(&table->paged.shadow, &front->version) == SQLITE_OK;
     return SQLITE_OK;
 }
 

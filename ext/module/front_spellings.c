@@ -10,12 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-int cuckoo_front_version(const cuckoo_table *table, unsigned *version)
-{
-    return sqlite3_file_control(table->registry->db, table->front->schema, SQLITE_FCNTL_DATA_VERSION,
-                                version);
-}
-
 static bool is_whole(sqlite3_value *number)
 {
     return sqlite3_value_type(number) == SQLITE_INTEGER || cf_is_integer(sqlite3_value_double(number));
@@ -76,7 +70,7 @@ int cuckoo_front_others(cuckoo_table *table, int column, sqlite3_value *number, 
     cuckoo_spellings now = {.column = column + 1}, *others = &table->front->others;
     now.at.changes = sqlite3_total_changes(table->registry->db);
     now.at.undone = table->rollbacks;
-    int rc = cuckoo_front_version(table, &now.at.version);
+    int rc = cuckoo_shadow_version(&table->paged.shadow, &now.at.version);
     bool same = others->column == now.column && memcmp(&others->at, &now.at, sizeof now.at) == 0;
     if (rc == SQLITE_OK && !same) {
         cuckoo_front_forget_others(table->front);

@@ -6,9 +6,7 @@
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 
-#include <assert.h>
 #include <stdarg.h>
-#include <string.h>
 
 /* ---- its columns ---- */
 
@@ -81,15 +79,10 @@ int cuckoo_module_begin(cuckoo_table *table, cuckoo_use use)
     return rc == SQLITE_OK ? rc : cuckoo_table_explain(table, rc, why);
 }
 
-static int explain_end(cuckoo_table *table, int rc)
-{
-    return table->base.zErrMsg ? rc : cuckoo_table_explain(table, rc, cuckoo_table_damage(table));
-}
-
 int cuckoo_module_end(cuckoo_table *table, int rc)
 {
-    int rc2 = cuckoo_table_end(table);
-    return explain_end(table, rc == SQLITE_OK ? rc2 : rc);
+    rc = cuckoo_first_error(rc, cuckoo_table_end(table));
+    return table->base.zErrMsg ? rc : cuckoo_table_explain(table, rc, cuckoo_table_damage(table));
 }
 
 int cuckoo_table_blame(sqlite3_vtab *base, int rc)

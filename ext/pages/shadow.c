@@ -274,6 +274,12 @@ bool cuckoo_shadow_in_transaction(const cuckoo_shadow *shadow, bool writing)
            (writing ? SQLITE_TXN_WRITE : SQLITE_TXN_READ);
 }
 
+int cuckoo_shadow_version(const cuckoo_shadow *shadow, unsigned *version)
+{
+    *version = 0;
+    return sqlite3_file_control(shadow->db, shadow->schema, SQLITE_FCNTL_DATA_VERSION, version);
+}
+
 /* ---- the tables themselves ---- */
 
 int cuckoo_shadow_init(cuckoo_shadow *shadow, sqlite3 *db, const char *schema, const char *table)

@@ -121,6 +121,10 @@ int cuckoo_shadow_schema(cuckoo_shadow *shadow, int *prepared);
 /* Has this connection a transaction open on the database of the table (`writing`: that writes)? */
 bool cuckoo_shadow_in_transaction(const cuckoo_shadow *shadow, bool writing);
 
+/* SQLITE_FCNTL_DATA_VERSION of the database: others have committed if it is not what it was. It is known
+** within a read transaction only. Returns an SQLite code. */
+int cuckoo_shadow_version(const cuckoo_shadow *shadow, unsigned *version);
+
 /* The header says that this is the log; or a random identity is chosen. */
 void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log);
 void cuckoo_shadow_new_log(cuckoo_shadow *shadow);

@@ -66,7 +66,7 @@ bool cuckoo_fail_add(sqlite3_context *context, cf_status status, const cf_filter
 int cuckoo_say(char **message, int code, const char *format, ...);
 
 /* The same with what is wrong with a filter table, and the remedy: `rc` and `why` are those of a use
-** of a store (store.h). The code is one for SQLite. */
+** of a table (table.h). The code is one for SQLite. */
 int cuckoo_explain(char **message, int rc, const char *why);
 
 /* What is wrong with an argument of `function` that should be a filter, and the remedy. */

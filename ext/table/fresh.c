@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fresh.h"
 
-static int version_of(const cuckoo_shadow *shadow, unsigned *version)
-{
-    *version = 0;
-    return sqlite3_file_control(shadow->db, shadow->schema, SQLITE_FCNTL_DATA_VERSION, version);
-}
-
 /* Has this connection written anything that is not ours? SQLite does not report the rollback of a
 ** transaction that this table has not joined. While such a transaction has uncommitted writes,
 ** nothing is kept. */
@@ -28,7 +22,7 @@ int cuckoo_fresh_look(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool joined, c
 {
     unsigned version;
     *stale = CUCKOO_IS_FRESH;
-    int rc = version_of(shadow, &version);
+    int rc = cuckoo_shadow_version(shadow, &version);
     if (rc != SQLITE_OK)
         return rc;
     bool same = version == fresh->file_version;
@@ -43,14 +37,14 @@ int cuckoo_fresh_look(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool joined, c
 bool cuckoo_fresh_overtaken(const cuckoo_fresh *fresh, const cuckoo_shadow *shadow)
 {
     unsigned version;
-    return version_of(shadow, &version) != SQLITE_OK || version != fresh->file_version;
+    return cuckoo_shadow_version(shadow, &version) != SQLITE_OK || version != fresh->file_version;
 }
 
 bool cuckoo_fresh_joined(cuckoo_fresh *fresh, const cuckoo_shadow *shadow)
 {
     unsigned version;
     int changes = sqlite3_total_changes(shadow->db);
-    bool same = version_of(shadow, &version) == SQLITE_OK && version == fresh->file_version;
+    bool same = cuckoo_shadow_version(shadow, &version) == SQLITE_OK && version == fresh->file_version;
     if (same && sqlite3_get_autocommit(shadow->db))
         fresh->changes = fresh->settled_changes = changes;
     return same && changes == fresh->changes && !fresh->keeps_nothing;
@@ -61,7 +55,8 @@ void cuckoo_fresh_committed(cuckoo_fresh *fresh, const cuckoo_shadow *shadow, bo
     unsigned version;
     /* Connections that share a cache share this version, and another thread may have committed by now.
     ** Then the next look has to see it. */
-    if (looked && version_of(shadow, &version) == SQLITE_OK && version == fresh->file_version + 1)
+    if (looked && cuckoo_shadow_version(shadow, &version) == SQLITE_OK &&
+        version == fresh->file_version + 1)
         fresh->file_version = version;
     fresh->changes = sqlite3_total_changes(shadow->db);
     fresh->keeps_nothing = false;

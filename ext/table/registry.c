@@ -158,7 +158,7 @@ static cuckoo_table *find_anew(cuckoo_registry *registry, const char *name, int 
     return table;
 }
 
-static cuckoo_table *store_called(const cuckoo_registry *registry, const char *name)
+static cuckoo_table *table_called(const cuckoo_registry *registry, const char *name)
 {
     cuckoo_table *at = registry->first;
     while (at && (!at->called || strcmp(at->called, name) != 0))
@@ -171,7 +171,7 @@ static cuckoo_table *find_again(cuckoo_registry *registry, const char *name, int
 {
     int prepared, at;
     cuckoo_table *table;
-    while (*rc == SQLITE_OK && (table = store_called(registry, name)) != NULL) {
+    while (*rc == SQLITE_OK && (table = table_called(registry, name)) != NULL) {
         at = table->called_at;
         table = hold(table, &prepared, rc);
         if (table == NULL || prepared == at)

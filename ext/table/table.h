@@ -157,10 +157,11 @@ static inline bool cuckoo_table_is_at_hand(const cuckoo_table *table)
     return table->paged.has_reader && table->net.current && table->net.sums.used == 0 &&
            table->pending.n == 0;
 }
+
 /* ---- the transaction (transaction.c) ---- */
 
-/* SQLite has connected it: others of its name write what is pending. It takes part in the transaction, or
-** was created in it. */
+/* SQLite has connected it: others of its name write what is pending. It takes part in the transaction,
+** or was created in it. */
 int cuckoo_table_connected(cuckoo_table *table);
 int cuckoo_table_joined(cuckoo_table *table);
 void cuckoo_table_created(cuckoo_table *table);

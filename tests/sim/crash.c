@@ -70,7 +70,7 @@ void settle(world *w, const step *s, const outcome *real, const before_fault *b)
         run_sql(p->twin, "ROLLBACK");
     }
     /* A schema that cannot be read is a damaged one for ALTER, whose message is SQLite's. */
-    bool altered = strncmp(s->real, "ALTER", strlen("ALTER")) == 0 && real->code == SQLITE_CORRUPT;
+    bool altered = begins(s->real, "ALTER") && real->code == SQLITE_CORRUPT;
     if (((real->code & 0xff) == SQLITE_CORRUPT || (real->code & 0xff) == SQLITE_NOTADB) && !altered)
         fail(w, "corrupt: a fault, but: %d %s", real->code, real->message);
 }
