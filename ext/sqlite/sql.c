@@ -15,19 +15,29 @@ bool cuckoo_sql_rolls_back(int rc)
            code == SQLITE_FULL;
 }
 
-/* SQLite may connect tables meanwhile. A read that fails there takes the transaction back, and PRAGMA
-** says nothing of it. */
+/* A read that fails takes the transaction back. SQLite says nothing of it when that happens while PRAGMA
+** connects tables, or while ALTER TABLE reads sqlite_stat1. */
+static int what_stands(sqlite3 *db)
+{
+    return 2 * !sqlite3_get_autocommit(db) + (sqlite3_txn_state(db, NULL) == SQLITE_TXN_WRITE);
+}
+
+static int unless_taken_back(sqlite3 *db, int stood, int rc)
+{
+    return rc == SQLITE_OK && what_stands(db) < stood ? SQLITE_IOERR : cuckoo_sql_code(db, rc);
+}
+
 static int prepare_text(sqlite3 *db, sqlite3_stmt **statement, const char *format, va_list arguments)
 {
     char *sql = sqlite3_vmprintf(format, arguments);
-    bool within = !sqlite3_get_autocommit(db);
+    int stood = what_stands(db);
     *statement = NULL;
-    int rc = sql ? cuckoo_sql_code(db, sqlite3_prepare_v2(db, sql, -1, statement, NULL)) : SQLITE_NOMEM;
+    int rc = sql ? sqlite3_prepare_v2(db, sql, -1, statement, NULL) : SQLITE_NOMEM;
+    rc = unless_taken_back(db, stood, rc);
     sqlite3_free(sql);
-    if (rc == SQLITE_OK && within && sqlite3_get_autocommit(db)) {
+    if (rc != SQLITE_OK) {
         sqlite3_finalize(*statement);
         *statement = NULL;
-        rc = SQLITE_IOERR;
     }
     return rc;
 }
@@ -53,7 +63,9 @@ int cuckoo_sql_run(sqlite3 *db, const char *format, ...)
     va_start(arguments, format);
     char *sql = sqlite3_vmprintf(format, arguments);
     va_end(arguments);
-    int rc = sql ? cuckoo_sql_code(db, sqlite3_exec(db, sql, NULL, NULL, NULL)) : SQLITE_NOMEM;
+    int stood = what_stands(db);
+    int rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+    rc = unless_taken_back(db, stood, rc);
     sqlite3_free(sql);
     return rc;
 }

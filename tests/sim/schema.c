@@ -306,8 +306,8 @@ static void draw_copy(world *w)
         emit(w, SAVE, NULL, NULL);
     else if (what < 4)
         emit(w, VISIT, NULL, NULL);
-    else if (what < 6 && !any_transaction(w) && w->shape.faults != POWER_FAULTS)
-        emit(w, RESTORE, NULL, NULL);
+    else if (what < 6 && !any_transaction(w) && w->shape.faults != POWER_FAULTS && !w->stale)
+        emit(w, RESTORE, NULL, NULL); /* where TEMP triggers outlive their tables, SQLite does as it likes */
     else if (!in_transaction(w) && w->pairs[w->pair].far) {
         finish_left(w); /* until it ends, what was asked of `far` keeps it locked */
         emit(w, BOTH, say("DETACH far"), NULL);
