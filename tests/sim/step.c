@@ -77,17 +77,33 @@ outcome run_sql(sqlite3 *db, const char *sql)
 
 /* ---- statements that are kept, as applications keep them ---- */
 
-enum { KEPT = 512 };
+enum { KEPT = 512, CONNECTIONS = 32 };
 
 static struct {
     sqlite3 *db;
     sqlite3_stmt *statement;
 } kept[KEPT];
 
+static const sqlite3 *connected[CONNECTIONS];
+
+/* Addresses differ from run to run, and what is kept must not. */
+static uint64_t number_of(const sqlite3 *db)
+{
+    int i = 0, free = 0;
+    while (i < CONNECTIONS && connected[i] != db)
+        i++;
+    if (i < CONNECTIONS)
+        return (uint64_t)i;
+    while (connected[free] && free < CONNECTIONS - 1)
+        free++;
+    connected[free] = db;
+    return (uint64_t)free;
+}
+
 /* Prepares it, or takes what was prepared before. */
 int keep_sql(sqlite3 *db, const char *sql, sqlite3_stmt **statement)
 {
-    uint64_t hash = hash_bytes((uint64_t)(uintptr_t)db, sql, (int)strlen(sql));
+    uint64_t hash = hash_bytes(number_of(db), sql, (int)strlen(sql));
     unsigned at = (unsigned)(mix(hash, 0) % KEPT);
     if (kept[at].db != db || strcmp(sqlite3_sql(kept[at].statement), sql) != 0) {
         sqlite3_finalize(kept[at].statement);
@@ -109,6 +125,9 @@ void forget_kept(const sqlite3 *db)
             kept[i].statement = NULL;
             kept[i].db = NULL;
         }
+    for (int i = 0; i < CONNECTIONS; i++)
+        if (connected[i] == db)
+            connected[i] = NULL;
 }
 
 outcome ask_sql(sqlite3 *db, const char *sql)
