@@ -36,10 +36,6 @@ class Description:
             raise ValueError(f"{self.name}: measured.txt does not describe {unknown}, and describes {gone}, which are not there")
 
 
-def lines_of(text):
-    return [line.strip() for line in text.splitlines() if line.strip()]
-
-
 def parts_of(text):
     """What semicolons separate."""
     return [part.strip() for part in text.split(";") if part.strip()]

@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Which test notices which mutant? The yardstick by which tests are deleted, and new ones are judged.
 
-    matrix.py src           marked mutants of src (mutants.py), against each C test              -> kills_src.tsv
-    matrix.py ext           sampled statements of ext, against each program, SQL and Python file -> kills_ext.tsv
-    matrix.py judge KIND    what each test kills, and what it alone kills
-    matrix.py after KIND    the same mutants and the tests of today, up to the first that notices -> after_KIND.tsv
-                            and which mutants survive that were killed before, and what killed them then.
-                            First with --quick, of ext: what make check runs; a later call runs the others
-    --sample N --seed N     of ext, so many mutants (150); another sample
+    matrix.py src           marked mutants of src (mutants.py), against each C test -> kills_src.tsv
+    matrix.py judge         what each test kills, and what it alone kills
+    matrix.py after KIND    what notices each mutant first, model and sim before others -> after_KIND.tsv: of src the mutants
+                            of kills_src.tsv; of ext sampled statements, against each program, SQL and Python file. First with
+                            --quick, of ext: what make check runs; a later call runs the others
+    --sample N --seed N     of ext, so many mutants (100); another sample
     --only N                ends after so many mutants; another call goes on where it ended
     --quick                 without the tests that cost time; another call runs them
 
-A line of kills_KIND.tsv is a mutant; the tests that notice it, or "-"; the tests that were not run, or "-". The first
-line says which tests there were. A test that never reaches the statement is not run: it cannot notice. In the third
-column stand those that may notice, too: of src slow unit tests, if anything does; of ext SQL and Python, if sim notices,
-and slow files of those, if anything does. Mutants that do not compile are left out.
+A line of kills_src.tsv is a mutant; the tests that notice it, or "-"; the tests that were not run, or "-": slow ones, if anything
+notices it. A test that never reaches the statement is not run: it cannot notice. A line of after_KIND.tsv is a mutant; what
+notices it first; and "check", if make check does not. Mutants that do not compile are left out.
 
 A test may go when another one, which stays, kills all that it kills. A new test is judged by the same mutants.
 """
@@ -37,14 +35,14 @@ from mutants import ROOT
 HERE = Path(__file__).resolve().parent
 PYTHON = os.environ.get("PYTHON", "/usr/bin/python3")
 NOTHING = "-"
-STAGES = ("quick", "late", "slow")
-SLOW = {"src": 0.2, "ext": 15}  # seconds of processor time: of unit tests, and of Python files
+STAGES = ("quick", "slow")
+SLOW = 0.2  # seconds of processor time
 SIM_RUNS = os.environ.get("MATRIX_SIM_RUNS", "30")
 
 
 # ---- mutants ----
 
-def marked(rng, n):
+def marked():
     return [one for path in sorted((ROOT / "src").rglob("*.[ch]")) for mark in mutants.marks_in(path)
             for one in mutants.mutants_of(mark) if not one.is_equivalent]
 
@@ -249,19 +247,14 @@ class Tests:
         return found
 
     def stage(self, name):
-        """The model, sim and what is quick; then what those may make needless."""
-        if not name.endswith(".py") and not name.startswith("test_") and name != "sql":
-            return "quick"
-        if self.took[name] > SLOW[self.kind]:
-            return "slow"
-        return "quick" if self.kind == "src" else "late"
+        """The model and what is quick; then what those may make needless."""
+        return "slow" if name.startswith("test_") and self.took[name] > SLOW else "quick"
 
     def wanted(self, line, stage):
-        """The tests of this stage that were not run yet and could tell anything new, while model and sim stay."""
-        needless = {"slow": bool(line.killers), "late": "sim" in line.killers}
-        if needless.get(stage):
+        """The tests of this stage that were not run yet and could tell anything new."""
+        if stage == "slow" and line.killers:
             return []
-        return [name for name in self.took if short(name) in line.skipped and self.stage(name) == stage]
+        return [name for name in self.took if name in line.skipped and self.stage(name) == stage]
 
 
 # ---- files ----
@@ -288,25 +281,23 @@ def write(path, first, lines):
     fresh.replace(path)
 
 
-def fill(kind, sample, seed, stages, most):
-    path = HERE / f"kills_{kind}.tsv"
-    rng = random.Random(seed)
-    chosen = named((marked if kind == "src" else sampled)(rng, sample))
-    lines, tests = read(path), Tests(kind, chosen.values())
-    names = " ".join(f"{short(name)}:{tests.took[name]:.1f}" for name in tests.took)
-    first = f"# {len(chosen)} mutants, seed {seed}; tests and their processor seconds: {names}"
+def fill(stages, most):
+    path = HERE / "kills_src.tsv"
+    chosen = named(marked())
+    lines, tests = read(path), Tests("src", chosen.values())
+    names = " ".join(f"{name}:{tests.took[name]:.1f}" for name in tests.took)
+    first = f"# {len(chosen)} mutants; tests and their processor seconds: {names}"
     order = list(chosen)
-    rng.shuffle(order)
+    random.Random(1).shuffle(order)
     order.sort(key=lambda name: chosen[name].mark.path.suffix == ".h")  # a header costs most: last
     for name in order:
-        line = lines.get(name) or Line(set(), {short(test) for test in tests.reaching(chosen[name])})
+        line = lines.get(name) or Line(set(), set(tests.reaching(chosen[name])))
         if most == 0 or name in lines and not any(tests.wanted(line, stage) for stage in stages):
             continue
         if tests.build(chosen[name]):
             for stage in stages:
                 run = tests.wanted(line, stage)
-                found = tests.noticing(chosen[name], run)
-                line = Line(line.killers | set(map(short, found)), line.skipped - set(map(short, run)))
+                line = Line(line.killers | set(tests.noticing(chosen[name], run)), line.skipped - set(run))
             lines[name] = line
             write(path, first, lines)
         tests.undo(chosen[name])
@@ -320,25 +311,24 @@ def share(title, found, tests):
     print(f"{title}: {sum(bool(killers & tests) for killers in killed)} of the {len(killed)} that are killed at all")
 
 
-def judge(kind):
-    path, kills = HERE / f"kills_{kind}.tsv", collections.defaultdict(set)
+def judge():
+    path, kills = HERE / "kills_src.tsv", collections.defaultdict(set)
     found, head = read(path), path.read_text().splitlines()[0]
-    first = "model" if kind == "src" else "sim"
     for mutant, line in found.items():
         for test in line.killers:
             kills[test].add(mutant)
     print(f"{head.split(';')[0]}; {len(found)} done, {sum(bool(line.killers) for line in found.values())} killed")
-    share(f"by {first} alone", found, {first})
+    share("by model alone", found, {"model"})
     print("\nnot noticed by any test that was run")
     for mutant in [mutant for mutant, line in found.items() if not line.killers]:
         print(f"    {mutant}" + ("   (not all were run)" if found[mutant].skipped else ""))
-    print(f"\nnot noticed by {first}, but by")
-    for mutant in [mutant for mutant, line in found.items() if line.killers and first not in line.killers]:
+    print("\nnot noticed by model, but by")
+    for mutant in [mutant for mutant, line in found.items() if line.killers and "model" not in line.killers]:
         print(f"    {mutant}\n        {' '.join(sorted(found[mutant].killers))}")
-    print(f"\n{'test':<32} seconds  kills  alone  what {first} does not  not run")
+    print(f"\n{'test':<32} seconds  kills  alone  what model does not  not run")
     for test, seconds in sorted(re.findall(r"(\w+):([0-9.]+)", head), key=lambda named: -len(kills[named[0]])):
         alone = sum(found[mutant].killers == {test} for mutant in kills[test])
-        beyond = len(kills[test] - kills[first])
+        beyond = len(kills[test] - kills["model"])
         left = sum(test in line.skipped for line in found.values())
         over = sorted(other for other in kills if other != test and kills[test] and kills[test] <= kills[other])
         more = f"   all of it, too: {' '.join(over[:3])}" if over else ""
@@ -347,23 +337,24 @@ def judge(kind):
 
 def after(kind, sample, seed, most, quick):
     """The tests of today on the mutants of then, sim or model first. Third column: make check does not notice it."""
-    before, path = read(HERE / f"kills_{kind}.tsv"), HERE / f"after_{kind}.tsv"
-    chosen = named((marked if kind == "src" else sampled)(random.Random(seed), sample))
+    before, path = read(HERE / "kills_src.tsv") if kind == "src" else {}, HERE / f"after_{kind}.tsv"
+    chosen = named(marked() if kind == "src" else sampled(random.Random(seed), sample))
     tests, now = Tests(kind, chosen.values(), quick), read(path)
     order = sorted(tests.took, key=lambda test: (test not in ("model", "sim"), tests.took[test]))
-    waits = [name for name in before if name in chosen and (name not in now or not (quick or now[name].killers))]
+    names = before if kind == "src" else chosen
+    waits = [name for name in names if name in chosen and (name not in now or not (quick or now[name].killers))]
     for name in waits[:most]:
         if tests.build(chosen[name]):
             reaching = set(tests.reaching(chosen[name]))
             found = tests.noticing(chosen[name], [test for test in order if test in reaching], first=True)
             now[name] = Line(set(map(short, found)), set() if quick and found else {"check"})
-            write(path, f"# {len(before)} mutants, seed {seed}: what notices them first, and whether make check does not", now)
+            write(path, f"# {len(names)} mutants, seed {seed}: what notices them first, and whether make check does not", now)
         tests.undo(chosen[name])
-    for name in [name for name in now if not now[name].killers and before[name].killers]:
-        print(f"survives: {name}\n    was noticed by {' '.join(sorted(before[name].killers))}")
-    survivors = [sum(not lines[name].killers for name in now) for lines in (before, now)]
-    print(f"{len(now)} of {len(before)} mutants: {survivors[0]} survived before, {survivors[1]} now; "
-          f"{sum(name not in chosen for name in before)} are of code that is gone")
+    for name in [name for name in now if not now[name].killers]:
+        then = " ".join(sorted(before[name].killers)) if name in before else ""
+        print(f"survives: {name}" + f"\n    was noticed by {then}" * bool(then))
+    print(f"{len(now)} of {len(names)} mutants: {sum(not line.killers for line in now.values())} survive; "
+          f"{sum(name not in chosen for name in names)} are of code that is gone")
     share("by model or sim alone", now, {"model", "sim"})
     if kind == "ext":
         print(f"by make check: {sum(bool(line.killers) and not line.skipped for line in now.values())}")
@@ -371,19 +362,19 @@ def after(kind, sample, seed, most, quick):
 
 def main():
     parser = argparse.ArgumentParser(usage="\n" + __doc__)
-    parser.add_argument("what", choices=["src", "ext", "judge", "after"])
+    parser.add_argument("what", choices=["src", "judge", "after"])
     parser.add_argument("kind", nargs="?", choices=["src", "ext"])
-    parser.add_argument("--sample", type=int, default=150)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--sample", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=2)
     parser.add_argument("--only", type=int)
     parser.add_argument("--quick", action="store_true")
     asked = parser.parse_args()
-    if asked.what in ("src", "ext"):
-        fill(asked.what, asked.sample, asked.seed, STAGES[:1] if asked.quick else STAGES, asked.only)
+    if asked.what == "src":
+        fill(STAGES[:1] if asked.quick else STAGES, asked.only)
+    elif asked.what == "judge":
+        judge()
     elif asked.kind is None:
         parser.error("src or ext?")
-    elif asked.what == "judge":
-        judge(asked.kind)
     else:
         after(asked.kind, asked.sample, asked.seed, asked.only, asked.quick)
 
