@@ -90,7 +90,7 @@ static int create(cuckoo_table *table, const cf_geometry *shape, uint64_t keep, 
     }
     if (rc == SQLITE_OK)
         return rc;
-    return *message ? rc : cuckoo_say(message, rc, "%s", sqlite3_errmsg(table->registry->db));
+    return *message ? rc : cuckoo_say(message, rc, "%s", cuckoo_sql_message(table->registry->db, rc));
 }
 
 static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv, bool creates,
@@ -208,7 +208,7 @@ static int table_rename(sqlite3_vtab *base, const char *name)
     if (rc == SQLITE_CORRUPT_VTAB)
         rc = cuckoo_table_explain(table, rc, cuckoo_table_damage(table));
     else if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
-        rc = cuckoo_say(&base->zErrMsg, rc, "%s", sqlite3_errmsg(table->registry->db));
+        rc = cuckoo_say(&base->zErrMsg, rc, "%s", cuckoo_sql_message(table->registry->db, rc));
     return rc;
 }
 

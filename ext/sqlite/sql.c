@@ -8,6 +8,11 @@ int cuckoo_sql_code(sqlite3 *db, int rc)
     return rc == SQLITE_CORRUPT ? sqlite3_extended_errcode(db) : rc;
 }
 
+const char *cuckoo_sql_message(sqlite3 *db, int rc)
+{
+    return sqlite3_errcode(db) == SQLITE_OK ? sqlite3_errstr(rc) : sqlite3_errmsg(db);
+}
+
 bool cuckoo_sql_rolls_back(int rc)
 {
     int code = rc & 0xff;

@@ -20,6 +20,9 @@ static inline int cuckoo_first_error(int first, int second)
 ** of SQLITE_CORRUPT_VTAB, after which it would write no more in the transaction (errors.h). */
 int cuckoo_sql_code(sqlite3 *db, int rc);
 
+/* What SQLite says of this error, its last one; what the code means when it has said nothing. */
+const char *cuckoo_sql_message(sqlite3 *db, int rc);
+
 /* Does SQLite roll back the statement after this code, or the transaction when it cannot? (It does
 ** the same when a statement that the extension runs fails with it. Only a statement that just reads
 ** can be interrupted without.) */
