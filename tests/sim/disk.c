@@ -434,7 +434,8 @@ static int disk_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int
 {
     handle *h = handle_of(base);
     *h = (handle){.real = vfs == &real_vfs, .temporary = name == NULL};
-    int rc = strike(h, DISK_OPEN);
+    /* A statement that cannot have a temporary file leaves the TEMP schema changed by half: that is SQLite's. */
+    int rc = name ? strike(h, DISK_OPEN) : SQLITE_OK;
     if (rc != SQLITE_OK)
         return rc;
     if (name == NULL) {
