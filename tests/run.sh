@@ -116,7 +116,7 @@ run() {
     *:shared_cache)   tap 'threads in between: shared cache' "$program" ;;
     # shellcheck disable=SC2046 # nothing, or a variable
     *:oom)            tap 'each allocation fails once' cheap_asan env $(every 4) "$program" ;;
-    plain:model)      last 'random filters beside a model' "$program" ;;
+    plain:model)      last 'random filters beside a model' "$program" 400 ;;
     plain:sim)        last 'sim: filter tables, short' "$program" --all 6000 ;;
     plain:fuzz)       last 'fuzz targets, short' "$program" ;;
     *:model)          last 'random filters beside a model' "$program" 700 ;;
