@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models of Django and SQLAlchemy on a table with rows=on."""
+"""Models of Django on a table with rows=on. (A session of SQLAlchemy: tests/ship/clients.)"""
 import subprocess
 import sys
 import textwrap
@@ -66,48 +66,9 @@ DJANGO = """
     assert columns == ["id", "email", "reason"], columns
     print("ok")
 """
-SQLALCHEMY = """
-    from sqlalchemy import Column, Integer, String, create_engine, event, exists, func, inspect, select
-    from sqlalchemy.exc import OperationalError
-    from sqlalchemy.orm import Session, declarative_base, foreign, relationship
-    engine = create_engine("sqlite:///" + path)
-    @event.listens_for(engine, "connect")
-    def load(connection, _):
-        connection.enable_load_extension(True)
-        connection.load_extension(support.extension_path()[:-3])
-    Base = declarative_base()
-    class Blocked(Base):
-        __tablename__ = "blocked_fast"
-        id, email, reason = Column(Integer, primary_key=True), Column(String(254)), Column(String)
-    class Visitor(Base):
-        __tablename__ = "visitor"
-        id, email = Column(Integer, primary_key=True), Column(String(254))
-        blocked = relationship(Blocked, primaryjoin=foreign(email) == Blocked.email, viewonly=True, uselist=False)
-    with Session(engine) as session:
-        assert session.query(Blocked).count() == 300
-        assert session.get(Blocked, 8).email == "u7@example.com"
-        assert session.query(Visitor).join(Visitor.blocked).count() == 50
-        assert session.query(Visitor).outerjoin(Visitor.blocked).filter(Blocked.id.is_(None)).count() == 100
-        assert session.query(Visitor).filter(~exists().where(Blocked.email == Visitor.email)).count() == 100
-        assert session.query(Blocked).filter(Blocked.email.in_(["u1@example.com", "u2@example.com", "no"])).count() == 2
-        assert session.execute(select(func.max(Blocked.id)).where(Blocked.email.like("u29%"))).scalar() == 300
-        assert session.query(Visitor).filter_by(email="u260@example.com").one().blocked.reason == "r2"
-        session.add(Blocked(email="x"))
-        try:
-            session.commit()
-        except OperationalError as error:
-            assert "it follows blocked(email)" in str(error)
-        else:
-            raise SystemExit("it was written")
-    assert [c["name"] for c in inspect(engine).get_columns("blocked_fast")] == ["id", "email", "reason"]
-    print("ok")
-"""
 
-
-@pytest.mark.parametrize("module, program", [("django", DJANGO), ("sqlalchemy", SQLALCHEMY)],
-                         ids=["django", "sqlalchemy"])
-def test_models(module, program, tmp_path):
-    pytest.importorskip(module)
+def test_models_of_django(tmp_path):
+    pytest.importorskip("django")
     setup = textwrap.dedent(SETUP).format(tests=support.__file__.rsplit("/", 1)[0], path=str(tmp_path / "a.db"))
-    done = subprocess.run([sys.executable, "-c", setup + textwrap.dedent(program)], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", setup + textwrap.dedent(DJANGO)], capture_output=True, text=True)
     assert done.stdout.strip() == "ok", done.stderr
