@@ -59,8 +59,7 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
     return cf_refuse(CF_BAD_ARGUMENT, why, CUCKOO_NOT_A_BLOB);
 }
 
-/* A handle with its own copy; NULL when out of memory. */
-static cuckoo_handle *new_handle(const cf_filter *filter)
+cuckoo_handle *cuckoo_handle_new(const cf_filter *filter)
 {
     cuckoo_handle *handle = sqlite3_malloc64(sizeof *handle + filter->length);
     if (handle) {
@@ -77,7 +76,7 @@ cuckoo_handle *cuckoo_handle_keep(sqlite3_value *value, const cf_filter *filter)
 {
     cuckoo_handle *handle = pointer_in(value);
     if (handle == NULL)
-        return new_handle(filter);
+        return cuckoo_handle_new(filter);
     handle->references++;
     return handle;
 }
@@ -96,7 +95,7 @@ void cuckoo_handle_release(void *handle)
 static cf_status open_exact(const cf_filter *bytes, cuckoo_handle **opened, const char **why)
 {
     cf_status status = CF_OK;
-    cuckoo_handle *handle = new_handle(bytes);
+    cuckoo_handle *handle = cuckoo_handle_new(bytes);
     if (handle)
         handle->exact = sqlite3_malloc64(sizeof *handle->exact);
     if (handle && handle->exact)
@@ -213,7 +212,7 @@ void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **ar
     const cf_filter *filter;
     cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
     cuckoo_handle *handle =
-        filter ? new_handle(filter) : cuckoo_exact_argument(context, argc, argv, status, why);
+        filter ? cuckoo_handle_new(filter) : cuckoo_exact_argument(context, argc, argv, status, why);
     if (handle)
         sqlite3_result_pointer(context, handle, pointer_type, cuckoo_handle_release);
     else if (filter)

@@ -67,8 +67,9 @@ const cf_filter *cuckoo_filter_argument(sqlite3_context *context, int count, sql
 cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, int count, sqlite3_value **values,
                                      cf_status status, const char *why);
 
-/* A handle to keep, with one reference for the caller: the one in `value`, or else a new one with a
-** copy of `filter`. NULL: out of memory. */
+/* A handle to keep, with one reference for the caller: a new one with a copy of `filter`; or the one in
+** `value`, if there is one. NULL: out of memory. */
+cuckoo_handle *cuckoo_handle_new(const cf_filter *filter);
 cuckoo_handle *cuckoo_handle_keep(sqlite3_value *value, const cf_filter *filter);
 
 /* Gives a reference back; the last one frees the handle, which may be NULL. */

@@ -83,7 +83,6 @@ int cuckoo_cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
 int cuckoo_cursor_next(sqlite3_vtab_cursor *base);
 int cuckoo_cursor_eof(sqlite3_vtab_cursor *base);
 int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
-int cuckoo_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
 
 /* change.c */
 int cuckoo_table_update(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);

@@ -312,8 +312,6 @@ EITHER(open, (sqlite3_vtab * base, sqlite3_vtab_cursor **result), base, (base, r
 EITHER(close, (sqlite3_vtab_cursor * at), at->pVtab, (at), cuckoo_front_close(at))
 EITHER(next, (sqlite3_vtab_cursor * at), at->pVtab, (at), cuckoo_front_next(at))
 EITHER(eof, (sqlite3_vtab_cursor * at), at->pVtab, (at), cuckoo_front_eof(at))
-EITHER(rowid, (sqlite3_vtab_cursor * at, sqlite3_int64 *rowid), at->pVtab, (at, rowid),
-       cuckoo_front_rowid(at, rowid))
 EITHER(column, (sqlite3_vtab_cursor * at, sqlite3_context *context, int column), at->pVtab,
        (at, context, column), cuckoo_front_column(at, context, column))
 
@@ -331,7 +329,7 @@ static const cuckoo_module table_module = {
     .base.xNext = either_next,
     .base.xEof = either_eof,
     .base.xColumn = either_column,
-    .base.xRowid = either_rowid,
+    .base.xRowid = cuckoo_front_rowid, /* the other tables have none, and are not asked */
     .base.xUpdate = cuckoo_table_update,
     .base.xBegin = table_begin,
     .base.xSync = table_sync,

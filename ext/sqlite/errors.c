@@ -40,7 +40,7 @@ int cuckoo_explain(char **message, int rc, const char *why)
     if (rc == CUCKOO_NEWER)
         return cuckoo_say(message, SQLITE_CORRUPT_VTAB, "the filter cannot be used: %s", why);
     if (rc != SQLITE_CORRUPT_VTAB)
-        return cuckoo_say(message, rc, "%s", why);
+        return cuckoo_say(message, rc == CUCKOO_NO_TABLE ? SQLITE_ERROR : rc, "%s", why);
     return cuckoo_say(message, rc,
                       "the filter cannot be used: %s; restore the table, or drop it and create it anew",
                       why);
