@@ -378,17 +378,11 @@ static void change_last(sqlite3_context *context, void *state, bool failed)
     sqlite3_free(c->keys.at);
 }
 
-/* ---- registration ---- */
-
-int cuckoo_register_aggregates(sqlite3 *db, bool on)
-{
-    static const cuckoo_function aggregates[] = {
-        {"cf_build", 1, 3, NULL, build_row, build_last, sizeof(collected)},
-        {"cf_build_exact", 2, 4, NULL, exact_row, exact_last, sizeof(collected)},
-        {"cf_keys", 1, 3, NULL, keys_row, keys_last, sizeof(collected)},
-        {"cf_add_all", 2, 3, NULL, change_row, change_last, sizeof(changed)},
-        {"cf_delete_all", 2, 3, NULL, change_row, change_last, sizeof(changed)},
-        {.name = NULL},
-    };
-    return cuckoo_register(db, aggregates, on);
-}
+const cuckoo_function cuckoo_aggregates[] = {
+    {"cf_build", 1, 3, .row = build_row, .last = build_last, .state = sizeof(collected)},
+    {"cf_build_exact", 2, 4, .row = exact_row, .last = exact_last, .state = sizeof(collected)},
+    {"cf_keys", 1, 3, .row = keys_row, .last = keys_last, .state = sizeof(collected)},
+    {"cf_add_all", 2, 3, .row = change_row, .last = change_last, .state = sizeof(changed)},
+    {"cf_delete_all", 2, 3, .row = change_row, .last = change_last, .state = sizeof(changed)},
+    {.name = NULL},
+};

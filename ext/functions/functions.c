@@ -252,25 +252,19 @@ static void version_function(sqlite3_context *context, int argc, sqlite3_value *
     sqlite3_result_text(context, CUCKOO_VERSION, -1, SQLITE_STATIC);
 }
 
-/* ---- registration ---- */
-
-int cuckoo_register_scalars(sqlite3 *db, bool on)
-{
-    static const cuckoo_function scalars[] = {
-        {"cf_new", 1, 3, .function = new_function},
-        {"cf_add", 2, 3, .function = add_function},
-        {"cf_delete", 2, 3, .function = delete_function},
-        {"cf_contains", 2, 2, .function = contains_function},
-        {"cf_count", 2, 2, .function = count_function},
-        {"cf_get", 2, 2, .function = get_function},
-        {"cf_merge", -1, -1, .function = merge_function},
-        {"cf_merge", 1, 1, NULL, merge_row, merge_last, sizeof(cf_filter)},
-        {"cf_clear", 1, 1, .function = clear_function},
-        {"cf_advance", 1, 1, .function = advance_function},
-        {"cf_open", 1, 1, .function = cuckoo_open_function},
-        {"cf_key", -1, -1, .function = key_function},
-        {"cf_version", 0, 0, .function = version_function},
-        {.name = NULL},
-    };
-    return cuckoo_register(db, scalars, on);
-}
+const cuckoo_function cuckoo_scalars[] = {
+    {"cf_new", 1, 3, .function = new_function},
+    {"cf_add", 2, 3, .function = add_function},
+    {"cf_delete", 2, 3, .function = delete_function},
+    {"cf_contains", 2, 2, .function = contains_function},
+    {"cf_count", 2, 2, .function = count_function},
+    {"cf_get", 2, 2, .function = get_function},
+    {"cf_merge", -1, -1, .function = merge_function},
+    {"cf_merge", 1, 1, .row = merge_row, .last = merge_last, .state = sizeof(cf_filter)},
+    {"cf_clear", 1, 1, .function = clear_function},
+    {"cf_advance", 1, 1, .function = advance_function},
+    {"cf_open", 1, 1, .function = cuckoo_open_function},
+    {"cf_key", -1, -1, .function = key_function},
+    {"cf_version", 0, 0, .function = version_function},
+    {.name = NULL},
+};

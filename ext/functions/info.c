@@ -188,13 +188,9 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
     cuckoo_handle_release(exact);
 }
 
-int cuckoo_register_infos(sqlite3 *db, bool on)
-{
-    static const cuckoo_function infos[] = {
-        {"cf_info", 1, 1, .function = info_function},
-        {"cf_check", 1, 1, .function = check_function},
-        {"cf_plan", 1, 3, .function = plan_function},
-        {.name = NULL},
-    };
-    return cuckoo_register(db, infos, on);
-}
+const cuckoo_function cuckoo_infos[] = {
+    {"cf_info", 1, 1, .function = info_function},
+    {"cf_check", 1, 1, .function = check_function},
+    {"cf_plan", 1, 3, .function = plan_function},
+    {.name = NULL},
+};

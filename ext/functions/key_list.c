@@ -250,14 +250,8 @@ static void change_function(sqlite3_context *context, int argc, sqlite3_value **
     cuckoo_filter_free(&copy);
 }
 
-/* ---- registration ---- */
-
-int cuckoo_register_lists(sqlite3 *db, bool on)
-{
-    static const cuckoo_function lists[] = {
-        {"cf_add_keys", 2, 2, .function = change_function},
-        {"cf_delete_keys", 2, 2, .function = change_function},
-        {.name = NULL},
-    };
-    return cuckoo_register(db, lists, on);
-}
+const cuckoo_function cuckoo_lists[] = {
+    {"cf_add_keys", 2, 2, .function = change_function},
+    {"cf_delete_keys", 2, 2, .function = change_function},
+    {.name = NULL},
+};

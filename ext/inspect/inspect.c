@@ -367,9 +367,7 @@ static int inspect_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
     return SQLITE_OK;
 }
 
-/* ---- the modules ---- */
-
-static const sqlite3_module inspect_module = {
+const sqlite3_module cuckoo_inspect_module = {
     .xConnect = inspect_connect,
     .xBestIndex = inspect_best_index,
     .xDisconnect = inspect_disconnect,
@@ -381,17 +379,3 @@ static const sqlite3_module inspect_module = {
     .xColumn = inspect_column,
     .xRowid = inspect_rowid,
 };
-
-/* This stops at an error: once memory has run out in a running statement, sqlite3_create_module_v2
-** may destroy the data of a module that it has registered. */
-int cuckoo_register_inspect(sqlite3 *db, cuckoo_registry *registry)
-{
-    int rc = SQLITE_OK;
-    const sqlite3_module *module = registry ? &inspect_module : NULL;
-    for (int i = 0; i < 2 && (rc == SQLITE_OK || !registry); i++) {
-        if (registry)
-            registry->references++;
-        rc = sqlite3_create_module_v2(db, kinds[i].name, module, registry, cuckoo_registry_release);
-    }
-    return rc;
-}

@@ -12,9 +12,9 @@
 #include "../pages/ageing.h"
 #include "../sqlite/block.h"
 #include "../sqlite/errors.h"
-#include "../sqlite/register.h"
 #include "../sqlite/sql.h"
 #include "../table/maintenance.h"
+#include "../table/touch.h"
 #include "module.h"
 
 #include "../../src/shape/format.h"
@@ -287,28 +287,15 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
     cuckoo_list_give(table);
 }
 
-int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry)
-{
-    static const cuckoo_function functions[] = {
-        {"cf_table_contains", 2, 2, .function = table_contains_function},
-        {"cf_table_contains", 3, 3, .function = table_contains_within_function},
-        {"cf_table_info", 1, 1, .function = cuckoo_table_info_function},
-        {"cf_table_info", 2, 2, .function = cuckoo_table_info_function},
-        {"cf_table_check", 1, 1, .function = check_function},
-        {"cf_table_rebuild", 1, 1, .function = rebuild_function},
-        {"cf_table_rebuild", 2, 2, .function = rebuild_function},
-        {"cf_export", 1, 1, .function = export_function},
-        {"cf_picture", 1, 1, .function = picture_function},
-        {.name = NULL},
-    };
-    int first = SQLITE_OK;
-    if (registry == NULL)
-        return cuckoo_register(db, functions, false);
-    for (const cuckoo_function *f = functions; f->name; f++) {
-        int flags = f->function == rebuild_function ? SQLITE_DIRECTONLY : 0;
-        registry->references++;
-        int rc = cuckoo_register_impure(db, f, flags, registry, cuckoo_registry_release);
-        first = cuckoo_first_error(first, rc);
-    }
-    return first;
-}
+const cuckoo_function cuckoo_table_functions[] = {
+    {"cf_table_contains", 2, 2, .function = table_contains_function},
+    {"cf_table_contains", 3, 3, .function = table_contains_within_function},
+    {"cf_table_info", 1, 2, .function = cuckoo_table_info_function},
+    {"cf_table_check", 1, 1, .function = check_function},
+    {"cf_table_rebuild", 1, 2, .function = rebuild_function, .direct = true},
+    {"cf_export", 1, 1, .function = export_function},
+    {"cf_picture", 1, 1, .function = picture_function},
+    {"cf_touch", 4, 4, .function = cuckoo_touch_function, .direct = true},
+    {"cf_drain", 1, 1, .function = cuckoo_drain_function, .direct = true},
+    {.name = NULL},
+};

@@ -87,9 +87,9 @@ int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
 /* change.c */
 int cuckoo_table_update(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
 
-/* Registers the functions that take a table by its name, or takes them back (registry NULL).
-** (by_name.c) */
-int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry);
+/* The functions that share the registry: those that take a table by its name, and those that statements
+** of this extension call. (by_name.c) */
+extern const cuckoo_function cuckoo_table_functions[];
 
 /* ---- arguments of CREATE VIRTUAL TABLE (arguments.c) ---- */
 

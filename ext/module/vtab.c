@@ -342,19 +342,24 @@ static const cuckoo_module table_module = {
     .base.xShadowName = shadow_name,
 };
 
+/* This stops at an error: once memory has run out in a running statement, sqlite3_create_module_v2
+** may destroy the data of a module that it has registered. */
 int cuckoo_register_tables(sqlite3 *db, bool on)
 {
+    static const char *const names[] = {"cuckoo_filter", "cf_buckets", "cf_explain"};
     cuckoo_registry *registry = on ? cuckoo_registry_new(db) : NULL;
-    if (on && registry == NULL)
-        return SQLITE_NOMEM;
-    int rc = sqlite3_create_module_v2(db, "cuckoo_filter", on ? &table_module.base : NULL, registry,
-                                      on ? cuckoo_registry_release : NULL);
-    if (rc != SQLITE_OK && on)
-        return rc; /* the registry has been freed */
-    rc = cuckoo_first_error(rc, cuckoo_register_drain(db, on));
-    int (*const parts[])(sqlite3 *, cuckoo_registry *) = {
-        cuckoo_register_table_functions, cuckoo_register_touch, cuckoo_register_inspect};
-    for (int i = 0; i < 3 && (rc == SQLITE_OK || !on); i++)
-        rc = cuckoo_first_error(rc, parts[i](db, registry));
+    int rc = on && registry == NULL ? SQLITE_NOMEM : SQLITE_OK;
+    for (int i = 0; i < 3 && (rc == SQLITE_OK || !on); i++) {
+        const sqlite3_module *module = i == 0 ? &table_module.base : &cuckoo_inspect_module;
+        if (on)
+            registry->shared.references++;
+        int one = sqlite3_create_module_v2(db, names[i], on ? module : NULL, registry,
+                                           cuckoo_registry_release);
+        rc = cuckoo_first_error(rc, one);
+    }
+    cuckoo_shared *shared = registry ? &registry->shared : NULL;
+    if (rc == SQLITE_OK || !on)
+        rc = cuckoo_first_error(rc, cuckoo_register(db, cuckoo_table_functions, shared, on));
+    cuckoo_registry_release(registry);
     return rc;
 }

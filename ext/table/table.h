@@ -27,6 +27,7 @@
 #include "../follow/follow.h"
 #include "../follow/pending.h"
 #include "../keys/options.h"
+#include "../sqlite/register.h"
 #include "fresh.h"
 
 /* Rows of the logs: so many may wait, so that fewer pages are written; a COMMIT drains no more than so
@@ -239,8 +240,8 @@ int cuckoo_table_note_rows(cuckoo_table *table);
 ** and a later drain takes them. */
 int cuckoo_table_gave_up(const cuckoo_table *table, int rc);
 
-/* Registers cf_drain, which the statement of a drain calls. */
-int cuckoo_register_drain(sqlite3 *db, bool on);
+/* cf_drain, which the statement of a drain calls. */
+void cuckoo_drain_function(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 /* ---- for the files of the table ---- */
 
@@ -253,6 +254,7 @@ void cuckoo_table_forget(cuckoo_table *table);
 /* ---- the tables of a connection ---- */
 
 struct cuckoo_registry {
+    cuckoo_shared shared; /* by the modules, their functions, and each table */
     sqlite3 *db;
     cuckoo_table *first;      /* of the list, in which the newest one comes first */
     unsigned changes;         /* of the list, so far */
@@ -261,9 +263,8 @@ struct cuckoo_registry {
     bool rebuilds;            /* cf_table_rebuild is running, which no trigger can call, */
     const uint64_t *capacity; /* with this one; NULL: none was given */
     unsigned touches;         /* calls of cf_touch */
-    bool refused;        /* a table could not join the transaction: the next try has to wait until */
-    int refused_at;      /* the connection has changed more rows than so many */
-    unsigned references; /* of the module, of each function, and of each table */
+    bool refused;   /* a table could not join the transaction: the next try has to wait until */
+    int refused_at; /* the connection has changed more rows than so many */
 };
 
 /* A new registry with one reference. NULL: out of memory. */
