@@ -33,8 +33,8 @@ typedef struct cuckoo_handle {
 /*
 ** The filter in an SQL value, opened for reading. When the value is a blob, *filter points into *reader,
 ** and lives as long as the value; when the value is a handle, it points into the handle. Returns
-** CF_OK; or an error and *why (static text), of which cuckoo_filter_message makes a sentence. CF_OK
-** with *filter NULL means out of memory.
+** CF_OK; or an error, *filter NULL and *why (static text), of which cuckoo_filter_message makes a
+** sentence.
 */
 cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
                              const char **why);

@@ -175,16 +175,12 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
     cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
     if (why == cuckoo_is_exact)
         status = cuckoo_exact_read(context, argv[0], &exact, &why);
-    if (status == CF_BAD_ARGUMENT)
+    if (status == CF_BAD_ARGUMENT || status == CF_NO_MEMORY)
         cuckoo_fail_filter(context, status, why, argv[0]);
     else if (status != CF_OK)
         sqlite3_result_text(context, why, -1, SQLITE_STATIC);
-    else if (exact)
-        result_check(context, &exact->filter, exact->exact);
-    else if (filter)
-        result_check(context, filter, NULL);
     else
-        sqlite3_result_error_nomem(context);
+        result_check(context, exact ? &exact->filter : filter, exact ? exact->exact : NULL);
     cuckoo_handle_release(exact);
 }
 

@@ -61,14 +61,8 @@ enum {
     AT_COLLATION = 7,
     LIST_AT_SEED = 8,
     AT_COUNT = 16,
-    AT_ZERO = 24,
     AT_LAST = 56 /* a word: 4 bytes of zero, and the checksum */
 };
-
-static uint64_t last_word(const uint8_t *header)
-{
-    return (uint64_t)cf_checksum(header) << 32;
-}
 
 void cuckoo_list_encode(const cuckoo_key_list *list, uint8_t *header)
 {
@@ -81,37 +75,18 @@ void cuckoo_list_encode(const cuckoo_key_list *list, uint8_t *header)
     header[AT_COLLATION] = list->rule.collation;
     cf_store64(header + LIST_AT_SEED, (uint64_t)list->rule.seed);
     cf_store64(header + AT_COUNT, list->n);
-    cf_store64(header + AT_LAST, last_word(header));
+    cf_store64(header + AT_LAST, (uint64_t)cf_checksum(header) << 32);
 }
 
-static bool has_zeros(const uint8_t *header)
-{
-    uint64_t words = 0;
-    for (unsigned at = AT_ZERO; at < AT_LAST; at += 8)
-        words |= cf_load64(header + at);
-    return words == 0;
-}
-
-static const char *check_header(const uint8_t *header)
-{
-    if (header[LIST_AT_VERSION] != LIST_VERSION || !cf_knows_hash(header[LIST_AT_HASH]))
-        return "the list is of a later version of this extension";
-    if (cf_load64(header + AT_LAST) != last_word(header) || !has_zeros(header) ||
-        header[AT_VALUED] > 1 || header[AT_AFFINITY] > CF_AFFINITY_REAL ||
-        header[AT_COLLATION] > CF_COLLATION_RTRIM)
-        return "the header is damaged";
-    return NULL;
-}
-
-/* Reads and validates `length` bytes: every field against its range and the length. Returns NULL,
+/* Reads and validates `length` bytes: a sound header is the one that its fields would get. Returns NULL,
 ** or what is wrong. `bytes` may be NULL when length is 0. */
 static const char *decode_list(const uint8_t *bytes, size_t length, cuckoo_key_list *list)
 {
+    uint8_t header[CUCKOO_LIST_HEADER];
     if (length < CUCKOO_LIST_HEADER || memcmp(bytes, list_magic, sizeof list_magic) != 0)
         return "it does not begin as a list does";
-    const char *why = check_header(bytes);
-    if (why)
-        return why;
+    if (bytes[LIST_AT_VERSION] != LIST_VERSION || !cf_knows_hash(bytes[LIST_AT_HASH]))
+        return "the list is of a later version of this extension";
     *list = (cuckoo_key_list){.rule = {.seed = (int64_t)cf_load64(bytes + LIST_AT_SEED),
                                        .keyed = bytes[LIST_AT_HASH] == CF_IDENTITY_KEYED,
                                        .affinity = bytes[AT_AFFINITY],
@@ -119,6 +94,10 @@ static const char *decode_list(const uint8_t *bytes, size_t length, cuckoo_key_l
                               .valued = bytes[AT_VALUED] != 0,
                               .n = cf_load64(bytes + AT_COUNT),
                               .keys = bytes + CUCKOO_LIST_HEADER};
+    cuckoo_list_encode(list, header);
+    if (memcmp(bytes, header, sizeof header) != 0 || bytes[AT_AFFINITY] > CF_AFFINITY_REAL ||
+        bytes[AT_COLLATION] > CF_COLLATION_RTRIM)
+        return "the header is damaged";
     size_t rest = length - CUCKOO_LIST_HEADER, step = step_of(list);
     return rest % step == 0 && rest / step == list->n ? NULL : "its length does not fit its header";
 }

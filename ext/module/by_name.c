@@ -66,25 +66,6 @@ static void free_use(void *kept)
     sqlite3_free(kept);
 }
 
-/* Keeps the use, if nobody writes and it takes no lock that the statement does not have anyway; or at
-** least what is known. `kept`: where something was kept before, or NULL. */
-static void keep_use(sqlite3_context *context, kept_use *kept, cuckoo_table *table, cuckoo_known known)
-{
-    bool first = kept == NULL;
-    if (first)
-        kept = sqlite3_malloc64(sizeof *kept);
-    if (kept == NULL) { /* it is looked for again */
-        end_use(&(kept_use){.table = table});
-        return;
-    }
-    *kept = (kept_use){.table = table, .known = known};
-    cuckoo_table_calm(table, &kept->calm);
-    if (!kept->calm.is || !cuckoo_shadow_is_within(&table->paged.shadow))
-        end_use(kept);
-    if (first) /* this may free it */
-        sqlite3_set_auxdata(context, 0, kept, free_use);
-}
-
 /* Begins a use of the table that argv[0] names; *known may be it already. NULL: the function has
 ** failed. */
 static cuckoo_table *begin(sqlite3_context *context, int argc, sqlite3_value **argv, cuckoo_known *known)
@@ -105,26 +86,35 @@ static cuckoo_table *begin(sqlite3_context *context, int argc, sqlite3_value **a
 /* What a lookup does while its table is in use. */
 typedef void (*lookup)(sqlite3_context *context, cuckoo_table *table, sqlite3_value **argv);
 
+/* The use is kept if nobody writes, and it takes no lock that the statement does not have anyway. What is
+** known of the table always is. */
 static inline void look_up(sqlite3_context *context, int argc, sqlite3_value **argv, lookup use)
 {
-    cuckoo_known known = {NULL, 0};
-    kept_use *kept = sqlite3_get_auxdata(context, 0);
-    cuckoo_table *table = kept ? kept->table : NULL;
-    bool calm = table && cuckoo_table_is_calm(table, &kept->calm);
-    if (!calm) {
-        if (kept)
-            end_use(kept);
-        known = kept ? kept->known : known;
-        table = begin(context, argc, argv, &known);
-    }
-    if (table == NULL)
+    kept_use *had = sqlite3_get_auxdata(context, 0), *kept = had ? had : sqlite3_malloc64(sizeof *kept);
+    if (kept == NULL) {
+        cuckoo_fail_no_memory(context);
         return;
-    use(context, table, argv);
-    int rc = cuckoo_table_is_quiet(table) ? SQLITE_OK : cuckoo_table_end(table);
-    if (rc != SQLITE_OK)
-        cuckoo_fail_table(context, rc, cuckoo_table_damage(table));
-    if (!calm)
-        keep_use(context, kept, table, known);
+    }
+    if (!had)
+        *kept = (kept_use){.table = NULL};
+    bool calm = kept->table && cuckoo_table_is_calm(kept->table, &kept->calm);
+    if (!calm) {
+        end_use(kept);
+        kept->table = begin(context, argc, argv, &kept->known);
+    }
+    if (kept->table) {
+        use(context, kept->table, argv);
+        int rc = cuckoo_table_is_quiet(kept->table) ? SQLITE_OK : cuckoo_table_end(kept->table);
+        if (rc != SQLITE_OK)
+            cuckoo_fail_table(context, rc, cuckoo_table_damage(kept->table));
+    }
+    if (kept->table && !calm) {
+        cuckoo_table_calm(kept->table, &kept->calm);
+        if (!kept->calm.is || !cuckoo_shadow_is_within(&kept->table->paged.shadow))
+            end_use(kept);
+    }
+    if (!had) /* this may free it */
+        sqlite3_set_auxdata(context, 0, kept, free_use);
 }
 
 static inline void result_contains(sqlite3_context *context, cuckoo_table *table, sqlite3_value **argv)

@@ -141,11 +141,9 @@ static int run_command(cuckoo_table *table, int which, sqlite3_value *argument)
     if (rc != SQLITE_OK)
         return rc;
     rc = run_if_allowed(table, which, argument, &why);
-    rc = cuckoo_first_error(rc, cuckoo_table_end(table));
-    rc = why ? cuckoo_table_fail(table, rc, "%s", why)
-             : cuckoo_table_explain(table, rc, cuckoo_table_damage(table));
+    rc = why ? cuckoo_table_fail(table, rc, "%s", why) : rc;
     sqlite3_free(why);
-    return rc;
+    return cuckoo_module_end(table, rc);
 }
 
 static int unknown_command(cuckoo_table *table, const char *name)

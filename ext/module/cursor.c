@@ -176,11 +176,34 @@ static int list_keys(cuckoo_table *table, table_cursor *cursor)
     return rc == SQLITE_OK ? read_keys(table, cursor) : rc;
 }
 
+/* How many rows are there? SQLite asks for each of them, and a damaged header may say any number: more
+** than 2^32 are an error. */
+static int count_rows(cuckoo_table *table, uint64_t *rows)
+{
+    const cuckoo_follow *follow = &table->follow;
+    if (table->asks_content) {
+        sqlite3_int64 all = 0;
+        int asked = cuckoo_sql_integer(table->registry->db, &all,
+                                       "SELECT count(t.\"%w\") FROM \"%w\".\"%w\" AS t", follow->column,
+                                       table->paged.shadow.schema, follow->table);
+        *rows = (uint64_t)all;
+        return asked;
+    }
+    int rc = cuckoo_table_items(table, rows);
+    if (rc != SQLITE_OK || *rows <= UINT32_MAX)
+        return rc;
+    sqlite3_int64 n = (sqlite3_int64)*rows;
+    *rows = 0;
+    return cuckoo_table_fail(table, SQLITE_ERROR,
+                             "it counts %lld keys, too many for rows; see items in cf_table_info('%q')",
+                             n, table->paged.shadow.table);
+}
+
 static int find_rows(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value **argv)
 {
     cursor->counts = plan & ROWS_COUNT;
     if (cursor->counts)
-        return cuckoo_table_count(table, &cursor->rows);
+        return count_rows(table, &cursor->rows);
     if (!compares_so(table, plan))
         return cannot_compare(table);
     if (plan & ROWS_KEY)

@@ -35,8 +35,8 @@ static int append_filter(sqlite3_str *json, cuckoo_table *table, cuckoo_use use)
                : SQLITE_INTERRUPT;
 }
 
-/* Tells what is known within a use, if it was `loaded`: that has begun with SQLITE_OK. `bad`: why the filter
-** cannot be trusted; NULL: it can. Returns the first error, but for what is bad. */
+/* Tells what is known within a use, if that has begun (`loaded`). `bad`: why the filter cannot be
+** trusted; NULL: it can. Returns the first error, but for what is bad. */
 static int tell(sqlite3_context *context, cuckoo_table *table, cuckoo_use use, const char *bad,
                 bool loaded)
 {

@@ -300,15 +300,14 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     {                                                                                                   \
         return cuckoo_table_of(base)->front ? other : cuckoo_cursor_##name arguments;                   \
     }
-#define BLAME(base, call) cuckoo_table_blame(base, call)
 
 EITHER(best_index, (sqlite3_vtab * base, sqlite3_index_info *info), base, (base, info),
-       BLAME(base, cuckoo_front_best_index(base, info)))
+       cuckoo_table_blame(base, cuckoo_front_best_index(base, info)))
 EITHER(filter, (sqlite3_vtab_cursor * at, int plan, const char *text, int argc, sqlite3_value **argv),
        at->pVtab, (at, plan, text, argc, argv),
-       BLAME(at->pVtab, cuckoo_front_filter(at, plan, text, argc, argv)))
+       cuckoo_table_blame(at->pVtab, cuckoo_front_filter(at, plan, text, argc, argv)))
 EITHER(open, (sqlite3_vtab * base, sqlite3_vtab_cursor **result), base, (base, result),
-       BLAME(base, cuckoo_front_open(base, result)))
+       cuckoo_table_blame(base, cuckoo_front_open(base, result)))
 EITHER(close, (sqlite3_vtab_cursor * at), at->pVtab, (at), cuckoo_front_close(at))
 EITHER(next, (sqlite3_vtab_cursor * at), at->pVtab, (at), cuckoo_front_next(at))
 EITHER(eof, (sqlite3_vtab_cursor * at), at->pVtab, (at), cuckoo_front_eof(at))

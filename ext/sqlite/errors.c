@@ -111,7 +111,9 @@ static char *not_a_blob(const char *why, const char *function, sqlite3_value *va
 char *cuckoo_filter_message(cf_status status, const char *why, const char *function,
                             sqlite3_value *value)
 {
-    assert(status != CF_OK && why != NULL);
+    assert(status != CF_OK && (why != NULL || status == CF_NO_MEMORY));
+    if (status == CF_NO_MEMORY)
+        return NULL;
     int type = sqlite3_value_type(value);
     if (type != SQLITE_BLOB && type != SQLITE_NULL)
         return not_a_blob(why, function, value);

@@ -17,7 +17,7 @@ typedef void (*cuckoo_call)(sqlite3_context *context, int argc, sqlite3_value **
 typedef bool (*cuckoo_row)(sqlite3_context *context, int argc, sqlite3_value **argv, void *state);
 typedef void (*cuckoo_last)(sqlite3_context *context, void *state, bool failed);
 
-/* With each number of arguments from `least` to `most`; -1 is any number. Lists end with {.name = NULL}. */
+/* With each number of arguments from `least` to `most`; -1 is any number. A list ends without a name. */
 typedef struct cuckoo_function {
     const char *name; /* static text */
     int least, most;
