@@ -7,27 +7,34 @@
 
 #include <string.h>
 
+#define FROM "FROM \"%w\".\"%w\" AS t WHERE t.\"%w\" "
+
+static const char *const has_key = "SELECT 1 " FROM "= ?1";
+/* Numbers come before texts, and texts before blobs. */
+static const char *const has_number = "SELECT 1 " FROM "< ''";
+static const char *const has_text = "SELECT 1 " FROM ">= '' AND t.\"%w\" < x''";
+
 void cuckoo_content_close(cuckoo_content *content)
 {
     sqlite3_finalize(content->has);
+    sqlite3_finalize(content->texts);
+    sqlite3_finalize(content->numbers);
     *content = (cuckoo_content){.has = NULL};
 }
 
-/* Does SQLite look for the key by a search? */
+/* Does SQLite answer by one search? */
 static int look_at_plan(cuckoo_content *content, sqlite3 *db)
 {
     enum { DETAIL = 3 /* column of a plan */ };
     sqlite3_stmt *plan;
-    bool scans = false;
+    int steps = 0, searches = 0;
     int rc = cuckoo_sql_prepare(db, &plan, "EXPLAIN QUERY PLAN %s", sqlite3_sql(content->has));
-    content->usable = false;
-    while (rc == SQLITE_OK && !content->usable && !scans && sqlite3_step(plan) == SQLITE_ROW) {
+    for (; rc == SQLITE_OK && sqlite3_step(plan) == SQLITE_ROW; steps++) {
         const char *detail = (const char *)sqlite3_column_text(plan, DETAIL);
-        content->usable = detail && strncmp(detail, "SEARCH ", strlen("SEARCH ")) == 0;
-        scans = detail && strncmp(detail, "SCAN ", strlen("SCAN ")) == 0;
+        searches += detail && strncmp(detail, "SEARCH ", strlen("SEARCH ")) == 0;
     }
     rc = cuckoo_sql_end(plan, rc);
-    content->usable &= rc == SQLITE_OK;
+    content->usable = rc == SQLITE_OK && steps == 1 && searches == 1;
     content->prepared = sqlite3_stmt_status(content->has, SQLITE_STMTSTATUS_REPREPARE, 0);
     return rc;
 }
@@ -45,17 +52,12 @@ static int look_at_column(cuckoo_content *content, sqlite3 *db, const char *sche
     return rc;
 }
 
-/* Numbers come before texts, and texts before blobs. */
 static int prepare(cuckoo_content *content, sqlite3 *db, const char *schema, const char *table,
                    const char *column)
 {
-    int rc =
-        cuckoo_sql_prepare(db, &content->has,
-                           "SELECT 1 FROM \"%w\".\"%w\" AS t WHERE t.\"%w\" = ?1 UNION ALL "
-                           "SELECT 1 FROM \"%w\".\"%w\" AS t WHERE ?2 AND t.\"%w\" < '' UNION ALL "
-                           "SELECT 1 FROM \"%w\".\"%w\" AS t WHERE ?3 AND t.\"%w\" >= '' AND "
-                           "t.\"%w\" < x''",
-                           schema, table, column, schema, table, column, schema, table, column, column);
+    int rc = cuckoo_sql_prepare(db, &content->has, has_key, schema, table, column);
+    rc = rc ? rc : cuckoo_sql_prepare(db, &content->numbers, has_number, schema, table, column);
+    rc = rc ? rc : cuckoo_sql_prepare(db, &content->texts, has_text, schema, table, column, column);
     rc = rc ? rc : look_at_column(content, db, schema, table, column);
     return rc ? rc : look_at_plan(content, db);
 }
@@ -74,6 +76,14 @@ int cuckoo_content_open(cuckoo_content *content, sqlite3 *db, const char *schema
     return rc == SQLITE_ERROR || rc == SQLITE_AUTH ? SQLITE_OK : rc; /* it cannot be asked */
 }
 
+/* Runs a statement. *is: it has a row. */
+static int ask(sqlite3_stmt *statement, bool *is)
+{
+    int rc = sqlite3_step(statement);
+    *is = rc == SQLITE_ROW;
+    return cuckoo_sql_code(sqlite3_db_handle(statement), sqlite3_reset(statement));
+}
+
 static bool looks_like_number(sqlite3_value *key)
 {
     cuckoo_number unused;
@@ -83,15 +93,15 @@ static bool looks_like_number(sqlite3_value *key)
 
 int cuckoo_content_has(cuckoo_content *content, sqlite3_value *key, bool *has)
 {
-    sqlite3_stmt *ask = content->has;
     int type = sqlite3_value_type(key);
     bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
-    bool numeral = type == SQLITE_TEXT && !content->numeric && looks_like_number(key);
-    int rc = sqlite3_bind_value(ask, 1, key);
-    rc = rc ? rc : sqlite3_bind_int(ask, 2, numeral);
-    rc = rc ? rc : sqlite3_bind_int(ask, 3, number && !content->numeric);
-    *has = rc == SQLITE_OK && sqlite3_step(ask) == SQLITE_ROW;
-    rc = cuckoo_first_error(rc, cuckoo_sql_code(sqlite3_db_handle(ask), sqlite3_reset(ask)));
-    sqlite3_clear_bindings(ask);
-    return rc;
+    *has = false;
+    int rc = sqlite3_bind_value(content->has, 1, key);
+    rc = rc ? rc : ask(content->has, has);
+    sqlite3_clear_bindings(content->has);
+    if (rc != SQLITE_OK || *has || content->numeric)
+        return rc;
+    return number                                          ? ask(content->texts, has)
+           : type == SQLITE_TEXT && looks_like_number(key) ? ask(content->numbers, has)
+                                                           : SQLITE_OK;
 }

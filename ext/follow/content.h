@@ -17,7 +17,7 @@
 
 /* All zeros: it is not open. */
 typedef struct cuckoo_content {
-    sqlite3_stmt *has;
+    sqlite3_stmt *has, *texts, *numbers;
     int prepared; /* how often SQLite had prepared `has` when its plan was looked at */
     bool usable;  /* an index of the column serves */
     bool numeric; /* the affinity of the column */

@@ -210,12 +210,10 @@ static bool merge_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
 static void merge_last(sqlite3_context *context, void *state, bool failed)
 {
     cf_filter *sum = state;
-    if (sum == NULL) {
+    if (!failed && sum->view.writable == NULL)
         cuckoo_fail(context, CF_BAD_ARGUMENT,
                     "no rows, so there is no filter to merge; ask for rows with a filter");
-        return;
-    }
-    if (!failed)
+    else if (!failed)
         cuckoo_result_filter(context, sum);
     cuckoo_filter_free(sum);
 }
@@ -252,7 +250,7 @@ static void version_function(sqlite3_context *context, int argc, sqlite3_value *
     sqlite3_result_text(context, CUCKOO_VERSION, -1, SQLITE_STATIC);
 }
 
-const cuckoo_function cuckoo_scalars[] = {
+const cuckoo_function *const cuckoo_scalars = (const cuckoo_function[]){
     {"cf_new", 1, 3, .function = new_function},
     {"cf_add", 2, 3, .function = add_function},
     {"cf_delete", 2, 3, .function = delete_function},

@@ -184,7 +184,7 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
     cuckoo_handle_release(exact);
 }
 
-const cuckoo_function cuckoo_infos[] = {
+const cuckoo_function *const cuckoo_infos = (const cuckoo_function[]){
     {"cf_info", 1, 1, .function = info_function},
     {"cf_check", 1, 1, .function = check_function},
     {"cf_plan", 1, 3, .function = plan_function},

@@ -104,8 +104,18 @@ static const char *decode_list(const uint8_t *bytes, size_t length, cuckoo_key_l
 
 /* ---- reading a list ---- */
 
-static bool open_list(sqlite3_context *context, sqlite3_value *value, cuckoo_key_list *list)
+static bool read_list(sqlite3_context *context, sqlite3_value *value, cuckoo_key_list *list)
 {
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_NULL)
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           "keys is NULL: there is no row with a list; without grouping cf_keys gives "
+                           "one for no rows, too");
+    if (type != SQLITE_BLOB)
+        return cuckoo_fail(
+            context, CF_BAD_ARGUMENT,
+            "keys must be a list made by cf_keys, got %s; for one key use cf_add or cf_delete",
+            cuckoo_show(value).text);
     const uint8_t *bytes = sqlite3_value_blob(value);
     int length = sqlite3_value_bytes(value);
     if (bytes == NULL && length > 0)
@@ -113,21 +123,6 @@ static bool open_list(sqlite3_context *context, sqlite3_value *value, cuckoo_key
     const char *why = decode_list(bytes, (size_t)length, list);
     return why == NULL ||
            cuckoo_fail(context, CF_DAMAGED, "keys must be a list made by cf_keys: %s", why);
-}
-
-static bool read_list(sqlite3_context *context, sqlite3_value *value, cuckoo_key_list *list)
-{
-    int type = sqlite3_value_type(value);
-    if (type == SQLITE_BLOB)
-        return open_list(context, value, list);
-    if (type == SQLITE_NULL)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "keys is NULL: there is no row with a list; without grouping cf_keys gives "
-                           "one for no rows, too");
-    return cuckoo_fail(
-        context, CF_BAD_ARGUMENT,
-        "keys must be a list made by cf_keys, got %s; for one key use cf_add or cf_delete",
-        cuckoo_show(value).text);
 }
 
 static bool values_fit(const cuckoo_key_list *list, unsigned bits)
@@ -229,7 +224,7 @@ static void change_function(sqlite3_context *context, int argc, sqlite3_value **
     cuckoo_filter_free(&copy);
 }
 
-const cuckoo_function cuckoo_lists[] = {
+const cuckoo_function *const cuckoo_lists = (const cuckoo_function[]){
     {"cf_add_keys", 2, 2, .function = change_function},
     {"cf_delete_keys", 2, 2, .function = change_function},
     {.name = NULL},

@@ -86,8 +86,8 @@ static cuckoo_table *begin(sqlite3_context *context, int argc, sqlite3_value **a
 /* What a lookup does while its table is in use. */
 typedef void (*lookup)(sqlite3_context *context, cuckoo_table *table, sqlite3_value **argv);
 
-/* The use is kept if nobody writes, and it takes no lock that the statement does not have anyway. What is
-** known of the table always is. */
+/* The use is kept if nobody writes, and it takes no lock that the statement does not have anyway. What
+** is known of the table always is. */
 static inline void look_up(sqlite3_context *context, int argc, sqlite3_value **argv, lookup use)
 {
     kept_use *had = sqlite3_get_auxdata(context, 0), *kept = had ? had : sqlite3_malloc64(sizeof *kept);
@@ -277,7 +277,7 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
     cuckoo_list_give(table);
 }
 
-const cuckoo_function cuckoo_table_functions[] = {
+const cuckoo_function *const cuckoo_table_functions = (const cuckoo_function[]){
     {"cf_table_contains", 2, 2, .function = table_contains_function},
     {"cf_table_contains", 3, 3, .function = table_contains_within_function},
     {"cf_table_info", 1, 2, .function = cuckoo_table_info_function},

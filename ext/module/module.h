@@ -82,7 +82,7 @@ int cuckoo_table_update(sqlite3_vtab *table, int argc, sqlite3_value **argv, sql
 
 /* The functions that share the registry: those that take a table by its name, and those that statements
 ** of this extension call. (by_name.c) */
-extern const cuckoo_function cuckoo_table_functions[];
+extern const cuckoo_function *const cuckoo_table_functions;
 
 /* ---- arguments of CREATE VIRTUAL TABLE (arguments.c) ---- */
 

@@ -33,11 +33,15 @@ static void aggregate_step(sqlite3_context *context, int argc, sqlite3_value **a
         a->failed = !f->row(context, argc, argv, a->state);
 }
 
-/* SQLite calls this also after a step has failed. */
+/* SQLite calls this also after a step has failed, and without rows. */
 static void aggregate_last(sqlite3_context *context)
 {
-    aggregate *a = sqlite3_aggregate_context(context, 0);
-    ((carried *)sqlite3_user_data(context))->function.last(context, a ? a->state : NULL, a && a->failed);
+    const cuckoo_function *f = &((carried *)sqlite3_user_data(context))->function;
+    aggregate *a = sqlite3_aggregate_context(context, (int)sizeof *a + f->state);
+    if (a == NULL)
+        sqlite3_result_error_nomem(context);
+    else
+        f->last(context, a->state, a->failed);
 }
 
 /* ---- registration ---- */

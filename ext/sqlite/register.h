@@ -12,7 +12,7 @@
 #include "api.h"
 
 /* A function; a row of an aggregate, false: it has failed; and the end of an aggregate, which frees what
-** is in its state. The state is zeros at first; NULL: there were no rows. */
+** is in its state. The state is zeros at first. */
 typedef void (*cuckoo_call)(sqlite3_context *context, int argc, sqlite3_value **argv);
 typedef bool (*cuckoo_row)(sqlite3_context *context, int argc, sqlite3_value **argv, void *state);
 typedef void (*cuckoo_last)(sqlite3_context *context, void *state, bool failed);
@@ -48,7 +48,8 @@ cf_reader *cuckoo_function_reader(sqlite3_context *context);
 /* True for one in 256 calls: time for what takes long and pays when there are many more. */
 bool cuckoo_function_turn(sqlite3_context *context);
 
-extern const cuckoo_function cuckoo_scalars[], cuckoo_infos[], cuckoo_aggregates[], cuckoo_lists[];
+extern const cuckoo_function *const cuckoo_scalars, *const cuckoo_infos;
+extern const cuckoo_function *const cuckoo_aggregates, *const cuckoo_lists;
 
 /* Registers the tables and what belongs to them, or takes them back. (vtab.c) */
 int cuckoo_register_tables(sqlite3 *db, bool on);

@@ -163,19 +163,19 @@ static inline bool cuckoo_table_is_at_hand(const cuckoo_table *table)
 
 /* ---- the transaction (transaction.c) ---- */
 
-/* SQLite has connected it: others of its name write what is pending. It takes part in the transaction,
-** or was created in it. */
+/* SQLite has connected it: others of its name write what is pending. It takes part in the transaction
+** (xBegin), or was created in it. */
 int cuckoo_table_connected(cuckoo_table *table);
-int cuckoo_table_joined(cuckoo_table *table);
+int cuckoo_table_joined(sqlite3_vtab *base);
 void cuckoo_table_created(cuckoo_table *table);
 
 /* Savepoint `number` is about to open: writes what is pending. */
 int cuckoo_table_savepoint(cuckoo_table *table, int number);
 
-/* Savepoint `number`, and each one within it, was released, or was rolled back. A rollback does nothing
-** if the savepoint never opened, because some table could not write. */
-void cuckoo_table_release(cuckoo_table *table, int number);
-void cuckoo_table_rolled_back_to(cuckoo_table *table, int number);
+/* Savepoint `number`, and each one within it, was released, or was rolled back (xRelease, xRollbackTo).
+** A rollback does nothing if the savepoint never opened, because some table could not write. */
+int cuckoo_table_release(sqlite3_vtab *base, int number);
+int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number);
 
 /* The transaction is about to end: drains the logs, if that is due, or writes what is pending. */
 int cuckoo_table_sync(cuckoo_table *table);
