@@ -74,6 +74,7 @@ void cuckoo_table_info_function(sqlite3_context *context, int argc, sqlite3_valu
         use = CUCKOO_REPAIR;
         cuckoo_explain(&bad, rc, why);
         rc = bad ? cuckoo_table_begin(table, use, &why) : SQLITE_NOMEM;
+        why = cuckoo_table_is_told(rc) ? why : sqlite3_errstr(rc);
     }
     bool loaded = rc == SQLITE_OK;
     if (loaded || (bad && cuckoo_table_is_told(rc))) {

@@ -255,7 +255,10 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo
     if (*table) {
         if (use < CUCKOO_TELL)
             cuckoo_registry_join_writer(registry, *table);
-        return cuckoo_table_begin(*table, use, why);
+        rc = cuckoo_table_begin(*table, use, why);
+        if (rc != SQLITE_OK && !cuckoo_table_is_told(rc))
+            *why = sqlite3_errstr(rc);
+        return rc;
     }
     *why = rc == SQLITE_OK       ? cuckoo_registry_no_table(registry, name)
            : rc == SQLITE_SCHEMA ? CUCKOO_UNREAD_TABLE
@@ -275,7 +278,8 @@ int cuckoo_registry_with(cuckoo_registry *registry, sqlite3_value *name, cuckoo_
     if (rc == SQLITE_OK) {
         rc = work(table, data, why);
         rc = cuckoo_first_error(rc, cuckoo_table_end(table));
-        wrong = cuckoo_table_damage(table);
+        bool damaged = table->paged.shadow.damage || cuckoo_table_is_told(rc);
+        wrong = damaged ? cuckoo_table_damage(table) : sqlite3_errstr(rc);
     }
     if (rc != SQLITE_OK && *why == NULL)
         *why = sqlite3_mprintf("%s", wrong);

@@ -99,11 +99,12 @@ static inline bool cuckoo_table_follows(const cuckoo_table *table)
     return table->follow.given_table != NULL;
 }
 
-/* Begins a use, within a statement. Afterwards table->paged.filter is as the database has it. After an
-** error *why says what is wrong, until the table is used again, and the use has ended. */
+/* Begins a use, within a statement. Afterwards table->paged.filter is as the database has it. After
+** SQLITE_ERROR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER *why says what is wrong, until the table is used
+** again. After any error the use has ended. */
 int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use, const char **why);
 
-/* Is this the code of a filter that cannot be trusted, or read? */
+/* Is it one of these codes? */
 bool cuckoo_table_is_told(int rc);
 
 /* May a trigger ask for the row for which it runs, before ours has told of it? Then "not there" is no

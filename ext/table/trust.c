@@ -184,8 +184,6 @@ int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use, const char **why)
     }
     if ((rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_ERROR) && table->paged.shadow.damage)
         *why = table->paged.shadow.damage;
-    else if (rc != SQLITE_OK && !cuckoo_table_is_told(rc))
-        *why = sqlite3_errstr(rc);
     if (rc != SQLITE_OK)
         cuckoo_table_end(table);
     return rc;
