@@ -248,8 +248,9 @@ static int look_at_keys(const others *all, sqlite3 *db, bool *acts, bool *self)
         cuckoo_sql_prepare(db, &rows, "PRAGMA \"%w\".foreign_key_list(\"%w\")", all->schema, all->table);
     while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW) {
         const char *from = (const char *)sqlite3_column_text(rows, FROM);
-        bool own = sqlite3_stricmp(from, all->column) == 0;
-        bool counts = from && names_key(all, (cuckoo_token){CUCKOO_TOKEN_WORD, from, strlen(from)});
+        bool own = sqlite3_stricmp(from, all->column) == 0, counts = false;
+        for (const char *at = all->counts; *at; at += strlen(at) + 1)
+            counts |= sqlite3_stricmp(from, at) == 0;
         for (int i = ON_UPDATE; counts && i <= ON_DELETE; i++) {
             const char *action = (const char *)sqlite3_column_text(rows, i);
             bool has = action && strcmp(action, "NO ACTION") != 0 && strcmp(action, "RESTRICT") != 0;
