@@ -121,15 +121,12 @@ static int is_loaded(sqlite3 *db, bool *here, char **message)
 ** fails: after an error SQLite unloads the library. */
 static int register_all(sqlite3 *db, bool on)
 {
-    static int (*const parts[])(sqlite3 * db, bool on) = {cuckoo_register_scalars, cuckoo_register_infos,
-                                                          cuckoo_register_aggregates,
-                                                          cuckoo_register_lists, cuckoo_register_tables};
-    int first = SQLITE_OK;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && (first == SQLITE_OK || !on); i++) {
-        int rc = parts[i](db, on);
-        first = first == SQLITE_OK ? rc : first;
-    }
-    return first;
+    const cuckoo_function *const lists[] = {cuckoo_scalars, cuckoo_infos, cuckoo_aggregates,
+                                            cuckoo_lists};
+    int rc = SQLITE_OK;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0] && (rc == SQLITE_OK || !on); i++)
+        rc = cuckoo_first_error(rc, cuckoo_register(db, lists[i], NULL, on));
+    return rc == SQLITE_OK || !on ? cuckoo_first_error(rc, cuckoo_register_tables(db, on)) : rc;
 }
 
 /* A function of the SQLite that calls. (sqlite3_api may be that of another SQLite.) */

@@ -13,7 +13,7 @@ typedef struct others {
     char *counts;                        /* the column, and those of the primary key, each with a NUL */
     bool computed;                       /* the column is generated: any UPDATE may change it */
     bool hidden;                         /* there is a TEMP table of this name, too */
-    int64_t ours;                        /* the order of the oldest trigger of ours */
+    sqlite3_int64 ours;                  /* the order of the oldest trigger of ours */
     char *before;                        /* a BEFORE trigger on the table that writes; NULL: none */
     char *changes;                       /* a trigger that may change a key; NULL: none */
     char *newer;                         /* one that breaks rule B; NULL: none */
@@ -216,21 +216,15 @@ static int read_columns(sqlite3 *db, others *all)
 static int read_others(const cuckoo_shadow *shadow, others *all)
 {
     sqlite3 *db = shadow->db;
-    char name[CUCKOO_TRIGGER_NAME];
     bool temp = sqlite3_stricmp(shadow->schema, "temp") == 0;
     all->ours = INT64_MAX;
-    for (int i = 0; i < CUCKOO_FOLLOWERS; i++) {
-        sqlite3_int64 found = all->ours;
-        cuckoo_follow_name(shadow, i, name);
-        int rc = cuckoo_sql_integer(db, &found, "SELECT rowid FROM \"%w\".sqlite_master WHERE name = %Q",
-                                    shadow->schema, name);
-        if (rc != SQLITE_OK)
-            return rc;
-        all->ours = found < all->ours ? found : all->ours;
-    }
+    int rc = cuckoo_sql_integer(db, &all->ours,
+                                "SELECT rowid FROM \"%w\".sqlite_master WHERE type = 'trigger' AND name "
+                                "GLOB 'cuckoo_%016llx_*ed' ORDER BY rowid LIMIT 1",
+                                shadow->schema, shadow->log);
     all->hidden = sqlite3_table_column_metadata(db, "temp", all->table, NULL, NULL, NULL, NULL, NULL,
                                                 NULL) == SQLITE_OK;
-    int rc = read_columns(db, all);
+    rc = rc ? rc : read_columns(db, all);
     rc = rc ? rc : read_schema(all, db, shadow->schema, false);
     return rc == SQLITE_OK && !temp ? read_schema(all, db, "temp", true) : rc;
 }

@@ -106,10 +106,9 @@ bool cuckoo_sql_names(const char *sql, const char *word, const char *name)
     for (; token.kind != CUCKOO_TOKEN_END; token = cuckoo_sql_token(&sql)) {
         const char *next = sql;
         bool is_schema = behind && cuckoo_token_is(cuckoo_sql_token(&next), ".");
-        if ((behind || word == NULL) && cuckoo_token_names(token, name))
+        if (behind && cuckoo_token_names(token, name))
             return true;
-        behind = word &&
-                 (is_schema || cuckoo_token_is(token, word) || (behind && cuckoo_token_is(token, ".")));
+        behind = is_schema || cuckoo_token_is(token, word) || (behind && cuckoo_token_is(token, "."));
     }
     return false;
 }

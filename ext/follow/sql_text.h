@@ -43,8 +43,7 @@ bool cuckoo_token_names(cuckoo_token token, const char *name);
 
 /* ---- what a text says; a text in quotes or a comment says nothing ---- */
 
-/* Does it contain this word, and behind it this name, which may stand behind its schema? `word`
-** NULL: is the name anywhere in it? */
+/* Does it contain this word, and behind it this name, which may stand behind its schema? */
 bool cuckoo_sql_names(const char *sql, const char *word, const char *name);
 
 #endif

@@ -179,8 +179,8 @@ static bool build_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
 static void build_last(sqlite3_context *context, void *state, bool failed)
 {
     cf_filter filter;
-    collected none = {.started = false}, *c = state ? state : &none;
-    if (state == NULL)
+    collected *c = state;
+    if (!c->started)
         cuckoo_options_default(&c->options);
     if (!failed && cuckoo_build_filter(context, c->keys.at, c->keys.used, &c->options, &filter))
         cuckoo_result_filter(context, &filter);
@@ -228,7 +228,7 @@ static void exact_last(sqlite3_context *context, void *state, bool failed)
 {
     const char *why;
     cuckoo_watch watch;
-    collected none = {.started = false}, *c = state ? state : &none;
+    collected *c = state;
     bool given = c->given[0] && sqlite3_value_type(c->given[0]) != SQLITE_NULL;
     cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), NULL);
     cf_exact_build build = {.options = c->options.filter,
@@ -297,7 +297,7 @@ static bool keys_row(sqlite3_context *context, int argc, sqlite3_value **argv, v
 
 static void keys_last(sqlite3_context *context, void *state, bool failed)
 {
-    collected none = {.started = false}, *c = state ? state : &none;
+    collected *c = state;
     if (!failed && push_header(context, &c->keys)) {
         c->list.rule = c->rule;
         cuckoo_list_encode(&c->list, (uint8_t *)c->keys.at);
@@ -364,31 +364,23 @@ static bool change_row(sqlite3_context *context, int argc, sqlite3_value **argv,
 static void change_last(sqlite3_context *context, void *state, bool failed)
 {
     changed *c = state;
-    if (c == NULL) {
+    if (!failed && c->filter.view.writable == NULL)
         cuckoo_fail(
             context, CF_BAD_ARGUMENT,
             "no rows, so there is no filter to return; use cf_add_keys or cf_delete_keys(filter, "
             "(SELECT cf_keys(key) FROM ...)), or FROM filters LEFT JOIN keys ON ..., which gives "
             "one row with a NULL key and leaves the filter unchanged");
-        return;
-    }
-    if (!failed && apply_keys(context, c))
+    else if (!failed && apply_keys(context, c))
         cuckoo_result_filter(context, &c->filter);
     cuckoo_filter_free(&c->filter);
     sqlite3_free(c->keys.at);
 }
 
-/* ---- registration ---- */
-
-int cuckoo_register_aggregates(sqlite3 *db, bool on)
-{
-    static const cuckoo_function aggregates[] = {
-        {"cf_build", 1, 3, NULL, build_row, build_last, sizeof(collected)},
-        {"cf_build_exact", 2, 4, NULL, exact_row, exact_last, sizeof(collected)},
-        {"cf_keys", 1, 3, NULL, keys_row, keys_last, sizeof(collected)},
-        {"cf_add_all", 2, 3, NULL, change_row, change_last, sizeof(changed)},
-        {"cf_delete_all", 2, 3, NULL, change_row, change_last, sizeof(changed)},
-        {.name = NULL},
-    };
-    return cuckoo_register(db, aggregates, on);
-}
+const cuckoo_function *const cuckoo_aggregates = (const cuckoo_function[]){
+    {"cf_build", 1, 3, .row = build_row, .last = build_last, .state = sizeof(collected)},
+    {"cf_build_exact", 2, 4, .row = exact_row, .last = exact_last, .state = sizeof(collected)},
+    {"cf_keys", 1, 3, .row = keys_row, .last = keys_last, .state = sizeof(collected)},
+    {"cf_add_all", 2, 3, .row = change_row, .last = change_last, .state = sizeof(changed)},
+    {"cf_delete_all", 2, 3, .row = change_row, .last = change_last, .state = sizeof(changed)},
+    {.name = NULL},
+};

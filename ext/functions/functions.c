@@ -210,12 +210,10 @@ static bool merge_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
 static void merge_last(sqlite3_context *context, void *state, bool failed)
 {
     cf_filter *sum = state;
-    if (sum == NULL) {
+    if (!failed && sum->view.writable == NULL)
         cuckoo_fail(context, CF_BAD_ARGUMENT,
                     "no rows, so there is no filter to merge; ask for rows with a filter");
-        return;
-    }
-    if (!failed)
+    else if (!failed)
         cuckoo_result_filter(context, sum);
     cuckoo_filter_free(sum);
 }
@@ -252,25 +250,19 @@ static void version_function(sqlite3_context *context, int argc, sqlite3_value *
     sqlite3_result_text(context, CUCKOO_VERSION, -1, SQLITE_STATIC);
 }
 
-/* ---- registration ---- */
-
-int cuckoo_register_scalars(sqlite3 *db, bool on)
-{
-    static const cuckoo_function scalars[] = {
-        {"cf_new", 1, 3, .function = new_function},
-        {"cf_add", 2, 3, .function = add_function},
-        {"cf_delete", 2, 3, .function = delete_function},
-        {"cf_contains", 2, 2, .function = contains_function},
-        {"cf_count", 2, 2, .function = count_function},
-        {"cf_get", 2, 2, .function = get_function},
-        {"cf_merge", -1, -1, .function = merge_function},
-        {"cf_merge", 1, 1, NULL, merge_row, merge_last, sizeof(cf_filter)},
-        {"cf_clear", 1, 1, .function = clear_function},
-        {"cf_advance", 1, 1, .function = advance_function},
-        {"cf_open", 1, 1, .function = cuckoo_open_function},
-        {"cf_key", -1, -1, .function = key_function},
-        {"cf_version", 0, 0, .function = version_function},
-        {.name = NULL},
-    };
-    return cuckoo_register(db, scalars, on);
-}
+const cuckoo_function *const cuckoo_scalars = (const cuckoo_function[]){
+    {"cf_new", 1, 3, .function = new_function},
+    {"cf_add", 2, 3, .function = add_function},
+    {"cf_delete", 2, 3, .function = delete_function},
+    {"cf_contains", 2, 2, .function = contains_function},
+    {"cf_count", 2, 2, .function = count_function},
+    {"cf_get", 2, 2, .function = get_function},
+    {"cf_merge", -1, -1, .function = merge_function},
+    {"cf_merge", 1, 1, .row = merge_row, .last = merge_last, .state = sizeof(cf_filter)},
+    {"cf_clear", 1, 1, .function = clear_function},
+    {"cf_advance", 1, 1, .function = advance_function},
+    {"cf_open", 1, 1, .function = cuckoo_open_function},
+    {"cf_key", -1, -1, .function = key_function},
+    {"cf_version", 0, 0, .function = version_function},
+    {.name = NULL},
+};

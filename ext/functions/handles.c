@@ -26,7 +26,7 @@ static cf_status read_blob(sqlite3_value *value, cf_reader *reader, const cf_fil
     const uint8_t *bytes = sqlite3_value_blob(value);
     int length = sqlite3_value_bytes(value);
     if (bytes == NULL && length > 0)
-        return CF_OK;
+        return CF_NO_MEMORY;
     cf_status status = cf_reader_open(reader, bytes, (size_t)length, why);
     if (status == CF_OK)
         *filter = &reader->filter;
@@ -59,8 +59,7 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
     return cf_refuse(CF_BAD_ARGUMENT, why, CUCKOO_NOT_A_BLOB);
 }
 
-/* A handle with its own copy; NULL when out of memory. */
-static cuckoo_handle *new_handle(const cf_filter *filter)
+cuckoo_handle *cuckoo_handle_new(const cf_filter *filter)
 {
     cuckoo_handle *handle = sqlite3_malloc64(sizeof *handle + filter->length);
     if (handle) {
@@ -77,7 +76,7 @@ cuckoo_handle *cuckoo_handle_keep(sqlite3_value *value, const cf_filter *filter)
 {
     cuckoo_handle *handle = pointer_in(value);
     if (handle == NULL)
-        return new_handle(filter);
+        return cuckoo_handle_new(filter);
     handle->references++;
     return handle;
 }
@@ -95,18 +94,17 @@ void cuckoo_handle_release(void *handle)
 /* Makes a handle of a copy of the bytes. */
 static cf_status open_exact(const cf_filter *bytes, cuckoo_handle **opened, const char **why)
 {
-    cf_status status = CF_OK;
-    cuckoo_handle *handle = new_handle(bytes);
+    cf_status status = CF_NO_MEMORY;
+    cuckoo_handle *handle = cuckoo_handle_new(bytes);
     if (handle)
         handle->exact = sqlite3_malloc64(sizeof *handle->exact);
     if (handle && handle->exact)
         status = cf_exact_open(handle->exact, handle->bytes, cf_in_memory(bytes->length), why);
-    bool good = handle && handle->exact && status == CF_OK;
-    if (good)
+    if (status == CF_OK)
         handle->filter.geometry = handle->exact->rule;
     else
         cuckoo_handle_release(handle);
-    *opened = good ? handle : NULL;
+    *opened = status == CF_OK ? handle : NULL;
     return status;
 }
 
@@ -149,7 +147,7 @@ static void fail_argument(sqlite3_context *context, int count, sqlite3_value **v
 {
     const cf_filter *other = NULL;
     const char *why_other = NULL;
-    if (count > 1)
+    if (count > 1 && status != CF_NO_MEMORY)
         cuckoo_filter_read(values[1], cuckoo_function_reader(context), &other, &why_other);
     if (other || why_other == cuckoo_is_exact)
         cuckoo_fail(context, CF_BAD_ARGUMENT,
@@ -166,8 +164,6 @@ cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, int count, sqlite
         status = cuckoo_exact_read(context, values[0], &exact, &why);
     if (status != CF_OK)
         fail_argument(context, count, values, status, why);
-    else if (exact == NULL)
-        cuckoo_fail_no_memory(context);
     return exact;
 }
 
@@ -202,8 +198,6 @@ const cf_filter *cuckoo_filter_argument(sqlite3_context *context, int count, sql
     cf_status status = cuckoo_filter_read(values[0], cuckoo_function_reader(context), &filter, &why);
     if (status != CF_OK)
         fail_argument(context, count, values, status, why);
-    else if (filter == NULL)
-        cuckoo_fail_no_memory(context);
     return filter;
 }
 
@@ -213,7 +207,7 @@ void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **ar
     const cf_filter *filter;
     cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
     cuckoo_handle *handle =
-        filter ? new_handle(filter) : cuckoo_exact_argument(context, argc, argv, status, why);
+        filter ? cuckoo_handle_new(filter) : cuckoo_exact_argument(context, argc, argv, status, why);
     if (handle)
         sqlite3_result_pointer(context, handle, pointer_type, cuckoo_handle_release);
     else if (filter)

@@ -33,8 +33,8 @@ typedef struct cuckoo_handle {
 /*
 ** The filter in an SQL value, opened for reading. When the value is a blob, *filter points into *reader,
 ** and lives as long as the value; when the value is a handle, it points into the handle. Returns
-** CF_OK; or an error and *why (static text), of which cuckoo_filter_message makes a sentence. CF_OK
-** with *filter NULL means out of memory.
+** CF_OK; or an error, *filter NULL and *why (static text), of which cuckoo_filter_message makes a
+** sentence.
 */
 cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
                              const char **why);
@@ -67,8 +67,9 @@ const cf_filter *cuckoo_filter_argument(sqlite3_context *context, int count, sql
 cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, int count, sqlite3_value **values,
                                      cf_status status, const char *why);
 
-/* A handle to keep, with one reference for the caller: the one in `value`, or else a new one with a
-** copy of `filter`. NULL: out of memory. */
+/* A handle to keep, with one reference for the caller: a new one with a copy of `filter`; or the one in
+** `value`, if there is one. NULL: out of memory. */
+cuckoo_handle *cuckoo_handle_new(const cf_filter *filter);
 cuckoo_handle *cuckoo_handle_keep(sqlite3_value *value, const cf_filter *filter);
 
 /* Gives a reference back; the last one frees the handle, which may be NULL. */

@@ -175,26 +175,18 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
     cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
     if (why == cuckoo_is_exact)
         status = cuckoo_exact_read(context, argv[0], &exact, &why);
-    if (status == CF_BAD_ARGUMENT)
+    if (status == CF_BAD_ARGUMENT || status == CF_NO_MEMORY)
         cuckoo_fail_filter(context, status, why, argv[0]);
     else if (status != CF_OK)
         sqlite3_result_text(context, why, -1, SQLITE_STATIC);
-    else if (exact)
-        result_check(context, &exact->filter, exact->exact);
-    else if (filter)
-        result_check(context, filter, NULL);
     else
-        sqlite3_result_error_nomem(context);
+        result_check(context, exact ? &exact->filter : filter, exact ? exact->exact : NULL);
     cuckoo_handle_release(exact);
 }
 
-int cuckoo_register_infos(sqlite3 *db, bool on)
-{
-    static const cuckoo_function infos[] = {
-        {"cf_info", 1, 1, .function = info_function},
-        {"cf_check", 1, 1, .function = check_function},
-        {"cf_plan", 1, 3, .function = plan_function},
-        {.name = NULL},
-    };
-    return cuckoo_register(db, infos, on);
-}
+const cuckoo_function *const cuckoo_infos = (const cuckoo_function[]){
+    {"cf_info", 1, 1, .function = info_function},
+    {"cf_check", 1, 1, .function = check_function},
+    {"cf_plan", 1, 3, .function = plan_function},
+    {.name = NULL},
+};

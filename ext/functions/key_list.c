@@ -61,14 +61,8 @@ enum {
     AT_COLLATION = 7,
     LIST_AT_SEED = 8,
     AT_COUNT = 16,
-    AT_ZERO = 24,
     AT_LAST = 56 /* a word: 4 bytes of zero, and the checksum */
 };
-
-static uint64_t last_word(const uint8_t *header)
-{
-    return (uint64_t)cf_checksum(header) << 32;
-}
 
 void cuckoo_list_encode(const cuckoo_key_list *list, uint8_t *header)
 {
@@ -81,37 +75,18 @@ void cuckoo_list_encode(const cuckoo_key_list *list, uint8_t *header)
     header[AT_COLLATION] = list->rule.collation;
     cf_store64(header + LIST_AT_SEED, (uint64_t)list->rule.seed);
     cf_store64(header + AT_COUNT, list->n);
-    cf_store64(header + AT_LAST, last_word(header));
+    cf_store64(header + AT_LAST, (uint64_t)cf_checksum(header) << 32);
 }
 
-static bool has_zeros(const uint8_t *header)
-{
-    uint64_t words = 0;
-    for (unsigned at = AT_ZERO; at < AT_LAST; at += 8)
-        words |= cf_load64(header + at);
-    return words == 0;
-}
-
-static const char *check_header(const uint8_t *header)
-{
-    if (header[LIST_AT_VERSION] != LIST_VERSION || !cf_knows_hash(header[LIST_AT_HASH]))
-        return "the list is of a later version of this extension";
-    if (cf_load64(header + AT_LAST) != last_word(header) || !has_zeros(header) ||
-        header[AT_VALUED] > 1 || header[AT_AFFINITY] > CF_AFFINITY_REAL ||
-        header[AT_COLLATION] > CF_COLLATION_RTRIM)
-        return "the header is damaged";
-    return NULL;
-}
-
-/* Reads and validates `length` bytes: every field against its range and the length. Returns NULL,
+/* Reads and validates `length` bytes: a sound header is the one that its fields would get. Returns NULL,
 ** or what is wrong. `bytes` may be NULL when length is 0. */
 static const char *decode_list(const uint8_t *bytes, size_t length, cuckoo_key_list *list)
 {
+    uint8_t header[CUCKOO_LIST_HEADER];
     if (length < CUCKOO_LIST_HEADER || memcmp(bytes, list_magic, sizeof list_magic) != 0)
         return "it does not begin as a list does";
-    const char *why = check_header(bytes);
-    if (why)
-        return why;
+    if (bytes[LIST_AT_VERSION] != LIST_VERSION || !cf_knows_hash(bytes[LIST_AT_HASH]))
+        return "the list is of a later version of this extension";
     *list = (cuckoo_key_list){.rule = {.seed = (int64_t)cf_load64(bytes + LIST_AT_SEED),
                                        .keyed = bytes[LIST_AT_HASH] == CF_IDENTITY_KEYED,
                                        .affinity = bytes[AT_AFFINITY],
@@ -119,14 +94,28 @@ static const char *decode_list(const uint8_t *bytes, size_t length, cuckoo_key_l
                               .valued = bytes[AT_VALUED] != 0,
                               .n = cf_load64(bytes + AT_COUNT),
                               .keys = bytes + CUCKOO_LIST_HEADER};
+    cuckoo_list_encode(list, header);
+    if (memcmp(bytes, header, sizeof header) != 0 || bytes[AT_AFFINITY] > CF_AFFINITY_REAL ||
+        bytes[AT_COLLATION] > CF_COLLATION_RTRIM)
+        return "the header is damaged";
     size_t rest = length - CUCKOO_LIST_HEADER, step = step_of(list);
     return rest % step == 0 && rest / step == list->n ? NULL : "its length does not fit its header";
 }
 
 /* ---- reading a list ---- */
 
-static bool open_list(sqlite3_context *context, sqlite3_value *value, cuckoo_key_list *list)
+static bool read_list(sqlite3_context *context, sqlite3_value *value, cuckoo_key_list *list)
 {
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_NULL)
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           "keys is NULL: there is no row with a list; without grouping cf_keys gives "
+                           "one for no rows, too");
+    if (type != SQLITE_BLOB)
+        return cuckoo_fail(
+            context, CF_BAD_ARGUMENT,
+            "keys must be a list made by cf_keys, got %s; for one key use cf_add or cf_delete",
+            cuckoo_show(value).text);
     const uint8_t *bytes = sqlite3_value_blob(value);
     int length = sqlite3_value_bytes(value);
     if (bytes == NULL && length > 0)
@@ -134,21 +123,6 @@ static bool open_list(sqlite3_context *context, sqlite3_value *value, cuckoo_key
     const char *why = decode_list(bytes, (size_t)length, list);
     return why == NULL ||
            cuckoo_fail(context, CF_DAMAGED, "keys must be a list made by cf_keys: %s", why);
-}
-
-static bool read_list(sqlite3_context *context, sqlite3_value *value, cuckoo_key_list *list)
-{
-    int type = sqlite3_value_type(value);
-    if (type == SQLITE_BLOB)
-        return open_list(context, value, list);
-    if (type == SQLITE_NULL)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "keys is NULL: there is no row with a list; without grouping cf_keys gives "
-                           "one for no rows, too");
-    return cuckoo_fail(
-        context, CF_BAD_ARGUMENT,
-        "keys must be a list made by cf_keys, got %s; for one key use cf_add or cf_delete",
-        cuckoo_show(value).text);
 }
 
 static bool values_fit(const cuckoo_key_list *list, unsigned bits)
@@ -250,14 +224,8 @@ static void change_function(sqlite3_context *context, int argc, sqlite3_value **
     cuckoo_filter_free(&copy);
 }
 
-/* ---- registration ---- */
-
-int cuckoo_register_lists(sqlite3 *db, bool on)
-{
-    static const cuckoo_function lists[] = {
-        {"cf_add_keys", 2, 2, .function = change_function},
-        {"cf_delete_keys", 2, 2, .function = change_function},
-        {.name = NULL},
-    };
-    return cuckoo_register(db, lists, on);
-}
+const cuckoo_function *const cuckoo_lists = (const cuckoo_function[]){
+    {"cf_add_keys", 2, 2, .function = change_function},
+    {"cf_delete_keys", 2, 2, .function = change_function},
+    {.name = NULL},
+};

@@ -165,29 +165,26 @@ static int fail(sqlite3_vtab_cursor *base, int code, char *why)
 }
 
 /* Takes a copy of a filter table as it is now, with what is in its logs. */
-static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name, cuckoo_handle **handle)
+static int copy_table(cuckoo_table *table, void *handle, char **why)
 {
     bool left;
-    const char *why;
-    char *message = NULL;
-    cuckoo_table *table;
-    cuckoo_known known = {NULL, 0};
-    cuckoo_registry *registry = table_of(base)->registry;
-    int rc = cuckoo_registry_begin(registry, name, &known, CUCKOO_INSPECT, &table, &why);
-    if (rc == SQLITE_OK) {
-        cuckoo_paged *paged = &table->paged;
-        rc = cuckoo_maintenance_begin_view(table, &left);
-        if (rc == SQLITE_OK)
-            paged->hooks.need(paged, 0, paged->filter.length);
-        *handle = rc == SQLITE_OK ? cuckoo_handle_keep(name, &paged->filter) : NULL;
-        cuckoo_maintenance_end_view(table);
-        rc = cuckoo_first_error(rc, cuckoo_table_end(table));
-        why = cuckoo_table_damage(table);
-    }
+    cuckoo_paged *paged = &table->paged;
+    (void)why;
+    int rc = cuckoo_maintenance_begin_view(table, &left);
+    if (rc == SQLITE_OK)
+        paged->hooks.need(paged, 0, paged->filter.length);
+    *(cuckoo_handle **)handle = rc == SQLITE_OK ? cuckoo_handle_new(&paged->filter) : NULL;
+    cuckoo_maintenance_end_view(table);
+    return rc;
+}
+
+static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name, cuckoo_handle **handle)
+{
+    char *why, *message = NULL;
+    int rc = cuckoo_registry_with(table_of(base)->registry, name, copy_table, handle, &why);
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
         rc = cuckoo_explain(&message, rc, why);
-    if (table)
-        cuckoo_registry_let_go(table);
+    sqlite3_free(why);
     return rc != SQLITE_OK ? fail(base, rc, message) : *handle ? SQLITE_OK : SQLITE_NOMEM;
 }
 
@@ -370,9 +367,7 @@ static int inspect_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
     return SQLITE_OK;
 }
 
-/* ---- the modules ---- */
-
-static const sqlite3_module inspect_module = {
+const sqlite3_module cuckoo_inspect_module = {
     .xConnect = inspect_connect,
     .xBestIndex = inspect_best_index,
     .xDisconnect = inspect_disconnect,
@@ -384,17 +379,3 @@ static const sqlite3_module inspect_module = {
     .xColumn = inspect_column,
     .xRowid = inspect_rowid,
 };
-
-/* This stops at an error: once memory has run out in a running statement, sqlite3_create_module_v2
-** may destroy the data of a module that it has registered. */
-int cuckoo_register_inspect(sqlite3 *db, cuckoo_registry *registry)
-{
-    int rc = SQLITE_OK;
-    const sqlite3_module *module = registry ? &inspect_module : NULL;
-    for (int i = 0; i < 2 && (rc == SQLITE_OK || !registry); i++) {
-        if (registry)
-            registry->references++;
-        rc = sqlite3_create_module_v2(db, kinds[i].name, module, registry, cuckoo_registry_release);
-    }
-    return rc;
-}

@@ -16,7 +16,7 @@
 
 #include "../table/registry.h"
 
-/* Registers cf_buckets and cf_explain, or takes them back (registry NULL). Returns an SQLite code. */
-int cuckoo_register_inspect(sqlite3 *db, cuckoo_registry *registry);
+/* Of both. Its data are the registry. */
+extern const sqlite3_module cuckoo_inspect_module;
 
 #endif

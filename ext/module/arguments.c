@@ -19,23 +19,6 @@
 
 /* ---- reading them ---- */
 
-/* Of "name=value". */
-static size_t name_length(const char *name)
-{
-    return strcspn(name, "=");
-}
-
-/* The value in an argument "name = value" with this name, in any case. NULL: it is another argument. */
-static const char *value_of(const char *argument, const char *name)
-{
-    argument = cuckoo_sql_skip_blanks(argument);
-    size_t n = name_length(name);
-    if (sqlite3_strnicmp(argument, name, (int)n) != 0)
-        return NULL;
-    argument = cuckoo_sql_skip_blanks(argument + n);
-    return *argument == '=' ? cuckoo_sql_skip_blanks(argument + 1) : NULL;
-}
-
 /* Sets the message about a value, in which another "name=" may stand. Returns false. */
 static bool complain(char **message, const char *what, const char *given)
 {
@@ -81,30 +64,6 @@ static bool take_keep(const char *text, cuckoo_table_plan *plan, char **message)
            complain(message, "keep " CUCKOO_BAD_DURATION, text);
 }
 
-/* The parenthesis that the last character closes. NULL: there is none. What stands in quotes is a name,
-** whatever is in it. */
-static const char *opening_of(const char *text, size_t n)
-{
-    int depth = 0;
-    const char *behind = text;
-    bool quoted = cuckoo_sql_token(&behind).kind == CUCKOO_TOKEN_QUOTED;
-    for (const char *at = quoted ? behind : text; (at = strchr(at, '(')) != NULL; at++) {
-        const char *end = at + 1;
-        if (cuckoo_sql_token(&end).kind == CUCKOO_TOKEN_QUOTED && end <= text + n &&
-            cuckoo_sql_skip_blanks(end) == text + n - 1)
-            return at;
-    }
-    behind = cuckoo_sql_skip_blanks(behind);
-    if (quoted && *behind)
-        return *behind == '(' ? behind : NULL;
-    for (const char *at = text + n; at-- > text;) {
-        depth += (*at == ')') - (*at == '(');
-        if (depth == 0)
-            return *at == '(' ? at : NULL;
-    }
-    return NULL;
-}
-
 /* Shows a column of the table, if there is one. */
 static bool bad_content(const cuckoo_table_plan *plan, const char *text, char **message)
 {
@@ -121,11 +80,13 @@ static bool bad_content(const cuckoo_table_plan *plan, const char *text, char **
     return false;
 }
 
-/* 'table(column)', in which both names may be quoted. */
+/* 'table(column)', in which both names may be quoted: then they may be any. */
 static bool take_content(const char *text, cuckoo_table_plan *plan, char **message)
 {
     size_t n = strlen(text);
-    const char *open = opening_of(text, n);
+    const char *behind = text;
+    bool quoted = cuckoo_sql_token(&behind).kind == CUCKOO_TOKEN_QUOTED;
+    const char *open = strchr(quoted ? behind : text, '(');
     if (open == NULL || open == text || text[n - 1] != ')' || open + 1 == text + n - 1)
         return bad_content(plan, text, message);
     plan->content = cuckoo_sql_unquoted(text, (size_t)(open - text));
@@ -133,65 +94,55 @@ static bool take_content(const char *text, cuckoo_table_plan *plan, char **messa
     return plan->content && plan->column;
 }
 
-/* Reads "name=value" without its quotes. */
-static cf_status take_option(const char *argument, cuckoo_table_plan *plan, char **message)
+typedef bool (*take_value)(const char *text, cuckoo_table_plan *plan, char **message);
+
+static const char *const valid[] = {"fpr=number", "content='table(column)'", "rows=on|off",
+                                    "adds=once",  "keep='24 hours'",         NULL};
+
+/* Takes the value of valid[which]. */
+static cf_status take_own(int which, const char *value, cuckoo_table_plan *plan, char **message)
+{
+    static const take_value take[] = {take_fpr, take_content, take_rows, take_adds, take_keep};
+    bool again = plan->given >> which & 1;
+    plan->given |= 1u << which;
+    if (again)
+        cuckoo_say(message, SQLITE_OK, "%.*s is given twice", (int)strcspn(valid[which], "="),
+                   valid[which]);
+    return !again && take[which](value, plan, message) ? CF_OK : CF_BAD_ARGUMENT;
+}
+
+/* Reads "name = value", in which both may be quoted. */
+static cf_status take_argument(const char *argument, cuckoo_table_plan *plan, char **message)
 {
     const char *equals = strchr(argument, '=');
-    char *name = equals ? cuckoo_sql_unquoted(argument, (size_t)(equals - argument)) : NULL;
+    if (equals == NULL)
+        return cuckoo_options_parse(argument, strlen(argument), &plan->options, message);
+    char *name = cuckoo_sql_unquoted(argument, (size_t)(equals - argument));
     char *value = name ? cuckoo_sql_unquoted(equals + 1, strlen(equals + 1)) : NULL;
-    char *text = sqlite3_mprintf(value ? "%s=%s" : "%s", value ? name : argument, value);
-    bool read = text && (value || !equals);
-    cf_status status =
-        read ? cuckoo_options_parse(text, strlen(text), &plan->options, message) : CF_NO_MEMORY;
+    char *text = value ? sqlite3_mprintf("%s=%s", name, value) : NULL;
+    int which = 0, n = name ? (int)strlen(name) + 1 : 0; /* bytes of "name=" */
+    while (text && valid[which] && sqlite3_strnicmp(text, valid[which], n) != 0)
+        which++;
+    cf_status status = text == NULL ? CF_NO_MEMORY
+                       : valid[which]
+                           ? take_own(which, value, plan, message)
+                           : cuckoo_options_parse(text, strlen(text), &plan->options, message);
     sqlite3_free(name);
     sqlite3_free(value);
     sqlite3_free(text);
     return status;
 }
 
-typedef bool (*take_value)(const char *text, cuckoo_table_plan *plan, char **message);
-
-static const char *const valid[] = {"fpr=number", "content='table(column)'", "rows=on|off",
-                                    "adds=once",  "keep='24 hours'",         NULL};
-
-static cf_status take_argument(const char *argument, cuckoo_table_plan *plan, char **message)
-{
-    static const take_value take[] = {take_fpr, take_content, take_rows, take_adds, take_keep};
-    const char *value = NULL;
-    int which = 0;
-    while (valid[which] && (value = value_of(argument, valid[which])) == NULL)
-        which++;
-    if (value == NULL)
-        return take_option(argument, plan, message);
-    bool again = plan->given & 1u << which;
-    plan->given |= 1u << which;
-    char *text = again ? NULL : cuckoo_sql_unquoted(value, strlen(value));
-    bool ok = text && take[which](text, plan, message);
-    if (again)
-        cuckoo_say(message, SQLITE_OK, "%.*s is given twice", (int)name_length(valid[which]),
-                   valid[which]);
-    sqlite3_free(text);
-    return ok ? CF_OK : CF_BAD_ARGUMENT;
-}
-
-/* What is wrong with an argument of a table that there is. *message says it with remedies for CREATE
-** from "; " on, which no word of an argument contains; it is freed. */
-static char *later_of(char **message)
-{
-    const char *what = *message, *end = strstr(what, "; ");
-    char *later = sqlite3_mprintf(CF_LATER("%.*s"), end ? (int)(end - what) : (int)strlen(what), what);
-    sqlite3_free(*message);
-    *message = NULL;
-    return later;
-}
-
-/* An argument is wrong. */
+/* An argument is wrong: in a table that there is, a later version wrote it. The message has remedies for
+** CREATE from "; " on, which no word of an argument contains. */
 static cf_status refuse(bool stored, cf_status status, cuckoo_table_plan *plan, char **message)
 {
-    if (!stored || *message == NULL)
+    const char *what = *message, *end = what ? strstr(what, "; ") : NULL;
+    if (!stored || what == NULL)
         return status;
     if (plan->later == NULL)
-        plan->later = later_of(message);
+        plan->later =
+            sqlite3_mprintf(CF_LATER("%.*s"), end ? (int)(end - what) : (int)strlen(what), what);
     sqlite3_free(*message);
     *message = NULL;
     return plan->later ? CF_OK : CF_NO_MEMORY;

@@ -12,9 +12,9 @@
 #include "../pages/ageing.h"
 #include "../sqlite/block.h"
 #include "../sqlite/errors.h"
-#include "../sqlite/register.h"
 #include "../sqlite/sql.h"
 #include "../table/maintenance.h"
+#include "../table/touch.h"
 #include "module.h"
 
 #include "../../src/shape/format.h"
@@ -33,38 +33,14 @@ static bool are_swapped(cuckoo_registry *registry, int argc, sqlite3_value **arg
     return text && cuckoo_registry_find(registry, text, &rc) != NULL;
 }
 
-/* Begins a use of the table that argv[0] names; *known may be it already. NULL: the function has
-** failed. */
-static cuckoo_table *begin(sqlite3_context *context, int argc, sqlite3_value **argv, cuckoo_known *known,
-                           cuckoo_use use)
+/* Makes a result of the table that the first argument names. */
+static void with_table(sqlite3_context *context, sqlite3_value **argv, cuckoo_work work)
 {
-    const char *why;
-    cuckoo_table *table;
-    int rc = cuckoo_registry_begin(registry_of(context), argv[0], known, use, &table, &why);
-    if (table == NULL && rc == SQLITE_ERROR && are_swapped(registry_of(context), argc, argv))
-        why = "the arguments seem to be swapped: the name of the table comes first";
-    if (rc == SQLITE_OK)
-        return table;
-    cuckoo_fail_table(context, rc, why);
-    if (table)
-        cuckoo_registry_let_go(table);
-    return NULL;
-}
-
-/* What a function does while its table is in use. */
-typedef void (*table_use)(sqlite3_context *context, cuckoo_table *table, sqlite3_value **argv);
-
-static void with_table(sqlite3_context *context, int argc, sqlite3_value **argv, table_use use)
-{
-    cuckoo_known known = {NULL, 0};
-    cuckoo_table *table = begin(context, argc, argv, &known, CUCKOO_INSPECT);
-    if (table == NULL)
-        return;
-    use(context, table, argv);
-    int rc = cuckoo_table_end(table);
+    char *why;
+    int rc = cuckoo_registry_with(registry_of(context), argv[0], work, context, &why);
     if (rc != SQLITE_OK)
-        cuckoo_fail_table(context, rc, cuckoo_table_damage(table));
-    cuckoo_registry_let_go(table);
+        cuckoo_fail_table(context, rc, why);
+    sqlite3_free(why);
 }
 
 /* ---- lookups: a function keeps its table in use while a SELECT runs ---- */
@@ -90,45 +66,55 @@ static void free_use(void *kept)
     sqlite3_free(kept);
 }
 
-/* Keeps the use, if nobody writes and it takes no lock that the statement does not have anyway; or at
-** least what is known. `kept`: where something was kept before, or NULL. */
-static void keep_use(sqlite3_context *context, kept_use *kept, cuckoo_table *table, cuckoo_known known)
+/* Begins a use of the table that argv[0] names; *known may be it already. NULL: the function has
+** failed. */
+static cuckoo_table *begin(sqlite3_context *context, int argc, sqlite3_value **argv, cuckoo_known *known)
 {
-    bool first = kept == NULL;
-    if (first)
-        kept = sqlite3_malloc64(sizeof *kept);
-    if (kept == NULL) { /* it is looked for again */
-        end_use(&(kept_use){.table = table});
-        return;
-    }
-    *kept = (kept_use){.table = table, .known = known};
-    cuckoo_table_calm(table, &kept->calm);
-    if (!kept->calm.is || !cuckoo_shadow_is_within(&table->paged.shadow))
-        end_use(kept);
-    if (first) /* this may free it */
-        sqlite3_set_auxdata(context, 0, kept, free_use);
+    const char *why;
+    cuckoo_table *table;
+    int rc = cuckoo_registry_begin(registry_of(context), argv[0], known, CUCKOO_ASK, &table, &why);
+    if (rc == SQLITE_OK)
+        return table;
+    if (rc == CUCKOO_NO_TABLE && are_swapped(registry_of(context), argc, argv))
+        why = "the arguments seem to be swapped: the name of the table comes first";
+    cuckoo_fail_table(context, rc, why);
+    if (table)
+        cuckoo_registry_let_go(table);
+    return NULL;
 }
 
-static inline void look_up(sqlite3_context *context, int argc, sqlite3_value **argv, table_use use)
+/* What a lookup does while its table is in use. */
+typedef void (*lookup)(sqlite3_context *context, cuckoo_table *table, sqlite3_value **argv);
+
+/* The use is kept if nobody writes, and it takes no lock that the statement does not have anyway. What
+** is known of the table always is. */
+static inline void look_up(sqlite3_context *context, int argc, sqlite3_value **argv, lookup use)
 {
-    cuckoo_known known = {NULL, 0};
-    kept_use *kept = sqlite3_get_auxdata(context, 0);
-    cuckoo_table *table = kept ? kept->table : NULL;
-    bool calm = table && cuckoo_table_is_calm(table, &kept->calm);
-    if (!calm) {
-        if (kept)
-            end_use(kept);
-        known = kept ? kept->known : known;
-        table = begin(context, argc, argv, &known, CUCKOO_ASK);
-    }
-    if (table == NULL)
+    kept_use *had = sqlite3_get_auxdata(context, 0), *kept = had ? had : sqlite3_malloc64(sizeof *kept);
+    if (kept == NULL) {
+        cuckoo_fail_no_memory(context);
         return;
-    use(context, table, argv);
-    int rc = cuckoo_table_is_quiet(table) ? SQLITE_OK : cuckoo_table_end(table);
-    if (rc != SQLITE_OK)
-        cuckoo_fail_table(context, rc, cuckoo_table_damage(table));
-    if (!calm)
-        keep_use(context, kept, table, known);
+    }
+    if (!had)
+        *kept = (kept_use){.table = NULL};
+    bool calm = kept->table && cuckoo_table_is_calm(kept->table, &kept->calm);
+    if (!calm) {
+        end_use(kept);
+        kept->table = begin(context, argc, argv, &kept->known);
+    }
+    if (kept->table) {
+        use(context, kept->table, argv);
+        int rc = cuckoo_table_is_quiet(kept->table) ? SQLITE_OK : cuckoo_table_end(kept->table);
+        if (rc != SQLITE_OK)
+            cuckoo_fail_table(context, rc, cuckoo_table_damage(kept->table));
+    }
+    if (kept->table && !calm) {
+        cuckoo_table_calm(kept->table, &kept->calm);
+        if (!kept->calm.is || !cuckoo_shadow_is_within(&kept->table->paged.shadow))
+            end_use(kept);
+    }
+    if (!had) /* this may free it */
+        sqlite3_set_auxdata(context, 0, kept, free_use);
 }
 
 static inline void result_contains(sqlite3_context *context, cuckoo_table *table, sqlite3_value **argv)
@@ -187,91 +173,68 @@ static void table_contains_within_function(sqlite3_context *context, int argc, s
 
 /* ---- cf_picture ---- */
 
-static void result_table_picture(sqlite3_context *context, cuckoo_table *table, sqlite3_value **argv)
+static int result_table_picture(cuckoo_table *table, void *context, char **why)
 {
     bool left;
-    (void)argv;
+    (void)why;
     int rc = cuckoo_maintenance_begin_view(table, &left);
     if (rc == SQLITE_OK)
         cuckoo_result_picture(context, &table->paged.filter);
-    else
-        cuckoo_fail_table(context, rc, cuckoo_table_damage(table));
     cuckoo_maintenance_end_view(table);
+    return rc;
 }
 
 /* Of a filter, or of a filter table by its name. */
 static void picture_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     bool by_name = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
-    const cf_filter *filter = by_name ? NULL : cuckoo_filter_argument(context, 1, argv);
+    const cf_filter *filter = by_name ? NULL : cuckoo_filter_argument(context, argc, argv);
     if (by_name)
-        with_table(context, argc, argv, result_table_picture);
+        with_table(context, argv, result_table_picture);
     else if (filter)
         cuckoo_result_picture(context, filter);
 }
 
 /* ---- cf_table_check, cf_export, cf_table_rebuild ---- */
 
-static void result_checked(sqlite3_context *context, int rc, const char *why)
+static int check_table(cuckoo_table *table, void *context, char **why)
 {
-    if (rc == SQLITE_OK)
-        sqlite3_result_text(context, "ok", -1, SQLITE_STATIC);
-    else if (rc == SQLITE_CORRUPT_VTAB || rc == CUCKOO_NEWER || rc == SQLITE_ERROR)
-        sqlite3_result_text(context, why, -1, SQLITE_TRANSIENT);
-    else
-        cuckoo_fail_table(context, rc, why);
+    (void)context;
+    return cuckoo_maintenance_check(table, why);
 }
 
 /* Like the command 'check', which is an INSERT. What is wrong is the answer. */
 static void check_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    const char *why;
-    char *message = NULL;
-    cuckoo_table *table;
-    cuckoo_known known = {NULL, 0};
+    char *why;
     (void)argc;
-    int rc = cuckoo_registry_begin(registry_of(context), argv[0], &known, CUCKOO_INSPECT, &table, &why);
-    if (table == NULL) {
+    int rc = cuckoo_registry_with(registry_of(context), argv[0], check_table, NULL, &why);
+    if (rc == SQLITE_OK || cuckoo_table_is_told(rc))
+        sqlite3_result_text(context, rc == SQLITE_OK ? "ok" : why, -1, SQLITE_TRANSIENT);
+    else
         cuckoo_fail_table(context, rc, why);
-        return;
-    }
-    if (rc == SQLITE_OK) {
-        int checked = cuckoo_maintenance_check(table, &message);
-        rc = cuckoo_table_end(table);
-        why = checked == SQLITE_OK || rc != SQLITE_OK ? cuckoo_table_damage(table)
-              : message                               ? message
-                                                      : sqlite3_errstr(checked);
-        rc = rc != SQLITE_OK ? rc : checked;
-    }
-    result_checked(context, rc, why);
-    cuckoo_registry_let_go(table);
-    sqlite3_free(message);
+    sqlite3_free(why);
 }
 
 /* The whole filter as a blob. */
-static void result_export(sqlite3_context *context, cuckoo_table *table, sqlite3_value **argv)
+static int result_export(cuckoo_table *table, void *context, char **why)
 {
     cf_filter copy;
-    char *message = NULL;
-    (void)argv;
-    if (table->paged.filter.length > cuckoo_length_limit(table->paged.shadow.db)) {
-        cuckoo_fail_code(context, SQLITE_TOOBIG,
-                         "the filter is longer than this connection allows (SQLITE_LIMIT_LENGTH)");
-        return;
-    }
-    int rc = cuckoo_maintenance_export(table, &copy, &message);
+    if (table->paged.filter.length > cuckoo_length_limit(table->paged.shadow.db))
+        return cuckoo_say(why, SQLITE_TOOBIG,
+                          "the filter is longer than this connection allows (SQLITE_LIMIT_LENGTH)");
+    int rc = cuckoo_maintenance_export(table, &copy, why);
     if (rc == SQLITE_OK) {
         sqlite3_result_blob64(context, copy.bytes, copy.length, SQLITE_TRANSIENT);
         cuckoo_block_resize(NULL, copy.view.writable - CF_HEADER_BYTES, 0);
-    } else {
-        cuckoo_fail_table(context, rc, message ? message : cuckoo_table_damage(table));
     }
-    sqlite3_free(message);
+    return rc;
 }
 
 static void export_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    with_table(context, argc, argv, result_export);
+    (void)argc;
+    with_table(context, argv, result_export);
 }
 
 /* Like the command 'rebuild', but no trigger can call it. It runs that command, so that the table joins
@@ -314,28 +277,15 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
     cuckoo_list_give(table);
 }
 
-int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry)
-{
-    static const cuckoo_function functions[] = {
-        {"cf_table_contains", 2, 2, .function = table_contains_function},
-        {"cf_table_contains", 3, 3, .function = table_contains_within_function},
-        {"cf_table_info", 1, 1, .function = cuckoo_table_info_function},
-        {"cf_table_info", 2, 2, .function = cuckoo_table_info_function},
-        {"cf_table_check", 1, 1, .function = check_function},
-        {"cf_table_rebuild", 1, 1, .function = rebuild_function},
-        {"cf_table_rebuild", 2, 2, .function = rebuild_function},
-        {"cf_export", 1, 1, .function = export_function},
-        {"cf_picture", 1, 1, .function = picture_function},
-        {.name = NULL},
-    };
-    int first = SQLITE_OK;
-    if (registry == NULL)
-        return cuckoo_register(db, functions, false);
-    for (const cuckoo_function *f = functions; f->name; f++) {
-        int flags = f->function == rebuild_function ? SQLITE_DIRECTONLY : 0;
-        registry->references++;
-        int rc = cuckoo_register_impure(db, f, flags, registry, cuckoo_registry_release);
-        first = cuckoo_first_error(first, rc);
-    }
-    return first;
-}
+const cuckoo_function *const cuckoo_table_functions = (const cuckoo_function[]){
+    {"cf_table_contains", 2, 2, .function = table_contains_function},
+    {"cf_table_contains", 3, 3, .function = table_contains_within_function},
+    {"cf_table_info", 1, 2, .function = cuckoo_table_info_function},
+    {"cf_table_check", 1, 1, .function = check_function},
+    {"cf_table_rebuild", 1, 2, .function = rebuild_function, .direct = true},
+    {"cf_export", 1, 1, .function = export_function},
+    {"cf_picture", 1, 1, .function = picture_function},
+    {"cf_touch", 4, 4, .function = cuckoo_touch_function, .direct = true},
+    {"cf_drain", 1, 1, .function = cuckoo_drain_function, .direct = true},
+    {.name = NULL},
+};

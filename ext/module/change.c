@@ -57,14 +57,6 @@ static int delete_row(cuckoo_table *table, sqlite3_value *id)
         table->paged.shadow.table, table->paged.shadow.table);
 }
 
-static int refuse_update(cuckoo_table *table)
-{
-    return cuckoo_table_fail(table, SQLITE_ERROR,
-                             "UPDATE is refused: a filter keeps no keys that could change; use DELETE "
-                             "FROM %s WHERE key = ... and INSERT INTO %s(key) VALUES(...)",
-                             table->paged.shadow.table, table->paged.shadow.table);
-}
-
 /* ---- commands ---- */
 
 /* In a trigger the table may be ahead of its triggers: what they tell later would count twice. The
@@ -141,20 +133,9 @@ static int run_command(cuckoo_table *table, int which, sqlite3_value *argument)
     if (rc != SQLITE_OK)
         return rc;
     rc = run_if_allowed(table, which, argument, &why);
-    rc = cuckoo_first_error(rc, cuckoo_table_end(table));
-    rc = why ? cuckoo_table_fail(table, rc, "%s", why)
-             : cuckoo_table_explain(table, rc, cuckoo_table_damage(table));
+    rc = why ? cuckoo_table_fail(table, rc, "%s", why) : rc;
     sqlite3_free(why);
-    return rc;
-}
-
-static int unknown_command(cuckoo_table *table, const char *name)
-{
-    return cuckoo_table_fail(
-        table, SQLITE_ERROR,
-        "unknown command '%s'; there are advance, check, clear, clock, drain, import, "
-        "optimize, rebuild",
-        name);
+    return cuckoo_module_end(table, rc);
 }
 
 static int run_command_named(cuckoo_table *table, sqlite3_value *command, sqlite3_value *argument)
@@ -165,7 +146,12 @@ static int run_command_named(cuckoo_table *table, sqlite3_value *command, sqlite
         return SQLITE_NOMEM;
     while (which < COMMANDS && sqlite3_stricmp(name, commands[which].name) != 0)
         which++;
-    return which < COMMANDS ? run_command(table, which, argument) : unknown_command(table, name);
+    if (which < COMMANDS)
+        return run_command(table, which, argument);
+    return cuckoo_table_fail(table, SQLITE_ERROR,
+                             "unknown command '%s'; there are advance, check, clear, clock, drain, "
+                             "import, optimize, rebuild",
+                             name);
 }
 
 /* ---- which of these it is ---- */
@@ -182,25 +168,25 @@ static int refuse_row(cuckoo_table *table, const char *content, const char *colu
                              content, column);
 }
 
-/* Why this statement may not change rows of the table. */
-static int refuse_change(cuckoo_table *table)
-{
-    if (table->follow.given_table)
-        return refuse_row(table, table->follow.table, table->follow.column);
-    return cuckoo_table_fail(
-        table, SQLITE_ERROR,
-        "a key that INSERT OR IGNORE has skipped may rely on this one, so that DELETE "
-        "and UPDATE are refused; use INSERT INTO %s(%s) VALUES('clear')",
-        table->paged.shadow.table, table->paged.shadow.table);
-}
-
 static int change_row(cuckoo_table *table, int argc, sqlite3_value **argv, bool inserts, bool *skips)
 {
-    if (table->follow.given_table || (table->once && !inserts))
-        return refuse_change(table);
-    return argc == 1 ? delete_row(table, argv[0])
-           : inserts ? insert_row(table, argv + 2, skips)
-                     : refuse_update(table);
+    const char *name = table->paged.shadow.table;
+    if (table->follow.given_table)
+        return refuse_row(table, table->follow.table, table->follow.column);
+    if (inserts)
+        return insert_row(table, argv + 2, skips);
+    if (table->once)
+        return cuckoo_table_fail(
+            table, SQLITE_ERROR,
+            "a key that INSERT OR IGNORE has skipped may rely on this one, so that DELETE "
+            "and UPDATE are refused; use INSERT INTO %s(%s) VALUES('clear')",
+            name, name);
+    if (argc == 1)
+        return delete_row(table, argv[0]);
+    return cuckoo_table_fail(table, SQLITE_ERROR,
+                             "UPDATE is refused: a filter keeps no keys that could change; use DELETE "
+                             "FROM %s WHERE key = ... and INSERT INTO %s(key) VALUES(...)",
+                             name, name);
 }
 
 /* No row is ever inserted into a front. So a column of its content that has the name of the table takes

@@ -9,26 +9,19 @@ enum table_plan {
     ROWS_KEY = 1,      /* key = argv[0], or key IS argv[0] */
     ROWS_WANT_KEY = 2, /* the key column is read */
     ROWS_COUNT = 4,    /* no column is read: as many rows as items */
-    ROWS_LIST = 8,     /* key IN (argv[0]), all at once */
-    ROWS_NOCASE = 16,  /* keys are compared by NOCASE; without this bit and the next: by BINARY */
-    ROWS_RTRIM = 32    /* keys are compared by RTRIM */
+    ROWS_NOCASE = 8,   /* keys are compared by NOCASE; without this bit and the next: by BINARY */
+    ROWS_RTRIM = 16    /* keys are compared by RTRIM */
 };
 
-/* A key that is perhaps there. */
-typedef struct found_key {
-    bool is_integer;
+typedef struct table_cursor {
+    sqlite3_vtab_cursor base;
+    uint64_t rows, at;
+    bool counts;     /* rows are only counted */
+    bool again;      /* a key was looked for before: EXISTS opens a cursor for each row, and asks once */
+    bool is_integer; /* the key that is perhaps there, */
     sqlite3_int64 integer;
     sqlite3_value *key; /* unless it is an integer; NULL also when the column is not read */
     uint64_t hash;
-} found_key;
-
-/* The first key has its place in the cursor itself, because EXISTS opens a cursor for every row. */
-typedef struct table_cursor {
-    sqlite3_vtab_cursor base;
-    found_key first, *found; /* found: all keys, in `first` or in memory of sqlite3_malloc64 */
-    uint64_t rows, at, room;
-    bool counts; /* rows are only counted */
-    bool again;  /* keys were looked for before: EXISTS opens a cursor for each row, and asks once */
     cuckoo_calm calm;   /* from the second time on */
     sqlite3_stmt *keys; /* the rows are all keys of the table that the filter follows */
 } table_cursor;
@@ -55,16 +48,13 @@ static int collation_of(sqlite3_index_info *info, int i)
                                                   : -1;
 }
 
-/* Constraint i is key = ... */
+/* Constraint i is key = ..., for each value of an IN. */
 static void plan_key(sqlite3_index_info *info, int i, int collation)
 {
     info->aConstraintUsage[i].argvIndex = 1;
     info->aConstraintUsage[i].omit = 1;
     info->idxNum = (info->idxNum & ROWS_WANT_KEY) | ROWS_KEY | collation;
-    if (cuckoo_late_vtab_in(info, i, 1))
-        info->idxNum |= ROWS_LIST;
-    else
-        info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE; /* a DELETE of one row opens no savepoint */
+    info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE; /* a DELETE of one row opens no savepoint */
     info->estimatedCost = 1;
     info->estimatedRows = 1;
 }
@@ -90,14 +80,9 @@ int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 static void drop_rows(table_cursor *cursor)
 {
-    bool listed = !cursor->counts && cursor->keys == NULL;
-    for (uint64_t i = 0; listed && i < cursor->rows; i++)
-        sqlite3_value_free(cursor->found[i].key);
-    if (cursor->found != &cursor->first)
-        sqlite3_free(cursor->found);
+    sqlite3_value_free(cursor->key);
     sqlite3_finalize(cursor->keys);
-    *cursor = (table_cursor){
-        .base = cursor->base, .found = &cursor->first, .room = 1, .again = true, .calm = cursor->calm};
+    *cursor = (table_cursor){.base = cursor->base, .again = true, .calm = cursor->calm};
 }
 
 int cuckoo_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
@@ -106,7 +91,7 @@ int cuckoo_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
     table_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
     if (cursor == NULL)
         return SQLITE_NOMEM;
-    *cursor = (table_cursor){.found = &cursor->first, .room = 1};
+    *cursor = (table_cursor){.rows = 0};
     *result = &cursor->base;
     return SQLITE_OK;
 }
@@ -118,60 +103,20 @@ int cuckoo_cursor_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* Adds a row. NULL: out of memory. */
-static found_key *append(table_cursor *cursor)
-{
-    if (cursor->rows == cursor->room) {
-        bool moves = cursor->found == &cursor->first;
-        uint64_t room = 4 * cursor->room;
-        found_key *larger = sqlite3_realloc64(moves ? NULL : cursor->found, room * sizeof *larger);
-        if (larger == NULL)
-            return NULL;
-        if (moves)
-            *larger = cursor->first;
-        cursor->found = larger;
-        cursor->room = room;
-    }
-    found_key *found = &cursor->found[cursor->rows++];
-    *found = (found_key){.key = NULL};
-    return found;
-}
-
-/* Keeps the key for its column. False: out of memory. */
-static bool keep_key(found_key *found, sqlite3_value *key)
-{
-    found->is_integer = sqlite3_value_type(key) == SQLITE_INTEGER;
-    if (found->is_integer)
-        found->integer = sqlite3_value_int64(key);
-    else
-        found->key = sqlite3_value_dup(key);
-    return found->is_integer || found->key != NULL;
-}
-
-/* Adds a row for a key that is perhaps there: in the filter, or beside it (table.h). */
+/* There is a row if the key is perhaps there: in the filter, or beside it (table.h). */
 static int find_key(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value *key)
 {
     bool has;
-    uint64_t hash;
-    int rc = cuckoo_table_has_value(table, key, &hash, &has);
+    int rc = cuckoo_table_has_value(table, key, &cursor->hash, &has);
     if (rc != SQLITE_OK || !has)
         return rc;
-    found_key *found = append(cursor);
-    if (found == NULL)
-        return SQLITE_NOMEM;
-    found->hash = hash;
-    return (plan & ROWS_WANT_KEY) && !keep_key(found, key) ? SQLITE_NOMEM : SQLITE_OK;
-}
-
-static int find_list(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value *list)
-{
-    sqlite3_value *key = NULL;
-    int rc = cuckoo_late_vtab_in_first(list, &key);
-    while (rc == SQLITE_OK && key) {
-        rc = find_key(table, cursor, plan, key);
-        rc = rc ? rc : cuckoo_late_vtab_in_next(list, &key);
-    }
-    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+    cursor->rows = 1;
+    cursor->is_integer = sqlite3_value_type(key) == SQLITE_INTEGER;
+    if (cursor->is_integer)
+        cursor->integer = sqlite3_value_int64(key);
+    else if (plan & ROWS_WANT_KEY)
+        cursor->key = sqlite3_value_dup(key);
+    return cursor->is_integer || cursor->key || !(plan & ROWS_WANT_KEY) ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 static int cannot_list(cuckoo_table *table)
@@ -231,15 +176,38 @@ static int list_keys(cuckoo_table *table, table_cursor *cursor)
     return rc == SQLITE_OK ? read_keys(table, cursor) : rc;
 }
 
+/* How many rows are there? SQLite asks for each of them, and a damaged header may say any number: more
+** than 2^32 are an error. */
+static int count_rows(cuckoo_table *table, uint64_t *rows)
+{
+    const cuckoo_follow *follow = &table->follow;
+    if (table->asks_content) {
+        sqlite3_int64 all = 0;
+        int asked = cuckoo_sql_integer(table->registry->db, &all,
+                                       "SELECT count(t.\"%w\") FROM \"%w\".\"%w\" AS t", follow->column,
+                                       table->paged.shadow.schema, follow->table);
+        *rows = (uint64_t)all;
+        return asked;
+    }
+    int rc = cuckoo_table_items(table, rows);
+    if (rc != SQLITE_OK || *rows <= UINT32_MAX)
+        return rc;
+    sqlite3_int64 n = (sqlite3_int64)*rows;
+    *rows = 0;
+    return cuckoo_table_fail(table, SQLITE_ERROR,
+                             "it counts %lld keys, too many for rows; see items in cf_table_info('%q')",
+                             n, table->paged.shadow.table);
+}
+
 static int find_rows(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value **argv)
 {
     cursor->counts = plan & ROWS_COUNT;
     if (cursor->counts)
-        return cuckoo_table_count(table, &cursor->rows);
+        return count_rows(table, &cursor->rows);
     if (!compares_so(table, plan))
         return cannot_compare(table);
     if (plan & ROWS_KEY)
-        return (plan & ROWS_LIST ? find_list : find_key)(table, cursor, plan, argv[0]);
+        return find_key(table, cursor, plan, argv[0]);
     return table->follow.given_table ? list_keys(table, cursor) : cannot_list(table);
 }
 
@@ -273,33 +241,18 @@ int cuckoo_cursor_eof(sqlite3_vtab_cursor *base)
     return table_cursor_of(base)->at >= table_cursor_of(base)->rows;
 }
 
-static void result_key(sqlite3_context *context, const found_key *found)
-{
-    if (found->is_integer)
-        sqlite3_result_int64(context, found->integer);
-    else if (found->key)
-        sqlite3_result_value(context, found->key);
-}
-
 int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     table_cursor *cursor = table_cursor_of(base);
-    if (cursor->keys) {
-        if (column == COLUMN_KEY)
-            sqlite3_result_value(context, sqlite3_column_value(cursor->keys, 0));
+    if (cursor->keys && column == COLUMN_KEY)
+        sqlite3_result_value(context, sqlite3_column_value(cursor->keys, 0));
+    else if (cursor->keys || cursor->counts)
         return SQLITE_OK;
-    }
-    const found_key *found = cursor->counts ? NULL : &cursor->found[cursor->at];
-    if (found && column == COLUMN_KEY)
-        result_key(context, found);
-    else if (found && column == COLUMN_ID)
-        sqlite3_result_int64(context, (sqlite3_int64)found->hash);
+    else if (column == COLUMN_ID)
+        sqlite3_result_int64(context, (sqlite3_int64)cursor->hash);
+    else if (column == COLUMN_KEY && cursor->is_integer)
+        sqlite3_result_int64(context, cursor->integer);
+    else if (column == COLUMN_KEY && cursor->key)
+        sqlite3_result_value(context, cursor->key);
     return SQLITE_OK;
-}
-
-/* SQLite does not call this: the table is WITHOUT ROWID. */
-int cuckoo_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
-{
-    *rowid = 0;
-    return cannot_list(cuckoo_table_of(base->pVtab));
 }

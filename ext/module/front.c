@@ -178,9 +178,9 @@ int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *c
     if (front == NULL)
         return SQLITE_NOMEM;
     *front = (cuckoo_front){.prepared = -1};
-    front->schema = sqlite3_mprintf("%s", table->paged.shadow.schema);
+    front->schema = table->paged.shadow.schema;
     front->content = sqlite3_mprintf("%s", content);
-    if (front->schema == NULL || front->content == NULL)
+    if (front->content == NULL)
         return SQLITE_NOMEM;
     if (cuckoo_shadow_schema(&table->paged.shadow, &front->prepared) != SQLITE_OK)
         front->prepared = -1;
@@ -219,7 +219,6 @@ void cuckoo_front_free(cuckoo_front *front)
         cuckoo_front_free_cursor(front->kept[i]);
     free_columns(front);
     cuckoo_front_forget_others(front);
-    sqlite3_free(front->schema);
     sqlite3_free(front->content);
     sqlite3_free(front);
 }

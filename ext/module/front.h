@@ -78,9 +78,10 @@ enum { CUCKOO_NO_ROWS = -2, CUCKOO_ROWID = -1 /* in place of a column */ };
 enum { CUCKOO_KEPT = 16 /* cursors */ };
 
 struct cuckoo_front {
-    char *schema, *content; /* as it is named now */
-    char *declared;         /* as CREATE TABLE */
-    cuckoo_shown *shown;    /* the rowid, and then the columns; a rowid without a name cannot be read */
+    const char *schema;
+    char *content;       /* as it is named now */
+    char *declared;      /* as CREATE TABLE */
+    cuckoo_shown *shown; /* the rowid, and then the columns; a rowid without a name cannot be read */
     int columns;
     int followed;                    /* that column, or CUCKOO_ROWID; CUCKOO_NO_ROWS: it is not there */
     bool keyed;                      /* it is a table WITHOUT ROWID */

@@ -51,16 +51,19 @@ static int begin(front_cursor *cursor, cuckoo_table *table)
     return SQLITE_OK;
 }
 
-/* In how many rows is the key, at most? Only an unusual one is counted. */
+/* In how many rows is the key, at most? Only an unusual one is counted, unless it is vague (key.h). */
 static int look_up(cuckoo_table *table, sqlite3_value *key, uint32_t plan, uint64_t *most)
 {
     bool has;
     uint64_t hash;
+    int64_t copies = 0;
     int rc = cuckoo_table_has_value(table, key, &hash, &has);
     *most = has ? UINT64_MAX : 0;
-    return rc == SQLITE_OK && has && cuckoo_front_unusual(plan, 0, key)
-               ? cuckoo_table_most_of_value(table, key, most)
-               : rc;
+    if (rc != SQLITE_OK || !has || !cuckoo_front_unusual(plan, 0, key) || cuckoo_key_vague(key))
+        return rc;
+    rc = cuckoo_table_most(table, hash, &copies);
+    *most = copies > 0 ? (uint64_t)copies : 0;
+    return rc;
 }
 
 /* In how many rows may the key (NULL: any) be, as the filter says? If it cannot be used, it is not asked

@@ -92,37 +92,3 @@ int cuckoo_table_blame(sqlite3_vtab *base, int rc)
         cuckoo_module_end(cuckoo_table_of(base), SQLITE_OK);
     return rc;
 }
-
-int cuckoo_table_count(cuckoo_table *table, uint64_t *rows)
-{
-    const cuckoo_follow *follow = &table->follow;
-    if (table->asks_content) {
-        sqlite3_int64 all = 0;
-        int asked = cuckoo_sql_integer(table->registry->db, &all,
-                                       "SELECT count(t.\"%w\") FROM \"%w\".\"%w\" AS t", follow->column,
-                                       table->paged.shadow.schema, follow->table);
-        *rows = (uint64_t)all;
-        return asked;
-    }
-    int rc = cuckoo_table_items(table, rows);
-    if (rc != SQLITE_OK || *rows <= UINT32_MAX)
-        return rc;
-    sqlite3_int64 n = (sqlite3_int64)*rows;
-    *rows = 0;
-    return cuckoo_table_fail(table, SQLITE_ERROR,
-                             "it counts %lld keys, too many for rows; see items in cf_table_info('%q')",
-                             n, table->paged.shadow.table);
-}
-
-int cuckoo_table_most_of_value(cuckoo_table *table, sqlite3_value *key, uint64_t *most)
-{
-    uint64_t hash;
-    int64_t copies;
-    const cf_geometry *geometry = &table->paged.filter.geometry;
-    *most = UINT64_MAX;
-    if (cuckoo_key_vague(key) || cuckoo_key_hash(key, geometry, &hash) != CUCKOO_KEY_OK)
-        return SQLITE_OK;
-    int rc = cuckoo_table_most(table, hash, &copies);
-    *most = copies > 0 ? (uint64_t)copies : 0;
-    return rc;
-}

@@ -42,10 +42,6 @@ int cuckoo_module_end(cuckoo_table *table, int rc);
 /* After SQLITE_ERROR without a message, outside of a use: a use says why. Returns `rc`. */
 int cuckoo_table_blame(sqlite3_vtab *base, int rc);
 
-/* How many rows the table has, within a use. SQLite asks for each of them, and a damaged header may
-** say any number: more than 2^32 are an error. */
-int cuckoo_table_count(cuckoo_table *table, uint64_t *rows);
-
 /* Is the key perhaps there, and what is its hash? Within a use. A NULL is not, and has none. */
 static inline int cuckoo_table_has_value(cuckoo_table *table, sqlite3_value *key, uint64_t *hash,
                                          bool *has)
@@ -58,9 +54,6 @@ static inline int cuckoo_table_has_value(cuckoo_table *table, sqlite3_value *key
     return table->asks_content ? cuckoo_content_has(&table->follow.content, key, has)
                                : cuckoo_table_has(table, *hash, has);
 }
-
-/* How many rows have the key, at most? UINT64_MAX: that is not known. Within a use. */
-int cuckoo_table_most_of_value(cuckoo_table *table, sqlite3_value *key, uint64_t *most);
 
 /* ---- errors ---- */
 
@@ -83,14 +76,13 @@ int cuckoo_cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
 int cuckoo_cursor_next(sqlite3_vtab_cursor *base);
 int cuckoo_cursor_eof(sqlite3_vtab_cursor *base);
 int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
-int cuckoo_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
 
 /* change.c */
 int cuckoo_table_update(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
 
-/* Registers the functions that take a table by its name, or takes them back (registry NULL).
-** (by_name.c) */
-int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry);
+/* The functions that share the registry: those that take a table by its name, and those that statements
+** of this extension call. (by_name.c) */
+extern const cuckoo_function *const cuckoo_table_functions;
 
 /* ---- arguments of CREATE VIRTUAL TABLE (arguments.c) ---- */
 

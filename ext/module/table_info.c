@@ -35,66 +35,55 @@ static int append_filter(sqlite3_str *json, cuckoo_table *table, cuckoo_use use)
                : SQLITE_INTERRUPT;
 }
 
-/* Is this the code of a filter that cannot be trusted? */
-static bool is_told(int rc)
+/* Tells what is known within a use, if that has begun (`loaded`). `bad`: why the filter cannot be
+** trusted; NULL: it can. Returns the first error, but for what is bad. */
+static int tell(sqlite3_context *context, cuckoo_table *table, cuckoo_use use, const char *bad,
+                bool loaded)
 {
-    return rc == SQLITE_ERROR || rc == SQLITE_CORRUPT_VTAB || rc == CUCKOO_NEWER;
-}
-
-/* Tells what is known within this use. `bad`: why it cannot be trusted; NULL: it can. After an error
-** *bad_now (sqlite3_malloc; NULL: out of memory) says what is wrong. */
-static int tell(sqlite3_context *context, sqlite3_value *name, cuckoo_use use, const char *bad,
-                cuckoo_known *known, char **bad_now)
-{
-    const char *why;
-    cuckoo_table *table;
-    cuckoo_registry *registry = cuckoo_function_shared(context);
-    int rc = cuckoo_registry_begin(registry, name, known, use, &table, &why);
-    bool loaded = rc == SQLITE_OK;
-    if (table && (loaded || (bad && is_told(rc)))) {
-        const cuckoo_follow *follow = &table->follow;
-        sqlite3_str *json = sqlite3_str_new(registry->db);
-        sqlite3_str_appendf(json, "{\"trusted\":%d", bad == NULL);
-        cuckoo_append_member(json, "why", bad);
-        cuckoo_append_member(json, "table", follow->table ? follow->table : follow->given_table);
-        cuckoo_append_member(json, "column", follow->column ? follow->column : follow->given_column);
-        if (loaded) {
-            rc = append_filter(json, table, use);
-            rc = cuckoo_first_error(bad && is_told(rc) ? SQLITE_OK : rc, cuckoo_table_end(table));
-            why = cuckoo_table_damage(table);
-        }
-        rc = bad && is_told(rc) ? SQLITE_OK : rc;
-        if (rc == SQLITE_OK)
-            cuckoo_result_text(context, json, "}");
-        else
-            sqlite3_free(sqlite3_str_finish(json));
-    }
-    if (rc != SQLITE_OK)
-        *bad_now = sqlite3_mprintf("%s", why);
-    if (table)
-        cuckoo_registry_let_go(table);
+    const cuckoo_follow *follow = &table->follow;
+    sqlite3_str *json = sqlite3_str_new(table->registry->db);
+    sqlite3_str_appendf(json, "{\"trusted\":%d", bad == NULL);
+    cuckoo_append_member(json, "why", bad);
+    cuckoo_append_member(json, "table", follow->table ? follow->table : follow->given_table);
+    cuckoo_append_member(json, "column", follow->column ? follow->column : follow->given_column);
+    int rc = loaded ? append_filter(json, table, use) : SQLITE_OK;
+    rc = bad && cuckoo_table_is_told(rc) ? SQLITE_OK : rc;
+    rc = loaded ? cuckoo_first_error(rc, cuckoo_table_end(table)) : rc;
+    rc = bad && cuckoo_table_is_told(rc) ? SQLITE_OK : rc;
+    if (rc == SQLITE_OK)
+        cuckoo_result_text(context, json, "}");
+    else
+        sqlite3_free(sqlite3_str_finish(json));
     return rc;
 }
 
 /* When the filter cannot be trusted, that is told, and what can be told without reading pages. */
 void cuckoo_table_info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    const char *word = argc > 1 ? (const char *)sqlite3_value_text(argv[1]) : NULL;
-    char *why = NULL, *bad = NULL;
+    const char *why, *word = argc > 1 ? (const char *)sqlite3_value_text(argv[1]) : NULL;
+    char *bad = NULL;
+    cuckoo_table *table;
     cuckoo_known known = {NULL, 0};
+    cuckoo_use use = word ? CUCKOO_INSPECT : CUCKOO_TELL;
     if (word && sqlite3_stricmp(word, "all") != 0) {
         cuckoo_fail_code(context, SQLITE_ERROR, "the second argument must be 'all', or be left out");
         return;
     }
-    int rc = tell(context, argv[0], word ? CUCKOO_INSPECT : CUCKOO_TELL, NULL, &known, &why);
-    if (known.table && why && is_told(rc)) {
-        rc = cuckoo_explain(&bad, rc, why);
-        sqlite3_free(why);
-        why = NULL;
-        rc = bad ? tell(context, argv[0], CUCKOO_REPAIR, bad, &known, &why) : rc;
-        sqlite3_free(bad);
+    int rc = cuckoo_registry_begin(cuckoo_function_shared(context), argv[0], &known, use, &table, &why);
+    if (table && cuckoo_table_is_told(rc)) {
+        use = CUCKOO_REPAIR;
+        cuckoo_explain(&bad, rc, why);
+        rc = bad ? cuckoo_table_begin(table, use, &why) : SQLITE_NOMEM;
+        why = cuckoo_table_is_told(rc) ? why : sqlite3_errstr(rc);
+    }
+    bool loaded = rc == SQLITE_OK;
+    if (loaded || (bad && cuckoo_table_is_told(rc))) {
+        rc = tell(context, table, use, bad, loaded);
+        why = cuckoo_table_damage(table);
     }
     if (rc != SQLITE_OK)
-        cuckoo_fail_table(context, why ? rc : SQLITE_NOMEM, why);
-    sqlite3_free(why);
+        cuckoo_fail_table(context, rc, why);
+    if (table)
+        cuckoo_registry_let_go(table);
+    sqlite3_free(bad);
 }

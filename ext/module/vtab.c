@@ -219,11 +219,6 @@ static int shadow_name(const char *suffix)
 
 /* ---- transactions ---- */
 
-static int table_begin(sqlite3_vtab *base)
-{
-    return cuckoo_table_joined(cuckoo_table_of(base));
-}
-
 static int explain_write(cuckoo_table *table, int rc)
 {
     if (rc == SQLITE_OK)
@@ -261,18 +256,6 @@ static int table_savepoint(sqlite3_vtab *base, int number)
     return explain_write(table, cuckoo_table_savepoint(table, number));
 }
 
-static int table_release(sqlite3_vtab *base, int number)
-{
-    cuckoo_table_release(cuckoo_table_of(base), number);
-    return SQLITE_OK;
-}
-
-static int table_rollback_to(sqlite3_vtab *base, int number)
-{
-    cuckoo_table_rolled_back_to(cuckoo_table_of(base), number);
-    return SQLITE_OK;
-}
-
 /* PRAGMA integrity_check. The quick one does not read the whole filter. */
 static int table_integrity(sqlite3_vtab *base, const char *schema, const char *name, int flags,
                            char **message)
@@ -300,20 +283,17 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     {                                                                                                   \
         return cuckoo_table_of(base)->front ? other : cuckoo_cursor_##name arguments;                   \
     }
-#define BLAME(base, call) cuckoo_table_blame(base, call)
 
 EITHER(best_index, (sqlite3_vtab * base, sqlite3_index_info *info), base, (base, info),
-       BLAME(base, cuckoo_front_best_index(base, info)))
+       cuckoo_table_blame(base, cuckoo_front_best_index(base, info)))
 EITHER(filter, (sqlite3_vtab_cursor * at, int plan, const char *text, int argc, sqlite3_value **argv),
        at->pVtab, (at, plan, text, argc, argv),
-       BLAME(at->pVtab, cuckoo_front_filter(at, plan, text, argc, argv)))
+       cuckoo_table_blame(at->pVtab, cuckoo_front_filter(at, plan, text, argc, argv)))
 EITHER(open, (sqlite3_vtab * base, sqlite3_vtab_cursor **result), base, (base, result),
-       BLAME(base, cuckoo_front_open(base, result)))
+       cuckoo_table_blame(base, cuckoo_front_open(base, result)))
 EITHER(close, (sqlite3_vtab_cursor * at), at->pVtab, (at), cuckoo_front_close(at))
 EITHER(next, (sqlite3_vtab_cursor * at), at->pVtab, (at), cuckoo_front_next(at))
 EITHER(eof, (sqlite3_vtab_cursor * at), at->pVtab, (at), cuckoo_front_eof(at))
-EITHER(rowid, (sqlite3_vtab_cursor * at, sqlite3_int64 *rowid), at->pVtab, (at, rowid),
-       cuckoo_front_rowid(at, rowid))
 EITHER(column, (sqlite3_vtab_cursor * at, sqlite3_context *context, int column), at->pVtab,
        (at, context, column), cuckoo_front_column(at, context, column))
 
@@ -331,32 +311,37 @@ static const cuckoo_module table_module = {
     .base.xNext = either_next,
     .base.xEof = either_eof,
     .base.xColumn = either_column,
-    .base.xRowid = either_rowid,
+    .base.xRowid = cuckoo_front_rowid, /* the other tables have none, and are not asked */
     .base.xUpdate = cuckoo_table_update,
-    .base.xBegin = table_begin,
+    .base.xBegin = cuckoo_table_joined,
     .base.xSync = table_sync,
     .base.xCommit = table_commit,
     .base.xRollback = table_rollback,
     .base.xRename = table_rename,
     .base.xSavepoint = table_savepoint,
-    .base.xRelease = table_release,
-    .base.xRollbackTo = table_rollback_to,
+    .base.xRelease = cuckoo_table_release,
+    .base.xRollbackTo = cuckoo_table_rolled_back_to,
     .base.xShadowName = shadow_name,
 };
 
+/* This stops at an error: once memory has run out in a running statement, sqlite3_create_module_v2
+** may destroy the data of a module that it has registered. */
 int cuckoo_register_tables(sqlite3 *db, bool on)
 {
+    static const char *const names[] = {"cuckoo_filter", "cf_buckets", "cf_explain"};
     cuckoo_registry *registry = on ? cuckoo_registry_new(db) : NULL;
-    if (on && registry == NULL)
-        return SQLITE_NOMEM;
-    int rc = sqlite3_create_module_v2(db, "cuckoo_filter", on ? &table_module.base : NULL, registry,
-                                      on ? cuckoo_registry_release : NULL);
-    if (rc != SQLITE_OK && on)
-        return rc; /* the registry has been freed */
-    rc = cuckoo_first_error(rc, cuckoo_register_drain(db, on));
-    int (*const parts[])(sqlite3 *, cuckoo_registry *) = {
-        cuckoo_register_table_functions, cuckoo_register_touch, cuckoo_register_inspect};
-    for (int i = 0; i < 3 && (rc == SQLITE_OK || !on); i++)
-        rc = cuckoo_first_error(rc, parts[i](db, registry));
+    int rc = on && registry == NULL ? SQLITE_NOMEM : SQLITE_OK;
+    for (int i = 0; i < 3 && (rc == SQLITE_OK || !on); i++) {
+        const sqlite3_module *module = i == 0 ? &table_module.base : &cuckoo_inspect_module;
+        if (on)
+            registry->shared.references++;
+        int one = sqlite3_create_module_v2(db, names[i], on ? module : NULL, registry,
+                                           cuckoo_registry_release);
+        rc = cuckoo_first_error(rc, one);
+    }
+    cuckoo_shared *shared = registry ? &registry->shared : NULL;
+    if (rc == SQLITE_OK || !on)
+        rc = cuckoo_first_error(rc, cuckoo_register(db, cuckoo_table_functions, shared, on));
+    cuckoo_registry_release(registry);
     return rc;
 }

@@ -40,7 +40,7 @@ int cuckoo_explain(char **message, int rc, const char *why)
     if (rc == CUCKOO_NEWER)
         return cuckoo_say(message, SQLITE_CORRUPT_VTAB, "the filter cannot be used: %s", why);
     if (rc != SQLITE_CORRUPT_VTAB)
-        return cuckoo_say(message, rc, "%s", why);
+        return cuckoo_say(message, rc == CUCKOO_NO_TABLE ? SQLITE_ERROR : rc, "%s", why);
     return cuckoo_say(message, rc,
                       "the filter cannot be used: %s; restore the table, or drop it and create it anew",
                       why);
@@ -111,7 +111,9 @@ static char *not_a_blob(const char *why, const char *function, sqlite3_value *va
 char *cuckoo_filter_message(cf_status status, const char *why, const char *function,
                             sqlite3_value *value)
 {
-    assert(status != CF_OK && why != NULL);
+    assert(status != CF_OK && (why != NULL || status == CF_NO_MEMORY));
+    if (status == CF_NO_MEMORY)
+        return NULL;
     int type = sqlite3_value_type(value);
     if (type != SQLITE_BLOB && type != SQLITE_NULL)
         return not_a_blob(why, function, value);

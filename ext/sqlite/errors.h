@@ -25,9 +25,9 @@
 #include "api.h"
 
 /* A later version wrote the filter table: nothing may be changed, and the reason names the only
-** remedy. No caller outside of this extension sees this code: cuckoo_explain makes
-** SQLITE_CORRUPT_VTAB of it. */
-enum { CUCKOO_NEWER = SQLITE_FORMAT };
+** remedy. There is no filter table of a name. No caller outside of this extension sees these codes:
+** cuckoo_explain makes SQLITE_CORRUPT_VTAB and SQLITE_ERROR of them. */
+enum { CUCKOO_NEWER = SQLITE_FORMAT, CUCKOO_NO_TABLE = SQLITE_NOTFOUND };
 
 /* The SQLite code for a status other than CF_OK. */
 int cuckoo_error_code(cf_status status);

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "register.h"
 
-#include <assert.h>
-
 typedef struct carried {
     cuckoo_function function;
     cf_reader reader;
     unsigned turns;
-    void *shared;
-    void (*release)(void *shared); /* NULL: nothing is shared */
+    cuckoo_shared *shared; /* NULL: it is pure */
 } carried;
 
 static void free_carried(void *pointer)
 {
     carried *data = pointer;
-    if (data->release)
-        data->release(data->shared);
+    if (data->shared)
+        data->shared->release(data->shared);
     sqlite3_free(data);
 }
 
@@ -36,46 +33,40 @@ static void aggregate_step(sqlite3_context *context, int argc, sqlite3_value **a
         a->failed = !f->row(context, argc, argv, a->state);
 }
 
-/* SQLite calls this also after a step has failed. */
+/* SQLite calls this also after a step has failed, and without rows. */
 static void aggregate_last(sqlite3_context *context)
 {
-    aggregate *a = sqlite3_aggregate_context(context, 0);
-    ((carried *)sqlite3_user_data(context))->function.last(context, a ? a->state : NULL, a && a->failed);
+    const cuckoo_function *f = &((carried *)sqlite3_user_data(context))->function;
+    aggregate *a = sqlite3_aggregate_context(context, (int)sizeof *a + f->state);
+    if (a == NULL)
+        sqlite3_result_error_nomem(context);
+    else
+        f->last(context, a->state, a->failed);
 }
 
 /* ---- registration ---- */
 
-static int register_one(sqlite3 *db, const cuckoo_function *f, int arguments, int flags,
-                        const carried *model)
+static int register_one(sqlite3 *db, const cuckoo_function *f, int arguments, cuckoo_shared *shared)
 {
     carried *data = sqlite3_malloc64(sizeof *data);
-    if (data == NULL) {
-        if (model->release)
-            model->release(model->shared);
+    if (data == NULL)
         return SQLITE_NOMEM;
-    }
-    *data = *model;
+    *data = (carried){.function = *f, .shared = shared};
+    if (shared)
+        shared->references++;
+    int flags = !shared ? SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS : f->direct ? SQLITE_DIRECTONLY : 0;
     /* frees data also when it fails */
     return sqlite3_create_function_v2(db, f->name, arguments, SQLITE_UTF8 | flags, data, f->function,
                                       f->row ? aggregate_step : NULL, f->row ? aggregate_last : NULL,
                                       free_carried);
 }
 
-int cuckoo_register_impure(sqlite3 *db, const cuckoo_function *function, int flags, void *shared,
-                           void (*release)(void *shared))
-{
-    assert(function->function != NULL && function->least == function->most);
-    carried model = {.function = *function, .shared = shared, .release = release};
-    return register_one(db, function, function->least, flags, &model);
-}
-
-int cuckoo_register(sqlite3 *db, const cuckoo_function *functions, bool on)
+int cuckoo_register(sqlite3 *db, const cuckoo_function *functions, cuckoo_shared *shared, bool on)
 {
     int first = SQLITE_OK;
     for (const cuckoo_function *f = functions; f->name; f++)
         for (int n = f->least; n <= f->most && (first == SQLITE_OK || !on); n++) {
-            carried model = {.function = *f};
-            int rc = on ? register_one(db, f, n, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, &model)
+            int rc = on ? register_one(db, f, n, shared)
                         : sqlite3_create_function_v2(db, f->name, n, SQLITE_UTF8, NULL, NULL, NULL, NULL,
                                                      NULL);
             first = first == SQLITE_OK ? rc : first;

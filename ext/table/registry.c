@@ -256,16 +256,34 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo
         if (use < CUCKOO_TELL)
             cuckoo_registry_join_writer(registry, *table);
         rc = cuckoo_table_begin(*table, use, why);
-        if (rc != SQLITE_OK && rc != SQLITE_CORRUPT_VTAB && rc != CUCKOO_NEWER && rc != SQLITE_ERROR)
+        if (rc != SQLITE_OK && !cuckoo_table_is_told(rc))
             *why = sqlite3_errstr(rc);
-    } else if (rc == SQLITE_OK) {
-        rc = SQLITE_ERROR;
-        *why = cuckoo_registry_no_table(registry, name);
-    } else {
-        *why = rc == SQLITE_SCHEMA  ? CUCKOO_UNREAD_TABLE
-               : rc == SQLITE_ERROR ? CUCKOO_BARRED_TABLE
-                                    : sqlite3_errstr(rc);
-        rc = rc == SQLITE_SCHEMA ? SQLITE_ERROR : rc;
+        return rc;
     }
-    return rc;
+    *why = rc == SQLITE_OK       ? cuckoo_registry_no_table(registry, name)
+           : rc == SQLITE_SCHEMA ? CUCKOO_UNREAD_TABLE
+           : rc == SQLITE_ERROR  ? CUCKOO_BARRED_TABLE
+                                 : sqlite3_errstr(rc);
+    return rc == SQLITE_OK || rc == SQLITE_SCHEMA || rc == SQLITE_ERROR ? CUCKOO_NO_TABLE : rc;
+}
+
+int cuckoo_registry_with(cuckoo_registry *registry, sqlite3_value *name, cuckoo_work work, void *data,
+                         char **why)
+{
+    const char *wrong;
+    cuckoo_table *table;
+    cuckoo_known known = {NULL, 0};
+    int rc = cuckoo_registry_begin(registry, name, &known, CUCKOO_INSPECT, &table, &wrong);
+    *why = NULL;
+    if (rc == SQLITE_OK) {
+        rc = work(table, data, why);
+        rc = cuckoo_first_error(rc, cuckoo_table_end(table));
+        bool damaged = table->paged.shadow.damage || cuckoo_table_is_told(rc);
+        wrong = damaged ? cuckoo_table_damage(table) : sqlite3_errstr(rc);
+    }
+    if (rc != SQLITE_OK && *why == NULL)
+        *why = sqlite3_mprintf("%s", wrong);
+    if (table)
+        cuckoo_registry_let_go(table);
+    return rc != SQLITE_OK && *why == NULL ? SQLITE_NOMEM : rc;
 }

@@ -36,12 +36,19 @@ typedef struct cuckoo_known {
 } cuckoo_known;
 
 /* Begins a use (table.h) of the table that `name` names, within a read transaction. It may be *known
-** already, and is afterwards. *table is NULL when no table was found. Otherwise it stays, also after an
-** error, until it is let go: when the use has ended (cuckoo_table_end), and all is said of it. After an
-** error *why says what is wrong, until then, or until the registry is used again. */
+** already, and is afterwards. *table is NULL when no table was found: CUCKOO_NO_TABLE, if that was no
+** other error. Otherwise it stays, also after an error, until it is let go: when the use has ended
+** (cuckoo_table_end), and all is said of it. After an error *why says what is wrong, until then, or
+** until the registry is used again. */
 int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo_known *known,
                           cuckoo_use use, cuckoo_table **table, const char **why);
 void cuckoo_registry_let_go(cuckoo_table *table);
+
+/* Does some work within a use that looks into the filter (CUCKOO_INSPECT), from begin to let_go. After
+** an error *why (sqlite3_malloc) says what is wrong: in the words of the work, if it has some. */
+typedef int (*cuckoo_work)(cuckoo_table *table, void *data, char **why);
+int cuckoo_registry_with(cuckoo_registry *registry, sqlite3_value *name, cuckoo_work work, void *data,
+                         char **why);
 
 #define CUCKOO_UNREAD_TABLE                                                                             \
     "the table was written into the schema as a row, as reading a dump does, and SQLite has not read "  \

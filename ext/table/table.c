@@ -195,15 +195,15 @@ cuckoo_registry *cuckoo_registry_new(sqlite3 *db)
 {
     cuckoo_registry *registry = sqlite3_malloc64(sizeof *registry);
     if (registry)
-        *registry = (cuckoo_registry){.db = db, .references = 1};
+        *registry = (cuckoo_registry){.shared = {1, cuckoo_registry_release}, .db = db};
     return registry;
 }
 
 void cuckoo_registry_release(void *pointer)
 {
     cuckoo_registry *registry = pointer;
-    assert(registry == NULL || registry->references > 0);
-    if (registry == NULL || --registry->references > 0)
+    assert(registry == NULL || registry->shared.references > 0);
+    if (registry == NULL || --registry->shared.references > 0)
         return;
     sqlite3_free(registry->why);
     sqlite3_free(registry);
@@ -229,7 +229,7 @@ void cuckoo_list_add(cuckoo_registry *registry, cuckoo_table *table)
     table->registry = registry;
     table->next = registry->first;
     registry->first = table;
-    registry->references++;
+    registry->shared.references++;
     registry->changes++;
 }
 

@@ -27,6 +27,7 @@
 #include "../follow/follow.h"
 #include "../follow/pending.h"
 #include "../keys/options.h"
+#include "../sqlite/register.h"
 #include "fresh.h"
 
 /* Rows of the logs: so many may wait, so that fewer pages are written; a COMMIT drains no more than so
@@ -103,6 +104,9 @@ static inline bool cuckoo_table_follows(const cuckoo_table *table)
 ** again. After any error the use has ended. */
 int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use, const char **why);
 
+/* Is it one of these codes? */
+bool cuckoo_table_is_told(int rc);
+
 /* May a trigger ask for the row for which it runs, before ours has told of it? Then "not there" is no
 ** answer. */
 bool cuckoo_table_is_early(const cuckoo_table *table);
@@ -160,19 +164,19 @@ static inline bool cuckoo_table_is_at_hand(const cuckoo_table *table)
 
 /* ---- the transaction (transaction.c) ---- */
 
-/* SQLite has connected it: others of its name write what is pending. It takes part in the transaction,
-** or was created in it. */
+/* SQLite has connected it: others of its name write what is pending. It takes part in the transaction
+** (xBegin), or was created in it. */
 int cuckoo_table_connected(cuckoo_table *table);
-int cuckoo_table_joined(cuckoo_table *table);
+int cuckoo_table_joined(sqlite3_vtab *base);
 void cuckoo_table_created(cuckoo_table *table);
 
 /* Savepoint `number` is about to open: writes what is pending. */
 int cuckoo_table_savepoint(cuckoo_table *table, int number);
 
-/* Savepoint `number`, and each one within it, was released, or was rolled back. A rollback does nothing
-** if the savepoint never opened, because some table could not write. */
-void cuckoo_table_release(cuckoo_table *table, int number);
-void cuckoo_table_rolled_back_to(cuckoo_table *table, int number);
+/* Savepoint `number`, and each one within it, was released, or was rolled back (xRelease, xRollbackTo).
+** A rollback does nothing if the savepoint never opened, because some table could not write. */
+int cuckoo_table_release(sqlite3_vtab *base, int number);
+int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number);
 
 /* The transaction is about to end: drains the logs, if that is due, or writes what is pending. */
 int cuckoo_table_sync(cuckoo_table *table);
@@ -237,8 +241,8 @@ int cuckoo_table_note_rows(cuckoo_table *table);
 ** and a later drain takes them. */
 int cuckoo_table_gave_up(const cuckoo_table *table, int rc);
 
-/* Registers cf_drain, which the statement of a drain calls. */
-int cuckoo_register_drain(sqlite3 *db, bool on);
+/* cf_drain, which the statement of a drain calls. */
+void cuckoo_drain_function(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 /* ---- for the files of the table ---- */
 
@@ -251,6 +255,7 @@ void cuckoo_table_forget(cuckoo_table *table);
 /* ---- the tables of a connection ---- */
 
 struct cuckoo_registry {
+    cuckoo_shared shared; /* by the modules, their functions, and each table */
     sqlite3 *db;
     cuckoo_table *first;      /* of the list, in which the newest one comes first */
     unsigned changes;         /* of the list, so far */
@@ -259,9 +264,8 @@ struct cuckoo_registry {
     bool rebuilds;            /* cf_table_rebuild is running, which no trigger can call, */
     const uint64_t *capacity; /* with this one; NULL: none was given */
     unsigned touches;         /* calls of cf_touch */
-    bool refused;        /* a table could not join the transaction: the next try has to wait until */
-    int refused_at;      /* the connection has changed more rows than so many */
-    unsigned references; /* of the module, of each function, and of each table */
+    bool refused;   /* a table could not join the transaction: the next try has to wait until */
+    int refused_at; /* the connection has changed more rows than so many */
 };
 
 /* A new registry with one reference. NULL: out of memory. */

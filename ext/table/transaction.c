@@ -128,8 +128,9 @@ int cuckoo_table_connected(cuckoo_table *table)
     return rc;
 }
 
-int cuckoo_table_joined(cuckoo_table *table)
+int cuckoo_table_joined(sqlite3_vtab *base)
 {
+    cuckoo_table *table = (cuckoo_table *)base;
     if (table->part == CUCKOO_APART) {
         table->looked = cuckoo_fresh_joined(&table->fresh, &table->paged.shadow);
         table->part = CUCKOO_JOINED;
@@ -163,10 +164,12 @@ int cuckoo_table_savepoint(cuckoo_table *table, int number)
     return rc;
 }
 
-void cuckoo_table_release(cuckoo_table *table, int number)
+int cuckoo_table_release(sqlite3_vtab *base, int number)
 {
+    cuckoo_table *table = (cuckoo_table *)base;
     if (table->opened > number)
         table->opened = number < 0 ? 0 : number;
+    return SQLITE_OK;
 }
 
 /* The pages may stay: they are not dirty, and the generation tells if they were written. Nothing tells
@@ -179,13 +182,15 @@ static void take_back(cuckoo_table *table)
     cuckoo_net_forget(&table->net);
 }
 
-void cuckoo_table_rolled_back_to(cuckoo_table *table, int number)
+int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number)
 {
+    cuckoo_table *table = (cuckoo_table *)base;
     table->net.current = false;
-    if (number >= table->opened)
-        return;
-    table->opened = number + 1;
-    take_back(table);
+    if (number < table->opened) {
+        table->opened = number + 1;
+        take_back(table);
+    }
+    return SQLITE_OK;
 }
 
 /* ---- the end ---- */
