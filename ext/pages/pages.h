@@ -89,7 +89,7 @@ int cuckoo_paged_clear(cuckoo_paged *paged, const cf_geometry *shape);
 ** than that of a page, or is no part of the filter. */
 int cuckoo_paged_check(cuckoo_paged *paged);
 
-/* Copies the whole filter into zeros. cuckoo_paged_error tells if a page could not be read. */
-void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros);
+/* Reads all pages: the blob is paged->image. Returns the first error of reading pages. */
+int cuckoo_paged_complete(cuckoo_paged *paged);
 
 #endif

@@ -237,29 +237,16 @@ int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_
     return cuckoo_shadow_end(shadow, read, rc);
 }
 
-static int bind_bytes(sqlite3_stmt *write, const uint8_t *bytes, uint64_t count, uint64_t length)
+int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t length)
 {
-    if (count == length)
-        return sqlite3_bind_blob64(write, 2, bytes, length, SQLITE_STATIC);
-    uint8_t *row = sqlite3_malloc64(length);
-    if (row == NULL)
-        return SQLITE_NOMEM;
-    memcpy(row, bytes, cf_in_memory(count));
-    memset(row + count, 0, cf_in_memory(length - count));
-    return sqlite3_bind_blob64(write, 2, row, length, sqlite3_free);
-}
-
-int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t count,
-                        uint64_t length)
-{
-    assert(bytes != NULL && count <= length && length > 0);
+    assert(bytes != NULL && length > 0);
     sqlite3_stmt *write;
     int rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, NULL, &write);
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_int64 rowid = sqlite3_last_insert_rowid(shadow->db);
     sqlite3_bind_int64(write, 1, no);
-    rc = bind_bytes(write, bytes, count, length);
+    rc = sqlite3_bind_blob64(write, 2, bytes, length, SQLITE_STATIC);
     if (rc != SQLITE_OK)
         return rc; /* longer than the connection allows: NULL would be written */
     rc = cuckoo_shadow_write_one(shadow, write);

@@ -72,9 +72,8 @@ int cuckoo_shadow_drop(cuckoo_shadow *shadow);
 int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_t bytes,
                        uint64_t *length);
 
-/* Writes a row: `count` bytes, and zeros up to `length`. sqlite3_last_insert_rowid stays as it is. */
-int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t count,
-                        uint64_t length);
+/* Writes a row of seen_page. sqlite3_last_insert_rowid stays as it is. */
+int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t length);
 
 /* Notes in shadow->damage that a row of seen_page is damaged. Returns SQLITE_CORRUPT_VTAB, or
 ** SQLITE_NOMEM. */

@@ -62,14 +62,11 @@ int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **m
 static int copy_pages(cuckoo_paged *paged, cf_filter *copy)
 {
     const char *why;
-    uint8_t *bytes = cuckoo_block_zeros(paged->filter.length);
+    int rc = cuckoo_paged_complete(paged);
+    uint8_t *bytes = rc == SQLITE_OK ? cuckoo_block_zeros(paged->filter.length) : NULL;
     if (bytes == NULL)
-        return SQLITE_NOMEM;
-    cuckoo_paged_copy(paged, bytes);
-    if (paged->rc != SQLITE_OK) {
-        cuckoo_block_resize(NULL, bytes, 0);
-        return paged->rc;
-    }
+        return rc ? rc : SQLITE_NOMEM;
+    memcpy(bytes, paged->image, cf_in_memory(paged->filter.length));
     cf_status status = cf_open_writable(copy, bytes, cf_in_memory(paged->filter.length), &why);
     if (status == CF_OK)
         copy->memory = cuckoo_block_memory;
