@@ -30,9 +30,9 @@ static int refuse_name(bool rows, const char *name, char **message)
 static int declare_columns(cuckoo_table *table, bool rows, const cf_geometry *shape)
 {
     sqlite3 *db = table->registry->db;
-    const char *why, *t = table->follow.given_table, *k = table->follow.given_column;
+    const char *t = table->follow.given_table, *k = table->follow.given_column;
     bool creates = shape != NULL;
-    int rc = creates ? SQLITE_OK : cuckoo_table_load(table, &why);
+    int rc = creates ? SQLITE_OK : cuckoo_table_load(table);
     if (rc == SQLITE_OK && !creates)
         shape = &table->paged.filter.geometry;
     table->affinity = shape ? (cf_affinity)shape->affinity : CF_AFFINITY_NONE;
@@ -144,10 +144,9 @@ static int table_disconnect(sqlite3_vtab *base)
 /* Drops triggers and log. A header that cannot be read does not tell the log, but another row does. */
 static int stop_following(cuckoo_table *table)
 {
-    const char *why;
     int64_t log;
     cuckoo_shadow *shadow = &table->paged.shadow;
-    if (cuckoo_paged_load(&table->paged, &why) != SQLITE_OK) {
+    if (cuckoo_paged_load(&table->paged) != SQLITE_OK) {
         int rc = cuckoo_follow_check_saved(shadow, &log);
         if (rc != SQLITE_OK || log == 0)
             return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
@@ -176,9 +175,8 @@ static int table_destroy(sqlite3_vtab *base)
 /* A later version may have more to rename than this one knows. */
 static int refuse_later(cuckoo_table *table)
 {
-    const char *why;
-    int rc = cuckoo_table_load(table, &why);
-    return rc == CUCKOO_NEWER          ? cuckoo_table_explain(table, rc, why)
+    int rc = cuckoo_table_load(table);
+    return rc == CUCKOO_NEWER          ? cuckoo_table_explain(table, rc, cuckoo_table_damage(table))
            : cuckoo_sql_rolls_back(rc) ? rc
                                        : SQLITE_OK;
 }

@@ -46,14 +46,11 @@ static void put_age(const cuckoo_age *age, uint8_t *row)
 }
 
 /* Did a later version write the row? It has more in it, other flags, or another header of the filter. */
-static bool is_newer(const uint8_t *row, uint64_t length, cf_status status, const char **why)
+static bool is_newer(const uint8_t *row, uint64_t length, cf_status status)
 {
-    if (status == CF_OK &&
-        (row[AT_FLAGS] > FLAG_AGES || length > (row[AT_FLAGS] ? AGEING_ROW : HEADER_ROW)))
-        *why = CF_LATER("unknown parts of the header row");
-    else if (status != CF_NEWER)
-        return false;
-    return true;
+    return status == CF_NEWER ||
+           (status == CF_OK &&
+            (row[AT_FLAGS] > FLAG_AGES || length > (row[AT_FLAGS] ? AGEING_ROW : HEADER_ROW)));
 }
 
 static bool is_time(uint64_t milliseconds)
@@ -70,16 +67,17 @@ static bool is_sound(const uint8_t *row, uint64_t length, const cf_geometry *geo
            is_time(cf_load64(row + AT_PRESENT)) && page_bytes >= LEAST_PAGE && page_bytes <= MOST_PAGE;
 }
 
-static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
+static int open_image(cuckoo_paged *paged, const uint8_t *row)
 {
-    paged->page_bytes = (uint32_t)cf_load64(row + AT_PAGE_BYTES);
+    const char *why;
     uint64_t length = cf_load64(row + AT_LENGTH);
+    paged->page_bytes = (uint32_t)cf_load64(row + AT_PAGE_BYTES);
     int rc = cuckoo_image_begin(paged, NULL, length);
     if (rc != SQLITE_OK)
         return rc;
     memcpy(paged->image, row, CF_HEADER_BYTES);
-    if (cuckoo_image_open(paged, length, why) != CF_OK)
-        return SQLITE_CORRUPT_VTAB;
+    if (cuckoo_image_open(paged, length, &why) != CF_OK)
+        return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
     paged->left = cf_load64(row + AT_LEFT);
     paged->unmatched = cf_load64(row + AT_UNMATCHED);
     paged->generation = cf_load64(row + AT_RANDOM);
@@ -89,24 +87,25 @@ static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
     return SQLITE_OK;
 }
 
-static int read_header(cuckoo_paged *paged, const char **why)
+static int read_header(cuckoo_paged *paged)
 {
     uint8_t row[AGEING_ROW] = {0};
     uint64_t length;
     cf_header header;
+    const char *why;
+    char **damage = &paged->shadow.damage;
     int rc = cuckoo_shadow_read(&paged->shadow, 0, row, sizeof row, &length);
-    if (rc == SQLITE_OK && length == 0)
-        rc = cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "its header is missing");
-    if (rc == SQLITE_OK) {
-        cf_status status = cf_header_decode(row, cf_load64(row + AT_LENGTH), &header, why);
-        if (is_newer(row, length, status, why))
-            return CUCKOO_NEWER;
-        if (status != CF_OK || !is_sound(row, length, &header.geometry))
-            rc = cuckoo_shadow_bad_row(&paged->shadow, 0);
-    }
-    if (rc == SQLITE_CORRUPT_VTAB)
-        *why = cuckoo_shadow_why(&paged->shadow);
-    return rc ? rc : open_image(paged, row, why);
+    if (rc != SQLITE_OK)
+        return rc;
+    if (length == 0)
+        return cuckoo_say(damage, SQLITE_CORRUPT_VTAB, "its header is missing");
+    cf_status status = cf_header_decode(row, cf_load64(row + AT_LENGTH), &header, &why);
+    if (is_newer(row, length, status))
+        return cuckoo_say(damage, CUCKOO_NEWER, "%s",
+                          status == CF_NEWER ? why : CF_LATER("unknown parts of the header row"));
+    return status == CF_OK && is_sound(row, length, &header.geometry)
+               ? open_image(paged, row)
+               : cuckoo_shadow_bad_row(&paged->shadow, 0);
 }
 
 static int write_header_row(cuckoo_paged *paged)
@@ -130,10 +129,9 @@ static int write_header_row(cuckoo_paged *paged)
 
 /* ---- using it ---- */
 
-int cuckoo_paged_load(cuckoo_paged *paged, const char **why)
+int cuckoo_paged_load(cuckoo_paged *paged)
 {
-    *why = "its header cannot be read";
-    return paged->loaded ? SQLITE_OK : read_header(paged, why);
+    return paged->loaded ? SQLITE_OK : read_header(paged);
 }
 
 void cuckoo_paged_forget(cuckoo_paged *paged)

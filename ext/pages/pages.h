@@ -50,9 +50,8 @@ void cuckoo_paged_free(cuckoo_paged *paged);
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape, uint64_t keep);
 
 /* Reads the header, if it is not in memory. Afterwards paged->filter is as the database has it.
-** Returns an SQLite code, or CUCKOO_NEWER (errors.h); after SQLITE_CORRUPT_VTAB and CUCKOO_NEWER *why
-** says what is wrong, until the next call that reads or writes. */
-int cuckoo_paged_load(cuckoo_paged *paged, const char **why);
+** Returns an SQLite code, or CUCKOO_NEWER (errors.h), after which cuckoo_shadow_why says more, too. */
+int cuckoo_paged_load(cuckoo_paged *paged);
 
 /* Is the header in memory, as the database has it? */
 static inline bool cuckoo_paged_is_loaded(const cuckoo_paged *paged)

@@ -226,9 +226,8 @@ int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc)
 ** breaks the rules count as one that is unmatched: others may not see a TEMP trigger. */
 static int prepare(cuckoo_table *table)
 {
-    const char *why;
     cuckoo_paged *paged = &table->paged;
-    int rc = cuckoo_table_load(table, &why);
+    int rc = cuckoo_table_load(table);
     if (rc != SQLITE_OK || !cuckoo_table_follows(table))
         return rc;
     rc = cuckoo_follow_look(&table->follow, &paged->shadow);

@@ -125,9 +125,8 @@ static int settle(cuckoo_table *table)
 int cuckoo_maintenance_optimize(cuckoo_table *table)
 {
     assert(cuckoo_paged_is_loaded(&table->paged));
-    const char *why;
     int rc = cuckoo_table_drain(table, true);
-    rc = rc ? rc : cuckoo_table_load(table, &why);
+    rc = rc ? rc : cuckoo_table_load(table);
     if (rc != SQLITE_OK)
         return rc;
     if (table->paged.filter.geometry.epochs)
@@ -149,10 +148,9 @@ int cuckoo_maintenance_clear(cuckoo_table *table)
 int cuckoo_maintenance_age(cuckoo_table *table, int (*how)(cuckoo_paged *paged, char **message),
                            char **message)
 {
-    const char *why;
     bool ages = table->paged.filter.geometry.epochs != 0;
     int rc = ages ? cuckoo_table_drain(table, false) : SQLITE_OK;
-    rc = rc ? rc : cuckoo_table_load(table, &why);
+    rc = rc ? rc : cuckoo_table_load(table);
     if (rc == SQLITE_OK && ages)
         cuckoo_ageing_look(&table->paged, 0);
     rc = rc ? rc : how(&table->paged, message);
@@ -277,7 +275,6 @@ static int make_triggers(cuckoo_table *table, char **message)
 ** read before anything changes. Triggers that are half made are a fault. */
 static int begin_to_follow(cuckoo_table *table, bool anew, const uint64_t *capacity, char **message)
 {
-    const char *why;
     cf_geometry shape;
     cf_filter filter;
     cuckoo_sums aside = {.place = NULL};
@@ -285,7 +282,7 @@ static int begin_to_follow(cuckoo_table *table, bool anew, const uint64_t *capac
         return cuckoo_say(message, SQLITE_ERROR,
                           "a statement that writes is running, and would not fire its triggers: do this "
                           "when it has ended");
-    int rc = cuckoo_paged_load(&table->paged, &why);
+    int rc = cuckoo_paged_load(&table->paged);
     rc = rc ? rc : cuckoo_shadow_check(&table->paged.shadow);
     rc = rc ? rc : cuckoo_follow_find(&table->follow, &table->paged.shadow);
     rc = rc ? rc : plan_shape(table, anew, capacity, &shape, message);

@@ -255,9 +255,9 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo
     if (*table) {
         if (use < CUCKOO_TELL)
             cuckoo_registry_join_writer(registry, *table);
-        rc = cuckoo_table_begin(*table, use, why);
-        if (rc != SQLITE_OK && rc != SQLITE_CORRUPT_VTAB && rc != CUCKOO_NEWER && rc != SQLITE_ERROR)
-            *why = sqlite3_errstr(rc);
+        rc = cuckoo_table_begin(*table, use);
+        bool told = rc == SQLITE_CORRUPT_VTAB || rc == CUCKOO_NEWER || rc == SQLITE_ERROR;
+        *why = told ? cuckoo_table_damage(*table) : sqlite3_errstr(rc);
     } else if (rc == SQLITE_OK) {
         rc = SQLITE_ERROR;
         *why = cuckoo_registry_no_table(registry, name);

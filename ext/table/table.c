@@ -41,21 +41,20 @@ static int compare(cuckoo_table *table)
 }
 
 /* While changes are pending, nobody else can have changed anything. */
-int cuckoo_table_load(cuckoo_table *table, const char **why)
+int cuckoo_table_load(cuckoo_table *table)
 {
-    sqlite3_free(table->paged.shadow.damage);
-    table->paged.shadow.damage = NULL;
-    *why = "a trigger or a view on its shadow table uses it";
+    char **damage = &table->paged.shadow.damage;
+    sqlite3_free(*damage);
+    *damage = NULL;
     if (table->paged.shadow.busy)
-        return SQLITE_CORRUPT_VTAB;
-    *why = table->later;
+        return cuckoo_say(damage, SQLITE_CORRUPT_VTAB,
+                          "a trigger or a view on its shadow table uses it");
     if (table->later)
-        return CUCKOO_NEWER;
-    *why = cuckoo_table_damage(table);
+        return cuckoo_say(damage, CUCKOO_NEWER, "%s", table->later);
     if (table->part == CUCKOO_APART)
         cuckoo_pending_clear(&table->pending); /* an error has ended the transaction */
     int rc = table->pending.n && table->looked ? SQLITE_OK : compare(table);
-    return rc == SQLITE_OK ? cuckoo_paged_load(&table->paged, why) : rc;
+    return rc == SQLITE_OK ? cuckoo_paged_load(&table->paged) : rc;
 }
 
 const char *cuckoo_table_damage(const cuckoo_table *table)

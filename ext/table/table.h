@@ -98,19 +98,19 @@ static inline bool cuckoo_table_follows(const cuckoo_table *table)
     return table->follow.given_table != NULL;
 }
 
-/* Begins a use, within a statement. Afterwards table->paged.filter is as the database has it. After
-** SQLITE_ERROR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER *why says what is wrong, until the table is used
-** again. After any error the use has ended. */
-int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use, const char **why);
+/* Begins a use, within a statement. Afterwards table->paged.filter is as the database has it. After an
+** error, of which cuckoo_table_damage says more, the use has ended. */
+int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use);
 
 /* May a trigger ask for the row for which it runs, before ours has told of it? Then "not there" is no
 ** answer. */
 bool cuckoo_table_is_early(const cuckoo_table *table);
 
 /* The part of begin that does not ask whether a filter that follows a table may be believed. */
-int cuckoo_table_load(cuckoo_table *table, const char **why);
+int cuckoo_table_load(cuckoo_table *table);
 
-/* What is wrong after an error of reading the tables; the text lives until the table is used again. */
+/* What is wrong after SQLITE_ERROR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER; the text lives until the table is
+** used again. */
 const char *cuckoo_table_damage(const cuckoo_table *table);
 
 /* Ends a use. Returns the first error of reading pages since it began: answers may be wrong.

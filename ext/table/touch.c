@@ -100,13 +100,12 @@ static int make_trigger(const cuckoo_table *table, const char *filter)
 
 int cuckoo_touch_watch(cuckoo_table *table, const char *filter, int running)
 {
-    const char *why;
     cuckoo_paged *paged = &table->paged;
     sqlite3 *db = paged->shadow.db;
     bool within = running > 0 || !sqlite3_get_autocommit(db);
     if (cuckoo_sql_running(db, false) > running)
         return SQLITE_OK;
-    int rc = cuckoo_paged_load(paged, &why);
+    int rc = cuckoo_paged_load(paged);
     if (rc == SQLITE_OK && cuckoo_log_may_be_watched(&paged->shadow))
         rc = make_trigger(table, filter);
     return harm_of(rc, within);

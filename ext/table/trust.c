@@ -104,11 +104,10 @@ static int check_rule(cuckoo_table *table)
     return rc;
 }
 
-static int trust(cuckoo_table *table, cuckoo_use use, const char **why)
+static int trust(cuckoo_table *table, cuckoo_use use)
 {
     cuckoo_shadow *shadow = &table->paged.shadow;
     cuckoo_follow *follow = &table->follow;
-    *why = "the table that it follows cannot be read";
     bool writes =
         table->part != CUCKOO_APART || use > CUCKOO_TELL || !sqlite3_get_autocommit(shadow->db);
     int prepared = follow->prepared;
@@ -134,16 +133,10 @@ static int trust(cuckoo_table *table, cuckoo_use use, const char **why)
     }
     if (rc == SQLITE_OK && use < CUCKOO_TELL && follow->trust == CUCKOO_RULE)
         rc = sample(table);
-    if (rc == SQLITE_OK && follow->fault) {
-        *why = follow->fault;
-        return SQLITE_ERROR;
-    }
-    if (rc == SQLITE_ERROR) {
+    if (rc == SQLITE_ERROR || (rc == SQLITE_CORRUPT_VTAB && shadow->damage == NULL))
         rc = cuckoo_say(&shadow->damage, rc, "the table that it follows cannot be read: %s",
                         sqlite3_errmsg(shadow->db));
-        *why = cuckoo_shadow_why(shadow);
-    }
-    return rc;
+    return rc == SQLITE_OK && follow->fault ? SQLITE_ERROR : rc;
 }
 
 static int ask_content(cuckoo_table *table)
@@ -162,12 +155,12 @@ bool cuckoo_table_is_early(const cuckoo_table *table)
     return table->follow.preceded && cuckoo_sql_running(table->paged.shadow.db, true) > 0;
 }
 
-int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use, const char **why)
+int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
 {
-    int rc = cuckoo_table_load(table, why);
+    int rc = cuckoo_table_load(table);
     table->asks_content = false;
     if (rc == SQLITE_OK && cuckoo_table_follows(table) && use != CUCKOO_REPAIR) {
-        rc = trust(table, use, why);
+        rc = trust(table, use);
         if (rc == SQLITE_ERROR && use == CUCKOO_ASK)
             rc = ask_content(table);
         else if (rc == SQLITE_OK && use == CUCKOO_ASK && cuckoo_table_is_early(table))
@@ -177,8 +170,8 @@ int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use, const char **why)
         rc = table->paged.age.keep ? cuckoo_net_read(&table->net, &table->paged, false) : SQLITE_OK;
         cuckoo_ageing_look(&table->paged, cuckoo_table_latest(table));
     }
-    if ((rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_ERROR) && table->paged.shadow.damage)
-        *why = table->paged.shadow.damage;
+    if (rc == SQLITE_ERROR && table->follow.fault && table->paged.shadow.damage == NULL)
+        rc = cuckoo_say(&table->paged.shadow.damage, rc, "%s", table->follow.fault);
     if (rc != SQLITE_OK)
         cuckoo_table_end(table);
     return rc;
