@@ -17,68 +17,9 @@ void cuckoo_table_forget(cuckoo_table *table)
 
 /* ---- using it ---- */
 
-/* Compares what is in memory with the database. Rows that this connection has changed by SQL do not
-** change the generation: then all is forgotten. Other connections make a new one when they write. */
-static int compare(cuckoo_table *table)
-{
-    cuckoo_stale stale;
-    bool told = table->part != CUCKOO_APART && table->looked;
-    bool anew = !table->compared;
-    /* SQLite may not tell of rollbacks (fresh.h). And the generation does not tell if the log is that
-    ** of before: the backup API may have put a copy in the place of the database, whose log has gone
-    ** another way since it was made. */
-    if (anew)
-        cuckoo_net_forget(&table->net);
-    int rc = cuckoo_fresh_look(&table->fresh, &table->paged.shadow, told, &stale);
-    if (stale == CUCKOO_IS_STALE)
-        cuckoo_table_forget(table);
-    else if (rc == SQLITE_OK && (anew || stale == CUCKOO_MAY_BE_STALE))
-        rc = cuckoo_paged_compare(&table->paged);
-    table->net.current &= stale == CUCKOO_IS_FRESH && (table->part == CUCKOO_APART || table->told);
-    table->looked = table->compared = rc == SQLITE_OK;
-    table->steps = table->paged.shadow.steps;
-    return rc;
-}
-
-/* While changes are pending, nobody else can have changed anything. */
-int cuckoo_table_load(cuckoo_table *table)
-{
-    char **damage = &table->paged.shadow.damage;
-    sqlite3_free(*damage);
-    *damage = NULL;
-    if (table->paged.shadow.busy)
-        return cuckoo_say(damage, SQLITE_CORRUPT_VTAB,
-                          "a trigger or a view on its shadow table uses it");
-    if (table->later)
-        return cuckoo_say(damage, CUCKOO_NEWER, "%s", table->later);
-    if (table->part == CUCKOO_APART)
-        cuckoo_pending_clear(&table->pending); /* an error has ended the transaction */
-    int rc = table->pending.n && table->looked ? SQLITE_OK : compare(table);
-    return rc == SQLITE_OK ? cuckoo_paged_load(&table->paged) : rc;
-}
-
 const char *cuckoo_table_damage(const cuckoo_table *table)
 {
     return cuckoo_shadow_why(&table->paged.shadow);
-}
-
-/* Has another connection committed since the use began, outside of our own transaction? */
-bool cuckoo_table_is_overtaken(const cuckoo_table *table)
-{
-    return table->part == CUCKOO_APART && table->looked &&
-           cuckoo_fresh_overtaken(&table->fresh, &table->paged.shadow);
-}
-
-int cuckoo_table_end(cuckoo_table *table)
-{
-    int rc = cuckoo_paged_error(&table->paged);
-    bool fits = rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB; /* rows of two times are no damage */
-    if (table->steps != table->paged.shadow.steps && fits && cuckoo_table_is_overtaken(table))
-        rc = SQLITE_LOCKED;
-    table->steps = table->paged.shadow.steps;
-    if (rc != SQLITE_OK)
-        cuckoo_table_forget(table);
-    return rc;
 }
 
 /* Copies of a key in the pages. From the largest number on that is counted, as many as there may be. */

@@ -27,7 +27,6 @@
 #include "../follow/follow.h"
 #include "../follow/pending.h"
 #include "../keys/options.h"
-#include "fresh.h"
 
 /* Rows of the logs: so many may wait, so that fewer pages are written; a COMMIT drains no more than so
 ** many, which would hold the lock for seconds. And so many changes may be pending; no more than a long
@@ -53,7 +52,6 @@ typedef struct cuckoo_table {
     cuckoo_registry *registry;
     cuckoo_paged paged;
     cuckoo_follow follow;
-    cuckoo_fresh fresh;
     cuckoo_net net; /* of the logs */
     cuckoo_pending pending;
     int64_t wrote; /* this connection has written rows to a log in this transaction: up to this one */
@@ -64,6 +62,9 @@ typedef struct cuckoo_table {
 
     bool shared;        /* there is another table of this name */
     bool compared;      /* what is in memory with the database; what has changed since can be told */
+    unsigned version;   /* of the database (cuckoo_shadow_version), when it was compared last */
+    int changes;        /* sqlite3_total_changes, as far as it is accounted for */
+    bool alone;         /* in the last use the connection had written, and tells of no rollback */
     cuckoo_part part;   /* in the transaction of the connection */
     unsigned rollbacks; /* of savepoints and transactions, that were told */
     int opened;         /* when savepoints 0 .. opened-1 opened, nothing was left pending */
@@ -114,7 +115,7 @@ int cuckoo_table_load(cuckoo_table *table);
 const char *cuckoo_table_damage(const cuckoo_table *table);
 
 /* Ends a use. Returns the first error of reading pages since it began: answers may be wrong.
-** SQLITE_LOCKED: what was read may not fit what was in memory (fresh.h). */
+** SQLITE_LOCKED: what was read may not fit what was in memory (fresh.c). */
 int cuckoo_table_end(cuckoo_table *table);
 
 /* ---- many uses in one read transaction ---- */
@@ -243,7 +244,12 @@ int cuckoo_register_drain(sqlite3 *db, bool on);
 /* ---- for the files of the table ---- */
 
 /* Has another connection committed since the use began, outside of our own transaction? */
-bool cuckoo_table_is_overtaken(const cuckoo_table *table);
+bool cuckoo_fresh_overtaken(const cuckoo_table *table);
+
+/* The table joins a transaction, which holds its locks. The transaction has ended: all changes until now
+** are accounted for. */
+void cuckoo_fresh_joined(cuckoo_table *table);
+void cuckoo_fresh_ended(cuckoo_table *table);
 
 /* Forgets what is in memory, but for what is pending. */
 void cuckoo_table_forget(cuckoo_table *table);

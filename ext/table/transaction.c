@@ -131,7 +131,7 @@ int cuckoo_table_connected(cuckoo_table *table)
 int cuckoo_table_joined(cuckoo_table *table)
 {
     if (table->part == CUCKOO_APART) {
-        table->looked = cuckoo_fresh_joined(&table->fresh, &table->paged.shadow);
+        cuckoo_fresh_joined(table);
         table->part = CUCKOO_JOINED;
     }
     table->net.current = false;
@@ -236,7 +236,7 @@ int cuckoo_table_sync(cuckoo_table *table)
 void cuckoo_table_ended(cuckoo_table *table, bool back)
 {
     if (table->part != CUCKOO_APART)
-        cuckoo_fresh_committed(&table->fresh, &table->paged.shadow, table->looked);
+        cuckoo_fresh_ended(table);
     if (back)
         take_back(table);
     table->part = CUCKOO_APART;

@@ -71,7 +71,7 @@ static int sample(cuckoo_table *table)
         return SQLITE_OK;
     follow->trust = CUCKOO_ROWS; /* now: a generated column may ask the filter while rows are read */
     int rc = cuckoo_table_misses(table, follow->sample, &misses);
-    if (rc == SQLITE_OK && misses && cuckoo_table_is_overtaken(table))
+    if (rc == SQLITE_OK && misses && cuckoo_fresh_overtaken(table))
         rc = SQLITE_LOCKED; /* the rows may have come since it was looked at */
     else if (rc == SQLITE_OK && misses)
         rc = fail_sample(follow, shadow);
@@ -112,7 +112,7 @@ static int trust(cuckoo_table *table, cuckoo_use use)
         table->part != CUCKOO_APART || use > CUCKOO_TELL || !sqlite3_get_autocommit(shadow->db);
     int prepared = follow->prepared;
     int rc = writes ? cuckoo_follow_look(follow, shadow)
-                    : cuckoo_follow_look_quickly(follow, shadow, table->fresh.file_version);
+                    : cuckoo_follow_look_quickly(follow, shadow, table->version);
     if (prepared != follow->prepared) { /* the TEMP trigger may have come, or gone */
         table->net.current = false;
         unsigned touches = table->registry->touches;
