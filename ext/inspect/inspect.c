@@ -176,11 +176,10 @@ static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name, cuckoo_han
     int rc = cuckoo_registry_begin(registry, name, &known, CUCKOO_INSPECT, &table, &why);
     if (rc == SQLITE_OK) {
         cuckoo_paged *paged = &table->paged;
-        rc = cuckoo_maintenance_begin_view(table, &left);
+        rc = cuckoo_maintenance_view(table, &left);
         if (rc == SQLITE_OK)
             paged->hooks.need(paged, 0, paged->filter.length);
         *handle = rc == SQLITE_OK ? cuckoo_handle_keep(name, &paged->filter) : NULL;
-        cuckoo_maintenance_end_view(table);
         rc = cuckoo_first_error(rc, cuckoo_table_end(table));
         why = cuckoo_table_damage(table);
     }

@@ -191,12 +191,11 @@ static void result_table_picture(sqlite3_context *context, cuckoo_table *table, 
 {
     bool left;
     (void)argv;
-    int rc = cuckoo_maintenance_begin_view(table, &left);
+    int rc = cuckoo_maintenance_view(table, &left);
     if (rc == SQLITE_OK)
         cuckoo_result_picture(context, &table->paged.filter);
     else
         cuckoo_fail_table(context, rc, cuckoo_table_damage(table));
-    cuckoo_maintenance_end_view(table);
 }
 
 /* Of a filter, or of a filter table by its name. */

@@ -83,7 +83,7 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
 static int create(cuckoo_table *table, const cf_geometry *shape, uint64_t keep, char **message)
 {
     int rc = cuckoo_paged_create(&table->paged, shape, keep);
-    cuckoo_table_created(table);
+    table->part = CUCKOO_CREATED;
     if (rc == SQLITE_OK && table->follow.given_table) {
         rc = cuckoo_maintenance_follow(table, message);
         rc = rc ? rc : cuckoo_touch_watch(table, table->paged.shadow.table, 1);

@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { ABSENT = CUCKOO_PAGE_ABSENT, READ = CUCKOO_PAGE_READ, DIRTY = CUCKOO_PAGE_DIRTY };
+enum { ABSENT, READ, DIRTY }; /* states of pages */
 
 /* ---- pages ---- */
 
@@ -26,7 +26,7 @@ static inline uint64_t page_behind(const cuckoo_paged *paged, uint64_t bytes)
     return page + 1 + (bytes - page * paged->page_bytes >= paged->page_bytes);
 }
 
-uint64_t cuckoo_image_page_at(const cuckoo_paged *paged, uint64_t offset)
+static uint64_t page_at(const cuckoo_paged *paged, uint64_t offset)
 {
     return offset < CF_HEADER_BYTES ? 0 : page_behind(paged, offset - CF_HEADER_BYTES);
 }
@@ -68,6 +68,16 @@ static uint8_t *resize(const cuckoo_paged *paged, uint8_t *image, uint64_t pages
     return other;
 }
 
+/* The image is that of another filter: pages that are not all zeros are dirty. */
+static void mark_all(cuckoo_paged *paged)
+{
+    for (uint64_t page = 1; page < paged->pages; page++) {
+        const uint8_t *at = cuckoo_image_page(paged, page);
+        bool zeros = at[0] == 0 && memcmp(at, at + 1, paged->page_bytes - 1) == 0;
+        paged->state[page] = zeros ? READ : DIRTY;
+    }
+}
+
 /* States that are zeros are those of absent pages. A header may claim any number of pages: zeros that
 ** nobody uses cost nothing. */
 int cuckoo_image_begin(cuckoo_paged *paged, uint8_t *block, uint64_t length)
@@ -88,8 +98,8 @@ int cuckoo_image_begin(cuckoo_paged *paged, uint8_t *block, uint64_t length)
     paged->reciprocal = UINT64_MAX / paged->page_bytes;
     paged->has_reader = false;
     if (block) {
-        memset(state, READ, cf_in_memory(pages));
         cuckoo_image_end(paged, length);
+        mark_all(paged);
     }
     return SQLITE_OK;
 }
@@ -154,7 +164,7 @@ static void bring_pages(cuckoo_paged *paged, uint64_t from, uint64_t to, bool ch
 {
     if (from >= to)
         return;
-    uint64_t page = cuckoo_image_page_at(paged, from), last = cuckoo_image_page_at(paged, to - 1);
+    uint64_t page = page_at(paged, from), last = page_at(paged, to - 1);
     for (page += page == 0; page <= last; page++) {
         assert(page < paged->pages);
         if (paged->state[page] == ABSENT)
@@ -218,7 +228,7 @@ static void change(void *context, uint64_t from, uint64_t to)
 static uint64_t skip(void *context, uint64_t from)
 {
     cuckoo_paged *paged = context;
-    uint64_t page = cuckoo_image_page_at(paged, from), found = page;
+    uint64_t page = page_at(paged, from), found = page;
     if (page == 0 || page >= paged->pages || paged->state[page] != ABSENT)
         return from;
     uint64_t stored = next_stored(paged, page);

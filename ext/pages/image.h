@@ -10,8 +10,6 @@
 
 #include "shadow.h"
 
-enum { CUCKOO_PAGE_ABSENT, CUCKOO_PAGE_READ, CUCKOO_PAGE_DIRTY };
-
 /* What a table that ages by the clock knows of times (ageing.h), in milliseconds. */
 typedef struct cuckoo_age {
     uint64_t keep;    /* 0: epochs begin by command */
@@ -47,16 +45,15 @@ typedef struct cuckoo_paged {
 
 void cuckoo_image_free(cuckoo_paged *paged);
 
-/* Pages of a blob of this length, with the header; the page at an offset. */
+/* Pages of a blob of this length, with the header. */
 uint64_t cuckoo_image_pages(const cuckoo_paged *paged, uint64_t length);
-uint64_t cuckoo_image_page_at(const cuckoo_paged *paged, uint64_t offset);
 
 /* Where a page begins in the image. */
 uint8_t *cuckoo_image_page(const cuckoo_paged *paged, uint64_t page);
 
 /* Makes room for a blob of this length, of which no page is in memory. Or takes over a block (block.h)
-** of this length, in any case, of which all are. SQLITE_OK, or SQLITE_NOMEM: the old image is still
-** there. */
+** of this length, in any case, of which all are, and are to be written, if they are not all zeros.
+** SQLITE_OK, or SQLITE_NOMEM: the old image is still there. */
 int cuckoo_image_begin(cuckoo_paged *paged, uint8_t *block, uint64_t length);
 
 /* Zeros behind a blob of this length, in its last page. */

@@ -201,16 +201,6 @@ int cuckoo_paged_write(cuckoo_paged *paged)
     return rc;
 }
 
-/* The image is that of another filter: pages that are not all zeros are dirty. */
-static void mark_all(cuckoo_paged *paged)
-{
-    for (uint64_t page = 1; page < paged->pages; page++) {
-        const uint8_t *at = cuckoo_image_page(paged, page);
-        if (at[0] != 0 || memcmp(at, at + 1, paged->page_bytes - 1) != 0)
-            paged->state[page] = CUCKOO_PAGE_DIRTY;
-    }
-}
-
 /* The filter in the image is opened, and has nothing of the former one. */
 static int begin_anew(cuckoo_paged *paged, uint64_t length)
 {
@@ -225,10 +215,7 @@ static int begin_anew(cuckoo_paged *paged, uint64_t length)
 int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length)
 {
     int rc = cuckoo_image_begin(paged, bytes, length);
-    rc = rc ? rc : begin_anew(paged, length);
-    if (rc == SQLITE_OK)
-        mark_all(paged);
-    return rc;
+    return rc ? rc : begin_anew(paged, length);
 }
 
 /* Its pages are all zeros and need no rows. */

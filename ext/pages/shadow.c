@@ -39,6 +39,12 @@ static int corrupt_if_missing(cuckoo_shadow *shadow, int rc)
 
 /* ---- statements ---- */
 
+static void finalize(cuckoo_shadow *shadow, cuckoo_query query)
+{
+    sqlite3_finalize(shadow->statement[query]);
+    shadow->statement[query] = NULL;
+}
+
 /* The arguments of each format are the schema, and the name of the virtual table or of the log. */
 static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_READ_PAGE] = "SELECT data FROM \"%w\".\"%w_page\" WHERE no = ?1",
@@ -137,7 +143,7 @@ int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64
 int cuckoo_shadow_prepared(const cuckoo_shadow *shadow)
 {
     sqlite3_stmt *watch = shadow->statement[CUCKOO_WATCH_SCHEMA];
-    return shadow->prepares + (watch ? sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0) : 0);
+    return watch ? sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0) : 0;
 }
 
 int cuckoo_shadow_hold(cuckoo_shadow *shadow, int *prepared)
@@ -147,7 +153,6 @@ int cuckoo_shadow_hold(cuckoo_shadow *shadow, int *prepared)
     if (rc == SQLITE_OK && !sqlite3_stmt_busy(watch) && sqlite3_step(watch) != SQLITE_ROW)
         rc = cuckoo_shadow_end(shadow, watch, rc);
     if (rc == SQLITE_OK) {
-        shadow->watching = true;
         *prepared = cuckoo_shadow_prepared(shadow);
         shadow->holds++;
     }
@@ -157,20 +162,17 @@ int cuckoo_shadow_hold(cuckoo_shadow *shadow, int *prepared)
 void cuckoo_shadow_release(cuckoo_shadow *shadow)
 {
     assert(shadow->holds > 0);
-    if (--shadow->holds > 0 || !shadow->watching)
-        return;
-    shadow->watching = false;
-    sqlite3_reset(shadow->statement[CUCKOO_WATCH_SCHEMA]);
+    if (--shadow->holds == 0)
+        sqlite3_reset(shadow->statement[CUCKOO_WATCH_SCHEMA]);
 }
 
 bool cuckoo_shadow_is_within(cuckoo_shadow *shadow)
 {
     sqlite3_stmt *watch = shadow->statement[CUCKOO_WATCH_SCHEMA];
-    if (shadow->holds != 1 || !shadow->watching)
+    if (shadow->holds != 1 || !sqlite3_stmt_busy(watch))
         return false;
     sqlite3_reset(watch);
-    shadow->watching = cuckoo_shadow_in_transaction(shadow, false) && sqlite3_step(watch) == SQLITE_ROW;
-    return shadow->watching;
+    return cuckoo_shadow_in_transaction(shadow, false) && sqlite3_step(watch) == SQLITE_ROW;
 }
 
 int cuckoo_shadow_schema(cuckoo_shadow *shadow, int *prepared)
@@ -181,15 +183,12 @@ int cuckoo_shadow_schema(cuckoo_shadow *shadow, int *prepared)
     return rc;
 }
 
+/* CUCKOO_WATCH_SCHEMA reads none of the tables, and goes on counting. */
 void cuckoo_shadow_finalize(cuckoo_shadow *shadow)
 {
-    sqlite3_stmt *watch = shadow->statement[CUCKOO_WATCH_SCHEMA];
-    if (watch) /* a new one must not pass for it */
-        shadow->prepares = 1 + cuckoo_shadow_prepared(shadow);
-    for (int i = 0; i < CUCKOO_QUERIES; i++) {
-        sqlite3_finalize(shadow->statement[i]);
-        shadow->statement[i] = NULL;
-    }
+    for (cuckoo_query query = 0; query < CUCKOO_QUERIES; query++)
+        if (query != CUCKOO_WATCH_SCHEMA)
+            finalize(shadow, query);
 }
 
 /* ---- the log ---- */
@@ -201,10 +200,8 @@ void cuckoo_log_name(int64_t log, char name[CUCKOO_LOG_NAME])
 
 void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log)
 {
-    for (cuckoo_query query = CUCKOO_READ_LOG; shadow->log != log && query < CUCKOO_QUERIES; query++) {
-        sqlite3_finalize(shadow->statement[query]);
-        shadow->statement[query] = NULL;
-    }
+    for (cuckoo_query query = CUCKOO_READ_LOG; shadow->log != log && query < CUCKOO_QUERIES; query++)
+        finalize(shadow, query);
     shadow->log = log;
 }
 
@@ -280,6 +277,7 @@ int cuckoo_shadow_init(cuckoo_shadow *shadow, sqlite3 *db, const char *schema, c
 void cuckoo_shadow_free(cuckoo_shadow *shadow)
 {
     cuckoo_shadow_finalize(shadow);
+    finalize(shadow, CUCKOO_WATCH_SCHEMA);
     sqlite3_free(shadow->schema);
     sqlite3_free(shadow->table);
     sqlite3_free(shadow->damage);

@@ -44,9 +44,7 @@ typedef struct cuckoo_shadow {
     sqlite3_stmt *statement[CUCKOO_QUERIES];
     char *damage;   /* what was wrong with the tables (sqlite3_malloc); NULL: nothing */
     unsigned steps; /* of these statements, so far */
-    bool watching;  /* CUCKOO_WATCH_SCHEMA was stepped, and has to be reset */
     unsigned holds; /* uses that go on, for which CUCKOO_WATCH_SCHEMA may stay on its row */
-    int prepares;   /* how often CUCKOO_WATCH_SCHEMA was prepared in statements that are finalized */
     bool busy;      /* a statement runs: a trigger or a view on these tables must not use the filter */
 } cuckoo_shadow;
 
@@ -54,7 +52,7 @@ typedef struct cuckoo_shadow {
 int cuckoo_shadow_init(cuckoo_shadow *shadow, sqlite3 *db, const char *schema, const char *table);
 void cuckoo_shadow_free(cuckoo_shadow *shadow);
 
-/* Finalizes all statements: they would be in the way of DROP TABLE. */
+/* Finalizes all statements on the tables: they would be in the way of DROP TABLE. */
 void cuckoo_shadow_finalize(cuckoo_shadow *shadow);
 
 /* Creates the tables; *page_bytes is the most bytes of data for which a row fits on one page of the

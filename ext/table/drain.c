@@ -214,7 +214,7 @@ int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc)
     else
         rc = cuckoo_table_write(table, left);
     if (rc == SQLITE_OK && left) {
-        cuckoo_pending_clear(&table->pending);
+        cuckoo_pending_free(&table->pending);
         table->wrote = 0; /* the log begins anew */
     }
     return rc;

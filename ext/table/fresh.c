@@ -72,7 +72,7 @@ int cuckoo_table_load(cuckoo_table *table)
     if (table->later)
         return cuckoo_say(damage, CUCKOO_NEWER, "%s", table->later);
     if (table->part == CUCKOO_APART)
-        cuckoo_pending_clear(&table->pending); /* an error has ended the transaction */
+        cuckoo_pending_free(&table->pending); /* an error has ended the transaction */
     int rc = table->pending.n && table->looked ? SQLITE_OK : compare(table);
     return rc == SQLITE_OK ? cuckoo_paged_load(&table->paged) : rc;
 }
@@ -92,7 +92,8 @@ int cuckoo_table_end(cuckoo_table *table)
     if (table->steps != table->paged.shadow.steps && fits && cuckoo_fresh_overtaken(table))
         rc = SQLITE_LOCKED;
     table->steps = table->paged.shadow.steps;
-    if (rc != SQLITE_OK)
+    bool unwritten = table->paged.dirty && !table->paged.shadow.busy; /* by a drain that goes on */
+    if (rc != SQLITE_OK || unwritten)
         cuckoo_table_forget(table);
     return rc;
 }

@@ -34,9 +34,8 @@ int cuckoo_maintenance_follow(cuckoo_table *table, char **message);
 /* Puts the filter in a blob in the place of this one. It must keep no values. */
 int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **message);
 
-/* Takes the logs into the pages, in memory only, until the view ends. *left: some keys have no place. */
-int cuckoo_maintenance_begin_view(cuckoo_table *table, bool *left);
-void cuckoo_maintenance_end_view(cuckoo_table *table);
+/* Takes the logs into the pages, in memory only, until the use ends. *left: some keys have no place. */
+int cuckoo_maintenance_view(cuckoo_table *table, bool *left);
 
 /* A copy of the filter with all its keys, in a block (block.h). */
 int cuckoo_maintenance_export(cuckoo_table *table, cf_filter *copy, char **message);

@@ -123,9 +123,11 @@ int cuckoo_table_items(cuckoo_table *table, uint64_t *items)
     return rc;
 }
 
+/* The last one that is pending is the latest. */
 int64_t cuckoo_table_latest(const cuckoo_table *table)
 {
-    int64_t pending = cuckoo_pending_latest(&table->pending);
+    size_t n = table->pending.n;
+    int64_t pending = n ? table->pending.change[n - 1].n : 0;
     return pending > table->net.more ? pending : table->net.more;
 }
 

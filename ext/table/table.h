@@ -114,7 +114,7 @@ int cuckoo_table_load(cuckoo_table *table);
 ** used again. */
 const char *cuckoo_table_damage(const cuckoo_table *table);
 
-/* Ends a use. Returns the first error of reading pages since it began: answers may be wrong.
+/* Ends a use. What it has changed in memory alone is forgotten. Returns the first error of reading pages since it began: answers may be wrong.
 ** SQLITE_LOCKED: what was read may not fit what was in memory (fresh.c). */
 int cuckoo_table_end(cuckoo_table *table);
 
@@ -161,11 +161,9 @@ static inline bool cuckoo_table_is_at_hand(const cuckoo_table *table)
 
 /* ---- the transaction (transaction.c) ---- */
 
-/* SQLite has connected it: others of its name write what is pending. It takes part in the transaction,
-** or was created in it. */
+/* SQLite has connected it: others of its name write what is pending. It takes part in the transaction. */
 int cuckoo_table_connected(cuckoo_table *table);
 int cuckoo_table_joined(cuckoo_table *table);
-void cuckoo_table_created(cuckoo_table *table);
 
 /* Savepoint `number` is about to open: writes what is pending. */
 int cuckoo_table_savepoint(cuckoo_table *table, int number);

@@ -34,7 +34,7 @@ static int write_pending(cuckoo_table *table)
     for (; rc == SQLITE_OK && written < pending->n; written += rc == SQLITE_OK)
         rc = write_change(table, pending->change[written].hash, pending->change[written].n);
     if (rc == SQLITE_OK)
-        cuckoo_pending_clear(pending);
+        cuckoo_pending_free(pending);
     else if (pending->n > 0) /* SQLite may have taken all back, and told us */
         cuckoo_pending_shift(pending, written);
     return rc;
@@ -138,11 +138,6 @@ int cuckoo_table_joined(cuckoo_table *table)
     return cuckoo_table_connected(table);
 }
 
-void cuckoo_table_created(cuckoo_table *table)
-{
-    table->part = CUCKOO_CREATED;
-}
-
 /* ---- savepoints ---- */
 
 int cuckoo_table_savepoint(cuckoo_table *table, int number)
@@ -175,7 +170,7 @@ static void take_back(cuckoo_table *table)
 {
     table->rollbacks++;
     table->follow.saved = table->compared = false;
-    cuckoo_pending_clear(&table->pending);
+    cuckoo_pending_free(&table->pending);
     cuckoo_net_forget(&table->net);
 }
 
@@ -243,5 +238,5 @@ void cuckoo_table_ended(cuckoo_table *table, bool back)
     table->looked = table->net.current = false;
     table->wrote = 0;
     table->opened = 0;
-    cuckoo_pending_clear(&table->pending);
+    cuckoo_pending_free(&table->pending);
 }

@@ -77,7 +77,7 @@ static int copy_pages(cuckoo_paged *paged, cf_filter *copy)
 }
 
 /* A drain in memory. */
-int cuckoo_maintenance_begin_view(cuckoo_table *table, bool *left)
+int cuckoo_maintenance_view(cuckoo_table *table, bool *left)
 {
     cuckoo_sums without_place = {.place = NULL};
     int rc = cuckoo_table_net(table);
@@ -89,17 +89,11 @@ int cuckoo_maintenance_begin_view(cuckoo_table *table, bool *left)
     return rc;
 }
 
-void cuckoo_maintenance_end_view(cuckoo_table *table)
-{
-    if (table->paged.dirty)
-        cuckoo_table_forget(table);
-}
-
 int cuckoo_maintenance_export(cuckoo_table *table, cf_filter *copy, char **message)
 {
     assert(cuckoo_paged_is_loaded(&table->paged) && *message == NULL);
     bool left;
-    int rc = cuckoo_maintenance_begin_view(table, &left);
+    int rc = cuckoo_maintenance_view(table, &left);
     if (rc == SQLITE_OK && left)
         rc = cuckoo_say(message, SQLITE_ERROR,
                         "keys have no place in it and stand in its log, which a blob does not have; "
@@ -111,6 +105,5 @@ int cuckoo_maintenance_export(cuckoo_table *table, cf_filter *copy, char **messa
     }
     if (rc == SQLITE_OK)
         cf_seal(copy);
-    cuckoo_maintenance_end_view(table);
     return rc;
 }
