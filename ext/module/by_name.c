@@ -15,6 +15,7 @@
 #include "../sqlite/register.h"
 #include "../sqlite/sql.h"
 #include "../table/maintenance.h"
+#include "../table/touch.h"
 #include "module.h"
 
 #include "../../src/shape/format.h"
@@ -325,13 +326,17 @@ int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry)
         {"cf_table_rebuild", 2, 2, .function = rebuild_function},
         {"cf_export", 1, 1, .function = export_function},
         {"cf_picture", 1, 1, .function = picture_function},
+        {"cf_touch", 4, 4, .function = cuckoo_touch_function}, /* of triggers, */
+        {"cf_drain", 1, 1, .function = cuckoo_drain_function}, /* and of drains */
         {.name = NULL},
     };
     int first = SQLITE_OK;
     if (registry == NULL)
         return cuckoo_register(db, functions, false);
     for (const cuckoo_function *f = functions; f->name; f++) {
-        int flags = f->function == rebuild_function ? SQLITE_DIRECTONLY : 0;
+        bool writes = f->function == rebuild_function || f->function == cuckoo_touch_function ||
+                      f->function == cuckoo_drain_function;
+        int flags = writes ? SQLITE_DIRECTONLY : 0;
         registry->references++;
         int rc = cuckoo_register_impure(db, f, flags, registry, cuckoo_registry_release);
         first = cuckoo_first_error(first, rc);

@@ -67,7 +67,7 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
         return SQLITE_NOMEM;
     memset(table, 0, sizeof *table);
     *made = table;
-    int rc = cuckoo_paged_init(&table->paged, registry->db, argv[1], argv[2]);
+    int rc = cuckoo_shadow_init(&table->paged.shadow, registry->db, argv[1], argv[2]);
     table->options = plan->options;
     table->once = plan->once;
     table->follow = (cuckoo_follow){
@@ -85,7 +85,7 @@ static int create(cuckoo_table *table, const cf_geometry *shape, uint64_t keep, 
     int rc = cuckoo_paged_create(&table->paged, shape, keep);
     table->part = CUCKOO_CREATED;
     if (rc == SQLITE_OK && table->follow.given_table) {
-        rc = cuckoo_maintenance_follow(table, message);
+        rc = cuckoo_maintenance_follow(table, false, NULL, message);
         rc = rc ? rc : cuckoo_touch_watch(table, table->paged.shadow.table, 1);
     }
     if (rc == SQLITE_OK)
@@ -351,10 +351,7 @@ int cuckoo_register_tables(sqlite3 *db, bool on)
                                       on ? cuckoo_registry_release : NULL);
     if (rc != SQLITE_OK && on)
         return rc; /* the registry has been freed */
-    rc = cuckoo_first_error(rc, cuckoo_register_drain(db, on));
-    int (*const parts[])(sqlite3 *, cuckoo_registry *) = {
-        cuckoo_register_table_functions, cuckoo_register_touch, cuckoo_register_inspect};
-    for (int i = 0; i < 3 && (rc == SQLITE_OK || !on); i++)
-        rc = cuckoo_first_error(rc, parts[i](db, registry));
-    return rc;
+    if (rc == SQLITE_OK || !on)
+        rc = cuckoo_first_error(rc, cuckoo_register_table_functions(db, registry));
+    return rc == SQLITE_OK || !on ? cuckoo_first_error(rc, cuckoo_register_inspect(db, registry)) : rc;
 }

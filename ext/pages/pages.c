@@ -255,12 +255,6 @@ int cuckoo_paged_complete(cuckoo_paged *paged)
 
 /* ---- coming and going ---- */
 
-int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, const char *table)
-{
-    *paged = (cuckoo_paged){.rc = SQLITE_OK};
-    return cuckoo_shadow_init(&paged->shadow, db, schema, table);
-}
-
 void cuckoo_paged_free(cuckoo_paged *paged)
 {
     cuckoo_shadow_free(&paged->shadow);

@@ -39,9 +39,7 @@
 #include "../sqlite/errors.h"
 #include "image.h"
 
-/* Nothing is read yet. Texts are copied. SQLITE_OK or SQLITE_NOMEM; cuckoo_paged_free is called for
-** after an error, too. */
-int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, const char *table);
+/* All zeros, with a shadow (cuckoo_shadow_init): nothing is read yet. */
 void cuckoo_paged_free(cuckoo_paged *paged);
 
 /* Creates the shadow tables with an empty filter of this shape, and chooses the identity of a log.

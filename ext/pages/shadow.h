@@ -48,7 +48,7 @@ typedef struct cuckoo_shadow {
     bool busy;      /* a statement runs: a trigger or a view on these tables must not use the filter */
 } cuckoo_shadow;
 
-/* As cuckoo_paged_init, which calls it. */
+/* Texts are copied. SQLITE_OK or SQLITE_NOMEM; cuckoo_shadow_free is called for after an error, too. */
 int cuckoo_shadow_init(cuckoo_shadow *shadow, sqlite3 *db, const char *schema, const char *table);
 void cuckoo_shadow_free(cuckoo_shadow *shadow);
 

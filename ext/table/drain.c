@@ -9,7 +9,6 @@
 */
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"
-#include "../sqlite/register.h"
 #include "../sqlite/sql.h"
 #include "../sqlite/watch.h"
 #include "table.h"
@@ -142,7 +141,7 @@ static int write_all(writing *w)
 }
 
 /* cf_drain(pointer): false, so that the statement writes no row of its own. */
-static void drain_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+void cuckoo_drain_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
     writing *w = sqlite3_value_pointer(argv[0], POINTER);
@@ -155,14 +154,6 @@ static void drain_function(sqlite3_context *context, int argc, sqlite3_value **a
         sqlite3_result_error_code(context, rc);
     else
         sqlite3_result_error(context, "cf_drain: only a drain calls it", -1);
-}
-
-int cuckoo_register_drain(sqlite3 *db, bool on)
-{
-    static const cuckoo_function drains[] = {{"cf_drain", 1, 1, .function = drain_function},
-                                             {.name = NULL}};
-    return on ? cuckoo_register_impure(db, drains, SQLITE_DIRECTONLY, NULL, NULL)
-              : cuckoo_register(db, drains, false);
 }
 
 /* An interrupt that comes when the statement has ended takes nothing back, and comes again with the next

@@ -107,9 +107,7 @@ static int shrink(cuckoo_table *table)
     if (status == CF_OK && smaller.length < filter->length && table->paged.rc == SQLITE_OK)
         return put_filter(table, &smaller, SQLITE_OK);
     free_filter(&smaller);
-    return status == CF_NO_MEMORY     ? SQLITE_NOMEM
-           : status == CF_INTERRUPTED ? SQLITE_INTERRUPT
-                                      : SQLITE_OK;
+    return status == CF_NO_MEMORY || status == CF_INTERRUPTED ? cuckoo_error_code(status) : SQLITE_OK;
 }
 
 static int settle(cuckoo_table *table)
@@ -273,7 +271,7 @@ static int make_triggers(cuckoo_table *table, char **message)
 
 /* SQLite does not take back what a single row of an INSERT did, within a transaction: so the table is
 ** read before anything changes. Triggers that are half made are a fault. */
-static int begin_to_follow(cuckoo_table *table, bool anew, const uint64_t *capacity, char **message)
+int cuckoo_maintenance_follow(cuckoo_table *table, bool anew, const uint64_t *capacity, char **message)
 {
     cf_geometry shape;
     cf_filter filter;
@@ -299,12 +297,6 @@ static int begin_to_follow(cuckoo_table *table, bool anew, const uint64_t *capac
     return rc;
 }
 
-int cuckoo_maintenance_follow(cuckoo_table *table, char **message)
-{
-    assert(table->follow.given_table != NULL && *message == NULL);
-    return begin_to_follow(table, false, NULL, message);
-}
-
 int cuckoo_maintenance_rebuild(cuckoo_table *table, const uint64_t *capacity, char **message)
 {
     assert(*message == NULL);
@@ -313,5 +305,5 @@ int cuckoo_maintenance_rebuild(cuckoo_table *table, const uint64_t *capacity, ch
                           "nothing to rebuild from: it follows no table; create another one, and fill "
                           "it: CREATE VIRTUAL TABLE \"%w_2\" USING cuckoo_filter(capacity=1000000)",
                           table->paged.shadow.table);
-    return begin_to_follow(table, true, capacity, message);
+    return cuckoo_maintenance_follow(table, true, capacity, message);
 }

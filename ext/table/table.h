@@ -236,8 +236,8 @@ int cuckoo_table_note_rows(cuckoo_table *table);
 ** and a later drain takes them. */
 int cuckoo_table_gave_up(const cuckoo_table *table, int rc);
 
-/* Registers cf_drain, which the statement of a drain calls. */
-int cuckoo_register_drain(sqlite3 *db, bool on);
+/* cf_drain, which the statement of a drain calls. */
+void cuckoo_drain_function(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 /* ---- for the files of the table ---- */
 

@@ -8,7 +8,7 @@
 
 /* cf_touch(schema, table, log, rowid): a row was written to this log. Its rowid there is also the number
 ** of rows, since a drain empties the log. */
-static void touch_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+void cuckoo_touch_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
     cuckoo_registry *registry = cuckoo_function_shared(context);
@@ -30,16 +30,6 @@ static void touch_function(sqlite3_context *context, int argc, sqlite3_value **a
     table->wrote = sqlite3_value_int64(argv[3]);
     table->net.current = false;
     cuckoo_list_tell(table, false);
-}
-
-int cuckoo_register_touch(sqlite3 *db, cuckoo_registry *registry)
-{
-    static const cuckoo_function touch[] = {{"cf_touch", 4, 4, .function = touch_function},
-                                            {.name = NULL}};
-    if (registry == NULL)
-        return cuckoo_register(db, touch, false);
-    registry->references++;
-    return cuckoo_register_impure(db, touch, SQLITE_DIRECTONLY, registry, cuckoo_registry_release);
 }
 
 /* ---- the TEMP trigger ---- */

@@ -30,7 +30,7 @@ int cuckoo_touch_unwatch(const cuckoo_table *table);
 ** the connection keeps no error message. */
 void cuckoo_touch_all(sqlite3 *db);
 
-/* Registers cf_touch. */
-int cuckoo_register_touch(sqlite3 *db, cuckoo_registry *registry);
+/* cf_touch, which shares the registry. */
+void cuckoo_touch_function(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 #endif
