@@ -90,16 +90,6 @@ int cuckoo_log_is_watched(const cuckoo_shadow *shadow, bool *is)
     return rc;
 }
 
-int cuckoo_log_rows(cuckoo_shadow *shadow, bool follows, int64_t *rows)
-{
-    int64_t own = 0, followed = 0;
-    int rc = cuckoo_shadow_integer(shadow, CUCKOO_LAST_OWN, NULL, &own);
-    if (rc == SQLITE_OK && follows)
-        rc = cuckoo_shadow_integer(shadow, CUCKOO_LAST_LOGGED, NULL, &followed);
-    *rows = own + followed;
-    return rc;
-}
-
 /* ---- sums ---- */
 
 int cuckoo_sums_take(cuckoo_sums *sums, const cuckoo_paged *paged, uint64_t hash, int64_t n)

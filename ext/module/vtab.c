@@ -217,11 +217,6 @@ static int shadow_name(const char *suffix)
 
 /* ---- transactions ---- */
 
-static int table_begin(sqlite3_vtab *base)
-{
-    return cuckoo_table_joined(cuckoo_table_of(base));
-}
-
 static int explain_write(cuckoo_table *table, int rc)
 {
     if (rc == SQLITE_OK)
@@ -241,34 +236,10 @@ static int table_sync(sqlite3_vtab *base)
     return explain_write(table, cuckoo_table_sync(table));
 }
 
-static int table_commit(sqlite3_vtab *base)
-{
-    cuckoo_table_ended(cuckoo_table_of(base), false);
-    return SQLITE_OK;
-}
-
-static int table_rollback(sqlite3_vtab *base)
-{
-    cuckoo_table_ended(cuckoo_table_of(base), true);
-    return SQLITE_OK;
-}
-
 static int table_savepoint(sqlite3_vtab *base, int number)
 {
     cuckoo_table *table = cuckoo_table_of(base);
     return explain_write(table, cuckoo_table_savepoint(table, number));
-}
-
-static int table_release(sqlite3_vtab *base, int number)
-{
-    cuckoo_table_release(cuckoo_table_of(base), number);
-    return SQLITE_OK;
-}
-
-static int table_rollback_to(sqlite3_vtab *base, int number)
-{
-    cuckoo_table_rolled_back_to(cuckoo_table_of(base), number);
-    return SQLITE_OK;
 }
 
 /* PRAGMA integrity_check. The quick one does not read the whole filter. */
@@ -331,14 +302,14 @@ static const cuckoo_module table_module = {
     .base.xColumn = either_column,
     .base.xRowid = either_rowid,
     .base.xUpdate = cuckoo_table_update,
-    .base.xBegin = table_begin,
+    .base.xBegin = cuckoo_table_joined,
     .base.xSync = table_sync,
-    .base.xCommit = table_commit,
-    .base.xRollback = table_rollback,
+    .base.xCommit = cuckoo_table_committed,
+    .base.xRollback = cuckoo_table_rolled_back,
     .base.xRename = table_rename,
     .base.xSavepoint = table_savepoint,
-    .base.xRelease = table_release,
-    .base.xRollbackTo = table_rollback_to,
+    .base.xRelease = cuckoo_table_release,
+    .base.xRollbackTo = cuckoo_table_rolled_back_to,
     .base.xShadowName = shadow_name,
 };
 

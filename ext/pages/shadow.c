@@ -59,7 +59,6 @@ static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_DRAIN] = "INSERT INTO \"%w\".\"%w_page\"(no, data) SELECT 0, NULL WHERE cf_drain(?1)",
     [CUCKOO_READ_OWN] =
         "SELECT rowid, tag, hash, n FROM \"%w\".\"%w_log\" WHERE rowid >= ?1 ORDER BY rowid",
-    [CUCKOO_LAST_OWN] = "SELECT rowid FROM \"%w\".\"%w_log\" ORDER BY rowid DESC LIMIT 1",
     [CUCKOO_WRITE_OWN] = "INSERT INTO \"%w\".\"%w_log\"(hash, n) VALUES (?1, ?2)",
     [CUCKOO_EMPTY_OWN] = "DELETE FROM \"%w\".\"%w_log\"",
     [CUCKOO_READ_LOG] =

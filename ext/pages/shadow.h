@@ -27,7 +27,6 @@ typedef enum cuckoo_query {
     CUCKOO_WATCH_SCHEMA, /* (): NULL; SQLite prepares it anew when the schema has changed */
     CUCKOO_DRAIN,        /* (pointer): what cf_drain does is one statement (drain.c) */
     CUCKOO_READ_OWN,     /* (rowid): rowid, tag, hash, n of the rows of seen_log from there on */
-    CUCKOO_LAST_OWN,     /* (): the largest rowid; no row if it is empty */
     CUCKOO_WRITE_OWN,    /* (hash, n) */
     CUCKOO_EMPTY_OWN,    /* () */
     /* On the log of a filter that follows a table: these are the last ones. */

@@ -262,9 +262,13 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo
         rc = SQLITE_ERROR;
         *why = cuckoo_registry_no_table(registry, name);
     } else {
-        *why = rc == SQLITE_SCHEMA  ? CUCKOO_UNREAD_TABLE
-               : rc == SQLITE_ERROR ? CUCKOO_BARRED_TABLE
-                                    : sqlite3_errstr(rc);
+        *why =
+            rc == SQLITE_SCHEMA
+                ? "the table was written into the schema as a row, as reading a dump does, and SQLite "
+                  "has not read "
+                  "it yet: connect anew, or run PRAGMA writable_schema=RESET, if this SQLite knows that"
+            : rc == SQLITE_ERROR ? "SQLite cannot read it: SELECT * FROM the table says why"
+                                 : sqlite3_errstr(rc);
         rc = rc == SQLITE_SCHEMA ? SQLITE_ERROR : rc;
     }
     return rc;

@@ -43,9 +43,4 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo
                           cuckoo_use use, cuckoo_table **table, const char **why);
 void cuckoo_registry_let_go(cuckoo_table *table);
 
-#define CUCKOO_UNREAD_TABLE                                                                             \
-    "the table was written into the schema as a row, as reading a dump does, and SQLite has not read "  \
-    "it yet: connect anew, or run PRAGMA writable_schema=RESET, if this SQLite knows that"
-#define CUCKOO_BARRED_TABLE "SQLite cannot read it: SELECT * FROM the table says why"
-
 #endif

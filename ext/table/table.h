@@ -85,6 +85,11 @@ typedef struct cuckoo_table {
     struct cuckoo_table *next;
 } cuckoo_table;
 
+static inline cuckoo_table *cuckoo_table_of(sqlite3_vtab *base)
+{
+    return (cuckoo_table *)base;
+}
+
 /* What a use does. */
 typedef enum cuckoo_use {
     CUCKOO_ASK,     /* looks keys up; the table may be asked in place of the filter */
@@ -161,23 +166,24 @@ static inline bool cuckoo_table_is_at_hand(const cuckoo_table *table)
 
 /* ---- the transaction (transaction.c) ---- */
 
-/* SQLite has connected it: others of its name write what is pending. It takes part in the transaction. */
+/* SQLite has connected it: others of its name write what is pending. */
 int cuckoo_table_connected(cuckoo_table *table);
-int cuckoo_table_joined(cuckoo_table *table);
+
+/* Methods of the module. It takes part in the transaction; which has ended, by COMMIT or by a rollback. */
+int cuckoo_table_joined(sqlite3_vtab *base);
+int cuckoo_table_committed(sqlite3_vtab *base);
+int cuckoo_table_rolled_back(sqlite3_vtab *base);
 
 /* Savepoint `number` is about to open: writes what is pending. */
 int cuckoo_table_savepoint(cuckoo_table *table, int number);
 
-/* Savepoint `number`, and each one within it, was released, or was rolled back. A rollback does nothing
-** if the savepoint never opened, because some table could not write. */
-void cuckoo_table_release(cuckoo_table *table, int number);
-void cuckoo_table_rolled_back_to(cuckoo_table *table, int number);
+/* Methods, too: savepoint `number`, and each one within it, was released, or was rolled back. A rollback
+** does nothing if the savepoint never opened, because some table could not write. */
+int cuckoo_table_release(sqlite3_vtab *base, int number);
+int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number);
 
 /* The transaction is about to end: drains the logs, if that is due, or writes what is pending. */
 int cuckoo_table_sync(cuckoo_table *table);
-
-/* The transaction has ended; `back`: by a rollback. */
-void cuckoo_table_ended(cuckoo_table *table, bool back);
 
 /* ---- between begin and end ---- */
 

@@ -128,8 +128,9 @@ int cuckoo_table_connected(cuckoo_table *table)
     return rc;
 }
 
-int cuckoo_table_joined(cuckoo_table *table)
+int cuckoo_table_joined(sqlite3_vtab *base)
 {
+    cuckoo_table *table = cuckoo_table_of(base);
     if (table->part == CUCKOO_APART) {
         cuckoo_fresh_joined(table);
         table->part = CUCKOO_JOINED;
@@ -158,10 +159,12 @@ int cuckoo_table_savepoint(cuckoo_table *table, int number)
     return rc;
 }
 
-void cuckoo_table_release(cuckoo_table *table, int number)
+int cuckoo_table_release(sqlite3_vtab *base, int number)
 {
+    cuckoo_table *table = cuckoo_table_of(base);
     if (table->opened > number)
         table->opened = number < 0 ? 0 : number;
+    return SQLITE_OK;
 }
 
 /* The pages may stay: they are not dirty, and the generation tells if they were written. Nothing tells
@@ -174,13 +177,15 @@ static void take_back(cuckoo_table *table)
     cuckoo_net_forget(&table->net);
 }
 
-void cuckoo_table_rolled_back_to(cuckoo_table *table, int number)
+int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number)
 {
+    cuckoo_table *table = cuckoo_table_of(base);
     table->net.current = false;
     if (number >= table->opened)
-        return;
+        return SQLITE_OK;
     table->opened = number + 1;
     take_back(table);
+    return SQLITE_OK;
 }
 
 /* ---- the end ---- */
@@ -228,15 +233,21 @@ int cuckoo_table_sync(cuckoo_table *table)
     return table->why;
 }
 
-void cuckoo_table_ended(cuckoo_table *table, bool back)
+int cuckoo_table_committed(sqlite3_vtab *base)
 {
+    cuckoo_table *table = cuckoo_table_of(base);
     if (table->part != CUCKOO_APART)
         cuckoo_fresh_ended(table);
-    if (back)
-        take_back(table);
     table->part = CUCKOO_APART;
     table->looked = table->net.current = false;
     table->wrote = 0;
     table->opened = 0;
     cuckoo_pending_free(&table->pending);
+    return SQLITE_OK;
+}
+
+int cuckoo_table_rolled_back(sqlite3_vtab *base)
+{
+    take_back(cuckoo_table_of(base));
+    return cuckoo_table_committed(base);
 }

@@ -36,7 +36,7 @@ HOLES = [
     ("keys without a place are forgotten", "ext/table/drain.c", "    return cuckoo_sums_take(into->left, &into->table->paged, hash, n);", "    return SQLITE_OK;"),
     ("keys without a place are not written", "ext/table/drain.c", "return rc ? rc : cuckoo_sums_walk(left, write_left, paged);", "return rc;"),
     ("a savepoint is not written", "ext/table/transaction.c", "int rc = table->why = put_pending(table);", "int rc = table->why = SQLITE_OK;"),
-    ("ROLLBACK TO is not heard", "ext/table/transaction.c", "    if (number >= table->opened)\n        return;", "    return;"),
+    ("ROLLBACK TO is not heard", "ext/table/transaction.c", "    if (number >= table->opened)\n        return SQLITE_OK;", "    return SQLITE_OK;"),
     ("ROLLBACK keeps what is pending", "ext/table/transaction.c", "    cuckoo_pending_free(&table->pending);\n    cuckoo_net_forget", "    cuckoo_net_forget"),
     ("RELEASE counts no savepoint down", "ext/table/transaction.c", "        table->opened = number < 0 ? 0 : number;", "        ;"),
     ("COMMIT loses what is pending", "ext/table/transaction.c", "    return rc ? rc : write_pending(table);", "    return rc;"),
