@@ -221,10 +221,9 @@ static int explain_write(cuckoo_table *table, int rc)
 {
     if (rc == SQLITE_OK)
         return rc;
-    int code = table->why;
     char *why =
         sqlite3_mprintf("its changes cannot be written: %s",
-                        code == SQLITE_CORRUPT_VTAB ? cuckoo_table_damage(table) : sqlite3_errstr(code));
+                        rc == SQLITE_CORRUPT_VTAB ? cuckoo_table_damage(table) : sqlite3_errstr(rc));
     rc = why ? cuckoo_table_explain(table, rc, why) : SQLITE_NOMEM;
     sqlite3_free(why);
     return rc;

@@ -51,12 +51,6 @@ int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape, uint64_t 
 ** Returns an SQLite code, or CUCKOO_NEWER (errors.h), after which cuckoo_shadow_why says more, too. */
 int cuckoo_paged_load(cuckoo_paged *paged);
 
-/* Is the header in memory, as the database has it? */
-static inline bool cuckoo_paged_is_loaded(const cuckoo_paged *paged)
-{
-    return paged->loaded;
-}
-
 /* Reads the generation. If it is not that of what is in memory, everything there is stale. */
 int cuckoo_paged_compare(cuckoo_paged *paged);
 

@@ -123,10 +123,10 @@ int cuckoo_shadow_write_one(cuckoo_shadow *shadow, sqlite3_stmt *statement)
     return rc;
 }
 
-int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values)
+int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query)
 {
     int64_t unused;
-    return cuckoo_shadow_integer(shadow, query, values, &unused);
+    return cuckoo_shadow_integer(shadow, query, NULL, &unused);
 }
 
 int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,

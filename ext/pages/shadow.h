@@ -93,7 +93,7 @@ int cuckoo_shadow_end(cuckoo_shadow *shadow, sqlite3_stmt *statement, int rc);
 int cuckoo_shadow_write_one(cuckoo_shadow *shadow, sqlite3_stmt *statement);
 
 /* Runs a statement. *found is the first value of its first row, and unchanged when there is none. */
-int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values);
+int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query);
 int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
                           int64_t *found);
 

@@ -122,9 +122,9 @@ static int change_logs(cuckoo_table *table, const cuckoo_sums *left)
 {
     cuckoo_paged *paged = &table->paged;
     bool follows = cuckoo_table_follows(table), own = !follows || paged->left > 0;
-    int rc = own ? cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_OWN, NULL) : SQLITE_OK;
+    int rc = own ? cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_OWN) : SQLITE_OK;
     if (rc == SQLITE_OK && follows)
-        rc = cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_LOG, NULL);
+        rc = cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_LOG);
     paged->left = 0;
     return rc ? rc : cuckoo_sums_walk(left, write_left, paged);
 }

@@ -69,7 +69,7 @@ static int say_unreadable(const cuckoo_table *table, int rc, char **message)
 
 int cuckoo_maintenance_check(cuckoo_table *table, char **message)
 {
-    assert(cuckoo_paged_is_loaded(&table->paged) && *message == NULL);
+    assert(table->paged.loaded && *message == NULL);
     const char *why;
     bool misses = false;
     int rc = check_rows(table, message);
@@ -122,7 +122,7 @@ static int settle(cuckoo_table *table)
 
 int cuckoo_maintenance_optimize(cuckoo_table *table)
 {
-    assert(cuckoo_paged_is_loaded(&table->paged));
+    assert(table->paged.loaded);
     int rc = cuckoo_table_drain(table, true);
     rc = rc ? rc : cuckoo_table_load(table);
     if (rc != SQLITE_OK)
@@ -137,10 +137,10 @@ int cuckoo_maintenance_optimize(cuckoo_table *table)
 
 int cuckoo_maintenance_clear(cuckoo_table *table)
 {
-    const cuckoo_sums none = {.place = NULL};
     cf_geometry shape = table->paged.filter.geometry;
     int rc = cuckoo_shadow_check(&table->paged.shadow);
-    return cuckoo_table_finish(table, &none, rc ? rc : cuckoo_paged_clear(&table->paged, &shape));
+    return cuckoo_table_finish(table, &(cuckoo_sums){0},
+                               rc ? rc : cuckoo_paged_clear(&table->paged, &shape));
 }
 
 int cuckoo_maintenance_age(cuckoo_table *table, int (*how)(cuckoo_paged *paged, char **message),
@@ -157,12 +157,6 @@ int cuckoo_maintenance_age(cuckoo_table *table, int (*how)(cuckoo_paged *paged, 
 
 /* ---- rebuild ---- */
 
-static int fail_key(cf_status status, const cf_filter *filter, char **message)
-{
-    *message = cuckoo_full_message(status, filter);
-    return *message ? SQLITE_ERROR : SQLITE_NOMEM;
-}
-
 /* Adds all keys of the statement. Keys without a place go to `aside`; if that is NULL, they are an
 ** error. */
 static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_sums *aside, char **message)
@@ -176,8 +170,10 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_sums *aside, c
             key.is ? cuckoo_watched_add(sqlite3_db_handle(keys), filter, key.hash, 0) : CF_OK;
         if (status == CF_NO_MEMORY || status == CF_INTERRUPTED)
             return cuckoo_error_code(status);
-        if (status != CF_OK && aside == NULL)
-            return fail_key(status, filter, message);
+        if (status != CF_OK && aside == NULL) {
+            *message = cuckoo_full_message(status, filter);
+            return *message ? SQLITE_ERROR : SQLITE_NOMEM;
+        }
         if (status != CF_OK && cuckoo_sums_add(aside, key.hash, 1) != SQLITE_OK)
             return SQLITE_NOMEM;
     }
@@ -248,7 +244,7 @@ static int make_log(cuckoo_shadow *shadow)
     }
     if (rc != SQLITE_OK || fault == CUCKOO_LOG_MISSING)
         return rc ? rc : cuckoo_log_create(shadow);
-    return cuckoo_shadow_run(shadow, CUCKOO_EMPTY_LOG, NULL);
+    return cuckoo_shadow_run(shadow, CUCKOO_EMPTY_LOG);
 }
 
 /* Triggers of these names may be there, whatever they say. */

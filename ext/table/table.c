@@ -48,7 +48,7 @@ int cuckoo_table_most(cuckoo_table *table, uint64_t hash, int64_t *most)
 
 int cuckoo_table_has_anew(cuckoo_table *table, uint64_t hash, bool *has)
 {
-    assert(cuckoo_paged_is_loaded(&table->paged));
+    assert(table->paged.loaded);
     int64_t more = 0;
     if (!table->net.current || table->net.sums.used || table->pending.n) {
         int rc = cuckoo_table_net(table);
@@ -149,6 +149,13 @@ void cuckoo_registry_release(void *pointer)
         return;
     sqlite3_free(registry->why);
     sqlite3_free(registry);
+}
+
+bool cuckoo_registry_hears(cuckoo_registry *registry)
+{
+    unsigned touches = registry->touches;
+    return cuckoo_sql_run(registry->db, "SELECT cf_touch(NULL, NULL, 0, 0)") == SQLITE_OK &&
+           touches != registry->touches;
 }
 
 bool cuckoo_list_is_named(const cuckoo_table *table, const char *schema, const char *name)

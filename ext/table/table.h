@@ -70,7 +70,6 @@ typedef struct cuckoo_table {
     int opened;         /* when savepoints 0 .. opened-1 opened, nothing was left pending */
     bool looked;        /* what is in memory was compared with the database since the table has joined */
     unsigned steps;     /* of the shadow tables, when it was compared last, or a use ended */
-    int why;            /* the code of the last write that failed */
 
     cuckoo_front *front;  /* it shows the rows of the content (front.h); NULL: it does not */
     int shift;            /* so many columns more stand before its hidden ones (table.h) */
@@ -144,7 +143,7 @@ static inline bool cuckoo_table_is_calm(cuckoo_table *table, const cuckoo_calm *
     sqlite3 *db = table->paged.shadow.db;
     bool is = calm->is && calm->changes == sqlite3_total_changes(db) &&
               ((table->told && table->net.current) || sqlite3_txn_state(db, NULL) == SQLITE_TXN_READ) &&
-              cuckoo_paged_is_loaded(&table->paged) &&
+              table->paged.loaded &&
               !cuckoo_late_expired(table->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
     table->asks_content = is ? calm->asks_content : table->asks_content;
     return is;
@@ -279,6 +278,10 @@ cuckoo_registry *cuckoo_registry_new(sqlite3 *db);
 
 /* One reference less; the last one frees the registry. */
 void cuckoo_registry_release(void *registry);
+
+/* May a trigger call cf_touch? If an authorizer forbids that, each write to the table would fail; one that
+** ignores it keeps the table from being told. */
+bool cuckoo_registry_hears(cuckoo_registry *registry);
 
 /* Puts a table into the list, or takes it out, and frees it when no use of it goes on any more. */
 void cuckoo_list_add(cuckoo_registry *registry, cuckoo_table *table);

@@ -42,16 +42,6 @@ static void name_trigger(const cuckoo_shadow *shadow, char log[CUCKOO_LOG_NAME],
     sqlite3_snprintf(TRIGGER_NAME, name, CUCKOO_TOUCH_NAME, log);
 }
 
-/* May the function be called? If an authorizer forbids that, the trigger would make each write to the
-** table fail. */
-static int probe(const cuckoo_shadow *shadow)
-{
-    sqlite3_stmt *call;
-    int rc = cuckoo_sql_prepare(shadow->db, &call, "SELECT cf_touch(NULL, NULL, 0, 0)");
-    sqlite3_finalize(call);
-    return rc;
-}
-
 int cuckoo_touch_unwatch(const cuckoo_table *table)
 {
     char log[CUCKOO_LOG_NAME], name[TRIGGER_NAME];
@@ -80,8 +70,8 @@ static int make_trigger(const cuckoo_table *table, const char *filter)
                   : SQLITE_NOMEM;
     if (rc == SQLITE_OK && !(had && strcmp(had, text) == 0)) {
         rc = had ? cuckoo_touch_unwatch(table) : SQLITE_OK;
-        rc = rc ? rc : probe(shadow);
-        rc = rc ? rc : cuckoo_sql_run(shadow->db, "CREATE TEMP %s", text + strlen("CREATE "));
+        if (rc == SQLITE_OK && cuckoo_registry_hears(table->registry))
+            rc = cuckoo_sql_run(shadow->db, "CREATE TEMP %s", text + strlen("CREATE "));
     }
     sqlite3_free(had);
     sqlite3_free(text);

@@ -69,8 +69,7 @@ static int note(cuckoo_table *table, uint64_t hash, int64_t n)
 /* The same, after an interrupt is noticed: only one that comes later takes the transaction back. */
 static int put_pending(cuckoo_table *table)
 {
-    int rc = table->pending.n ? cuckoo_shadow_run(&table->paged.shadow, CUCKOO_WATCH_SCHEMA, NULL)
-                              : SQLITE_OK;
+    int rc = table->pending.n ? cuckoo_shadow_run(&table->paged.shadow, CUCKOO_WATCH_SCHEMA) : SQLITE_OK;
     return rc ? rc : write_pending(table);
 }
 
@@ -100,7 +99,7 @@ int cuckoo_table_add(cuckoo_table *table, uint64_t hash, cf_status *status)
 {
     bool room = true;
     const cuckoo_paged *paged = &table->paged;
-    assert(cuckoo_paged_is_loaded(paged));
+    assert(paged->loaded);
     int rc = paged->filter.geometry.growth ? SQLITE_OK : look_for_room(table, &room);
     *status = room ? CF_OK : CF_FULL;
     return rc != SQLITE_OK || !room
@@ -150,7 +149,7 @@ int cuckoo_table_savepoint(cuckoo_table *table, int number)
         return SQLITE_OK;
     if (table->opened > number)
         table->opened = number;
-    int rc = table->why = put_pending(table);
+    int rc = put_pending(table);
     if (rc == SQLITE_OK) {
         table->opened = number + 1;
         if (table->part == CUCKOO_CREATED)
@@ -229,8 +228,7 @@ static int sync_table(cuckoo_table *table)
 
 int cuckoo_table_sync(cuckoo_table *table)
 {
-    table->why = table->later ? SQLITE_OK : sync_table(table);
-    return table->why;
+    return table->later ? SQLITE_OK : sync_table(table);
 }
 
 int cuckoo_table_committed(sqlite3_vtab *base)

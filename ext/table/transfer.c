@@ -20,7 +20,7 @@
 
 int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **message)
 {
-    assert(cuckoo_paged_is_loaded(&table->paged) && *message == NULL);
+    assert(table->paged.loaded && *message == NULL);
     const char *why = "it is not a blob; give one that cf_new, cf_build or cf_export has made";
     cf_filter filter;
     const uint8_t *bytes = sqlite3_value_blob(blob);
@@ -48,14 +48,13 @@ int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **m
     if (copy == NULL)
         return SQLITE_NOMEM;
     memcpy(copy, bytes, length);
-    const cuckoo_sums none = {.place = NULL};
     int rc = cuckoo_shadow_check(&table->paged.shadow);
     if (rc != SQLITE_OK)
         cuckoo_block_resize(NULL, copy, 0);
     rc = rc ? rc : cuckoo_paged_replace(&table->paged, copy, length);
     if (rc == SQLITE_OK && filter.geometry.epochs)
         cuckoo_ageing_adopt(&table->paged);
-    return cuckoo_table_finish(table, &none, rc);
+    return cuckoo_table_finish(table, &(cuckoo_sums){0}, rc);
 }
 
 /* A copy of the pages, in a block. */
@@ -91,7 +90,7 @@ int cuckoo_maintenance_view(cuckoo_table *table, bool *left)
 
 int cuckoo_maintenance_export(cuckoo_table *table, cf_filter *copy, char **message)
 {
-    assert(cuckoo_paged_is_loaded(&table->paged) && *message == NULL);
+    assert(table->paged.loaded && *message == NULL);
     bool left;
     int rc = cuckoo_maintenance_view(table, &left);
     if (rc == SQLITE_OK && left)

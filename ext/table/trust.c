@@ -15,7 +15,7 @@ int cuckoo_table_misses(cuckoo_table *table, int most, bool *misses)
 {
     sqlite3_stmt *keys;
     uint64_t rows = 0, items = UINT64_MAX;
-    assert(table->follow.table != NULL && cuckoo_paged_is_loaded(&table->paged));
+    assert(table->follow.table != NULL && table->paged.loaded);
     *misses = false;
     int rc = cuckoo_follow_keys(&table->follow, &table->paged.shadow, most, &keys);
     while (rc == SQLITE_OK && !*misses && sqlite3_step(keys) == SQLITE_ROW) {
@@ -115,12 +115,8 @@ static int trust(cuckoo_table *table, cuckoo_use use)
                     : cuckoo_follow_look_quickly(follow, shadow, table->version);
     if (prepared != follow->prepared) { /* the TEMP trigger may have come, or gone */
         table->net.current = false;
-        unsigned touches = table->registry->touches;
         rc = rc ? rc : cuckoo_log_is_watched(shadow, &table->told);
-        if (rc == SQLITE_OK && table->told) {
-            int call = cuckoo_sql_run(shadow->db, "SELECT cf_touch(NULL, NULL, 0, 0)");
-            table->told = call == SQLITE_OK && touches != table->registry->touches;
-        }
+        table->told = rc == SQLITE_OK && table->told && cuckoo_registry_hears(table->registry);
     }
     if (rc == SQLITE_OK && follow->trust == CUCKOO_TRIGGERS)
         rc = check_rule(table);
