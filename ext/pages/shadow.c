@@ -96,7 +96,7 @@ int cuckoo_shadow_step(cuckoo_shadow *shadow, sqlite3_stmt *statement)
 {
     bool was = shadow->busy; /* a drain runs other statements within its own */
     shadow->busy = true;
-    shadow->steps++;
+    shadow->stepped = true;
     int rc = sqlite3_step(statement);
     shadow->busy = was;
     return rc;

@@ -56,7 +56,7 @@ static int compare(cuckoo_table *table)
         rc = cuckoo_paged_compare(&table->paged);
     table->net.current &= same && !stale && (table->part == CUCKOO_APART || table->told);
     table->looked = table->compared = rc == SQLITE_OK;
-    table->steps = table->paged.shadow.steps;
+    table->paged.shadow.stepped = false;
     return rc;
 }
 
@@ -89,9 +89,9 @@ int cuckoo_table_end(cuckoo_table *table)
 {
     int rc = cuckoo_paged_error(&table->paged);
     bool fits = rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB; /* rows of two times are no damage */
-    if (table->steps != table->paged.shadow.steps && fits && cuckoo_fresh_overtaken(table))
+    if (table->paged.shadow.stepped && fits && cuckoo_fresh_overtaken(table))
         rc = SQLITE_LOCKED;
-    table->steps = table->paged.shadow.steps;
+    table->paged.shadow.stepped = false;
     bool unwritten = table->paged.dirty && !table->paged.shadow.busy; /* by a drain that goes on */
     if (rc != SQLITE_OK || unwritten)
         cuckoo_table_forget(table);

@@ -69,7 +69,6 @@ typedef struct cuckoo_table {
     unsigned rollbacks; /* of savepoints and transactions, that were told */
     int opened;         /* when savepoints 0 .. opened-1 opened, nothing was left pending */
     bool looked;        /* what is in memory was compared with the database since the table has joined */
-    unsigned steps;     /* of the shadow tables, when it was compared last, or a use ended */
 
     cuckoo_front *front;  /* it shows the rows of the content (front.h); NULL: it does not */
     int shift;            /* so many columns more stand before its hidden ones (table.h) */
@@ -114,12 +113,12 @@ bool cuckoo_table_is_early(const cuckoo_table *table);
 /* The part of begin that does not ask whether a filter that follows a table may be believed. */
 int cuckoo_table_load(cuckoo_table *table);
 
-/* What is wrong after SQLITE_ERROR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER; the text lives until the table is
-** used again. */
+/* What is wrong after SQLITE_ERROR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER. It stays until the next use. */
 const char *cuckoo_table_damage(const cuckoo_table *table);
 
-/* Ends a use. What it has changed in memory alone is forgotten. Returns the first error of reading pages since it began: answers may be wrong.
-** SQLITE_LOCKED: what was read may not fit what was in memory (fresh.c). */
+/* Ends a use. What it has changed in memory alone is forgotten. Returns the first error of reading pages
+** since it began: answers may be wrong. SQLITE_LOCKED: what was read may not fit what was in memory
+** (fresh.c). */
 int cuckoo_table_end(cuckoo_table *table);
 
 /* ---- many uses in one read transaction ---- */
@@ -153,7 +152,7 @@ static inline bool cuckoo_table_is_calm(cuckoo_table *table, const cuckoo_calm *
 ** do. */
 static inline bool cuckoo_table_is_quiet(const cuckoo_table *table)
 {
-    return table->steps == table->paged.shadow.steps && table->paged.rc == SQLITE_OK;
+    return !table->paged.shadow.stepped && table->paged.rc == SQLITE_OK;
 }
 
 /* Is all that a lookup needs in memory, and in the pages alone? */
@@ -168,7 +167,7 @@ static inline bool cuckoo_table_is_at_hand(const cuckoo_table *table)
 /* SQLite has connected it: others of its name write what is pending. */
 int cuckoo_table_connected(cuckoo_table *table);
 
-/* Methods of the module. It takes part in the transaction; which has ended, by COMMIT or by a rollback. */
+/* Methods: the table joins the transaction; that is committed; it is rolled back. */
 int cuckoo_table_joined(sqlite3_vtab *base);
 int cuckoo_table_committed(sqlite3_vtab *base);
 int cuckoo_table_rolled_back(sqlite3_vtab *base);
@@ -279,8 +278,8 @@ cuckoo_registry *cuckoo_registry_new(sqlite3 *db);
 /* One reference less; the last one frees the registry. */
 void cuckoo_registry_release(void *registry);
 
-/* May a trigger call cf_touch? If an authorizer forbids that, each write to the table would fail; one that
-** ignores it keeps the table from being told. */
+/* May a trigger call cf_touch? If an authorizer forbids that, each write to the table would fail; one
+** that ignores it keeps the table from being told. */
 bool cuckoo_registry_hears(cuckoo_registry *registry);
 
 /* Puts a table into the list, or takes it out, and frees it when no use of it goes on any more. */
