@@ -40,8 +40,9 @@ static int compare(cuckoo_table *table)
     if (rc == SQLITE_OK)
         table->version = version;
     if (rc == SQLITE_OK && (table->part == CUCKOO_APART || !table->looked)) {
-        bool alone = cuckoo_shadow_in_transaction(shadow, true);
-        stale = table->alone || (changes != table->changes && (alone || !same));
+        bool more = changes != table->changes; /* comparing this is cheaper than the next line */
+        bool alone = (more || table->alone) && cuckoo_shadow_in_transaction(shadow, true);
+        stale = table->alone || (more && (alone || !same));
         table->changes = changes;
         table->alone = alone;
     }
