@@ -136,7 +136,7 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
         rc = cuckoo_shadow_read(shadow, SAVED_ROW, had, sizeof had, &read);
         if (rc == SQLITE_CORRUPT_VTAB || read != length || memcmp(row, had, length) != 0)
             rc = rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB
-                     ? cuckoo_shadow_write(shadow, SAVED_ROW, row, length, length)
+                     ? cuckoo_shadow_write(shadow, SAVED_ROW, row, length)
                      : rc;
     }
     follow->saved = rc == SQLITE_OK;

@@ -105,7 +105,7 @@ int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
 int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow);
 
 /* The same for lookups while this connection writes nothing. Then a change of the schema comes with a
-** commit, which changes `version` (fresh.h), or makes SQLite expire statements, as TEMP triggers do.
+** commit, which changes `version` (fresh.c), or makes SQLite expire statements, as TEMP triggers do.
 ** That is cheaper to ask. */
 int cuckoo_follow_look_quickly(cuckoo_follow *follow, cuckoo_shadow *shadow, unsigned version);
 

@@ -110,7 +110,4 @@ int cuckoo_log_write(cuckoo_shadow *shadow, uint64_t hash, int64_t n);
 int cuckoo_log_walk(cuckoo_paged *paged, int (*change)(void *context, uint64_t hash, int64_t n),
                     void *context);
 
-/* About how many rows the logs have: the last row tells, unless a number was written by hand. */
-int cuckoo_log_rows(cuckoo_shadow *shadow, bool follows, int64_t *rows);
-
 #endif

@@ -35,16 +35,6 @@ void cuckoo_pending_shift(cuckoo_pending *pending, size_t n)
     cuckoo_sums_free(&pending->sums);
 }
 
-/* What has become large is given back. */
-void cuckoo_pending_clear(cuckoo_pending *pending)
-{
-    enum { LARGE = 1 << 16 /* changes */ };
-    if (pending->room > LARGE)
-        cuckoo_pending_free(pending);
-    pending->n = pending->summed = 0;
-    cuckoo_sums_free(&pending->sums);
-}
-
 void cuckoo_pending_free(cuckoo_pending *pending)
 {
     cuckoo_sums_free(&pending->sums);

@@ -29,15 +29,8 @@ int cuckoo_pending_add(cuckoo_pending *pending, uint64_t hash, int64_t n);
 /* Brings `sums` up to date, by copies or by times (`paged`). SQLITE_OK or SQLITE_NOMEM. */
 int cuckoo_pending_sum(cuckoo_pending *pending, const cuckoo_paged *paged);
 
-/* The time of the last one, which is the latest; 0: there is none. */
-static inline int64_t cuckoo_pending_latest(const cuckoo_pending *pending)
-{
-    return pending->n ? pending->change[pending->n - 1].n : 0;
-}
-
-/* Forgets the first so many; all; and frees the memory, too. */
+/* Forgets the first so many; all. */
 void cuckoo_pending_shift(cuckoo_pending *pending, size_t n);
-void cuckoo_pending_clear(cuckoo_pending *pending);
 void cuckoo_pending_free(cuckoo_pending *pending);
 
 #endif

@@ -170,11 +170,9 @@ static int copy_table(cuckoo_table *table, void *handle, char **why)
     bool left;
     cuckoo_paged *paged = &table->paged;
     (void)why;
-    int rc = cuckoo_maintenance_begin_view(table, &left);
-    if (rc == SQLITE_OK)
-        paged->hooks.need(paged, 0, paged->filter.length);
+    int rc = cuckoo_maintenance_view(table, &left);
+    rc = rc ? rc : cuckoo_paged_complete(paged);
     *(cuckoo_handle **)handle = rc == SQLITE_OK ? cuckoo_handle_new(&paged->filter) : NULL;
-    cuckoo_maintenance_end_view(table);
     return rc;
 }
 

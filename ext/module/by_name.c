@@ -177,10 +177,9 @@ static int result_table_picture(cuckoo_table *table, void *context, char **why)
 {
     bool left;
     (void)why;
-    int rc = cuckoo_maintenance_begin_view(table, &left);
+    int rc = cuckoo_maintenance_view(table, &left);
     if (rc == SQLITE_OK)
         cuckoo_result_picture(context, &table->paged.filter);
-    cuckoo_maintenance_end_view(table);
     return rc;
 }
 

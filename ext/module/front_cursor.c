@@ -39,11 +39,10 @@ static CF_ALWAYS_INLINE bool is_calm(front_cursor *cursor, cuckoo_table *table)
 
 static int begin(front_cursor *cursor, cuckoo_table *table)
 {
-    const char *why;
     cuckoo_front *front = table->front;
     front->calm.is = false;
     cuckoo_registry_join_writer(table->registry, table);
-    int rc = cuckoo_table_begin(table, CUCKOO_INSPECT, &why);
+    int rc = cuckoo_table_begin(table, CUCKOO_INSPECT);
     if (rc != SQLITE_OK)
         return rc;
     cuckoo_table_calm(table, &front->calm);

@@ -207,7 +207,7 @@ int cuckoo_front_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     int rc = CUCKOO_LOOKS_LATE ? SQLITE_OK : cuckoo_front_look(table);
     if (rc != SQLITE_OK)
         return rc;
-    double rows = cuckoo_paged_is_loaded(&table->paged) ? (double)table->paged.filter.items + 1 : 1e6;
+    double rows = table->paged.loaded ? (double)table->paged.filter.items + 1 : 1e6;
     front_choice choice = {table->front, info, sqlite3_str_new(NULL), .looks_at = rows, .finds = rows};
     take_all(&choice);
     rc = sqlite3_str_errcode(choice.where);

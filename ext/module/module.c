@@ -69,14 +69,13 @@ int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
 
 int cuckoo_module_begin(cuckoo_table *table, cuckoo_use use)
 {
-    const char *why = "";
     sqlite3_free(
         table->base.zErrMsg); /* SQLite does not take over what xSavepoint and xIntegrity said */
     table->base.zErrMsg = NULL;
     if (use < CUCKOO_TELL)
         cuckoo_registry_join_writer(table->registry, table);
-    int rc = cuckoo_table_begin(table, use, &why);
-    return rc == SQLITE_OK ? rc : cuckoo_table_explain(table, rc, why);
+    int rc = cuckoo_table_begin(table, use);
+    return rc == SQLITE_OK ? rc : cuckoo_table_explain(table, rc, cuckoo_table_damage(table));
 }
 
 int cuckoo_module_end(cuckoo_table *table, int rc)

@@ -14,11 +14,6 @@
 #include "../keys/options.h"
 #include "../table/registry.h"
 
-static inline cuckoo_table *cuckoo_table_of(sqlite3_vtab *base)
-{
-    return (cuckoo_table *)base;
-}
-
 /* ---- columns ---- */
 
 /* All but the key are hidden. */

@@ -9,16 +9,18 @@
 #include "../sqlite/sql.h"
 #include "module.h"
 
-/* The last row of the log tells its length, unless somebody has written a number by hand. */
+/* The last row of a log of triggers tells its length, unless somebody has written a number by hand. */
 static int append_log(sqlite3_str *json, cuckoo_table *table)
 {
     int64_t rows = 0;
     bool ages = table->paged.filter.geometry.epochs != 0;
     int64_t left = (int64_t)table->paged.left;
-    int rc = cuckoo_log_rows(&table->paged.shadow, cuckoo_table_follows(table), &rows);
-    rows += (int64_t)table->pending.n - left;
+    bool follows = cuckoo_table_follows(table);
+    int rc = follows ? cuckoo_shadow_integer(&table->paged.shadow, CUCKOO_LAST_LOGGED, NULL, &rows)
+                     : cuckoo_table_net(table);
+    if (!follows)
+        rows = (int64_t)table->net.own.rows + (int64_t)table->pending.n - left;
     sqlite3_str_appendf(json, ",\"waiting\":%lld,\"undrained\":%lld", left, rows > 0 ? rows : 0);
-    rc = rc == SQLITE_OK && ages ? cuckoo_table_net(table) : rc;
     if (rc == SQLITE_OK && ages)
         cuckoo_ageing_tell(&table->paged, cuckoo_table_latest(table), json);
     return rc;
@@ -73,8 +75,8 @@ void cuckoo_table_info_function(sqlite3_context *context, int argc, sqlite3_valu
     if (table && cuckoo_table_is_told(rc)) {
         use = CUCKOO_REPAIR;
         cuckoo_explain(&bad, rc, why);
-        rc = bad ? cuckoo_table_begin(table, use, &why) : SQLITE_NOMEM;
-        why = cuckoo_table_is_told(rc) ? why : sqlite3_errstr(rc);
+        rc = bad ? cuckoo_table_begin(table, use) : SQLITE_NOMEM;
+        why = cuckoo_table_is_told(rc) ? cuckoo_table_damage(table) : sqlite3_errstr(rc);
     }
     bool loaded = rc == SQLITE_OK;
     if (loaded || (bad && cuckoo_table_is_told(rc))) {

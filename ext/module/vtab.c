@@ -30,9 +30,9 @@ static int refuse_name(bool rows, const char *name, char **message)
 static int declare_columns(cuckoo_table *table, bool rows, const cf_geometry *shape)
 {
     sqlite3 *db = table->registry->db;
-    const char *why, *t = table->follow.given_table, *k = table->follow.given_column;
+    const char *t = table->follow.given_table, *k = table->follow.given_column;
     bool creates = shape != NULL;
-    int rc = creates ? SQLITE_OK : cuckoo_table_load(table, &why);
+    int rc = creates ? SQLITE_OK : cuckoo_table_load(table);
     if (rc == SQLITE_OK && !creates)
         shape = &table->paged.filter.geometry;
     table->affinity = shape ? (cf_affinity)shape->affinity : CF_AFFINITY_NONE;
@@ -67,7 +67,7 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
         return SQLITE_NOMEM;
     memset(table, 0, sizeof *table);
     *made = table;
-    int rc = cuckoo_paged_init(&table->paged, registry->db, argv[1], argv[2]);
+    int rc = cuckoo_shadow_init(&table->paged.shadow, registry->db, argv[1], argv[2]);
     table->options = plan->options;
     table->once = plan->once;
     table->follow = (cuckoo_follow){
@@ -83,9 +83,9 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
 static int create(cuckoo_table *table, const cf_geometry *shape, uint64_t keep, char **message)
 {
     int rc = cuckoo_paged_create(&table->paged, shape, keep);
-    cuckoo_table_created(table);
+    table->part = CUCKOO_CREATED;
     if (rc == SQLITE_OK && table->follow.given_table) {
-        rc = cuckoo_maintenance_follow(table, message);
+        rc = cuckoo_maintenance_follow(table, false, NULL, message);
         rc = rc ? rc : cuckoo_touch_watch(table, table->paged.shadow.table, 1);
     }
     if (rc == SQLITE_OK)
@@ -144,10 +144,9 @@ static int table_disconnect(sqlite3_vtab *base)
 /* Drops triggers and log. A header that cannot be read does not tell the log, but another row does. */
 static int stop_following(cuckoo_table *table)
 {
-    const char *why;
     int64_t log;
     cuckoo_shadow *shadow = &table->paged.shadow;
-    if (cuckoo_paged_load(&table->paged, &why) != SQLITE_OK) {
+    if (cuckoo_paged_load(&table->paged) != SQLITE_OK) {
         int rc = cuckoo_follow_check_saved(shadow, &log);
         if (rc != SQLITE_OK || log == 0)
             return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
@@ -176,9 +175,8 @@ static int table_destroy(sqlite3_vtab *base)
 /* A later version may have more to rename than this one knows. */
 static int refuse_later(cuckoo_table *table)
 {
-    const char *why;
-    int rc = cuckoo_table_load(table, &why);
-    return rc == CUCKOO_NEWER          ? cuckoo_table_explain(table, rc, why)
+    int rc = cuckoo_table_load(table);
+    return rc == CUCKOO_NEWER          ? cuckoo_table_explain(table, rc, cuckoo_table_damage(table))
            : cuckoo_sql_rolls_back(rc) ? rc
                                        : SQLITE_OK;
 }
@@ -223,10 +221,9 @@ static int explain_write(cuckoo_table *table, int rc)
 {
     if (rc == SQLITE_OK)
         return rc;
-    int code = table->why;
     char *why =
         sqlite3_mprintf("its changes cannot be written: %s",
-                        code == SQLITE_CORRUPT_VTAB ? cuckoo_table_damage(table) : sqlite3_errstr(code));
+                        rc == SQLITE_CORRUPT_VTAB ? cuckoo_table_damage(table) : sqlite3_errstr(rc));
     rc = why ? cuckoo_table_explain(table, rc, why) : SQLITE_NOMEM;
     sqlite3_free(why);
     return rc;
@@ -236,18 +233,6 @@ static int table_sync(sqlite3_vtab *base)
 {
     cuckoo_table *table = cuckoo_table_of(base);
     return explain_write(table, cuckoo_table_sync(table));
-}
-
-static int table_commit(sqlite3_vtab *base)
-{
-    cuckoo_table_ended(cuckoo_table_of(base), false);
-    return SQLITE_OK;
-}
-
-static int table_rollback(sqlite3_vtab *base)
-{
-    cuckoo_table_ended(cuckoo_table_of(base), true);
-    return SQLITE_OK;
 }
 
 static int table_savepoint(sqlite3_vtab *base, int number)
@@ -315,8 +300,8 @@ static const cuckoo_module table_module = {
     .base.xUpdate = cuckoo_table_update,
     .base.xBegin = cuckoo_table_joined,
     .base.xSync = table_sync,
-    .base.xCommit = table_commit,
-    .base.xRollback = table_rollback,
+    .base.xCommit = cuckoo_table_committed,
+    .base.xRollback = cuckoo_table_rolled_back,
     .base.xRename = table_rename,
     .base.xSavepoint = table_savepoint,
     .base.xRelease = cuckoo_table_release,

@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { ABSENT = CUCKOO_PAGE_ABSENT, READ = CUCKOO_PAGE_READ, DIRTY = CUCKOO_PAGE_DIRTY };
+enum { ABSENT, READ, DIRTY }; /* states of pages */
 
 /* ---- pages ---- */
 
@@ -26,24 +26,22 @@ static inline uint64_t page_behind(const cuckoo_paged *paged, uint64_t bytes)
     return page + 1 + (bytes - page * paged->page_bytes >= paged->page_bytes);
 }
 
-uint64_t cuckoo_image_page_at(const cuckoo_paged *paged, uint64_t offset)
+static uint64_t page_at(const cuckoo_paged *paged, uint64_t offset)
 {
     return offset < CF_HEADER_BYTES ? 0 : page_behind(paged, offset - CF_HEADER_BYTES);
 }
 
-uint8_t *cuckoo_image_page(const cuckoo_paged *paged, uint64_t page, uint64_t *bytes)
+uint8_t *cuckoo_image_page(const cuckoo_paged *paged, uint64_t page)
 {
     assert(page > 0);
-    uint64_t from = CF_HEADER_BYTES + (page - 1) * paged->page_bytes;
-    *bytes = paged->length - from < paged->page_bytes ? paged->length - from : paged->page_bytes;
-    return paged->image + from;
+    return paged->image + CF_HEADER_BYTES + (page - 1) * paged->page_bytes;
 }
 
 /* The first page in this state from `page` on, or the end of all states. */
 static uint64_t find(const cuckoo_paged *paged, int state, uint64_t page)
 {
-    const uint8_t *at = memchr(paged->state + page, state, cf_in_memory(paged->states - page));
-    return at ? (uint64_t)(at - paged->state) : paged->states;
+    const uint8_t *at = memchr(paged->state + page, state, cf_in_memory(paged->pages - page));
+    return at ? (uint64_t)(at - paged->state) : paged->pages;
 }
 
 uint64_t cuckoo_image_dirty(const cuckoo_paged *paged, uint64_t page)
@@ -53,101 +51,89 @@ uint64_t cuckoo_image_dirty(const cuckoo_paged *paged, uint64_t page)
 
 void cuckoo_image_clean(cuckoo_paged *paged)
 {
-    for (uint64_t page = find(paged, DIRTY, 1); page < paged->states;
-         page = find(paged, DIRTY, page + 1))
+    for (uint64_t page = find(paged, DIRTY, 1); page < paged->pages; page = find(paged, DIRTY, page + 1))
         paged->state[page] = READ;
     paged->dirty = false;
 }
 
 /* ---- room ---- */
 
-/* New states: all pages are absent. A header may claim any number of pages: zeros that nobody uses cost
-** nothing. */
-static bool renew_states(cuckoo_paged *paged, uint64_t pages)
+/* Makes the image one of so many pages. NULL: it is as it was. */
+static uint8_t *resize(const cuckoo_paged *paged, uint8_t *image, uint64_t pages)
 {
-    uint8_t *state = cuckoo_block_zeros(pages);
-    if (state == NULL)
-        return false;
-    cuckoo_block_resize(NULL, paged->state, 0);
-    paged->state = state;
-    paged->states = pages;
-    paged->absent = pages - 1;
-    return true;
+    uint64_t bytes = CF_HEADER_BYTES + (pages - 1) * paged->page_bytes;
+    uint8_t *other = cuckoo_block_resize(NULL, image, bytes);
+    if (other)
+        memset(other + bytes, 0, CUCKOO_BEYOND);
+    return other;
 }
 
-/* Pages that growth adds are zeros in memory (cf_pages). */
-static bool add_states(cuckoo_paged *paged, uint64_t pages)
+/* The image is that of another filter: pages that are not all zeros are dirty. */
+static void mark_all(cuckoo_paged *paged)
 {
-    if (pages <= paged->states)
-        return true;
-    uint8_t *longer = cuckoo_block_resize(NULL, paged->state, pages);
-    if (longer == NULL)
-        return false;
-    memset(longer + paged->states, READ, cf_in_memory(pages - paged->states));
-    paged->state = longer;
-    paged->states = pages;
-    return true;
+    for (uint64_t page = 1; page < paged->pages; page++) {
+        const uint8_t *at = cuckoo_image_page(paged, page);
+        bool zeros = at[0] == 0 && memcmp(at, at + 1, paged->page_bytes - 1) == 0;
+        paged->state[page] = zeros ? READ : DIRTY;
+    }
 }
 
-/* A large image gets an eighth more than it needs, so that it is not copied each time. */
-static bool enlarge_image(cuckoo_paged *paged, uint64_t length)
-{
-    enum { SMALL = 1 << 20 /* bytes */ };
-    uint64_t room = paged->room < SMALL ? length : length + length / 8;
-    if (length <= paged->room)
-        return true;
-    uint8_t *larger = cuckoo_block_resize(NULL, paged->image, room);
-    if (larger == NULL)
-        return false;
-    paged->image = larger;
-    paged->room = room;
-    return true;
-}
-
-static void set_length(cuckoo_paged *paged, uint64_t length)
-{
-    assert(length >= CF_HEADER_BYTES && length <= paged->room);
-    memset(paged->image + length, 0, CUCKOO_BEYOND);
-    paged->length = length;
-    paged->has_reader = false;
-}
-
-int cuckoo_image_begin(cuckoo_paged *paged, uint64_t length)
+/* States that are zeros are those of absent pages. A header may claim any number of pages: zeros that
+** nobody uses cost nothing. */
+int cuckoo_image_begin(cuckoo_paged *paged, uint8_t *block, uint64_t length)
 {
     assert(paged->page_bytes > 0);
+    uint64_t pages = cuckoo_image_pages(paged, length);
+    uint8_t *state = cuckoo_block_zeros(pages),
+            *image = state ? resize(paged, block ? block : paged->image, pages) : NULL;
+    cuckoo_block_resize(NULL, image ? paged->state : state, 0);
+    if (block)
+        cuckoo_block_resize(NULL, image ? paged->image : block, 0);
+    if (image == NULL)
+        return SQLITE_NOMEM;
+    paged->image = image;
+    paged->state = state;
+    paged->pages = pages;
+    paged->absent = block ? 0 : pages - 1;
     paged->reciprocal = UINT64_MAX / paged->page_bytes;
-    if (!enlarge_image(paged, length) || !renew_states(paged, cuckoo_image_pages(paged, length)))
-        return SQLITE_NOMEM;
-    set_length(paged, length);
+    paged->has_reader = false;
+    if (block) {
+        cuckoo_image_end(paged, length);
+        mark_all(paged);
+    }
     return SQLITE_OK;
 }
 
-int cuckoo_image_put(cuckoo_paged *paged, uint8_t *block, uint64_t length)
+void cuckoo_image_end(cuckoo_paged *paged, uint64_t length)
 {
-    bool enough = renew_states(paged, cuckoo_image_pages(paged, length));
-    cuckoo_block_resize(NULL, enough ? paged->image : block, 0);
-    if (!enough)
-        return SQLITE_NOMEM;
-    memset(paged->state, READ, cf_in_memory(paged->states));
-    paged->absent = 0;
-    paged->image = block;
-    paged->room = length;
-    set_length(paged, length);
-    return SQLITE_OK;
+    const uint8_t *end = cuckoo_image_page(paged, cuckoo_image_pages(paged, length));
+    memset(paged->image + length, 0, (size_t)(end - (paged->image + length)));
 }
 
-/* The cf_memory of the filter, which also asks for other blocks than the image. The image comes last: if
-** that fails, the old one is still there. */
-static uint8_t *resize_image(void *context, uint8_t *bytes, uint64_t size)
+/* The cf_memory of the filter, which also asks for other blocks than the image. Pages that growth adds
+** are zeros in memory (cf_pages). A large image gets an eighth more than it needs, so that it is not
+** copied each time. The image comes last: if that fails, the old one is still there. */
+static uint8_t *grow(void *context, uint8_t *bytes, uint64_t size)
 {
+    enum { SMALL = 1 << 20 /* bytes */ };
     cuckoo_paged *paged = context;
     if (bytes == NULL || bytes != paged->image)
         return cuckoo_block_resize(NULL, bytes, size);
+    uint64_t pages = cuckoo_image_pages(paged, size < SMALL ? size : size + size / 8);
     assert(size >= paged->filter.length);
-    if (!add_states(paged, cuckoo_image_pages(paged, size)) || !enlarge_image(paged, size))
+    paged->has_reader = false;
+    if (cuckoo_image_pages(paged, size) <= paged->pages)
+        return paged->image;
+    uint8_t *state = cuckoo_block_resize(NULL, paged->state, pages), *image;
+    if (state == NULL)
         return NULL;
-    set_length(paged, size);
-    return paged->image;
+    paged->state = state;
+    if ((image = resize(paged, paged->image, pages)) == NULL)
+        return NULL;
+    memset(state + paged->pages, READ, cf_in_memory(pages - paged->pages));
+    paged->image = image;
+    paged->pages = pages;
+    return image;
 }
 
 void cuckoo_image_free(cuckoo_paged *paged)
@@ -158,17 +144,16 @@ void cuckoo_image_free(cuckoo_paged *paged)
 
 /* ---- reading ---- */
 
-/* A row that is there has all bytes of a page, also that of the last one. A page that is not there, or
-** cannot be read, is zeros. */
+/* A page that is not there, or cannot be read, is zeros. */
 static void read_page(cuckoo_paged *paged, uint64_t page)
 {
-    uint64_t bytes, length;
-    uint8_t *at = cuckoo_image_page(paged, page, &bytes);
-    int rc = cuckoo_shadow_read(&paged->shadow, (int64_t)page, at, bytes, &length);
+    uint64_t length;
+    uint8_t *at = cuckoo_image_page(paged, page);
+    int rc = cuckoo_shadow_read(&paged->shadow, (int64_t)page, at, paged->page_bytes, &length);
     if (rc == SQLITE_OK && length != 0 && length != paged->page_bytes)
         rc = cuckoo_shadow_bad_row(&paged->shadow, (int64_t)page);
     if (rc != SQLITE_OK || length == 0)
-        memset(at, 0, cf_in_memory(bytes));
+        memset(at, 0, paged->page_bytes);
     paged->rc = cuckoo_first_error(paged->rc, rc);
     paged->state[page] = READ;
     paged->absent--;
@@ -179,9 +164,9 @@ static void bring_pages(cuckoo_paged *paged, uint64_t from, uint64_t to, bool ch
 {
     if (from >= to)
         return;
-    uint64_t page = cuckoo_image_page_at(paged, from), last = cuckoo_image_page_at(paged, to - 1);
+    uint64_t page = page_at(paged, from), last = page_at(paged, to - 1);
     for (page += page == 0; page <= last; page++) {
-        assert(page < paged->states);
+        assert(page < paged->pages);
         if (paged->state[page] == ABSENT)
             read_page(paged, page);
         if (changes) {
@@ -191,26 +176,24 @@ static void bring_pages(cuckoo_paged *paged, uint64_t from, uint64_t to, bool ch
     }
 }
 
-bool cuckoo_image_complete(cuckoo_paged *paged)
+bool cuckoo_image_complete(cuckoo_paged *paged, uint64_t most)
 {
-    enum { MOST = 256 };
-    uint64_t page = 1;
-    for (int i = 0; i < MOST && paged->absent > 0; i++) {
+    for (uint64_t page = 1; most > 0 && paged->absent > 0 && paged->rc == SQLITE_OK; most--) {
         page = find(paged, ABSENT, page);
         read_page(paged, page);
     }
-    return paged->absent == 0;
+    return paged->absent == 0 && paged->rc == SQLITE_OK;
 }
 
-/* The first page from `page` on that has a row, before `end`; none: `end`. */
-static uint64_t next_stored(cuckoo_paged *paged, uint64_t page, uint64_t end)
+/* The first page from `page` on that has a row; none: the end of all pages. */
+static uint64_t next_stored(cuckoo_paged *paged, uint64_t page)
 {
-    int64_t from = (int64_t)page, row = (int64_t)end;
+    int64_t from = (int64_t)page, end = (int64_t)paged->pages, row = end;
     int rc = cuckoo_shadow_integer(&paged->shadow, CUCKOO_NEXT_PAGE, &from, &row);
     if (rc == SQLITE_OK && row < from) /* the number is a text */
         rc = cuckoo_shadow_bad_row(&paged->shadow, row);
     paged->rc = cuckoo_first_error(paged->rc, rc);
-    return rc == SQLITE_OK && (uint64_t)row < end ? (uint64_t)row : end;
+    return (uint64_t)(rc == SQLITE_OK && row < end ? row : end);
 }
 
 /* ---- the hooks ---- */
@@ -245,24 +228,22 @@ static void change(void *context, uint64_t from, uint64_t to)
 static uint64_t skip(void *context, uint64_t from)
 {
     cuckoo_paged *paged = context;
-    uint64_t page = cuckoo_image_page_at(paged, from), end = cuckoo_image_pages(paged, paged->length);
-    if (page == 0 || page >= end || paged->state[page] != ABSENT)
+    uint64_t page = page_at(paged, from), found = page;
+    if (page == 0 || page >= paged->pages || paged->state[page] != ABSENT)
         return from;
-    uint64_t stored = next_stored(paged, page, end), found = page;
+    uint64_t stored = next_stored(paged, page);
     while (found < stored && paged->state[found] == ABSENT)
         found++;
-    if (found == page)
-        return from;
-    return found == end ? paged->length : CF_HEADER_BYTES + (found - 1) * paged->page_bytes;
+    return found == page ? from : CF_HEADER_BYTES + (found - 1) * paged->page_bytes;
 }
 
-cf_status cuckoo_image_open(cuckoo_paged *paged, const char **why)
+cf_status cuckoo_image_open(cuckoo_paged *paged, uint64_t length, const char **why)
 {
-    cf_status status = cf_open_writable(&paged->filter, paged->image, cf_in_memory(paged->length), why);
+    cf_status status = cf_open_writable(&paged->filter, paged->image, cf_in_memory(length), why);
     if (status != CF_OK)
         return status;
     paged->hooks = (cf_pages){.need = need, .change = change, .skip = skip, .context = paged};
-    paged->filter.memory = (cf_memory){resize_image, INT64_MAX, paged};
+    paged->filter.memory = (cf_memory){grow, INT64_MAX, paged};
     cf_attach_pages(&paged->filter, &paged->hooks);
     return status;
 }

@@ -10,8 +10,6 @@
 
 #include "shadow.h"
 
-enum { CUCKOO_PAGE_ABSENT, CUCKOO_PAGE_READ, CUCKOO_PAGE_DIRTY };
-
 /* What a table that ages by the clock knows of times (ageing.h), in milliseconds. */
 typedef struct cuckoo_age {
     uint64_t keep;    /* 0: epochs begin by command */
@@ -22,19 +20,17 @@ typedef struct cuckoo_age {
 typedef struct cuckoo_paged {
     cuckoo_shadow shadow;
 
-    bool loaded;      /* the header is in memory, as the database had it */
-    bool dirty;       /* the database does not have all that is in memory */
-    bool replaced;    /* it is another filter than that in the database, of which no row stays */
-    bool has_reader;  /* `reader` is as `filter` is */
-    cf_filter filter; /* a view of the image */
-    cf_filter reader; /* the same without hooks, for when all pages are in memory */
-    cf_pages hooks;   /* of the filter, with this struct as context */
-    uint8_t *image;   /* the blob, as far as it was read */
-    uint64_t length;  /* of the blob, bytes; after growth that was taken back more than the filter has */
-    uint64_t room;    /* for so many of them */
-    uint8_t *state;   /* of pages, by number; [0], the header, is not used */
-    uint64_t states;  /* so many of them */
-    uint64_t absent;  /* pages that are not in memory */
+    bool loaded;         /* the header is in memory, as the database had it */
+    bool dirty;          /* the database does not have all that is in memory */
+    bool replaced;       /* it is another filter than that in the database, of which no row stays */
+    bool has_reader;     /* `reader` is as `filter` is */
+    cf_filter filter;    /* a view of the image */
+    cf_filter reader;    /* the same without hooks, for when all pages are in memory */
+    cf_pages hooks;      /* of the filter, with this struct as context */
+    uint8_t *image;      /* the header, and whole pages, as far as they were read */
+    uint8_t *state;      /* of pages, by number; [0], the header, is not used */
+    uint64_t pages;      /* so many states, and so much of an image; may be more than the filter has */
+    uint64_t absent;     /* pages that are not in memory */
     uint32_t page_bytes; /* of a page */
     uint64_t reciprocal; /* of page_bytes */
     int rc;              /* the first error since it was last asked for */
@@ -49,26 +45,28 @@ typedef struct cuckoo_paged {
 
 void cuckoo_image_free(cuckoo_paged *paged);
 
-/* Pages of a blob of this length, with the header; the page at an offset. */
+/* Pages of a blob of this length, with the header. */
 uint64_t cuckoo_image_pages(const cuckoo_paged *paged, uint64_t length);
-uint64_t cuckoo_image_page_at(const cuckoo_paged *paged, uint64_t offset);
 
-/* Where a page begins in the image, and how many bytes it has there. */
-uint8_t *cuckoo_image_page(const cuckoo_paged *paged, uint64_t page, uint64_t *bytes);
+/* Where a page begins in the image. */
+uint8_t *cuckoo_image_page(const cuckoo_paged *paged, uint64_t page);
 
 /* Makes room for a blob of this length, of which no page is in memory. Or takes over a block (block.h)
-** of this length, of which all are. SQLITE_OK, or SQLITE_NOMEM: the old image is still there. */
-int cuckoo_image_begin(cuckoo_paged *paged, uint64_t length);
-int cuckoo_image_put(cuckoo_paged *paged, uint8_t *block, uint64_t length);
+** of this length, in any case, of which all are, and are to be written, if they are not all zeros.
+** SQLITE_OK, or SQLITE_NOMEM: the old image is still there. */
+int cuckoo_image_begin(cuckoo_paged *paged, uint8_t *block, uint64_t length);
+
+/* Zeros behind a blob of this length, in its last page. */
+void cuckoo_image_end(cuckoo_paged *paged, uint64_t length);
 
 /* Opens the image for writing, with the hooks (cf_pages), whose errors go to paged->rc. */
-cf_status cuckoo_image_open(cuckoo_paged *paged, const char **why);
+cf_status cuckoo_image_open(cuckoo_paged *paged, uint64_t length, const char **why);
 
-/* The first dirty page from `page` on, or the end of all states. No page is dirty any more. */
+/* The first dirty page from `page` on, or the end of all pages. No page is dirty any more. */
 uint64_t cuckoo_image_dirty(const cuckoo_paged *paged, uint64_t page);
 void cuckoo_image_clean(cuckoo_paged *paged);
 
-/* Reads some pages, so few that it does not take long. False: others are still absent. */
-bool cuckoo_image_complete(cuckoo_paged *paged);
+/* Reads pages, at most so many. False: others are still absent, or there was an error. */
+bool cuckoo_image_complete(cuckoo_paged *paged, uint64_t most);
 
 #endif

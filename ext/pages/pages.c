@@ -25,7 +25,8 @@ enum {
     AT_SHIFT = AT_KEEP + 8,
     AT_PRESENT = AT_SHIFT + 8,
     AGEING_ROW = AT_PRESENT + 8,
-    LEAST_PAGE = 64 /* bytes */
+    LEAST_PAGE = 64, /* bytes */
+    MOST_PAGE = 1 << 16
 };
 
 /* ---- the header ---- */
@@ -45,14 +46,11 @@ static void put_age(const cuckoo_age *age, uint8_t *row)
 }
 
 /* Did a later version write the row? It has more in it, other flags, or another header of the filter. */
-static bool is_newer(const uint8_t *row, uint64_t length, cf_status status, const char **why)
+static bool is_newer(const uint8_t *row, uint64_t length, cf_status status)
 {
-    if (status == CF_OK &&
-        (row[AT_FLAGS] > FLAG_AGES || length > (row[AT_FLAGS] ? AGEING_ROW : HEADER_ROW)))
-        *why = CF_LATER("unknown parts of the header row");
-    else if (status != CF_NEWER)
-        return false;
-    return true;
+    return status == CF_NEWER ||
+           (status == CF_OK &&
+            (row[AT_FLAGS] > FLAG_AGES || length > (row[AT_FLAGS] ? AGEING_ROW : HEADER_ROW)));
 }
 
 static bool is_time(uint64_t milliseconds)
@@ -62,22 +60,24 @@ static bool is_time(uint64_t milliseconds)
 
 static bool is_sound(const uint8_t *row, uint64_t length, const cf_geometry *geometry)
 {
+    uint32_t page_bytes = (uint32_t)cf_load64(row + AT_PAGE_BYTES);
     return length == (row[AT_FLAGS] ? AGEING_ROW : HEADER_ROW) &&
            (geometry->epochs != 0) == row[AT_FLAGS] && geometry->value_bits == 0 &&
            cf_load64(row + AT_LEFT) <= CF_ITEMS_MAX && is_time(cf_load64(row + AT_KEEP)) &&
-           is_time(cf_load64(row + AT_PRESENT)) &&
-           (uint32_t)cf_load64(row + AT_PAGE_BYTES) >= LEAST_PAGE;
+           is_time(cf_load64(row + AT_PRESENT)) && page_bytes >= LEAST_PAGE && page_bytes <= MOST_PAGE;
 }
 
-static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
+static int open_image(cuckoo_paged *paged, const uint8_t *row)
 {
+    const char *why;
+    uint64_t length = cf_load64(row + AT_LENGTH);
     paged->page_bytes = (uint32_t)cf_load64(row + AT_PAGE_BYTES);
-    int rc = cuckoo_image_begin(paged, cf_load64(row + AT_LENGTH));
+    int rc = cuckoo_image_begin(paged, NULL, length);
     if (rc != SQLITE_OK)
         return rc;
     memcpy(paged->image, row, CF_HEADER_BYTES);
-    if (cuckoo_image_open(paged, why) != CF_OK)
-        return SQLITE_CORRUPT_VTAB;
+    if (cuckoo_image_open(paged, length, &why) != CF_OK)
+        return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
     paged->left = cf_load64(row + AT_LEFT);
     paged->unmatched = cf_load64(row + AT_UNMATCHED);
     paged->generation = cf_load64(row + AT_RANDOM);
@@ -87,24 +87,25 @@ static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
     return SQLITE_OK;
 }
 
-static int read_header(cuckoo_paged *paged, const char **why)
+static int read_header(cuckoo_paged *paged)
 {
     uint8_t row[AGEING_ROW] = {0};
     uint64_t length;
     cf_header header;
+    const char *why;
+    char **damage = &paged->shadow.damage;
     int rc = cuckoo_shadow_read(&paged->shadow, 0, row, sizeof row, &length);
-    if (rc == SQLITE_OK && length == 0)
-        rc = cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "its header is missing");
-    if (rc == SQLITE_OK) {
-        cf_status status = cf_header_decode(row, cf_load64(row + AT_LENGTH), &header, why);
-        if (is_newer(row, length, status, why))
-            return CUCKOO_NEWER;
-        if (status != CF_OK || !is_sound(row, length, &header.geometry))
-            rc = cuckoo_shadow_bad_row(&paged->shadow, 0);
-    }
-    if (rc == SQLITE_CORRUPT_VTAB)
-        *why = cuckoo_shadow_why(&paged->shadow);
-    return rc ? rc : open_image(paged, row, why);
+    if (rc != SQLITE_OK)
+        return rc;
+    if (length == 0)
+        return cuckoo_say(damage, SQLITE_CORRUPT_VTAB, "its header is missing");
+    cf_status status = cf_header_decode(row, cf_load64(row + AT_LENGTH), &header, &why);
+    if (is_newer(row, length, status))
+        return cuckoo_say(damage, CUCKOO_NEWER, "%s",
+                          status == CF_NEWER ? why : CF_LATER("unknown parts of the header row"));
+    return status == CF_OK && is_sound(row, length, &header.geometry)
+               ? open_image(paged, row)
+               : cuckoo_shadow_bad_row(&paged->shadow, 0);
 }
 
 static int write_header_row(cuckoo_paged *paged)
@@ -115,7 +116,7 @@ static int write_header_row(cuckoo_paged *paged)
     sqlite3_randomness(sizeof paged->generation, &paged->generation);
     cf_seal(&paged->filter);
     memcpy(row, paged->image, CF_HEADER_BYTES);
-    cf_store64(row + AT_LENGTH, paged->length);
+    cf_store64(row + AT_LENGTH, paged->filter.length);
     cf_store64(row + AT_PAGE_BYTES, paged->page_bytes); /* the next line overwrites half of it */
     cf_store64(row + AT_LEFT, paged->left);
     cf_store64(row + AT_UNMATCHED, paged->unmatched);
@@ -123,15 +124,14 @@ static int write_header_row(cuckoo_paged *paged)
     cf_store64(row + AT_LOG, (uint64_t)paged->shadow.log);
     if (ages)
         put_age(&paged->age, row);
-    return cuckoo_shadow_write(&paged->shadow, 0, row, length, length);
+    return cuckoo_shadow_write(&paged->shadow, 0, row, length);
 }
 
 /* ---- using it ---- */
 
-int cuckoo_paged_load(cuckoo_paged *paged, const char **why)
+int cuckoo_paged_load(cuckoo_paged *paged)
 {
-    *why = "its header cannot be read";
-    return paged->loaded ? SQLITE_OK : read_header(paged, why);
+    return paged->loaded ? SQLITE_OK : read_header(paged);
 }
 
 void cuckoo_paged_forget(cuckoo_paged *paged)
@@ -154,11 +154,11 @@ int cuckoo_paged_compare(cuckoo_paged *paged)
 /* When nearly all pages have been read, the others are read, too. */
 const cf_filter *cuckoo_paged_reader(cuckoo_paged *paged)
 {
+    enum { MOST = 256 /* pages at a time, so that it does not take long */ };
     assert(paged->loaded);
     if (paged->has_reader)
         return &paged->reader;
-    uint64_t few = cuckoo_image_pages(paged, paged->length) / 8;
-    if (paged->absent > few || !cuckoo_image_complete(paged) || paged->rc != SQLITE_OK)
+    if (paged->absent > paged->pages / 8 || !cuckoo_image_complete(paged, MOST))
         return &paged->filter;
     paged->reader = paged->filter;
     cf_attach_pages(&paged->reader, NULL);
@@ -175,28 +175,22 @@ int cuckoo_paged_error(cuckoo_paged *paged)
 
 /* ---- writing ---- */
 
-static bool all_zeros(const uint8_t *bytes, uint64_t length)
-{
-    return length == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, cf_in_memory(length - 1)) == 0);
-}
-
 /* Dirty pages behind the end are of growth that was taken back. */
 static int write_pages(cuckoo_paged *paged)
 {
     int rc = SQLITE_OK;
-    uint64_t bytes, pages = cuckoo_image_pages(paged, paged->length),
-                    page = cuckoo_image_dirty(paged, 1);
-    for (; rc == SQLITE_OK && page < pages; page = cuckoo_image_dirty(paged, page + 1)) {
-        const uint8_t *at = cuckoo_image_page(paged, page, &bytes);
-        rc = cuckoo_shadow_write(&paged->shadow, (int64_t)page, at, bytes, paged->page_bytes);
-    }
+    uint64_t pages = cuckoo_image_pages(paged, paged->filter.length),
+             page = cuckoo_image_dirty(paged, 1);
+    cuckoo_image_end(paged, paged->filter.length);
+    for (; rc == SQLITE_OK && page < pages; page = cuckoo_image_dirty(paged, page + 1))
+        rc = cuckoo_shadow_write(&paged->shadow, (int64_t)page, cuckoo_image_page(paged, page),
+                                 paged->page_bytes);
     return rc;
 }
 
 int cuckoo_paged_write(cuckoo_paged *paged)
 {
     assert(paged->loaded);
-    paged->length = paged->filter.length;
     int rc = paged->replaced ? cuckoo_shadow_empty(&paged->shadow) : SQLITE_OK;
     rc = rc ? rc : write_pages(paged);
     rc = rc ? rc : write_header_row(paged);
@@ -207,47 +201,34 @@ int cuckoo_paged_write(cuckoo_paged *paged)
     return rc;
 }
 
-/* The image is that of another filter: pages that are not all zeros are dirty. */
-static void mark_all(cuckoo_paged *paged)
-{
-    for (uint64_t page = 1; page < paged->states; page++) {
-        uint64_t bytes;
-        const uint8_t *at = cuckoo_image_page(paged, page, &bytes);
-        if (!all_zeros(at, bytes))
-            paged->state[page] = CUCKOO_PAGE_DIRTY;
-    }
-}
-
 /* The filter in the image is opened, and has nothing of the former one. */
-static int begin_anew(cuckoo_paged *paged)
+static int begin_anew(cuckoo_paged *paged, uint64_t length)
 {
     const char *why;
     paged->unmatched = 0;
     paged->loaded = paged->dirty = paged->replaced = true;
-    return cuckoo_image_open(paged, &why) == CF_OK
+    return cuckoo_image_open(paged, length, &why) == CF_OK
                ? SQLITE_OK
                : cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
 }
 
 int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length)
 {
-    int rc = cuckoo_image_put(paged, bytes, length);
-    rc = rc ? rc : begin_anew(paged);
-    if (rc == SQLITE_OK)
-        mark_all(paged);
-    return rc;
+    int rc = cuckoo_image_begin(paged, bytes, length);
+    return rc ? rc : begin_anew(paged, length);
 }
 
 /* Its pages are all zeros and need no rows. */
 int cuckoo_paged_clear(cuckoo_paged *paged, const cf_geometry *shape)
 {
     cf_header header = {.geometry = *shape, .reserved = CF_RESERVED_MIN};
-    int rc = cuckoo_image_begin(paged, cf_geometry_bytes(shape));
+    uint64_t length = cf_geometry_bytes(shape);
+    int rc = cuckoo_image_begin(paged, NULL, length);
     if (rc != SQLITE_OK)
         return rc;
     cf_header_encode(&header, paged->image);
     paged->age = (cuckoo_age){.keep = paged->age.keep};
-    return begin_anew(paged);
+    return begin_anew(paged, length);
 }
 
 /* ---- all of it ---- */
@@ -265,29 +246,14 @@ int cuckoo_paged_check(cuckoo_paged *paged)
     return rc;
 }
 
-void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros)
+int cuckoo_paged_complete(cuckoo_paged *paged)
 {
     assert(paged->loaded);
-    const cf_pages *hooks = &paged->hooks;
-    uint64_t from = CF_HEADER_BYTES, bytes, length = paged->filter.length;
     cf_seal(&paged->filter);
-    memcpy(zeros, paged->image, CF_HEADER_BYTES);
-    while ((from = hooks->skip(paged, from)) < length && paged->rc == SQLITE_OK) {
-        hooks->need(paged, from, from + 1);
-        const uint8_t *at = cuckoo_image_page(paged, cuckoo_image_page_at(paged, from), &bytes);
-        bytes = bytes < length - from ? bytes : length - from;
-        memcpy(zeros + from, at, cf_in_memory(bytes));
-        from += bytes;
-    }
+    return cuckoo_image_complete(paged, UINT64_MAX) ? SQLITE_OK : paged->rc;
 }
 
 /* ---- coming and going ---- */
-
-int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, const char *table)
-{
-    *paged = (cuckoo_paged){.rc = SQLITE_OK};
-    return cuckoo_shadow_init(&paged->shadow, db, schema, table);
-}
 
 void cuckoo_paged_free(cuckoo_paged *paged)
 {

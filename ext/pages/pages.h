@@ -39,9 +39,7 @@
 #include "../sqlite/errors.h"
 #include "image.h"
 
-/* Nothing is read yet. Texts are copied. SQLITE_OK or SQLITE_NOMEM; cuckoo_paged_free is called for
-** after an error, too. */
-int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, const char *table);
+/* All zeros, with a shadow (cuckoo_shadow_init): nothing is read yet. */
 void cuckoo_paged_free(cuckoo_paged *paged);
 
 /* Creates the shadow tables with an empty filter of this shape, and chooses the identity of a log.
@@ -50,15 +48,8 @@ void cuckoo_paged_free(cuckoo_paged *paged);
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape, uint64_t keep);
 
 /* Reads the header, if it is not in memory. Afterwards paged->filter is as the database has it.
-** Returns an SQLite code, or CUCKOO_NEWER (errors.h); after SQLITE_CORRUPT_VTAB and CUCKOO_NEWER *why
-** says what is wrong, until the next call that reads or writes. */
-int cuckoo_paged_load(cuckoo_paged *paged, const char **why);
-
-/* Is the header in memory, as the database has it? */
-static inline bool cuckoo_paged_is_loaded(const cuckoo_paged *paged)
-{
-    return paged->loaded;
-}
+** Returns an SQLite code, or CUCKOO_NEWER (errors.h), after which cuckoo_shadow_why says more, too. */
+int cuckoo_paged_load(cuckoo_paged *paged);
 
 /* Reads the generation. If it is not that of what is in memory, everything there is stale. */
 int cuckoo_paged_compare(cuckoo_paged *paged);
@@ -89,7 +80,7 @@ int cuckoo_paged_clear(cuckoo_paged *paged, const cf_geometry *shape);
 ** than that of a page, or is no part of the filter. */
 int cuckoo_paged_check(cuckoo_paged *paged);
 
-/* Copies the whole filter into zeros. cuckoo_paged_error tells if a page could not be read. */
-void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros);
+/* Reads all pages: the blob is paged->image. Returns the first error of reading pages. */
+int cuckoo_paged_complete(cuckoo_paged *paged);
 
 #endif

@@ -39,6 +39,12 @@ static int corrupt_if_missing(cuckoo_shadow *shadow, int rc)
 
 /* ---- statements ---- */
 
+static void finalize(cuckoo_shadow *shadow, cuckoo_query query)
+{
+    sqlite3_finalize(shadow->statement[query]);
+    shadow->statement[query] = NULL;
+}
+
 /* The arguments of each format are the schema, and the name of the virtual table or of the log. */
 static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_READ_PAGE] = "SELECT data FROM \"%w\".\"%w_page\" WHERE no = ?1",
@@ -53,7 +59,6 @@ static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_DRAIN] = "INSERT INTO \"%w\".\"%w_page\"(no, data) SELECT 0, NULL WHERE cf_drain(?1)",
     [CUCKOO_READ_OWN] =
         "SELECT rowid, tag, hash, n FROM \"%w\".\"%w_log\" WHERE rowid >= ?1 ORDER BY rowid",
-    [CUCKOO_LAST_OWN] = "SELECT rowid FROM \"%w\".\"%w_log\" ORDER BY rowid DESC LIMIT 1",
     [CUCKOO_WRITE_OWN] = "INSERT INTO \"%w\".\"%w_log\"(hash, n) VALUES (?1, ?2)",
     [CUCKOO_EMPTY_OWN] = "DELETE FROM \"%w\".\"%w_log\"",
     [CUCKOO_READ_LOG] =
@@ -91,7 +96,7 @@ int cuckoo_shadow_step(cuckoo_shadow *shadow, sqlite3_stmt *statement)
 {
     bool was = shadow->busy; /* a drain runs other statements within its own */
     shadow->busy = true;
-    shadow->steps++;
+    shadow->stepped = true;
     int rc = sqlite3_step(statement);
     shadow->busy = was;
     return rc;
@@ -118,10 +123,10 @@ int cuckoo_shadow_write_one(cuckoo_shadow *shadow, sqlite3_stmt *statement)
     return rc;
 }
 
-int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values)
+int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query)
 {
     int64_t unused;
-    return cuckoo_shadow_integer(shadow, query, values, &unused);
+    return cuckoo_shadow_integer(shadow, query, NULL, &unused);
 }
 
 int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
@@ -137,7 +142,7 @@ int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64
 int cuckoo_shadow_prepared(const cuckoo_shadow *shadow)
 {
     sqlite3_stmt *watch = shadow->statement[CUCKOO_WATCH_SCHEMA];
-    return shadow->prepares + (watch ? sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0) : 0);
+    return watch ? sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0) : 0;
 }
 
 int cuckoo_shadow_hold(cuckoo_shadow *shadow, int *prepared)
@@ -147,7 +152,6 @@ int cuckoo_shadow_hold(cuckoo_shadow *shadow, int *prepared)
     if (rc == SQLITE_OK && !sqlite3_stmt_busy(watch) && sqlite3_step(watch) != SQLITE_ROW)
         rc = cuckoo_shadow_end(shadow, watch, rc);
     if (rc == SQLITE_OK) {
-        shadow->watching = true;
         *prepared = cuckoo_shadow_prepared(shadow);
         shadow->holds++;
     }
@@ -157,20 +161,17 @@ int cuckoo_shadow_hold(cuckoo_shadow *shadow, int *prepared)
 void cuckoo_shadow_release(cuckoo_shadow *shadow)
 {
     assert(shadow->holds > 0);
-    if (--shadow->holds > 0 || !shadow->watching)
-        return;
-    shadow->watching = false;
-    sqlite3_reset(shadow->statement[CUCKOO_WATCH_SCHEMA]);
+    if (--shadow->holds == 0)
+        sqlite3_reset(shadow->statement[CUCKOO_WATCH_SCHEMA]);
 }
 
 bool cuckoo_shadow_is_within(cuckoo_shadow *shadow)
 {
     sqlite3_stmt *watch = shadow->statement[CUCKOO_WATCH_SCHEMA];
-    if (shadow->holds != 1 || !shadow->watching)
+    if (shadow->holds != 1 || !sqlite3_stmt_busy(watch))
         return false;
     sqlite3_reset(watch);
-    shadow->watching = cuckoo_shadow_in_transaction(shadow, false) && sqlite3_step(watch) == SQLITE_ROW;
-    return shadow->watching;
+    return cuckoo_shadow_in_transaction(shadow, false) && sqlite3_step(watch) == SQLITE_ROW;
 }
 
 int cuckoo_shadow_schema(cuckoo_shadow *shadow, int *prepared)
@@ -181,15 +182,12 @@ int cuckoo_shadow_schema(cuckoo_shadow *shadow, int *prepared)
     return rc;
 }
 
+/* CUCKOO_WATCH_SCHEMA reads none of the tables, and goes on counting. */
 void cuckoo_shadow_finalize(cuckoo_shadow *shadow)
 {
-    sqlite3_stmt *watch = shadow->statement[CUCKOO_WATCH_SCHEMA];
-    if (watch) /* a new one must not pass for it */
-        shadow->prepares = 1 + cuckoo_shadow_prepared(shadow);
-    for (int i = 0; i < CUCKOO_QUERIES; i++) {
-        sqlite3_finalize(shadow->statement[i]);
-        shadow->statement[i] = NULL;
-    }
+    for (cuckoo_query query = 0; query < CUCKOO_QUERIES; query++)
+        if (query != CUCKOO_WATCH_SCHEMA)
+            finalize(shadow, query);
 }
 
 /* ---- the log ---- */
@@ -201,10 +199,8 @@ void cuckoo_log_name(int64_t log, char name[CUCKOO_LOG_NAME])
 
 void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log)
 {
-    for (cuckoo_query query = CUCKOO_READ_LOG; shadow->log != log && query < CUCKOO_QUERIES; query++) {
-        sqlite3_finalize(shadow->statement[query]);
-        shadow->statement[query] = NULL;
-    }
+    for (cuckoo_query query = CUCKOO_READ_LOG; shadow->log != log && query < CUCKOO_QUERIES; query++)
+        finalize(shadow, query);
     shadow->log = log;
 }
 
@@ -237,29 +233,16 @@ int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_
     return cuckoo_shadow_end(shadow, read, rc);
 }
 
-static int bind_bytes(sqlite3_stmt *write, const uint8_t *bytes, uint64_t count, uint64_t length)
+int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t length)
 {
-    if (count == length)
-        return sqlite3_bind_blob64(write, 2, bytes, length, SQLITE_STATIC);
-    uint8_t *row = sqlite3_malloc64(length);
-    if (row == NULL)
-        return SQLITE_NOMEM;
-    memcpy(row, bytes, cf_in_memory(count));
-    memset(row + count, 0, cf_in_memory(length - count));
-    return sqlite3_bind_blob64(write, 2, row, length, sqlite3_free);
-}
-
-int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t count,
-                        uint64_t length)
-{
-    assert(bytes != NULL && count <= length && length > 0);
+    assert(bytes != NULL && length > 0);
     sqlite3_stmt *write;
     int rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, NULL, &write);
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_int64 rowid = sqlite3_last_insert_rowid(shadow->db);
     sqlite3_bind_int64(write, 1, no);
-    rc = bind_bytes(write, bytes, count, length);
+    rc = sqlite3_bind_blob64(write, 2, bytes, length, SQLITE_STATIC);
     if (rc != SQLITE_OK)
         return rc; /* longer than the connection allows: NULL would be written */
     rc = cuckoo_shadow_write_one(shadow, write);
@@ -293,6 +276,7 @@ int cuckoo_shadow_init(cuckoo_shadow *shadow, sqlite3 *db, const char *schema, c
 void cuckoo_shadow_free(cuckoo_shadow *shadow)
 {
     cuckoo_shadow_finalize(shadow);
+    finalize(shadow, CUCKOO_WATCH_SCHEMA);
     sqlite3_free(shadow->schema);
     sqlite3_free(shadow->table);
     sqlite3_free(shadow->damage);

@@ -27,7 +27,6 @@ typedef enum cuckoo_query {
     CUCKOO_WATCH_SCHEMA, /* (): NULL; SQLite prepares it anew when the schema has changed */
     CUCKOO_DRAIN,        /* (pointer): what cf_drain does is one statement (drain.c) */
     CUCKOO_READ_OWN,     /* (rowid): rowid, tag, hash, n of the rows of seen_log from there on */
-    CUCKOO_LAST_OWN,     /* (): the largest rowid; no row if it is empty */
     CUCKOO_WRITE_OWN,    /* (hash, n) */
     CUCKOO_EMPTY_OWN,    /* () */
     /* On the log of a filter that follows a table: these are the last ones. */
@@ -43,18 +42,16 @@ typedef struct cuckoo_shadow {
     int64_t log;          /* the identity of the log (log.h); 0: there is none, or not known yet */
     sqlite3_stmt *statement[CUCKOO_QUERIES];
     char *damage;   /* what was wrong with the tables (sqlite3_malloc); NULL: nothing */
-    unsigned steps; /* of these statements, so far */
-    bool watching;  /* CUCKOO_WATCH_SCHEMA was stepped, and has to be reset */
+    bool stepped;   /* one of these statements, since a use began or ended (fresh.c) */
     unsigned holds; /* uses that go on, for which CUCKOO_WATCH_SCHEMA may stay on its row */
-    int prepares;   /* how often CUCKOO_WATCH_SCHEMA was prepared in statements that are finalized */
     bool busy;      /* a statement runs: a trigger or a view on these tables must not use the filter */
 } cuckoo_shadow;
 
-/* As cuckoo_paged_init, which calls it. */
+/* Texts are copied. SQLITE_OK or SQLITE_NOMEM; cuckoo_shadow_free is called for after an error, too. */
 int cuckoo_shadow_init(cuckoo_shadow *shadow, sqlite3 *db, const char *schema, const char *table);
 void cuckoo_shadow_free(cuckoo_shadow *shadow);
 
-/* Finalizes all statements: they would be in the way of DROP TABLE. */
+/* Finalizes all statements on the tables: they would be in the way of DROP TABLE. */
 void cuckoo_shadow_finalize(cuckoo_shadow *shadow);
 
 /* Creates the tables; *page_bytes is the most bytes of data for which a row fits on one page of the
@@ -72,9 +69,8 @@ int cuckoo_shadow_drop(cuckoo_shadow *shadow);
 int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_t bytes,
                        uint64_t *length);
 
-/* Writes a row: `count` bytes, and zeros up to `length`. sqlite3_last_insert_rowid stays as it is. */
-int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t count,
-                        uint64_t length);
+/* Writes a row of seen_page. sqlite3_last_insert_rowid stays as it is. */
+int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t length);
 
 /* Notes in shadow->damage that a row of seen_page is damaged. Returns SQLITE_CORRUPT_VTAB, or
 ** SQLITE_NOMEM. */
@@ -97,7 +93,7 @@ int cuckoo_shadow_end(cuckoo_shadow *shadow, sqlite3_stmt *statement, int rc);
 int cuckoo_shadow_write_one(cuckoo_shadow *shadow, sqlite3_stmt *statement);
 
 /* Runs a statement. *found is the first value of its first row, and unchanged when there is none. */
-int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values);
+int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query);
 int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
                           int64_t *found);
 

@@ -122,9 +122,9 @@ static int change_logs(cuckoo_table *table, const cuckoo_sums *left)
 {
     cuckoo_paged *paged = &table->paged;
     bool follows = cuckoo_table_follows(table), own = !follows || paged->left > 0;
-    int rc = own ? cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_OWN, NULL) : SQLITE_OK;
+    int rc = own ? cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_OWN) : SQLITE_OK;
     if (rc == SQLITE_OK && follows)
-        rc = cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_LOG, NULL);
+        rc = cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_LOG);
     paged->left = 0;
     return rc ? rc : cuckoo_sums_walk(left, write_left, paged);
 }
@@ -205,7 +205,7 @@ int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc)
     else
         rc = cuckoo_table_write(table, left);
     if (rc == SQLITE_OK && left) {
-        cuckoo_pending_clear(&table->pending);
+        cuckoo_pending_free(&table->pending);
         table->wrote = 0; /* the log begins anew */
     }
     return rc;
@@ -217,9 +217,8 @@ int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc)
 ** breaks the rules count as one that is unmatched: others may not see a TEMP trigger. */
 static int prepare(cuckoo_table *table)
 {
-    const char *why;
     cuckoo_paged *paged = &table->paged;
-    int rc = cuckoo_table_load(table, &why);
+    int rc = cuckoo_table_load(table);
     if (rc != SQLITE_OK || !cuckoo_table_follows(table))
         return rc;
     rc = cuckoo_follow_look(&table->follow, &paged->shadow);

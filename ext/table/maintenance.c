@@ -69,7 +69,7 @@ static int say_unreadable(const cuckoo_table *table, int rc, char **message)
 
 int cuckoo_maintenance_check(cuckoo_table *table, char **message)
 {
-    assert(cuckoo_paged_is_loaded(&table->paged) && *message == NULL);
+    assert(table->paged.loaded && *message == NULL);
     const char *why;
     bool misses = false;
     int rc = check_rows(table, message);
@@ -107,9 +107,7 @@ static int shrink(cuckoo_table *table)
     if (status == CF_OK && smaller.length < filter->length && table->paged.rc == SQLITE_OK)
         return put_filter(table, &smaller, SQLITE_OK);
     free_filter(&smaller);
-    return status == CF_NO_MEMORY     ? SQLITE_NOMEM
-           : status == CF_INTERRUPTED ? SQLITE_INTERRUPT
-                                      : SQLITE_OK;
+    return status == CF_NO_MEMORY || status == CF_INTERRUPTED ? cuckoo_error_code(status) : SQLITE_OK;
 }
 
 static int settle(cuckoo_table *table)
@@ -124,10 +122,9 @@ static int settle(cuckoo_table *table)
 
 int cuckoo_maintenance_optimize(cuckoo_table *table)
 {
-    assert(cuckoo_paged_is_loaded(&table->paged));
-    const char *why;
+    assert(table->paged.loaded);
     int rc = cuckoo_table_drain(table, true);
-    rc = rc ? rc : cuckoo_table_load(table, &why);
+    rc = rc ? rc : cuckoo_table_load(table);
     if (rc != SQLITE_OK)
         return rc;
     if (table->paged.filter.geometry.epochs)
@@ -140,19 +137,18 @@ int cuckoo_maintenance_optimize(cuckoo_table *table)
 
 int cuckoo_maintenance_clear(cuckoo_table *table)
 {
-    const cuckoo_sums none = {.place = NULL};
     cf_geometry shape = table->paged.filter.geometry;
     int rc = cuckoo_shadow_check(&table->paged.shadow);
-    return cuckoo_table_finish(table, &none, rc ? rc : cuckoo_paged_clear(&table->paged, &shape));
+    return cuckoo_table_finish(table, &(cuckoo_sums){0},
+                               rc ? rc : cuckoo_paged_clear(&table->paged, &shape));
 }
 
 int cuckoo_maintenance_age(cuckoo_table *table, int (*how)(cuckoo_paged *paged, char **message),
                            char **message)
 {
-    const char *why;
     bool ages = table->paged.filter.geometry.epochs != 0;
     int rc = ages ? cuckoo_table_drain(table, false) : SQLITE_OK;
-    rc = rc ? rc : cuckoo_table_load(table, &why);
+    rc = rc ? rc : cuckoo_table_load(table);
     if (rc == SQLITE_OK && ages)
         cuckoo_ageing_look(&table->paged, 0);
     rc = rc ? rc : how(&table->paged, message);
@@ -160,12 +156,6 @@ int cuckoo_maintenance_age(cuckoo_table *table, int (*how)(cuckoo_paged *paged, 
 }
 
 /* ---- rebuild ---- */
-
-static int fail_key(cf_status status, const cf_filter *filter, char **message)
-{
-    *message = cuckoo_full_message(status, filter);
-    return *message ? SQLITE_ERROR : SQLITE_NOMEM;
-}
 
 /* Adds all keys of the statement. Keys without a place go to `aside`; if that is NULL, they are an
 ** error. */
@@ -180,8 +170,10 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_sums *aside, c
             key.is ? cuckoo_watched_add(sqlite3_db_handle(keys), filter, key.hash, 0) : CF_OK;
         if (status == CF_NO_MEMORY || status == CF_INTERRUPTED)
             return cuckoo_error_code(status);
-        if (status != CF_OK && aside == NULL)
-            return fail_key(status, filter, message);
+        if (status != CF_OK && aside == NULL) {
+            *message = cuckoo_full_message(status, filter);
+            return *message ? SQLITE_ERROR : SQLITE_NOMEM;
+        }
         if (status != CF_OK && cuckoo_sums_add(aside, key.hash, 1) != SQLITE_OK)
             return SQLITE_NOMEM;
     }
@@ -252,7 +244,7 @@ static int make_log(cuckoo_shadow *shadow)
     }
     if (rc != SQLITE_OK || fault == CUCKOO_LOG_MISSING)
         return rc ? rc : cuckoo_log_create(shadow);
-    return cuckoo_shadow_run(shadow, CUCKOO_EMPTY_LOG, NULL);
+    return cuckoo_shadow_run(shadow, CUCKOO_EMPTY_LOG);
 }
 
 /* Triggers of these names may be there, whatever they say. */
@@ -275,9 +267,8 @@ static int make_triggers(cuckoo_table *table, char **message)
 
 /* SQLite does not take back what a single row of an INSERT did, within a transaction: so the table is
 ** read before anything changes. Triggers that are half made are a fault. */
-static int begin_to_follow(cuckoo_table *table, bool anew, const uint64_t *capacity, char **message)
+int cuckoo_maintenance_follow(cuckoo_table *table, bool anew, const uint64_t *capacity, char **message)
 {
-    const char *why;
     cf_geometry shape;
     cf_filter filter;
     cuckoo_sums aside = {.place = NULL};
@@ -285,7 +276,7 @@ static int begin_to_follow(cuckoo_table *table, bool anew, const uint64_t *capac
         return cuckoo_say(message, SQLITE_ERROR,
                           "a statement that writes is running, and would not fire its triggers: do this "
                           "when it has ended");
-    int rc = cuckoo_paged_load(&table->paged, &why);
+    int rc = cuckoo_paged_load(&table->paged);
     rc = rc ? rc : cuckoo_shadow_check(&table->paged.shadow);
     rc = rc ? rc : cuckoo_follow_find(&table->follow, &table->paged.shadow);
     rc = rc ? rc : plan_shape(table, anew, capacity, &shape, message);
@@ -302,12 +293,6 @@ static int begin_to_follow(cuckoo_table *table, bool anew, const uint64_t *capac
     return rc;
 }
 
-int cuckoo_maintenance_follow(cuckoo_table *table, char **message)
-{
-    assert(table->follow.given_table != NULL && *message == NULL);
-    return begin_to_follow(table, false, NULL, message);
-}
-
 int cuckoo_maintenance_rebuild(cuckoo_table *table, const uint64_t *capacity, char **message)
 {
     assert(*message == NULL);
@@ -316,5 +301,5 @@ int cuckoo_maintenance_rebuild(cuckoo_table *table, const uint64_t *capacity, ch
                           "nothing to rebuild from: it follows no table; create another one, and fill "
                           "it: CREATE VIRTUAL TABLE \"%w_2\" USING cuckoo_filter(capacity=1000000)",
                           table->paged.shadow.table);
-    return begin_to_follow(table, true, capacity, message);
+    return cuckoo_maintenance_follow(table, true, capacity, message);
 }

@@ -255,9 +255,8 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo
     if (*table) {
         if (use < CUCKOO_TELL)
             cuckoo_registry_join_writer(registry, *table);
-        rc = cuckoo_table_begin(*table, use, why);
-        if (rc != SQLITE_OK && !cuckoo_table_is_told(rc))
-            *why = sqlite3_errstr(rc);
+        rc = cuckoo_table_begin(*table, use);
+        *why = cuckoo_table_is_told(rc) ? cuckoo_table_damage(*table) : sqlite3_errstr(rc);
         return rc;
     }
     *why = rc == SQLITE_OK       ? cuckoo_registry_no_table(registry, name)

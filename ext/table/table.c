@@ -17,69 +17,9 @@ void cuckoo_table_forget(cuckoo_table *table)
 
 /* ---- using it ---- */
 
-/* Compares what is in memory with the database. Rows that this connection has changed by SQL do not
-** change the generation: then all is forgotten. Other connections make a new one when they write. */
-static int compare(cuckoo_table *table)
-{
-    cuckoo_stale stale;
-    bool told = table->part != CUCKOO_APART && table->looked;
-    bool anew = !table->compared;
-    /* SQLite may not tell of rollbacks (fresh.h). And the generation does not tell if the log is that
-    ** of before: the backup API may have put a copy in the place of the database, whose log has gone
-    ** another way since it was made. */
-    if (anew)
-        cuckoo_net_forget(&table->net);
-    int rc = cuckoo_fresh_look(&table->fresh, &table->paged.shadow, told, &stale);
-    if (stale == CUCKOO_IS_STALE)
-        cuckoo_table_forget(table);
-    else if (rc == SQLITE_OK && (anew || stale == CUCKOO_MAY_BE_STALE))
-        rc = cuckoo_paged_compare(&table->paged);
-    table->net.current &= stale == CUCKOO_IS_FRESH && (table->part == CUCKOO_APART || table->told);
-    table->looked = table->compared = rc == SQLITE_OK;
-    table->steps = table->paged.shadow.steps;
-    return rc;
-}
-
-/* While changes are pending, nobody else can have changed anything. */
-int cuckoo_table_load(cuckoo_table *table, const char **why)
-{
-    sqlite3_free(table->paged.shadow.damage);
-    table->paged.shadow.damage = NULL;
-    *why = "a trigger or a view on its shadow table uses it";
-    if (table->paged.shadow.busy)
-        return SQLITE_CORRUPT_VTAB;
-    *why = table->later;
-    if (table->later)
-        return CUCKOO_NEWER;
-    *why = cuckoo_table_damage(table);
-    if (table->part == CUCKOO_APART)
-        cuckoo_pending_clear(&table->pending); /* an error has ended the transaction */
-    int rc = table->pending.n && table->looked ? SQLITE_OK : compare(table);
-    return rc == SQLITE_OK ? cuckoo_paged_load(&table->paged, why) : rc;
-}
-
 const char *cuckoo_table_damage(const cuckoo_table *table)
 {
     return cuckoo_shadow_why(&table->paged.shadow);
-}
-
-/* Has another connection committed since the use began, outside of our own transaction? */
-bool cuckoo_table_is_overtaken(const cuckoo_table *table)
-{
-    return table->part == CUCKOO_APART && table->looked &&
-           cuckoo_fresh_overtaken(&table->fresh, &table->paged.shadow);
-}
-
-int cuckoo_table_end(cuckoo_table *table)
-{
-    int rc = cuckoo_paged_error(&table->paged);
-    bool fits = rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB; /* rows of two times are no damage */
-    if (table->steps != table->paged.shadow.steps && fits && cuckoo_table_is_overtaken(table))
-        rc = SQLITE_LOCKED;
-    table->steps = table->paged.shadow.steps;
-    if (rc != SQLITE_OK)
-        cuckoo_table_forget(table);
-    return rc;
 }
 
 /* Copies of a key in the pages. From the largest number on that is counted, as many as there may be. */
@@ -108,7 +48,7 @@ int cuckoo_table_most(cuckoo_table *table, uint64_t hash, int64_t *most)
 
 int cuckoo_table_has_anew(cuckoo_table *table, uint64_t hash, bool *has)
 {
-    assert(cuckoo_paged_is_loaded(&table->paged));
+    assert(table->paged.loaded);
     int64_t more = 0;
     if (!table->net.current || table->net.sums.used || table->pending.n) {
         int rc = cuckoo_table_net(table);
@@ -183,9 +123,11 @@ int cuckoo_table_items(cuckoo_table *table, uint64_t *items)
     return rc;
 }
 
+/* The last one that is pending is the latest. */
 int64_t cuckoo_table_latest(const cuckoo_table *table)
 {
-    int64_t pending = cuckoo_pending_latest(&table->pending);
+    size_t n = table->pending.n;
+    int64_t pending = n ? table->pending.change[n - 1].n : 0;
     return pending > table->net.more ? pending : table->net.more;
 }
 
@@ -207,6 +149,13 @@ void cuckoo_registry_release(void *pointer)
         return;
     sqlite3_free(registry->why);
     sqlite3_free(registry);
+}
+
+bool cuckoo_registry_hears(cuckoo_registry *registry)
+{
+    unsigned touches = registry->touches;
+    return cuckoo_sql_run(registry->db, "SELECT cf_touch(NULL, NULL, 0, 0)") == SQLITE_OK &&
+           touches != registry->touches;
 }
 
 bool cuckoo_list_is_named(const cuckoo_table *table, const char *schema, const char *name)

@@ -28,7 +28,6 @@
 #include "../follow/pending.h"
 #include "../keys/options.h"
 #include "../sqlite/register.h"
-#include "fresh.h"
 
 /* Rows of the logs: so many may wait, so that fewer pages are written; a COMMIT drains no more than so
 ** many, which would hold the lock for seconds. And so many changes may be pending; no more than a long
@@ -54,7 +53,6 @@ typedef struct cuckoo_table {
     cuckoo_registry *registry;
     cuckoo_paged paged;
     cuckoo_follow follow;
-    cuckoo_fresh fresh;
     cuckoo_net net; /* of the logs */
     cuckoo_pending pending;
     int64_t wrote; /* this connection has written rows to a log in this transaction: up to this one */
@@ -65,12 +63,13 @@ typedef struct cuckoo_table {
 
     bool shared;        /* there is another table of this name */
     bool compared;      /* what is in memory with the database; what has changed since can be told */
+    unsigned version;   /* of the database (cuckoo_shadow_version), when it was compared last */
+    int changes;        /* sqlite3_total_changes, as far as it is accounted for */
+    bool alone;         /* in the last use the connection had written, and tells of no rollback */
     cuckoo_part part;   /* in the transaction of the connection */
     unsigned rollbacks; /* of savepoints and transactions, that were told */
     int opened;         /* when savepoints 0 .. opened-1 opened, nothing was left pending */
     bool looked;        /* what is in memory was compared with the database since the table has joined */
-    unsigned steps;     /* of the shadow tables, when it was compared last, or a use ended */
-    int why;            /* the code of the last write that failed */
 
     cuckoo_front *front;  /* it shows the rows of the content (front.h); NULL: it does not */
     int shift;            /* so many columns more stand before its hidden ones (table.h) */
@@ -84,6 +83,11 @@ typedef struct cuckoo_table {
     int called_at; /* what cuckoo_shadow_hold said then */
     struct cuckoo_table *next;
 } cuckoo_table;
+
+static inline cuckoo_table *cuckoo_table_of(sqlite3_vtab *base)
+{
+    return (cuckoo_table *)base;
+}
 
 /* What a use does. */
 typedef enum cuckoo_use {
@@ -99,10 +103,9 @@ static inline bool cuckoo_table_follows(const cuckoo_table *table)
     return table->follow.given_table != NULL;
 }
 
-/* Begins a use, within a statement. Afterwards table->paged.filter is as the database has it. After
-** SQLITE_ERROR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER *why says what is wrong, until the table is used
-** again. After any error the use has ended. */
-int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use, const char **why);
+/* Begins a use, within a statement. Afterwards table->paged.filter is as the database has it. After an
+** error, of which cuckoo_table_damage says more, the use has ended. */
+int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use);
 
 /* Is it one of these codes? */
 bool cuckoo_table_is_told(int rc);
@@ -112,13 +115,14 @@ bool cuckoo_table_is_told(int rc);
 bool cuckoo_table_is_early(const cuckoo_table *table);
 
 /* The part of begin that does not ask whether a filter that follows a table may be believed. */
-int cuckoo_table_load(cuckoo_table *table, const char **why);
+int cuckoo_table_load(cuckoo_table *table);
 
-/* What is wrong after an error of reading the tables; the text lives until the table is used again. */
+/* What is wrong after SQLITE_ERROR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER. It stays until the next use. */
 const char *cuckoo_table_damage(const cuckoo_table *table);
 
-/* Ends a use. Returns the first error of reading pages since it began: answers may be wrong.
-** SQLITE_LOCKED: what was read may not fit what was in memory (fresh.h). */
+/* Ends a use. What it has changed in memory alone is forgotten. Returns the first error of reading pages
+** since it began: answers may be wrong. SQLITE_LOCKED: what was read may not fit what was in memory
+** (fresh.c). */
 int cuckoo_table_end(cuckoo_table *table);
 
 /* ---- many uses in one read transaction ---- */
@@ -142,7 +146,7 @@ static inline bool cuckoo_table_is_calm(cuckoo_table *table, const cuckoo_calm *
     sqlite3 *db = table->paged.shadow.db;
     bool is = calm->is && calm->changes == sqlite3_total_changes(db) &&
               ((table->told && table->net.current) || sqlite3_txn_state(db, NULL) == SQLITE_TXN_READ) &&
-              cuckoo_paged_is_loaded(&table->paged) &&
+              table->paged.loaded &&
               !cuckoo_late_expired(table->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
     table->asks_content = is ? calm->asks_content : table->asks_content;
     return is;
@@ -152,7 +156,7 @@ static inline bool cuckoo_table_is_calm(cuckoo_table *table, const cuckoo_calm *
 ** do. */
 static inline bool cuckoo_table_is_quiet(const cuckoo_table *table)
 {
-    return table->steps == table->paged.shadow.steps && table->paged.rc == SQLITE_OK;
+    return !table->paged.shadow.stepped && table->paged.rc == SQLITE_OK;
 }
 
 /* Is all that a lookup needs in memory, and in the pages alone? */
@@ -164,25 +168,24 @@ static inline bool cuckoo_table_is_at_hand(const cuckoo_table *table)
 
 /* ---- the transaction (transaction.c) ---- */
 
-/* SQLite has connected it: others of its name write what is pending. It takes part in the transaction
-** (xBegin), or was created in it. */
+/* SQLite has connected it: others of its name write what is pending. */
 int cuckoo_table_connected(cuckoo_table *table);
+
+/* Methods: the table joins the transaction; that is committed; it is rolled back. */
 int cuckoo_table_joined(sqlite3_vtab *base);
-void cuckoo_table_created(cuckoo_table *table);
+int cuckoo_table_committed(sqlite3_vtab *base);
+int cuckoo_table_rolled_back(sqlite3_vtab *base);
 
 /* Savepoint `number` is about to open: writes what is pending. */
 int cuckoo_table_savepoint(cuckoo_table *table, int number);
 
-/* Savepoint `number`, and each one within it, was released, or was rolled back (xRelease, xRollbackTo).
-** A rollback does nothing if the savepoint never opened, because some table could not write. */
+/* Methods, too: savepoint `number`, and each one within it, was released, or was rolled back. A rollback
+** does nothing if the savepoint never opened, because some table could not write. */
 int cuckoo_table_release(sqlite3_vtab *base, int number);
 int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number);
 
 /* The transaction is about to end: drains the logs, if that is due, or writes what is pending. */
 int cuckoo_table_sync(cuckoo_table *table);
-
-/* The transaction has ended; `back`: by a rollback. */
-void cuckoo_table_ended(cuckoo_table *table, bool back);
 
 /* ---- between begin and end ---- */
 
@@ -247,7 +250,12 @@ void cuckoo_drain_function(sqlite3_context *context, int argc, sqlite3_value **a
 /* ---- for the files of the table ---- */
 
 /* Has another connection committed since the use began, outside of our own transaction? */
-bool cuckoo_table_is_overtaken(const cuckoo_table *table);
+bool cuckoo_fresh_overtaken(const cuckoo_table *table);
+
+/* The table joins a transaction, which holds its locks. The transaction has ended: all changes until now
+** are accounted for. */
+void cuckoo_fresh_joined(cuckoo_table *table);
+void cuckoo_fresh_ended(cuckoo_table *table);
 
 /* Forgets what is in memory, but for what is pending. */
 void cuckoo_table_forget(cuckoo_table *table);
@@ -273,6 +281,10 @@ cuckoo_registry *cuckoo_registry_new(sqlite3 *db);
 
 /* One reference less; the last one frees the registry. */
 void cuckoo_registry_release(void *registry);
+
+/* May a trigger call cf_touch? If an authorizer forbids that, each write to the table would fail; one
+** that ignores it keeps the table from being told. */
+bool cuckoo_registry_hears(cuckoo_registry *registry);
 
 /* Puts a table into the list, or takes it out, and frees it when no use of it goes on any more. */
 void cuckoo_list_add(cuckoo_registry *registry, cuckoo_table *table);

@@ -41,16 +41,6 @@ static void name_trigger(const cuckoo_shadow *shadow, char log[CUCKOO_LOG_NAME],
     sqlite3_snprintf(TRIGGER_NAME, name, CUCKOO_TOUCH_NAME, log);
 }
 
-/* May the function be called? If an authorizer forbids that, the trigger would make each write to the
-** table fail. */
-static int probe(const cuckoo_shadow *shadow)
-{
-    sqlite3_stmt *call;
-    int rc = cuckoo_sql_prepare(shadow->db, &call, "SELECT cf_touch(NULL, NULL, 0, 0)");
-    sqlite3_finalize(call);
-    return rc;
-}
-
 int cuckoo_touch_unwatch(const cuckoo_table *table)
 {
     char log[CUCKOO_LOG_NAME], name[TRIGGER_NAME];
@@ -79,8 +69,8 @@ static int make_trigger(const cuckoo_table *table, const char *filter)
                   : SQLITE_NOMEM;
     if (rc == SQLITE_OK && !(had && strcmp(had, text) == 0)) {
         rc = had ? cuckoo_touch_unwatch(table) : SQLITE_OK;
-        rc = rc ? rc : probe(shadow);
-        rc = rc ? rc : cuckoo_sql_run(shadow->db, "CREATE TEMP %s", text + strlen("CREATE "));
+        if (rc == SQLITE_OK && cuckoo_registry_hears(table->registry))
+            rc = cuckoo_sql_run(shadow->db, "CREATE TEMP %s", text + strlen("CREATE "));
     }
     sqlite3_free(had);
     sqlite3_free(text);
@@ -89,13 +79,12 @@ static int make_trigger(const cuckoo_table *table, const char *filter)
 
 int cuckoo_touch_watch(cuckoo_table *table, const char *filter, int running)
 {
-    const char *why;
     cuckoo_paged *paged = &table->paged;
     sqlite3 *db = paged->shadow.db;
     bool within = running > 0 || !sqlite3_get_autocommit(db);
     if (cuckoo_sql_running(db, false) > running)
         return SQLITE_OK;
-    int rc = cuckoo_paged_load(paged, &why);
+    int rc = cuckoo_paged_load(paged);
     if (rc == SQLITE_OK && cuckoo_log_may_be_watched(&paged->shadow))
         rc = make_trigger(table, filter);
     return harm_of(rc, within);

@@ -34,7 +34,7 @@ static int write_pending(cuckoo_table *table)
     for (; rc == SQLITE_OK && written < pending->n; written += rc == SQLITE_OK)
         rc = write_change(table, pending->change[written].hash, pending->change[written].n);
     if (rc == SQLITE_OK)
-        cuckoo_pending_clear(pending);
+        cuckoo_pending_free(pending);
     else if (pending->n > 0) /* SQLite may have taken all back, and told us */
         cuckoo_pending_shift(pending, written);
     return rc;
@@ -69,8 +69,7 @@ static int note(cuckoo_table *table, uint64_t hash, int64_t n)
 /* The same, after an interrupt is noticed: only one that comes later takes the transaction back. */
 static int put_pending(cuckoo_table *table)
 {
-    int rc = table->pending.n ? cuckoo_shadow_run(&table->paged.shadow, CUCKOO_WATCH_SCHEMA, NULL)
-                              : SQLITE_OK;
+    int rc = table->pending.n ? cuckoo_shadow_run(&table->paged.shadow, CUCKOO_WATCH_SCHEMA) : SQLITE_OK;
     return rc ? rc : write_pending(table);
 }
 
@@ -100,7 +99,7 @@ int cuckoo_table_add(cuckoo_table *table, uint64_t hash, cf_status *status)
 {
     bool room = true;
     const cuckoo_paged *paged = &table->paged;
-    assert(cuckoo_paged_is_loaded(paged));
+    assert(paged->loaded);
     int rc = paged->filter.geometry.growth ? SQLITE_OK : look_for_room(table, &room);
     *status = room ? CF_OK : CF_FULL;
     return rc != SQLITE_OK || !room
@@ -130,18 +129,13 @@ int cuckoo_table_connected(cuckoo_table *table)
 
 int cuckoo_table_joined(sqlite3_vtab *base)
 {
-    cuckoo_table *table = (cuckoo_table *)base;
+    cuckoo_table *table = cuckoo_table_of(base);
     if (table->part == CUCKOO_APART) {
-        table->looked = cuckoo_fresh_joined(&table->fresh, &table->paged.shadow);
+        cuckoo_fresh_joined(table);
         table->part = CUCKOO_JOINED;
     }
     table->net.current = false;
     return cuckoo_table_connected(table);
-}
-
-void cuckoo_table_created(cuckoo_table *table)
-{
-    table->part = CUCKOO_CREATED;
 }
 
 /* ---- savepoints ---- */
@@ -155,7 +149,7 @@ int cuckoo_table_savepoint(cuckoo_table *table, int number)
         return SQLITE_OK;
     if (table->opened > number)
         table->opened = number;
-    int rc = table->why = put_pending(table);
+    int rc = put_pending(table);
     if (rc == SQLITE_OK) {
         table->opened = number + 1;
         if (table->part == CUCKOO_CREATED)
@@ -166,7 +160,7 @@ int cuckoo_table_savepoint(cuckoo_table *table, int number)
 
 int cuckoo_table_release(sqlite3_vtab *base, int number)
 {
-    cuckoo_table *table = (cuckoo_table *)base;
+    cuckoo_table *table = cuckoo_table_of(base);
     if (table->opened > number)
         table->opened = number < 0 ? 0 : number;
     return SQLITE_OK;
@@ -178,18 +172,18 @@ static void take_back(cuckoo_table *table)
 {
     table->rollbacks++;
     table->follow.saved = table->compared = false;
-    cuckoo_pending_clear(&table->pending);
+    cuckoo_pending_free(&table->pending);
     cuckoo_net_forget(&table->net);
 }
 
 int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number)
 {
-    cuckoo_table *table = (cuckoo_table *)base;
+    cuckoo_table *table = cuckoo_table_of(base);
     table->net.current = false;
-    if (number < table->opened) {
-        table->opened = number + 1;
-        take_back(table);
-    }
+    if (number >= table->opened)
+        return SQLITE_OK;
+    table->opened = number + 1;
+    take_back(table);
     return SQLITE_OK;
 }
 
@@ -234,19 +228,24 @@ static int sync_table(cuckoo_table *table)
 
 int cuckoo_table_sync(cuckoo_table *table)
 {
-    table->why = table->later ? SQLITE_OK : sync_table(table);
-    return table->why;
+    return table->later ? SQLITE_OK : sync_table(table);
 }
 
-void cuckoo_table_ended(cuckoo_table *table, bool back)
+int cuckoo_table_committed(sqlite3_vtab *base)
 {
+    cuckoo_table *table = cuckoo_table_of(base);
     if (table->part != CUCKOO_APART)
-        cuckoo_fresh_committed(&table->fresh, &table->paged.shadow, table->looked);
-    if (back)
-        take_back(table);
+        cuckoo_fresh_ended(table);
     table->part = CUCKOO_APART;
     table->looked = table->net.current = false;
     table->wrote = 0;
     table->opened = 0;
-    cuckoo_pending_clear(&table->pending);
+    cuckoo_pending_free(&table->pending);
+    return SQLITE_OK;
+}
+
+int cuckoo_table_rolled_back(sqlite3_vtab *base)
+{
+    take_back(cuckoo_table_of(base));
+    return cuckoo_table_committed(base);
 }

@@ -20,7 +20,7 @@
 
 int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **message)
 {
-    assert(cuckoo_paged_is_loaded(&table->paged) && *message == NULL);
+    assert(table->paged.loaded && *message == NULL);
     const char *why = "it is not a blob; give one that cf_new, cf_build or cf_export has made";
     cf_filter filter;
     const uint8_t *bytes = sqlite3_value_blob(blob);
@@ -48,28 +48,24 @@ int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **m
     if (copy == NULL)
         return SQLITE_NOMEM;
     memcpy(copy, bytes, length);
-    const cuckoo_sums none = {.place = NULL};
     int rc = cuckoo_shadow_check(&table->paged.shadow);
     if (rc != SQLITE_OK)
         cuckoo_block_resize(NULL, copy, 0);
     rc = rc ? rc : cuckoo_paged_replace(&table->paged, copy, length);
     if (rc == SQLITE_OK && filter.geometry.epochs)
         cuckoo_ageing_adopt(&table->paged);
-    return cuckoo_table_finish(table, &none, rc);
+    return cuckoo_table_finish(table, &(cuckoo_sums){0}, rc);
 }
 
 /* A copy of the pages, in a block. */
 static int copy_pages(cuckoo_paged *paged, cf_filter *copy)
 {
     const char *why;
-    uint8_t *bytes = cuckoo_block_zeros(paged->filter.length);
+    int rc = cuckoo_paged_complete(paged);
+    uint8_t *bytes = rc == SQLITE_OK ? cuckoo_block_zeros(paged->filter.length) : NULL;
     if (bytes == NULL)
-        return SQLITE_NOMEM;
-    cuckoo_paged_copy(paged, bytes);
-    if (paged->rc != SQLITE_OK) {
-        cuckoo_block_resize(NULL, bytes, 0);
-        return paged->rc;
-    }
+        return rc ? rc : SQLITE_NOMEM;
+    memcpy(bytes, paged->image, cf_in_memory(paged->filter.length));
     cf_status status = cf_open_writable(copy, bytes, cf_in_memory(paged->filter.length), &why);
     if (status == CF_OK)
         copy->memory = cuckoo_block_memory;
@@ -80,7 +76,7 @@ static int copy_pages(cuckoo_paged *paged, cf_filter *copy)
 }
 
 /* A drain in memory. */
-int cuckoo_maintenance_begin_view(cuckoo_table *table, bool *left)
+int cuckoo_maintenance_view(cuckoo_table *table, bool *left)
 {
     cuckoo_sums without_place = {.place = NULL};
     int rc = cuckoo_table_net(table);
@@ -92,17 +88,11 @@ int cuckoo_maintenance_begin_view(cuckoo_table *table, bool *left)
     return rc;
 }
 
-void cuckoo_maintenance_end_view(cuckoo_table *table)
-{
-    if (table->paged.dirty)
-        cuckoo_table_forget(table);
-}
-
 int cuckoo_maintenance_export(cuckoo_table *table, cf_filter *copy, char **message)
 {
-    assert(cuckoo_paged_is_loaded(&table->paged) && *message == NULL);
+    assert(table->paged.loaded && *message == NULL);
     bool left;
-    int rc = cuckoo_maintenance_begin_view(table, &left);
+    int rc = cuckoo_maintenance_view(table, &left);
     if (rc == SQLITE_OK && left)
         rc = cuckoo_say(message, SQLITE_ERROR,
                         "keys have no place in it and stand in its log, which a blob does not have; "
@@ -114,6 +104,5 @@ int cuckoo_maintenance_export(cuckoo_table *table, cf_filter *copy, char **messa
     }
     if (rc == SQLITE_OK)
         cf_seal(copy);
-    cuckoo_maintenance_end_view(table);
     return rc;
 }

@@ -15,7 +15,7 @@ int cuckoo_table_misses(cuckoo_table *table, int most, bool *misses)
 {
     sqlite3_stmt *keys;
     uint64_t rows = 0, items = UINT64_MAX;
-    assert(table->follow.table != NULL && cuckoo_paged_is_loaded(&table->paged));
+    assert(table->follow.table != NULL && table->paged.loaded);
     *misses = false;
     int rc = cuckoo_follow_keys(&table->follow, &table->paged.shadow, most, &keys);
     while (rc == SQLITE_OK && !*misses && sqlite3_step(keys) == SQLITE_ROW) {
@@ -71,7 +71,7 @@ static int sample(cuckoo_table *table)
         return SQLITE_OK;
     follow->trust = CUCKOO_ROWS; /* now: a generated column may ask the filter while rows are read */
     int rc = cuckoo_table_misses(table, follow->sample, &misses);
-    if (rc == SQLITE_OK && misses && cuckoo_table_is_overtaken(table))
+    if (rc == SQLITE_OK && misses && cuckoo_fresh_overtaken(table))
         rc = SQLITE_LOCKED; /* the rows may have come since it was looked at */
     else if (rc == SQLITE_OK && misses)
         rc = fail_sample(follow, shadow);
@@ -104,24 +104,19 @@ static int check_rule(cuckoo_table *table)
     return rc;
 }
 
-static int trust(cuckoo_table *table, cuckoo_use use, const char **why)
+static int trust(cuckoo_table *table, cuckoo_use use)
 {
     cuckoo_shadow *shadow = &table->paged.shadow;
     cuckoo_follow *follow = &table->follow;
-    *why = "the table that it follows cannot be read";
     bool writes =
         table->part != CUCKOO_APART || use > CUCKOO_TELL || !sqlite3_get_autocommit(shadow->db);
     int prepared = follow->prepared;
     int rc = writes ? cuckoo_follow_look(follow, shadow)
-                    : cuckoo_follow_look_quickly(follow, shadow, table->fresh.file_version);
+                    : cuckoo_follow_look_quickly(follow, shadow, table->version);
     if (prepared != follow->prepared) { /* the TEMP trigger may have come, or gone */
         table->net.current = false;
-        unsigned touches = table->registry->touches;
         rc = rc ? rc : cuckoo_log_is_watched(shadow, &table->told);
-        if (rc == SQLITE_OK && table->told) {
-            int call = cuckoo_sql_run(shadow->db, "SELECT cf_touch(NULL, NULL, 0, 0)");
-            table->told = call == SQLITE_OK && touches != table->registry->touches;
-        }
+        table->told = rc == SQLITE_OK && table->told && cuckoo_registry_hears(table->registry);
     }
     if (rc == SQLITE_OK && follow->trust == CUCKOO_TRIGGERS)
         rc = check_rule(table);
@@ -134,16 +129,10 @@ static int trust(cuckoo_table *table, cuckoo_use use, const char **why)
     }
     if (rc == SQLITE_OK && use < CUCKOO_TELL && follow->trust == CUCKOO_RULE)
         rc = sample(table);
-    if (rc == SQLITE_OK && follow->fault) {
-        *why = follow->fault;
-        return SQLITE_ERROR;
-    }
-    if (rc == SQLITE_ERROR) {
+    if (rc == SQLITE_ERROR || (rc == SQLITE_CORRUPT_VTAB && shadow->damage == NULL))
         rc = cuckoo_say(&shadow->damage, rc, "the table that it follows cannot be read: %s",
                         sqlite3_errmsg(shadow->db));
-        *why = cuckoo_shadow_why(shadow);
-    }
-    return rc;
+    return rc == SQLITE_OK && follow->fault ? SQLITE_ERROR : rc;
 }
 
 static int ask_content(cuckoo_table *table)
@@ -167,12 +156,12 @@ bool cuckoo_table_is_told(int rc)
     return rc == SQLITE_ERROR || rc == SQLITE_CORRUPT_VTAB || rc == CUCKOO_NEWER;
 }
 
-int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use, const char **why)
+int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
 {
-    int rc = cuckoo_table_load(table, why);
+    int rc = cuckoo_table_load(table);
     table->asks_content = false;
     if (rc == SQLITE_OK && cuckoo_table_follows(table) && use != CUCKOO_REPAIR) {
-        rc = trust(table, use, why);
+        rc = trust(table, use);
         if (rc == SQLITE_ERROR && use == CUCKOO_ASK)
             rc = ask_content(table);
         else if (rc == SQLITE_OK && use == CUCKOO_ASK && cuckoo_table_is_early(table))
@@ -182,8 +171,8 @@ int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use, const char **why)
         rc = table->paged.age.keep ? cuckoo_net_read(&table->net, &table->paged, false) : SQLITE_OK;
         cuckoo_ageing_look(&table->paged, cuckoo_table_latest(table));
     }
-    if ((rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_ERROR) && table->paged.shadow.damage)
-        *why = table->paged.shadow.damage;
+    if (rc == SQLITE_ERROR && table->follow.fault && table->paged.shadow.damage == NULL)
+        rc = cuckoo_say(&table->paged.shadow.damage, rc, "%s", table->follow.fault);
     if (rc != SQLITE_OK)
         cuckoo_table_end(table);
     return rc;
