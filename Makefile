@@ -56,7 +56,7 @@ export CC CPPFLAGS CFLAGS LINKED LDFLAGS LDLIBS SQLITE3 PYTHON
 # One short line for each file that is compiled. As many jobs as you say with -j, else as there are cores.
 Q     := $(if $(V),,@)
 SAY    = @$(if $(V),:,echo '   CC')
-BUILD  = @$(MAKE) -s $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN))
+BUILD  = +@$(MAKE) -s $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN))
 export TEST_JOBS = $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS)))
 
 ### To use it
