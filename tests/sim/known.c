@@ -19,9 +19,6 @@ static const struct {
     {"interrupted_insert",
      "N1: INSERT .. VALUES into a table that takes keys, interrupted within a transaction, fails "
      "and keeps what it has added (SQLite ends no statement that reads nothing)"},
-    {"idle_drain",
-     "N3: a transaction that has changed nothing drains at its COMMIT, and a reader that writes "
-     "afterwards gets SQLITE_BUSY_SNAPSHOT"},
     {"attached_lookup", "N4: a lookup in an attached database fails while somebody has locked main"},
     {"rolled_back_reads",
      "N8: a use within a savepoint may make a TEMP trigger, and then ROLLBACK TO ends reads"},

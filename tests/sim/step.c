@@ -357,13 +357,10 @@ static void run_both(world *w, const step *s)
         settle(w, s, &real, &b);
         return;
     }
-    bool may_say = s->act == REFUSE ||
-                   (!known("connect_anew") && strstr(real.message, "connect_anew")) ||
-                   (!known("idle_drain") && real.code == SQLITE_BUSY_SNAPSHOT);
+    bool may_say = s->act == REFUSE || (!known("connect_anew") && strstr(real.message, "connect_anew"));
     if (may_say && real.code != SQLITE_OK && may_refuse(w, s, &real)) {
         w->counts->refused++;
-        w->over |= real.code == SQLITE_BUSY_SNAPSHOT; /* it sees an older state than the twin */
-        take_locks(p);                                /* it may have, before it failed */
+        take_locks(p); /* it may have, before it failed */
         return;
     }
     p->uneven |=
