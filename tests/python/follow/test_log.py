@@ -197,6 +197,19 @@ def test_rows_of_the_log_are_deleted(path):
     settle(f)
 
 
+def test_rows_of_the_log_are_written_anew(path):
+    """A restore of all tables, row by row. Who has read the log knows by the tag that these are others."""
+    f, writer = create(support.connect(path)), bare(path)
+    f.db.execute("INSERT INTO f(f) VALUES ('drain')")
+    writer.execute("INSERT INTO u(k) VALUES ('here1'), ('here2')")
+    assert f.answers()
+    run(writer, "BEGIN; UPDATE u SET k = 'there' || substr(k, 5) WHERE k LIKE 'here_'")
+    inside.write_log_anew(writer, "there1", "there2")
+    writer.execute("COMMIT")
+    assert f.answers()
+    settle(f)
+
+
 @pytest.mark.parametrize("missing", inside.OWN_TABLES)
 def test_a_table_that_is_missing_does_not_make_commit_fail(path, missing):
     f, writer = create(support.connect(path)), bare(path)

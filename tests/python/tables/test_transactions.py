@@ -11,6 +11,7 @@ import sys
 
 import pytest
 
+import inside
 import support
 from promises import attempt
 from seen import check, command, create, has, insert, items
@@ -235,3 +236,19 @@ def test_queries_that_run_and_statements_that_come_later_see_one_filter(tmp_path
     check(db)
     assert items(db) == sum(keys.values())
     db.close()
+
+
+def test_a_savepoint_that_writes_half_of_what_is_pending(db):
+    """The row that was written is not written again."""
+    create(db)
+    db.execute("CREATE TABLE guarded AS SELECT 0 AS x")
+    db.execute(inside.guard("seen", "second"))
+    db.execute("BEGIN")
+    insert(db, 1)
+    insert(db, 2)
+    insert(db, 3)
+    db.execute("UPDATE guarded SET x = 1")
+    assert attempt(db, "SAVEPOINT a")
+    db.execute("UPDATE guarded SET x = 0")
+    db.execute("COMMIT")
+    assert [key for key in range(6) if has(db, key)] == [1, 2, 3] and items(db) == 3
