@@ -35,10 +35,24 @@ int cuckoo_log_drop(const cuckoo_shadow *shadow, int64_t log)
     return cuckoo_sql_run(shadow->db, "DROP TABLE IF EXISTS \"%w\".\"%w\"", shadow->schema, name);
 }
 
+/* Is there a trigger on the log in this schema, except the TEMP one of this extension? */
+static int look_for_triggers(const cuckoo_shadow *shadow, const char *schema, const char *log,
+                             cuckoo_log_fault *fault)
+{
+    sqlite3_int64 found = 0;
+    int rc =
+        cuckoo_sql_integer(shadow->db, &found,
+                           "SELECT 1 FROM \"%w\".sqlite_master WHERE type = 'trigger' AND tbl_name = "
+                           "%Q COLLATE NOCASE AND name <> '" CUCKOO_TOUCH_NAME "'",
+                           schema, log, log);
+    if (found)
+        *fault = CUCKOO_LOG_WATCHED;
+    return rc;
+}
+
 int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault)
 {
     char log[CUCKOO_LOG_NAME], *sql, want[CUCKOO_LOG_NAME + 64];
-    sqlite3_int64 found = 0;
     cuckoo_log_name(shadow->log, log);
     sqlite3_snprintf(sizeof want, want, "CREATE TABLE \"%w\"" COLUMNS, log);
     int rc = cuckoo_sql_text(shadow->db, &sql,
@@ -50,16 +64,8 @@ int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault)
     sqlite3_free(sql);
     if (rc != SQLITE_OK || *fault != CUCKOO_LOG_SOUND)
         return rc;
-    rc = cuckoo_sql_integer(
-        shadow->db, &found,
-        "SELECT 1 FROM (SELECT type, name, tbl_name FROM \"%w\".sqlite_master UNION ALL SELECT type, "
-        "name, "
-        "tbl_name FROM sqlite_temp_master) "
-        "WHERE type = 'trigger' AND tbl_name = %Q COLLATE NOCASE AND name <> '" CUCKOO_TOUCH_NAME "'",
-        shadow->schema, log, log);
-    if (found)
-        *fault = CUCKOO_LOG_WATCHED;
-    return rc;
+    rc = look_for_triggers(shadow, shadow->schema, log, fault);
+    return rc ? rc : look_for_triggers(shadow, "temp", log, fault);
 }
 
 bool cuckoo_log_may_be_watched(const cuckoo_shadow *shadow)

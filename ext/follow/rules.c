@@ -216,14 +216,18 @@ static int read_columns(sqlite3 *db, others *all)
 static int read_others(const cuckoo_shadow *shadow, others *all)
 {
     sqlite3 *db = shadow->db;
+    char name[CUCKOO_FOLLOWERS][CUCKOO_TRIGGER_NAME];
     bool temp = sqlite3_stricmp(shadow->schema, "temp") == 0;
     all->ours = INT64_MAX;
-    int rc = cuckoo_sql_integer(db, &all->ours,
-                                "SELECT rowid FROM \"%w\".sqlite_master WHERE type = 'trigger' AND name "
-                                "GLOB 'cuckoo_%016llx_*ed' ORDER BY rowid LIMIT 1",
-                                shadow->schema, shadow->log);
     all->hidden = sqlite3_table_column_metadata(db, "temp", all->table, NULL, NULL, NULL, NULL, NULL,
                                                 NULL) == SQLITE_OK;
+    for (int i = 0; i < CUCKOO_FOLLOWERS; i++)
+        cuckoo_follow_name(shadow, i, name[i]);
+    int rc =
+        cuckoo_sql_integer(db, &all->ours,
+                           "SELECT rowid FROM \"%w\".sqlite_master WHERE name IN (%Q, %Q, %Q) ORDER "
+                           "BY rowid LIMIT 1",
+                           shadow->schema, name[0], name[1], name[2]);
     rc = rc ? rc : read_columns(db, all);
     rc = rc ? rc : read_schema(all, db, shadow->schema, false);
     return rc == SQLITE_OK && !temp ? read_schema(all, db, "temp", true) : rc;

@@ -80,7 +80,12 @@ int cuckoo_module_begin(cuckoo_table *table, cuckoo_use use)
 
 int cuckoo_module_end(cuckoo_table *table, int rc)
 {
-    rc = cuckoo_first_error(rc, cuckoo_table_end(table));
+    int end = cuckoo_table_end(table);
+    if (end == SQLITE_LOCKED) { /* what was read is of two times, and so is what is wrong with it */
+        sqlite3_free(table->base.zErrMsg);
+        table->base.zErrMsg = NULL;
+    }
+    rc = end == SQLITE_LOCKED ? end : cuckoo_first_error(rc, end);
     return table->base.zErrMsg ? rc : cuckoo_table_explain(table, rc, cuckoo_table_damage(table));
 }
 

@@ -12,12 +12,15 @@
 /* The last row of a log of triggers tells its length, unless somebody has written a number by hand. */
 static int append_log(sqlite3_str *json, cuckoo_table *table)
 {
-    int64_t rows = 0;
+    int64_t rows = 0, end = INT64_MAX, none;
     bool ages = table->paged.filter.geometry.epochs != 0;
     int64_t left = (int64_t)table->paged.left;
     bool follows = cuckoo_table_follows(table);
-    int rc = follows ? cuckoo_shadow_integer(&table->paged.shadow, CUCKOO_LAST_LOGGED, NULL, &rows)
+    cuckoo_shadow *shadow = &table->paged.shadow;
+    int rc = follows ? cuckoo_shadow_integer(shadow, CUCKOO_READ_OWN, &end, &none) /* is it there? */
                      : cuckoo_table_net(table);
+    if (rc == SQLITE_OK && follows)
+        rc = cuckoo_shadow_integer(shadow, CUCKOO_LAST_LOGGED, NULL, &rows);
     if (!follows)
         rows = (int64_t)table->net.own.rows + (int64_t)table->pending.n - left;
     sqlite3_str_appendf(json, ",\"waiting\":%lld,\"undrained\":%lld", left, rows > 0 ? rows : 0);
@@ -72,16 +75,16 @@ void cuckoo_table_info_function(sqlite3_context *context, int argc, sqlite3_valu
         return;
     }
     int rc = cuckoo_registry_begin(cuckoo_function_shared(context), argv[0], &known, use, &table, &why);
-    if (table && cuckoo_table_is_told(rc)) {
-        use = CUCKOO_REPAIR;
-        cuckoo_explain(&bad, rc, why);
-        rc = bad ? cuckoo_table_begin(table, use) : SQLITE_NOMEM;
-        why = cuckoo_table_is_told(rc) ? cuckoo_table_damage(table) : sqlite3_errstr(rc);
-    }
-    bool loaded = rc == SQLITE_OK;
-    if (loaded || (bad && cuckoo_table_is_told(rc))) {
-        rc = tell(context, table, use, bad, loaded);
+    if (rc == SQLITE_OK) {
+        rc = tell(context, table, use, NULL, true);
         why = cuckoo_table_damage(table);
+    }
+    if (table && cuckoo_table_is_told(rc)) {
+        cuckoo_explain(&bad, rc, why);
+        rc = bad ? cuckoo_table_begin(table, CUCKOO_REPAIR) : SQLITE_NOMEM;
+        if (bad && (rc == SQLITE_OK || cuckoo_table_is_told(rc)))
+            rc = tell(context, table, CUCKOO_REPAIR, bad, rc == SQLITE_OK);
+        why = sqlite3_errstr(rc);
     }
     if (rc != SQLITE_OK)
         cuckoo_fail_table(context, rc, why);

@@ -190,6 +190,7 @@ static int rename_filter(cuckoo_table *table, const char *name)
         rc = cuckoo_touch_watch(table, name, INT_MAX);
     if (rc == SQLITE_OK) {
         cuckoo_table_forget(table);
+        cuckoo_registry_forget_name(table);
         table->wrote = 0;
     }
     return rc;

@@ -141,6 +141,11 @@ static void remember(cuckoo_table *table, const char *name, int prepared)
     table->called_at = prepared;
 }
 
+void cuckoo_registry_forget_name(cuckoo_table *table)
+{
+    remember(table, NULL, 0);
+}
+
 /* Finds the table and holds it. Within the transaction nobody can change what is found. */
 static cuckoo_table *find_anew(cuckoo_registry *registry, const char *name, int *rc)
 {
@@ -176,7 +181,7 @@ static cuckoo_table *find_again(cuckoo_registry *registry, const char *name, int
         table = hold(table, &prepared, rc);
         if (table == NULL || prepared == at)
             return table;
-        remember(table, NULL, 0);
+        cuckoo_registry_forget_name(table);
         cuckoo_registry_let_go(table);
     }
     return NULL;
@@ -276,7 +281,12 @@ int cuckoo_registry_with(cuckoo_registry *registry, sqlite3_value *name, cuckoo_
     *why = NULL;
     if (rc == SQLITE_OK) {
         rc = work(table, data, why);
-        rc = cuckoo_first_error(rc, cuckoo_table_end(table));
+        int end = cuckoo_table_end(table);
+        if (end != SQLITE_OK) { /* what was read may be of two times, and so is what is wrong with it */
+            sqlite3_free(*why);
+            *why = NULL;
+            rc = end;
+        }
         bool damaged = table->paged.shadow.damage || cuckoo_table_is_told(rc);
         wrong = damaged ? cuckoo_table_damage(table) : sqlite3_errstr(rc);
     }

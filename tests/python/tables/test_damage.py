@@ -181,6 +181,13 @@ def test_check_reads_the_names_that_were_saved(value):
     assert "damaged: row -1 of " in str(attempt(db, CHECK))
 
 
+def test_info_tells_of_what_it_finds_while_it_reads():
+    db = table()
+    inside.put(db, 1, None)
+    told = json.loads(ask(db, "SELECT cf_table_info('f', 'all')"))
+    assert told["trusted"] == 0 and "has been changed" in told["why"] and told["capacity"] >= 200
+
+
 def test_a_row_with_other_bytes_does_what_it_does_in_a_blob():
     """It may lose keys. Who compares a filter with its content finds that, and rebuild brings them back."""
     db = table(content=True)

@@ -417,3 +417,18 @@ def test_an_export_above_the_length_limit_is_too_big(db):
     with pytest.raises(sqlite3.DataError, match="SQLITE_LIMIT_LENGTH"):
         db.execute("SELECT cf_export('seen')").fetchall()
     assert contains(db, "seen", 1)
+
+
+def test_another_filter_takes_the_name_between_two_rows(tmp_path):
+    """A use that is kept knows its table by name no longer."""
+    db = support.connect(str(tmp_path / "names.db"))
+    db.executescript("CREATE TABLE t(k); INSERT INTO t VALUES ('a'), ('b'), ('c'); CREATE TABLE t2(k);"
+                     "CREATE VIRTUAL TABLE g USING cuckoo_filter(capacity=100); INSERT INTO g VALUES ('a'), ('b');"
+                     "CREATE VIRTUAL TABLE x USING cuckoo_filter(content='t2(k)'); INSERT INTO t2 SELECT k FROM t")
+    db.close()
+    db = support.connect(str(tmp_path / "names.db"))
+    rows = db.execute("SELECT a.k, b.k, cf_table_contains('g', b.k) FROM t AS a, t AS b WHERE cf_table_contains('g', a.k)")
+    assert rows.fetchone()[2] == 1
+    for sql in ("ALTER TABLE g RENAME TO g9", "ALTER TABLE x RENAME TO g"):
+        db.execute(sql)
+    assert [row for row in rows if not row[2]] == []

@@ -224,6 +224,8 @@ static void test_rows_that_come_in_a_use(void **state)
     run(one, "INSERT INTO person VALUES ('first')");
     between = "INSERT INTO person VALUES ('ada'), ('bob'), ('cyd')";
     expect_between(BEFORE_READING_ROWS, "SELECT cf_table_contains('known', 'ada')", 1);
+    between = "INSERT INTO person VALUES ('dan'); INSERT INTO known(known) VALUES ('drain')";
+    expect_between(BEFORE_READING_A_PAGE, "SELECT cf_table_check('known') = 'ok'", 1);
 }
 
 #define SHARED(test) cmocka_unit_test_setup_teardown(test, open_both, close_both)
