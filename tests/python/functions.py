@@ -8,13 +8,11 @@ import re
 
 # Of a filter: a blob or a handle.
 SCALARS = ["cf_contains({f}, {k})", "cf_count({f}, {k})", "cf_get({f}, {k})", "cf_add({f}, {k})", "cf_add({f}, {k}, 1)",
-           "cf_delete({f}, {k})", "cf_delete({f}, {k}, 1)", "cf_clear({f})", "cf_advance({f})", "cf_info({f})",
-           "cf_check({f})",
+           "cf_delete({f}, {k})", "cf_delete({f}, {k}, 1)", "cf_clear({f})", "cf_advance({f})", "cf_info({f})", "cf_check({f})",
            "cf_open({f})", "cf_merge({f}, {f})", "cf_merge(cf_new(10), {f})", "cf_add_keys({f}, (SELECT cf_keys({k})))",
            "cf_add_keys({f}, (SELECT cf_keys({k}, 1)))", "cf_delete_keys({f}, (SELECT cf_keys({k})))",
            "cf_delete_keys({f}, (SELECT cf_keys({k}, 1)))", "cf_picture({f})"]
-AGGREGATES = ["cf_add_all({f}, {k})", "cf_add_all({f}, {k}, 1)", "cf_delete_all({f}, {k})",
-              "cf_delete_all({f}, {k}, 1)",
+AGGREGATES = ["cf_add_all({f}, {k})", "cf_add_all({f}, {k}, 1)", "cf_delete_all({f}, {k})", "cf_delete_all({f}, {k}, 1)",
               "cf_merge({f})"]
 TABLES = ["cf_buckets({f})", "cf_explain({f}, {k})"]
 TAKE_NAMES = {"cf_picture", "cf_buckets"}  # of a filter, or of a filter table by its name

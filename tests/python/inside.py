@@ -195,8 +195,7 @@ def denials(db):
             "all but the end of transactions": lambda action, *_: action != TRANSACTION}
 
 
-DENIALS = ["all of the log", "reading the log", "emptying the log", "writing pages", "reading pages",
-           "writing the list",
+DENIALS = ["all of the log", "reading the log", "emptying the log", "writing pages", "reading pages", "writing the list",
            "reading the schema", "reading the table", "functions", "functions of ours", "SELECT",
            "all but the end of transactions"]
 

@@ -27,8 +27,7 @@ def buckets_of(db, blob):
 SHAPES = ["bucket_size=1 growth=off", "bucket_size=2", "bucket_size=4 layout=plain", "layout=semisort",
           "bucket_size=8", "fingerprint_bits=4 bucket_size=4 growth=off",
           "fingerprint_bits=5 growth=off layout=semisort", "fingerprint_bits=32", "counter_bits=3", "value_bits=5",
-          "seed=9", "epochs=3",
-          "layout=semisort overflow=on overflow_budget=0 growth=off fingerprint_bits=12"]
+          "seed=9", "epochs=3", "layout=semisort overflow=on overflow_budget=0 growth=off fingerprint_bits=12"]
 
 
 @pytest.mark.parametrize("options", SHAPES)

@@ -118,8 +118,7 @@ def test_metadata_is_that_of_its_version(wheel):
     assert (fields["Metadata-Version"], fields["License-Expression"]) == (["2.4"], ["MIT AND BSD-2-Clause"])
     assert "License" not in fields and not any("License" in one for one in fields["Classifier"])
     assert set(fields) <= {"Metadata-Version", "Name", "Version", "Summary", "Author", "License-Expression",
-                           "License-File",
-                           "Keywords", "Classifier", "Requires-Python", "Description-Content-Type"}
+                           "License-File", "Keywords", "Classifier", "Requires-Python", "Description-Content-Type"}
     for name in fields["License-File"]:
         assert archive.read(f"{info}/licenses/{name}").decode().startswith("MIT License and that of xxHash")
     assert "\n" not in fields["Summary"][0] and len(fields["Summary"][0]) < 512

@@ -18,8 +18,7 @@ ON_OFF = ["short_column_names", "full_column_names", "empty_result_callbacks", "
           "legacy_alter_table", "legacy_file_format", "reverse_unordered_selects", "recursive_triggers",
           "defer_foreign_keys",
           "foreign_keys", "ignore_check_constraints", "writable_schema", "trusted_schema", "cell_size_check",
-          "automatic_index",
-          "read_uncommitted", "secure_delete", "checkpoint_fullfsync", "fullfsync", "cache_spill"]
+          "automatic_index", "read_uncommitted", "secure_delete", "checkpoint_fullfsync", "fullfsync", "cache_spill"]
 SETTINGS = {f"{name}={value}": [f"PRAGMA {name} = {value}"] for name in ON_OFF for value in (0, 1)}
 SETTINGS |= {sql: [f"PRAGMA {sql}"] for sql in
              ["encoding='UTF-16le'", "encoding='UTF-16be'", "temp_store=1", "temp_store=2", "cache_size=1",
@@ -29,8 +28,7 @@ SETTINGS |= {sql: [f"PRAGMA {sql}"] for sql in
               "analysis_limit=1", "hard_heap_limit=0", "busy_timeout=1"]}
 SETTINGS |= {
     "all names long": ["PRAGMA short_column_names = 0", "PRAGMA full_column_names = 1"],
-    "names and counts": ["PRAGMA full_column_names = 1", "PRAGMA count_changes = 1",
-                         "PRAGMA empty_result_callbacks = 1",
+    "names and counts": ["PRAGMA full_column_names = 1", "PRAGMA count_changes = 1", "PRAGMA empty_result_callbacks = 1",
                          "PRAGMA short_column_names = 0", "PRAGMA reverse_unordered_selects = 1"],
     "dqs off": [(DQS_DML, 0), (DQS_DDL, 0)], "dqs on": [(DQS_DML, 1), (DQS_DDL, 1)],
     "defensive": [(DEFENSIVE, 1)], "legacy alter": [(LEGACY_ALTER, 1)]}

@@ -117,8 +117,7 @@ def test_a_schema_that_has_had_this_version_before(db, f, use):
 
 
 @pytest.mark.parametrize("times", [2, 3, 10, 300])
-@pytest.mark.parametrize("options", ["capacity=100, fingerprint_bits=32",
-                                     "capacity=100, fingerprint_bits=32, growth=off",
+@pytest.mark.parametrize("options", ["capacity=100, fingerprint_bits=32", "capacity=100, fingerprint_bits=32, growth=off",
                                      "capacity=8, fingerprint_bits=32",
                                      "capacity=100, fingerprint_bits=32, counter_bits=2"])
 def test_a_key_that_goes_to_and_fro_in_one_transaction_does_not_stick(db, options, times):

@@ -9,8 +9,7 @@ import support
 
 ASKED = ["SELECT e.x, t.n FROM e LEFT JOIN {T} AS t ON t.k = e.x ORDER BY 1, 2", "SELECT * FROM {T} ORDER BY n",
          "SELECT count(*) FROM e WHERE NOT EXISTS(SELECT 1 FROM {T} AS t WHERE t.k = e.x)",
-         "SELECT n FROM {T} WHERE k IN ('k3', 'new', 'k77') ORDER BY 1",
-         "SELECT n FROM {T} WHERE n > 20 ORDER BY n DESC"]
+         "SELECT n FROM {T} WHERE k IN ('k3', 'new', 'k77') ORDER BY 1", "SELECT n FROM {T} WHERE n > 20 ORDER BY n DESC"]
 
 
 def made(path=":memory:"):

@@ -17,8 +17,7 @@ MIXED = [1, 1.0, "1", b"1", 1.5, "a", "A", "a ", b"a", "", b"", 2**53 + 1, float
 OPTIONS = ["", "growth=off", "counter_bits=4", "layout=semisort", "layout=plain bucket_size=8",
            "overflow=on overflow_budget=0 spill_bound=40"]
 RULES = ["", "seed=5", "seed=5 hash=xxh3", "hash=keyed collation=nocase", "seed=-9223372036854775808",
-         "affinity=integer", "affinity=text collation=nocase seed=3",
-         "affinity=real", "collation=rtrim"]
+         "affinity=integer", "affinity=text collation=nocase seed=3", "affinity=real", "collation=rtrim"]
 
 
 @pytest.fixture
