@@ -63,7 +63,7 @@ def joins(rows):
     forms = {"front": "rows=on", "within": "cf_build in the query", "stored": "a stored filter",
              "own": "SQLite's own filter"}
     height, drawn = frame(8, 2, "times as fast as the plain join")
-    caches, versions = ("in cache", "10 times the cache"), ("3.31.1", "3.40.1", "3.54.1")
+    caches, versions = ("in cache", "10 times the cache"), ("3.34.0", "3.40.1", "3.54.1")
     groups = [(version, cache) for cache in caches for version in versions]
     step = (WIDTH - 200 - LEFT) / len(groups)
     for i, (version, cache) in enumerate(groups):
