@@ -17,6 +17,7 @@
 #include "../table/touch.h"
 #include "module.h"
 
+#include "../../src/base/compiler.h"
 #include "../../src/shape/format.h"
 
 static cuckoo_registry *registry_of(sqlite3_context *context)
@@ -86,38 +87,56 @@ static cuckoo_table *begin(sqlite3_context *context, int argc, sqlite3_value **a
 /* What a lookup does while its table is in use. */
 typedef void (*lookup)(sqlite3_context *context, cuckoo_table *table, sqlite3_value **argv);
 
+static CF_ALWAYS_INLINE void look_within(sqlite3_context *context, cuckoo_table *table,
+                                         sqlite3_value **argv, lookup use)
+{
+    use(context, table, argv);
+    int rc = cuckoo_table_is_quiet(table) ? SQLITE_OK : cuckoo_table_end(table);
+    if (rc != SQLITE_OK)
+        cuckoo_fail_table(context, rc, cuckoo_table_damage(table));
+}
+
 /* The use is kept if nobody writes, and it takes no lock that the statement does not have anyway. What
 ** is known of the table always is. */
-static inline void look_up(sqlite3_context *context, int argc, sqlite3_value **argv, lookup use)
+static void look_anew(sqlite3_context *context, kept_use *kept, int argc, sqlite3_value **argv,
+                      lookup use)
 {
-    kept_use *had = sqlite3_get_auxdata(context, 0), *kept = had ? had : sqlite3_malloc64(sizeof *kept);
+    end_use(kept);
+    kept->table = begin(context, argc, argv, &kept->known);
+    if (kept->table == NULL)
+        return;
+    look_within(context, kept->table, argv, use);
+    cuckoo_table_calm(kept->table, &kept->calm);
+    if (!kept->calm.is || !cuckoo_shadow_is_within(&kept->table->paged.shadow))
+        end_use(kept);
+}
+
+static void look_first(sqlite3_context *context, int argc, sqlite3_value **argv, lookup use)
+{
+    kept_use *kept = sqlite3_malloc64(sizeof *kept);
     if (kept == NULL) {
         cuckoo_fail_no_memory(context);
         return;
     }
-    if (!had)
-        *kept = (kept_use){.table = NULL};
-    bool calm = kept->table && cuckoo_table_is_calm(kept->table, &kept->calm);
-    if (!calm) {
-        end_use(kept);
-        kept->table = begin(context, argc, argv, &kept->known);
-    }
-    if (kept->table) {
-        use(context, kept->table, argv);
-        int rc = cuckoo_table_is_quiet(kept->table) ? SQLITE_OK : cuckoo_table_end(kept->table);
-        if (rc != SQLITE_OK)
-            cuckoo_fail_table(context, rc, cuckoo_table_damage(kept->table));
-    }
-    if (kept->table && !calm) {
-        cuckoo_table_calm(kept->table, &kept->calm);
-        if (!kept->calm.is || !cuckoo_shadow_is_within(&kept->table->paged.shadow))
-            end_use(kept);
-    }
-    if (!had) /* this may free it */
-        sqlite3_set_auxdata(context, 0, kept, free_use);
+    *kept = (kept_use){.table = NULL};
+    look_anew(context, kept, argc, argv, use);
+    sqlite3_set_auxdata(context, 0, kept, free_use); /* this may free it */
 }
 
-static inline void result_contains(sqlite3_context *context, cuckoo_table *table, sqlite3_value **argv)
+static CF_ALWAYS_INLINE void look_up(sqlite3_context *context, int argc, sqlite3_value **argv,
+                                     lookup use)
+{
+    kept_use *kept = sqlite3_get_auxdata(context, 0);
+    if (kept && kept->table && cuckoo_table_is_calm(kept->table, &kept->calm))
+        look_within(context, kept->table, argv, use);
+    else if (kept)
+        look_anew(context, kept, argc, argv, use);
+    else
+        look_first(context, argc, argv, use);
+}
+
+static CF_ALWAYS_INLINE void result_contains(sqlite3_context *context, cuckoo_table *table,
+                                             sqlite3_value **argv)
 {
     bool has;
     uint64_t hash;
