@@ -16,11 +16,15 @@ int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const
 {
     va_list arguments;
     char *other = NULL;
-    va_start(arguments, format);
     const char *schema = shadow->schema, *name = shadow->table, *t = follow->table, *k = follow->column;
-    bool gone = sqlite3_table_column_metadata(shadow->db, schema, t, k, NULL, NULL, NULL, NULL, NULL) ==
-                SQLITE_ERROR; /* then triggers cannot be made */
-    gone |= cuckoo_column_table(shadow->db, schema, t, &other) == SQLITE_ERROR;
+    int column = sqlite3_table_column_metadata(shadow->db, schema, t, k, NULL, NULL, NULL, NULL, NULL);
+    int table = cuckoo_column_table(shadow->db, schema, t, &other);
+    if (cuckoo_sql_rolls_back(column) || cuckoo_sql_rolls_back(table)) { /* a transaction may be gone */
+        sqlite3_free(other);
+        return cuckoo_sql_rolls_back(column) ? column : table;
+    }
+    bool gone = column == SQLITE_ERROR || table == SQLITE_ERROR; /* then triggers cannot be made */
+    va_start(arguments, format);
     char *what = other  ? sqlite3_mprintf("the followed table %s(%s) is gone (%s)", t, k, other)
                  : gone ? sqlite3_mprintf("the followed table %s(%s) is gone", t, k)
                         : sqlite3_vmprintf(format, arguments);

@@ -161,7 +161,6 @@ def empty_log(db, name="f"):
 
 
 def write_log_anew(db, *keys):
-    """Somebody's restore: as many rows as there were."""
     empty_log(db)
     db.executemany(f"INSERT INTO {log_of(db)}(new) VALUES (?)", [(key,) for key in keys])
 

@@ -357,9 +357,12 @@ static void run_both(world *w, const step *s)
         settle(w, s, &real, &b);
         return;
     }
-    bool may_say = s->act == REFUSE || (!known("connect_anew") && strstr(real.message, "connect_anew"));
+    bool commanded = real.code == SQLITE_BUSY_SNAPSHOT; /* a commit that the twin does not have */
+    bool may_say = s->act == REFUSE || commanded ||
+                   (!known("connect_anew") && strstr(real.message, "connect_anew"));
     if (may_say && real.code != SQLITE_OK && may_refuse(w, s, &real)) {
         w->counts->refused++;
+        w->over |= commanded;
         take_locks(p); /* it may have, before it failed */
         return;
     }
