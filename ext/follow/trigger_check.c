@@ -19,9 +19,10 @@ int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const
     const char *schema = shadow->schema, *name = shadow->table, *t = follow->table, *k = follow->column;
     int column = sqlite3_table_column_metadata(shadow->db, schema, t, k, NULL, NULL, NULL, NULL, NULL);
     int table = cuckoo_column_table(shadow->db, schema, t, &other);
-    if (cuckoo_sql_rolls_back(column) || cuckoo_sql_rolls_back(table)) { /* a transaction may be gone */
+    int first = cuckoo_sql_rolls_back(column) ? column : table;
+    if (cuckoo_sql_rolls_back(first)) { /* a transaction may be gone */
         sqlite3_free(other);
-        return cuckoo_sql_rolls_back(column) ? column : table;
+        return first;
     }
     bool gone = column == SQLITE_ERROR || table == SQLITE_ERROR; /* then triggers cannot be made */
     va_start(arguments, format);

@@ -282,8 +282,9 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
                         shadow->schema, shadow->table, shadow->table);
     registry->rebuilds = false;
     if (rc != SQLITE_OK) {
-        cuckoo_fail_code(context, rc == SQLITE_NOMEM ? rc : sqlite3_extended_errcode(registry->db),
-                         sqlite3_errmsg(registry->db));
+        int code = sqlite3_extended_errcode(registry->db);
+        cuckoo_fail_code(context, rc == SQLITE_NOMEM || code == SQLITE_OK ? rc : code,
+                         cuckoo_sql_message(registry->db, rc));
     } else {
         sqlite3_str *json = sqlite3_str_new(registry->db);
         uint64_t now = cuckoo_sql_clock(registry->db, shadow->schema);

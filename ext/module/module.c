@@ -80,12 +80,7 @@ int cuckoo_module_begin(cuckoo_table *table, cuckoo_use use)
 
 int cuckoo_module_end(cuckoo_table *table, int rc)
 {
-    int end = cuckoo_table_end(table);
-    if (end == SQLITE_LOCKED) { /* what was read is of two times, and so is what is wrong with it */
-        sqlite3_free(table->base.zErrMsg);
-        table->base.zErrMsg = NULL;
-    }
-    rc = end == SQLITE_LOCKED ? end : cuckoo_first_error(rc, end);
+    rc = cuckoo_table_end_work(table, rc, &table->base.zErrMsg);
     return table->base.zErrMsg ? rc : cuckoo_table_explain(table, rc, cuckoo_table_damage(table));
 }
 

@@ -51,9 +51,8 @@ static int tell(sqlite3_context *context, cuckoo_table *table, cuckoo_use use, c
     cuckoo_append_member(json, "why", bad);
     cuckoo_append_member(json, "table", follow->table ? follow->table : follow->given_table);
     cuckoo_append_member(json, "column", follow->column ? follow->column : follow->given_column);
-    int rc = loaded ? append_filter(json, table, use) : SQLITE_OK;
-    rc = bad && cuckoo_table_is_told(rc) ? SQLITE_OK : rc;
-    rc = loaded ? cuckoo_first_error(rc, cuckoo_table_end(table)) : rc;
+    char *none = NULL;
+    int rc = loaded ? cuckoo_table_end_work(table, append_filter(json, table, use), &none) : SQLITE_OK;
     rc = bad && cuckoo_table_is_told(rc) ? SQLITE_OK : rc;
     if (rc == SQLITE_OK)
         cuckoo_result_text(context, json, "}");
@@ -77,7 +76,7 @@ void cuckoo_table_info_function(sqlite3_context *context, int argc, sqlite3_valu
     int rc = cuckoo_registry_begin(cuckoo_function_shared(context), argv[0], &known, use, &table, &why);
     if (rc == SQLITE_OK) {
         rc = tell(context, table, use, NULL, true);
-        why = cuckoo_table_damage(table);
+        why = cuckoo_table_is_told(rc) ? cuckoo_table_damage(table) : sqlite3_errstr(rc);
     }
     if (table && cuckoo_table_is_told(rc)) {
         cuckoo_explain(&bad, rc, why);

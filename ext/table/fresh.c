@@ -25,6 +25,7 @@
 ** that changes the filter, too.
 */
 #include "../sqlite/errors.h"
+#include "../sqlite/sql.h"
 #include "table.h"
 
 /* ---- a use ---- */
@@ -97,6 +98,16 @@ int cuckoo_table_end(cuckoo_table *table)
     if (rc != SQLITE_OK || unwritten)
         cuckoo_table_forget(table);
     return rc;
+}
+
+int cuckoo_table_end_work(cuckoo_table *table, int rc, char **message)
+{
+    int end = cuckoo_table_end(table);
+    if (end == SQLITE_OK || cuckoo_sql_rolls_back(rc))
+        return rc;
+    sqlite3_free(*message);
+    *message = NULL;
+    return end;
 }
 
 /* ---- the transaction ---- */

@@ -280,13 +280,7 @@ int cuckoo_registry_with(cuckoo_registry *registry, sqlite3_value *name, cuckoo_
     int rc = cuckoo_registry_begin(registry, name, &known, CUCKOO_INSPECT, &table, &wrong);
     *why = NULL;
     if (rc == SQLITE_OK) {
-        rc = work(table, data, why);
-        int end = cuckoo_table_end(table);
-        if (end != SQLITE_OK) { /* what was read may be of two times, and so is what is wrong with it */
-            sqlite3_free(*why);
-            *why = NULL;
-            rc = end;
-        }
+        rc = cuckoo_table_end_work(table, work(table, data, why), why);
         bool damaged = table->paged.shadow.damage || cuckoo_table_is_told(rc);
         wrong = damaged ? cuckoo_table_damage(table) : sqlite3_errstr(rc);
     }

@@ -125,6 +125,11 @@ const char *cuckoo_table_damage(const cuckoo_table *table);
 ** (fresh.c). */
 int cuckoo_table_end(cuckoo_table *table);
 
+/* The same after work that has ended with this code, and with *message (sqlite3_malloc) if it had one.
+** What has read pages wrong, or of two times, is wrong about what it says: then the error of reading
+** counts, without a message, unless the one of the work rolls back. */
+int cuckoo_table_end_work(cuckoo_table *table, int rc, char **message);
+
 /* ---- many uses in one read transaction ---- */
 
 /* What a use has found holds as long as the read transaction goes on in which it was found, and as long
