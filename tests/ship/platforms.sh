@@ -24,7 +24,7 @@ dir=build/platforms
 names='native O0 O3 clang plain-c unsigned-char signed-char i386 arm64 armhf s390x musl windows wasm'
 columns='compiled units linked loaded bytes handed-on'
 all_units=$(find tests/unit -name "test_*.c" -exec basename -s .c {} +)
-slow_units='test_plan|test_every_call|test_bulk_add|test_merge|test_merge_hostile'
+slow_units='test_plan|test_bulk_add|test_merge|test_merge_hostile'
 SQLITE_OPTIONS='-DSQLITE_ENABLE_JSON1'
 WARNINGS='-Wall -Wextra -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes -Wpedantic'
 

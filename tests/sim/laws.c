@@ -74,6 +74,34 @@ static const char *const laws[][2] = {
     {"SELECT cf_get(cf_new(9), 1)", "!keeps no values"},
     {"SELECT cf_new(10, 0.01, 'seed=red')", "!bad value in seed=red"},
     {"SELECT cf_new(10, 0.01, 'counter_bits=1 value_bits=4')", "!exclude each other"},
+    {"SELECT cf_new(9, 0.01, 'capa=9')", "!unknown option capa;"},
+    {"SELECT cf_new(9, 0.01, 'fingerprint_bits=33')", "!valid: fingerprint_bits=4..32"},
+    {"SELECT cf_new(9, 0.01, 'fingerprint_bits=3')", "!valid: fingerprint_bits=4..32"},
+    {"SELECT json_extract(i, '$.fingerprint_bits') || json_extract(i, '$.epochs') FROM (SELECT "
+     "cf_info(cf_new(9, 0.01, 'fingerprint_bits=32 epochs=15')) AS i)",
+     "3215"},
+    {"SELECT group_concat(key) FROM json_each(cf_info(cf_new({n} + 1)))",
+     "items,occupied,capacity,buckets,bucket_size,fingerprint_bits,slot_bits,layout,level,split,load,"
+     "load_items,bytes,bits_per_key,fpr_now,fpr_at_capacity,turnovers,hash,seed,counter_bits,value_bits,"
+     "affinity,collation,growth,overflow,spilled,sticky,void,pair_bits,cap,base_buckets,format"},
+    {"SELECT group_concat(key) FROM json_each((SELECT cf_info(cf_build_exact(i, i % 2)) FROM keys))",
+     "kind,keys,members,levels,listed,bytes,bits_per_key,fpr_unknown,hash,seed,affinity,collation,format"},
+    {"SELECT cf_build(k, 0.1, iif(i = 7, 'seed=1', 'seed=2')) FROM keys", "!the same for all rows"},
+    {"SELECT cf_build(k, iif(i = 7, 0.1, 0.2)) FROM keys", "!the same for all rows"},
+    {"SELECT cf_build_exact(i + 0.5, 0, 0.01, 'affinity=text') FROM keys", "!with a fraction"},
+    {"SELECT cf_check(cf_build_exact(i + 0.5, i < 9)) FROM keys", "ok"},
+    {"SELECT cf_check(CAST(substr(e, 1, 99) || x'ff' || substr(e, 101) AS BLOB)) FROM (SELECT "
+     "cf_build_exact(i, i % 2) AS e FROM keys WHERE i < 60)",
+     "the levels do not match their checksum"},
+    {"SELECT cf_picture(cf_add_all(cf_new(9, 0.01, 'seed=9'), i)) LIKE '%\n      bucket +---%\n           0 "
+     "|%\n         %|%' FROM keys",
+     "1"},
+    {"SELECT cf_contains(f, ' 1e2 ') || cf_contains(f, '0100') || cf_contains(f, '1e2x') || cf_contains(f, "
+     "x'313030') FROM (SELECT cf_add(cf_new(9, 1e-6, 'affinity=numeric'), 100) AS f)",
+     "1100"},
+    {"SELECT cf_contains(f, 7) || cf_contains(f, '7.0') || cf_contains(f, 1.5) || cf_contains(f, 'Ab ') FROM "
+     "(SELECT cf_add(cf_add(cf_new(9, 1e-6, 'affinity=text collation=nocase'), '7'), 'aB ') AS f)",
+     "1111"},
 };
 
 /* Options of a table; what is asked of it when it has 60 keys, and the answer. Without a question: the error of CREATE, or it
@@ -118,6 +146,7 @@ static const char *const options[][3] = {
      "cf_table_contains('tried', k, 'foo') FROM keys"},
     {"capacity=60, keep='24 hours'", "!DELETE and UPDATE are refused",
      "1; DELETE FROM tried WHERE key = (SELECT k FROM keys WHERE i = 1)"},
+    {"capacity=60, keep='24 hours'", "0", "json_extract(cf_table_info('tried'), '$.clock_ahead')"},
     {"capacity=60, epochs=3", "3", "json_extract(cf_table_info('tried'), '$.epochs')"},
     {"capacity=60, epochs=3", "60",
      "1; INSERT INTO tried(tried) VALUES ('advance'); SELECT sum(cf_table_contains('tried', k)) FROM "

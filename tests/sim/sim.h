@@ -323,6 +323,7 @@ void step_run(world *w, const step *s);
 bool law_holds(const char *law, const outcome *r);
 bool is_locked(int code);
 void take_locks(pair *p);
+bool is_too_deep(const char *message);
 
 bool begins(const char *text, const char *with);
 bool is_end(const char *text); /* of a transaction, perhaps */

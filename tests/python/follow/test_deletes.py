@@ -127,3 +127,23 @@ def test_the_third_example_of_the_readme(tmp_path):
     asked = "SELECT cf_table_contains('known', 'ada') AS ada, cf_table_contains('known', 'bob') AS bob"
     assert db.in_transaction and db.execute(asked).fetchall() == [(0, 1)]
     db.close()
+
+
+@pytest.mark.parametrize("shape", ["", "growth=off", "counter_bits=2", "counter_bits=3, growth=off", "bucket_size=2"])
+def test_copies_of_a_key_beyond_what_a_filter_counts(shape):
+    """A filter that has lost count says perhaps, for good. One that has not says no when the last copy has gone."""
+    db = support.connect(":memory:")
+    run(db, f"CREATE TABLE blocked(user); CREATE VIRTUAL TABLE known USING cuckoo_filter({OPTIONS}, {shape or 'seed=1'})")
+    for copies in range(1, 40):
+        db.executemany("INSERT INTO blocked VALUES (?)", [("ada",)] * copies)
+        drain(db, "known")
+        db.execute("BEGIN")
+        for _ in range(copies - 1):
+            db.execute("DELETE FROM blocked WHERE rowid = (SELECT max(rowid) FROM blocked)")
+            assert finds(db, "ada") and finds(db, "ada", "the table")
+        drain(db, "known")
+        assert finds(db, "ada")
+        db.execute("ROLLBACK")
+        run(db, "DELETE FROM blocked; INSERT INTO known(known) VALUES ('rebuild')")
+        assert not finds(db, "ada")
+    db.close()

@@ -17,7 +17,7 @@ COLLATIONS = ["BINARY", "NOCASE", "RTRIM"]
 TYPES = {"INTEGER": "integer", "NUMERIC": "numeric", "REAL": "real", "TEXT": "text", "BLOB": "blob", "": "blob"}
 EXACT = "fingerprint_bits=32, seed=0"
 
-STORED = ["ab", "Cd ", "X", "x  ", 5, "7", "8.0", "09", 2.5, "3.5", 2**60, b"ab", b"5", "", "é", "a\0b",
+STORED = ["ab", "Cd ", "X", "x  ", 5, "7", "8e0 ", "09", 2.5, "3.5", 2**60, b"ab", b"5", "", "é", "a\0b",
           None]  # NULL is no key
 ASKED = [*STORED[:-1], "AB", "Ab ", "ab  ", "cD", "cd ", "X ", "É", "A\0B", " ", 7, 7.0, "7.0", " 7", 8, "8", 9, "5",
          5.0, "2.5", 3.5, float(2**60),

@@ -135,6 +135,12 @@ def test_growth_off_takes_all_rows():
     sound(db)
 
 
+def test_keys_without_a_place_wait():
+    db = table("capacity=1000, growth=off", 300)
+    assert rebuild(db, "f", 10)["keys"] == 300 and told(db)["waiting"] > 200
+    sound(db)
+
+
 def test_keys_that_repeat_are_planned_once():
     db = table("capacity=100", 0, unique="")
     add(db, [n % 300 for n in range(30000)])
@@ -166,6 +172,66 @@ def test_a_database_that_cannot_be_written(tmp_path):
         rebuild(db, "f", 7000)
     sound_rows = ask(db, "SELECT count(*) FROM u WHERE cf_table_contains('f', k)")
     assert sound_rows == 300
+
+
+def refuse_one(db, number):
+    """An authorizer refuses the request of this number; returns whether there was one."""
+    asked = [0]
+
+    def judge(*_):
+        asked[0] += 1
+        return sqlite3.SQLITE_DENY if asked[0] == number else sqlite3.SQLITE_OK
+
+    db.set_authorizer(judge)
+    return lambda: asked[0] >= number
+
+
+@pytest.mark.parametrize("without", ["no trigger", "DELETE", ""])
+def test_whatever_is_refused_it_is_done_or_an_error(without):
+    """What it says to have done is done: what was in the log counts once, and triggers tell of what comes."""
+    number, done, refused = 0, 0, [True]
+    while refused[-1]:
+        number += 1
+        db = table("fpr=0.000001", 50)
+        if without != "no trigger":
+            inside.drop_own_triggers(db, which=without)
+        db.execute("BEGIN")
+        db.execute("DELETE FROM u WHERE k < 5")
+        db.execute("INSERT INTO u VALUES (100), (101)")
+        there = refuse_one(db, number)
+        try:
+            rebuild(db, "f")
+            says_done = True
+        except sqlite3.Error:
+            says_done = False
+        refused.append(there())
+        db.set_authorizer(None)
+        assert ask(db, "SELECT count(*) FROM u WHERE NOT cf_table_contains('f', k)") == 0, number
+        if says_done:
+            assert told(db)["trusted"] == 1, number
+            db.execute("DELETE FROM u WHERE k IN (7, 100)")
+            db.execute("INSERT INTO u VALUES (102)")
+            asked = [ask(db, f"SELECT cf_table_contains('f', {key})") for key in (3, 7, 100, 101, 102)]
+            assert asked == [0, 0, 0, 1, 1], number
+            db.execute("COMMIT")
+            assert told(db)["items"] == 46, number
+            sound(db)
+            done += 1
+        db.close()
+    assert number > 20 and done >= 1
+
+
+def test_a_log_that_cannot_be_emptied_is_an_error():
+    """Else its rows would count twice."""
+    db = table("capacity=500", 300)
+    db.execute("BEGIN")
+    db.execute("INSERT INTO u VALUES ('more')")
+    db.execute(f"CREATE TRIGGER keeps BEFORE DELETE ON {inside.log_of(db)} BEGIN SELECT RAISE(ABORT, 'kept'); END")
+    with pytest.raises(sqlite3.Error, match="kept"):
+        rebuild(db, "f")
+    assert not db.in_transaction
+    assert rebuild(db, "f")["keys"] == 300
+    sound(db)
 
 
 def test_options_are_those_of_the_table_that_there_is(tmp_path):
