@@ -93,7 +93,7 @@ static CF_ALWAYS_INLINE void look_within(sqlite3_context *context, cuckoo_table 
     use(context, table, argv);
     int rc = cuckoo_table_is_quiet(table) ? SQLITE_OK : cuckoo_table_end(table);
     if (rc != SQLITE_OK)
-        cuckoo_fail_table(context, rc, cuckoo_table_damage(table));
+        cuckoo_fail_table(context, rc, cuckoo_table_damage(table, rc));
 }
 
 /* The use is kept if nobody writes, and it takes no lock that the statement does not have anyway. What
@@ -144,7 +144,7 @@ static CF_ALWAYS_INLINE void result_contains(sqlite3_context *context, cuckoo_ta
     if (has || sqlite3_value_type(argv[1]) != SQLITE_NULL)
         sqlite3_result_int(context, has);
     if (rc != SQLITE_OK)
-        cuckoo_fail_table(context, rc, cuckoo_table_damage(table));
+        cuckoo_fail_table(context, rc, cuckoo_table_damage(table, rc));
 }
 
 static void table_contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)

@@ -151,7 +151,7 @@ static int fail(front_cursor *cursor, int rc)
 {
     cuckoo_table *table = cuckoo_table_of(cursor->base.pVtab);
     sqlite3 *db = table->registry->db;
-    return cuckoo_say(&table->base.zErrMsg, cuckoo_sql_code(db, rc), "%s", sqlite3_errmsg(db));
+    return cuckoo_say(&table->base.zErrMsg, cuckoo_sql_code(db, rc), "%s", cuckoo_sql_message(db, rc));
 }
 
 static bool has_text(sqlite3_stmt *rows, const char *text)

@@ -75,13 +75,13 @@ int cuckoo_module_begin(cuckoo_table *table, cuckoo_use use)
     if (use < CUCKOO_TELL)
         cuckoo_registry_join_writer(table->registry, table);
     int rc = cuckoo_table_begin(table, use);
-    return rc == SQLITE_OK ? rc : cuckoo_table_explain(table, rc, cuckoo_table_damage(table));
+    return rc == SQLITE_OK ? rc : cuckoo_table_explain(table, rc, cuckoo_table_damage(table, rc));
 }
 
 int cuckoo_module_end(cuckoo_table *table, int rc)
 {
     rc = cuckoo_table_end_work(table, rc, &table->base.zErrMsg);
-    return table->base.zErrMsg ? rc : cuckoo_table_explain(table, rc, cuckoo_table_damage(table));
+    return table->base.zErrMsg ? rc : cuckoo_table_explain(table, rc, cuckoo_table_damage(table, rc));
 }
 
 int cuckoo_table_blame(sqlite3_vtab *base, int rc)

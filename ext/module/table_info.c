@@ -76,7 +76,7 @@ void cuckoo_table_info_function(sqlite3_context *context, int argc, sqlite3_valu
     int rc = cuckoo_registry_begin(cuckoo_function_shared(context), argv[0], &known, use, &table, &why);
     if (rc == SQLITE_OK) {
         rc = tell(context, table, use, NULL, true);
-        why = cuckoo_table_is_told(rc) ? cuckoo_table_damage(table) : sqlite3_errstr(rc);
+        why = cuckoo_table_damage(table, rc);
     }
     if (table && cuckoo_table_is_told(rc)) {
         cuckoo_explain(&bad, rc, why);

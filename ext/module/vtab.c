@@ -176,7 +176,7 @@ static int table_destroy(sqlite3_vtab *base)
 static int refuse_later(cuckoo_table *table)
 {
     int rc = cuckoo_table_load(table);
-    return rc == CUCKOO_NEWER          ? cuckoo_table_explain(table, rc, cuckoo_table_damage(table))
+    return rc == CUCKOO_NEWER          ? cuckoo_table_explain(table, rc, cuckoo_table_damage(table, rc))
            : cuckoo_sql_rolls_back(rc) ? rc
                                        : SQLITE_OK;
 }
@@ -205,7 +205,7 @@ static int table_rename(sqlite3_vtab *base, const char *name)
         return rc;
     rc = rename_filter(table, name);
     if (rc == SQLITE_CORRUPT_VTAB)
-        rc = cuckoo_table_explain(table, rc, cuckoo_table_damage(table));
+        rc = cuckoo_table_explain(table, rc, cuckoo_table_damage(table, rc));
     else if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
         rc = cuckoo_say(&base->zErrMsg, rc, "%s", cuckoo_sql_message(table->registry->db, rc));
     return rc;
@@ -222,9 +222,7 @@ static int explain_write(cuckoo_table *table, int rc)
 {
     if (rc == SQLITE_OK)
         return rc;
-    char *why =
-        sqlite3_mprintf("its changes cannot be written: %s",
-                        rc == SQLITE_CORRUPT_VTAB ? cuckoo_table_damage(table) : sqlite3_errstr(rc));
+    char *why = sqlite3_mprintf("its changes cannot be written: %s", cuckoo_table_damage(table, rc));
     rc = why ? cuckoo_table_explain(table, rc, why) : SQLITE_NOMEM;
     sqlite3_free(why);
     return rc;

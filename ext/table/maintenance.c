@@ -56,7 +56,7 @@ static int check_rows(cuckoo_table *table, char **message)
     if (rc == SQLITE_OK && table->net.own.rows < table->paged.left)
         rc = cuckoo_say(&table->paged.shadow.damage, SQLITE_CORRUPT_VTAB,
                         "rows of %s_log have been taken out", table->paged.shadow.table);
-    return rc == SQLITE_CORRUPT_VTAB ? cuckoo_say(message, rc, "damaged: %s", cuckoo_table_damage(table))
+    return rc == SQLITE_CORRUPT_VTAB ? cuckoo_say(message, rc, "damaged: %s", cuckoo_table_damage(table, rc))
                                      : rc;
 }
 
@@ -64,7 +64,7 @@ static int check_rows(cuckoo_table *table, char **message)
 static int say_unreadable(const cuckoo_table *table, int rc, char **message)
 {
     return cuckoo_say(message, rc, "%s(%s) cannot be read: %s", table->follow.table,
-                      table->follow.column, sqlite3_errmsg(table->paged.shadow.db));
+                      table->follow.column, cuckoo_sql_message(table->paged.shadow.db, rc));
 }
 
 int cuckoo_maintenance_check(cuckoo_table *table, char **message)
@@ -261,7 +261,8 @@ static int make_triggers(cuckoo_table *table, char **message)
         return shadow->damage
                    ? rc
                    : cuckoo_say(message, rc, "its triggers on %s(%s) cannot be made: %s",
-                                table->follow.table, table->follow.column, sqlite3_errmsg(shadow->db));
+                                table->follow.table, table->follow.column,
+                                cuckoo_sql_message(shadow->db, rc));
     return rc;
 }
 

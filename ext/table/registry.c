@@ -261,7 +261,7 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo
         if (use < CUCKOO_TELL)
             cuckoo_registry_join_writer(registry, *table);
         rc = cuckoo_table_begin(*table, use);
-        *why = cuckoo_table_is_told(rc) ? cuckoo_table_damage(*table) : sqlite3_errstr(rc);
+        *why = cuckoo_table_damage(*table, rc);
         return rc;
     }
     *why = rc == SQLITE_OK       ? cuckoo_registry_no_table(registry, name)
@@ -281,8 +281,7 @@ int cuckoo_registry_with(cuckoo_registry *registry, sqlite3_value *name, cuckoo_
     *why = NULL;
     if (rc == SQLITE_OK) {
         rc = cuckoo_table_end_work(table, work(table, data, why), why);
-        bool damaged = table->paged.shadow.damage || cuckoo_table_is_told(rc);
-        wrong = damaged ? cuckoo_table_damage(table) : sqlite3_errstr(rc);
+        wrong = table->paged.shadow.damage ? table->paged.shadow.damage : cuckoo_table_damage(table, rc);
     }
     if (rc != SQLITE_OK && *why == NULL)
         *why = sqlite3_mprintf("%s", wrong);

@@ -17,9 +17,9 @@ void cuckoo_table_forget(cuckoo_table *table)
 
 /* ---- using it ---- */
 
-const char *cuckoo_table_damage(const cuckoo_table *table)
+const char *cuckoo_table_damage(const cuckoo_table *table, int rc)
 {
-    return cuckoo_shadow_why(&table->paged.shadow);
+    return cuckoo_table_is_told(rc) ? cuckoo_shadow_why(&table->paged.shadow) : sqlite3_errstr(rc);
 }
 
 /* Copies of a key in the pages. From the largest number on that is counted, as many as there may be. */

@@ -107,7 +107,7 @@ static inline bool cuckoo_table_follows(const cuckoo_table *table)
 ** error, of which cuckoo_table_damage says more, the use has ended. */
 int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use);
 
-/* Is it one of these codes? */
+/* Is it SQLITE_ERROR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER? */
 bool cuckoo_table_is_told(int rc);
 
 /* May a trigger ask for the row for which it runs, before ours has told of it? Then "not there" is no
@@ -117,8 +117,9 @@ bool cuckoo_table_is_early(const cuckoo_table *table);
 /* The part of begin that does not ask whether a filter that follows a table may be believed. */
 int cuckoo_table_load(cuckoo_table *table);
 
-/* What is wrong after SQLITE_ERROR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER. It stays until the next use. */
-const char *cuckoo_table_damage(const cuckoo_table *table);
+/* What is wrong after this code: of one of the three what was found, of others what SQLite calls it. It stays
+** until the next use. */
+const char *cuckoo_table_damage(const cuckoo_table *table, int rc);
 
 /* Ends a use. What it has changed in memory alone is forgotten. Returns the first error of reading pages
 ** since it began: answers may be wrong. SQLITE_LOCKED: what was read may not fit what was in memory

@@ -131,7 +131,7 @@ static int trust(cuckoo_table *table, cuckoo_use use)
         rc = sample(table);
     if (rc == SQLITE_ERROR || (rc == SQLITE_CORRUPT_VTAB && shadow->damage == NULL))
         rc = cuckoo_say(&shadow->damage, rc, "the table that it follows cannot be read: %s",
-                        sqlite3_errmsg(shadow->db));
+                        cuckoo_sql_message(shadow->db, rc));
     return rc == SQLITE_OK && follow->fault ? SQLITE_ERROR : rc;
 }
 

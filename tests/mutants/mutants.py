@@ -300,17 +300,21 @@ def exchanges(statement):
                     yield "exchanged", i, i, re.sub(rf"(?<![a-z]){one}(?![a-z])", other, token.text)
 
 
+IS_ZERO = {"0", "NULL", "false", "CF_OK", "SQLITE_OK", "SQLITE_STATIC"}
+
+
 def zeros(statement):
     tokens = statement.tokens
     if is_declaration(tokens):
         equals = [i for i, token in enumerate(tokens) if token.text == "="][:1]
         for i in equals:
-            if tokens[i + 1].text != "{":
-                yield "zero", i + 1, operand(tokens, i, 1), "0"
+            end = operand(tokens, i, 1)
+            if tokens[i + 1].text != "{" and not (end == i + 1 and tokens[end].text in IS_ZERO):
+                yield "zero", i + 1, end, "0"
     elif tokens[0].kind == "name" and tokens[1].text == "(" and closing(tokens, 1) == len(tokens) - 2 and tokens[
             0].text not in ("if", "while", "for", "switch", "return"):
         commas = [i for i in range(2, len(tokens)) if tokens[i].text == "," and operand(tokens, i, 1) == len(tokens) - 3]
-        if commas and tokens[commas[-1] + 1].text not in EXCHANGED:
+        if commas and tokens[commas[-1] + 1].text not in {*EXCHANGED, *IS_ZERO}:
             yield "zero", commas[-1] + 1, len(tokens) - 3, "0"
 
 
