@@ -9,13 +9,12 @@ SANITIZE = -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-san
 # is not one to be counted.
 COVERAGE = -O0 -g --coverage -DNDEBUG -Dalways_inline=unused
 
-# For programs, linked with SQLite itself, hence SQLITE_CORE; and for the extension (asan_so, coverage_so).
+# For programs, linked with SQLite itself, hence SQLITE_CORE; and for the extension (coverage_so).
 # plain, asan, tsan: -O1 and -g1 (lines, no variables) take half the time to compile of -O2 -g. gdb: for make t GDB=1.
 # portable: without what compilers offer beyond C11, and small.
 KIND_plain       = $(CHECKED) -O1 -g1 -DSQLITE_CORE
 KIND_gdb         = -O0 -g -DSQLITE_CORE
-KIND_asan        = $(CHECKED) $(SANITIZE) -fPIC -DSQLITE_CORE
-KIND_asan_so     = $(CHECKED) $(SANITIZE) -fPIC
+KIND_asan        = $(CHECKED) $(SANITIZE) -fPIC -DSQLITE_CORE -DCUCKOO_ENTRY=CF_EXPORT
 KIND_tsan        = $(CHECKED) -O1 -g1 -fsanitize=thread -DSQLITE_CORE
 KIND_fuzz        = -O2 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -fno-sanitize-coverage=trace-cmp \
     -DLIBFUZZER -DSQLITE_CORE
@@ -45,13 +44,14 @@ $(FAULTS:%=build/$(1)/%) build/$(1)/sim build/$(1)/fuzz: $$(SRC:%.c=build/$(1)/%
 build/$(1)/sim: WRAP = -Wl,--wrap=realloc,--wrap=calloc
 build/$(1)/shared_cache: WRAP = -Wl,--wrap=sqlite3_bind_int64,--wrap=sqlite3_prepare_v2
 endef
-$(foreach kind,$(KINDS_OF_TESTS) asan_so coverage_so,$(eval $(call kind_rules,$(kind))))
+$(foreach kind,$(KINDS_OF_TESTS) coverage_so,$(eval $(call kind_rules,$(kind))))
 $(foreach kind,$(KINDS_OF_TESTS),$(eval $(call program_rules,$(kind))))
 
-# What knows no SQLite is the same in both.
-build/asan/cuckoo.so: $(SRC:%.c=build/asan/%.o) $(EXT:%.c=build/asan_so/%.o)
+# Of the same objects as the programs: it calls the SQLite that Python and the shell have loaded, without the table of its
+# functions.
+build/asan/cuckoo.so: $(SRC:%.c=build/asan/%.o) $(EXT:%.c=build/asan/%.o)
 	@mkdir -p $(@D)
-	@$(CC) $(SANITIZE) -shared -o $@ $^ $(LIBS)
+	@$(CC) $(SANITIZE) -shared -o $@ $^ -lsqlite3 $(LIBS)
 
 # The first stays mapped, since it writes its counts whenever it is unmapped; the second is for tests of loading.
 build/coverage/cuckoo.so build/coverage_so/cuckoo.so: $(SRC:%.c=build/coverage_so/%.o) $(EXT:%.c=build/coverage_so/%.o)
