@@ -225,3 +225,34 @@ def test_sql_of_a_function_that_takes_back_the_statement_around_it():
     db.execute("INSERT INTO f(f) VALUES ('drain')")
     follower.answers()
     db.close()
+
+
+QUOTED = ["{0}", '"{0}"', "[{0}]", "`{0}`", "/* x */ {0}", "-- y\n{0}"]
+
+
+@pytest.mark.parametrize("quoted", QUOTED)
+@pytest.mark.parametrize("writes", ["INSERT INTO {table}(k) VALUES (new.x)", "DELETE FROM {table} WHERE k = new.x",
+                                    "UPDATE {table} SET {column} = new.x", "REPLACE INTO {table}(k) VALUES (new.x)",
+                                    "UPDATE {table} SET n = 1, {column} = new.x WHERE n = 2"])
+def test_names_in_triggers_may_be_quoted(db, writes, quoted):
+    """A BEFORE trigger that writes, and another one that writes to the content: together they are refused."""
+    db.execute("CREATE TABLE u(k UNIQUE, n)")
+    db.execute("CREATE TABLE o(x)")
+    db.execute("CREATE TRIGGER early BEFORE UPDATE ON u BEGIN UPDATE o SET x = 1; END")
+    body = writes.format(table=quoted.format("u"), column=quoted.format("K"))
+    db.execute(f"CREATE TRIGGER late AFTER INSERT ON o BEGIN {body}; END")
+    with pytest.raises(sqlite3.Error, match="early"):
+        db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='u(k)')")
+    db.execute("DROP TRIGGER late")
+    db.execute("CREATE TRIGGER late AFTER INSERT ON o BEGIN UPDATE u SET n = 'u' WHERE k = '\"u\" into u'; END")
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='u(k)')")
+
+
+def test_a_filter_in_temp_beside_an_older_trigger(db):
+    """TEMP triggers of other schemas fire before ours, those of its own schema as the older ones do."""
+    db.executescript("""CREATE TEMP TABLE u(k UNIQUE); CREATE TABLE log(x);
+        CREATE TEMP TRIGGER older AFTER INSERT ON temp.u BEGIN INSERT INTO log VALUES (new.k); END;
+        CREATE VIRTUAL TABLE temp.f USING cuckoo_filter(content='u(k)'); INSERT INTO u VALUES (1);""")
+    assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.trusted')") == 1
+    db.execute("CREATE TRIGGER temp.newer AFTER INSERT ON u BEGIN INSERT INTO log VALUES (new.k); END")
+    assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.trusted')") == 0
