@@ -85,6 +85,10 @@ int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t
 {
     assert((unsigned)query < CUCKOO_QUERIES);
     sqlite3_stmt **kept = &shadow->statement[query];
+    /* SQLite prepares a kept statement anew when the schema has changed. It may have begun a savepoint for it:
+    ** without memory to end that it takes back the whole transaction, within COMMIT, and says nothing. */
+    if (query == CUCKOO_DRAIN)
+        finalize(shadow, query);
     int rc = *kept ? SQLITE_OK : prepare_query(shadow, query, kept);
     for (int i = 0; rc == SQLITE_OK && values && i < sqlite3_bind_parameter_count(*kept); i++)
         sqlite3_bind_int64(*kept, i + 1, values[i]);

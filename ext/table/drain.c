@@ -248,6 +248,6 @@ int cuckoo_table_note_rows(cuckoo_table *table)
 
 int cuckoo_table_gave_up(const cuckoo_table *table, int rc)
 {
-    bool goes_on = cuckoo_shadow_in_transaction(&table->paged.shadow, true);
+    bool goes_on = rc != SQLITE_NOMEM && cuckoo_shadow_in_transaction(&table->paged.shadow, true);
     return rc == SQLITE_OK || goes_on ? SQLITE_OK : rc;
 }

@@ -247,7 +247,7 @@ int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc);
 int cuckoo_table_note_rows(cuckoo_table *table);
 
 /* The code of COMMIT, when a drain has failed: without a rollback by SQLite the logs are as they were,
-** and a later drain takes them. */
+** and a later drain takes them. Without memory SQLite says so of COMMIT in any case, which has to be true. */
 int cuckoo_table_gave_up(const cuckoo_table *table, int rc);
 
 /* cf_drain, which the statement of a drain calls. */

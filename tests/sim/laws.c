@@ -75,6 +75,7 @@ static const char *const laws[][2] = {
     {"SELECT cf_new(10, 0.01, 'seed=red')", "!bad value in seed=red"},
     {"SELECT cf_new(10, 0.01, 'counter_bits=1 value_bits=4')", "!exclude each other"},
     {"SELECT cf_new(9, 0.01, 'capa=9')", "!unknown option capa;"},
+    {"SELECT cf_new('1000')", "!got the text '1000': give a number"},
     {"SELECT cf_new(9, 0.01, 'fingerprint_bits=33')", "!valid: fingerprint_bits=4..32"},
     {"SELECT cf_new(9, 0.01, 'fingerprint_bits=3')", "!valid: fingerprint_bits=4..32"},
     {"SELECT json_extract(i, '$.fingerprint_bits') || json_extract(i, '$.epochs') FROM (SELECT "
@@ -85,7 +86,8 @@ static const char *const laws[][2] = {
      "load_items,bytes,bits_per_key,fpr_now,fpr_at_capacity,turnovers,hash,seed,counter_bits,value_bits,"
      "affinity,collation,growth,overflow,spilled,sticky,void,pair_bits,cap,base_buckets,format"},
     {"SELECT group_concat(key) FROM json_each((SELECT cf_info(cf_build_exact(i, i % 2)) FROM keys))",
-     "kind,keys,members,levels,listed,bytes,bits_per_key,fpr_unknown,hash,seed,affinity,collation,format"},
+     "kind,keys,members,levels,listed,bytes,bits_per_key,fpr_unknown,hash,seed,affinity,collation,"
+     "format"},
     {"SELECT cf_build(k, 0.1, iif(i = 7, 'seed=1', 'seed=2')) FROM keys", "!the same for all rows"},
     {"SELECT cf_build(k, iif(i = 7, 0.1, 0.2)) FROM keys", "!the same for all rows"},
     {"SELECT cf_build_exact(i + 0.5, 0, 0.01, 'affinity=text') FROM keys", "!with a fraction"},
@@ -93,13 +95,16 @@ static const char *const laws[][2] = {
     {"SELECT cf_check(CAST(substr(e, 1, 99) || x'ff' || substr(e, 101) AS BLOB)) FROM (SELECT "
      "cf_build_exact(i, i % 2) AS e FROM keys WHERE i < 60)",
      "the levels do not match their checksum"},
-    {"SELECT cf_picture(cf_add_all(cf_new(9, 0.01, 'seed=9'), i)) LIKE '%\n      bucket +---%\n           0 "
+    {"SELECT cf_picture(cf_add_all(cf_new(9, 0.01, 'seed=9'), i)) LIKE '%\n      bucket +---%\n         "
+     "  0 "
      "|%\n         %|%' FROM keys",
      "1"},
-    {"SELECT cf_contains(f, ' 1e2 ') || cf_contains(f, '0100') || cf_contains(f, '1e2x') || cf_contains(f, "
+    {"SELECT cf_contains(f, ' 1e2 ') || cf_contains(f, '0100') || cf_contains(f, '1e2x') || "
+     "cf_contains(f, "
      "x'313030') FROM (SELECT cf_add(cf_new(9, 1e-6, 'affinity=numeric'), 100) AS f)",
      "1100"},
-    {"SELECT cf_contains(f, 7) || cf_contains(f, '7.0') || cf_contains(f, 1.5) || cf_contains(f, 'Ab ') FROM "
+    {"SELECT cf_contains(f, 7) || cf_contains(f, '7.0') || cf_contains(f, 1.5) || cf_contains(f, 'Ab ') "
+     "FROM "
      "(SELECT cf_add(cf_add(cf_new(9, 1e-6, 'affinity=text collation=nocase'), '7'), 'aB ') AS f)",
      "1111"},
 };
@@ -128,6 +133,9 @@ static const char *const options[][3] = {
     {"capacity=9, adds=twice", "!adds must be once", NULL},
     {"capacity=9, rows=on", "!add content=", NULL},
     {"content='nothing(k)'", "!no table nothing in temp", NULL},
+    {"content='nothing'", "!content must be 'table(column)', got 'nothing'", NULL},
+    {"content='temp.nothing(k)'", "!give its name without a schema", NULL},
+    {"content='main.keys(k)'", "!create it in that schema", NULL},
     {"capacity=9, counter_bits=17", "!bad value in counter_bits=17", NULL},
     {"capacity=9, bucket_size=3", "!bad value in bucket_size=3", NULL},
     {"capacity=60, seed=7", "7", "json_extract(cf_table_info('tried'), '$.seed')"},
@@ -171,7 +179,12 @@ static const char *const options[][3] = {
      "1; DELETE FROM tried WHERE key = (SELECT k FROM keys WHERE i = 1); SELECT count(*) FROM tried"},
     {"capacity=60", "!UPDATE is refused",
      "1; UPDATE tried SET key = {key} WHERE key = (SELECT k FROM keys WHERE i = 1)"},
-    {"capacity={n}", "60", "sum(copies) FROM cf_buckets('tried')"},
+    {"capacity=60", "60", "sum(copies) FROM cf_buckets('tried')"},
+    {"capacity=60", "!use cf_table_contains('tried', key)", "cf_contains('tried', 1)"},
+    {"capacity=60", "!use cf_export('tried')", "cf_count('tried', 1)"},
+    {"capacity=60", "538",
+     "sum(key IN ('trusted', 'void', 'pair_bits', 'fpr_now', 'waiting')) || count(*) FROM "
+     "json_each(cf_table_info('tried', 'all'))"},
     {"capacity=60", "1", "cf_picture('tried') LIKE '60 keys, planned for 60,%'"},
 };
 

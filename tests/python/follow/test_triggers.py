@@ -256,3 +256,23 @@ def test_a_filter_in_temp_beside_an_older_trigger(db):
     assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.trusted')") == 1
     db.execute("CREATE TRIGGER temp.newer AFTER INSERT ON u BEGIN INSERT INTO log VALUES (new.k); END")
     assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.trusted')") == 0
+
+
+@pytest.mark.parametrize("event", ["BEFORE DELETE", "BEFORE UPDATE", "AFTER DELETE", "AFTER INSERT"])
+def test_what_is_written_beside_a_temp_trigger_that_breaks_the_rules_is_noted(tmp_path, event):
+    """Other connections do not see the trigger. The one that has it notes that they must not rely on its rows."""
+    path = tmp_path / "t.db"
+    db = support.connect(path)
+    db.executescript("""PRAGMA recursive_triggers = 1; CREATE TABLE u(id INTEGER PRIMARY KEY, k UNIQUE, n);
+        CREATE VIRTUAL TABLE f USING cuckoo_filter(content='u(k)', fpr=0.00001);
+        INSERT INTO u VALUES (1, 'a', 0), (2, 'b', 0), (3, 'c', 0);""")
+    other = support.connect(path)
+    other.executescript(f"""PRAGMA recursive_triggers = 1;
+        CREATE TEMP TRIGGER t {event} ON u BEGIN UPDATE OR IGNORE u SET k = 'x' || k WHERE id = 2 AND n = 0; END;
+        REPLACE INTO u VALUES (1, 'b', 1), (4, 'a', 1); UPDATE u SET k = k || 'y' WHERE id > 2; DELETE FROM u WHERE id = 3;""")
+    assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.trusted')") == 0
+    assert ask(db, "SELECT count(*) FROM u WHERE NOT cf_table_contains('f', k)") == 0
+    other.close()
+    db.execute("INSERT INTO f(f) VALUES ('rebuild')")
+    assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.trusted')") == 1
+    assert ask(db, "SELECT count(*) FROM u WHERE NOT cf_table_contains('f', k)") == 0

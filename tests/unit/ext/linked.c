@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "../../faults/answer.h"
+#include "../../faults/fault_memory.h"
 
 struct sqlite3_api_routines;
 int sqlite3_cuckoo_init(sqlite3 *db, char **message, const struct sqlite3_api_routines *api);
@@ -276,9 +277,29 @@ static void set_read(sqlite3_syscall_ptr call)
     vfs->xSetSystemCall(vfs, "pread64", call);
 }
 
-/* Runs the last statement as often as it reads, with another read that fails each time. What it has said
-** is true: the question has this number for an answer when it was done, or else that one. */
-static void fail_each_read(const char *make, const char *last, const char *ask, int done, int undone)
+typedef enum fault { NO_READ, NO_MEMORY } fault;
+
+static void begin_fault(fault what, int number)
+{
+    reads = number;
+    if (what == NO_READ)
+        set_read((sqlite3_syscall_ptr)read_or_fail);
+    else
+        fault_memory_arm(number, FAULT_ONCE);
+}
+
+/* Did it come to that? */
+static bool end_fault(fault what)
+{
+    set_read(NULL);
+    return fault_memory_disarm() > 0 || (what == NO_READ && reads < 0);
+}
+
+/* Runs the last statement as often as it reads, or asks for memory, with another one of these that fails each
+** time. What it has said is true: the question has this number for an answer when it was done, or else that
+** one. */
+static void fail_each(fault what, const char *make, const char *last, const char *ask, int done,
+                      int undone)
 {
     static const char path[] = "build/linked.db";
     bool failed = true;
@@ -289,12 +310,11 @@ static void fail_each_read(const char *make, const char *last, const char *ask, 
         add_extension(db);
         run(db, make);
         run(db, "PRAGMA shrink_memory");
-        reads = number;
-        set_read((sqlite3_syscall_ptr)read_or_fail);
+        begin_fault(what, number);
         bool is_done = sqlite3_exec(db, last, NULL, NULL, NULL) == SQLITE_OK;
-        set_read(NULL);
-        failed = reads < 0;
-        assert_true(is_done || strstr(sqlite3_errmsg(db), "disk I/O error"));
+        failed = end_fault(what);
+        const char *says = sqlite3_errstr(what == NO_READ ? SQLITE_IOERR : SQLITE_NOMEM);
+        assert_true(is_done || strstr(sqlite3_errmsg(db), says));
         assert_true(is_done || failed);
         sqlite3_close(db);
         assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
@@ -314,18 +334,34 @@ static void fail_each_read(const char *make, const char *last, const char *ask, 
 static void a_rename_is_whole(void **state)
 {
     (void)state;
-    fail_each_read(FOLLOWED "; SELECT cf_table_contains('f', 7)", "ALTER TABLE f RENAME TO g",
-                   "SELECT count(*) FROM sqlite_master WHERE name IN ('g', 'g_page', 'g_log')", 3, 0);
+    fail_each(NO_READ, FOLLOWED "; SELECT cf_table_contains('f', 7)", "ALTER TABLE f RENAME TO g",
+              "SELECT count(*) FROM sqlite_master WHERE name IN ('g', 'g_page', 'g_log')", 3, 0);
 }
 
 /* A read that fails takes the transaction back, within a drain, too. */
 static void a_commit_that_drains_tells_of_it(void **state)
 {
     (void)state;
-    fail_each_read(
-        FOLLOWED "; BEGIN; INSERT INTO u SELECT i + 10 FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
-                 "SELECT i + 1 FROM n LIMIT 3000) SELECT i FROM n)",
-        "COMMIT", "SELECT count(*) FROM u WHERE cf_table_contains('f', x)", 3001, 1);
+    fail_each(NO_READ,
+              FOLLOWED
+              "; BEGIN; INSERT INTO u SELECT i + 10 FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
+              "SELECT i + 1 FROM n LIMIT 3000) SELECT i FROM n)",
+              "COMMIT", "SELECT count(*) FROM u WHERE cf_table_contains('f', x)", 3001, 1);
+}
+
+/* The names of the table are written anew after ROLLBACK TO, by a statement that SQLite may prepare anew after
+** CREATE TRIGGER: without memory it takes all back then, and goes on. */
+static void a_commit_without_memory_tells_of_it(void **state)
+{
+    (void)state;
+    fail_each(
+        NO_MEMORY,
+        FOLLOWED
+        "; PRAGMA synchronous = off; BEGIN; INSERT INTO f(f) VALUES ('rebuild'); SAVEPOINT s; INSERT "
+        "INTO u VALUES (9); ROLLBACK TO s; RELEASE s; INSERT INTO u VALUES (8); CREATE TRIGGER t AFTER "
+        "DELETE "
+        "ON u BEGIN SELECT 1; END",
+        "COMMIT", "SELECT count(*) FROM u WHERE cf_table_contains('f', x)", 2, 1);
 }
 
 #define WITH_IT(test) cmocka_unit_test_setup_teardown(test, connect_to, disconnect_from)
@@ -344,6 +380,9 @@ int main(void)
         WITH_IT(bound_bytes_may_change_between_rows),
         cmocka_unit_test(a_rename_is_whole),
         cmocka_unit_test(a_commit_that_drains_tells_of_it),
+        cmocka_unit_test(a_commit_without_memory_tells_of_it),
     };
+    if (fault_memory_install() != SQLITE_OK)
+        return 1;
     return cmocka_run_group_tests_name("linked into a program", tests, NULL, NULL);
 }
