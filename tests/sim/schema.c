@@ -45,11 +45,11 @@ static const char *const bodies[] = {
     "UPDATE {u} SET n = n + 1 WHERE id = {r}.id AND n < 5",
     "UPDATE {u} SET {k} = (SELECT k FROM keys WHERE i = {r}.n), n = n + 50 WHERE id = {r}.id AND n % 7 "
     "= 3 AND n < 50",
-    "UPDATE OR REPLACE {u} SET {k} = {key}, n = n + 100 WHERE id = {r}.id AND n < 100 AND n % 5 = 1",
-    "UPDATE OR IGNORE {u} SET {k} = {key}, n = n + 100 WHERE {k} = {r}.{k} AND n < 100",
+    "UPDATE OR REPLACE \"{u}\" SET `{k}` = {key}, n = n + 100 WHERE id = {r}.id AND n < 100 AND n % 5 = 1",
+    "UPDATE OR IGNORE [{u}] SET \"{k}\" = {key}, n = n + 100 WHERE {k} = {r}.{k} AND n < 100",
     "DELETE FROM {u} WHERE id = {r}.id AND n % 6 = 1",
-    "DELETE FROM {u} WHERE n = {r}.n + 1",
-    "INSERT OR IGNORE INTO {u}(id, {k}, n) SELECT {r}.id + 31, {key}, 60 WHERE {r}.n < 20",
+    "DELETE FROM `{u}` WHERE n = {r}.n + 1",
+    "INSERT OR IGNORE INTO \"{u}\"(id, {k}, n) SELECT {r}.id + 31, {key}, 60 WHERE {r}.n < 20",
     "INSERT OR FAIL INTO narrow SELECT 1 WHERE {r}.n % 9 = 2",
     "INSERT INTO narrow SELECT 1 WHERE {r}.n % 9 = 3",
     "SELECT RAISE(IGNORE) WHERE {r}.n % 8 = 3",
@@ -57,7 +57,7 @@ static const char *const bodies[] = {
     "SELECT RAISE(ABORT, 'no') WHERE {r}.n % 11 = 6",
     "SELECT RAISE(ROLLBACK, 'no') WHERE {r}.n % 23 = 7",
     "DELETE FROM {u} WHERE id = {r}.id AND n < 20; "
-    "INSERT OR REPLACE INTO {u}(id, {k}, n) SELECT {r}.id + 40, {r}.{k}, 99 WHERE {r}.n < 20",
+    "INSERT OR REPLACE INTO [{u}](id, [{k}], n) SELECT {r}.id + 40, {r}.{k}, 99 WHERE {r}.n < 20",
 };
 /* These change the parent, hence rows of the content once more. */
 static const char *const parent_bodies[] = {
