@@ -14,7 +14,7 @@ COVERAGE = -O0 -g --coverage -DNDEBUG -Dalways_inline=unused
 # portable: without what compilers offer beyond C11, and small.
 KIND_plain       = $(CHECKED) -O1 -g1 -DSQLITE_CORE
 KIND_gdb         = -O0 -g -DSQLITE_CORE
-KIND_asan        = $(CHECKED) $(SANITIZE) -fPIC -DSQLITE_CORE -DCUCKOO_ENTRY=CF_EXPORT
+KIND_asan        = $(CHECKED) $(SANITIZE) -fPIC -DSQLITE_CORE -D'CUCKOO_ENTRY=__attribute__((visibility("default")))'
 KIND_tsan        = $(CHECKED) -O1 -g1 -fsanitize=thread -DSQLITE_CORE
 KIND_fuzz        = -O2 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -fno-sanitize-coverage=trace-cmp \
     -DLIBFUZZER -DSQLITE_CORE
