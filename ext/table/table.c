@@ -17,6 +17,11 @@ void cuckoo_table_forget(cuckoo_table *table)
 
 /* ---- using it ---- */
 
+bool cuckoo_table_is_told(int rc)
+{
+    return rc == SQLITE_ERROR || rc == SQLITE_CORRUPT_VTAB || rc == CUCKOO_NEWER;
+}
+
 const char *cuckoo_table_damage(const cuckoo_table *table, int rc)
 {
     return cuckoo_table_is_told(rc) ? cuckoo_shadow_why(&table->paged.shadow) : sqlite3_errstr(rc);

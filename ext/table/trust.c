@@ -151,11 +151,6 @@ bool cuckoo_table_is_early(const cuckoo_table *table)
     return table->follow.preceded && cuckoo_sql_running(table->paged.shadow.db, true) > 0;
 }
 
-bool cuckoo_table_is_told(int rc)
-{
-    return rc == SQLITE_ERROR || rc == SQLITE_CORRUPT_VTAB || rc == CUCKOO_NEWER;
-}
-
 int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
 {
     int rc = cuckoo_table_load(table);
