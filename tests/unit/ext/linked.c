@@ -335,7 +335,7 @@ static void a_rename_is_whole(void **state)
 {
     (void)state;
     fail_each(NO_READ, FOLLOWED "; SELECT cf_table_contains('f', 7)", "ALTER TABLE f RENAME TO g",
-              "SELECT count(*) FROM sqlite_master WHERE name IN ('g', 'g_page', 'g_log')", 3, 0);
+              "SELECT count(*) FROM sqlite_master WHERE name GLOB 'g*' AND type = 'table'", 3, 0);
 }
 
 /* A read that fails takes the transaction back, within a drain, too. */
