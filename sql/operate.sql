@@ -10,7 +10,7 @@ INSERT INTO users(email, seen_at) VALUES ('ada@example.com', 100), ('bob@example
 
 -- 1. A filter that needs no numbers. The capacity comes from the rows of today: a quarter more, at least
 --    10,000. A column that is not UNIQUE gets counters of 8 bits, so that a key goes with its last row: such
---    a filter takes 22.0 bits a key at 1 % rather than 11.6, and a lookup longer. Give capacity= when
+--    a filter takes 22.1 bits a key at 1 % rather than 11.7, and a lookup longer. Give capacity= when
 --    you know the final size, and counter_bits= for other counters (0: none).
 CREATE VIRTUAL TABLE known USING cuckoo_filter(content='users(email)');
 CREATE TABLE visits(user TEXT);

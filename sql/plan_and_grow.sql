@@ -19,7 +19,7 @@ FROM (VALUES (0.03), (0.01), (0.001), (0.0001));
 SELECT column1 AS capacity, json_extract(cf_plan(column1, 0.01), '$.bytes') <= 1048576 AS fits
 FROM (VALUES (500000), (800000), (900000), (1000000));
 
--- 3. The capacity is a promise: at most one filter in a million is full before it holds `capacity`
+-- 3. The capacity is a promise: a few filters in a million are full before they hold `capacity`
 --    distinct keys. Small filters get more slack for that than large ones. "turnovers" in cf_plan and
 --    cf_info says how often all the keys may be replaced by others, while the filter stays at its
 --    capacity, before it is full.

@@ -4,7 +4,6 @@
 #include "../entry/copies.h"
 #include "../entry/eviction.h"
 #include "../entry/spill.h"
-#include "../shape/load.h"
 #include "../table/epochs.h"
 #include "growth.h"
 
@@ -380,7 +379,7 @@ static cf_status insert_ageing(cf_filter *filter, const cf_entry *item)
     filter->view.searched = 0;
     cf_status status = insert_item(filter, item);
     if (status == CF_OK && filter->view.searched >= FAR && cf_can_prepare_growth(filter) &&
-        !cf_load_takes(&filter->geometry, filter->occupied))
+        filter->occupied > cf_planned_entries(filter->geometry.capacity, filter->geometry.epochs))
         cf_prepare_growth(filter, WIDENED);
     return status;
 }
