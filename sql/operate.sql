@@ -33,7 +33,7 @@ FROM (VALUES ('known'), ('visitors'));
 --      waiting           keys without a place. They are found, but each costs a row. Many of them: too many
 --                        copies of a key (counter_bits), or a capacity that is far too small
 --      level, split      one above 0: it has outgrown its capacity, and takes more bits (1 %: 1.9 times at
---                        twice the capacity, 2.7 times at 200 times)
+--                        twice the capacity, 2.2 times at 200 times)
 --      items, capacity   keys held (with repetitions) and planned
 --      load              near 0.97 is full, not bad
 --    cf_table_info(name, 'all') counts what takes a walk over all pages: fpr_now, sticky, void.

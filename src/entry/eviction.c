@@ -271,7 +271,7 @@ static void move_entry(cf_filter *filter, cf_node from, unsigned from_slot, uint
     /* RULE: a move keeps the payload */
     uint64_t payload = cf_payload_get(filter, from.bucket, from_slot);
     /* Before growth no entry is sticky: hostile bytes may say so. */
-    payload &= cf_low_bits(cf_form_of(filter, to)->payload_bits);
+    payload &= cf_low_bits(filter->view.form.payload_bits);
     cf_slot_set(filter, to, to_slot, tag, payload);
 }
 

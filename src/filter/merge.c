@@ -7,7 +7,7 @@
 ** counters hold; a key that is sticky in one is sticky in the sum.
 **
 ** The filters may have grown differently. The sum first grows as far as the other one has, so that
-** slots are wide enough for all its entries know. Where the sum has grown further, an entry of the
+** its entries may know as much as those of the other. Where the sum has grown further, an entry of the
 ** other may know too little for its bucket there: it becomes two, each with one bit more, as if the
 ** other had been split as well.
 */
@@ -249,8 +249,8 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
 /* ---- making smaller ----
 **
 ** The entries of a filter that has lost keys are added to an empty one of the same geometry, as in a
-** merge, that has grown only as far as they need. There slots are narrower: an entry forgets what it
-** knows beyond the length of new ones. That is sound (growth.h): what is left is a prefix of the
+** merge, that has grown only as far as they need. An entry forgets what it
+** knows beyond the length of new ones there. That is sound (growth.h): what is left is a prefix of the
 ** same keys, and entries that have become equal count as copies of one key. */
 
 /* Could it be one that has not grown? There slots have no sticky bit, entries know as much as new

@@ -5,10 +5,8 @@
 
 void cf_undo_begin(cf_undo *undo, const cf_filter *filter)
 {
-    const cf_view *view = &filter->view;
-    undo->then = (cf_before){filter->buckets,  filter->split,        filter->length,
-                             filter->occupied, view->narrow_buckets, filter->level,
-                             filter->spilled,  view->grown,          view->form.grown};
+    undo->then = (cf_before){filter->buckets, filter->split,   filter->length,    filter->occupied,
+                             filter->level,   filter->spilled, filter->view.grown};
     undo->bytes = undo->first;
     undo->used = 0;
     undo->room = sizeof undo->first;
@@ -28,9 +26,9 @@ static uint64_t list_bytes(const cf_undo *undo)
     return (uint64_t)undo->then.spilled * CF_SPILL_ENTRY;
 }
 
-static uint64_t record_bytes(const cf_filter *filter, uint64_t bucket)
+static uint64_t record_bytes(const cf_filter *filter)
 {
-    return (cf_form_of(filter, bucket)->bucket_bits + 7) / 8;
+    return (filter->view.form.bucket_bits + 7) / 8;
 }
 
 static void keep_list(const cf_filter *filter, cf_undo *undo)
@@ -65,8 +63,8 @@ enum { STEP = 7 }; /* bytes of a record that one load, or store, reaches */
 
 void cf_undo_push(const cf_filter *filter, uint64_t bucket, cf_undo *undo)
 {
-    uint64_t bytes = record_bytes(filter, bucket);
-    uint64_t at = cf_record_at(filter, cf_form_of(filter, bucket), bucket);
+    uint64_t bytes = record_bytes(filter);
+    uint64_t at = cf_record_at(filter, &filter->view.form, bucket);
     for (uint64_t i = 0; i < bytes; i += STEP)
         cf_store64(undo->bytes + undo->used + i, cf_load_bits(filter->view.table, at + 8 * i));
     undo->used += bytes;
@@ -74,10 +72,10 @@ void cf_undo_push(const cf_filter *filter, uint64_t bucket, cf_undo *undo)
 
 void cf_undo_pop(cf_filter *filter, uint64_t bucket, cf_undo *undo)
 {
-    const cf_form *form = cf_form_of(filter, bucket);
+    const cf_form *form = &filter->view.form;
     uint64_t at = cf_record_to_change(filter, form, bucket), bits = form->bucket_bits;
-    assert(undo->used >= record_bytes(filter, bucket));
-    undo->used -= record_bytes(filter, bucket);
+    assert(undo->used >= record_bytes(filter));
+    undo->used -= record_bytes(filter);
     for (uint64_t i = 0; i < bits; i += 8 * STEP) {
         uint64_t mask = cf_low_bits(bits - i < 8 * STEP ? (unsigned)(bits - i) : 8 * STEP);
         uint64_t kept = cf_load64(undo->bytes + undo->used + i / 8);

@@ -14,9 +14,9 @@
 
 /* What growth changes of a filter, but for its bytes. */
 typedef struct cf_before {
-    uint64_t buckets, split, length, occupied, narrow_buckets;
+    uint64_t buckets, split, length, occupied;
     unsigned level, spilled;
-    bool grown, form_grown;
+    bool grown;
 } cf_before;
 
 typedef struct cf_undo {

@@ -16,7 +16,6 @@ static CF_NEVER_INLINE bool place_by_moving(cf_filter *filter, const cf_pair *pa
     if (budget.examined == 0 || !cf_eviction_search(filter, pair, budget, &search))
         return false;
     cf_eviction_apply(filter, pair, &search, entry);
-    filter->view.searched = search.nodes;
     return true;
 }
 
@@ -130,16 +129,6 @@ bool cf_settle_one(cf_filter *filter, unsigned index)
 static bool crowded(cf_filter *filter)
 {
     return filter->view.grown && !filter->geometry.epochs && cf_nearly_full(filter);
-}
-
-/* One that ages begins with it after a long search, and goes on. */
-static bool about_to_grow(cf_filter *filter)
-{
-    bool due = filter->geometry.epochs
-                   ? filter->view.form.grown
-                   : !filter->view.grown && filter->occupied > filter->geometry.capacity &&
-                         cf_nearly_full(filter);
-    return due && cf_can_prepare_growth(filter);
 }
 
 /* Buckets that the search for a path may go on from. In a table that grows every other insertion
@@ -346,44 +335,6 @@ static cf_status insert_growing(cf_filter *filter, const cf_entry *item)
     return status == CF_FULL ? grown : status;
 }
 
-static cf_status insert_item(cf_filter *filter, const cf_entry *item)
-{
-    cf_status status = CF_FULL;
-    if (!crowded(filter))
-        status = store_item(filter, item, search_nodes(filter));
-    return status == CF_FULL ? insert_growing(filter, item) : status;
-}
-
-enum { WIDENED = 128 }; /* buckets: 20 microseconds */
-
-/* The last percent of its slots takes as many insertions as are needed to widen all buckets. CF_FULL: it
-** has to grow. */
-static CF_NEVER_INLINE cf_status insert_preparing(cf_filter *filter, const cf_entry *item)
-{
-    cf_undo undo;
-    cf_undo_begin(&undo, filter);
-    cf_status status = cf_prepare_growth(filter, WIDENED);
-    if (status == CF_NO_MEMORY)
-        return status;
-    status = store_item(filter, item, CF_SEARCH_BUCKETS);
-    if (status != CF_OK) /* RULE: preparations for a refused insertion are taken back */
-        cf_grow_back(filter, &undo);
-    return status;
-}
-
-/* A filter that ages is nearly full when it is fuller than it was planned to be, and it had to search
-** far: some of its slots are dead. If it cannot be prepared, the first growth takes longer. */
-static cf_status insert_ageing(cf_filter *filter, const cf_entry *item)
-{
-    enum { FAR = 64 }; /* buckets */
-    filter->view.searched = 0;
-    cf_status status = insert_item(filter, item);
-    if (status == CF_OK && filter->view.searched >= FAR && cf_can_prepare_growth(filter) &&
-        filter->occupied > cf_planned_entries(filter->geometry.capacity, filter->geometry.epochs))
-        cf_prepare_growth(filter, WIDENED);
-    return status;
-}
-
 cf_status cf_insert(cf_filter *filter, const cf_entry *item)
 {
     bool grows = filter->geometry.growth && filter->memory.resize != NULL;
@@ -391,9 +342,8 @@ cf_status cf_insert(cf_filter *filter, const cf_entry *item)
         return CF_BAD_ARGUMENT;
     if (!grows)
         return store_item(filter, item, CF_SEARCH_BUCKETS);
-    if (about_to_grow(filter)) {
-        cf_status status = insert_preparing(filter, item);
-        return status == CF_FULL ? insert_growing(filter, item) : status;
-    }
-    return (filter->geometry.epochs ? insert_ageing : insert_item)(filter, item);
+    cf_status status = CF_FULL;
+    if (!crowded(filter))
+        status = store_item(filter, item, search_nodes(filter));
+    return status == CF_FULL ? insert_growing(filter, item) : status;
 }

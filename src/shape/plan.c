@@ -125,9 +125,9 @@ static bool errs_seldom(const cf_geometry *shape, uint64_t buckets, const reques
                                                  want->rate, buckets);
 }
 
-/* A filter that grows errs up to 1.85 times as often in the end as when all its slots were first
-** full (growth.h); that has to stay below three times the rate asked for. Only sparse tables, of
-** few keys, are far from full at capacity. */
+/* After k doublings a filter errs 1 + k / 16 times as often as when all its slots were first full
+** (growth.h): 1.82 times with 2^13 times the keys. That has to stay below three times the rate asked for.
+** Only sparse tables, of few keys, are far from full at capacity. */
 static bool errs_seldom_when_grown(const cf_geometry *shape, const request *want)
 {
     uint64_t slots_compared = 2 * (uint64_t)shape->bucket_size;
@@ -141,7 +141,7 @@ static bool errs_seldom_when_grown(const cf_geometry *shape, const request *want
 ** crowded, while the header is most of it anyway. */
 static bool size_table(cf_geometry *shape, const request *want)
 {
-    enum { LEAST = 2, LEAST_TO_GROW = 8 };
+    static const uint64_t LEAST = 2, LEAST_TO_GROW = 8;
     uint64_t low = (shape->growth ? LEAST_TO_GROW : LEAST) / 2,
              keys = (buckets_for_keys(shape, want->keys) + 1) / 2, high;
     low = low > keys ? low : keys;
