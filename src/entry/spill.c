@@ -168,14 +168,6 @@ void cf_spill_mark(cf_filter *filter, const cf_spilled *entry, bool on)
         cf_overflow_set(filter, looks.bucket[i], on);
 }
 
-void cf_spill_mark_all(cf_filter *filter, bool on)
-{
-    for (unsigned i = 0; i < filter->spilled; i++) {
-        cf_spilled entry = cf_spill_get(filter, i);
-        cf_spill_mark(filter, &entry, on);
-    }
-}
-
 bool cf_may_be_spilled(const cf_filter *filter, const cf_pair *pair)
 {
     if (filter->spilled == 0)

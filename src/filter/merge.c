@@ -66,13 +66,27 @@ static CF_NEVER_INLINE bool key_is_full(const cf_filter *into, const cf_entry *i
     return found.n >= pair.sides * into->geometry.bucket_size;
 }
 
+/* Stores an item. An add splits few buckets for one that finds no room; a merge takes long anyway, and goes
+** on. */
+static cf_status insert_growing(cf_filter *into, const cf_entry *item)
+{
+    cf_status status = CF_FULL, grown = CF_OK;
+    while (status == CF_FULL && grown == CF_OK) {
+        status = cf_work(into, 1) ? CF_INTERRUPTED : cf_insert(into, item);
+        if (status == CF_FULL)
+            grown = cf_may_split(into) && !key_is_full(into, item)
+                        ? cf_grow_to(into, into->buckets + into->buckets / 8 + 1)
+                        : CF_FULL;
+    }
+    return status == CF_FULL ? grown : status;
+}
+
 /* Stores an entry, or all of the entries that it becomes: those with a further bit set come first. */
 static cf_status merge_item(cf_filter *into, const cf_entry *item, const char **why)
 {
     cf_entry next = *item;
     cf_status status;
-    while ((status = cf_work(into, 1) ? CF_INTERRUPTED : cf_insert(into, &next)) == CF_OK ||
-           status == CF_BAD_ARGUMENT) {
+    while ((status = insert_growing(into, &next)) == CF_OK || status == CF_BAD_ARGUMENT) {
         if (status == CF_BAD_ARGUMENT) { /* RULE: an item that knows too little becomes two */
             next.side.length++;
             next.side.bits |= last_bit(into, &next);
@@ -157,10 +171,8 @@ static uint64_t most_work(const cf_filter *into, const cf_filter *from)
 static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t buckets, uint64_t most,
                                 const char **why)
 {
-    uint64_t items = into->items, allowed = into->memory.most, work = most_work(into, from);
-    uint64_t left[] = {work, work - work / 8};
-    if (into->view.left == NULL) /* tests have theirs */
-        into->view.left = left;
+    uint64_t items = into->items, allowed = into->memory.most, left = most_work(into, from);
+    into->view.left = &left;
     into->memory.most = most < allowed ? most : allowed;
     if (into->epoch < from->epoch)
         cf_age_to(into, from->epoch);

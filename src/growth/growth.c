@@ -2,19 +2,9 @@
 #include "growth.h"
 
 #include "../entry/spill.h"
+#include "../entry/spill_follow.h"
 #include "../table/epochs.h"
 #include "../table/open.h"
-
-/* Zeroes what lies behind the last bucket, to before byte `end` of the table. */
-static void clear_behind(cf_filter *filter, uint64_t end)
-{
-    uint64_t bits = filter->buckets * filter->view.form.bucket_bits;
-    uint8_t *p = filter->view.writable + bits / 8;
-    cf_change(filter, CF_HEADER_BYTES + bits / 8, CF_HEADER_BYTES + end);
-    if (bits % 8 != 0)
-        *p++ &= (uint8_t)cf_low_bits(bits % 8);
-    memset(p, 0, (size_t)(filter->view.writable + end - p));
-}
 
 /* ---- the first growth ---- */
 
@@ -35,16 +25,15 @@ static void rewrite_bucket(const cf_filter *from, cf_filter *to, uint64_t bucket
     cf_overflow_set(to, bucket, overflow);
 }
 
-/* Back: the buckets from this one on become plain again, the first one first, and zeros are left of what
-** they had more. The filter has no splits. */
-static void end_growth(cf_filter *filter, uint64_t bucket)
+/* Zeroes what lies behind the last bucket, to before byte `end` of the table. */
+static void clear_behind(cf_filter *filter, uint64_t end)
 {
-    cf_filter grown = *filter;
-    assert(filter->level == 0 && filter->split == 0);
-    cf_set_stage(filter, 0, 0, false);
-    for (; bucket < filter->buckets; bucket++)
-        rewrite_bucket(&grown, filter, bucket);
-    clear_behind(filter, (filter->buckets * grown.view.form.bucket_bits + 7) / 8);
+    uint64_t bits = filter->buckets * filter->view.form.bucket_bits;
+    uint8_t *p = filter->view.writable + bits / 8;
+    cf_change(filter, CF_HEADER_BYTES + bits / 8, CF_HEADER_BYTES + end);
+    if (bits % 8 != 0)
+        *p++ &= (uint8_t)cf_low_bits(bits % 8);
+    memset(p, 0, (size_t)(filter->view.writable + end - p));
 }
 
 static void recode_list(cf_filter *filter)
@@ -57,21 +46,25 @@ static void recode_list(cf_filter *filter)
 }
 
 /* All buckets become wider, the last one first: each is written where those behind it have been. There is
-** room. */
+** room. When it is to stop, they become plain again, the last one that was written first. */
 static cf_status begin_growth(cf_filter *filter, cf_ticker *ticker)
 {
     enum { COST = 100 }; /* nanoseconds */
-    cf_filter plain = *filter;
+    cf_filter plain = *filter, grown;
     uint64_t bucket = filter->buckets;
     cf_set_stage(filter, 0, 0, true);
     while (bucket > 0 && !cf_tick(ticker, COST))
         rewrite_bucket(&plain, filter, --bucket);
-    if (bucket > 0) {
-        end_growth(filter, bucket);
-        return CF_INTERRUPTED;
+    if (bucket == 0) {
+        recode_list(filter);
+        return CF_OK;
     }
-    recode_list(filter);
-    return CF_OK;
+    grown = *filter;
+    cf_set_stage(filter, 0, 0, false);
+    for (; bucket < filter->buckets; bucket++)
+        rewrite_bucket(&grown, filter, bucket);
+    clear_behind(filter, (filter->buckets * grown.view.form.bucket_bits + 7) / 8);
+    return CF_INTERRUPTED;
 }
 
 /* ---- splitting a bucket ---- */
@@ -252,26 +245,16 @@ static cf_status prepare_step(cf_filter *filter, cf_steps *steps)
     return CF_OK;
 }
 
-/* `undo`: NULL, or where the bucket is kept. */
-static cf_status grow_step(cf_filter *filter, cf_steps *steps, cf_undo *undo)
+static cf_status grow_step(cf_filter *filter, cf_steps *steps)
 {
-    cf_status status = undo ? cf_undo_reserve(filter, undo) : CF_OK;
-    if (status == CF_OK)
-        status = prepare_step(filter, steps);
+    cf_status status = prepare_step(filter, steps);
     if (status != CF_OK)
         return status;
     uint64_t bucket = bucket_at(filter, filter->level, filter->split);
     assert(filter->view.grown && filter->split < filter->geometry.buckets << filter->level);
-    if (undo)
-        cf_undo_push(filter, bucket, undo);
     cf_spill_note_split(filter, bucket, steps);
     split_bucket(filter, bucket);
     return CF_OK;
-}
-
-cf_status cf_grow_noted(cf_filter *filter, cf_undo *undo)
-{
-    return grow_step(filter, &undo->steps, undo);
 }
 
 cf_status cf_grow_to(cf_filter *filter, uint64_t buckets)
@@ -279,7 +262,7 @@ cf_status cf_grow_to(cf_filter *filter, uint64_t buckets)
     cf_steps steps = cf_steps_begin(filter);
     cf_status status = CF_OK;
     while (status == CF_OK && filter->buckets < buckets)
-        status = grow_step(filter, &steps, NULL);
+        status = grow_step(filter, &steps);
     cf_spill_follow(filter, &steps);
     return status;
 }
@@ -287,40 +270,4 @@ cf_status cf_grow_to(cf_filter *filter, uint64_t buckets)
 cf_status cf_grow(cf_filter *filter)
 {
     return cf_grow_to(filter, filter->buckets + 1);
-}
-
-/* ---- taking growth back ---- */
-
-/* Takes the last split back. */
-static void join_buckets(cf_filter *filter, cf_undo *undo)
-{
-    static const cf_record nothing;
-    assert(filter->split > 0);
-    filter->split--;
-    filter->buckets--;
-    cf_undo_pop(filter, bucket_at(filter, filter->level, filter->split), undo);
-    cf_record_write(filter, filter->buckets, &nothing);
-}
-
-void cf_grow_back(cf_filter *filter, cf_undo *undo)
-{
-    const cf_before *then = &undo->then;
-    assert(filter->buckets >= then->buckets && filter->length >= then->length);
-    cf_spill_follow(filter, &undo->steps);
-    if (filter->buckets == then->buckets && filter->length == then->length)
-        return;
-    cf_spill_mark_all(filter, false);
-    while (filter->buckets > then->buckets) {
-        if (filter->split == 0)
-            cf_set_stage(filter, filter->level - 1, filter->buckets / 2, true);
-        join_buckets(filter, undo);
-    }
-    if (filter->view.grown && !then->grown)
-        end_growth(filter, 0);
-    else if (filter->level != then->level)
-        cf_set_stage(filter, then->level, then->split, true);
-    clear_behind(filter, filter->length - CF_HEADER_BYTES);
-    filter->occupied = then->occupied; /* RULE: the count of slots is taken back */
-    filter->length = then->length;
-    cf_undo_list(filter, undo);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** growth.h - a filter grows without its keys, one bucket at a time; growth that can be taken back.
+** growth.h - a filter grows without its keys, one bucket at a time.
 **
 ** Linear hashing over remainder bits. A stage of growth is (level k, split pointer P): the buckets
 ** (j, e) with j * 2^k + e < P are split, their extensions have k + 1 bits; the others have k
@@ -48,7 +48,7 @@
 #ifndef CF_GROWTH_H
 #define CF_GROWTH_H
 
-#include "growth_undo.h"
+#include "../cuckoo_filter.h"
 
 /* One step: splits the bucket at the split pointer. CF_OK; CF_FULL: this filter does not grow, or
 ** cannot be longer in bits; CF_TOO_BIG, CF_NO_MEMORY: nor in bytes; CF_INTERRUPTED: only the first
@@ -57,14 +57,6 @@ cf_status cf_grow(cf_filter *filter);
 
 /* Steps until there are so many buckets; the first error, or CF_INTERRUPTED between two steps. */
 cf_status cf_grow_to(cf_filter *filter, uint64_t buckets);
-
-/* One of a row of steps that can be taken back, with the errors of cf_grow, and CF_NO_MEMORY for what is
-** kept. cf_spill_follow(filter, &undo->steps) ends the row, also after an error. */
-cf_status cf_grow_noted(cf_filter *filter, cf_undo *undo);
-
-/* Takes growth back, when nothing but growth has happened since cf_undo_begin: the bytes are those of
-** then. */
-void cf_grow_back(cf_filter *filter, cf_undo *undo);
 
 /* Are so many slots occupied that a table of this stage is to grow before an add? */
 bool cf_nearly_full(cf_filter *filter);

@@ -9,13 +9,19 @@
 
 /*
 ** Stores one copy of a key, or an entry of another filter (copies.h). Of the item, `side`,
-** `payload` and `sticky` are read. The filter grows before when it is crowded, and up to twice its
-** size when there is no room. CF_OK: stored, spilled, counted, or absorbed. CF_FULL, CF_TOO_BIG,
-** CF_NO_MEMORY; CF_INTERRUPTED, while it grows; CF_BAD_ARGUMENT: the item, which comes from a filter
-** that has grown less, knows too little for both of its buckets, as they are or as they would have to
-** be. Then nothing has changed. Counts `occupied`, not `items`.
+** `payload` and `sticky` are read. The filter grows before when it is crowded, and again when there is no
+** room: by 32 buckets each time at most, but for the first growth. CF_OK: stored, spilled, counted, or absorbed. CF_FULL,
+** CF_TOO_BIG, CF_NO_MEMORY; CF_INTERRUPTED, in the first growth; CF_BAD_ARGUMENT: the item, which comes
+** from a filter that has grown less, knows too little for both of its buckets. Then no answer has changed,
+** but the filter may have grown. Counts `occupied`, not `items`.
 */
 cf_status cf_insert(cf_filter *filter, const cf_entry *item);
+
+/* May the table grow for an item that finds no room? Keys that were chosen to crowd one place leave half of its
+** slots occupied; and of void entries, which splitting makes two of, it has four slots for each item at most.
+** A small table has a few more. The first growth may come at any time: without it there are no marks, and
+** copies of a few keys crowd an empty table (copies.h). */
+bool cf_may_split(const cf_filter *filter);
 
 /* Moves spilled entry `index` to a slot, moving others when it must, with an ordinary search.
 ** False: there is none, and nothing has changed. */

@@ -38,8 +38,8 @@ static cf_status merge_watched(cf_filter *into, const cf_filter *from, const cha
 
 /* ---- a filter that was found ---- */
 
-/* Merged with a copy of itself it took a minute, for all of its entries match all others: f = 8, s = 4,
-** b = 2. */
+/* Merged with a copy of itself it took a minute, when adds grew in vain as far as they could: all of its entries
+** match all others: f = 8, s = 4, b = 2. */
 static const char found[] =
     "cf636b0101020804040d00000100000000000e000000000000000000000000000e0000000000ffffffffffff32000000"
     "0000000000000000080000002a9ac68c1fe0032801364000a003100138001e4002000136000020023001224017c00304"
@@ -61,13 +61,12 @@ static test_filter filter_that_was_found(void)
     return made;
 }
 
-TEST(far_more_work_than_keys_do_is_refused)
+TEST(growing_in_vain_takes_bounded_work)
 {
     const char *why = NULL;
     test_filter one = filter_that_was_found(), two = filter_that_was_found();
     snapshot then = remember(&one.filter);
     assert_int_equal(merge_watched(&one.filter, &two.filter, &why), CF_FULL);
-    assert_non_null(strstr(why, "take far too long"));
     assert_unchanged(&one.filter, &then);
     free(then.bytes);
     free_filter(&one);
