@@ -66,6 +66,13 @@ static inline void probe_write(cf_filter *filter, uint64_t bucket, unsigned slot
                 payload & cf_low_bits(filter->view.form.payload_bits));
 }
 
+/* Puts a line into the list, which has room, whatever there is in slots. */
+static inline void probe_spill(cf_filter *filter, uint64_t bucket, uint64_t tag)
+{
+    cf_spill_add(filter, &(cf_spilled){bucket, tag & filter->view.form.slot_mask, 0});
+    filter->items++;
+}
+
 /* The bits of the widest slot of a bucket. */
 static inline unsigned probe_slot_bits(const cf_filter *filter)
 {

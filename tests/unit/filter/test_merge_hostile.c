@@ -73,6 +73,25 @@ TEST(growing_in_vain_takes_bounded_work)
     free_filter(&two);
 }
 
+/* All lines of a list say the same: each line of the other list looks at all of them. */
+TEST(far_more_work_than_keys_do_is_refused)
+{
+    cf_geometry shape = spilling(growing_shape(10, 4, 12), 0, CF_SPILL_MAX);
+    test_filter one = growing_filter(shape, UINT64_MAX), two = growing_filter(shape, UINT64_MAX);
+    const char *why = NULL;
+    for (unsigned i = 0; i < CF_SPILL_MAX; i++) {
+        probe_spill(&one.filter, 0, 5);
+        probe_spill(&two.filter, 0, 5);
+    }
+    snapshot then = remember(&one.filter);
+    assert_int_equal(merge_watched(&one.filter, &two.filter, &why), CF_FULL);
+    assert_non_null(strstr(why, "take far too long"));
+    assert_unchanged(&one.filter, &then);
+    free(then.bytes);
+    free_filter(&one);
+    free_filter(&two);
+}
+
 /* ---- invented filters ---- */
 
 /* Few remainder bits, or none, are the worst: entries double when buckets are split. */
