@@ -126,9 +126,14 @@ bool cf_settle_one(cf_filter *filter, unsigned index)
 /* ---- in one that may grow ---- */
 
 enum {
-    MOST_SPLITS = 32, /* before an add, and again for an add that finds no room */
+    MOST_SPLITS = 48, /* before an add, and again for an add that finds no room */
     SEARCH_GROWN = 256
 };
+
+static bool has_values(const cf_filter *filter)
+{
+    return filter->geometry.value_bits != 0;
+}
 
 /* The dead take up no room, so that the slots of a filter that ages say nothing. */
 static bool crowded(cf_filter *filter)
@@ -148,9 +153,9 @@ static unsigned search_nodes(const cf_filter *filter)
 bool cf_may_split(const cf_filter *filter)
 {
     enum { FEW = 64 };
-    uint64_t slots = cf_slots(filter);
-    return !filter->view.grown ||
-           (slots <= 2 * filter->occupied + FEW && slots <= 4 * filter->items + FEW);
+    uint64_t slots = cf_slots(filter), occupied = filter->occupied, items = filter->items;
+    return !filter->view.grown || (slots <= (has_values(filter) ? 8 : 2) * occupied + FEW &&
+                                   slots <= (has_values(filter) ? 8 : 4) * items + FEW);
 }
 
 /* Is this the end, whatever else might be tried? */
@@ -172,16 +177,25 @@ static cf_status relieve(cf_filter *filter)
 
 /* The first growth takes long anyway: it goes on until the table is crowded no more. A few buckets of a
 ** large one that is full to the last would hardly ever help the key for which it grows. */
-static cf_status split_some(cf_filter *filter)
+static cf_status split_first(cf_filter *filter)
 {
     enum { PARTS = 64 };
     cf_status status;
-    if (filter->view.grown)
-        return cf_grow(filter);
     do
         status = cf_grow_to(filter, filter->buckets + filter->buckets / PARTS + 1);
     while (status == CF_OK && crowded(filter) && cf_may_split(filter));
     return status;
+}
+
+/* Splits a bucket; or a part of the table, where single ones have not helped, and the values of a key, which
+** stay together, have to be parted from those of another one. */
+static cf_status split_some(cf_filter *filter, unsigned tries)
+{
+    enum { SINGLE = 16, PARTS = 16 };
+    if (!filter->view.grown)
+        return split_first(filter);
+    bool many = has_values(filter) && tries >= SINGLE;
+    return cf_grow_to(filter, filter->buckets + 1 + (many ? filter->buckets / PARTS : 0));
 }
 
 /* Folds entries that say the same, `copies` of them at least, and stores the item. False: there are not
@@ -221,7 +235,7 @@ static cf_status insert_splitting(cf_filter *filter, const cf_entry *item)
     for (unsigned i = 0; status == CF_FULL && grown == CF_OK; i++) {
         if (fold_entries(filter, item, copies_to_fold(filter)))
             return CF_OK;
-        grown = i < MOST_SPLITS && cf_may_split(filter) ? split_some(filter) : CF_FULL;
+        grown = i < MOST_SPLITS && cf_may_split(filter) ? split_some(filter, i) : CF_FULL;
         if (is_final(grown))
             return grown;
         status = store_item(filter, item, grown == CF_OK ? SEARCH_GROWN : CF_SEARCH_BUCKETS);
