@@ -59,12 +59,13 @@
 ** counters of c bits a key is sticky at 2^c copies (copies.h). Deleting a key that was never added may
 ** remove the fingerprint of another: no filter can know.
 **
-** Growth. A filter that may grow, and whose memory may (cf_memory), takes more keys than it was
-** planned for: buckets are split one at a time, without the keys (growth.h). The first split writes the
-** whole table anew, with wider slots: 10 to 13 ms for a million keys, and no add takes so long again: others
-** split a hundred buckets at most; with values, more. Keys that were chosen to crowd one place are refused, and
-** leave half of the slots occupied; with values, an eighth. After k doublings a filter errs up to 1 + k / 16 times as often as when it was first full: within
-** three times the error rate asked for up to 2^13 times the keys planned for.
+** Growth. A filter that may grow, and whose memory may (cf_memory), takes more keys than it was planned
+** for: buckets are split one at a time, without the keys (growth.h). The first split writes the whole
+** table anew, with wider slots: 10 to 13 ms for a million keys, and no add takes so long again: others
+** split a hundred buckets at most; with values, more. Keys that were chosen to crowd one place are
+** refused, and leave half of the slots occupied; with values, an eighth. After k doublings a filter
+** errs up to 1 + k / 16 times as often as when it was first full: within three times the error rate
+** asked for up to 2^13 times the keys planned for.
 **
 ** Layouts. Buckets of four slots can be kept sorted by four bits of each fingerprint. That saves
 ** one bit per slot, and costs a little when it is written (semisort.h).
@@ -249,12 +250,12 @@ cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, con
 void cf_seal(cf_filter *filter);
 
 /* Adds one copy of a key. Paper, algorithm 1, except that the shortest eviction path is searched
-** breadth first before anything is written (eviction.h). CF_OK: stored, counted, or absorbed
-** because the key is sticky; the filter may have grown. CF_FULL: there is no room, and growing is
-** not allowed or does not help. CF_TOO_BIG: it would be longer than memory.most. CF_NO_MEMORY.
-** CF_INTERRUPTED: while the filter grew. Then no answer has changed, nor items; a filter that may not grow is
-** the same to the byte, others may have split some buckets, and be longer: bytes that are kept are to be
-** sealed. */
+** breadth first before anything is written (eviction.h). CF_OK: stored, counted, or absorbed because
+** the key is sticky; the filter may have grown. CF_FULL: there is no room, and growing is not allowed
+** or does not help. CF_TOO_BIG: it would be longer than memory.most. CF_NO_MEMORY. CF_INTERRUPTED:
+** while the filter grew. Then every answer stays as it was. A filter that may not grow is the same to
+** the byte; one that may has perhaps split some buckets, and is longer: seal it before you keep its
+** bytes. */
 cf_status cf_add(cf_filter *filter, uint64_t hash);
 
 /* The same with a value below 2^value_bits, for filters with values; in others, value is 0. */
@@ -291,11 +292,12 @@ cf_status cf_sort(uint64_t *hashes, size_t n, const cf_watch *watch);
 size_t cf_drop_repeated(uint64_t *hashes, size_t n);
 
 /*
-** Adds n hashes, in an order of its own, in which it leaves them: sorted, or scattered for a filter that has
-** to grow for them. An empty filter that was planned for as many is filled several times as fast as by
-** cf_add (bulk_add.c); others take them in turn. The bytes depend on the filter and the hashes, not on
-** their order before. Errors as cf_add, or CF_INTERRUPTED: of the hashes those before *added (may be NULL)
-** are in, the rest is not. After CF_INTERRUPTED they may be in any order, when *added is 0.
+** Adds n hashes, in an order of its own, in which it leaves them: sorted, or scattered for a filter
+** that has to grow for them. An empty filter that was planned for as many is filled several times as
+** fast as by cf_add (bulk_add.c); others take them in turn. The bytes depend on the filter and the
+** hashes, not on their order before. Errors as cf_add, or CF_INTERRUPTED: of the hashes those before
+** *added (may be NULL) are in, the rest is not. After CF_INTERRUPTED they may be in any order, when
+** *added is 0.
 **
 ** With memory.resize it sorts with room for a copy of the hashes, 8 bytes each and 16 KB, which it gives
 ** back; memory.most does not limit that. Without it, or when it gives none, it sorts in place, with the

@@ -358,9 +358,9 @@ static void multiply(uint64_t *hashes, size_t n, uint64_t by)
         hashes[i] *= by;
 }
 
-/* Sorted, as a rule. For a filter that is going to grow in an order without pattern, that of their products
-** with an odd number: the first of many sorted keys all belong in one bucket, and would find no room there
-** before the table has grown for the others. */
+/* Sorted, as a rule. For a filter that is going to grow in an order without pattern, that of their
+** products with an odd number: the first of many sorted keys all belong in one bucket, and would find
+** no room there before the table has grown for the others. */
 static bool put_in_order(const cf_filter *filter, uint64_t *hashes, size_t n, cf_ticker *ticker)
 {
     static const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15), inverse = UINT64_C(0xf1de83e19937733d);

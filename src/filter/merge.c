@@ -66,8 +66,8 @@ static CF_NEVER_INLINE bool key_is_full(const cf_filter *into, const cf_entry *i
     return found.n >= pair.sides * into->geometry.bucket_size;
 }
 
-/* Stores an item. An add splits few buckets for one that finds no room; a merge takes long anyway, and goes
-** on. */
+/* Stores an item. An add splits few buckets for one that finds no room; a merge takes long anyway, and
+** goes on. */
 static cf_status insert_growing(cf_filter *into, const cf_entry *item)
 {
     cf_status status = CF_FULL, grown = CF_OK;

@@ -8,8 +8,8 @@
 
 /* ---- the first growth ---- */
 
-/* Writes a bucket as the other form says it: a fingerprint gets a terminator, or loses it. Both are views of
-** the same bytes. */
+/* Writes a bucket as the other form says it: a fingerprint gets a terminator, or loses it. Both are
+** views of the same bytes. */
 static void rewrite_bucket(const cf_filter *from, cf_filter *to, uint64_t bucket)
 {
     cf_record record;
@@ -45,8 +45,8 @@ static void recode_list(cf_filter *filter)
     }
 }
 
-/* All buckets become wider, the last one first: each is written where those behind it have been. There is
-** room. When it is to stop, they become plain again, the last one that was written first. */
+/* All buckets become wider, the last one first: each is written where those behind it have been. There
+** is room. When it is to stop, they become plain again, the last one that was written first. */
 static cf_status begin_growth(cf_filter *filter, cf_ticker *ticker)
 {
     enum { COST = 100 }; /* nanoseconds */

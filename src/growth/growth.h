@@ -15,15 +15,16 @@
 **   counter, value and sticky bit, and belongs to each.
 ** - An entry that moves to a bucket with a shorter extension takes the bit back into the slot. A
 **   void entry never moves to a longer one: it would have to be in both children there.
-** - A key that is new at level k knows k + f - s + W remainder bits, W = 4: four more beyond its bucket than
-**   before growth. So each doubling adds 2^-W of the error rate that the filter had when it was first full:
-**   after k doublings it errs 1 + k / 16 times as often.
+** - A key that is new at level k knows k + f - s + W remainder bits, W = 4: four more beyond its bucket
+**   than before growth. So each doubling adds 2^-W of the error rate that the filter had when it was
+**   first full: after k doublings it errs 1 + k / 16 times as often.
 ** - When all buckets of a level are split, the next step begins the next level.
 **
-** **A filter has two forms in its life, plain and grown.** Plain slots hold f bits. The first step gives
-** each slot a terminator (bucket.h) and room for four bits more, f + 5 in all, as many at every level: a
-** split takes one bit of each entry, and new entries of the next level know one more. That one step takes
-** time proportional to the table, 10 to 13 ms for a million keys; the others split one bucket.
+** **A filter has two forms in its life, plain and grown.** Plain slots hold f bits. The first step
+** gives each slot a terminator (bucket.h) and room for four bits more, f + 5 in all, as many at every
+** level: a split takes one bit of each entry, and new entries of the next level know one more. That one
+** step takes time proportional to the table, 10 to 13 ms for a million keys; the others split one
+** bucket.
 **
 ** **Deleting is safe.** Claim: as long as only keys are deleted that were added and not yet deleted,
 ** every present copy of a key has an entry of its own that matches the key, or the key is sticky

@@ -164,8 +164,8 @@ static bool is_final(cf_status status)
     return status == CF_NO_MEMORY || status == CF_INTERRUPTED;
 }
 
-/* Splits buckets of a crowded table; one or two are enough, unless they are full of void entries. Only lack
-** of memory, or an interrupt, is an error, so that equal calls give equal bytes or none. */
+/* Splits buckets of a crowded table; one or two are enough, unless they are full of void entries. Only
+** lack of memory, or an interrupt, is an error, so that equal calls give equal bytes or none. */
 static cf_status relieve(cf_filter *filter)
 {
     cf_status status = CF_OK;
@@ -187,8 +187,8 @@ static cf_status split_first(cf_filter *filter)
     return status;
 }
 
-/* Splits a bucket; or a part of the table, where single ones have not helped, and the values of a key, which
-** stay together, have to be parted from those of another one. */
+/* Splits a bucket; or a part of the table, where single ones have not helped, and the values of a key,
+** which stay together, have to be parted from those of another one. */
 static cf_status split_some(cf_filter *filter, unsigned tries)
 {
     enum { SINGLE = 16, PARTS = 16 };
@@ -226,8 +226,8 @@ static unsigned copies_to_fold(const cf_filter *filter)
     return percent >= VERY_EMPTY ? 3 : 2;
 }
 
-/* An item finds no room. Splits a bucket, and tries again, as often as that may help; at last with a longer
-** path, or by folding. The splits of an item that is refused stay: no answer has changed. */
+/* An item finds no room. Splits a bucket, and tries again, as often as that may help; at last with a
+** longer path, or by folding. The splits of an item that is refused stay: no answer has changed. */
 static cf_status insert_splitting(cf_filter *filter, const cf_entry *item)
 {
     enum { ANY = 2 };
