@@ -125,10 +125,7 @@ bool cf_settle_one(cf_filter *filter, unsigned index)
 
 /* ---- in one that may grow ---- */
 
-enum {
-    MOST_SPLITS = 48, /* before an add, and again for an add that finds no room */
-    SEARCH_GROWN = 256
-};
+enum { MOST_STEPS = 16, SEARCH_GROWN = 256 };
 
 static bool has_values(const cf_filter *filter)
 {
@@ -169,7 +166,7 @@ static bool is_final(cf_status status)
 static cf_status relieve(cf_filter *filter)
 {
     cf_status status = CF_OK;
-    for (unsigned i = 0; status == CF_OK && i < MOST_SPLITS && crowded(filter) && cf_may_split(filter);
+    for (unsigned i = 0; status == CF_OK && i < MOST_STEPS && crowded(filter) && cf_may_split(filter);
          i++)
         status = cf_grow(filter);
     return is_final(status) ? status : CF_OK;
@@ -187,15 +184,16 @@ static cf_status split_first(cf_filter *filter)
     return status;
 }
 
-/* Splits a bucket; or a part of the table, where single ones have not helped, and the values of a key,
-** which stay together, have to be parted from those of another one. */
+/* Splits a few buckets: that takes less time than a search in vain. Or a part of the table, where few
+** have not helped, and the values of a key, which stay together, have to be parted from those of
+** another one. */
 static cf_status split_some(cf_filter *filter, unsigned tries)
 {
-    enum { SINGLE = 16, PARTS = 16 };
+    enum { FEW = 4, FEW_TRIES = 6, PARTS = 8 };
     if (!filter->view.grown)
         return split_first(filter);
-    bool many = has_values(filter) && tries >= SINGLE;
-    return cf_grow_to(filter, filter->buckets + 1 + (many ? filter->buckets / PARTS : 0));
+    bool many = has_values(filter) && tries >= FEW_TRIES;
+    return cf_grow_to(filter, filter->buckets + FEW + (many ? filter->buckets / PARTS : 0));
 }
 
 /* Folds entries that say the same, `copies` of them at least, and stores the item. False: there are not
@@ -226,7 +224,7 @@ static unsigned copies_to_fold(const cf_filter *filter)
     return percent >= VERY_EMPTY ? 3 : 2;
 }
 
-/* An item finds no room. Splits a bucket, and tries again, as often as that may help; at last with a
+/* An item finds no room. Splits some buckets, and tries again, as often as that may help; at last with a
 ** longer path, or by folding. The splits of an item that is refused stay: no answer has changed. */
 static cf_status insert_splitting(cf_filter *filter, const cf_entry *item)
 {
@@ -235,7 +233,7 @@ static cf_status insert_splitting(cf_filter *filter, const cf_entry *item)
     for (unsigned i = 0; status == CF_FULL && grown == CF_OK; i++) {
         if (fold_entries(filter, item, copies_to_fold(filter)))
             return CF_OK;
-        grown = i < MOST_SPLITS && cf_may_split(filter) ? split_some(filter, i) : CF_FULL;
+        grown = i < MOST_STEPS && cf_may_split(filter) ? split_some(filter, i) : CF_FULL;
         if (is_final(grown))
             return grown;
         status = store_item(filter, item, grown == CF_OK ? SEARCH_GROWN : CF_SEARCH_BUCKETS);

@@ -9,8 +9,8 @@
 
 /*
 ** Stores one copy of a key, or an entry of another filter (copies.h). Of the item, `side`, `payload`
-** and `sticky` are read. The filter grows before when it is crowded, and again when there is no room:
-** by 48 buckets each time at most, but for the first growth, and for values. CF_OK: stored, spilled,
+** and `sticky` are read. The filter grows before, by 16 buckets at most, when it is crowded; and by 64
+** when there is no room, but for the first growth, and for values. CF_OK: stored, spilled,
 ** counted, or absorbed. CF_FULL, CF_TOO_BIG, CF_NO_MEMORY; CF_INTERRUPTED, in the first growth;
 ** CF_BAD_ARGUMENT: the item, which comes from a filter that has grown less, knows too little for both
 ** of its buckets. Then no answer has changed, but the filter may have grown. Counts `occupied`, not

@@ -211,7 +211,7 @@ static inline void assert_same_answers(const cf_filter *now, const snapshot *the
     cf_filter was = then->filter;
     cf_entry entry;
     cf_rebase(&was, then->bytes, NULL);
-    assert_int_equal(now->items, was.items);
+    assert_true(was.geometry.epochs || now->items == was.items); /* splits drop the dead */
     for (uint64_t bucket = 0; bucket < was.buckets; bucket++)
         for (unsigned slot = 0; slot < was.geometry.bucket_size; slot++) {
             bool there = cf_entry_at(&was, bucket, slot, &entry);
