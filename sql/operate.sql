@@ -10,7 +10,7 @@ INSERT INTO users(email, seen_at) VALUES ('ada@example.com', 100), ('bob@example
 
 -- 1. A filter that needs no numbers. The capacity comes from the rows of today: a quarter more, at least
 --    10,000. A column that is not UNIQUE gets counters of 8 bits, so that a key goes with its last row: such
---    a filter takes 22.0 bits a key at 1 % rather than 11.6, and a lookup longer. Give capacity= when
+--    a filter takes 22.1 bits a key at 1 % rather than 11.7, and a lookup longer. Give capacity= when
 --    you know the final size, and counter_bits= for other counters (0: none).
 CREATE VIRTUAL TABLE known USING cuckoo_filter(content='users(email)');
 CREATE TABLE visits(user TEXT);
@@ -33,7 +33,7 @@ FROM (VALUES ('known'), ('visitors'));
 --      waiting           keys without a place. They are found, but each costs a row. Many of them: too many
 --                        copies of a key (counter_bits), or a capacity that is far too small
 --      level, split      one above 0: it has outgrown its capacity, and takes more bits (1 %: 1.9 times at
---                        twice the capacity, 2.7 times at 200 times)
+--                        twice the capacity, 2.2 times at 200 times)
 --      items, capacity   keys held (with repetitions) and planned
 --      load              near 0.97 is full, not bad
 --    cf_table_info(name, 'all') counts what takes a walk over all pages: fpr_now, sticky, void.

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Which of my rows do you certainly lack?   sqlite3 < sql/reconcile.sql
--- Two machines have nearly the same rows. You send a filter of your keys: 9.3 bits for each, and no key
+-- Two machines have nearly the same rows. You send a filter of your keys: 9.4 bits for each, and no key
 -- itself. A key that the filter denies is certainly not there, so I send its row. About 1 % of the
 -- missing rows hide behind a lookalike. A filter with another seed has other lookalikes, and shows them.
 .bail on

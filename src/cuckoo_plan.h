@@ -81,7 +81,7 @@ typedef enum cf_collation {
 /* What the user fixes; the planner chooses the rest. {0} leaves all of it to the planner, without
 ** growth. */
 typedef struct cf_options {
-    unsigned bucket_size;      /* slots in a bucket: 1, 2, 4, 8; 0: the planner chooses among 2, 4, 8 */
+    unsigned bucket_size;      /* slots in a bucket: 1, 2, 4, 8; 0: 4 */
     unsigned fingerprint_bits; /* CF_FINGERPRINT_MIN .. MAX; 0: the fewest that meet the error rate */
     unsigned counter_bits;     /* count copies beyond cap: 0 .. CF_COUNTER_MAX */
     unsigned value_bits;       /* a value with every copy: 0 .. CF_VALUE_MAX; not with counters */
@@ -130,8 +130,8 @@ enum { CF_TRIES = 8 }; /* shapes that a build tries: cf_plan_wider */
 ** capacity: 0 .. CF_CAPACITY_MAX keys; 0 plans for one key. With epochs: distinct keys added within so
 ** many; those of one more find room as well. fpr: above 0 and below 1; or 0 when
 ** options->fingerprint_bits decides. The chance that a filter so planned is full before it
-** holds `capacity` keys is at most one in a million, at every capacity (load.h). Integer arithmetic
-** only: every machine plans the same bytes.
+** holds `capacity` keys is some millionths at every capacity (measured); with bucket_size 2 one in a
+** thousand, with 1 one in a hundred. Integer arithmetic only: every machine plans the same bytes.
 **
 ** CF_OK and *plan; or CF_BAD_ARGUMENT or CF_TOO_BIG, *why names the parameter and the remedy, *plan
 ** is unchanged.

@@ -20,12 +20,6 @@ static inline bool probe_split(cf_filter *filter)
     return cf_grow(filter) == CF_OK;
 }
 
-/* Are the slots being widened for the first growth? */
-static inline bool probe_prepares(const cf_filter *filter)
-{
-    return filter->view.form.grown && !filter->view.grown;
-}
-
 /* The numbers of the last so many epochs, a bit for each. */
 static inline uint32_t probe_epochs(const cf_filter *filter, unsigned epochs)
 {
@@ -68,8 +62,15 @@ static inline cf_status probe_add_epoch(cf_filter *filter, uint64_t hash, uint64
 static inline void probe_write(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
                                uint64_t payload)
 {
-    cf_slot_set(filter, bucket, slot, tag & cf_form_of(filter, bucket)->slot_mask,
-                payload & cf_low_bits(cf_form_of(filter, bucket)->payload_bits));
+    cf_slot_set(filter, bucket, slot, tag & filter->view.form.slot_mask,
+                payload & cf_low_bits(filter->view.form.payload_bits));
+}
+
+/* Puts a line into the list, which has room, whatever there is in slots. */
+static inline void probe_spill(cf_filter *filter, uint64_t bucket, uint64_t tag)
+{
+    cf_spill_add(filter, &(cf_spilled){bucket, tag & filter->view.form.slot_mask, 0});
+    filter->items++;
 }
 
 /* The bits of the widest slot of a bucket. */

@@ -175,7 +175,7 @@ int cuckoo_paged_error(cuckoo_paged *paged)
 
 /* ---- writing ---- */
 
-/* Dirty pages behind the end are of growth that was taken back. */
+/* The image may have more pages than the filter. */
 static int write_pages(cuckoo_paged *paged)
 {
     int rc = SQLITE_OK;

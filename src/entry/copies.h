@@ -22,7 +22,7 @@
 ** - An item of a merge is an entry of another filter. It may know less than entries that agree with
 **   it: these count as matches, too, when that saves room, and one that stays is cut to what the
 **   item knows.
-** - Where no room can be made otherwise, not even by growth, entries *fold* before cap is reached:
+** - Where no room can be made otherwise, nor by a few splits, entries *fold* before cap is reached:
 **   some that say the same become one that is sticky, or counts their copies. An add that would be
 **   refused makes a key sticky instead.
 **

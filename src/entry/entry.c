@@ -27,10 +27,9 @@ static cf_entry decode(const cf_filter *filter, uint64_t bucket, unsigned slot, 
 bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_entry *entry)
 {
     uint64_t tag = cf_slot_get(filter, bucket, slot);
-    bool is_entry = cf_is_entry(cf_form_of(filter, bucket), tag);
-    if (is_entry)
+    if (tag != 0)
         *entry = decode(filter, bucket, slot, tag, cf_payload_get(filter, bucket, slot));
-    return is_entry;
+    return tag != 0;
 }
 
 bool cf_spilled_at(const cf_filter *filter, unsigned index, cf_entry *entry)
@@ -193,11 +192,11 @@ unsigned cf_scan_matches(const cf_filter *filter, const cf_pair *pair, uint64_t 
     unsigned found = 0;
     fetch_other(filter, pair);
     for (unsigned i = 0; i < pair->sides; i++) {
-        const cf_form *form = cf_form_of(filter, pair->place[i].bucket);
+        const cf_form *form = &filter->view.form;
         uint64_t at = cf_record_at(filter, form, pair->place[i].bucket), tag = pair->place[i].tag;
         unsigned words = cf_words_to_read(filter, form, at, tag);
         for (unsigned word = 0; word < words; word++) {
-            uint64_t lanes = cf_matching_lanes(form, cf_word_at(filter, form, at, word), tag);
+            uint64_t lanes = cf_matching_lanes(filter, cf_word_at(filter, form, at, word), tag);
             if (lanes != 0 && found == 0) {
                 *bucket = pair->place[i].bucket;
                 *slot = cf_first_slot(&form->lanes, lanes, word);
@@ -257,11 +256,11 @@ static void find_in_bucket(const cf_filter *filter, const cf_side *side, const c
                            uint64_t value, cf_matches *found)
 {
     cf_entry entry;
-    const cf_form *form = cf_form_of(filter, place->bucket);
+    const cf_form *form = &filter->view.form;
     uint64_t at = cf_record_at(filter, form, place->bucket);
     unsigned words = cf_words_to_read(filter, form, at, place->tag);
     for (unsigned word = 0; word < words; word++) {
-        uint64_t lanes = cf_matching_lanes(form, cf_word_at(filter, form, at, word), place->tag);
+        uint64_t lanes = cf_matching_lanes(filter, cf_word_at(filter, form, at, word), place->tag);
         for (; lanes != 0; lanes &= lanes - 1) {
             unsigned slot = cf_first_slot(&form->lanes, lanes, word);
             /* RULE: a match knows no more than the item */

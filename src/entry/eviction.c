@@ -271,7 +271,7 @@ static void move_entry(cf_filter *filter, cf_node from, unsigned from_slot, uint
     /* RULE: a move keeps the payload */
     uint64_t payload = cf_payload_get(filter, from.bucket, from_slot);
     /* Before growth no entry is sticky: hostile bytes may say so. */
-    payload &= cf_low_bits(cf_form_of(filter, to)->payload_bits);
+    payload &= cf_low_bits(filter->view.form.payload_bits);
     cf_slot_set(filter, to, to_slot, tag, payload);
 }
 
@@ -291,102 +291,4 @@ unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_sear
     cf_place place = pair->place[to.bucket == pair->place[0].bucket ? 0 : 1];
     cf_entry_put(filter, place, slot, entry);
     return moves;
-}
-
-/* ---- can growth make room? ---- */
-
-enum { MOST_NODES = 256 };
-
-/* A bucket as it is going to be after so many splits: what is left of it when all entries have gone
-** that differ in the next bits. */
-typedef struct cf_descendant {
-    uint64_t bucket;
-    uint32_t bits, depth; /* bits: of them so many */
-} cf_descendant;
-
-typedef struct descent {
-    cf_descendant node[MOST_NODES];
-    unsigned nodes, levels;
-    bool overrun; /* there are more than were looked at */
-} descent;
-
-/* What lies in this place, and knows so much of it, can be there after so many splits. While the
-** table grows some buckets are split before others: an entry that knows too little for all splits
-** may get there before the last ones. */
-static void reach(const cf_filter *filter, const cf_side *side, cf_place place, descent *reached)
-{
-    unsigned beyond = side->length - place.extension;
-    unsigned depth = beyond < reached->levels ? beyond : reached->levels;
-    uint64_t behind = side->bits >> filter->geometry.pair_bits >> place.extension;
-    uint32_t bits = (uint32_t)(behind & cf_low_bits(depth));
-    for (unsigned i = 0; i < reached->nodes; i++) {
-        cf_descendant node = reached->node[i];
-        if (node.bucket == place.bucket && node.bits == bits && node.depth == depth)
-            return;
-    }
-    if (reached->nodes < MOST_NODES)
-        reached->node[reached->nodes++] = (cf_descendant){place.bucket, bits, depth};
-    else
-        reached->overrun = true;
-}
-
-/* Does an entry go where these bits lead? One that knows fewer goes everywhere. */
-static bool follows(const cf_filter *filter, cf_home home, const cf_side *side, cf_descendant at)
-{
-    unsigned known = side->length - home.bits;
-    uint64_t behind = side->bits >> filter->geometry.pair_bits >> home.bits;
-    return ((behind ^ at.bits) & cf_low_bits(known < at.depth ? known : at.depth)) == 0;
-}
-
-/* An entry as it is going to be there: one that knows fewer bits has learnt those of the bucket. */
-static cf_side as_child(const cf_filter *filter, cf_home home, cf_side side, cf_descendant at)
-{
-    unsigned known = side.length - home.bits;
-    if (known < at.depth) {
-        side.bits |= ((uint64_t)at.bits & ~cf_low_bits(known))
-                     << (filter->geometry.pair_bits + home.bits);
-        side.length = home.bits + at.depth;
-    }
-    return side;
-}
-
-/* Is this one full? Then the buckets are reached that its entries could move to. */
-static bool is_full(const cf_filter *filter, cf_descendant at, descent *reached)
-{
-    cf_home home = cf_home_of(filter, at.bucket);
-    uint64_t tag[CF_BUCKET_MAX];
-    cf_tags_read(filter, at.bucket, tag);
-    cf_work(filter, filter->geometry.bucket_size);
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
-        if (tag[slot] == 0)
-            return false;
-        cf_side side = cf_side_of(filter, home, tag[slot]);
-        if (!follows(filter, home, &side, at))
-            return false;
-        cf_side other = cf_alternate(filter, as_child(filter, home, side, at));
-        cf_place there = cf_locate(filter, &other);
-        if (other.length >= there.extension)
-            reach(filter, &other, there, reached);
-    }
-    return true;
-}
-
-CF_NEVER_INLINE bool cf_splitting_helps(const cf_filter *filter, const cf_pair *pair, unsigned levels)
-{
-    assert(levels <= 32);
-    descent reached = {.nodes = 0, .levels = levels};
-    if (pair->sides == 0)
-        return false; /* an entry of another filter, which knows too little for both buckets */
-    /* Both sides, even one that knows too little to lie anywhere: its bucket is split, too. */
-    cf_side side[2] = {pair->side[0], cf_alternate(filter, pair->side[0])};
-    for (unsigned i = 0; i < 2; i++) {
-        cf_place place = cf_locate(filter, &side[i]);
-        if (side[i].length < place.extension + levels)
-            return true; /* an entry of another filter, which would be two */
-        reach(filter, &side[i], place, &reached);
-    }
-    for (unsigned i = 0; i < reached.nodes && !reached.overrun; i++)
-        if (!is_full(filter, reached.node[i], &reached))
-            return true;
-    return reached.overrun;
 }

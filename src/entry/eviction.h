@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** eviction.h - making room: the shortest chain of moves that frees a slot; whether growth can help.
+** eviction.h - making room: the shortest chain of moves that frees a slot.
 **
 ** When both buckets of a key are full, entries can move to their own alternate buckets. The paper
 ** (algorithm 1) kicks a random entry, then the one in its way, up to 500 times, writing as it goes:
@@ -70,16 +70,5 @@ bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_
 ** number of entries moved. Cannot fail. */
 unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_search *search,
                            const cf_entry *entry);
-
-/*
-** Keys that agree in more bits than a level of growth tells apart crowd the same buckets after it:
-** splitting all the table would not help, and would have to be taken back. The bits of the entries
-** there tell it before.
-**
-** A search from this pair has found no empty slot. May there be one when each bucket is split up to
-** `levels` times? False is certain, as far as the spill list is not asked. Looks at no more than
-** some hundred buckets a level.
-*/
-bool cf_splitting_helps(const cf_filter *filter, const cf_pair *pair, unsigned levels);
 
 #endif

@@ -20,7 +20,7 @@ cf_spilled cf_spill_get(const cf_filter *filter, unsigned index)
     const uint8_t *at = filter->bytes + offset;
     cf_need(filter, offset, offset + CF_SPILL_ENTRY);
     uint64_t first = cf_load64(at), second = cf_load64(at + 8), tag = first >> 48 | second << 16;
-    const cf_form *form = cf_form_of(filter, first & cf_low_bits(48));
+    const cf_form *form = &filter->view.form;
     uint64_t sticky = tag & STICKY_AT_TAG ? filter->view.sticky_bit : 0; /* RULE: the list keeps marks */
     uint64_t values = cf_low_bits(form->payload_bits) & ~filter->view.sticky_bit;
     return (cf_spilled){first & cf_low_bits(48), tag & form->slot_mask,
@@ -166,14 +166,6 @@ void cf_spill_mark(cf_filter *filter, const cf_spilled *entry, bool on)
     look_set looks = looks_of(filter, entry);
     for (unsigned i = 0; i < looks.n; i++)
         cf_overflow_set(filter, looks.bucket[i], on);
-}
-
-void cf_spill_mark_all(cf_filter *filter, bool on)
-{
-    for (unsigned i = 0; i < filter->spilled; i++) {
-        cf_spilled entry = cf_spill_get(filter, i);
-        cf_spill_mark(filter, &entry, on);
-    }
 }
 
 bool cf_may_be_spilled(const cf_filter *filter, const cf_pair *pair)

@@ -69,10 +69,8 @@ void cf_spill_take_out(cf_filter *filter, unsigned index);
 /* Puts the entries in order. Fast when few of them are too far in front. */
 void cf_spill_sort(cf_filter *filter);
 
-/* Sets the overflow bits of an entry, or of all in the list; or clears them, whoever else needs
-** them. */
+/* Sets the overflow bits of an entry; or clears them, whoever else needs them. */
 void cf_spill_mark(cf_filter *filter, const cf_spilled *entry, bool on);
-void cf_spill_mark_all(cf_filter *filter, bool on);
 
 /* ---- looking inside ---- */
 

@@ -158,7 +158,7 @@ static bool place_in_row(cf_filter *filter, split_row *row, const cf_entry *entr
     for (unsigned i = 0; i < pair.sides; i++) {
         cf_spilled line = {pair.place[i].bucket, cf_entry_tag(filter, entry, pair.place[i]),
                            cf_entry_payload(filter, entry)};
-        /* RULE: only buckets that growth has changed change now, so that it can be taken back */
+        /* RULE: room is looked for in buckets that were split; equivalent without: others have none */
         if (side_in_row(filter, row, &pair.side[i]) && give_slot(filter, row, &line))
             return true;
     }

@@ -4,7 +4,7 @@
 **
 ** When a bucket is split, the entries of the list that lie in it get other buckets and tags, and
 ** overflow bits change wherever an entry can be looked for. Finding these entries takes a walk over the
-** list, and one insertion may split thousands of buckets. So the list stays as it is while buckets of
+** list, and a merge may split thousands of buckets. So the list stays as it is while buckets of
 ** one level are split, and follows once, in one walk:
 **
 **      cf_steps steps = cf_steps_begin(filter);

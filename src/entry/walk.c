@@ -47,7 +47,7 @@ cf_walk cf_walk_begin(const cf_filter *filter, unsigned cost)
 static bool is_all_zeros(const cf_filter *filter, uint64_t bucket)
 {
     enum { READABLE = 56 }; /* bits from any bit on */
-    const cf_form *form = cf_form_of(filter, bucket);
+    const cf_form *form = &filter->view.form;
     uint64_t at = cf_record_at(filter, form, bucket), end = at + form->bucket_bits;
     for (; at < end; at += READABLE) {
         uint64_t bits = cf_load_bits(filter->view.table, at);
@@ -57,26 +57,17 @@ static bool is_all_zeros(const cf_filter *filter, uint64_t bucket)
     return true;
 }
 
-/* The first bucket from `from` to before `to`, all of one form, that has a bit in the first byte that
-** is not zero: perhaps one bit of another. `to`: there is none. */
-static uint64_t seek_in(cf_walk *walk, uint64_t from, uint64_t to)
+/* The first bucket from `from` on that has a bit in the first byte that is not zero: perhaps one bit of
+** another. filter->buckets: there is none. */
+static uint64_t seek(cf_walk *walk, uint64_t from)
 {
     const cf_filter *filter = walk->filter;
-    uint64_t table = CF_HEADER_BYTES, bits = cf_form_of(filter, from)->bucket_bits;
+    uint64_t table = CF_HEADER_BYTES, bits = filter->view.form.bucket_bits, to = filter->buckets;
     uint64_t at = table + from * bits / 8, end = table + (to * bits + 7) / 8;
     uint64_t set = cf_first_set(filter, at, end, &walk->ticker), found = (set - table) * 8 / bits;
     if (set == end || found >= to)
         return to;
     return found > from ? found : from;
-}
-
-/* The same for all buckets from `from` on. */
-static uint64_t seek(cf_walk *walk, uint64_t from)
-{
-    uint64_t narrow = walk->filter->view.narrow_buckets, end = walk->filter->buckets;
-    if (from < narrow)
-        from = seek_in(walk, from, narrow);
-    return from < narrow || from == end ? from : seek_in(walk, from, end);
 }
 
 bool cf_walk_next(cf_walk *walk)

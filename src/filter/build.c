@@ -34,7 +34,7 @@ static cf_status fill(cf_filter *filter, const cf_geometry *shape, bool grow, ui
     return status == CF_OK ? status : give_back(filter, status);
 }
 
-/* The planned table is full once in a million builds. Then slightly wider ones are tried: a table
+/* The planned table is full in a few of a million builds. Then slightly wider ones are tried: a table
 ** that grows would be larger by a third or more. */
 static cf_status fill_wider(cf_filter *filter, cf_geometry shape, uint64_t *hashes, size_t n)
 {

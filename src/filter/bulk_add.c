@@ -308,7 +308,7 @@ static bool can_fill(const cf_filter *filter, size_t n, cf_ticker *ticker)
 {
     enum { LEAST_BITS = 8, LEAST_SHARE = 16 };
     const cf_geometry *shape = &filter->geometry;
-    /* RULE: a table that is prepared for growth, or has bytes to spare for it, is not filled */
+    /* RULE: a table that has bytes to spare is not filled: its bytes would be others */
     if (filter->length > cf_geometry_bytes(shape) || filter->view.writable == NULL)
         return false;
     return filter->pages == NULL && filter->view.form.payload_bits == 0 && shape->bucket_size > 1 &&
@@ -333,8 +333,8 @@ static cf_status add_in_turn(cf_filter *filter, const uint64_t *hashes, size_t n
     return status;
 }
 
-static cf_status add_sorted(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
-                            cf_ticker *ticker)
+static cf_status add_in_order(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
+                              cf_ticker *ticker)
 {
     cf_status status = CF_FULL;
     if (can_fill(filter, n, ticker))
@@ -344,13 +344,42 @@ static cf_status add_sorted(cf_filter *filter, const uint64_t *hashes, size_t n,
     return ticker->stopped ? CF_INTERRUPTED : status;
 }
 
+/* Is the filter going to grow for so many keys? */
+static bool outgrows(const cf_filter *filter, size_t n)
+{
+    const cf_geometry *shape = &filter->geometry;
+    uint64_t planned = cf_planned_entries(shape->capacity, shape->epochs);
+    return shape->growth && filter->memory.resize != NULL && filter->occupied + n > planned;
+}
+
+static void multiply(uint64_t *hashes, size_t n, uint64_t by)
+{
+    for (size_t i = 0; i < n; i++)
+        hashes[i] *= by;
+}
+
+/* Sorted, as a rule. For a filter that is going to grow in an order without pattern, that of their
+** products with an odd number: the first of many sorted keys all belong in one bucket, and would find
+** no room there before the table has grown for the others. */
+static bool put_in_order(const cf_filter *filter, uint64_t *hashes, size_t n, cf_ticker *ticker)
+{
+    static const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15), inverse = UINT64_C(0xf1de83e19937733d);
+    bool scatters = outgrows(filter, n);
+    if (scatters)
+        multiply(hashes, n, factor);
+    bool done = cf_sort_with(hashes, n, &filter->memory, ticker);
+    if (scatters)
+        multiply(hashes, n, inverse);
+    return done;
+}
+
 cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *added)
 {
     cf_ticker ticker = cf_ticker_of(filter->watch);
     size_t in = 0;
     cf_status status = CF_INTERRUPTED, settled = CF_OK;
-    if (cf_sort_with(hashes, n, &filter->memory, &ticker))
-        status = add_sorted(filter, hashes, n, &in, &ticker);
+    if (put_in_order(filter, hashes, n, &ticker))
+        status = add_in_order(filter, hashes, n, &in, &ticker);
     if (added)
         *added = in;
     if (in > 0 && status != CF_INTERRUPTED)

@@ -112,9 +112,6 @@ static cf_status check_slot(const cf_filter *filter, uint64_t bucket, unsigned s
     cf_entry entry;
     if (cf_entry_at(filter, bucket, slot, &entry))
         return check_entry(filter, &entry, seen, why);
-    /* RULE: an entry that is prepared for growth is a whole fingerprint */
-    if (cf_slot_get(filter, bucket, slot) != 0)
-        return cf_refuse(CF_DAMAGED, why, "an entry prepared for growth does not end where it should");
     if (cf_payload_get(filter, bucket, slot) != 0)
         return cf_refuse(CF_DAMAGED, why, "an empty slot has a counter, a value or a sticky bit");
     return CF_OK;
@@ -192,22 +189,17 @@ static bool are_zero(const cf_filter *filter, uint64_t from, uint64_t to, cf_tic
     }
 }
 
-/* The bits between narrow buckets and others, and behind the last bucket; the reserved bytes, and the
-** rest of the spill list. */
+/* The bits behind the last bucket, the reserved bytes, and the rest of the spill list. */
 static cf_status check_rest(const cf_filter *filter, const char **why)
 {
     cf_ticker ticker = cf_ticker_of(filter->watch);
-    uint64_t narrow = filter->view.narrow_buckets < filter->buckets ? filter->view.narrow_buckets : 0;
-    uint64_t end =
-        cf_table_bits(&filter->geometry, filter->level, filter->split, filter->view.form.grown);
+    uint64_t end = cf_table_bits(&filter->geometry, filter->level, filter->split);
     uint64_t whole = (end + 7) / 8 * 8, length = (filter->length - CF_HEADER_BYTES) * 8;
     uint64_t list = length - cf_spill_bytes(filter) * 8;
     const struct {
         uint64_t from, to;
         const char *why;
-    } zero[] = {{narrow * filter->view.narrow.bucket_bits, narrow * filter->view.form.bucket_bits,
-                 "the bits behind the last narrow bucket are not zero"},
-                {end, whole, "the bits behind the last bucket are not zero"},
+    } zero[] = {{end, whole, "the bits behind the last bucket are not zero"},
                 {whole, list, "the reserved bytes are not zero"},
                 {list + (uint64_t)filter->spilled * CF_SPILL_ENTRY * 8, length,
                  "the reserved bytes are not zero"}};
@@ -225,7 +217,7 @@ static cf_status check_buckets(const cf_filter *filter, cf_census *seen, const c
     cf_status status = CF_OK;
     cf_walk walk = cf_walk_begin(filter, COST);
     while (status == CF_OK && cf_walk_next(&walk)) {
-        const cf_form *form = cf_form_of(filter, walk.bucket);
+        const cf_form *form = &filter->view.form;
         if (filter->geometry.semisorted &&
             !cf_semisort_in_order(filter, form, cf_record_at(filter, form, walk.bucket)))
             return cf_refuse(CF_DAMAGED, why, "a semi-sorted bucket is not in order");

@@ -252,7 +252,7 @@ static cf_status fill_level(cf_exact_work *work, const cf_geometry *shape, uint6
 }
 
 /* Makes the next level, of the hashes that it holds; `copy` has room for them. As planned it is full
-** once in a million times: then wider ones are tried. */
+** a few times in a million: then wider ones are tried. */
 static cf_status make_level(cf_exact_work *work, cf_filter *level, uint64_t *copy)
 {
     cf_geometry shape;

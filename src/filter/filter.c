@@ -23,12 +23,12 @@ static CF_ALWAYS_INLINE bool tops_allow(const cf_filter *filter, const cf_form *
 /* Does it hold it? */
 static CF_ALWAYS_INLINE bool holds(const cf_filter *filter, cf_place want)
 {
-    const cf_form *form = cf_form_of(filter, want.bucket);
+    const cf_form *form = &filter->view.form;
     uint64_t found = 0;
     if (!tops_allow(filter, form, want))
         return false;
     for (unsigned i = 0; i < form->lanes.words; i++)
-        found |= cf_matching_lanes(form, cf_word(filter, form, want.bucket, i), want.tag);
+        found |= cf_matching_lanes(filter, cf_word(filter, form, want.bucket, i), want.tag);
     return found != 0;
 }
 
@@ -47,11 +47,11 @@ static inline bool both_overflow(const cf_filter *filter, uint64_t here, uint64_
 /* The same for a filter that ages, and an entry with one of these numbers. */
 static bool holds_live(const cf_filter *filter, cf_place want, uint32_t numbers)
 {
-    const cf_form *form = cf_form_of(filter, want.bucket);
+    const cf_form *form = &filter->view.form;
     if (!tops_allow(filter, form, want))
         return false;
     for (unsigned i = 0; i < form->lanes.words; i++) {
-        uint64_t lanes = cf_matching_lanes(form, cf_word(filter, form, want.bucket, i), want.tag);
+        uint64_t lanes = cf_matching_lanes(filter, cf_word(filter, form, want.bucket, i), want.tag);
         for (; lanes != 0; lanes &= lanes - 1) {
             unsigned slot = cf_first_slot(&form->lanes, lanes, i);
             if (numbers >> cf_payload_get(filter, want.bucket, slot) & 1)
@@ -199,14 +199,6 @@ static CF_NEVER_INLINE cf_status insert_hash(cf_filter *filter, uint64_t hash, u
     return cf_insert(filter, &item);
 }
 
-static inline bool has_quick_adds(const cf_filter *filter)
-{
-    /* RULE: beyond its capacity an add may prepare growth; equivalent never, <= to <, without, <= to >:
-    ** the general ways do the same, some keys sooner or later */
-    return CF_QUICK(filter->view.change) != CF_FAST_NONE &&
-           filter->occupied <= filter->geometry.capacity;
-}
-
 cf_status cf_add_epoch(cf_filter *filter, uint64_t hash, uint64_t epoch)
 {
     assert(filter->geometry.epochs > 0 && filter->epoch - epoch < CF_EPOCH_NUMBERS);
@@ -220,7 +212,7 @@ cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)
     assert(value <= cf_low_bits(filter->geometry.value_bits));
     if (filter->geometry.epochs)
         return cf_add_epoch(filter, hash, filter->epoch);
-    bool quick = has_quick_adds(filter) && cf_fast_add(filter, hash);
+    bool quick = CF_QUICK(filter->view.change) != CF_FAST_NONE && cf_fast_add(filter, hash);
     cf_status status = quick ? CF_OK : insert_hash(filter, hash, value);
     filter->items += status == CF_OK && filter->items < CF_ITEMS_MAX;
     return status;

@@ -7,7 +7,7 @@
 ** counters hold; a key that is sticky in one is sticky in the sum.
 **
 ** The filters may have grown differently. The sum first grows as far as the other one has, so that
-** slots are wide enough for all its entries know. Where the sum has grown further, an entry of the
+** its entries may know as much as those of the other. Where the sum has grown further, an entry of the
 ** other may know too little for its bucket there: it becomes two, each with one bit more, as if the
 ** other had been split as well.
 */
@@ -66,13 +66,27 @@ static CF_NEVER_INLINE bool key_is_full(const cf_filter *into, const cf_entry *i
     return found.n >= pair.sides * into->geometry.bucket_size;
 }
 
+/* Stores an item. An add splits few buckets for one that finds no room; a merge takes long anyway, and
+** goes on. */
+static cf_status insert_growing(cf_filter *into, const cf_entry *item)
+{
+    cf_status status = CF_FULL, grown = CF_OK;
+    while (status == CF_FULL && grown == CF_OK) {
+        status = cf_work(into, 1) ? CF_INTERRUPTED : cf_insert(into, item);
+        if (status == CF_FULL)
+            grown = cf_may_split(into) && !key_is_full(into, item)
+                        ? cf_grow_to(into, into->buckets + into->buckets / 8 + 1)
+                        : CF_FULL;
+    }
+    return status == CF_FULL ? grown : status;
+}
+
 /* Stores an entry, or all of the entries that it becomes: those with a further bit set come first. */
 static cf_status merge_item(cf_filter *into, const cf_entry *item, const char **why)
 {
     cf_entry next = *item;
     cf_status status;
-    while ((status = cf_work(into, 1) ? CF_INTERRUPTED : cf_insert(into, &next)) == CF_OK ||
-           status == CF_BAD_ARGUMENT) {
+    while ((status = insert_growing(into, &next)) == CF_OK || status == CF_BAD_ARGUMENT) {
         if (status == CF_BAD_ARGUMENT) { /* RULE: an item that knows too little becomes two */
             next.side.length++;
             next.side.bits |= last_bit(into, &next);
@@ -157,10 +171,8 @@ static uint64_t most_work(const cf_filter *into, const cf_filter *from)
 static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t buckets, uint64_t most,
                                 const char **why)
 {
-    uint64_t items = into->items, allowed = into->memory.most, work = most_work(into, from);
-    uint64_t left[] = {work, work - work / 8};
-    if (into->view.left == NULL) /* tests have theirs */
-        into->view.left = left;
+    uint64_t items = into->items, allowed = into->memory.most, left = most_work(into, from);
+    into->view.left = &left;
     into->memory.most = most < allowed ? most : allowed;
     if (into->epoch < from->epoch)
         cf_age_to(into, from->epoch);
@@ -249,8 +261,8 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
 /* ---- making smaller ----
 **
 ** The entries of a filter that has lost keys are added to an empty one of the same geometry, as in a
-** merge, that has grown only as far as they need. There slots are narrower: an entry forgets what it
-** knows beyond the length of new ones. That is sound (growth.h): what is left is a prefix of the
+** merge, that has grown only as far as they need. An entry forgets what it
+** knows beyond the length of new ones there. That is sound (growth.h): what is left is a prefix of the
 ** same keys, and entries that have become equal count as copies of one key. */
 
 /* Could it be one that has not grown? There slots have no sticky bit, entries know as much as new

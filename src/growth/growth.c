@@ -2,44 +2,38 @@
 #include "growth.h"
 
 #include "../entry/spill.h"
+#include "../entry/spill_follow.h"
 #include "../table/epochs.h"
 #include "../table/open.h"
 
-/* ---- rewriting buckets for another width of slots ---- */
+/* ---- the first growth ---- */
 
-static void clear_record(cf_filter *filter, const cf_form *form, uint64_t bucket)
+/* Writes a bucket as the other form says it: a fingerprint gets a terminator, or loses it. Both are
+** views of the same bytes. */
+static void rewrite_bucket(const cf_filter *from, cf_filter *to, uint64_t bucket)
 {
-    uint64_t at = cf_record_to_change(filter, form, bucket), end = at + form->bucket_bits;
-    for (; at < end; at += CF_STORE_BITS) {
-        unsigned bits = end - at < CF_STORE_BITS ? (unsigned)(end - at) : CF_STORE_BITS;
-        cf_store_bits(filter->view.writable, at, cf_low_bits(bits), 0);
+    cf_record record;
+    bool overflow = cf_overflow_get(from, bucket);
+    cf_work(to, 1);
+    cf_record_read(from, bucket, &record);
+    for (unsigned slot = 0; slot < to->geometry.bucket_size; slot++) {
+        uint64_t tag = record.tag[slot];
+        record.tag[slot] =
+            to->view.grown ? cf_with_terminator(to, tag) : tag & to->view.fingerprint_mask;
     }
+    cf_record_write(to, bucket, &record);
+    cf_overflow_set(to, bucket, overflow);
 }
 
-/* From now on so many buckets are narrow: one more, or one less. The bucket between is written anew: as
-** a wide one it has room, because those behind it are wide; as a narrow one its entries fit, because
-** nothing but growth has happened. What is left between narrow buckets and others is all zeros. */
-static void move_border(cf_filter *filter, uint64_t narrow_buckets)
+/* Zeroes what lies behind the last bucket, to before byte `end` of the table. */
+static void clear_behind(cf_filter *filter, uint64_t end)
 {
-    uint64_t before = filter->view.narrow_buckets,
-             bucket = narrow_buckets < before ? narrow_buckets : before;
-    cf_record record;
-    const cf_form *old = cf_form_of(filter, bucket);
-    bool overflow = cf_overflow_get(filter, bucket);
-    cf_work(filter, 1);
-    cf_record_read(filter, bucket, &record);
-    clear_record(filter, old, bucket);
-    filter->view.narrow_buckets = narrow_buckets;
-    const cf_form *new = cf_form_of(filter, bucket);
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size && new->grown != old->grown; slot++) {
-        uint64_t tag = record.tag[slot]; /* a plain fingerprint gets a terminator, or loses it */
-        record.tag[slot] =
-            new->grown ? cf_with_terminator(filter, tag) : tag & filter->view.fingerprint_mask;
-        record.payload[slot] &= cf_low_bits(new->payload_bits); /* hostile bytes may have more */
-    }
-    cf_record_write(filter, bucket, &record);
-    if (overflow)
-        cf_overflow_set(filter, bucket, true);
+    uint64_t bits = filter->buckets * filter->view.form.bucket_bits;
+    uint8_t *p = filter->view.writable + bits / 8;
+    cf_change(filter, CF_HEADER_BYTES + bits / 8, CF_HEADER_BYTES + end);
+    if (bits % 8 != 0)
+        *p++ &= (uint8_t)cf_low_bits(bits % 8);
+    memset(p, 0, (size_t)(filter->view.writable + end - p));
 }
 
 static void recode_list(cf_filter *filter)
@@ -51,43 +45,26 @@ static void recode_list(cf_filter *filter)
     }
 }
 
-/* Widens some buckets, or all that are left, unless it is to stop. Before growth they get
-** terminators. There is room. */
-static void widen_buckets(cf_filter *filter, uint64_t n, cf_ticker *ticker)
-{
-    enum { COST = 100 }; /* nanoseconds */
-    if (!filter->view.form.grown)
-        cf_set_preparing(filter, filter->buckets);
-    for (; n > 0 && filter->view.narrow_buckets > 0 && !cf_tick(ticker, COST); n--)
-        move_border(filter, filter->view.narrow_buckets - 1);
-}
-
-/* Back: a filter of one level, without splits, becomes as it was then, before growth. */
-static void end_growth(cf_filter *filter, const cf_before *then)
-{
-    bool prepared = then->form_grown;
-    uint64_t narrow = prepared ? then->narrow_buckets : filter->buckets;
-    assert(filter->level == 0 && filter->split == 0 && !then->grown);
-    if (filter->view.grown)
-        cf_set_preparing(filter, 0);
-    while (filter->view.form.grown && filter->view.narrow_buckets < narrow)
-        move_border(filter, filter->view.narrow_buckets + 1);
-    if (!prepared)
-        cf_set_stage(filter, 0, 0, false);
-}
-
+/* All buckets become wider, the last one first: each is written where those behind it have been. There
+** is room. When it is to stop, they become plain again, the last one that was written first. */
 static cf_status begin_growth(cf_filter *filter, cf_ticker *ticker)
 {
-    cf_undo undo;
-    cf_undo_begin(&undo, filter);
-    widen_buckets(filter, filter->buckets, ticker);
-    if (ticker->stopped) {
-        end_growth(filter, &undo.then);
-        return CF_INTERRUPTED;
-    }
+    enum { COST = 100 }; /* nanoseconds */
+    cf_filter plain = *filter, grown;
+    uint64_t bucket = filter->buckets;
     cf_set_stage(filter, 0, 0, true);
-    recode_list(filter);
-    return CF_OK;
+    while (bucket > 0 && !cf_tick(ticker, COST))
+        rewrite_bucket(&plain, filter, --bucket);
+    if (bucket == 0) {
+        recode_list(filter);
+        return CF_OK;
+    }
+    grown = *filter;
+    cf_set_stage(filter, 0, 0, false);
+    for (; bucket < filter->buckets; bucket++)
+        rewrite_bucket(&grown, filter, bucket);
+    clear_behind(filter, (filter->buckets * grown.view.form.bucket_bits + 7) / 8);
+    return CF_INTERRUPTED;
 }
 
 /* ---- splitting a bucket ---- */
@@ -121,10 +98,10 @@ static bool has_void(const cf_filter *filter, const cf_lanes *lanes, uint64_t wo
 ** along. False: nothing has changed. */
 static bool split_lanes(cf_filter *filter, uint64_t low, uint64_t high)
 {
-    const cf_form *form = cf_form_of(filter, low);
+    const cf_form *form = &filter->view.form;
     const cf_lanes *lanes = &form->lanes;
     unsigned bits = filter->geometry.bucket_size * form->payload_bits, s = filter->geometry.pair_bits;
-    if (filter->geometry.semisorted || form != cf_form_of(filter, high) || bits > CF_STORE_BITS)
+    if (filter->geometry.semisorted || bits > CF_STORE_BITS)
         return false;
     uint64_t at = cf_record_to_change(filter, form, low), word[CF_BUCKET_MAX];
     bool any = (cf_load_bits(filter->view.table, at + form->payloads_at) & cf_ones(bits)) != 0;
@@ -243,27 +220,7 @@ static bool may_be_at(const cf_filter *filter, unsigned level, uint64_t split)
     return g->growth && filter->memory.resize != NULL && cf_stage_check(g, level, split, &why) == CF_OK;
 }
 
-bool cf_can_prepare_growth(const cf_filter *filter)
-{
-    enum { LARGE = 1024 };
-    bool prepared = filter->view.form.grown && filter->view.narrow_buckets == 0;
-    return !filter->view.grown && !prepared && filter->buckets > LARGE &&
-           filter->geometry.spill_bound == 0;
-}
-
-cf_status cf_prepare_growth(cf_filter *filter, uint64_t buckets)
-{
-    cf_ticker unasked = cf_ticker_of(NULL);
-    assert(!filter->view.grown && filter->geometry.spill_bound == 0);
-    if (!may_be_at(filter, 0, 1))
-        return CF_FULL;
-    cf_status status = make_longer(filter, cf_bytes_at(&filter->geometry, 0, 0, true));
-    if (status == CF_OK)
-        widen_buckets(filter, buckets, &unasked);
-    return status;
-}
-
-/* All of a step that can fail, and what has to be widened for it. */
+/* All of a step that can fail, and what comes before its split. */
 static cf_status prepare_step(cf_filter *filter, cf_steps *steps)
 {
     enum { COST = 100, BUCKETS = 2 }; /* nanoseconds; that are written, besides their slots */
@@ -278,38 +235,26 @@ static cf_status prepare_step(cf_filter *filter, cf_steps *steps)
     if (!may_be_at(filter, level, split + 1) ||
         !cf_spill_can_split(filter, bucket_at(filter, level, split), steps))
         return CF_FULL;
-    cf_status status = make_longer(filter, cf_bytes_at(g, level, split + 1, true));
+    cf_status status = make_longer(filter, cf_bytes_at(g, level, split + 1));
     if (status == CF_OK && !filter->view.grown)
         status = begin_growth(filter, &steps->ticker);
     if (status != CF_OK)
         return status;
     if (begins_level)
         cf_set_stage(filter, level, 0, true);
-    if (filter->view.narrow_buckets > 0)
-        move_border(filter, filter->view.narrow_buckets - 1);
     return CF_OK;
 }
 
-/* `undo`: NULL, or where the bucket is kept. */
-static cf_status grow_step(cf_filter *filter, cf_steps *steps, cf_undo *undo)
+static cf_status grow_step(cf_filter *filter, cf_steps *steps)
 {
-    cf_status status = undo ? cf_undo_reserve(filter, undo) : CF_OK;
-    if (status == CF_OK)
-        status = prepare_step(filter, steps);
+    cf_status status = prepare_step(filter, steps);
     if (status != CF_OK)
         return status;
     uint64_t bucket = bucket_at(filter, filter->level, filter->split);
     assert(filter->view.grown && filter->split < filter->geometry.buckets << filter->level);
-    if (undo)
-        cf_undo_push(filter, bucket, undo);
     cf_spill_note_split(filter, bucket, steps);
     split_bucket(filter, bucket);
     return CF_OK;
-}
-
-cf_status cf_grow_noted(cf_filter *filter, cf_undo *undo)
-{
-    return grow_step(filter, &undo->steps, undo);
 }
 
 cf_status cf_grow_to(cf_filter *filter, uint64_t buckets)
@@ -317,7 +262,7 @@ cf_status cf_grow_to(cf_filter *filter, uint64_t buckets)
     cf_steps steps = cf_steps_begin(filter);
     cf_status status = CF_OK;
     while (status == CF_OK && filter->buckets < buckets)
-        status = grow_step(filter, &steps, NULL);
+        status = grow_step(filter, &steps);
     cf_spill_follow(filter, &steps);
     return status;
 }
@@ -325,58 +270,4 @@ cf_status cf_grow_to(cf_filter *filter, uint64_t buckets)
 cf_status cf_grow(cf_filter *filter)
 {
     return cf_grow_to(filter, filter->buckets + 1);
-}
-
-/* ---- taking growth back ---- */
-
-/* Takes the last split back. */
-static void join_buckets(cf_filter *filter, cf_undo *undo)
-{
-    static const cf_record nothing;
-    assert(filter->split > 0);
-    filter->split--;
-    filter->buckets--;
-    cf_undo_pop(filter, bucket_at(filter, filter->level, filter->split), undo);
-    cf_record_write(filter, filter->buckets, &nothing);
-    /* RULE: a bucket that was widened for a split becomes narrow again */
-    if (filter->view.narrow_buckets != cf_narrow_at(&filter->geometry, filter->level, filter->split))
-        move_border(filter, filter->view.narrow_buckets + 1);
-}
-
-/* Zeroes what lies behind the last bucket, to the end of a blob of this length. */
-static void clear_rest(cf_filter *filter, uint64_t length)
-{
-    uint64_t bits =
-        cf_table_bits(&filter->geometry, filter->level, filter->split, filter->view.form.grown);
-    uint8_t *p = filter->view.writable + bits / 8,
-            *end = filter->view.writable - CF_HEADER_BYTES + length;
-    cf_change(filter, CF_HEADER_BYTES + bits / 8, length);
-    if (bits % 8 != 0)
-        *p++ &= (uint8_t)cf_low_bits(bits % 8);
-    memset(p, 0, (size_t)(end - p));
-}
-
-void cf_grow_back(cf_filter *filter, cf_undo *undo)
-{
-    const cf_before *then = &undo->then;
-    assert(filter->buckets >= then->buckets && filter->length >= then->length);
-    cf_spill_follow(filter, &undo->steps);
-    if (filter->buckets == then->buckets && filter->length == then->length &&
-        filter->view.form.grown == then->form_grown &&
-        filter->view.narrow_buckets == then->narrow_buckets)
-        return;
-    cf_spill_mark_all(filter, false);
-    while (filter->buckets > then->buckets) {
-        if (filter->split == 0)
-            cf_set_stage(filter, filter->level - 1, filter->buckets / 2, true);
-        join_buckets(filter, undo);
-    }
-    if (!then->grown)
-        end_growth(filter, then);
-    else if (filter->level != then->level)
-        cf_set_stage(filter, then->level, then->split, true);
-    clear_rest(filter, filter->length);
-    filter->occupied = then->occupied; /* RULE: the count of slots is taken back */
-    filter->length = then->length;
-    cf_undo_list(filter, undo);
 }

@@ -4,7 +4,6 @@
 #include "../entry/copies.h"
 #include "../entry/eviction.h"
 #include "../entry/spill.h"
-#include "../shape/load.h"
 #include "../table/epochs.h"
 #include "growth.h"
 
@@ -17,7 +16,6 @@ static CF_NEVER_INLINE bool place_by_moving(cf_filter *filter, const cf_pair *pa
     if (budget.examined == 0 || !cf_eviction_search(filter, pair, budget, &search))
         return false;
     cf_eviction_apply(filter, pair, &search, entry);
-    filter->view.searched = search.nodes;
     return true;
 }
 
@@ -127,50 +125,34 @@ bool cf_settle_one(cf_filter *filter, unsigned index)
 
 /* ---- in one that may grow ---- */
 
+enum { MOST_STEPS = 16, SEARCH_GROWN = 256 };
+
+static bool has_values(const cf_filter *filter)
+{
+    return filter->geometry.value_bits != 0;
+}
+
 /* The dead take up no room, so that the slots of a filter that ages say nothing. */
 static bool crowded(cf_filter *filter)
 {
     return filter->view.grown && !filter->geometry.epochs && cf_nearly_full(filter);
 }
 
-/* One that ages begins with it after a long search, and goes on. */
-static bool about_to_grow(cf_filter *filter)
-{
-    bool due = filter->geometry.epochs
-                   ? filter->view.form.grown
-                   : !filter->view.grown && filter->occupied > filter->geometry.capacity &&
-                         cf_nearly_full(filter);
-    return due && cf_can_prepare_growth(filter);
-}
-
-/* Buckets that the search for a path may go on from. In a table that grows every other insertion
+/* Buckets that the first search for a path may go on from. In a table that grows every other insertion
 ** needs a search, and longer ones cost more than the bucket that splitting adds. Few take so
 ** many. In a filter that ages they say when to split. */
 static unsigned search_nodes(const cf_filter *filter)
 {
-    enum { GROWN = 256, AGEING = 16 };
-    return !filter->view.grown ? CF_SEARCH_BUCKETS : filter->geometry.epochs ? AGEING : GROWN;
+    enum { AGEING = 16 };
+    return !filter->view.grown ? CF_SEARCH_BUCKETS : filter->geometry.epochs ? AGEING : SEARCH_GROWN;
 }
 
-/* Up to so many buckets a table grows as it must: in a small one a few keys are easily together in
-** one place, and one level more often still leaves them so. */
-enum { SMALL_TABLE = 4096 };
-
-/* Neither keys that were chosen to crowd one place, nor void entries, of which splitting makes two,
-** may let the table grow for ever. A table with more than sixteen slots per item is reported
-** full. */
-static bool too_empty(const cf_filter *filter)
+bool cf_may_split(const cf_filter *filter)
 {
-    enum { EMPTIEST = 16 };
-    uint64_t most = EMPTIEST * (filter->items + 1);
-    return cf_slots(filter) >= most && filter->buckets >= SMALL_TABLE &&
-           filter->buckets >= 2 * filter->geometry.buckets;
-}
-
-/* One add at most doubles the table. */
-static uint64_t most_buckets(const cf_filter *filter)
-{
-    return 2 * filter->buckets > SMALL_TABLE ? 2 * filter->buckets : SMALL_TABLE;
+    enum { FEW = 64 };
+    uint64_t slots = cf_slots(filter), occupied = filter->occupied, items = filter->items;
+    return !filter->view.grown || (slots <= (has_values(filter) ? 8 : 2) * occupied + FEW &&
+                                   slots <= (has_values(filter) ? 8 : 4) * items + FEW);
 }
 
 /* Is this the end, whatever else might be tried? */
@@ -179,71 +161,39 @@ static bool is_final(cf_status status)
     return status == CF_NO_MEMORY || status == CF_INTERRUPTED;
 }
 
-/* Splits a few buckets of a crowded table; one or two are enough, unless they are full of void
-** entries. In a large table eight at a time take less time than one at each of eight adds. Only lack of
-** memory, or an interrupt, is an error, so that equal calls give equal bytes or none. */
-static cf_status relieve(cf_filter *filter, cf_undo *undo)
+/* Splits buckets of a crowded table; one or two are enough, unless they are full of void entries. Only
+** lack of memory, or an interrupt, is an error, so that equal calls give equal bytes or none. */
+static cf_status relieve(cf_filter *filter)
 {
-    enum { MOST_STEPS = 16, AT_A_TIME = 8 };
     cf_status status = CF_OK;
-    unsigned at_a_time = filter->buckets > SMALL_TABLE ? AT_A_TIME : 1;
-    for (unsigned i = 0; status == CF_OK && i < MOST_STEPS && !too_empty(filter) &&
-                         (i % at_a_time != 0 || crowded(filter));
+    for (unsigned i = 0; status == CF_OK && i < MOST_STEPS && crowded(filter) && cf_may_split(filter);
          i++)
-        status = cf_grow_noted(filter, undo);
-    cf_spill_follow(filter, &undo->steps);
+        status = cf_grow(filter);
     return is_final(status) ? status : CF_OK;
 }
 
-/* Buckets to split before the next try. One is enough as a rule. A place that needs many gets twice
-** as many each time: few searches in vain, and not many more splits than were needed. */
-static uint64_t steps_at(unsigned tries)
+/* The first growth takes long anyway: it goes on until the table is crowded no more. A few buckets of a
+** large one that is full to the last would hardly ever help the key for which it grows. */
+static cf_status split_first(cf_filter *filter)
 {
-    enum { SINGLE = 8 };
-    return tries < SINGLE ? 1 : (uint64_t)1 << (tries - SINGLE);
-}
-
-static bool may_grow(const cf_filter *filter, uint64_t most)
-{
-    return filter->buckets < most && !too_empty(filter);
-}
-
-static cf_status grow_by(cf_filter *filter, uint64_t steps, uint64_t most, cf_undo *undo)
-{
-    cf_status status = may_grow(filter, most) ? CF_OK : CF_FULL;
-    for (; status == CF_OK && steps > 0 && may_grow(filter, most); steps--)
-        status = cf_grow_noted(filter, undo);
-    cf_spill_follow(filter, &undo->steps);
+    enum { PARTS = 64 };
+    cf_status status;
+    do
+        status = cf_grow_to(filter, filter->buckets + filter->buckets / PARTS + 1);
+    while (status == CF_OK && crowded(filter) && cf_may_split(filter));
     return status;
 }
 
-/* Can growing up to `most` buckets make room for the item? Asked before the first step: a refused
-** add costs no growth. */
-static bool growth_helps(const cf_filter *filter, const cf_entry *item, uint64_t most)
+/* Splits a few buckets: that takes less time than a search in vain. Or a part of the table, where few
+** have not helped, and the values of a key, which stay together, have to be parted from those of
+** another one. */
+static cf_status split_some(cf_filter *filter, unsigned tries)
 {
-    cf_pair pair;
-    cf_pair_set(filter, &item->side, &pair);
-    unsigned doublings = 0;
-    while (filter->buckets << doublings < most)
-        doublings++;
-    /* Within a level a bucket may be split once more than the table doubles. */
-    unsigned levels = doublings + (filter->split > 0);
-    return !too_empty(filter) && cf_splitting_helps(filter, &pair, levels);
-}
-
-/* Are there entries to fold? Then the pair of the item, too. */
-static bool finds_fold(const cf_filter *filter, const cf_entry *item, unsigned copies, cf_pair *pair,
-                       cf_fold *best)
-{
-    cf_pair_set(filter, &item->side, pair);
-    return pair->sides > 0 && cf_find_fold(filter, pair, item, copies, best);
-}
-
-static CF_NEVER_INLINE bool has_fold(const cf_filter *filter, const cf_entry *item, unsigned copies)
-{
-    cf_pair pair;
-    cf_fold best;
-    return finds_fold(filter, item, copies, &pair, &best);
+    enum { FEW = 4, FEW_TRIES = 6, PARTS = 8 };
+    if (!filter->view.grown)
+        return split_first(filter);
+    bool many = has_values(filter) && tries >= FEW_TRIES;
+    return cf_grow_to(filter, filter->buckets + FEW + (many ? filter->buckets / PARTS : 0));
 }
 
 /* Folds entries that say the same, `copies` of them at least, and stores the item. False: there are not
@@ -253,7 +203,10 @@ static CF_NEVER_INLINE bool fold_entries(cf_filter *filter, const cf_entry *item
     cf_pair pair;
     cf_fold best;
     bool marks = filter->view.grown || filter->geometry.counter_bits || filter->geometry.epochs;
-    if (copies == 0 || !marks || !finds_fold(filter, item, copies, &pair, &best))
+    if (copies == 0 || !marks)
+        return false;
+    cf_pair_set(filter, &item->side, &pair);
+    if (pair.sides == 0 || !cf_find_fold(filter, &pair, item, copies, &best))
         return false;
     cf_copies_fold(filter, &pair, item, &best);
     return true;
@@ -261,9 +214,7 @@ static CF_NEVER_INLINE bool fold_entries(cf_filter *filter, const cf_entry *item
 
 /* Keys that repeat crowd single places, and splitting helps them little. In a table that has grown
 ** a path is found, as a rule, up to 80 % and more. The emptier it is where none is found, the fewer
-** entries have to say the same to be folded: three are hardly of different keys. Growing from 1,000
-** keys to 100,000, four copies each: 151 bits per key, 1,257 without folding; the exact counts of
-** keys that come twice stay. 0: none are folded. */
+** entries have to say the same to be folded: three are hardly of different keys. 0: none are folded. */
 static unsigned copies_to_fold(const cf_filter *filter)
 {
     enum { EMPTY = 75, VERY_EMPTY = 60 };
@@ -273,116 +224,23 @@ static unsigned copies_to_fold(const cf_filter *filter)
     return percent >= VERY_EMPTY ? 3 : 2;
 }
 
-/* Does an item of another filter know no more than the numbers of its buckets say? A split makes two of
-** it, and growth is taken back. In a merge that has worked much it becomes two at once: more entries. */
-static bool becomes_two(const cf_filter *filter, const cf_entry *item)
-{
-    cf_pair pair = cf_pair_from(filter, item->side);
-    bool two = pair.sides < 2;
-    for (unsigned i = 0; i < pair.sides; i++)
-        two |= item->side.length == pair.place[i].extension;
-    return two && filter->view.grown && filter->view.left && filter->view.left[0] < filter->view.left[1];
-}
-
-/* Grows until the item finds room. *status: CF_FULL when there is none, because growth ends with
-** what is returned. */
-static cf_status grow_until_stored(cf_filter *filter, const cf_entry *item, cf_undo *undo,
-                                   cf_status *status)
-{
-    uint64_t most = most_buckets(filter);
-    cf_status grown = relieve(filter, undo);
-    *status = CF_FULL;
-    if (grown == CF_OK && undo->then.buckets != filter->buckets)
-        *status = store_item(filter, item, search_nodes(filter));
-    if (*status == CF_FULL && grown == CF_OK && becomes_two(filter, item))
-        *status = CF_BAD_ARGUMENT;
-    if (*status == CF_FULL && grown == CF_OK && !growth_helps(filter, item, most))
-        return CF_FULL;
-    for (unsigned tries = 0; *status == CF_FULL && grown == CF_OK; tries++) {
-        if (fold_entries(filter, item, copies_to_fold(filter))) {
-            *status = CF_OK;
-            break;
-        }
-        grown = grow_by(filter, steps_at(tries), most, undo);
-        if (grown == CF_OK)
-            *status = store_item(filter, item, search_nodes(filter));
-    }
-    return grown;
-}
-
-/* Folds any entries that say the same. Their filter may have to begin to grow, so that there are
-** marks. CF_FULL: there are none. Not CF_OK: the filter may have grown. */
-static cf_status insert_folding(cf_filter *filter, const cf_entry *item, cf_undo *undo)
+/* An item finds no room. Splits some buckets, and tries again, as often as that may help; at last with a
+** longer path, or by folding. The splits of an item that is refused stay: no answer has changed. */
+static cf_status insert_splitting(cf_filter *filter, const cf_entry *item)
 {
     enum { ANY = 2 };
-    if (fold_entries(filter, item, ANY))
+    cf_status grown = CF_OK, status = CF_FULL;
+    for (unsigned i = 0; status == CF_FULL && grown == CF_OK; i++) {
+        if (fold_entries(filter, item, copies_to_fold(filter)))
+            return CF_OK;
+        grown = i < MOST_STEPS && cf_may_split(filter) ? split_some(filter, i) : CF_FULL;
+        if (is_final(grown))
+            return grown;
+        status = store_item(filter, item, grown == CF_OK ? SEARCH_GROWN : CF_SEARCH_BUCKETS);
+    }
+    if (status == CF_FULL && fold_entries(filter, item, ANY))
         return CF_OK;
-    if (filter->view.grown || filter->geometry.epochs || !has_fold(filter, item, ANY))
-        return CF_FULL;
-    cf_status status = cf_grow_noted(filter, undo);
-    cf_spill_follow(filter, &undo->steps);
-    if (status == CF_OK)
-        status = store_item(filter, item, search_nodes(filter));
-    return status == CF_FULL && fold_entries(filter, item, ANY) ? CF_OK : status;
-}
-
-static cf_status insert_growing(cf_filter *filter, const cf_entry *item)
-{
-    cf_undo undo;
-    cf_status status;
-    cf_undo_begin(&undo, filter);
-    cf_status grown = grow_until_stored(filter, item, &undo, &status);
-    if (status != CF_OK) /* RULE: growth in vain is taken back */
-        cf_grow_back(filter, &undo);
-    cf_undo_end(filter, &undo);
-    if (status != CF_FULL || is_final(grown))
-        return status == CF_FULL ? grown : status;
-    /* Growth does not help: a longer path may. */
-    status = store_item(filter, item, CF_SEARCH_BUCKETS);
-    if (status == CF_FULL)
-        status = insert_folding(filter, item, &undo);
-    if (status != CF_OK)
-        cf_grow_back(filter, &undo);
-    cf_undo_end(filter, &undo);
     return status == CF_FULL ? grown : status;
-}
-
-static cf_status insert_item(cf_filter *filter, const cf_entry *item)
-{
-    cf_status status = CF_FULL;
-    if (!crowded(filter))
-        status = store_item(filter, item, search_nodes(filter));
-    return status == CF_FULL ? insert_growing(filter, item) : status;
-}
-
-enum { WIDENED = 128 }; /* buckets: 20 microseconds */
-
-/* The last percent of its slots takes as many insertions as are needed to widen all buckets. CF_FULL: it
-** has to grow. */
-static CF_NEVER_INLINE cf_status insert_preparing(cf_filter *filter, const cf_entry *item)
-{
-    cf_undo undo;
-    cf_undo_begin(&undo, filter);
-    cf_status status = cf_prepare_growth(filter, WIDENED);
-    if (status == CF_NO_MEMORY)
-        return status;
-    status = store_item(filter, item, CF_SEARCH_BUCKETS);
-    if (status != CF_OK) /* RULE: preparations for a refused insertion are taken back */
-        cf_grow_back(filter, &undo);
-    return status;
-}
-
-/* A filter that ages is nearly full when it is fuller than it was planned to be, and it had to search
-** far: some of its slots are dead. If it cannot be prepared, the first growth takes longer. */
-static cf_status insert_ageing(cf_filter *filter, const cf_entry *item)
-{
-    enum { FAR = 64 }; /* buckets */
-    filter->view.searched = 0;
-    cf_status status = insert_item(filter, item);
-    if (status == CF_OK && filter->view.searched >= FAR && cf_can_prepare_growth(filter) &&
-        !cf_load_takes(&filter->geometry, filter->occupied))
-        cf_prepare_growth(filter, WIDENED);
-    return status;
 }
 
 cf_status cf_insert(cf_filter *filter, const cf_entry *item)
@@ -392,9 +250,8 @@ cf_status cf_insert(cf_filter *filter, const cf_entry *item)
         return CF_BAD_ARGUMENT;
     if (!grows)
         return store_item(filter, item, CF_SEARCH_BUCKETS);
-    if (about_to_grow(filter)) {
-        cf_status status = insert_preparing(filter, item);
-        return status == CF_FULL ? insert_growing(filter, item) : status;
-    }
-    return (filter->geometry.epochs ? insert_ageing : insert_item)(filter, item);
+    cf_status status = relieve(filter);
+    if (status == CF_OK)
+        status = store_item(filter, item, search_nodes(filter));
+    return status == CF_FULL ? insert_splitting(filter, item) : status;
 }

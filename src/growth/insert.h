@@ -8,14 +8,22 @@
 #include "../cuckoo_inspect.h"
 
 /*
-** Stores one copy of a key, or an entry of another filter (copies.h). Of the item, `side`,
-** `payload` and `sticky` are read. The filter grows before when it is crowded, and up to twice its
-** size when there is no room. CF_OK: stored, spilled, counted, or absorbed. CF_FULL, CF_TOO_BIG,
-** CF_NO_MEMORY; CF_INTERRUPTED, while it grows; CF_BAD_ARGUMENT: the item, which comes from a filter
-** that has grown less, knows too little for both of its buckets, as they are or as they would have to
-** be. Then nothing has changed. Counts `occupied`, not `items`.
+** Stores one copy of a key, or an entry of another filter (copies.h). Of the item, `side`, `payload`
+** and `sticky` are read. The filter grows before, by 16 buckets at most, when it is crowded; and by 64
+** when there is no room, but for the first growth, and for values. CF_OK: stored, spilled,
+** counted, or absorbed. CF_FULL, CF_TOO_BIG, CF_NO_MEMORY; CF_INTERRUPTED, in the first growth;
+** CF_BAD_ARGUMENT: the item, which comes from a filter that has grown less, knows too little for both
+** of its buckets. Then no answer has changed, but the filter may have grown. Counts `occupied`, not
+** `items`.
 */
 cf_status cf_insert(cf_filter *filter, const cf_entry *item);
+
+/* May the table grow for an item that finds no room? Keys that were chosen to crowd one place leave
+** half of its slots occupied; and of void entries, which splitting makes two of, it has four slots for
+** each item at most. A small table has a few more. In a filter with values an eighth is enough: four
+** values of a key fill half of its pair. The first growth may come at any time: without it there are no
+** marks, and copies of a few keys crowd an empty table (copies.h). */
+bool cf_may_split(const cf_filter *filter);
 
 /* Moves spilled entry `index` to a slot, moving others when it must, with an ordinary search.
 ** False: there is none, and nothing has changed. */

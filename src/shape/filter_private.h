@@ -53,8 +53,6 @@ typedef enum cf_fast {
 
 /* How the record of a bucket is written down (bucket.h). */
 typedef struct cf_form {
-    bool grown;                            /* tags have terminators */
-    uint64_t prepared;                     /* the terminator of all entries; 0: they have their own */
     unsigned payload_bits;                 /* of a slot, sticky bit included */
     uint64_t slot_mask;                    /* the bits of a tag */
     uint64_t bucket_bits;                  /* of a record */
@@ -84,14 +82,10 @@ typedef struct cf_view {
     unsigned new_length;  /* remainder bits that a new entry knows */
     uint64_t sticky_bit;  /* of a payload; 0: the payload has none (copies.h) */
     uint32_t live;        /* of a filter that ages: a bit for each number of a live epoch (ageing.h) */
-    uint32_t searched;    /* buckets from which the last search of an ageing filter went on */
-    uint64_t *left;       /* units of work that a merge may still do (watch.h), and how few let it hurry;
-                             NULL: any number */
+    uint64_t *left;       /* units of work that a merge may still do (watch.h); NULL: any number */
     uint64_t fingerprint_mask, level_mask, pair_mask; /* f, level and s low bits */
-    cf_form form;                                     /* of all buckets but the first */
-    uint64_t most, most_of;  /* the slots that may be occupied before a table of so many buckets grows */
-    uint64_t narrow_buckets; /* so many; they have not been widened yet (growth.h) */
-    cf_form narrow;          /* theirs, when there are any */
+    cf_form form;                                     /* of the buckets */
+    uint64_t most, most_of; /* the slots that may be occupied before a table of so many buckets grows */
 } cf_view;
 
 #ifdef __cplusplus

@@ -64,8 +64,7 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes)
     bytes[AT_FINGERPRINT_BITS] = g->fingerprint_bits;
     bytes[AT_PAIR_BITS] = g->pair_bits;
     bytes[AT_CAP] = g->cap;
-    bytes[AT_SLOT_BITS] =
-        (uint8_t)cf_slot_bits(g, header->level + 1, cf_is_grown(header->level, header->split));
+    bytes[AT_SLOT_BITS] = (uint8_t)cf_slot_bits(g, cf_is_grown(header->level, header->split));
     bytes[AT_LEVEL] = (uint8_t)header->level;
     bytes[AT_PAYLOAD_BITS] = g->epochs ? CF_EPOCH_BITS : g->counter_bits | g->value_bits;
     bytes[AT_FLAGS] = encode_flags(g);
@@ -75,7 +74,7 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes)
     cf_store64(bytes + AT_SPILLED, header->spilled);
     cf_store64(bytes + AT_BUCKETS, g->buckets);
     cf_store64(bytes + AT_SEED, (uint64_t)g->seed);
-    cf_store64(bytes + AT_SPLIT_POINTER, header->split + header->prepared);
+    cf_store64(bytes + AT_SPLIT_POINTER, header->split);
     cf_store64(bytes + AT_ITEMS, g->epochs ? header->epoch : header->items);
     cf_store64(bytes + AT_OCCUPIED, header->occupied);
     cf_store64(bytes + AT_CAPACITY, g->capacity);
@@ -162,11 +161,6 @@ static void decode_fields(const uint8_t *bytes, cf_header *header)
     g->spill_bound = (uint16_t)load_bytes(bytes + AT_SPILL_BOUND, 2);
     header->level = bytes[AT_LEVEL];
     header->split = load_bytes(bytes + AT_SPLIT_POINTER, 6);
-    header->prepared = 0;
-    if (header->level == 0 && bytes[AT_SLOT_BITS] == g->fingerprint_bits) {
-        header->prepared = header->split;
-        header->split = 0;
-    }
     header->reserved = load32(bytes, AT_RESERVED);
     decode_counts(bytes, header);
 }
@@ -175,7 +169,6 @@ static void decode_fields(const uint8_t *bytes, cf_header *header)
 static cf_status check_stage(const uint8_t *bytes, const cf_header *header, const char **why)
 {
     const cf_geometry *g = &header->geometry;
-    bool grown = cf_is_grown(header->level, header->split);
     /* RULE: what ages has epochs, and their numbers as its payload */
     if (bytes[AT_FLAGS] & FLAG_AGEING && (g->epochs == 0 || bytes[AT_PAYLOAD_BITS] != CF_EPOCH_BITS))
         return cf_refuse(CF_DAMAGED, why, "it ages, but not by epochs of 4 bits");
@@ -185,13 +178,9 @@ static cf_status check_stage(const uint8_t *bytes, const cf_header *header, cons
     /* RULE: the stage of growth is possible */
     if (cf_stage_check(g, header->level, header->split, why) != CF_OK)
         return CF_DAMAGED;
-    /* RULE: only a filter that may grow, and has no spill list, is prepared for it */
-    if (header->prepared > 0 &&
-        (g->spill_bound > 0 || header->prepared > g->buckets || cf_stage_check(g, 0, 1, why) != CF_OK))
-        return cf_refuse(CF_DAMAGED, why, "prepared for growth, though it cannot be");
-    /* RULE: the width of slots follows from the level */
-    if (bytes[AT_SLOT_BITS] != cf_slot_bits(g, header->level + 1, grown))
-        return cf_refuse(CF_DAMAGED, why, "the width of slots does not follow from the level of growth");
+    /* RULE: the width of slots says whether it has grown */
+    if (bytes[AT_SLOT_BITS] != cf_slot_bits(g, cf_is_grown(header->level, header->split)))
+        return cf_refuse(CF_DAMAGED, why, "the width of slots is not that of its stage of growth");
     return CF_OK;
 }
 
@@ -202,8 +191,7 @@ static cf_status check_length(const cf_header *header, uint64_t length, const ch
     if (header->reserved < CF_RESERVED_MIN)
         return cf_refuse(CF_DAMAGED, why,
                          "the header promises fewer reserved bytes than the format needs");
-    bool grown = header->prepared > 0 || cf_is_grown(header->level, header->split);
-    uint64_t planned = cf_bytes_at(g, header->level, header->split, grown) - CF_RESERVED_MIN;
+    uint64_t planned = cf_bytes_at(g, header->level, header->split) - CF_RESERVED_MIN;
     /* RULE: the length is that of the header; equivalent without 2, < to <=: a difference below
     ** zero is larger than any reserve, and no reserve is zero */
     if (length < planned || length - planned != header->reserved)

@@ -17,8 +17,7 @@
 **        6      1  fingerprint bits f: 4 .. 32
 **        7      1  pair bits s: 4 .. f
 **        8      1  cap: 1 .. 2b
-**        9      1  slot bits: the width of a slot; f, or, once grown, f + 4 at level 0, else
-**                  f + 2 + floor(2 log2(level + 1))
+**        9      1  slot bits: the width of a slot; f, or, once grown, f + 5
 **       10      1  level of growth: 0 .. 39
 **       11      1  payload bits of a slot: 0; a counter 1 .. 16; a value 1 .. 32; 4 when it ages
 **       12      1  flags: bit 0 growth, bit 1 the payload is a value, bit 2 semi-sorted;
@@ -31,8 +30,7 @@
 **       16      2  entries in the spill list: 0 .. its bound
 **       18      6  m0, the number of base buckets: even, at least 2
 **       24      8  seed of the hash (signed)
-**       32      6  split pointer of growth: 0 .. m0 * 2^level; when slot bits is f: prepared buckets,
-**                  0 .. m0
+**       32      6  split pointer of growth: 0 .. m0 * 2^level
 **       38      6  items: adds minus deletes that took effect; at most 2^48 - 1. When it ages: the
 **                  present epoch; an entry of epoch e has the payload e mod 16 (ageing.h)
 **       44      6  occupied: slots in use
@@ -42,21 +40,11 @@
 **       64         buckets
 **
 ** A filter has grown when its level or its split pointer is not 0; growth is then allowed by its
-** flag, as it is when there are prepared buckets. It has m0 * 2^level + split pointer buckets:
-** address.h.
+** flag. It has m0 * 2^level + split pointer buckets: address.h.
 **
 ** Let r = b * (slot bits + payload bits). Bucket i is the r bits from bit i * r of the table on; bit k
-** of the table is bit k % 8 of byte k / 8. In two cases the first n buckets, the *narrow* ones, have
-** fewer bits (growth.h); the bits between them and the others are zero:
-**
-** - A level that widens slots (levels 0, 2, 3, 5, 7, 11, 15, 22 and 31) has n = m0 * 2^level - split
-**   pointer. The slots of narrow buckets have one bit less than slot bits says.
-** - A filter that has not grown, but has prepared buckets, has n = m0 - prepared buckets. Narrow ones
-**   are as they always were; the others as the narrow ones of level 0. It has no spill list.
-**
-** When all buckets are narrow, the table ends behind them. The slots come first, slot 0 first; then,
-** when there is a spill list, the overflow bit (one more bit per bucket); then the payloads in the same
-** order.
+** of the table is bit k % 8 of byte k / 8. The slots come first, slot 0 first; then, when there is a
+** spill list, the overflow bit (one more bit per bucket); then the payloads in the same order.
 ** A slot holds a tag, least significant bit first, or 0 when it is empty; with it goes the number
 ** of further copies, or the value. Which bucket and which tag: address.h. Once the filter has
 ** grown, a tag has a terminator (bucket.h), and the payload of a slot without a counter has one
@@ -110,7 +98,6 @@ typedef struct cf_header {
     cf_geometry geometry;
     unsigned level;
     uint64_t split;
-    uint64_t prepared; /* buckets, when it has not grown */
     uint64_t items;
     uint64_t occupied;
     uint64_t epoch;

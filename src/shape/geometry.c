@@ -56,18 +56,12 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
 
 /* ---- stages ---- */
 
-/* W(level) less the f - s bits before growth (growth.h): the further remainder bits of a slot. */
-static unsigned growth_bits(unsigned level)
-{
-    uint64_t n = level < 2 ? 2 : level;
-    /* RULE: W is as large as the level says */
-    return cf_floor_log2(n * n) + (level > 0);
-}
+/* Remainder bits that a new entry knows beyond those of a plain slot and of its level (growth.h). */
+enum { GROWTH_BITS = 4 };
 
-unsigned cf_slot_bits(const cf_geometry *shape, unsigned level, bool grown)
+unsigned cf_slot_bits(const cf_geometry *shape, bool grown)
 {
-    unsigned f = shape->fingerprint_bits;
-    return grown ? f + growth_bits(level) + 1 : f;
+    return grown ? shape->fingerprint_bits + GROWTH_BITS + 1u : shape->fingerprint_bits;
 }
 
 unsigned cf_payload_bits(const cf_geometry *shape, bool grown)
@@ -77,16 +71,16 @@ unsigned cf_payload_bits(const cf_geometry *shape, bool grown)
                                : shape->value_bits + grown;
 }
 
-unsigned cf_tag_bits(const cf_geometry *shape, unsigned level, bool grown)
+unsigned cf_tag_bits(const cf_geometry *shape, bool grown)
 {
-    unsigned bits = shape->bucket_size * cf_slot_bits(shape, level, grown);
+    unsigned bits = shape->bucket_size * cf_slot_bits(shape, grown);
     return shape->semisorted ? bits - CF_SEMISORT_SAVES : bits;
 }
 
-uint64_t cf_record_bits(const cf_geometry *shape, unsigned level, bool grown)
+uint64_t cf_record_bits(const cf_geometry *shape, bool grown)
 {
     unsigned overflow = shape->spill_bound != 0;
-    return cf_tag_bits(shape, level, grown) + overflow +
+    return cf_tag_bits(shape, grown) + overflow +
            (uint64_t)shape->bucket_size * cf_payload_bits(shape, grown);
 }
 
@@ -95,25 +89,14 @@ uint64_t cf_buckets_at(const cf_geometry *shape, unsigned level, uint64_t split)
     return (shape->buckets << level) + split;
 }
 
-uint64_t cf_narrow_at(const cf_geometry *shape, unsigned level, uint64_t split)
+uint64_t cf_table_bits(const cf_geometry *shape, unsigned level, uint64_t split)
 {
-    /* RULE: each split of a level that widens slots widens a bucket, the last first; equivalent > to >=:
-    ** without widening all are alike */
-    bool widens = growth_bits(level + 1) > growth_bits(level);
-    return widens ? (shape->buckets << level) - split : 0;
+    return cf_buckets_at(shape, level, split) * cf_record_bits(shape, cf_is_grown(level, split));
 }
 
-uint64_t cf_table_bits(const cf_geometry *shape, unsigned level, uint64_t split, bool grown)
+uint64_t cf_bytes_at(const cf_geometry *shape, unsigned level, uint64_t split)
 {
-    uint64_t buckets = cf_buckets_at(shape, level, split);
-    bool all_narrow = grown && cf_narrow_at(shape, level, split) == buckets;
-    return buckets * cf_record_bits(shape, level + !all_narrow, grown);
-}
-
-uint64_t cf_bytes_at(const cf_geometry *shape, unsigned level, uint64_t split, bool grown)
-{
-    uint64_t bits = cf_table_bits(shape, level, split, grown);
-    return CF_HEADER_BYTES + (bits + 7) / 8 + CF_RESERVED_MIN +
+    return CF_HEADER_BYTES + (cf_table_bits(shape, level, split) + 7) / 8 + CF_RESERVED_MIN +
            (uint64_t)shape->spill_bound * CF_SPILL_ENTRY;
 }
 
@@ -126,7 +109,7 @@ static unsigned remainder_bits(const cf_geometry *shape)
 unsigned cf_new_length(const cf_geometry *shape, unsigned level, bool grown)
 {
     unsigned length = shape->fingerprint_bits - shape->pair_bits, most = remainder_bits(shape);
-    length += grown ? level + growth_bits(level) : 0;
+    length += grown ? level + GROWTH_BITS : 0;
     return grown && length > most ? most : length;
 }
 
@@ -152,7 +135,7 @@ uint64_t cf_geometry_slots(const cf_geometry *g)
 
 uint64_t cf_geometry_bytes(const cf_geometry *g)
 {
-    return cf_bytes_at(g, 0, 0, false);
+    return cf_bytes_at(g, 0, 0);
 }
 
 double cf_expected_fpr(const cf_geometry *g, uint64_t entries)

@@ -2,8 +2,8 @@
 /*
 ** geometry.h - the shape of a filter at every stage of its growth: widths, counts, lengths, limits.
 **
-** A stage of growth is (level, split pointer): growth.h. A filter of stage (0, 0) has not grown, but
-** its slots may have terminators already, or a part of them: so `grown` is an argument of its own.
+** A stage of growth is (level, split pointer): growth.h. A filter has two forms in its life: plain at
+** stage (0, 0), and grown at every other one.
 */
 #ifndef CF_GEOMETRY_H
 #define CF_GEOMETRY_H
@@ -37,7 +37,7 @@ const char *cf_sizes_fault(unsigned b, unsigned f, unsigned counter_bits, unsign
 /* Bits of the number of an epoch, which is the payload of an entry that ages (ageing.h). */
 enum { CF_EPOCH_BITS = 4, CF_EPOCH_NUMBERS = 1 << CF_EPOCH_BITS };
 
-/* Is a filter of this stage rewritten with terminators? */
+/* Does a filter of this stage have terminators, and wider slots for them? */
 static inline bool cf_is_grown(unsigned level, uint64_t split)
 {
     return level > 0 || split > 0;
@@ -46,24 +46,20 @@ static inline bool cf_is_grown(unsigned level, uint64_t split)
 /* Remainder bits that a new entry knows. */
 unsigned cf_new_length(const cf_geometry *shape, unsigned level, bool grown);
 
-/* Bits of a slot, of its payload, of the tags of a bucket, of a bucket record. */
-unsigned cf_slot_bits(const cf_geometry *shape, unsigned level, bool grown);
+/* Bits of a slot, of its payload, of the tags of a bucket, of a bucket record: of one of both forms. */
+unsigned cf_slot_bits(const cf_geometry *shape, bool grown);
 unsigned cf_payload_bits(const cf_geometry *shape, bool grown);
-unsigned cf_tag_bits(const cf_geometry *shape, unsigned level, bool grown);
-uint64_t cf_record_bits(const cf_geometry *shape, unsigned level, bool grown);
+unsigned cf_tag_bits(const cf_geometry *shape, bool grown);
+uint64_t cf_record_bits(const cf_geometry *shape, bool grown);
 
 /* Buckets in use. */
 uint64_t cf_buckets_at(const cf_geometry *shape, unsigned level, uint64_t split);
 
-/* How many of the buckets, counted from the first, are narrow: their slots are for entries of this
-** level, others for entries of the next (growth.h). */
-uint64_t cf_narrow_at(const cf_geometry *shape, unsigned level, uint64_t split);
-
 /* Bits of the table, up to the end of its last bucket. */
-uint64_t cf_table_bits(const cf_geometry *shape, unsigned level, uint64_t split, bool grown);
+uint64_t cf_table_bits(const cf_geometry *shape, unsigned level, uint64_t split);
 
 /* Length in bytes without room to spare. */
-uint64_t cf_bytes_at(const cf_geometry *shape, unsigned level, uint64_t split, bool grown);
+uint64_t cf_bytes_at(const cf_geometry *shape, unsigned level, uint64_t split);
 
 /* Can this (checked) shape be at this stage? CF_TOO_BIG: the hash or the format has no bits left;
 ** CF_BAD_ARGUMENT; *why. */

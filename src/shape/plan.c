@@ -2,77 +2,19 @@
 /*
 ** plan.c - from (capacity, error rate, options) to the smallest shape that keeps both promises.
 **
-** For every bucket size and fingerprint width allowed, the fewest buckets are found that hold the
-** keys (load.h) and meet the error rate; of these shapes the one with the fewest bytes is taken. A
-** slightly larger table with fingerprints one bit shorter often wins, so size follows the error
-** rate closely instead of jumping by a bit per key.
+** For every fingerprint width allowed there are two bounds on the buckets. The keys have to find room:
+** the share of the slots that is ever filled depends on the bucket size (paper, section 4, figure 2), and
+** small tables fail earlier now and then, when a few keys crowd a few buckets; n + sqrt(n) + 9 slots of
+** that share take n keys. And two buckets with so many keys have to err seldom enough. Of the widths the one
+** with the fewest bytes is taken: a slightly larger table with fingerprints one bit shorter often wins, so
+** size follows the error rate closely instead of jumping by a bit per key.
 **
 ** All decisions are made on integers: the error rate counts in units of 2^-62.
 */
 #include "../base/bits.h"
 #include "geometry.h"
-#include "load.h"
 
 enum { RATE_BITS = 62 };
-
-/* Growth turns remainder bits into address bits: it needs some to start with. */
-static unsigned least_fingerprint(unsigned b, bool growth)
-{
-    if (!growth)
-        return CF_FINGERPRINT_MIN;
-    return b == 2 ? 12 : 8;
-}
-
-/* Shapes that have to be asked for by bucket_size, because they grow less densely: between two levels,
-** keys crowd the buckets that are not split yet. With b = 2 paths are found up to a load of about
-** 0.75 only; with b = 4 and 4 pair bits pairs of buckets are overfull from a million keys on
-** (measured: load 0.58). */
-static bool grows_loosely(unsigned b, unsigned f)
-{
-    return b == 2 || (b == 4 && f < 9);
-}
-
-/* See address.h: all of the fingerprint, or what leaves enough remainder bits to grow with. Large
-** tables may need more: see size_table. */
-static unsigned least_pair_bits(unsigned b, unsigned f, bool growth)
-{
-    if (!growth)
-        return f;
-    if (b == 2)
-        return 8;
-    unsigned s = f - 4;
-    return s < 4 ? 4 : s > 6 ? 6 : s;
-}
-
-/* Turnovers that a filter lives for, unless the options of the user shorten its life. */
-enum { LIFE = 100000 };
-
-/* The fewest copies that let a filter live so long, because a larger cap costs no bytes. Three at
-** least, so that a key added twice can be deleted once. With one slot to a bucket, for study, two
-** keys of one fingerprint would fill both. */
-static uint8_t cap_for(const cf_geometry *shape)
-{
-    enum { LEAST = 3 };
-    cf_geometry kept = {.bucket_size = shape->bucket_size, .fingerprint_bits = shape->fingerprint_bits};
-    unsigned most = cf_load_copies(shape);
-    for (kept.cap = most < LEAST ? (uint8_t)most : LEAST; kept.cap < most && cf_turnovers(&kept) < LIFE;)
-        kept.cap++;
-    return kept.cap;
-}
-
-static bool can_be_semisorted(unsigned b, unsigned f)
-{
-    return b == 4 && f >= 5;
-}
-
-/* The share of random fingerprints that a slot matches, (2^f + 2) / 4^f, rounded up. */
-static uint64_t match_rate(unsigned f)
-{
-    uint64_t first = (uint64_t)1 << (RATE_BITS - f);
-    unsigned shift = 2 * f - 1;
-    uint64_t second = shift <= RATE_BITS ? (uint64_t)1 << (RATE_BITS - shift) : 1;
-    return first + second;
-}
 
 typedef struct request {
     uint64_t keys;     /* at least 1 */
@@ -80,105 +22,43 @@ typedef struct request {
     uint64_t capacity; /* the keys of which the user spoke */
 } request;
 
-/* A filter that grows errs up to 1.85 times as often in the end as when all its slots were first
-** full (growth.h); that has to stay below three times the rate asked for. Only sparse tables, of
-** few keys, are far from full at capacity. */
-static bool meets_when_grown(const cf_geometry *shape, const request *want)
+/* ---- the fields of a shape ---- */
+
+/* Growth turns remainder bits into address bits: it needs some to start with. With four pair bits more
+** than eight keys agree in all that names their place, from a million on: only who asks for it gets that. */
+static unsigned least_fingerprint(unsigned b, bool growth)
 {
-    uint64_t slots_compared = 2 * (uint64_t)shape->bucket_size;
-    return !shape->growth || want->rate == 0 ||
-           cf_product_at_most(5 * slots_compared, match_rate(shape->fingerprint_bits), 8, want->rate);
+    enum { GROWS = 9, GROWS_BY_TWO = 12 };
+    return !growth ? CF_FINGERPRINT_MIN : b == 2 ? GROWS_BY_TWO : GROWS;
 }
 
-/* Does this shape hold the keys, and err seldom enough when it does? By the union bound: 2 * keys /
-** buckets slots are compared, each matching with match_rate. */
-static bool meets(const cf_geometry *shape, const request *want)
+/* See address.h: all of the fingerprint, or what leaves enough remainder bits to grow with. In large
+** tables too many keys would agree in few pair bits: nine of n meet there n^9 / 9! / pairs^8 times. */
+static unsigned pair_bits(const cf_geometry *shape)
 {
-    if (!cf_load_takes(shape, want->keys) || !meets_when_grown(shape, want))
-        return false;
-    return want->rate == 0 || cf_product_at_most(2 * want->keys, match_rate(shape->fingerprint_bits),
-                                                 want->rate, shape->buckets);
+    enum { MOST = 6, REMAINDER = 3, CROWDED = 36 };
+    unsigned f = shape->fingerprint_bits, s = f - 4 < MOST ? f - 4 : MOST;
+    unsigned large = (cf_floor_log2(shape->buckets) + CROWDED) / 8;
+    if (!shape->growth)
+        return f;
+    if (shape->bucket_size == 2)
+        return 8;
+    s = s > large ? s : large;
+    return s < f - REMAINDER ? s : f - REMAINDER;
 }
 
-/* A filter that grows starts with so many buckets at least: from fewer it would grow into a table
-** in which many pairs are crowded (measured: it would stay under a load of 0.8), while the header
-** is most of it anyway. */
-enum { LEAST_TO_GROW = 8 };
-
-/* Small tables one by one, because a larger one may hold fewer keys (load.h). */
-static bool fewest_of_few(cf_geometry *shape, const request *want)
+/* The fewest copies with which a filter lives for so many turnovers, because a larger cap costs no bytes:
+** three at least, so that a key added twice can be deleted once. But copies of one key, or keys that name the
+** same fingerprint, must not crowd those of another out of their buckets. */
+static uint8_t cap_for(const cf_geometry *shape)
 {
-    shape->buckets = shape->growth ? LEAST_TO_GROW : 2;
-    while (shape->buckets < CF_LOAD_RISES && !meets(shape, want))
-        shape->buckets += 2;
-    return shape->buckets < CF_LOAD_RISES;
-}
-
-/* The fewest buckets that meet the request; false when not even the most do. */
-static bool fewest_buckets(cf_geometry *shape, const request *want)
-{
-    if (fewest_of_few(shape, want))
-        return true;
-    uint64_t low = CF_LOAD_RISES / 2 - 1,
-             high = CF_CAPACITY_MAX / 2; /* pairs of buckets: low fails, high may not */
-    shape->buckets = 2 * high;
-    if (!meets(shape, want))
-        return false;
-    while (high - low > 1) {
-        uint64_t middle = low + (high - low) / 2;
-        shape->buckets = 2 * middle;
-        if (meets(shape, want))
-            high = middle;
-        else
-            low = middle;
-    }
-    shape->buckets = 2 * high;
-    return true;
-}
-
-/* Would a table with one more pair bit be better? Three remainder bits have to be left: with two,
-** it takes twice the bytes once it has grown (measured; with three, a tenth more than with
-** four). */
-static bool may_have_more_pair_bits(const cf_geometry *shape)
-{
-    enum { LARGE = 1024, LEAST_REMAINDER = 3 };
-    return shape->buckets > LARGE && shape->pair_bits + LEAST_REMAINDER < shape->fingerprint_bits;
-}
-
-/* The fewest buckets, and the pair bits for them: in large tables too many keys would agree in few
-** pair bits (load.h). More of them are taken as long as each saves one bucket in 32. */
-static bool size_table(cf_geometry *shape, const request *want)
-{
-    bool found = fewest_buckets(shape, want);
-    while (found && may_have_more_pair_bits(shape)) {
-        cf_geometry other = *shape;
-        other.pair_bits++;
-        if (!fewest_buckets(&other, want) || other.buckets > shape->buckets - shape->buckets / 32)
-            break;
-        *shape = other;
-    }
-    return found;
-}
-
-/* Meeting an error rate with fingerprints that are far too short takes a table that is nearly
-** empty: more than four times the buckets that the keys need is taken for a mistake. */
-static bool far_too_empty(const cf_geometry *shape, const request *want)
-{
-    cf_geometry full = *shape;
-    request keys_only = {want->keys, 0, want->capacity};
-    return want->rate != 0 && fewest_buckets(&full, &keys_only) && shape->buckets / 4 > full.buckets;
-}
-
-/* Is this shape smaller than a Bloom filter of the error rate that it has when it holds the keys?
-** That takes log2(e) log2(1/rate) bits per key. */
-static bool beats_bloom(const cf_geometry *shape, const request *want)
-{
-    enum { LOG2_E = 1477, UNIT = 1024 }; /* log2(e) = 1.4427 */
-    uint64_t matches =
-        cf_log2_units(2 * want->keys) + cf_log2_units(match_rate(shape->fingerprint_bits));
-    uint64_t one = ((uint64_t)RATE_BITS << CF_LOG_BITS) + cf_log2_units(shape->buckets);
-    return matches < one && cf_product_at_most(8 * UNIT << CF_LOG_BITS, cf_geometry_bytes(shape),
-                                               want->keys, LOG2_E * (one - matches));
+    enum { LEAST = 3, LIFE = 100000 };
+    unsigned b = shape->bucket_size, f = shape->fingerprint_bits;
+    unsigned most = b > 1 && f >= (b == 2 ? 13 : 6) ? 2 * b : b;
+    cf_geometry kept = {.bucket_size = shape->bucket_size, .fingerprint_bits = shape->fingerprint_bits};
+    for (kept.cap = most < LEAST ? (uint8_t)most : LEAST; kept.cap < most && cf_turnovers(&kept) < LIFE;)
+        kept.cap++;
+    return kept.cap;
 }
 
 /* Entries that the spill list takes unless the user says: enough for what a burst of insertions
@@ -200,66 +80,126 @@ static void set_overflow(cf_geometry *shape, const cf_options *options)
         (uint16_t)(options->spill_bound ? options->spill_bound : spill_bound_for(shape));
 }
 
-/* The smallest shapes so far; buckets is 0 when there is none. */
-typedef struct choice {
-    cf_geometry any, good; /* good ones are smaller than a Bloom filter */
-} choice;
-
-static void keep_smaller(cf_geometry *best, const cf_geometry *shape)
+static bool can_be_semisorted(unsigned b, unsigned f)
 {
-    if (best->buckets == 0 || cf_geometry_bytes(shape) < cf_geometry_bytes(best))
-        *best = *shape;
+    return b == 4 && f >= 5;
 }
 
-/* Compares one shape with the best ones so far, in this layout. */
-static void consider_layout(const cf_geometry *sized, bool semisorted, const cf_options *options,
-                            const request *want, choice *best)
+/* ---- how many buckets ---- */
+
+/* The largest integer whose square is not above n, which is below 2^62. */
+static uint64_t square_root(uint64_t n)
+{
+    uint64_t root = 0;
+    for (uint64_t bit = (uint64_t)1 << 30; bit > 0; bit >>= 1)
+        if ((root + bit) * (root + bit) <= n)
+            root += bit;
+    return root;
+}
+
+/* The fewest buckets in which so many keys find room. Two are enough for as many as they have slots. Fewer than
+** eight bits name few alternates, so more keys meet (measured). */
+static uint64_t buckets_for_keys(const cf_geometry *shape, uint64_t keys)
+{
+    unsigned b = shape->bucket_size, meet = shape->fingerprint_bits < 8;
+    uint64_t filled = b * ((b == 1 ? 400 : b == 2 ? 850 : b == 4 ? 962 : 980) - 7 * meet); /* thousandths */
+    if (keys <= 2 * b)
+        return 2;
+    return (1000 * (keys + (1 + 2 * meet) * square_root(keys) + 9) + filled - 1) / filled;
+}
+
+/* The share of random fingerprints that a slot matches, (2^f + 2) / 4^f, rounded up. */
+static uint64_t match_rate(unsigned f)
+{
+    uint64_t first = (uint64_t)1 << (RATE_BITS - f);
+    unsigned shift = 2 * f - 1;
+    uint64_t second = shift <= RATE_BITS ? (uint64_t)1 << (RATE_BITS - shift) : 1;
+    return first + second;
+}
+
+/* Do these buckets err seldom enough with all keys? By the union bound: 2 * keys / buckets slots are
+** compared, each matching with match_rate. */
+static bool errs_seldom(const cf_geometry *shape, uint64_t buckets, const request *want)
+{
+    return want->rate == 0 || cf_product_at_most(2 * want->keys, match_rate(shape->fingerprint_bits),
+                                                 want->rate, buckets);
+}
+
+/* After k doublings a filter errs 1 + k / 16 times as often as when all its slots were first full
+** (growth.h): 1.82 times with 2^13 times the keys. That has to stay below three times the rate asked for.
+** Only sparse tables, of few keys, are far from full at capacity. */
+static bool errs_seldom_when_grown(const cf_geometry *shape, const request *want)
+{
+    uint64_t slots_compared = 2 * (uint64_t)shape->bucket_size;
+    return !shape->growth || want->rate == 0 ||
+           cf_product_at_most(5 * slots_compared, match_rate(shape->fingerprint_bits), 8, want->rate);
+}
+
+/* Sets the fewest buckets that keep both promises: an even number. To meet an error rate with fingerprints
+** that are far too short takes a table that is nearly empty: more than four times the buckets that the keys
+** need is taken for a mistake. A filter that grows starts with so many buckets at least that few pairs are
+** crowded, while the header is most of it anyway. */
+static bool size_table(cf_geometry *shape, const request *want)
+{
+    static const uint64_t LEAST = 2, LEAST_TO_GROW = 8;
+    uint64_t low = (shape->growth ? LEAST_TO_GROW : LEAST) / 2,
+             keys = (buckets_for_keys(shape, want->keys) + 1) / 2, high;
+    low = low > keys ? low : keys;
+    high = 4 * low;
+    if (!errs_seldom_when_grown(shape, want) || !errs_seldom(shape, 2 * high, want))
+        return false;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (errs_seldom(shape, 2 * middle, want))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    shape->buckets = 2 * high;
+    return true;
+}
+
+/* ---- the choice ---- */
+
+/* A shape of this width that keeps the promises. False: there is none. */
+static bool shape_of_width(unsigned f, const cf_options *options, const request *want, cf_geometry *shape)
 {
     const char *why;
-    cf_geometry shape = *sized;
-    shape.semisorted = semisorted;
-    set_overflow(&shape, options);
-    if (cf_geometry_check(&shape, &why) != CF_OK)
-        return;
-    keep_smaller(&best->any, &shape);
-    if (beats_bloom(&shape, want))
-        keep_smaller(&best->good, &shape);
+    unsigned b = options->bucket_size ? options->bucket_size : 4;
+    *shape = (cf_geometry){.capacity = want->capacity,
+                           .seed = options->seed,
+                           .keyed = cf_is_keyed(options),
+                           .bucket_size = (uint8_t)b,
+                           .fingerprint_bits = (uint8_t)f,
+                           .counter_bits = (uint8_t)options->counter_bits,
+                           .value_bits = (uint8_t)options->value_bits,
+                           .epochs = (uint8_t)options->epochs,
+                           .growth = options->growth,
+                           .semisorted = options->layout != CF_LAYOUT_PLAIN && can_be_semisorted(b, f),
+                           .affinity = (uint8_t)options->affinity,
+                           .collation = (uint8_t)options->collation};
+    if ((options->layout == CF_LAYOUT_SEMISORT && !shape->semisorted) || !size_table(shape, want))
+        return false;
+    shape->pair_bits = (uint8_t)pair_bits(shape);
+    shape->cap = shape->epochs ? 1 : cap_for(shape);
+    set_overflow(shape, options);
+    return cf_geometry_check(shape, &why) == CF_OK;
 }
 
-/* Has the planner the choice of what decides how long a filter lives? One that ages has no copies. */
-static bool is_free(const cf_options *options)
+/* The smallest; buckets is 0 when there is none. */
+static cf_geometry smallest(const cf_options *options, const request *want)
 {
-    return !options->bucket_size && !options->fingerprint_bits && !options->counter_bits &&
-           !options->epochs;
+    unsigned wanted = options->fingerprint_bits;
+    unsigned f = wanted ? wanted : least_fingerprint(options->bucket_size, options->growth);
+    cf_geometry best = {0}, shape;
+    for (; f <= (wanted ? wanted : CF_FINGERPRINT_MAX); f++)
+        if (shape_of_width(f, options, want, &shape) &&
+            (best.buckets == 0 || cf_geometry_bytes(&shape) < cf_geometry_bytes(&best)))
+            best = shape;
+    return best;
 }
 
-/* Compares the shapes of this bucket size and fingerprint width, in the layouts allowed, with the best
-** so far. */
-static void consider_table(unsigned b, unsigned f, const cf_options *options, const request *want,
-                           choice *best)
-{
-    cf_geometry shape = {.capacity = want->capacity,
-                         .seed = options->seed,
-                         .keyed = cf_is_keyed(options),
-                         .bucket_size = (uint8_t)b,
-                         .fingerprint_bits = (uint8_t)f,
-                         .pair_bits = (uint8_t)least_pair_bits(b, f, options->growth),
-                         .counter_bits = (uint8_t)options->counter_bits,
-                         .value_bits = (uint8_t)options->value_bits,
-                         .epochs = (uint8_t)options->epochs,
-                         .growth = options->growth,
-                         .affinity = (uint8_t)options->affinity,
-                         .collation = (uint8_t)options->collation};
-    if (!size_table(&shape, want) || far_too_empty(&shape, want))
-        return;
-    shape.cap = shape.epochs ? 1 : cap_for(&shape);
-    if (is_free(options) && cf_turnovers(&shape) < LIFE)
-        return;
-    if (options->layout != CF_LAYOUT_PLAIN && can_be_semisorted(b, f))
-        consider_layout(&shape, true, options, want, best);
-    if (options->layout != CF_LAYOUT_SEMISORT)
-        consider_layout(&shape, false, options, want, best);
-}
+/* ---- requests ---- */
 
 /* What is wrong with a shape that may grow; NULL: nothing. */
 static const char *growth_fault(unsigned b, unsigned f)
@@ -311,55 +251,6 @@ static cf_status check_request(uint64_t capacity, double fpr, const cf_options *
 static uint64_t rate_of(double fpr)
 {
     return (uint64_t)(fpr * (double)((uint64_t)1 << RATE_BITS));
-}
-
-/* The smallest shape. Between the error rates that full tables of two fingerprint widths have, that
-** is a table of the shorter one with slots to spare, which may take more than a Bloom filter would:
-** then one bit more, and half the error rate, is the better choice where it does not cost more than
-** a twelfth. */
-static cf_geometry chosen_shape(const choice *best)
-{
-    uint64_t any = cf_geometry_bytes(&best->any), good = cf_geometry_bytes(&best->good);
-    return best->good.buckets != 0 && good - good / 13 <= any ? best->good : best->any;
-}
-
-/* Compares the shapes with buckets of b that the options allow with the best ones so far. */
-static void consider_bucket_size(unsigned b, const cf_options *options, const request *want,
-                                 choice *best)
-{
-    unsigned least = least_fingerprint(b, options->growth), wanted = options->fingerprint_bits;
-    bool given = options->bucket_size != 0;
-    if (given ? b != options->bucket_size : b == 1 || (wanted != 0 && wanted < least))
-        return;
-    for (unsigned f = wanted ? wanted : least; f <= (wanted ? wanted : CF_FINGERPRINT_MAX); f++)
-        if (given || !options->growth || !grows_loosely(b, f))
-            consider_table(b, f, options, want, best);
-}
-
-static cf_geometry smallest_of(const cf_options *options, const request *want)
-{
-    static const unsigned sizes[] = {4, 2, 8, 1}; /* of equal bytes the first wins */
-    choice best = {{0}, {0}};
-    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        consider_bucket_size(sizes[i], options, want, &best);
-    return chosen_shape(&best);
-}
-
-/* What the options and the request ask for; buckets is 0 when there is no such shape. With fingerprints
-** of more than 16 bits all that is done takes less time in plain buckets: they are taken where they cost
-** at most three in a hundred bytes. */
-static cf_geometry smallest(const cf_options *options, const request *want)
-{
-    enum { LONG = 17, PLAIN = 100, SEMISORTED = 103 };
-    cf_geometry shape = smallest_of(options, want);
-    if (options->layout != CF_LAYOUT_AUTO || !shape.semisorted || shape.fingerprint_bits < LONG)
-        return shape;
-    cf_options plainly = *options;
-    plainly.layout = CF_LAYOUT_PLAIN;
-    cf_geometry plain = smallest_of(&plainly, want);
-    bool fits =
-        plain.buckets > 0 && cf_geometry_bytes(&plain) * PLAIN <= cf_geometry_bytes(&shape) * SEMISORTED;
-    return fits ? plain : shape;
 }
 
 uint64_t cf_planned_entries(uint64_t capacity, unsigned epochs)

@@ -42,13 +42,6 @@
 #include "../base/bits.h"
 #include "../cuckoo_inspect.h"
 
-/* How a bucket is written down. No branch: which it is cannot be predicted. */
-static inline const cf_form *cf_form_of(const cf_filter *filter, uint64_t bucket)
-{
-    /* RULE: narrow are the first buckets */
-    return bucket < filter->view.narrow_buckets ? &filter->view.narrow : &filter->view.form;
-}
-
 /* One strong mix of the pair bits; zero goes to zero. The multipliers are those of MurmurHash3's
 ** 64-bit finalizer, whose first shift is left out: pair bits are at most 32. g is taken from the
 ** high bits, x from the low ones. */
@@ -144,7 +137,7 @@ static CF_ALWAYS_INLINE cf_place cf_locate(const cf_filter *filter, const cf_sid
     cf_home home = cf_home_in(filter, side->base, remainder);
     uint64_t tag = (side->bits & filter->view.pair_mask) | remainder >> home.bits << s;
     uint64_t bucket = cf_bucket_number(filter, side->base, home.extension);
-    return (cf_place){bucket, tag & cf_form_of(filter, bucket)->slot_mask, home.bits};
+    return (cf_place){bucket, tag & filter->view.form.slot_mask, home.bits};
 }
 
 /* The same by its number. */

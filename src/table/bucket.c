@@ -4,7 +4,7 @@
 void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record)
 {
     cf_tags_read(filter, bucket, record->tag);
-    const cf_form *form = cf_form_of(filter, bucket);
+    const cf_form *form = &filter->view.form;
     uint64_t at = cf_record_at(filter, form, bucket) + form->payloads_at;
     uint64_t mask = cf_low_bits(form->payload_bits);
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++, at += form->payload_bits)
@@ -13,7 +13,7 @@ void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record)
 
 void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record)
 {
-    const cf_form *form = cf_form_of(filter, bucket);
+    const cf_form *form = &filter->view.form;
     uint64_t at = cf_record_to_change(filter, form, bucket), payload[CF_BUCKET_MAX];
     uint64_t mask = cf_low_bits(form->payload_bits);
     unsigned b = filter->geometry.bucket_size;
@@ -33,7 +33,7 @@ void cf_semisorted_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, u
                             uint64_t payload)
 {
     cf_record record;
-    const cf_form *form = cf_form_of(filter, bucket);
+    const cf_form *form = &filter->view.form;
     if (form->is_short) {
         cf_semisort_set(filter, form, cf_record_to_change(filter, form, bucket), slot, tag, payload);
         return;

@@ -53,7 +53,7 @@ static inline uint64_t cf_record_to_change(const cf_filter *filter, const cf_for
 /* Starts to load a bucket into the cache; for filters that are all in memory. */
 static inline void cf_bucket_fetch(const cf_filter *filter, uint64_t bucket)
 {
-    cf_prefetch(filter->view.table + bucket * cf_form_of(filter, bucket)->bucket_bits / 8);
+    cf_prefetch(filter->view.table + bucket * filter->view.form.bucket_bits / 8);
 }
 
 /* The same for the buckets of a key. */
@@ -69,7 +69,7 @@ void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record)
 /* Only the tags, all b of them. */
 static inline void cf_tags_read(const cf_filter *filter, uint64_t bucket, uint64_t *tag)
 {
-    const cf_form *form = cf_form_of(filter, bucket);
+    const cf_form *form = &filter->view.form;
     uint64_t at = cf_record_at(filter, form, bucket);
     if (filter->geometry.semisorted) {
         cf_semisort_read(filter, form, at, tag);
@@ -111,18 +111,18 @@ static CF_ALWAYS_INLINE unsigned cf_words_to_read(const cf_filter *filter, const
 }
 
 /* The top bit of every lane of a word that matches a tag. */
-static inline uint64_t cf_matching_lanes(const cf_form *form, uint64_t word, uint64_t tag)
+static inline uint64_t cf_matching_lanes(const cf_filter *filter, uint64_t word, uint64_t tag)
 {
-    if (form->grown && form->prepared == 0)
-        return cf_agreeing_lanes(&form->lanes, word, tag);
-    return cf_zero_lanes(&form->lanes, word ^ ((tag | form->prepared) * form->lanes.ones));
+    const cf_form *form = &filter->view.form;
+    return filter->view.grown ? cf_agreeing_lanes(&form->lanes, word, tag)
+                              : cf_zero_lanes(&form->lanes, word ^ tag * form->lanes.ones);
 }
 
 /* ---- slots ---- */
 
 static inline uint64_t cf_slot_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
 {
-    const cf_form *form = cf_form_of(filter, bucket);
+    const cf_form *form = &filter->view.form;
     uint64_t at = cf_record_at(filter, form, bucket);
     assert(slot < filter->geometry.bucket_size);
     if (filter->geometry.semisorted)
@@ -132,7 +132,7 @@ static inline uint64_t cf_slot_get(const cf_filter *filter, uint64_t bucket, uns
 
 static inline uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
 {
-    const cf_form *form = cf_form_of(filter, bucket);
+    const cf_form *form = &filter->view.form;
     assert(slot < filter->geometry.bucket_size);
     if (form->payload_bits == 0)
         return 0;
@@ -151,7 +151,7 @@ static CF_ALWAYS_INLINE void cf_slot_set(cf_filter *filter, uint64_t bucket, uns
         cf_semisorted_slot_set(filter, bucket, slot, tag, payload);
         return;
     }
-    const cf_form *form = cf_form_of(filter, bucket);
+    const cf_form *form = &filter->view.form;
     uint64_t at = cf_record_to_change(filter, form, bucket);
     uint8_t *table = filter->view.writable;
     assert(slot < filter->geometry.bucket_size);
@@ -196,7 +196,7 @@ static CF_ALWAYS_INLINE int cf_wide_free_slot(const cf_filter *filter, const cf_
 /* The first empty slot of a bucket, or -1. */
 static CF_ALWAYS_INLINE int cf_bucket_free_slot(const cf_filter *filter, uint64_t bucket)
 {
-    const cf_form *form = cf_form_of(filter, bucket);
+    const cf_form *form = &filter->view.form;
     uint64_t at = cf_record_at(filter, form, bucket);
     if (filter->geometry.semisorted) /* empty slots come first */
         return cf_semisort_has_empty(filter, form, at) ? 0 : -1;
@@ -214,12 +214,12 @@ static CF_ALWAYS_INLINE int cf_bucket_free_slot(const cf_filter *filter, uint64_
 /* Does any entry of a bucket match its tag? And the first empty slot of plain ones. */
 static inline bool cf_look_any(const cf_filter *filter, const cf_place *place, int *empty_slot)
 {
-    const cf_form *form = cf_form_of(filter, place->bucket);
+    const cf_form *form = &filter->view.form;
     uint64_t at = cf_record_at(filter, form, place->bucket), tag = place->tag, matching = 0;
     unsigned words = cf_words_to_read(filter, form, at, tag);
     for (unsigned i = 0; i < words; i++) {
         uint64_t word = cf_word_at(filter, form, at, i), empty = cf_any_zero_lane(&form->lanes, word);
-        matching |= cf_matching_lanes(form, word, tag);
+        matching |= cf_matching_lanes(filter, word, tag);
         if (*empty_slot < 0 && empty != 0 && !filter->geometry.semisorted)
             *empty_slot = (int)cf_first_slot(&form->lanes, empty, i);
     }
@@ -247,7 +247,7 @@ static CF_ALWAYS_INLINE bool cf_look_wide(const cf_filter *filter, const cf_form
 
 static inline bool cf_bucket_look(const cf_filter *filter, const cf_place *place, int *empty_slot)
 {
-    const cf_form *form = cf_form_of(filter, place->bucket);
+    const cf_form *form = &filter->view.form;
     if (!cf_has_halves(form) || !filter->view.grown)
         return cf_look_any(filter, place, empty_slot);
     return filter->geometry.semisorted ? cf_look_wide(filter, form, true, place, empty_slot)
@@ -258,14 +258,14 @@ static inline bool cf_bucket_look(const cf_filter *filter, const cf_place *place
 
 static inline bool cf_overflow_get(const cf_filter *filter, uint64_t bucket)
 {
-    const cf_form *form = cf_form_of(filter, bucket);
+    const cf_form *form = &filter->view.form;
     return filter->geometry.spill_bound != 0 &&
            (cf_load_bits(filter->view.table, cf_record_at(filter, form, bucket) + form->tag_bits) & 1);
 }
 
 static inline void cf_overflow_set(cf_filter *filter, uint64_t bucket, bool on)
 {
-    const cf_form *form = cf_form_of(filter, bucket);
+    const cf_form *form = &filter->view.form;
     if (cf_overflow_get(filter, bucket) != on)
         cf_store_bits(filter->view.writable, cf_record_to_change(filter, form, bucket) + form->tag_bits,
                       1, on);
@@ -318,13 +318,6 @@ static inline cf_children cf_children_of(const cf_filter *filter, uint64_t tag)
     return (cf_children){!up, up, (tag & filter->view.pair_mask) | tag >> (s + 1) << s};
 }
 
-/* Is what a slot holds an entry? In a bucket that is prepared for growth all are whole fingerprints
-** with the same terminator; hostile bytes may hold something else. */
-static inline bool cf_is_entry(const cf_form *form, uint64_t tag)
-{
-    return form->prepared == 0 ? tag != 0 : tag > form->prepared && tag < 2 * form->prepared;
-}
-
 /* What a slot of the bucket at `home` says, seen from that side. The slot is not empty. */
 static inline cf_side cf_side_of(const cf_filter *filter, cf_home home, uint64_t tag)
 {
@@ -343,8 +336,8 @@ static inline cf_side cf_side_of(const cf_filter *filter, cf_home home, uint64_t
 ** extension's at least. Bits that do not fit are forgotten. */
 static inline uint64_t cf_tag_of(const cf_filter *filter, cf_place place, unsigned length)
 {
-    const cf_form *form = cf_form_of(filter, place.bucket);
-    if (!form->grown)
+    const cf_form *form = &filter->view.form;
+    if (!filter->view.grown)
         return place.tag;
     unsigned known = filter->geometry.pair_bits + length - place.extension;
     if (known >= form->lanes.width)
@@ -362,7 +355,7 @@ static inline uint64_t cf_tag_there(const cf_filter *filter, cf_home home, uint6
     cf_home there = cf_home_in(filter, cf_alternate_base(filter, home.base, mix), remainder);
     CF_ASSERT_CONTENT(filter, length >= there.bits &&
                                   to == cf_bucket_number(filter, there.base, there.extension));
-    uint64_t bits = (pair | remainder >> there.bits << s) & cf_form_of(filter, to)->slot_mask;
+    uint64_t bits = (pair | remainder >> there.bits << s) & filter->view.form.slot_mask;
     return cf_tag_of(filter, (cf_place){to, bits, there.bits}, length);
 }
 

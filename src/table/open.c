@@ -9,16 +9,14 @@
 
 /* ---- the view ---- */
 
-static void set_form(cf_form *form, const cf_geometry *g, unsigned level, bool grown)
+static void set_form(cf_form *form, const cf_geometry *g, bool grown)
 {
-    unsigned width = cf_slot_bits(g, level, grown);
-    form->grown = grown;
-    form->prepared = 0;
+    unsigned width = cf_slot_bits(g, grown);
     form->payload_bits = cf_payload_bits(g, grown);
     form->slot_mask = cf_low_bits(width);
-    form->bucket_bits = cf_record_bits(g, level, grown);
+    form->bucket_bits = cf_record_bits(g, grown);
     form->bucket_bytes = form->bucket_bits / 8;
-    form->tag_bits = cf_tag_bits(g, level, grown);
+    form->tag_bits = cf_tag_bits(g, grown);
     form->payloads_at = form->tag_bits + (g->spill_bound != 0);
     if (g->semisorted) {
         cf_semisort_lanes_set(form, width, g->pair_bits);
@@ -28,22 +26,9 @@ static void set_form(cf_form *form, const cf_geometry *g, unsigned level, bool g
     cf_wide_set(form, 0, width, g->bucket_size);
 }
 
-/* Sets the forms of wide and narrow buckets at this stage. */
-static void set_forms(cf_filter *filter)
-{
-    const cf_geometry *g = &filter->geometry;
-    cf_view *view = &filter->view;
-    set_form(&view->form, g, filter->level + 1, view->grown);
-    view->narrow_buckets = view->grown ? cf_narrow_at(g, filter->level, filter->split) : 0;
-    if (view->grown && cf_narrow_at(g, filter->level, 0) > 0)
-        set_form(&view->narrow, g, filter->level, true);
-    else if (view->narrow.bucket_bits != 0)
-        memset(&view->narrow, 0, sizeof view->narrow);
-}
-
 static cf_fast quick_kind(const cf_filter *filter)
 {
-    if (!filter->view.simple || filter->view.form.grown)
+    if (!filter->view.simple)
         return CF_FAST_NONE;
     const cf_form *form = &filter->view.form;
     if (filter->geometry.semisorted)
@@ -83,17 +68,7 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
     bool marks = grown && g->counter_bits == 0 && g->epochs == 0;
     view->sticky_bit = marks ? (uint64_t)1 << g->value_bits : 0;
     view->level_mask = cf_low_bits(level);
-    set_forms(filter);
-    set_quick(filter);
-}
-
-void cf_set_preparing(cf_filter *filter, uint64_t narrow_buckets)
-{
-    cf_set_stage(filter, 0, 0, false);
-    filter->view.narrow = filter->view.form;
-    filter->view.narrow_buckets = narrow_buckets;
-    set_form(&filter->view.form, &filter->geometry, 0, true);
-    filter->view.form.prepared = filter->view.fingerprint_mask + 1;
+    set_form(&view->form, g, grown);
     set_quick(filter);
 }
 
@@ -129,10 +104,7 @@ static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *
     filter->view.pair_mask = cf_low_bits(g->pair_bits);
     cf_rebase(filter, bytes, writable);
     cf_set_epoch(filter, header->epoch);
-    if (header->prepared > 0)
-        cf_set_preparing(filter, g->buckets - header->prepared);
-    else
-        cf_set_stage(filter, header->level, header->split, cf_is_grown(header->level, header->split));
+    cf_set_stage(filter, header->level, header->split, cf_is_grown(header->level, header->split));
 }
 
 /* ---- making and opening ---- */
@@ -217,12 +189,10 @@ void cf_seal(cf_filter *filter)
         return;
     if (filter->geometry.epochs) /* growth may have doubled some */
         filter->items = filter->occupied;
-    uint64_t plain = cf_bytes_at(&filter->geometry, filter->level, filter->split, view->form.grown);
-    bool preparing = view->form.grown && !view->grown;
+    uint64_t plain = cf_bytes_at(&filter->geometry, filter->level, filter->split);
     cf_header header = {.geometry = filter->geometry,
                         .level = filter->level,
                         .split = filter->split,
-                        .prepared = preparing ? filter->buckets - view->narrow_buckets : 0,
                         .items = filter->items,
                         .occupied = filter->occupied,
                         .epoch = filter->epoch,

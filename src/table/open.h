@@ -11,10 +11,6 @@
 ** geometry. */
 void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown);
 
-/* The same for a filter that is being prepared for growth (growth.h): all buckets but the first so
-** many have their new form. */
-void cf_set_preparing(cf_filter *filter, uint64_t narrow_buckets);
-
 /* The present epoch of a filter that ages; live are the numbers of the last `epochs` epochs. */
 void cf_set_epoch(cf_filter *filter, uint64_t epoch);
 

@@ -97,8 +97,8 @@ static inline bool cf_semisort_has_empty(const cf_filter *filter, const cf_form 
 static inline bool cf_tops_allow(const cf_filter *filter, const cf_form *form, uint64_t at, uint64_t tag)
 {
     uint64_t tops = cf_tops_at(filter, form, at, 0), wanted = tag >> CF_NIBBLE_BITS;
-    return form->grown ? cf_compatible_lanes(&form->tops, tops, wanted) != 0
-                       : cf_any_zero_lane(&form->tops, tops ^ wanted * form->tops.ones) != 0;
+    return filter->view.grown ? cf_compatible_lanes(&form->tops, tops, wanted) != 0
+                              : cf_any_zero_lane(&form->tops, tops ^ wanted * form->tops.ones) != 0;
 }
 
 /* The lane of which the top bit is set, as cf_same_lanes sets it; no other one is. */

@@ -32,12 +32,14 @@ static inline bool model_same_bytes(const cf_filter *now, const model_then *then
     return now->length == then->filter.length && memcmp(now->bytes, then->bytes, now->length) == 0;
 }
 
-/* The same counts and stage, bytes and answers. */
+/* The same answers; and the same counts and stage and bytes, unless it may have grown for a key that was
+** refused all the same. */
 static inline void model_check_unchanged(model *m, const model_then *then)
 {
     const cf_filter *a = m->filter, *b = &then->filter;
-    bool same = a->items == b->items && a->epoch == b->epoch;
-    if (MODEL_REFUSED_IS_SAME_BYTES || !a->geometry.growth)
+    bool same =
+        a->epoch == b->epoch && (a->items == b->items || (a->geometry.growth && a->geometry.epochs));
+    if (!a->geometry.growth)
         same = same && a->length == b->length && a->level == b->level && a->split == b->split &&
                a->buckets == b->buckets && a->occupied == b->occupied && a->spilled == b->spilled &&
                (then->bytes == NULL || model_same_bytes(a, then));

@@ -144,7 +144,7 @@ static cf_status fill(cf_filter *filter, unsigned least)
 static void full_when_memory_ends(void)
 {
     enum { SLOTS = 1024 };
-    static const unsigned least[] = {0, 0, 800, 0, 880, 0, 0, 0, 950}; /* by b */
+    static const unsigned least[] = {0, 0, 780, 0, 870, 0, 0, 0, 950}; /* by b */
     unsigned b = 2u << random_below(3);
     setup with = directed_setup(b, SLOTS / b, 1);
     with.shape.fingerprint_bits = 16;

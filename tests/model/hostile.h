@@ -111,15 +111,14 @@ static void remember(victim *v)
     v->was = (model_then){v->filter, copy_of_bytes(v->filter.bytes, v->filter.length)};
 }
 
-/* Of one that is not sound the bytes may have changed, where growth was tried. */
+/* The bytes may have changed where growth was tried; of one that ages the number of entries, too. */
 static bool unchanged(const victim *v)
 {
     const cf_filter *now = &v->filter, *was = &v->was.filter;
-    bool could_grow = now->memory.resize != NULL && now->geometry.growth;
-    bool free_to = could_grow && (!v->sound || !MODEL_REFUSED_IS_SAME_BYTES);
-    return now->items == was->items &&
-           (free_to || (model_same_bytes(now, &v->was) && now->occupied == was->occupied &&
-                        now->spilled == was->spilled && now->split == was->split));
+    if (now->memory.resize != NULL && now->geometry.growth)
+        return now->items == was->items || now->geometry.epochs;
+    return now->items == was->items && model_same_bytes(now, &v->was) &&
+           now->occupied == was->occupied && now->spilled == was->spilled && now->split == was->split;
 }
 
 /* A key that an entry matches, the other bits of which are those of `hash`. */
@@ -202,16 +201,34 @@ static void ask(const victim *v, uint64_t hash)
 
 /* ---- changing ---- */
 
+/* Asks for the same keys before and after. */
+static void find_keys(const victim *v, const uint64_t *keys, bool *found)
+{
+    for (unsigned i = 0; i < HOSTILE_KEYS; i++)
+        found[i] = cf_contains(&v->filter, keys[i]);
+}
+
+static void some_keys(const victim *v, uint64_t *keys)
+{
+    for (unsigned i = 0; i < HOSTILE_KEYS; i++)
+        keys[i] = some_key(v);
+}
+
 static void add_to(victim *v, uint64_t hash)
 {
     cf_filter *filter = &v->filter;
     const cf_geometry *g = &filter->geometry;
     uint64_t copies = cf_count(filter, hash), value = hash >> 20 & model_ones(g->value_bits);
     model_look seen = model_look_for(filter, hash, value);
-    bool sticky = seen.weight >= g->cap;
+    bool sticky = seen.weight >= g->cap, before[HOSTILE_KEYS], after[HOSTILE_KEYS];
+    uint64_t keys[HOSTILE_KEYS];
+    some_keys(v, keys);
+    find_keys(v, keys, before);
     remember(v);
     if (cf_add_value(filter, hash, value) != CF_OK) {
-        REQUIRE(unchanged(v));
+        find_keys(v, keys, after);
+        REQUIRE(unchanged(v) && (!v->sound || memcmp(before, after, sizeof before) == 0));
+        REQUIRE(!v->sound || (cf_count(filter, hash) == copies && is_sound(filter)));
         return;
     }
     if (!can_tell(v, &seen) || seen.entries == CF_VALUES_MAX)
@@ -235,26 +252,14 @@ static void delete_from(victim *v, uint64_t hash)
     model_look seen = model_look_for(filter, hash, value);
     remember(v);
     cf_deleted answer = cf_delete_value(filter, hash, value);
-    REQUIRE(answer == CF_REMOVED || unchanged(v));
+    REQUIRE(answer == CF_REMOVED ||
+            (model_same_bytes(filter, &v->was) && filter->items == v->was.filter.items));
     if (!can_tell(v, &seen))
         return;
     REQUIRE((answer == CF_ABSENT) == (seen.matches == 0));
     REQUIRE((answer == CF_STICKY) == (seen.matches > 0 && seen.weight >= filter->geometry.cap));
     REQUIRE((answer == CF_REMOVED) != model_same_bytes(filter, &v->was));
     REQUIRE(cf_count(filter, hash) == copies - (answer == CF_REMOVED));
-}
-
-/* Asks for the same keys before and after. */
-static void find_keys(const victim *v, const uint64_t *keys, bool *found)
-{
-    for (unsigned i = 0; i < HOSTILE_KEYS; i++)
-        found[i] = cf_contains(&v->filter, keys[i]);
-}
-
-static void some_keys(const victim *v, uint64_t *keys)
-{
-    for (unsigned i = 0; i < HOSTILE_KEYS; i++)
-        keys[i] = some_key(v);
 }
 
 /* A single step of growth: no key finds more or less than before. */

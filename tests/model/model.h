@@ -29,11 +29,8 @@
 
 #include "look.h"
 
-/* What is true today, and need not be after the library is written anew: the bytes of a filter that may
-** grow are those of before, too, when an add is refused. The header says so. */
-enum { MODEL_REFUSED_IS_SAME_BYTES = 1 };
-
-/* So is this: a filter may have a spill list and grow. */
+/* What is true today, and need not be after the library is written anew: a filter may have a spill list and
+** grow. */
 enum { MODEL_LISTS_MAY_GROW = 1 };
 
 #define MODEL_NONE UINT32_MAX

@@ -62,8 +62,8 @@ def ageing(db):
 def spilling(db):
     """Filters with entries in their spill lists, from adds one by one: of either layout, with counters, with values, and grown."""
     crowd = "fingerprint_bits=12 growth=off overflow=on overflow_budget=0"
-    blobs = [add(db, support.new(db, 28, None, f"bucket_size=4 layout=plain {crowd} spill_bound=8"), *range(60)),
-             add(db, support.new(db, 40, None, f"layout=semisort {crowd} spill_bound=6 counter_bits=2"), *range(70),
+    blobs = [add(db, support.new(db, 28, None, f"bucket_size=4 layout=plain {crowd} spill_bound=8"), *range(52)),
+             add(db, support.new(db, 40, None, f"layout=semisort {crowd} spill_bound=6 counter_bits=2"), *range(64),
                  *range(30), *range(9))]
     values = support.new(db, 9, None, f"layout=semisort {crowd} spill_bound=6 value_bits=5")
     for value in range(22):

@@ -118,7 +118,7 @@ def test_readme_says_what_growing_costs(db):
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
             SELECT length(cf_add_keys(cf_new(1000), (SELECT cf_keys(i) FROM n))), length(cf_new(?1))""",
             (1000 * times,)).fetchone()
-        assert grown / planned == pytest.approx(said, abs=0.1), times
+        assert grown / planned == pytest.approx(said, abs=0.15), times  # a blob has up to an eighth to spare
 
 
 @pytest.mark.parametrize("column, which", [("k UNIQUE", 0), ("k", 1)])

@@ -336,7 +336,7 @@ def test_hostile_times(tmp_path, now, rng):
 
 def crowded(db):
     """A table that grows for keys that are aimed at one pair of buckets: many find no place."""
-    db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=6, seed=0, fingerprint_bits=24, keep='24 hours')")
+    db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=6, seed=0, fingerprint_bits=32, keep='24 hours')")
     return db
 
 

@@ -148,7 +148,7 @@ def test_count_of_all_needs_no_key(seen):
 
 def fill(db):
     """A filter of fixed size, full; the keys in it."""
-    create(db, "capacity=20, growth=off, fingerprint_bits=32, seed=0")
+    create(db, "capacity=20, bucket_size=8, growth=off, fingerprint_bits=32, seed=0")
     for key in range(1000):
         try:
             insert(db, key)

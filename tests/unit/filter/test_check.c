@@ -169,26 +169,6 @@ TEST(codes_of_semisorted_buckets_are_checked)
     }
 }
 
-/* In a large table that is about to grow the last buckets have whole fingerprints, and a bit behind each. */
-TEST(entries_that_are_prepared_for_growth_are_whole)
-{
-    cf_geometry shape = growing_shape(1100, 4, 12);
-    shape.capacity = 3800;
-    test_filter made = growing_filter(shape, UINT64_MAX);
-    cf_filter *filter = &made.filter;
-    while (filter->length == cf_geometry_bytes(&shape))
-        assert_int_equal(cf_add(filter, random64()), CF_OK);
-    assert_int_equal(filter->buckets, 1100);
-    for (unsigned slot = 0; slot < 4; slot++)
-        probe_write(filter, filter->buckets - 1, slot, 0, 0);
-    filter->occupied = cf_take_census(filter).occupied;
-    filter->items = filter->occupied;
-    assert_sound(filter);
-    probe_write(filter, filter->buckets - 1, 0, 3 << 12 | 5, 0);
-    assert_damaged(filter, "an entry prepared for growth does not end where it should");
-    free_filter(&made);
-}
-
 /* ---- the spill list ---- */
 
 /* Lines that lie, and bits that are missing or too many. */
