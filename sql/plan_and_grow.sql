@@ -45,7 +45,7 @@ FROM filters WHERE name = 'grown';
 -- 5. What growth costs. A grown filter takes more bits per key: at 1 % 1.9 times at twice its capacity,
 --    2.2 times at 200 times. With each doubling it errs more often by a sixteenth of the error rate of the
 --    first full table: 1.6 times as often at a thousand times its capacity. The first step writes all
---    buckets anew, 10 to 13 ms for a million keys. fpr_now is computed from what is stored; here it is
+--    buckets anew, some 15 ms for a million keys. fpr_now is computed from what is stored; here it is
 --    compared with a count over keys that are absent.
 WITH RECURSIVE n(i) AS (SELECT 1000001 UNION ALL SELECT i + 1 FROM n WHERE i < 1100000)
 SELECT sum(cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'grown'), i)) / 100000.0 AS counted,

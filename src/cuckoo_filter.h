@@ -61,7 +61,7 @@
 **
 ** Growth. A filter that may grow, and whose memory may (cf_memory), takes more keys than it was planned
 ** for: buckets are split one at a time, without the keys (growth.h). The first split writes the whole
-** table anew, with wider slots: 10 to 13 ms for a million keys, and no add takes so long again: others
+** table anew, with wider slots: some 15 ms for a million keys, and no add takes so long again: others
 ** split a hundred buckets at most; with values, more. Keys that were chosen to crowd one place are
 ** refused, and leave half of the slots occupied; with values, an eighth. After k doublings a filter
 ** errs up to 1 + k / 16 times as often as when it was first full: within three times the error rate

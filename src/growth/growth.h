@@ -23,7 +23,7 @@
 ** **A filter has two forms in its life, plain and grown.** Plain slots hold f bits. The first step
 ** gives each slot a terminator (bucket.h) and room for four bits more, f + 5 in all, as many at every
 ** level: a split takes one bit of each entry, and new entries of the next level know one more. That one
-** step takes time proportional to the table, 10 to 13 ms for a million keys; the others split one
+** step takes time proportional to the table, some 15 ms for a million keys; the others split one
 ** bucket.
 **
 ** **Deleting is safe.** Claim: as long as only keys are deleted that were added and not yet deleted,
