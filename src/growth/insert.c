@@ -186,13 +186,13 @@ static cf_status split_first(cf_filter *filter)
 
 /* Splits a few buckets: that takes less time than a search in vain. Or a part of the table, where few
 ** have not helped, and the values of a key, which stay together, have to be parted from those of
-** another one. */
+** another one; or where buckets of two hold so few that many places are crowded. */
 static cf_status split_some(cf_filter *filter, unsigned tries)
 {
     enum { FEW = 4, FEW_TRIES = 6, PARTS = 8 };
     if (!filter->view.grown)
         return split_first(filter);
-    bool many = has_values(filter) && tries >= FEW_TRIES;
+    bool loose = has_values(filter) || filter->geometry.bucket_size == 2, many = loose && tries >= FEW_TRIES;
     return cf_grow_to(filter, filter->buckets + FEW + (many ? filter->buckets / PARTS : 0));
 }
 

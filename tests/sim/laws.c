@@ -139,7 +139,7 @@ static const char *const options[][3] = {
     {"capacity=9, counter_bits=17", "!bad value in counter_bits=17", NULL},
     {"capacity=9, bucket_size=3", "!bad value in bucket_size=3", NULL},
     {"capacity=60, seed=7", "7", "json_extract(cf_table_info('tried'), '$.seed')"},
-    {"capacity=60, fpr=0.001", "14", "json_extract(cf_table_info('tried'), '$.fingerprint_bits')"},
+    {"capacity=60, fpr=0.001", "13", "json_extract(cf_table_info('tried'), '$.fingerprint_bits')"},
     {"capacity=60, growth=off, bucket_size=2", "off2",
      "json_extract(i, '$.growth') || json_extract(i, '$.bucket_size') FROM (SELECT "
      "cf_table_info('tried') AS i)"},
