@@ -169,9 +169,9 @@ def test_pages_quote_the_tables_that_are_committed():
 
 
 @pytest.mark.parametrize("page, old, new", [
-    ("RESULTS.md", "take 9.35 bits each", "take 9.36 bits each"), ("RESULTS.md", "| 1 | 6.64 |", "| 1 | 6.65 |"),
+    ("RESULTS.md", "take 9.37 bits each", "take 9.36 bits each"), ("RESULTS.md", "| 1 | 6.64 |", "| 1 | 6.65 |"),
     ("RESULTS.md", "12.34 bits at 0.189 %", "12.34 bits at 0.188 %"),
-    ("RESULTS.md", "(integers 2.7 to", "(integers 2.6 to"), ("joins.svg", ">3.54.1<", ">3.54.2<"), ("README.md", "9.3 bits per key", "9.2 bits per key")])
+    ("RESULTS.md", "(integers 2.7 to", "(integers 2.6 to"), ("joins.svg", ">3.54.1<", ">3.54.2<"), ("README.md", "9.4 bits per key", "9.2 bits per key")])
 def test_a_figure_that_is_quoted_wrong_is_seen(monkeypatch, page, old, new):
     fresh = tables.text_of
     assert old in fresh(quote.files()[page][0])
