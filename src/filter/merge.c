@@ -66,15 +66,16 @@ static CF_NEVER_INLINE bool key_is_full(const cf_filter *into, const cf_entry *i
     return found.n >= pair.sides * into->geometry.bucket_size;
 }
 
-/* Stores an item. An add splits few buckets for one that finds no room; a merge takes long anyway, and
-** goes on. */
-static cf_status insert_growing(cf_filter *into, const cf_entry *item)
+/* Stores an item of `from`. An add splits few buckets for one that finds no room; a merge takes long anyway,
+** and goes on. Half of the slots need not be in use before all of `from` has come. */
+static cf_status insert_growing(cf_filter *into, const cf_filter *from, const cf_entry *item)
 {
+    uint64_t coming = 2 * from->occupied;
     cf_status status = CF_FULL, grown = CF_OK;
     while (status == CF_FULL && grown == CF_OK) {
         status = cf_work(into, 1) ? CF_INTERRUPTED : cf_insert(into, item);
         if (status == CF_FULL)
-            grown = cf_may_split(into) && !key_is_full(into, item)
+            grown = (cf_may_split(into) || cf_slots(into) <= coming) && !key_is_full(into, item)
                         ? cf_grow_to(into, into->buckets + into->buckets / 8 + 1)
                         : CF_FULL;
     }
@@ -82,11 +83,12 @@ static cf_status insert_growing(cf_filter *into, const cf_entry *item)
 }
 
 /* Stores an entry, or all of the entries that it becomes: those with a further bit set come first. */
-static cf_status merge_item(cf_filter *into, const cf_entry *item, const char **why)
+static cf_status merge_item(cf_filter *into, const cf_filter *from, const cf_entry *item,
+                            const char **why)
 {
     cf_entry next = *item;
     cf_status status;
-    while ((status = insert_growing(into, &next)) == CF_OK || status == CF_BAD_ARGUMENT) {
+    while ((status = insert_growing(into, from, &next)) == CF_OK || status == CF_BAD_ARGUMENT) {
         if (status == CF_BAD_ARGUMENT) { /* RULE: an item that knows too little becomes two */
             next.side.length++;
             next.side.bits |= last_bit(into, &next);
@@ -104,7 +106,8 @@ static cf_status merge_item(cf_filter *into, const cf_entry *item, const char **
 }
 
 /* In a filter that has grown less, an entry knows no more than that one's slots hold. */
-static cf_status merge_entry(cf_filter *into, const cf_entry *entry, const char **why)
+static cf_status merge_entry(cf_filter *into, const cf_filter *from, const cf_entry *entry,
+                             const char **why)
 {
     cf_entry item = *entry;
     if (item.side.length > into->view.new_length)
@@ -112,7 +115,7 @@ static cf_status merge_entry(cf_filter *into, const cf_entry *entry, const char 
     item.side.bits &= cf_low_bits(into->geometry.pair_bits + item.side.length);
     /* Marks need a grown filter. Only hostile ones come to another: no lookup or census finds them. */
     item.sticky = item.sticky && (into->view.grown || into->geometry.counter_bits);
-    cf_status status = merge_item(into, &item, why);
+    cf_status status = merge_item(into, from, &item, why);
     if (status == CF_OK)
         cf_count_items(into, cf_entry_copies(into, entry));
     return status;
@@ -154,7 +157,7 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
     while (status == CF_OK && (n = next_entries(&walk, into, some, SOME)) > 0)
         for (unsigned i = 0; i < n && status == CF_OK; i++)
             if (is_live_in(into, from, &some[i]))
-                status = merge_entry(into, &some[i], why);
+                status = merge_entry(into, from, &some[i], why);
     return walk.status == CF_OK ? status : walk.status;
 }
 

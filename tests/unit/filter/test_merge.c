@@ -446,3 +446,24 @@ TEST(it_errs_no_more_than_one_that_has_grown_so_far)
     free_filter(&fresh);
     free_filter(&into);
 }
+
+/* Entries that know little are crowded before half of the other filter has come: buckets of two above all. */
+TEST(a_filter_merges_with_one_that_has_grown_far)
+{
+    for (unsigned round = 0; round < 200; round++) {
+        cf_options options = {.bucket_size = round % 2 ? 4 : 2, .growth = true};
+        const char *why = "";
+        test_filter into = planned_filter(20, 0.01, options), from = planned_filter(20, 0.01, options);
+        into.filter.memory = from.filter.memory = (cf_memory){test_resize, UINT64_MAX, NULL};
+        keys some = random_keys(round % 200), many = random_keys(6400);
+        add_all(&into.filter, &some);
+        add_all(&from.filter, &many);
+        assert_int_equal(cf_merge(&into.filter, &from.filter, &why), CF_OK);
+        assert_all_found(&into.filter, &some);
+        assert_all_found(&into.filter, &many);
+        free(some.hash);
+        free(many.hash);
+        free_filter(&into);
+        free_filter(&from);
+    }
+}
