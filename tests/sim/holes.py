@@ -82,9 +82,6 @@ HOLES = [
      "    if (rc == 0) (void)cuckoo_follow_create(&table->follow, shadow);"),
     ("steps of SQL ignore errors", "ext/sqlite/sql.c", "sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;",
      "((void)sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK) : SQLITE_NOMEM;"),
-    ("an error of a read within a trigger is ignored", "ext/table/touch.c", "        if (cuckoo_sql_rolls_back(rc)) /* the row", "        if (rc == SQLITE_NOMEM) /* the row"),
-    ("an error of a read while SQLite connects a table is ignored", "ext/module/vtab.c",
-     "    if (cuckoo_sql_rolls_back(rc)) /* a transaction may", "    if (rc == SQLITE_NOMEM) /* a transaction may"),
 ]
 
 
