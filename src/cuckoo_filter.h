@@ -249,13 +249,13 @@ cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, con
 ** the counts of before: seal once, after the last change, before the bytes are stored or sent. */
 void cf_seal(cf_filter *filter);
 
-/* Adds one copy of a key. Paper, algorithm 1, except that the shortest eviction path is searched
-** breadth first before anything is written (eviction.h). CF_OK: stored, counted, or absorbed because
-** the key is sticky; the filter may have grown. CF_FULL: there is no room, and growing is not allowed
-** or does not help. CF_TOO_BIG: it would be longer than memory.most. CF_NO_MEMORY. CF_INTERRUPTED:
-** while the filter grew. Then every answer stays as it was, but for the one that cf_get gives of several
-** values of a key, and the order of cf_get_all. A filter that may not grow is the same to the byte; one that
-** may has perhaps split some buckets, and is longer: seal it before you keep its bytes. */
+/* Adds one copy of a key. Paper, algorithm 1, except that the shortest eviction path is searched breadth
+** first before anything is written (eviction.h). CF_OK: stored, counted, or absorbed because the key is
+** sticky; the filter may have grown. CF_FULL: there is no room, and growing is not allowed or does not
+** help. CF_TOO_BIG: it would be longer than memory.most. CF_NO_MEMORY. CF_INTERRUPTED: while the filter
+** grew. Then every answer stays as it was, but for the one that cf_get gives of several values of a key,
+** and the order of cf_get_all. A filter that may not grow is the same to the byte; one that may has
+** perhaps split some buckets, and is longer: seal it before you keep its bytes. */
 cf_status cf_add(cf_filter *filter, uint64_t hash);
 
 /* The same with a value below 2^value_bits, for filters with values; in others, value is 0. */

@@ -39,7 +39,7 @@ static int corrupt_if_missing(cuckoo_shadow *shadow, int rc)
 
 /* ---- statements ---- */
 
-static void finalize(cuckoo_shadow *shadow, cuckoo_query query)
+void cuckoo_shadow_let_go(cuckoo_shadow *shadow, cuckoo_query query)
 {
     sqlite3_finalize(shadow->statement[query]);
     shadow->statement[query] = NULL;
@@ -85,10 +85,6 @@ int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t
 {
     assert((unsigned)query < CUCKOO_QUERIES);
     sqlite3_stmt **kept = &shadow->statement[query];
-    /* SQLite prepares a kept statement anew when the schema has changed. It may have begun a savepoint for it:
-    ** without memory to end that it takes back the whole transaction, within COMMIT, and says nothing. */
-    if (query == CUCKOO_DRAIN)
-        finalize(shadow, query);
     int rc = *kept ? SQLITE_OK : prepare_query(shadow, query, kept);
     for (int i = 0; rc == SQLITE_OK && values && i < sqlite3_bind_parameter_count(*kept); i++)
         sqlite3_bind_int64(*kept, i + 1, values[i]);
@@ -191,7 +187,7 @@ void cuckoo_shadow_finalize(cuckoo_shadow *shadow)
 {
     for (cuckoo_query query = 0; query < CUCKOO_QUERIES; query++)
         if (query != CUCKOO_WATCH_SCHEMA)
-            finalize(shadow, query);
+            cuckoo_shadow_let_go(shadow, query);
 }
 
 /* ---- the log ---- */
@@ -204,7 +200,7 @@ void cuckoo_log_name(int64_t log, char name[CUCKOO_LOG_NAME])
 void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log)
 {
     for (cuckoo_query query = CUCKOO_READ_LOG; shadow->log != log && query < CUCKOO_QUERIES; query++)
-        finalize(shadow, query);
+        cuckoo_shadow_let_go(shadow, query);
     shadow->log = log;
 }
 
@@ -280,7 +276,7 @@ int cuckoo_shadow_init(cuckoo_shadow *shadow, sqlite3 *db, const char *schema, c
 void cuckoo_shadow_free(cuckoo_shadow *shadow)
 {
     cuckoo_shadow_finalize(shadow);
-    finalize(shadow, CUCKOO_WATCH_SCHEMA);
+    cuckoo_shadow_let_go(shadow, CUCKOO_WATCH_SCHEMA);
     sqlite3_free(shadow->schema);
     sqlite3_free(shadow->table);
     sqlite3_free(shadow->damage);

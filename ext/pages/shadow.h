@@ -54,6 +54,9 @@ void cuckoo_shadow_free(cuckoo_shadow *shadow);
 /* Finalizes all statements on the tables: they would be in the way of DROP TABLE. */
 void cuckoo_shadow_finalize(cuckoo_shadow *shadow);
 
+/* The same for one: it is not kept. */
+void cuckoo_shadow_let_go(cuckoo_shadow *shadow, cuckoo_query query);
+
 /* Creates the tables; *page_bytes is the most bytes of data for which a row fits on one page of the
 ** database. Checks if rows can be written to both tables; SQLITE_CORRUPT_VTAB: one is missing, or has no
 ** key. Deletes all pages with their header. Renames the tables with their virtual table. Drops them, or

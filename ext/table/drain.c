@@ -164,7 +164,9 @@ static bool is_done(const writing *w, int rc)
            cuckoo_shadow_in_transaction(&w->table->paged.shadow, true);
 }
 
-/* Within COMMIT SQLite prepares to take a statement back only if another one reads. */
+/* Within COMMIT SQLite prepares to take a statement back only if another one reads. The statement is not
+** kept: SQLite would prepare it anew after a change of the schema, perhaps with a savepoint begun for
+** it, and without memory to end that take back the whole transaction, and say nothing. */
 int cuckoo_table_write(cuckoo_table *table, const cuckoo_sums *left)
 {
     int prepared;
@@ -183,8 +185,7 @@ int cuckoo_table_write(cuckoo_table *table, const cuckoo_sums *left)
         rc = is_done(&w, rc) ? SQLITE_OK : rc;
         if (rc == SQLITE_OK && table->rollbacks != rollbacks)
             rc = SQLITE_ABORT; /* without memory SQLite may roll back, and say nothing */
-        if (statement)
-            sqlite3_clear_bindings(statement);
+        cuckoo_shadow_let_go(shadow, CUCKOO_DRAIN);
         cuckoo_shadow_release(shadow);
     }
     sqlite3_set_last_insert_rowid(shadow->db, rowid);

@@ -56,8 +56,9 @@ static int check_rows(cuckoo_table *table, char **message)
     if (rc == SQLITE_OK && table->net.own.rows < table->paged.left)
         rc = cuckoo_say(&table->paged.shadow.damage, SQLITE_CORRUPT_VTAB,
                         "rows of %s_log have been taken out", table->paged.shadow.table);
-    return rc == SQLITE_CORRUPT_VTAB ? cuckoo_say(message, rc, "damaged: %s", cuckoo_table_damage(table, rc))
-                                     : rc;
+    return rc == SQLITE_CORRUPT_VTAB
+               ? cuckoo_say(message, rc, "damaged: %s", cuckoo_table_damage(table, rc))
+               : rc;
 }
 
 /* A row of the table that the filter follows has an error of its own. */
@@ -258,11 +259,10 @@ static int make_triggers(cuckoo_table *table, char **message)
         return rc; /* shadow->damage says why */
     rc = rc ? rc : cuckoo_follow_create(&table->follow, shadow);
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
-        return shadow->damage
-                   ? rc
-                   : cuckoo_say(message, rc, "its triggers on %s(%s) cannot be made: %s",
-                                table->follow.table, table->follow.column,
-                                cuckoo_sql_message(shadow->db, rc));
+        return shadow->damage ? rc
+                              : cuckoo_say(message, rc, "its triggers on %s(%s) cannot be made: %s",
+                                           table->follow.table, table->follow.column,
+                                           cuckoo_sql_message(shadow->db, rc));
     return rc;
 }
 

@@ -117,8 +117,8 @@ bool cuckoo_table_is_early(const cuckoo_table *table);
 /* The part of begin that does not ask whether a filter that follows a table may be believed. */
 int cuckoo_table_load(cuckoo_table *table);
 
-/* What is wrong after this code: of one of the three what was found, of others what SQLite calls it. It stays
-** until the next use. */
+/* What is wrong after this code: of one of the three what was found, of others what SQLite calls it. It
+** stays until the next use. */
 const char *cuckoo_table_damage(const cuckoo_table *table, int rc);
 
 /* Ends a use. What it has changed in memory alone is forgotten. Returns the first error of reading pages
@@ -247,7 +247,8 @@ int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc);
 int cuckoo_table_note_rows(cuckoo_table *table);
 
 /* The code of COMMIT, when a drain has failed: without a rollback by SQLite the logs are as they were,
-** and a later drain takes them. Without memory SQLite says so of COMMIT in any case, which has to be true. */
+** and a later drain takes them. Without memory SQLite says so of COMMIT in any case, which has to be
+** true. */
 int cuckoo_table_gave_up(const cuckoo_table *table, int rc);
 
 /* cf_drain, which the statement of a drain calls. */

@@ -66,8 +66,8 @@ static CF_NEVER_INLINE bool key_is_full(const cf_filter *into, const cf_entry *i
     return found.n >= pair.sides * into->geometry.bucket_size;
 }
 
-/* Stores an item of `from`. An add splits few buckets for one that finds no room; a merge takes long anyway,
-** and goes on. Half of the slots need not be in use before all of `from` has come. */
+/* Stores an item of `from`. An add splits few buckets for one that finds no room; a merge takes long
+** anyway, and goes on. Half of the slots need not be in use before all of `from` has come. */
 static cf_status insert_growing(cf_filter *into, const cf_filter *from, const cf_entry *item)
 {
     uint64_t coming = 2 * from->occupied;

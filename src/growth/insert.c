@@ -192,7 +192,8 @@ static cf_status split_some(cf_filter *filter, unsigned tries)
     enum { FEW = 4, FEW_TRIES = 6, PARTS = 8 };
     if (!filter->view.grown)
         return split_first(filter);
-    bool loose = has_values(filter) || filter->geometry.bucket_size == 2, many = loose && tries >= FEW_TRIES;
+    bool loose = has_values(filter) || filter->geometry.bucket_size == 2,
+         many = loose && tries >= FEW_TRIES;
     return cf_grow_to(filter, filter->buckets + FEW + (many ? filter->buckets / PARTS : 0));
 }
 

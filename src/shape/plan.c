@@ -3,11 +3,11 @@
 ** plan.c - from (capacity, error rate, options) to the smallest shape that keeps both promises.
 **
 ** For every fingerprint width allowed there are two bounds on the buckets. The keys have to find room:
-** the share of the slots that is ever filled depends on the bucket size (paper, section 4, figure 2), and
-** small tables fail earlier now and then, when a few keys crowd a few buckets; n + sqrt(n) + 9 slots of
-** that share take n keys. And two buckets with so many keys have to err seldom enough. Of the widths the one
-** with the fewest bytes is taken: a slightly larger table with fingerprints one bit shorter often wins, so
-** size follows the error rate closely instead of jumping by a bit per key.
+** the share of the slots that is ever filled depends on the bucket size (paper, section 4, figure 2),
+** and small tables fail earlier now and then, when a few keys crowd a few buckets; n + sqrt(n) + 9 slots
+** of that share take n keys. And two buckets with so many keys have to err seldom enough. Of the widths
+** the one with the fewest bytes is taken: a slightly larger table with fingerprints one bit shorter
+** often wins, so size follows the error rate closely instead of jumping by a bit per key.
 **
 ** All decisions are made on integers: the error rate counts in units of 2^-62.
 */
@@ -25,7 +25,8 @@ typedef struct request {
 /* ---- the fields of a shape ---- */
 
 /* Growth turns remainder bits into address bits: it needs some to start with. With four pair bits more
-** than eight keys agree in all that names their place, from a million on: only who asks for it gets that. */
+** than eight keys agree in all that names their place, from a million on: only who asks for it gets
+** that. */
 static unsigned least_fingerprint(unsigned b, bool growth)
 {
     enum { GROWS = 9, GROWS_BY_TWO = 12 };
@@ -47,9 +48,9 @@ static unsigned pair_bits(const cf_geometry *shape)
     return s < f - REMAINDER ? s : f - REMAINDER;
 }
 
-/* The fewest copies with which a filter lives for so many turnovers, because a larger cap costs no bytes:
-** three at least, so that a key added twice can be deleted once. But copies of one key, or keys that name the
-** same fingerprint, must not crowd those of another out of their buckets. */
+/* The fewest copies with which a filter lives for so many turnovers, because a larger cap costs no
+** bytes: three at least, so that a key added twice can be deleted once. But copies of one key, or keys
+** that name the same fingerprint, must not crowd those of another out of their buckets. */
 static uint8_t cap_for(const cf_geometry *shape)
 {
     enum { LEAST = 3, LIFE = 100000 };
@@ -97,12 +98,13 @@ static uint64_t square_root(uint64_t n)
     return root;
 }
 
-/* The fewest buckets in which so many keys find room. Two are enough for as many as they have slots. Fewer than
-** eight bits name few alternates, so more keys meet (measured). */
+/* The fewest buckets in which so many keys find room. Two are enough for as many as they have slots.
+** Fewer than eight bits name few alternates, so more keys meet (measured). */
 static uint64_t buckets_for_keys(const cf_geometry *shape, uint64_t keys)
 {
     unsigned b = shape->bucket_size, meet = shape->fingerprint_bits < 8;
-    uint64_t filled = b * ((b == 1 ? 400 : b == 2 ? 850 : b == 4 ? 962 : 980) - 7 * meet); /* thousandths */
+    unsigned thousandths = b == 1 ? 400 : b == 2 ? 850 : b == 4 ? 962 : 980;
+    uint64_t filled = b * (thousandths - 7 * meet);
     if (keys <= 2 * b)
         return 2;
     return (1000 * (keys + (1 + 2 * meet) * square_root(keys) + 9) + filled - 1) / filled;
@@ -121,13 +123,13 @@ static uint64_t match_rate(unsigned f)
 ** compared, each matching with match_rate. */
 static bool errs_seldom(const cf_geometry *shape, uint64_t buckets, const request *want)
 {
-    return want->rate == 0 || cf_product_at_most(2 * want->keys, match_rate(shape->fingerprint_bits),
-                                                 want->rate, buckets);
+    return want->rate == 0 ||
+           cf_product_at_most(2 * want->keys, match_rate(shape->fingerprint_bits), want->rate, buckets);
 }
 
 /* After k doublings a filter errs 1 + k / 16 times as often as when all its slots were first full
-** (growth.h): 1.82 times with 2^13 times the keys. That has to stay below three times the rate asked for.
-** Only sparse tables, of few keys, are far from full at capacity. */
+** (growth.h): 1.82 times with 2^13 times the keys. That has to stay below three times the rate asked
+** for. Only sparse tables, of few keys, are far from full at capacity. */
 static bool errs_seldom_when_grown(const cf_geometry *shape, const request *want)
 {
     uint64_t slots_compared = 2 * (uint64_t)shape->bucket_size;
@@ -135,10 +137,10 @@ static bool errs_seldom_when_grown(const cf_geometry *shape, const request *want
            cf_product_at_most(5 * slots_compared, match_rate(shape->fingerprint_bits), 8, want->rate);
 }
 
-/* Sets the fewest buckets that keep both promises: an even number. To meet an error rate with fingerprints
-** that are far too short takes a table that is nearly empty: more than four times the buckets that the keys
-** need is taken for a mistake. A filter that grows starts with so many buckets at least that few pairs are
-** crowded, while the header is most of it anyway. */
+/* Sets the fewest buckets that keep both promises: an even number. To meet an error rate with
+** fingerprints that are far too short takes a table that is nearly empty: more than four times the
+** buckets that the keys need is taken for a mistake. A filter that grows starts with so many buckets at
+** least that few pairs are crowded, while the header is most of it anyway. */
 static bool size_table(cf_geometry *shape, const request *want)
 {
     static const uint64_t LEAST = 2, LEAST_TO_GROW = 8;
@@ -162,7 +164,8 @@ static bool size_table(cf_geometry *shape, const request *want)
 /* ---- the choice ---- */
 
 /* A shape of this width that keeps the promises. False: there is none. */
-static bool shape_of_width(unsigned f, const cf_options *options, const request *want, cf_geometry *shape)
+static bool shape_of_width(unsigned f, const cf_options *options, const request *want,
+                           cf_geometry *shape)
 {
     const char *why;
     unsigned b = options->bucket_size ? options->bucket_size : 4;
