@@ -76,7 +76,7 @@ static inline void probe_spill(cf_filter *filter, uint64_t bucket, uint64_t tag)
 /* The bits of the widest slot of a bucket. */
 static inline unsigned probe_slot_bits(const cf_filter *filter)
 {
-    return filter->view.form.lanes.width;
+    return filter->view.form.slot_bits;
 }
 
 /* Puts an entry into place `i` of its pair that knows so many of the remainder bits that an entry of this hash may know
@@ -87,7 +87,7 @@ static inline bool probe_put_in(cf_filter *filter, uint64_t hash, unsigned i, un
     cf_pair pair = cf_pair_of(filter, hash);
     cf_place place = pair.place[i];
     unsigned span = filter->view.new_length - place.extension;
-    unsigned length = filter->view.grown ? place.extension + more % (span + 1) : filter->view.new_length;
+    unsigned length = filter->view.form.grown ? place.extension + more % (span + 1) : filter->view.new_length;
     int slot = cf_bucket_free_slot(filter, place.bucket);
     payload &= cf_low_bits(filter->view.form.payload_bits);
     uint64_t tag = cf_tag_of(filter, place, length);

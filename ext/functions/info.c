@@ -26,7 +26,7 @@ static void append_counts(sqlite3_str *json, const cf_filter *filter)
                         filter->occupied, g->capacity);
     sqlite3_str_appendf(json, ",\"buckets\":%llu,\"bucket_size\":%d", filter->buckets, g->bucket_size);
     sqlite3_str_appendf(json, ",\"fingerprint_bits\":%d,\"slot_bits\":%d", g->fingerprint_bits,
-                        filter->view.form.lanes.width);
+                        filter->view.form.slot_bits);
     sqlite3_str_appendf(json, ",\"layout\":\"%s\",\"level\":%d,\"split\":%llu",
                         g->semisorted ? "semisort" : "plain", filter->level, filter->split);
     sqlite3_str_appendf(json, ",\"load\":%.6g,\"load_items\":%.6g", ratio(filter->occupied, slots),
@@ -144,7 +144,7 @@ static void plan_function(sqlite3_context *context, int argc, sqlite3_value **ar
         return;
     planned.buckets = planned.geometry.buckets;
     planned.length = cf_geometry_bytes(&planned.geometry);
-    planned.view.form.lanes.width = planned.geometry.fingerprint_bits;
+    planned.view.form.slot_bits = planned.geometry.fingerprint_bits;
     sqlite3_str *json = sqlite3_str_new(sqlite3_context_db_handle(context));
     append_all(json, &planned, &nothing);
     cuckoo_result_text(context, json, "}");

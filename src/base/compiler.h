@@ -37,11 +37,6 @@
 /* CUCKOO_SMALL, defined by who compiles the library: less code, and some calls take several times as
 ** long. CF_NEVER_INLINE, CF_ALWAYS_INLINE: before the type of a function, behind `static`. CF_LIKELY,
 ** CF_UNLIKELY: a condition that nearly always, or hardly ever, holds. */
-#if defined(CUCKOO_SMALL) && !defined(CF_PLAIN_C) /* with both, tests look at quick ways, too */
-#define CF_IS_SMALL 1
-#else
-#define CF_IS_SMALL 0
-#endif
 #if CF_IS_GNU
 #define CF_NEVER_INLINE __attribute__((noinline))
 #ifdef CUCKOO_SMALL
@@ -184,45 +179,6 @@ static inline uint64_t cf_multiply(uint64_t a, uint64_t b, uint64_t *high)
     uint64_t low = a0 * b0, mid = a1 * b0 + (low >> 32), mid2 = a0 * b1 + (uint32_t)mid;
     *high = a1 * b1 + (mid >> 32) + (mid2 >> 32);
     return (mid2 << 32) | (uint32_t)low;
-#endif
-}
-
-/* ---- two words at once ---- */
-
-/* Two words, (cf_two){a, b}, in one register where every machine of the kind has such; cf_two_word: one
-** of them, by its number. */
-#if CF_IS_GNU && defined(__SSE2__)
-#define CF_VECTORS 1
-typedef uint64_t cf_two __attribute__((vector_size(16)));
-#define cf_two_word(two, i) ((two)[i])
-#else
-#define CF_VECTORS          0
-typedef struct cf_two {
-    uint64_t low, high;
-} cf_two;
-#define cf_two_word(two, i) ((i) == 0 ? (two).low : (two).high)
-#endif
-
-/* With y = (x >> n) ^ z: (y - ones) & ~y. */
-static inline cf_two cf_two_without(cf_two x, unsigned n, cf_two z, cf_two ones)
-{
-#if CF_VECTORS
-    x = x >> n ^ z;
-    return (x - ones) & ~x;
-#else
-    uint64_t low = x.low >> n ^ z.low, high = x.high >> n ^ z.high;
-    return (cf_two){(low - ones.low) & ~low, (high - ones.high) & ~high};
-#endif
-}
-
-/* Is any bit of the mask set in x or y? */
-static inline int cf_two_any(cf_two x, cf_two y, cf_two mask)
-{
-#if CF_VECTORS
-    x = (x | y) & mask;
-    return (x[0] | x[1]) != 0;
-#else
-    return (((x.low | y.low) & mask.low) | ((x.high | y.high) & mask.high)) != 0;
 #endif
 }
 

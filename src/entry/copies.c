@@ -91,7 +91,7 @@ static bool can_count(const cf_filter *filter, const cf_entry *match, unsigned m
 /* Absorbs the item with these matches, or counts it on one of them. */
 static bool absorb(cf_filter *filter, const cf_entry *item, const cf_matches *found)
 {
-    if (!filter->view.grown && !counts(filter))
+    if (!filter->view.form.grown && !counts(filter))
         return cf_is_sticky(filter, found); /* RULE: before growth cap equal entries absorb */
     if (absorb_at_cap(filter, item, found))
         return true;
@@ -124,11 +124,11 @@ static bool absorb_shorter(cf_filter *filter, const cf_pair *pair, const cf_entr
 bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *item)
 {
     cf_matches found;
-    assert(!item->sticky || filter->view.grown || counts(filter));
+    assert(!item->sticky || filter->view.form.grown || counts(filter));
     cf_find_matches(filter, pair, item->payload, &found);
     if (absorb(filter, item, &found))
         return true;
-    if (!filter->view.grown || item->side.length == CF_WHOLE)
+    if (!filter->view.form.grown || item->side.length == CF_WHOLE)
         return false; /* RULE: only items of merges agree with longer entries */
     cf_find_agreeing(filter, pair, item->payload, &found);
     return absorb_shorter(filter, pair, item, &found);
@@ -209,7 +209,7 @@ void cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *item
 {
     cf_entry stays = fold->stays;
     bool ages = filter->geometry.epochs != 0;
-    assert(filter->view.grown || counts(filter) || ages);
+    assert(filter->view.form.grown || counts(filter) || ages);
     if (counts(filter))
         stays.payload = further_copies(filter, fold, item);
     else if (ages)
@@ -223,24 +223,10 @@ void cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *item
 
 /* ---- deleting ---- */
 
-/* In simple filters without payloads all matches are alike: the first one goes. */
-static cf_deleted remove_plain(cf_filter *filter, const cf_pair *pair)
-{
-    uint64_t bucket;
-    unsigned slot, copies = cf_scan_matches(filter, pair, &bucket, &slot);
-    if (copies == 0 || copies >= filter->geometry.cap) /* RULE: cap equal entries are not deleted */
-        return copies == 0 ? CF_ABSENT : CF_STICKY;
-    cf_slot_set(filter, bucket, slot, 0, 0);
-    cf_count_emptied(filter);
-    return CF_REMOVED;
-}
-
 cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t value)
 {
     assert(filter->view.writable != NULL && pair->sides > 0);
     cf_matches found;
-    if (filter->view.simple && filter->view.form.payload_bits == 0)
-        return remove_plain(filter, pair);
     cf_find_matches(filter, pair, value, &found);
     if (found.n == 0)
         return CF_ABSENT;

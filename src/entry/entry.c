@@ -187,23 +187,14 @@ static void fetch_other(const cf_filter *filter, const cf_pair *pair)
         cf_bucket_fetch(filter, pair->place[1].bucket);
 }
 
-unsigned cf_scan_matches(const cf_filter *filter, const cf_pair *pair, uint64_t *bucket, unsigned *slot)
+unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair)
 {
     unsigned found = 0;
     fetch_other(filter, pair);
     for (unsigned i = 0; i < pair->sides; i++) {
-        const cf_form *form = &filter->view.form;
-        uint64_t at = cf_record_at(filter, form, pair->place[i].bucket), tag = pair->place[i].tag;
-        unsigned words = cf_words_to_read(filter, form, at, tag);
-        for (unsigned word = 0; word < words; word++) {
-            uint64_t lanes = cf_matching_lanes(filter, cf_word_at(filter, form, at, word), tag);
-            if (lanes != 0 && found == 0) {
-                *bucket = pair->place[i].bucket;
-                *slot = cf_first_slot(&form->lanes, lanes, word);
-            }
-            for (; lanes != 0; lanes &= lanes - 1)
-                found++;
-        }
+        unsigned slots = cf_bucket_slots(filter, pair->place[i].bucket, pair->place[i].tag);
+        for (; slots != 0; slots &= slots - 1)
+            found++;
     }
     return filter->spilled == 0 ? found : found + cf_spilled_matches(filter, pair);
 }
@@ -214,19 +205,12 @@ bool cf_slots_match(const cf_filter *filter, const cf_pair *pair, cf_room *room)
     *room = (cf_room){2, 0};
     fetch_other(filter, pair);
     for (unsigned side = 0; side < pair->sides; side++) {
-        int empty = -1;
-        matching |= cf_bucket_look(filter, &pair->place[side], &empty);
-        if (empty >= 0 && room->side == 2)
+        int empty = room->side < 2 ? -1 : cf_bucket_free_slot(filter, pair->place[side].bucket);
+        matching |= cf_bucket_slots(filter, pair->place[side].bucket, pair->place[side].tag) != 0;
+        if (empty >= 0)
             *room = (cf_room){side, (unsigned)empty};
     }
     return matching;
-}
-
-unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair)
-{
-    uint64_t bucket;
-    unsigned slot;
-    return cf_scan_matches(filter, pair, &bucket, &slot);
 }
 
 /* Is this entry to stand before the other? The longer one is; of equally long ones, one that is not
@@ -256,18 +240,12 @@ static void find_in_bucket(const cf_filter *filter, const cf_side *side, const c
                            uint64_t value, cf_matches *found)
 {
     cf_entry entry;
-    const cf_form *form = &filter->view.form;
-    uint64_t at = cf_record_at(filter, form, place->bucket);
-    unsigned words = cf_words_to_read(filter, form, at, place->tag);
-    for (unsigned word = 0; word < words; word++) {
-        uint64_t lanes = cf_matching_lanes(filter, cf_word_at(filter, form, at, word), place->tag);
-        for (; lanes != 0; lanes &= lanes - 1) {
-            unsigned slot = cf_first_slot(&form->lanes, lanes, word);
-            /* RULE: a match knows no more than the item */
-            if (cf_entry_at(filter, place->bucket, slot, &entry) && entry.side.length <= side->length)
-                keep_match(filter, &entry, value, found);
-        }
-    }
+    unsigned slots = cf_bucket_slots(filter, place->bucket, place->tag);
+    for (; slots != 0; slots &= slots - 1)
+        /* RULE: a match knows no more than the item */
+        if (cf_entry_at(filter, place->bucket, cf_lowest_bit(slots), &entry) &&
+            entry.side.length <= side->length)
+            keep_match(filter, &entry, value, found);
 }
 
 /* Do an entry and a side agree in all the bits that both know? They lie in one place. */
@@ -294,7 +272,8 @@ static void find_spilled(const cf_filter *filter, const cf_pair *pair, uint64_t 
         uint64_t bucket = pair->place[i].bucket;
         unsigned first = cf_spill_first(filter, bucket), at = first;
         for (; cf_spill_lies_in(filter, at, bucket); at++)
-            if ((longer || cf_tag_agrees(filter, cf_spill_get(filter, at).tag, pair->place[i].tag)) &&
+            if ((longer || cf_agrees(filter, filter->view.form.grown, cf_spill_get(filter, at).tag,
+                                     pair->place[i].tag)) &&
                 cf_spilled_at(filter, at, &entry))
                 keep_if_agrees(filter, &pair->side[i], &entry, value, longer, found);
         cf_work(filter, at - first);

@@ -83,9 +83,6 @@ typedef struct cf_room {
 ** both buckets. For filters that do not age. */
 bool cf_slots_match(const cf_filter *filter, const cf_pair *pair, cf_room *room);
 
-/* The same as cf_entries_matching, and where the first of them is, when it is in a slot. */
-unsigned cf_scan_matches(const cf_filter *filter, const cf_pair *pair, uint64_t *bucket, unsigned *slot);
-
 /* How many entries of the list agree with `pair` (of one side at least) in all that both know; some
 ** more than CF_SPILL_COPIES need not be counted. So many at most match any one key of which `pair`
 ** knows the first bits. */

@@ -93,7 +93,7 @@ static CF_ALWAYS_INLINE uint64_t other_bucket(const cf_filter *filter, bool grow
         return base;
     /* and the terminator above it */
     uint64_t remainder = tag >> filter->geometry.pair_bits << home.bits | home.extension;
-    cf_home there = cf_home_in(filter, base, remainder ^ mix);
+    cf_home there = cf_home_in(filter, base, remainder ^ cf_turn_of(mix));
     /* RULE: an entry moves only to a bucket whose extension it knows */
     if (CF_UNLIKELY(cf_is_void(filter, tag)) && there.bits > home.bits)
         return NOWHERE;
@@ -108,7 +108,7 @@ static CF_NEVER_INLINE uint64_t bucket_again(const cf_filter *filter, const cf_s
     unsigned steps = line_to(search, &index, slot);
     uint64_t bucket = search->kept[index];
     while (steps > 0)
-        bucket = other_bucket(filter, filter->view.grown, cf_home_of(filter, bucket),
+        bucket = other_bucket(filter, filter->view.form.grown, cf_home_of(filter, bucket),
                               cf_slot_get(filter, bucket, slot[--steps]));
     return bucket;
 }
@@ -125,47 +125,36 @@ cf_node cf_search_node(const cf_filter *filter, const cf_search *search, unsigne
                      (uint8_t)(from % CF_BUCKET_MAX)};
 }
 
-/* The buckets that the entries of one bucket could move to. All of them are fetched before the
-** first is looked at. `grown`: the filter has, a constant. */
-static CF_ALWAYS_INLINE void find_alternates(const cf_filter *filter, bool grown, uint64_t bucket,
-                                             uint64_t *to)
-{
-    cf_home home = grown ? cf_home_of(filter, bucket) : (cf_home){bucket, 0, 0};
+/* What lies in a bucket that the search goes on from. */
+typedef struct bucket_seen {
+    cf_home home;
     uint64_t tag[CF_BUCKET_MAX];
-    cf_tags_read(filter, bucket, tag);
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
-        to[slot] = other_bucket(filter, grown, home, tag[slot]);
-        if (to[slot] != NOWHERE)
-            cf_bucket_fetch(filter, to[slot]);
+    uint64_t to[CF_BUCKET_MAX]; /* before growth: where it could move */
+} bucket_seen;
+
+/* Before growth all other buckets are fetched before the first is looked at. Later it takes longer to
+** know them than to look: one after the other. */
+static CF_ALWAYS_INLINE void look_into(cf_kind kind, const cf_filter *filter, uint64_t bucket,
+                                       bucket_seen *from)
+{
+    from->home = kind.grown ? cf_home_of(filter, bucket) : (cf_home){bucket, 0, 0};
+    cf_tags_by(kind, filter, cf_bucket_at(filter, bucket), from->tag);
+    for (unsigned slot = 0; !kind.grown && slot < filter->geometry.bucket_size; slot++) {
+        from->to[slot] = other_bucket(filter, false, from->home, from->tag[slot]);
+        cf_bucket_fetch(filter, from->to[slot]);
     }
 }
 
-static inline void alternates_of(const cf_filter *filter, uint64_t bucket, uint64_t *to)
-{
-    if (filter->view.grown)
-        find_alternates(filter, true, bucket, to);
-    else
-        find_alternates(filter, false, bucket, to);
-}
-
-/* The search ends in this bucket, if it has this slot. */
-static inline bool ends(cf_search *search, cf_node node, int free_slot)
-{
-    if (free_slot < 0)
-        return false;
-    search->leaf = node;
-    search->free_slot = (unsigned)free_slot;
-    return true;
-}
-
-/* Looks behind every slot of node `index`, at the buckets `to`: an empty slot ends the search. */
-static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, unsigned index,
-                   const uint64_t *to)
+/* Looks behind every slot of node `index`: an empty slot ends the search. */
+static CF_ALWAYS_INLINE bool expand(cf_kind kind, const cf_filter *filter, cf_search *search,
+                                    seen_set *seen, unsigned index, const bucket_seen *from)
 {
     unsigned bucket_size = filter->geometry.bucket_size;
     for (unsigned slot = 0; slot < bucket_size; slot++) {
-        cf_node node = {to[slot], (uint16_t)index, (uint8_t)slot};
-        if (node.bucket == NOWHERE || was_seen(seen, search, bucket_size, node.bucket))
+        uint64_t to = kind.grown ? other_bucket(filter, true, from->home, from->tag[slot])
+                                 : from->to[slot];
+        cf_node node = {to, (uint16_t)index, (uint8_t)slot};
+        if (to == NOWHERE)
             continue;
         /* RULE: a search examines no more buckets than its budget */
         if (search->left.examined == 0) {
@@ -173,71 +162,29 @@ static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, u
             return false;
         }
         search->left.examined--;
-        if (ends(search, node, cf_bucket_usable_slot(filter, node.bucket)))
+        int free_slot = cf_usable_by(kind, filter, to);
+        if (free_slot >= 0) {
+            search->leaf = node;
+            search->free_slot = (unsigned)free_slot;
             return true;
-        push_node(search, seen, node);
-    }
-    return false;
-}
-
-/* The same in a grown table, in two parts. First: looks at the other bucket of each entry as soon as it
-** is known, and goes no further when it has room. */
-static inline bool ends_behind(const cf_filter *filter, const cf_pair *pair, cf_search *search,
-                               unsigned index, uint64_t *to)
-{
-    uint64_t bucket = bucket_of(filter, search, index), tag[CF_BUCKET_MAX];
-    cf_home home = index < pair->sides ? cf_home_in(filter, pair->side[index].base,
-                                                    pair->side[index].bits >> filter->geometry.pair_bits)
-                                       : cf_home_of(filter, bucket);
-    cf_tags_read(filter, bucket, tag);
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
-        to[slot] = other_bucket(filter, true, home, tag[slot]);
-        int free_slot = to[slot] == NOWHERE ? -1 : cf_bucket_free_slot(filter, to[slot]);
-        if (ends(search, (cf_node){to[slot], (uint16_t)index, (uint8_t)slot}, free_slot))
-            return true;
-    }
-    return false;
-}
-
-/* Then: none has. */
-static inline void push_all(const cf_filter *filter, cf_search *search, seen_set *seen, unsigned index,
-                            const uint64_t *to)
-{
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-        if (to[slot] != NOWHERE && !was_seen(seen, search, filter->geometry.bucket_size, to[slot]))
-            push_node(search, seen, (cf_node){to[slot], (uint16_t)index, (uint8_t)slot});
-}
-
-/* What lies behind the first bucket of a pair is pushed when there is no room behind the second one. */
-static bool search_grown(const cf_filter *filter, const cf_pair *pair, cf_search *search, seen_set *seen)
-{
-    uint64_t to[2][CF_BUCKET_MAX];
-    unsigned roots = search->nodes;
-    for (unsigned index = 0; index < search->nodes; index++) {
-        if (ends_behind(filter, pair, search, index, to[index % 2]))
-            return true;
-        if (index + 1 == roots) {
-            note_all(seen, SEEN_FEW_LOG2, search);
-            if (index == 1)
-                push_all(filter, search, seen, 0, to[0]);
         }
-        if (index + 1 >= roots)
-            push_all(filter, search, seen, index, to[index % 2]);
+        if (!was_seen(seen, search, bucket_size, to))
+            push_node(search, seen, node);
     }
     return false;
 }
 
-static bool search_any(const cf_filter *filter, cf_search *search, seen_set *seen)
+/* Before growth the buckets behind the next node are on their way when those behind this one are looked
+** at. */
+static CF_ALWAYS_INLINE bool search_by(cf_kind kind, const cf_filter *filter, cf_search *search,
+                                       seen_set *seen)
 {
-    uint64_t to[2][CF_BUCKET_MAX];
-    /* In a new table the buckets behind the next node are on their way, too, when those behind this one
-    ** are looked at. In one that has grown, where they take longer to find, that does not pay. */
-    unsigned known = 0, ahead = filter->view.grown ? 1 : 2;
-    note_all(seen, SEEN_FEW_LOG2, search);
+    bucket_seen from[2];
+    unsigned known = 0, ahead = kind.grown ? 1 : 2;
     for (unsigned index = 0; index < search->nodes && !search->spent; index++) {
         for (; known < index + ahead && known < search->nodes; known++)
-            alternates_of(filter, bucket_of(filter, search, known), to[known % 2]);
-        if (expand(filter, search, seen, index, to[index % 2]))
+            look_into(kind, filter, bucket_of(filter, search, known), &from[known % 2]);
+        if (expand(kind, filter, search, seen, index, &from[index % 2]))
             return true;
     }
     return false;
@@ -254,9 +201,8 @@ bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_
         search->left.nodes = CF_SEARCH_KEPT; /* all are asked */
     for (unsigned i = 0; i < pair->sides; i++)
         push_node(search, &seen, (cf_node){pair->place[i].bucket, CF_NO_PARENT, 0});
-    /* not by where the bytes are: by pages a filter comes to the same ones */
-    bool grown = filter->view.grown && !filter->geometry.epochs && budget.examined == CF_ANY_NUMBER;
-    bool found = grown ? search_grown(filter, pair, search, &seen) : search_any(filter, search, &seen);
+    note_all(&seen, SEEN_FEW_LOG2, search);
+    bool found = CF_BY_FORM(&filter->view.form, search_by, filter, search, &seen);
     cf_work(filter, search->nodes);
     return found;
 }

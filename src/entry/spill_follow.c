@@ -14,7 +14,8 @@ static bool overflows(const cf_filter *filter, uint64_t bucket)
 /* Counts one more entry of the bucket that is going to be split, in a filter of the stage now. */
 static void count_children(const cf_filter *filter, uint64_t tag, unsigned *low, unsigned *high)
 {
-    cf_children to = cf_children_of(filter, filter->view.grown ? tag : cf_with_terminator(filter, tag));
+    cf_children to =
+        cf_children_of(filter, filter->view.form.grown ? tag : cf_with_terminator(filter, tag));
     *low += to.low;
     *high += to.high;
 }
@@ -29,7 +30,8 @@ static unsigned lengthens_by(const cf_filter *filter, uint64_t bucket)
 {
     unsigned low = 0, high = 0, b = filter->geometry.bucket_size;
     uint64_t tag[CF_BUCKET_MAX];
-    cf_tags_read(filter, bucket, tag);
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+        tag[slot] = cf_slot_get(filter, bucket, slot);
     for (unsigned slot = 0; slot < b; slot++)
         count_children(filter, tag[slot], &low, &high);
     unsigned first = cf_spill_first(filter, bucket), at = first;

@@ -47,8 +47,7 @@ cf_walk cf_walk_begin(const cf_filter *filter, unsigned cost)
 static bool is_all_zeros(const cf_filter *filter, uint64_t bucket)
 {
     enum { READABLE = 56 }; /* bits from any bit on */
-    const cf_form *form = &filter->view.form;
-    uint64_t at = cf_record_at(filter, form, bucket), end = at + form->bucket_bits;
+    uint64_t at = cf_bucket_at(filter, bucket), end = at + filter->view.form.bucket_bits;
     for (; at < end; at += READABLE) {
         uint64_t bits = cf_load_bits(filter->view.table, at);
         if ((bits & cf_low_bits(end - at < READABLE ? (unsigned)(end - at) : READABLE)) != 0)

@@ -2,29 +2,28 @@
 /*
 ** bulk_add.c - adding many keys: sorted, then all at once or in turn.
 **
-** An empty table that was planned for as many keys is filled in one walk, from front to back. A key
-** whose base bucket has room is put there. Else it goes to its alternate bucket, which may be
-** anywhere: it is *in flight* until the line of memory has come, while the walk goes on. Where it
-** lands in a full bucket it takes the slot of an entry, which flies on to its own alternate:
+** An empty table that was planned for as many keys is filled in two walks over them, in their order.
+** The first one writes each bucket once, with the first b keys that have it as base bucket. The second
+** one sends the others, every fifth key or so, to their alternate buckets, which may be anywhere: a tag
+** is *in flight* until the line of memory has come, while the walk goes on. Where it lands in a full
+** bucket it takes the slot of an entry, which flies on to its own alternate:
 **
 **      walk    -> [ j ][ j+1 ][ j+2 ] ...                  one bucket after the other
 **                   |            ^ full: what it holds flies on
-**                   v full       |
+**                   v            |
 **      flights    ( tag ) ... ( tag )                      some at a time; first in, first out
 **
-** So the misses of many keys overlap. At a load of 0.95 (f = 12, b = 4) a key needs 1.1 flights in
-** the mean, as with any order of evictions; few need so many that an ordinary search ends them.
-** There are no random numbers: the slots of full buckets take turns. The bytes follow from the
-** sorted keys alone.
+** So the misses of many keys overlap. Few tags need so many flights that an ordinary search ends them.
+** There are no random numbers: the slots of full buckets take turns. The bytes follow from the sorted
+** keys alone.
 **
-** Only plain tables without payloads are filled so. For a semi-sorted table, or one with a spill
-** list, a plain *twin* of the same shape is filled, and its buckets are copied. Tables with counters
-** or values take their keys in turn. So does a table in which the walk has found no room, after it
-** was emptied again: then the keys before the first that has no room are in.
+** Tables with counters or values take their keys in turn. So does a table in which the walk has found no
+** room, after it was emptied again: then the keys before the first that has no room are in.
 **
-** Copies. A tag that lands beside its like is stored as cf_insert does, which absorbs it or stores
-** it when there are fewer than cap. What is in flight is not counted then, so a key may have a few
-** entries more than cap in the end. One look at all buckets takes them out.
+** Copies. Of equal hashes no more than cap are stored. A tag that lands beside its like is stored as
+** cf_insert does, which absorbs it or stores it when there are fewer than cap. What is in flight is not
+** counted then, so a key may have a few entries more than cap in the end. One look at all buckets takes
+** them out.
 */
 #include "../entry/entry.h"
 #include "../entry/walk.h"
@@ -33,13 +32,69 @@
 #include "../table/bucket.h"
 #include "sort.h"
 
+/* ---- base buckets ---- */
+
+enum { COST = 20 }; /* of a key in one walk, nanoseconds */
+
+/* The keys of one base bucket among sorted hashes. */
+typedef struct cf_group {
+    size_t from, to;
+    uint64_t bucket;
+} cf_group;
+
+/* The group that begins with hash `from`. */
+static CF_ALWAYS_INLINE cf_group group_at(const cf_filter *filter, const uint64_t *hashes, size_t n,
+                                          size_t from)
+{
+    cf_group group = {from, from, cf_base(filter, hashes[from]).base};
+    do
+        group.to++;
+    while (group.to < n && cf_base(filter, hashes[group.to]).base == group.bucket);
+    return group;
+}
+
+/* The next hash of a group that is stored, from hash i on. */
+static CF_ALWAYS_INLINE size_t next_stored(const cf_filter *filter, const uint64_t *hashes,
+                                           const cf_group *group, size_t i)
+{
+    unsigned cap = filter->geometry.cap;
+    /* RULE: equal hashes are stored up to cap */
+    while (i < group->to && i - group->from >= cap && hashes[i] == hashes[i - cap])
+        i++;
+    return i;
+}
+
+static inline uint64_t tag_of(const cf_filter *filter, uint64_t hash)
+{
+    return cf_key_bits(filter, hash) & filter->view.fingerprint_mask;
+}
+
+/* Writes all base buckets, as far as the ticker lets it. */
+static CF_ALWAYS_INLINE cf_status fill_bases(cf_kind kind, cf_filter *filter, const uint64_t *hashes,
+                                             size_t n, cf_ticker *ticker)
+{
+    unsigned b = filter->geometry.bucket_size;
+    for (size_t from = 0; from < n;) {
+        uint64_t tag[CF_BUCKET_MAX] = {0};
+        unsigned used = 0;
+        cf_group group = group_at(filter, hashes, n, from);
+        for (size_t i = from; used < b && (i = next_stored(filter, hashes, &group, i)) < group.to; i++)
+            tag[used++] = tag_of(filter, hashes[i]);
+        cf_tags_write(kind, filter, group.bucket * filter->view.form.bucket_bits, tag);
+        filter->occupied += used;
+        from = group.to;
+        if (cf_tick(ticker, COST * used))
+            return CF_INTERRUPTED;
+    }
+    return CF_OK;
+}
+
 /* ---- tags in flight ---- */
 
 enum {
-    FLIGHTS = 64,     /* tags for which there is room */
-    ALOFT = 32,       /* that stay in flight from one bucket to the next: their misses overlap */
-    MOST_STEPS = 250, /* flights of one tag, and of those it drives out, before a search is made */
-    COST = 40         /* of a key, nanoseconds */
+    FLIGHTS = 64,    /* tags for which there is room */
+    ALOFT = 32,      /* that stay in flight: their misses overlap */
+    MOST_STEPS = 250 /* flights of one tag, and of those it drives out, before a search is made */
 };
 
 typedef struct cf_flight {
@@ -48,137 +103,74 @@ typedef struct cf_flight {
 } cf_flight;
 
 typedef struct cf_bulk {
-    cf_filter *filter;
     cf_flight flight[FLIGHTS];
     unsigned first, flying;
     unsigned turn; /* the slot that is next to be driven out of a full bucket */
 } cf_bulk;
 
-/* The first slot of a bucket that holds a tag, 0 for an empty one: where it starts in the table.
-** `words` is filter->view.form.lanes.words, or the constant 1, which needs no loop. */
-static CF_ALWAYS_INLINE bool find_tag(const cf_filter *filter, unsigned words, uint64_t bucket,
-                                      uint64_t tag, uint64_t *at)
-{
-    const cf_lanes *lanes = &filter->view.form.lanes;
-    *at = bucket * filter->view.form.bucket_bits;
-    for (unsigned i = 0; i < words; i++, *at += (uint64_t)lanes->count * lanes->width) {
-        uint64_t word = cf_load_bits(filter->view.table, *at);
-        uint64_t found = cf_any_zero_lane(lanes, word ^ tag * lanes->ones);
-        if (found != 0) {
-            *at += cf_lowest_bit(found) - (lanes->width - 1);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Puts a tag into the slot at bit `at`; returns what was there. */
-static inline uint64_t exchange(cf_filter *filter, uint64_t at, uint64_t tag)
-{
-    uint8_t *p = filter->view.writable + (at >> 3);
-    uint64_t word = cf_load64(p), there = word >> (at & 7) & filter->view.form.slot_mask;
-    cf_store64(p, word ^ (there ^ tag) << (at & 7));
-    return there;
-}
-
 /* Sends what does not stay in a bucket to its other one. */
-static inline void send(cf_bulk *bulk, uint64_t bucket, uint64_t tag, unsigned steps)
+static inline void send(cf_bulk *bulk, const cf_filter *filter, uint64_t bucket, uint64_t tag,
+                        unsigned steps)
 {
-    const cf_filter *filter = bulk->filter;
     cf_side to = cf_alternate(filter, (cf_side){bucket, tag, filter->view.new_length});
-    cf_prefetch(filter->view.table + to.base * filter->view.form.bucket_bits / 8);
+    cf_bucket_fetch(filter, to.base);
     bulk->flight[(bulk->first + bulk->flying++) % FLIGHTS] =
         (cf_flight){to.base, (uint32_t)to.bits, steps};
 }
 
 /* Stores a tag in the ordinary way, as if it were an entry of another filter. */
-static CF_NEVER_INLINE cf_status store(cf_bulk *bulk, uint64_t bucket, uint64_t tag)
+static CF_NEVER_INLINE cf_status store(cf_filter *filter, const cf_flight *flight)
 {
-    cf_entry entry = {.side = {bucket, tag, bulk->filter->view.new_length}};
-    return cf_insert(bulk->filter, &entry);
+    cf_entry entry = {.side = {flight->bucket, flight->tag, filter->view.new_length}};
+    return cf_insert(filter, &entry);
 }
 
-/* Puts a tag into a bucket, when its like or an empty slot is there. False: the bucket is full. */
-static CF_ALWAYS_INLINE bool place_tag(cf_bulk *bulk, unsigned words, uint64_t bucket, uint64_t tag,
-                                       cf_status *status)
+/* The tag that has been in flight longest lands. In a full bucket the slots take turns, so that what has
+** just come stays. */
+static CF_ALWAYS_INLINE cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *filter)
 {
-    cf_filter *filter = bulk->filter;
-    uint64_t at;
-    *status = CF_OK;
-    if (find_tag(filter, words, bucket, tag, &at)) {
-        *status = store(bulk, bucket, tag);
-        return true;
-    }
-    if (!find_tag(filter, words, bucket, 0, &at))
-        return false;
-    exchange(filter, at, tag);
-    filter->occupied++;
-    return true;
-}
-
-/* The tag that has been in flight longest lands. In a full bucket the slots take turns, so that what
-** has just come stays. */
-static CF_ALWAYS_INLINE cf_status land(cf_bulk *bulk, unsigned words)
-{
-    cf_filter *filter = bulk->filter;
     cf_flight flight = bulk->flight[bulk->first];
-    cf_status status;
+    uint64_t at = flight.bucket * filter->view.form.bucket_bits, tag[CF_BUCKET_MAX];
     bulk->first = (bulk->first + 1) % FLIGHTS;
     bulk->flying--;
-    if (place_tag(bulk, words, flight.bucket, flight.tag, &status))
-        return status;
-    if (flight.steps >= MOST_STEPS)
-        return store(bulk, flight.bucket, flight.tag);
-    uint64_t slot = bulk->turn++ & (filter->geometry.bucket_size - 1u);
-    uint64_t at = flight.bucket * filter->view.form.bucket_bits + slot * filter->view.form.lanes.width;
-    send(bulk, flight.bucket, exchange(filter, at, flight.tag), flight.steps + 1);
+    if (CF_UNLIKELY(cf_slots_by(kind, filter, at, flight.tag) != 0 || flight.steps >= MOST_STEPS))
+        return store(filter, &flight);
+    unsigned lane;
+    if (cf_empty_by(kind, filter, at, &lane)) {
+        filter->occupied++;
+    } else {
+        unsigned slot = bulk->turn++ & (filter->geometry.bucket_size - 1u);
+        cf_tags_by(kind, filter, at, tag);
+        send(bulk, filter, flight.bucket, tag[slot], flight.steps + 1);
+        lane = slot * filter->view.form.lane;
+    }
+    cf_set_by(kind, filter, at, lane, flight.tag, 0);
     return CF_OK;
 }
 
-/* Lets tags land until no more than so many fly. */
-static CF_NEVER_INLINE cf_status land_until(cf_bulk *bulk, unsigned flying)
+/* Sends on all keys that have not found room in their base buckets. */
+static CF_ALWAYS_INLINE cf_status fly(cf_kind kind, cf_filter *filter, const uint64_t *hashes, size_t n,
+                                      cf_ticker *ticker)
 {
-    unsigned words = bulk->filter->view.form.lanes.words;
+    cf_bulk bulk = {.flying = 0};
     cf_status status = CF_OK;
-    while (status == CF_OK && bulk->flying > flying)
-        status = words == 1 ? land(bulk, 1) : land(bulk, words);
-    return status;
-}
-
-/* ---- the walk ---- */
-
-/* Puts a key into its base bucket, or sends it on. */
-static CF_ALWAYS_INLINE cf_status put(cf_bulk *bulk, unsigned words, uint64_t bucket, uint64_t tag)
-{
-    cf_status status;
-    if (place_tag(bulk, words, bucket, tag, &status))
-        return status;
-    status = bulk->flying == FLIGHTS ? land_until(bulk, ALOFT) : CF_OK;
-    if (status == CF_OK)
-        send(bulk, bucket, tag, 0);
-    return status;
-}
-
-/* Puts keys into the filter, as far as the ticker lets it: the first *added ones. Between two buckets
-** tags land. */
-static cf_status walk(cf_bulk *bulk, const uint64_t *hashes, size_t n, size_t *added, cf_ticker *ticker)
-{
-    const cf_filter *filter = bulk->filter;
-    unsigned words = filter->view.form.lanes.words;
-    cf_status status = CF_OK;
-    uint64_t bucket = 0;
-    size_t i = 0;
-    for (; i < n && status == CF_OK && !cf_tick(ticker, COST); i++) {
-        cf_side base = cf_base(filter, hashes[i]);
-        uint64_t tag = base.bits & filter->view.form.slot_mask;
-        if (base.base != bucket)
-            status = land_until(bulk, ALOFT);
-        bucket = base.base;
-        if (status == CF_OK)
-            status = words == 1 ? put(bulk, 1, bucket, tag) : put(bulk, words, bucket, tag);
+    for (size_t from = 0; from < n && status == CF_OK;) {
+        unsigned used = 0, b = filter->geometry.bucket_size;
+        cf_group group = group_at(filter, hashes, n, from);
+        for (size_t i = from; (i = next_stored(filter, hashes, &group, i)) < group.to; i++) {
+            if (used++ < b)
+                continue;
+            send(&bulk, filter, group.bucket, tag_of(filter, hashes[i]), 0);
+            while (status == CF_OK && bulk.flying > ALOFT)
+                status = land(kind, &bulk, filter);
+        }
+        from = group.to;
+        if (cf_tick(ticker, COST * used))
+            return CF_INTERRUPTED;
     }
-    *added = i;
-    return status == CF_OK ? land_until(bulk, 0) : status;
+    while (status == CF_OK && bulk.flying > 0)
+        status = land(kind, &bulk, filter);
+    return status;
 }
 
 /* ---- no more than cap ---- */
@@ -186,16 +178,11 @@ static cf_status walk(cf_bulk *bulk, const uint64_t *hashes, size_t n, size_t *a
 /* Takes out what the keys of a bucket have beyond cap, when two of its slots say the same. */
 static CF_NEVER_INLINE void trim_bucket(cf_filter *filter, uint64_t bucket)
 {
-    const cf_form *form = &filter->view.form;
-    unsigned cap = filter->geometry.cap, words = form->lanes.words;
-    uint64_t first, record = cf_record_at(filter, form, bucket);
+    unsigned cap = filter->geometry.cap;
     cf_entry entry;
     cf_matches found;
-    for (unsigned slot = 1; slot < filter->geometry.bucket_size; slot++) {
-        uint64_t tag = cf_slot_get(filter, bucket, slot);
-        find_tag(filter, words, bucket, tag, &first);
-        if (first == record + (uint64_t)slot * form->lanes.width ||
-            !cf_entry_at(filter, bucket, slot, &entry))
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
+        if (!cf_entry_at(filter, bucket, slot, &entry))
             continue;
         cf_pair pair = cf_pair_from(filter, entry.side);
         cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
@@ -204,90 +191,44 @@ static CF_NEVER_INLINE void trim_bucket(cf_filter *filter, uint64_t bucket)
     }
 }
 
-/* May two slots of a bucket say the same? Two that are empty do. */
-static inline bool may_repeat(const cf_filter *filter, uint64_t bucket)
-{
-    const cf_lanes *lanes = &filter->view.form.lanes;
-    uint64_t word = cf_load_bits(filter->view.table, bucket * filter->view.form.bucket_bits), found = 0;
-    for (unsigned shift = lanes->width; shift < lanes->count * lanes->width; shift += lanes->width)
-        found |= cf_any_zero_lane(lanes, (word ^ word >> shift) | ~(lanes->all >> shift));
-    return found != 0 || lanes->words > 1;
-}
-
 /* A key with more than two entries has two in one bucket. */
-static void trim(cf_filter *filter, cf_ticker *ticker)
+static CF_ALWAYS_INLINE cf_status trim(cf_kind kind, cf_filter *filter, cf_ticker *ticker)
 {
     enum { TRIM_COST = 5 };
+    uint64_t tag[CF_BUCKET_MAX];
     for (uint64_t bucket = 0; bucket < filter->buckets; bucket++) {
-        if (may_repeat(filter, bucket))
+        bool repeats = false;
+        cf_tags_by(kind, filter, bucket * filter->view.form.bucket_bits, tag);
+        for (unsigned i = 1; i < filter->geometry.bucket_size; i++)
+            for (unsigned before = 0; before < i; before++)
+                repeats |= tag[i] == tag[before] && tag[i] != 0;
+        if (CF_UNLIKELY(repeats))
             trim_bucket(filter, bucket);
         cf_tick(ticker, TRIM_COST);
     }
-}
-
-/* Fills a plain table without payloads. When it is not CF_OK, the filter is empty again. */
-static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
-                      cf_ticker *ticker)
-{
-    cf_bulk bulk = {.filter = filter};
-    cf_memory memory = filter->memory;
-    assert(filter->view.simple && !filter->geometry.semisorted && !filter->view.form.payload_bits);
-    filter->memory.resize = NULL; /* it must not grow while tags fly */
-    cf_status status = walk(&bulk, hashes, n, added, ticker);
-    filter->memory = memory;
-    if (status != CF_OK) {
-        cf_clear(filter);
-        *added = 0;
-        return status;
-    }
-    trim(filter, ticker);
-    cf_count_items(filter, *added);
     return CF_OK;
 }
 
-/* ---- tables that are not plain ---- */
-
-static bool is_plain(const cf_geometry *shape)
+/* When it is not CF_OK, the filter is empty again. */
+static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
+                      cf_ticker *ticker)
 {
-    return !shape->semisorted && shape->spill_bound == 0;
-}
-
-/* Writes the buckets of a plain table into one of zeros. */
-static void copy_buckets(cf_filter *filter, const cf_filter *twin, cf_ticker *ticker)
-{
-    enum { COPY_COST = 30 };
     const cf_form *form = &filter->view.form;
-    cf_record record = {.payload = {0}};
-    for (uint64_t bucket = 0; bucket < filter->buckets; bucket++) {
-        if (filter->geometry.semisorted && form->lanes.words == 1) {
-            uint64_t word = cf_word(twin, &twin->view.form, bucket, 0);
-            cf_semisort_word_write(filter, form, bucket * form->bucket_bits, word);
-        } else {
-            cf_tags_read(twin, bucket, record.tag);
-            cf_record_write(filter, bucket, &record);
-        }
-        cf_tick(ticker, COPY_COST);
-    }
-    filter->items = twin->items;
-    filter->occupied = twin->occupied;
-}
-
-static cf_status fill_twin(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
-                           cf_ticker *ticker)
-{
-    cf_geometry shape = filter->geometry;
-    shape.semisorted = false;
-    shape.spill_bound = shape.budget = 0;
-    uint64_t bytes = sizeof(cf_filter) + cf_geometry_bytes(&shape);
-    cf_filter *twin = (void *)filter->memory.resize(filter->memory.context, NULL, bytes);
-    if (twin == NULL)
-        return CF_NO_MEMORY;
-    cf_create(twin, &shape, (uint8_t *)(twin + 1));
-    cf_status status = fill(twin, hashes, n, added, ticker);
+    cf_memory memory = filter->memory;
+    filter->memory.resize = NULL; /* it must not grow while tags fly */
+    cf_status status = CF_BY_FORM(form, fill_bases, filter, hashes, n, ticker);
     if (status == CF_OK)
-        copy_buckets(filter, twin, ticker);
-    filter->memory.resize(filter->memory.context, (uint8_t *)twin, 0);
-    return status;
+        status = CF_BY_FORM(form, fly, filter, hashes, n, ticker);
+    if (status == CF_OK)
+        status = CF_BY_FORM(form, trim, filter, ticker);
+    filter->memory = memory;
+    if (status != CF_OK) {
+        cf_clear(filter);
+        return status;
+    }
+    cf_count_items(filter, n);
+    *added = n;
+    return CF_OK;
 }
 
 /* ---- the one or the other ---- */
@@ -313,8 +254,7 @@ static bool can_fill(const cf_filter *filter, size_t n, cf_ticker *ticker)
         return false;
     return filter->pages == NULL && filter->view.form.payload_bits == 0 && shape->bucket_size > 1 &&
            shape->cap > 1 && shape->fingerprint_bits >= LEAST_BITS && n <= shape->capacity &&
-           n >= cf_slots(filter) / LEAST_SHARE && (is_plain(shape) || filter->memory.resize != NULL) &&
-           is_empty(filter, ticker);
+           n >= cf_slots(filter) / LEAST_SHARE && is_empty(filter, ticker);
 }
 
 static cf_status add_in_turn(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
@@ -338,7 +278,7 @@ static cf_status add_in_order(cf_filter *filter, const uint64_t *hashes, size_t 
 {
     cf_status status = CF_FULL;
     if (can_fill(filter, n, ticker))
-        status = (is_plain(&filter->geometry) ? fill : fill_twin)(filter, hashes, n, added, ticker);
+        status = fill(filter, hashes, n, added, ticker);
     if (status == CF_FULL && !ticker->stopped)
         status = add_in_turn(filter, hashes, n, added, ticker);
     return ticker->stopped ? CF_INTERRUPTED : status;

@@ -65,7 +65,7 @@ static void count_entry(const cf_filter *filter, const cf_entry *entry, cf_censu
     census->occupied += entry->slot < CF_IN_LIST;
     census->copies += cf_entry_copies(filter, entry);
     census->shortest = length < census->shortest ? length : census->shortest;
-    census->voids += filter->view.grown && length == entry->extension;
+    census->voids += filter->view.form.grown && length == entry->extension;
     census->sticky +=
         !filter->geometry.epochs && cf_is_sticky(filter, &same) && first_of_equals(&same, entry);
     if (shortest == length && first_of_equals(&any, entry))
@@ -93,7 +93,7 @@ static cf_status check_entry(const cf_filter *filter, const cf_entry *entry, cf_
     cf_matches found;
     seen->occupied += entry->slot < CF_IN_LIST;
     seen->copies += cf_entry_copies(filter, entry);
-    if (filter->view.grown) {
+    if (filter->view.form.grown) {
         if (entry->side.length > filter->view.new_length)
             return cf_refuse(CF_DAMAGED, why,
                              "an entry knows more bits than this level of growth gives");
@@ -124,7 +124,7 @@ static bool could_lie_in_slot(const cf_filter *filter, const cf_entry *entry)
     bool movable;
     uint64_t other = cf_entry_alternate(filter, entry, &movable);
     return cf_bucket_free_slot(filter, entry->bucket) >= 0 ||
-           (!filter->view.grown && cf_bucket_free_slot(filter, other) >= 0);
+           (!filter->view.form.grown && cf_bucket_free_slot(filter, other) >= 0);
 }
 
 static cf_status check_spilled(const cf_filter *filter, unsigned index, cf_census *seen,
@@ -217,9 +217,10 @@ static cf_status check_buckets(const cf_filter *filter, cf_census *seen, const c
     cf_status status = CF_OK;
     cf_walk walk = cf_walk_begin(filter, COST);
     while (status == CF_OK && cf_walk_next(&walk)) {
-        const cf_form *form = &filter->view.form;
+        cf_record record;
+        cf_record_read(filter, walk.bucket, &record);
         if (filter->geometry.semisorted &&
-            !cf_semisort_in_order(filter, form, cf_record_at(filter, form, walk.bucket)))
+            !cf_semisort_in_order(cf_code_at(filter, cf_bucket_at(filter, walk.bucket)), record.tag))
             return cf_refuse(CF_DAMAGED, why, "a semi-sorted bucket is not in order");
         for (unsigned slot = 0; status == CF_OK && slot < filter->geometry.bucket_size; slot++)
             status = check_slot(filter, walk.bucket, slot, seen, why);
@@ -250,7 +251,7 @@ static cf_status check_total(const cf_filter *filter, const cf_census *seen, con
     bool any;
     if (seen->occupied != filter->occupied)
         return cf_refuse(CF_DAMAGED, why, "the header does not count the occupied slots right");
-    if (!filter->view.grown && filter->items < seen->copies)
+    if (!filter->view.form.grown && filter->items < seen->copies)
         return cf_refuse(CF_DAMAGED, why, "the header counts fewer items than the entries stand for");
     if (filter->items <= seen->copies)
         return CF_OK;

@@ -8,56 +8,27 @@
 #include "../growth/insert.h"
 #include "../shape/format.h"
 #include "../table/epochs.h"
-#include "../table/fast_path.h"
 #include "ageing.h"
 
 /* ---- asking ---- */
 
-/* May a bucket hold its tag? The tops of a semi-sorted one, as a rule, say that it does not. */
-static CF_ALWAYS_INLINE bool tops_allow(const cf_filter *filter, const cf_form *form, cf_place want)
-{
-    return !filter->geometry.semisorted || form->tops.words != 1 ||
-           cf_tops_allow(filter, form, cf_record_at(filter, form, want.bucket), want.tag);
-}
-
-/* Does it hold it? */
-static CF_ALWAYS_INLINE bool holds(const cf_filter *filter, cf_place want)
-{
-    const cf_form *form = &filter->view.form;
-    uint64_t found = 0;
-    if (!tops_allow(filter, form, want))
-        return false;
-    for (unsigned i = 0; i < form->lanes.words; i++)
-        found |= cf_matching_lanes(filter, cf_word(filter, form, want.bucket, i), want.tag);
-    return found != 0;
-}
-
 static CF_NEVER_INLINE bool is_spilled(const cf_filter *filter, uint64_t hash)
 {
+    cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
+    if (!cf_overflow_get(filter, cf_locate(filter, &base).bucket) ||
+        !cf_overflow_get(filter, cf_locate(filter, &other).bucket))
+        return false;
     cf_pair pair = cf_pair_of(filter, hash);
     return cf_spilled_matches(filter, &pair) != 0;
 }
 
-/* Only then the list is asked. */
-static inline bool both_overflow(const cf_filter *filter, uint64_t here, uint64_t there)
-{
-    return filter->spilled != 0 && cf_overflow_get(filter, here) && cf_overflow_get(filter, there);
-}
-
-/* The same for a filter that ages, and an entry with one of these numbers. */
+/* Does a bucket hold an entry with one of these numbers? */
 static bool holds_live(const cf_filter *filter, cf_place want, uint32_t numbers)
 {
-    const cf_form *form = &filter->view.form;
-    if (!tops_allow(filter, form, want))
-        return false;
-    for (unsigned i = 0; i < form->lanes.words; i++) {
-        uint64_t lanes = cf_matching_lanes(filter, cf_word(filter, form, want.bucket, i), want.tag);
-        for (; lanes != 0; lanes &= lanes - 1) {
-            unsigned slot = cf_first_slot(&form->lanes, lanes, i);
-            if (numbers >> cf_payload_get(filter, want.bucket, slot) & 1)
-                return true;
-        }
-    }
+    unsigned slots = cf_bucket_slots(filter, want.bucket, want.tag);
+    for (; slots != 0; slots &= slots - 1)
+        if (numbers >> cf_payload_get(filter, want.bucket, cf_lowest_bit(slots)) & 1)
+            return true;
     return false;
 }
 
@@ -68,72 +39,71 @@ bool cf_contains_live(const cf_filter *filter, uint64_t hash, uint32_t numbers)
     return holds_live(filter, here, numbers) || holds_live(filter, there, numbers);
 }
 
-/* All kinds of filters. */
-static CF_NEVER_INLINE bool contains_any(const cf_filter *filter, uint64_t hash)
+/* In any case: where a lane is alike that is not the only one, as one in some hundred lookups finds. */
+static CF_NEVER_INLINE bool has_surely(const cf_filter *filter, uint64_t hash)
+{
+    return cf_find_all(filter, cf_spots_of(CF_KIND_ANY(&filter->view.form), filter, hash)).n != 0;
+}
+
+static CF_ALWAYS_INLINE bool has(cf_kind kind, const cf_filter *filter, uint64_t hash)
+{
+    cf_spots spots = cf_spots_of(kind, filter, hash);
+    unsigned holds = cf_holds_by(kind, filter, &spots);
+    return holds < 2 ? holds : has_surely(filter, hash);
+}
+
+CF_OWN(bool, has, (const cf_filter *filter, uint64_t hash), filter, hash);
+
+/* Filters that age, and such with a spill list. */
+static CF_NEVER_INLINE bool contains_otherwise(const cf_filter *filter, uint64_t hash)
 {
     if (filter->geometry.epochs)
         return cf_contains_live(filter, hash, filter->view.live);
-    cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
-    cf_place here = cf_locate(filter, &base), there = cf_locate(filter, &other);
-    return holds(filter, here) || holds(filter, there) ||
-           (both_overflow(filter, here.bucket, there.bucket) && is_spilled(filter, hash));
+    return has_by_kind[filter->view.kind](filter, hash) ||
+           (filter->spilled != 0 && is_spilled(filter, hash));
 }
 
-static CF_NEVER_INLINE bool contains_semisorted(const cf_filter *filter, uint64_t hash)
+bool cf_contains_any(const cf_filter *filter, uint64_t hash)
 {
-    return cf_has(filter, CF_FAST_SEMISORTED, hash);
-}
-
-/* Plain buckets that are not whole bytes. */
-static CF_NEVER_INLINE bool contains_plain(const cf_filter *filter, uint64_t hash)
-{
-    return cf_has(filter, CF_FAST_PLAIN, hash);
-}
-
-static CF_NEVER_INLINE bool contains_wide(const cf_filter *filter, uint64_t hash)
-{
-    return cf_has(filter, CF_FAST_WIDE, hash);
-}
-
-static CF_NEVER_INLINE bool contains_wide_whole(const cf_filter *filter, uint64_t hash)
-{
-    return cf_has(filter, CF_FAST_WIDE_WHOLE, hash);
-}
-
-static CF_NEVER_INLINE bool contains_wide_long(const cf_filter *filter, uint64_t hash)
-{
-    return cf_has(filter, CF_FAST_WIDE_LONG, hash);
-}
-
-static CF_NEVER_INLINE bool contains_wide_semisorted(const cf_filter *filter, uint64_t hash)
-{
-    return cf_has(filter, CF_FAST_WIDE_SEMISORTED, hash);
-}
-
-bool cf_contains(const cf_filter *filter, uint64_t hash)
-{
-    cf_fast kind = CF_QUICK(filter->view.lookup);
-    if (CF_LIKELY(kind == CF_FAST_WHOLE))
-        return cf_has(filter, CF_FAST_WHOLE, hash);
-    if (kind > CF_FAST_SEMISORTED)
-        return kind == CF_FAST_WIDE         ? contains_wide(filter, hash)
-               : kind == CF_FAST_WIDE_WHOLE ? contains_wide_whole(filter, hash)
-               : kind == CF_FAST_WIDE_LONG  ? contains_wide_long(filter, hash)
-                                            : contains_wide_semisorted(filter, hash);
-    return kind == CF_FAST_SEMISORTED ? contains_semisorted(filter, hash)
-           : kind == CF_FAST_PLAIN    ? contains_plain(filter, hash)
-                                      : contains_any(filter, hash);
+    return CF_LIKELY(filter->view.quick) ? has_by_kind[filter->view.kind](filter, hash)
+                                         : contains_otherwise(filter, hash);
 }
 
 /* ---- asking for many ---- */
 
-static size_t contains_in_turn(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
+enum { BATCH = 32 };
+
+/* One long chain of dependent instructions for each key would keep the processor from working on
+** several at a time: short steps, each for all keys. The buckets are fetched before the first is
+** looked at. */
+static CF_ALWAYS_INLINE size_t look_up(cf_kind kind, const cf_filter *filter, const uint64_t *hashes,
+                                       size_t n, bool *answers)
+{
+    size_t found = 0;
+    cf_spots spots[BATCH];
+    for (size_t i = 0; i < n; i++) {
+        spots[i] = cf_spots_of(kind, filter, hashes[i]);
+        cf_prefetch(filter->view.table + spots[i].at[0] / 8);
+        cf_prefetch(filter->view.table + spots[i].at[1] / 8);
+    }
+    for (size_t i = 0; i < n; i++) {
+        unsigned holds = cf_holds_by(kind, filter, &spots[i]);
+        answers[i] = holds < 2 ? holds : has_surely(filter, hashes[i]);
+        found += answers[i];
+    }
+    return found;
+}
+
+CF_OWN(size_t, look_up, (const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers),
+       filter, hashes, n, answers);
+
+static size_t look_up_in_turn(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
 {
     size_t found = 0;
     for (size_t i = 0; i < n && filter->pages == NULL; i++)
         cf_key_fetch(filter, hashes[i]);
     for (size_t i = 0; i < n; i++) {
-        answers[i] = contains_any(filter, hashes[i]);
+        answers[i] = cf_contains(filter, hashes[i]);
         found += answers[i];
     }
     return found;
@@ -142,11 +112,11 @@ static size_t contains_in_turn(const cf_filter *filter, const uint64_t *hashes, 
 size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
 {
     size_t found = 0;
-    for (size_t from = 0; from < n; from += CF_BATCH) {
-        size_t some = n - from < CF_BATCH ? n - from : CF_BATCH;
-        found += CF_QUICK(filter->view.lookup) != CF_FAST_NONE
-                     ? cf_fast_contains(filter, hashes + from, some, answers + from)
-                     : contains_in_turn(filter, hashes + from, some, answers + from);
+    bool quick = filter->view.quick && filter->pages == NULL;
+    for (size_t from = 0; from < n; from += BATCH) {
+        size_t some = n - from < BATCH ? n - from : BATCH;
+        found += quick ? look_up_by_kind[filter->view.kind](filter, hashes + from, some, answers + from)
+                       : look_up_in_turn(filter, hashes + from, some, answers + from);
     }
     return found;
 }
@@ -191,9 +161,9 @@ unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values)
     return n;
 }
 
-/* ---- changing ---- */
+/* ---- adding ---- */
 
-static CF_NEVER_INLINE cf_status insert_hash(cf_filter *filter, uint64_t hash, uint64_t value)
+static cf_status insert_hash(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     cf_entry item = {.side = cf_base(filter, hash), .payload = value};
     return cf_insert(filter, &item);
@@ -207,15 +177,49 @@ cf_status cf_add_epoch(cf_filter *filter, uint64_t hash, uint64_t epoch)
     return status;
 }
 
+static CF_NEVER_INLINE cf_status add_otherwise(cf_filter *filter, uint64_t hash, uint64_t value)
+{
+    if (filter->geometry.epochs)
+        return cf_add_epoch(filter, hash, filter->epoch);
+    cf_status status = insert_hash(filter, hash, value);
+    if (status == CF_OK)
+        cf_count_items(filter, 1);
+    return status;
+}
+
+/* Stores the first copy of a key where its pair has an empty slot, as cf_insert would do. */
+static CF_ALWAYS_INLINE cf_status add(cf_kind kind, cf_filter *filter, uint64_t hash, uint64_t value)
+{
+    if (kind.grown && cf_is_crowded(filter))
+        return add_otherwise(filter, hash, value);
+    cf_spots spots = cf_spots_of(kind, filter, hash);
+    uint64_t at = spots.at[0], tag = spots.tag[0];
+    unsigned lane, extension = spots.extension[0];
+    if (cf_find_by(kind, filter, &spots).n != 0)
+        return add_otherwise(filter, hash, value);
+    if (!cf_empty_by(kind, filter, at, &lane)) {
+        at = spots.at[1];
+        tag = spots.tag[1];
+        extension = spots.extension[1];
+        if (!cf_empty_by(kind, filter, at, &lane))
+            return add_otherwise(filter, hash, value);
+    }
+    if (kind.grown)
+        tag = cf_tag_of(filter, (cf_place){0, tag, extension}, filter->view.new_length);
+    cf_tell_change(kind, filter, at);
+    cf_set_by(kind, filter, at, lane, tag, value);
+    cf_count_occupied(filter);
+    filter->items += filter->items < CF_ITEMS_MAX;
+    return CF_OK;
+}
+
+CF_OWN(cf_status, add, (cf_filter * filter, uint64_t hash, uint64_t value), filter, hash, value);
+
 cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     assert(value <= cf_low_bits(filter->geometry.value_bits));
-    if (filter->geometry.epochs)
-        return cf_add_epoch(filter, hash, filter->epoch);
-    bool quick = CF_QUICK(filter->view.change) != CF_FAST_NONE && cf_fast_add(filter, hash);
-    cf_status status = quick ? CF_OK : insert_hash(filter, hash, value);
-    filter->items += status == CF_OK && filter->items < CF_ITEMS_MAX;
-    return status;
+    return CF_LIKELY(filter->view.quick_add) ? add_by_kind[filter->view.kind](filter, hash, value)
+                                             : add_otherwise(filter, hash, value);
 }
 
 cf_status cf_add(cf_filter *filter, uint64_t hash)
@@ -223,7 +227,9 @@ cf_status cf_add(cf_filter *filter, uint64_t hash)
     return cf_add_value(filter, hash, 0);
 }
 
-static CF_NEVER_INLINE cf_deleted take_out(cf_filter *filter, uint64_t hash, uint64_t value)
+/* ---- deleting ---- */
+
+static CF_NEVER_INLINE cf_deleted delete_otherwise(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     cf_pair pair = cf_pair_of(filter, hash);
     if (filter->view.writable == NULL)
@@ -235,10 +241,31 @@ static CF_NEVER_INLINE cf_deleted take_out(cf_filter *filter, uint64_t hash, uin
     return deleted;
 }
 
+/* Takes out the only entry of a key, if it is the only copy, as cf_copies_remove would do. */
+static CF_ALWAYS_INLINE cf_deleted delete (cf_kind kind, cf_filter *filter, uint64_t hash,
+                                           uint64_t value)
+{
+    cf_spots spots = cf_spots_of(kind, filter, hash);
+    cf_found found = cf_find_by(kind, filter, &spots);
+    uint64_t at = cf_choose(found.side, spots.at[1], spots.at[0]);
+    if (found.n == 0)
+        return CF_ABSENT;
+    if (found.n > 1 || (filter->view.form.payload_bits != 0 &&
+                        cf_payload_at(filter, at, cf_slot_of(&filter->view.form, found.lane)) != 0))
+        return delete_otherwise(filter, hash, value);
+    cf_tell_change(kind, filter, at);
+    cf_set_by(kind, filter, at, found.lane, 0, 0);
+    cf_count_emptied(filter);
+    filter->items -= filter->items > 0;
+    return CF_REMOVED;
+}
+
+CF_OWN(cf_deleted, delete, (cf_filter * filter, uint64_t hash, uint64_t value), filter, hash, value);
+
 cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
-    return CF_QUICK(filter->view.change) != CF_FAST_NONE ? cf_fast_delete(filter, hash, value, take_out)
-                                                         : take_out(filter, hash, value);
+    return CF_LIKELY(filter->view.quick_delete) ? delete_by_kind[filter->view.kind](filter, hash, value)
+                                                : delete_otherwise(filter, hash, value);
 }
 
 cf_status cf_settle(cf_filter *filter)

@@ -17,7 +17,7 @@
 #include "../growth/insert.h"
 #include "../shape/format.h"
 #include "../table/epochs.h"
-#include "../table/lanes.h"
+#include "../table/bucket.h"
 #include "ageing.h"
 
 const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned *at)
@@ -38,7 +38,7 @@ const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned
                 {"counter_bits", a->counter_bits, b->counter_bits},
                 {"value_bits", a->value_bits, b->value_bits},
                 {"epochs", a->epochs, b->epochs},
-                {"growth", other->view.grown && !a->growth, 0}};
+                {"growth", other->view.form.grown && !a->growth, 0}};
     while (*at < sizeof same / sizeof same[0] && same[*at].one == same[*at].other)
         ++*at;
     return *at < sizeof same / sizeof same[0] ? same[(*at)++].name : NULL;
@@ -114,7 +114,7 @@ static cf_status merge_entry(cf_filter *into, const cf_filter *from, const cf_en
         item.side.length = into->view.new_length;
     item.side.bits &= cf_low_bits(into->geometry.pair_bits + item.side.length);
     /* Marks need a grown filter. Only hostile ones come to another: no lookup or census finds them. */
-    item.sticky = item.sticky && (into->view.grown || into->geometry.counter_bits);
+    item.sticky = item.sticky && (into->view.form.grown || into->geometry.counter_bits);
     cf_status status = merge_item(into, from, &item, why);
     if (status == CF_OK)
         cf_count_items(into, cf_entry_copies(into, entry));
@@ -299,7 +299,7 @@ static cf_status plan_smaller(const cf_filter *into, const cf_filter *from, uint
 {
     if (into->view.writable == NULL)
         return CF_BAD_ARGUMENT;
-    if (!from->view.grown)
+    if (!from->view.form.grown)
         return CF_FULL;
     cf_filter watched = *from;
     watched.watch = into->watch;

@@ -19,7 +19,7 @@ static void rewrite_bucket(const cf_filter *from, cf_filter *to, uint64_t bucket
     for (unsigned slot = 0; slot < to->geometry.bucket_size; slot++) {
         uint64_t tag = record.tag[slot];
         record.tag[slot] =
-            to->view.grown ? cf_with_terminator(to, tag) : tag & to->view.fingerprint_mask;
+            to->view.form.grown ? cf_with_terminator(to, tag) : tag & to->view.fingerprint_mask;
     }
     cf_record_write(to, bucket, &record);
     cf_overflow_set(to, bucket, overflow);
@@ -87,50 +87,11 @@ static uint64_t bucket_at(const cf_filter *filter, unsigned level, uint64_t spli
     return cf_bucket_number(filter, split >> level, split & cf_low_bits(level));
 }
 
-/* Is there a void entry in a word? */
-static bool has_void(const cf_filter *filter, const cf_lanes *lanes, uint64_t word)
-{
-    uint64_t behind = ~(lanes->ones * (2 * filter->view.pair_mask + 1));
-    return cf_zero_lanes(lanes, word & behind) != cf_zero_lanes(lanes, word);
-}
-
-/* Splits the entries of a plain bucket all at once, when none of them is void and no payload is to go
-** along. False: nothing has changed. */
-static bool split_lanes(cf_filter *filter, uint64_t low, uint64_t high)
-{
-    const cf_form *form = &filter->view.form;
-    const cf_lanes *lanes = &form->lanes;
-    unsigned bits = filter->geometry.bucket_size * form->payload_bits, s = filter->geometry.pair_bits;
-    if (filter->geometry.semisorted || bits > CF_STORE_BITS)
-        return false;
-    uint64_t at = cf_record_to_change(filter, form, low), word[CF_BUCKET_MAX];
-    bool any = (cf_load_bits(filter->view.table, at + form->payloads_at) & cf_ones(bits)) != 0;
-    for (unsigned i = 0; i < lanes->words; i++) {
-        word[i] = cf_word_at(filter, form, at, i);
-        any |= has_void(filter, lanes, word[i]);
-    }
-    if (any)
-        return false;
-    uint64_t to = cf_record_to_change(filter, form, high);
-    if (bits > 0) /* hostile bytes may have something behind the last bucket */
-        cf_store_bits(filter->view.writable, to + form->payloads_at, cf_ones(bits), 0);
-    for (unsigned i = 0; i < lanes->words; i++) {
-        unsigned before = i * lanes->count * lanes->width;
-        cf_store_bits(filter->view.writable, at + before, lanes->all,
-                      cf_lanes_without_bit(lanes, word[i], s, false));
-        cf_store_bits(filter->view.writable, to + before, lanes->all,
-                      cf_lanes_without_bit(lanes, word[i], s, true));
-    }
-    return true;
-}
-
 static void split_bucket(cf_filter *filter, uint64_t low)
 {
     cf_record stays, goes;
     uint64_t high = filter->buckets++;
     filter->split++;
-    if (!CF_IS_SMALL && !filter->geometry.epochs && split_lanes(filter, low, high))
-        return;
     cf_record_read(filter, low, &stays);
     if (filter->geometry.epochs) /* RULE: a split drops the dead */
         cf_record_drop(filter, &stays, ~filter->view.live);
@@ -236,7 +197,7 @@ static cf_status prepare_step(cf_filter *filter, cf_steps *steps)
         !cf_spill_can_split(filter, bucket_at(filter, level, split), steps))
         return CF_FULL;
     cf_status status = make_longer(filter, cf_bytes_at(g, level, split + 1));
-    if (status == CF_OK && !filter->view.grown)
+    if (status == CF_OK && !filter->view.form.grown)
         status = begin_growth(filter, &steps->ticker);
     if (status != CF_OK)
         return status;
@@ -251,7 +212,7 @@ static cf_status grow_step(cf_filter *filter, cf_steps *steps)
     if (status != CF_OK)
         return status;
     uint64_t bucket = bucket_at(filter, filter->level, filter->split);
-    assert(filter->view.grown && filter->split < filter->geometry.buckets << filter->level);
+    assert(filter->view.form.grown && filter->split < filter->geometry.buckets << filter->level);
     cf_spill_note_split(filter, bucket, steps);
     split_bucket(filter, bucket);
     return CF_OK;

@@ -132,10 +132,9 @@ static bool has_values(const cf_filter *filter)
     return filter->geometry.value_bits != 0;
 }
 
-/* The dead take up no room, so that the slots of a filter that ages say nothing. */
-static bool crowded(cf_filter *filter)
+bool cf_is_crowded(cf_filter *filter)
 {
-    return filter->view.grown && !filter->geometry.epochs && cf_nearly_full(filter);
+    return filter->view.form.grown && !filter->geometry.epochs && cf_nearly_full(filter);
 }
 
 /* Buckets that the first search for a path may go on from. In a table that grows every other insertion
@@ -144,15 +143,17 @@ static bool crowded(cf_filter *filter)
 static unsigned search_nodes(const cf_filter *filter)
 {
     enum { AGEING = 16 };
-    return !filter->view.grown ? CF_SEARCH_BUCKETS : filter->geometry.epochs ? AGEING : SEARCH_GROWN;
+    return !filter->view.form.grown  ? CF_SEARCH_BUCKETS
+           : filter->geometry.epochs ? AGEING
+                                     : SEARCH_GROWN;
 }
 
 bool cf_may_split(const cf_filter *filter)
 {
     enum { FEW = 64 };
     uint64_t slots = cf_slots(filter), occupied = filter->occupied, items = filter->items;
-    return !filter->view.grown || (slots <= (has_values(filter) ? 8 : 2) * occupied + FEW &&
-                                   slots <= (has_values(filter) ? 8 : 4) * items + FEW);
+    return !filter->view.form.grown || (slots <= (has_values(filter) ? 8 : 2) * occupied + FEW &&
+                                        slots <= (has_values(filter) ? 8 : 4) * items + FEW);
 }
 
 /* Is this the end, whatever else might be tried? */
@@ -166,8 +167,8 @@ static bool is_final(cf_status status)
 static cf_status relieve(cf_filter *filter)
 {
     cf_status status = CF_OK;
-    for (unsigned i = 0; status == CF_OK && i < MOST_STEPS && crowded(filter) && cf_may_split(filter);
-         i++)
+    for (unsigned i = 0;
+         status == CF_OK && i < MOST_STEPS && cf_is_crowded(filter) && cf_may_split(filter); i++)
         status = cf_grow(filter);
     return is_final(status) ? status : CF_OK;
 }
@@ -180,7 +181,7 @@ static cf_status split_first(cf_filter *filter)
     cf_status status;
     do
         status = cf_grow_to(filter, filter->buckets + filter->buckets / PARTS + 1);
-    while (status == CF_OK && crowded(filter) && cf_may_split(filter));
+    while (status == CF_OK && cf_is_crowded(filter) && cf_may_split(filter));
     return status;
 }
 
@@ -190,7 +191,7 @@ static cf_status split_first(cf_filter *filter)
 static cf_status split_some(cf_filter *filter, unsigned tries)
 {
     enum { FEW = 4, FEW_TRIES = 6, PARTS = 8 };
-    if (!filter->view.grown)
+    if (!filter->view.form.grown)
         return split_first(filter);
     bool loose = has_values(filter) || filter->geometry.bucket_size == 2,
          many = loose && tries >= FEW_TRIES;
@@ -203,7 +204,7 @@ static CF_NEVER_INLINE bool fold_entries(cf_filter *filter, const cf_entry *item
 {
     cf_pair pair;
     cf_fold best;
-    bool marks = filter->view.grown || filter->geometry.counter_bits || filter->geometry.epochs;
+    bool marks = filter->view.form.grown || filter->geometry.counter_bits || filter->geometry.epochs;
     if (copies == 0 || !marks)
         return false;
     cf_pair_set(filter, &item->side, &pair);
@@ -220,7 +221,7 @@ static unsigned copies_to_fold(const cf_filter *filter)
 {
     enum { EMPTY = 75, VERY_EMPTY = 60 };
     uint64_t percent = filter->occupied * 100 / cf_slots(filter);
-    if (!filter->view.grown || percent >= EMPTY)
+    if (!filter->view.form.grown || percent >= EMPTY)
         return 0;
     return percent >= VERY_EMPTY ? 3 : 2;
 }

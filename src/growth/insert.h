@@ -29,4 +29,8 @@ bool cf_may_split(const cf_filter *filter);
 ** False: there is none, and nothing has changed. */
 bool cf_settle_one(cf_filter *filter, unsigned index);
 
+/* Is a table that has grown to split before an add? The dead take up no room, so that the slots of a
+** filter that ages say nothing. */
+bool cf_is_crowded(cf_filter *filter);
+
 #endif

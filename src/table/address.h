@@ -42,16 +42,6 @@
 #include "../base/bits.h"
 #include "../cuckoo_inspect.h"
 
-/* One strong mix of the pair bits; zero goes to zero. The multipliers are those of MurmurHash3's
-** 64-bit finalizer, whose first shift is left out: pair bits are at most 32. g is taken from the
-** high bits, x from the low ones. */
-static inline uint64_t cf_pair_mix(uint64_t pair_bits)
-{
-    uint64_t x = pair_bits * UINT64_C(0xff51afd7ed558ccd);
-    x = (x ^ (x >> 32)) * UINT64_C(0xc4ceb9fe1a85ec53);
-    return x ^ (x >> 29);
-}
-
 /* The base bucket on the other side. `mix` is that of the pair bits. */
 static inline uint64_t cf_alternate_base(const cf_filter *filter, uint64_t base, uint64_t mix)
 {
@@ -59,7 +49,7 @@ static inline uint64_t cf_alternate_base(const cf_filter *filter, uint64_t base,
     assert(m0 % 2 == 0);
     /* RULE: the buckets of a pair differ in parity */
     uint64_t difference = (cf_scale(mix, m0) | 1) - base;
-    return difference + (m0 & (0 - (difference >> 63))); /* no branch: the sign cannot be predicted */
+    return (int64_t)difference < 0 ? difference + m0 : difference;
 }
 
 /* What the same entry, or key, is on its other side. */
@@ -68,7 +58,7 @@ static inline cf_side cf_alternate_by(const cf_filter *filter, cf_side from, uin
     cf_side to;
     to.base = cf_alternate_base(filter, from.base, mix);
     /* RULE: the alternate turns the bits that are known, by the pair bits */
-    to.bits = from.bits ^ ((mix << filter->geometry.pair_bits) &
+    to.bits = from.bits ^ ((cf_turn_of(mix) << filter->geometry.pair_bits) &
                            cf_low_bits(filter->geometry.pair_bits + from.length));
     to.length = from.length;
     return to;
@@ -86,7 +76,7 @@ enum { CF_WHOLE = 255 };
 static inline uint64_t cf_key_bits(const cf_filter *filter, uint64_t hash)
 {
     /* RULE: bit 0 is set where a fingerprint would be zero */
-    return hash + ((hash & filter->view.fingerprint_mask) == 0);
+    return CF_UNLIKELY((hash & filter->view.fingerprint_mask) == 0) ? hash + 1 : hash;
 }
 
 /* A key on its base side. */
@@ -126,11 +116,11 @@ static inline cf_home cf_home_in(const cf_filter *filter, uint64_t base, uint64_
     return (cf_home){base, remainder & cf_ones(bits), bits};
 }
 
-/* Where a side lies. It can lie there when it knows as many bits as the extension has. (Always inline:
-** a tenth of a lookup depends on that.) */
-static CF_ALWAYS_INLINE cf_place cf_locate(const cf_filter *filter, const cf_side *side)
+/* Where a side lies. It can lie there when it knows as many bits as the extension has. `grown`: does the
+** filter have extensions? */
+static CF_ALWAYS_INLINE cf_place cf_locate_by(const cf_filter *filter, bool grown, const cf_side *side)
 {
-    if (!filter->view.grown)
+    if (!grown)
         return (cf_place){side->base, side->bits & filter->view.fingerprint_mask, 0};
     unsigned s = filter->geometry.pair_bits;
     uint64_t remainder = side->bits >> s;
@@ -140,12 +130,17 @@ static CF_ALWAYS_INLINE cf_place cf_locate(const cf_filter *filter, const cf_sid
     return (cf_place){bucket, tag & filter->view.form.slot_mask, home.bits};
 }
 
+static CF_ALWAYS_INLINE cf_place cf_locate(const cf_filter *filter, const cf_side *side)
+{
+    return cf_locate_by(filter, filter->view.form.grown, side);
+}
+
 /* The same by its number. */
 static inline cf_home cf_home_of(const cf_filter *filter, uint64_t bucket)
 {
     uint64_t m0 = filter->geometry.buckets;
     cf_home home = {bucket, 0, 0};
-    if (!filter->view.grown)
+    if (!filter->view.form.grown)
         return home;
     if (bucket >= m0) {
         unsigned t = cf_floor_log2(bucket) - cf_floor_log2(m0);

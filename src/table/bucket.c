@@ -1,45 +1,141 @@
 /* SPDX-License-Identifier: MIT */
 #include "bucket.h"
 
+/* ---- forms ---- */
+
+/* Do so many bits, from bit `from` of a bucket on, lie within the 8 bytes in which they start, in every
+** bucket? Buckets start at multiples of `step` bits, a divisor of 8. */
+static bool fits_word(unsigned from, unsigned bits, unsigned step)
+{
+    unsigned most = from % 8; /* bits before them in their first byte */
+    for (unsigned shift = step; shift < 8; shift += step)
+        if ((from + shift) % 8 > most)
+            most = (from + shift) % 8;
+    return most + bits <= 64;
+}
+
+/* Can four lanes be two halves: loaded as cf_halves_at does, stored as cf_lanes_write does? The second
+** word ends with the lanes, as a rule: no cache line more than these is needed. */
+static bool set_halves(cf_form *form, unsigned first, unsigned step)
+{
+    unsigned half = 2 * form->lane, second = first + half, end = form->tag_bits + 8 - step;
+    form->second = (end + 7) / 8 - 8;
+    form->second_bit = second - 8 * form->second;
+    return fits_word(first, half, step) && fits_word(second, half, step) &&
+           first % 8 + half + 8 - step <= 64 && 8 * form->second <= second;
+}
+
+void cf_form_set(cf_form *form, const cf_geometry *shape, bool grown)
+{
+    unsigned b = shape->bucket_size, nibble = shape->semisorted ? CF_NIBBLE_BITS : 0;
+    memset(form, 0, sizeof *form); /* equal forms are equal bytes */
+    form->semi = shape->semisorted;
+    form->grown = grown;
+    form->slot_bits = cf_slot_bits(shape, grown);
+    form->slot_mask = cf_low_bits(form->slot_bits);
+    form->tag_bits = cf_tag_bits(shape, grown);
+    form->payload_bits = cf_payload_bits(shape, grown);
+    form->payloads_at = form->tag_bits + (shape->spill_bound != 0);
+    form->bucket_bits = cf_record_bits(shape, grown);
+    unsigned w = form->lane = form->slot_bits - nibble, first = shape->semisorted ? CF_CODE_BITS : 0;
+    unsigned step = 1u << cf_lowest_bit(form->bucket_bits | 8);
+    form->two = !fits_word(0, form->tag_bits, step);
+    /* lanes of one bit: cf_zeros would miss some */
+    form->any = b > CF_SEMISORT_SLOTS || w < 2 || (b < CF_SEMISORT_SLOTS && 3 * w > 63) ||
+                (form->two && !set_halves(form, first, step));
+    form->two &= !form->any;
+    form->lane_of = ((1u << 16) + w - 1) / w;
+    for (unsigned i = 0; i < (form->two ? 2 : b) && !form->any; i++)
+        form->ones |= (uint64_t)1 << i * w;
+    form->highs = form->ones << (w - 1);
+    form->known = form->ones << (shape->pair_bits - nibble);
+}
+
+unsigned cf_kind_of(const cf_filter *filter)
+{
+    const cf_form *form = &filter->view.form;
+#ifdef CUCKOO_SMALL
+    return 0;
+#endif
+    unsigned number = form->grown * 4u + form->semi * 2u + form->two;
+    bool whole = number == 0 && form->bucket_bits % 8 == 0;
+    return form->any || filter->pages != NULL ? 0 : whole ? CF_KIND_OF_WHOLE : 2 + number;
+}
+
+/* ---- two buckets ---- */
+
+static inline unsigned bits_in(unsigned x)
+{
+    unsigned n = 0;
+    for (; x != 0; x &= x - 1)
+        n++;
+    return n;
+}
+
+static CF_ALWAYS_INLINE cf_found find_all(cf_kind kind, const cf_filter *filter, const cf_spots *spots)
+{
+    unsigned a = cf_slots_by(kind, filter, spots->at[0], spots->tag[0]);
+    unsigned b = cf_slots_by(kind, filter, spots->at[1], spots->tag[1]);
+    if ((a | b) == 0)
+        return (cf_found){0, 0, 0};
+    unsigned slot = cf_lowest_bit(a != 0 ? a : b);
+    return (cf_found){bits_in(a) + bits_in(b), a == 0, slot * filter->view.form.lane};
+}
+
+cf_found cf_find_all(const cf_filter *filter, cf_spots spots)
+{
+    return CF_BY_FORM(&filter->view.form, find_all, filter, &spots);
+}
+
+/* ---- by the number of a bucket ---- */
+
+uint64_t cf_slot_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
+{
+    const cf_form *form = &filter->view.form;
+    uint64_t at = cf_bucket_at(filter, bucket), lane = at + slot * form->lane;
+    assert(slot < filter->geometry.bucket_size);
+    if (!form->semi)
+        return cf_load_bits(filter->view.table, lane) & form->slot_mask;
+    uint64_t top = cf_load_bits(filter->view.table, lane + CF_CODE_BITS) & cf_ones(form->lane);
+    return top << CF_NIBBLE_BITS | (cf_nibbles_at(filter, at) >> slot * CF_NIBBLE_BITS & CF_NIBBLE_MASK);
+}
+
+uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
+{
+    return filter->view.form.payload_bits == 0
+               ? 0
+               : cf_payload_at(filter, cf_bucket_at(filter, bucket), slot);
+}
+
+unsigned cf_bucket_slots(const cf_filter *filter, uint64_t bucket, uint64_t tag)
+{
+    return CF_BY_FORM(&filter->view.form, cf_slots_by, filter, cf_bucket_at(filter, bucket), tag);
+}
+
+int cf_bucket_free_slot(const cf_filter *filter, uint64_t bucket)
+{
+    const cf_form *form = &filter->view.form;
+    unsigned lane;
+    bool any = CF_BY_FORM(form, cf_empty_by, filter, cf_bucket_at(filter, bucket), &lane);
+    return any ? (int)cf_slot_of(form, lane) : -1;
+}
+
 void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record)
 {
-    cf_tags_read(filter, bucket, record->tag);
-    const cf_form *form = &filter->view.form;
-    uint64_t at = cf_record_at(filter, form, bucket) + form->payloads_at;
-    uint64_t mask = cf_low_bits(form->payload_bits);
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++, at += form->payload_bits)
-        record->payload[slot] = cf_load_bits(filter->view.table, at) & mask;
+    uint64_t at = cf_bucket_at(filter, bucket);
+    CF_BY_FORM(&filter->view.form, cf_tags_by, filter, at, record->tag);
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+        record->payload[slot] = cf_payload_at(filter, at, slot);
 }
 
-void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record)
+void cf_record_write(cf_filter *filter, uint64_t bucket, cf_record *record)
 {
-    const cf_form *form = &filter->view.form;
-    uint64_t at = cf_record_to_change(filter, form, bucket), payload[CF_BUCKET_MAX];
-    uint64_t mask = cf_low_bits(form->payload_bits);
-    unsigned b = filter->geometry.bucket_size;
-    memcpy(payload, record->payload, sizeof payload); /* a constant: no call */
-    if (filter->geometry.semisorted)
-        cf_semisort_write(filter, form, at, record->tag, payload);
-    else
-        for (unsigned slot = 0; slot < b; slot++)
-            cf_store_bits(filter->view.writable, at + slot * form->lanes.width, form->slot_mask,
-                          record->tag[slot]);
-    at += form->payloads_at;
-    for (unsigned slot = 0; mask != 0 && slot < b; slot++, at += form->payload_bits)
-        cf_store_bits(filter->view.writable, at, mask, payload[slot]);
+    uint64_t at = cf_bucket_to_change(filter, bucket * filter->view.form.bucket_bits);
+    CF_BY_FORM(&filter->view.form, cf_store_by, filter, at, record);
 }
 
-void cf_semisorted_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
-                            uint64_t payload)
+void cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag, uint64_t payload)
 {
-    cf_record record;
-    const cf_form *form = &filter->view.form;
-    if (form->is_short) {
-        cf_semisort_set(filter, form, cf_record_to_change(filter, form, bucket), slot, tag, payload);
-        return;
-    }
-    cf_record_read(filter, bucket, &record);
-    record.tag[slot] = tag;
-    record.payload[slot] = payload;
-    cf_record_write(filter, bucket, &record);
+    uint64_t at = cf_bucket_to_change(filter, bucket * filter->view.form.bucket_bits);
+    CF_BY_FORM(&filter->view.form, cf_set_by, filter, at, slot * filter->view.form.lane, tag, payload);
 }

@@ -1,167 +1,326 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** bucket.h - one bucket record: reading, matching and writing its slots.
+** bucket.h - one bucket: reading, matching and writing its slots.
 **
 **      [ tag 0 ][ tag 1 ] ... [ tag b-1 ][ overflow ][ payload 0 ] ... [ payload b-1 ]     bit-packed
 **
-** A slot holds 0 when it is empty. Before the first growth it holds a fingerprint, all f bits. From
-** then on entries know different numbers of bits, and the highest bit set is a terminator:
+** Tags: tag.h. The payload of an entry is the number of further copies, or a value with the sticky bit
+** above it (copies.h), or its epoch; 0 in an empty slot. The overflow bit is there when the filter has a
+** spill list (spill.h). Semi-sorted buckets keep the low nibbles of their tags in a code before them
+** (semisort.h), and their slots in an order of their own: after a write, slots have other numbers.
 **
-**      0 .. 0   1   remainder bits behind the extension   pair bits
-**               ^ terminator
-**
-** A slot without terminator, which only hostile bytes have, reads as one that knows no remainder
-** bits. The payload of an entry is the number of further copies, or a value with the sticky bit
-** above it (copies.h); 0 in an empty slot. The overflow bit is there when the filter has a spill
-** list (spill.h). Semi-sorted buckets keep their tags in another way (semisort.h), and their slots
-** in an order of their own: after a write, slots of the bucket have other numbers.
-**
-** The tags of a bucket are read as words, all the slots of a word at once (lanes.h). Nothing here
-** can fail; buckets and slots are in range.
+** Functions of a kind (lanes.h) take a bucket by the bit where it starts, and lanes by the bits that are
+** between the first one and them. Nothing here can fail, whatever the bytes are.
 */
 #ifndef CF_BUCKET_H
 #define CF_BUCKET_H
 
-#include "address.h"
-#include "semisort.h"
+#include "lanes.h"
+#include "tag.h"
 
-/* ---- whole buckets ---- */
-
-typedef struct cf_record {
-    uint64_t tag[CF_BUCKET_MAX], payload[CF_BUCKET_MAX]; /* by slot, up to b of them */
-} cf_record;
-
-/* Where it starts, in bits of the table. */
-static inline uint64_t cf_record_at(const cf_filter *filter, const cf_form *form, uint64_t bucket)
+/* The slots that match a tag, a bit each. */
+static CF_ALWAYS_INLINE unsigned cf_slots_by(cf_kind kind, const cf_filter *filter, uint64_t at,
+                                             uint64_t tag)
 {
-    uint64_t at = bucket * form->bucket_bits;
-    if (CF_UNLIKELY(filter->pages != NULL))
-        cf_need_bits(filter, at, form->bucket_bits);
-    return at;
+    const cf_form *form = &filter->view.form;
+    uint64_t stored[CF_BUCKET_MAX];
+    unsigned found = 0, b = filter->geometry.bucket_size;
+    if (kind.any && !kind.semi && !kind.grown) {
+        for (unsigned i = 0; i < b; i++, at += form->lane)
+            found |= (unsigned)(((cf_load_bits(filter->view.table, at) ^ tag) & form->slot_mask) == 0)
+                     << i;
+        return found;
+    }
+    if (!kind.any) {
+        cf_halves alike = cf_alike(form, kind, cf_halves_at(filter, kind, at), tag);
+        if ((alike.low | alike.high) == 0)
+            return 0;
+    }
+    cf_tags_by(kind, filter, at, stored);
+    for (unsigned i = 0; i < b; i++)
+        found |= (unsigned)cf_agrees(filter, kind.grown, stored[i], tag) << i;
+    return found;
 }
 
-/* The same for a bucket that is going to be changed. */
-static inline uint64_t cf_record_to_change(const cf_filter *filter, const cf_form *form, uint64_t bucket)
+/* Is there an empty slot? Then where the lane of the first one begins. No branch on which it is. */
+static CF_ALWAYS_INLINE bool cf_empty_by(cf_kind kind, const cf_filter *filter, uint64_t at,
+                                         unsigned *lane)
 {
-    uint64_t at = bucket * form->bucket_bits;
-    assert(filter->view.writable != NULL);
-    if (CF_UNLIKELY(filter->pages != NULL))
-        cf_change_bits(filter, at, form->bucket_bits);
-    return at;
+    const cf_form *form = &filter->view.form;
+    uint64_t all[CF_BUCKET_MAX];
+    *lane = 0;
+    if (kind.semi) { /* empty ones come first */
+        uint64_t bits = cf_load_bits(filter->view.table, at);
+        uint64_t top = bits >> CF_CODE_BITS & form->slot_mask >> CF_NIBBLE_BITS;
+        return top == 0 && (cf_nibbles_of(bits) & CF_NIBBLE_MASK) == 0;
+    }
+    if (kind.any) {
+        unsigned i = 0, b = filter->geometry.bucket_size;
+        for (cf_lanes_by(kind, filter, at, all); i < b && all[i] != 0; i++)
+            *lane += form->lane;
+        return i < b;
+    }
+    cf_halves x = cf_halves_at(filter, kind, at);
+    cf_halves zero = {cf_zeros(form, x.low), kind.two ? cf_zeros(form, x.high) : 0};
+    if ((zero.low | zero.high) == 0)
+        return false;
+    if (kind.two)
+        zero = (cf_halves){zero.low & (0 - zero.low), zero.low != 0 ? 0 : zero.high & (0 - zero.high)};
+    *lane = cf_lane_of(form, kind, zero);
+    return true;
 }
 
-/* Starts to load a bucket into the cache; for filters that are all in memory. */
-static inline void cf_bucket_fetch(const cf_filter *filter, uint64_t bucket)
-{
-    cf_prefetch(filter->view.table + bucket * filter->view.form.bucket_bits / 8);
-}
+/* ---- two buckets ---- */
 
-/* The same for the buckets of a key. */
-static inline void cf_key_fetch(const cf_filter *filter, uint64_t hash)
+/* Where a key may lie: where its buckets start, its tags there, and how many bits their numbers stand for. */
+typedef struct cf_spots {
+    uint64_t at[2], tag[2];
+    unsigned extension[2];
+} cf_spots;
+
+static CF_ALWAYS_INLINE cf_spots cf_spots_of(cf_kind kind, const cf_filter *filter, uint64_t hash)
 {
     cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
-    cf_bucket_fetch(filter, cf_locate(filter, &base).bucket);
-    cf_bucket_fetch(filter, cf_locate(filter, &other).bucket);
+    cf_place here = cf_locate_by(filter, kind.grown, &base);
+    cf_place there = cf_locate_by(filter, kind.grown, &other);
+    if (!kind.paged)
+        return (cf_spots){
+            {here.bucket * filter->view.form.bucket_bits, there.bucket * filter->view.form.bucket_bits},
+            {here.tag, there.tag},
+            {here.extension, there.extension}};
+    return (cf_spots){{cf_bucket_at(filter, here.bucket), cf_bucket_at(filter, there.bucket)},
+                      {here.tag, there.tag},
+                      {here.extension, there.extension}};
 }
+
+/* How many entries of two buckets match a key: 0; 1, and where it is; or more. */
+typedef struct cf_found {
+    unsigned n, side, lane;
+} cf_found;
+
+cf_found cf_find_all(const cf_filter *filter, cf_spots spots);
+
+/* Both buckets are read before anything is decided: so their cache misses overlap. Without terminators
+** this may say 2 where it cannot tell. */
+static CF_ALWAYS_INLINE cf_found cf_find_by(cf_kind kind, const cf_filter *filter, const cf_spots *spots)
+{
+    const cf_form *form = &filter->view.form;
+    if (kind.any)
+        return cf_find_all(filter, *spots);
+    cf_halves a = cf_alike(form, kind, cf_halves_at(filter, kind, spots->at[0]), spots->tag[0]);
+    cf_halves b = cf_alike(form, kind, cf_halves_at(filter, kind, spots->at[1]), spots->tag[1]);
+    cf_halves m = {a.low | b.low, a.high | b.high};
+    uint64_t all = m.low | m.high;
+    if (all == 0)
+        return (cf_found){0, 0, 0};
+    if (kind.grown)
+        return cf_find_all(filter, *spots);
+    if (((all & (all - 1)) | (a.low & b.low) | (a.high & b.high) | (m.low & m.high)) != 0)
+        return (cf_found){2, 0, 0};
+    unsigned lane = cf_lane_of(form, kind, m), side = (a.low | a.high) == 0;
+    if (!kind.semi)
+        return (cf_found){1, side, lane};
+    uint64_t nibbles = cf_nibbles_at(filter, cf_choose(side, spots->at[1], spots->at[0]));
+    nibbles >>= cf_slot_of(form, lane) * CF_NIBBLE_BITS;
+    return (cf_found){((nibbles ^ spots->tag[0]) & CF_NIBBLE_MASK) == 0, side, lane};
+}
+
+/* Does either bucket hold it? 0; 1; or 2: this cannot tell. Plain lanes that are alike are equal. */
+static CF_ALWAYS_INLINE unsigned cf_holds_by(cf_kind kind, const cf_filter *filter,
+                                             const cf_spots *spots)
+{
+    const cf_form *form = &filter->view.form;
+    if (kind.any)
+        return cf_find_all(filter, *spots).n != 0;
+    if (kind.semi && !kind.grown)
+        return cf_find_by(kind, filter, spots).n;
+    cf_halves a = cf_alike(form, kind, cf_halves_at(filter, kind, spots->at[0]), spots->tag[0]);
+    cf_halves b = cf_alike(form, kind, cf_halves_at(filter, kind, spots->at[1]), spots->tag[1]);
+    if (!kind.grown)
+        return (a.low | a.high | b.low | b.high) != 0;
+    return ((a.low | a.high) != 0 && cf_slots_by(kind, filter, spots->at[0], spots->tag[0]) != 0) ||
+           ((b.low | b.high) != 0 && cf_slots_by(kind, filter, spots->at[1], spots->tag[1]) != 0);
+}
+
+/* ---- payloads and overflow bits ---- */
+
+static inline uint64_t cf_payload_at(const cf_filter *filter, uint64_t at, unsigned slot)
+{
+    const cf_form *form = &filter->view.form;
+    assert(slot < filter->geometry.bucket_size);
+    return cf_load_bits(filter->view.table, at + form->payloads_at + slot * form->payload_bits) &
+           cf_ones(form->payload_bits);
+}
+
+static inline bool cf_overflow_get(const cf_filter *filter, uint64_t bucket)
+{
+    return filter->geometry.spill_bound != 0 &&
+           (cf_load_bits(filter->view.table, cf_bucket_at(filter, bucket) + filter->view.form.tag_bits) &
+            1);
+}
+
+static inline void cf_overflow_set(cf_filter *filter, uint64_t bucket, bool on)
+{
+    const cf_form *form = &filter->view.form;
+    if (cf_overflow_get(filter, bucket) != on)
+        cf_store_bits(filter->view.writable,
+                      cf_bucket_to_change(filter, bucket * form->bucket_bits) + form->tag_bits, 1, on);
+}
+
+/* ---- writing: the pager has been told of the bucket at bit `at` (cf_bucket_to_change) ---- */
+
+/* Of up to b slots; a record of semi-sorted ones has four. */
+typedef struct cf_record {
+    uint64_t tag[CF_BUCKET_MAX], payload[CF_BUCKET_MAX];
+} cf_record;
+
+/* Writes the lanes of a bucket, which may have bits above them, and its code. */
+static CF_ALWAYS_INLINE void cf_lanes_write(cf_kind kind, cf_filter *filter, uint64_t at,
+                                            const uint64_t *lane, uint64_t code)
+{
+    const cf_form *form = &filter->view.form;
+    uint8_t *table = filter->view.writable;
+    unsigned w = form->lane, first = cf_first_lane(kind);
+    uint64_t mask = form->slot_mask >> cf_below_lane(kind);
+    if (kind.any) {
+        for (unsigned i = 0; i < filter->geometry.bucket_size; i++)
+            cf_store_bits(table, at + first + i * w, mask, lane[i] & mask);
+    } else {
+        uint64_t low = (lane[0] & mask) | (lane[1] & mask) << w;
+        uint64_t high = (lane[2] & mask) | (lane[3] & mask) << w;
+        if (!kind.two) {
+            uint64_t tags = cf_low_bits(form->tag_bits), all = low | high << 2 * w;
+            cf_store_bits(table, at, tags, (kind.semi ? code | all << CF_CODE_BITS : all) & tags);
+            return;
+        }
+        cf_store_bits(table, at + first, cf_low_bits(2 * w), low);
+        cf_store_bits(table, at + first + 2 * w, cf_low_bits(2 * w), high);
+    }
+    if (kind.semi)
+        cf_store_bits(table, at, CF_CODE_MASK, code);
+}
+
+/* Payloads of a bucket that are stored at once, and of which one load has all. */
+static inline bool cf_has_short_payloads(const cf_filter *filter)
+{
+    return filter->view.form.payload_bits * filter->geometry.bucket_size <= 57;
+}
+
+static inline void cf_payloads_write(cf_filter *filter, uint64_t at, const uint64_t *payload)
+{
+    unsigned bits = filter->view.form.payload_bits, b = filter->geometry.bucket_size;
+    uint8_t *table = filter->view.writable;
+    uint64_t all = 0;
+    at += filter->view.form.payloads_at;
+    if (bits != 0 && cf_has_short_payloads(filter)) {
+        for (unsigned i = 0; i < b; i++)
+            all |= payload[i] << i * bits;
+        cf_store_bits(table, at, cf_ones(b * bits), all);
+    } else {
+        for (unsigned i = 0; bits != 0 && i < b; i++, at += bits)
+            cf_store_bits(table, at, cf_ones(bits), payload[i]);
+    }
+}
+
+/* Writes the tags of a bucket whose payloads are 0. It may sort them. */
+static CF_ALWAYS_INLINE void cf_tags_write(cf_kind kind, cf_filter *filter, uint64_t at, uint64_t *tag)
+{
+    if (kind.semi)
+        cf_semisort(tag, NULL);
+    cf_lanes_write(kind, filter, at, tag, kind.semi ? cf_code_of_ranks(tag) : 0);
+}
+
+/* Writes tags and payloads, but not the overflow bit. It may sort them. */
+static CF_ALWAYS_INLINE void cf_store_by(cf_kind kind, cf_filter *filter, uint64_t at, cf_record *record)
+{
+    uint64_t *tag = record->tag, *payload = record->payload;
+    if (!kind.semi || (payload[0] | payload[1] | payload[2] | payload[3]) == 0) {
+        cf_tags_write(kind, filter, at, tag);
+    } else {
+        cf_semisort(tag, payload);
+        cf_lanes_write(kind, filter, at, tag, cf_code_of_ranks(tag));
+    }
+    cf_payloads_write(filter, at, payload);
+}
+
+/* Empties a slot where lanes are one word, and all payloads 0. */
+static CF_ALWAYS_INLINE void cf_semisorted_empty(cf_filter *filter, uint64_t at, unsigned slot)
+{
+    const cf_form *form = &filter->view.form;
+    uint64_t bits = cf_load_bits(filter->view.table, at), tags = cf_low_bits(form->tag_bits);
+    uint64_t nibbles = cf_without_lane(cf_nibbles_of(bits), CF_NIBBLE_BITS, slot);
+    uint64_t tops = cf_without_lane((bits & tags) >> CF_CODE_BITS, form->lane, slot) << CF_CODE_BITS;
+    cf_store_bits(filter->view.writable, at, tags, (tops & tags) | cf_code_of_nibbles(nibbles));
+}
+
+/* `payloads`: room for those of the bucket, or the constant NULL: they are 0, and stay so. */
+static CF_ALWAYS_INLINE void cf_semisorted_set(cf_kind kind, cf_filter *filter, uint64_t at,
+                                               unsigned slot, uint64_t tag, uint64_t *payloads,
+                                               uint64_t payload)
+{
+    uint64_t rank[CF_BUCKET_MAX];
+    cf_lanes_by(kind, filter, at, rank);
+    cf_tops_to_ranks(cf_nibbles_at(filter, at), rank);
+    for (unsigned i = 0; payloads != NULL && i < CF_SEMISORT_SLOTS; i++)
+        payloads[i] = cf_payload_at(filter, at, i);
+    cf_semisort_replace(rank, payloads, slot, tag, payload);
+    cf_lanes_write(kind, filter, at, rank, cf_code_of_ranks(rank));
+    if (payloads != NULL)
+        cf_payloads_write(filter, at, payloads);
+}
+
+/* Writes the slot whose lane begins there. Tag 0 empties it. */
+static CF_ALWAYS_INLINE void cf_set_by(cf_kind kind, cf_filter *filter, uint64_t at, unsigned lane,
+                                       uint64_t tag, uint64_t payload)
+{
+    const cf_form *form = &filter->view.form;
+    unsigned bits = form->payload_bits, slot = kind.semi || bits != 0 ? cf_slot_of(form, lane) : 0;
+    uint64_t payloads[CF_SEMISORT_SLOTS];
+    assert(slot < filter->geometry.bucket_size);
+    if (kind.semi) {
+        bool none = bits == 0 || (payload == 0 && cf_has_short_payloads(filter) &&
+                                  (cf_load_bits(filter->view.table, at + form->payloads_at) &
+                                   cf_ones(CF_SEMISORT_SLOTS * bits)) == 0);
+        if (!none)
+            cf_semisorted_set(kind, filter, at, slot, tag, payloads, payload);
+        else if (!kind.any && !kind.two && tag == 0)
+            cf_semisorted_empty(filter, at, slot);
+        else
+            cf_semisorted_set(kind, filter, at, slot, tag, NULL, 0);
+        return;
+    }
+    if (kind.any || kind.two) {
+        cf_store_bits(filter->view.writable, at + lane, form->slot_mask, tag);
+    } else { /* all of it is in the word in which the bucket starts */
+        uint8_t *p = filter->view.writable + (at >> 3);
+        lane += cf_shift_of(kind, at);
+        cf_store64(p, (cf_load64(p) & ~(form->slot_mask << lane)) | tag << lane);
+    }
+    if (bits != 0)
+        cf_store_bits(filter->view.writable, at + form->payloads_at + slot * bits, cf_ones(bits),
+                      payload);
+}
+
+/* ---- the same by the number of a bucket ---- */
+
+uint64_t cf_slot_get(const cf_filter *filter, uint64_t bucket, unsigned slot);
+uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, unsigned slot);
+
+/* The slots that match a tag, a bit each; the first empty slot, or -1. */
+unsigned cf_bucket_slots(const cf_filter *filter, uint64_t bucket, uint64_t tag);
+int cf_bucket_free_slot(const cf_filter *filter, uint64_t bucket);
 
 void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record);
 
-/* Only the tags, all b of them. */
-static inline void cf_tags_read(const cf_filter *filter, uint64_t bucket, uint64_t *tag)
-{
-    const cf_form *form = &filter->view.form;
-    uint64_t at = cf_record_at(filter, form, bucket);
-    if (filter->geometry.semisorted) {
-        cf_semisort_read(filter, form, at, tag);
-        return;
-    }
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++, at += form->lanes.width)
-        tag[slot] = cf_load_bits(filter->view.table, at) & form->slot_mask;
-}
+/* Writes tags and payloads, but not the overflow bit. The record may be sorted then. */
+void cf_record_write(cf_filter *filter, uint64_t bucket, cf_record *record);
 
-/* Writes tags and payloads, but not the overflow bit. */
-void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record);
+/* Changes one slot; tag 0 empties it. */
+void cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag, uint64_t payload);
 
-/* ---- words ---- */
+/* ---- counts ---- */
 
-/* Word number `index` of the bucket that starts at bit `at`. */
-static inline uint64_t cf_word_at(const cf_filter *filter, const cf_form *form, uint64_t at,
-                                  unsigned index)
-{
-    if (filter->geometry.semisorted)
-        return cf_semisort_word(filter, form, at, index);
-    return cf_load_bits(filter->view.table, at + index * form->lanes.width * form->lanes.count);
-}
-
-/* The same of a bucket by its number. */
-static inline uint64_t cf_word(const cf_filter *filter, const cf_form *form, uint64_t bucket,
-                               unsigned index)
-{
-    return cf_word_at(filter, form, cf_record_at(filter, form, bucket), index);
-}
-
-/* How many words of the bucket at bit `at` may hold a tag: none when its tops say that it is not
-** there. */
-static CF_ALWAYS_INLINE unsigned cf_words_to_read(const cf_filter *filter, const cf_form *form,
-                                                  uint64_t at, uint64_t tag)
-{
-    if (filter->geometry.semisorted && form->tops.words == 1 && !cf_tops_allow(filter, form, at, tag))
-        return 0;
-    return form->lanes.words;
-}
-
-/* The top bit of every lane of a word that matches a tag. */
-static inline uint64_t cf_matching_lanes(const cf_filter *filter, uint64_t word, uint64_t tag)
-{
-    const cf_form *form = &filter->view.form;
-    return filter->view.grown ? cf_agreeing_lanes(&form->lanes, word, tag)
-                              : cf_zero_lanes(&form->lanes, word ^ tag * form->lanes.ones);
-}
-
-/* ---- slots ---- */
-
-static inline uint64_t cf_slot_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
-{
-    const cf_form *form = &filter->view.form;
-    uint64_t at = cf_record_at(filter, form, bucket);
-    assert(slot < filter->geometry.bucket_size);
-    if (filter->geometry.semisorted)
-        return cf_semisort_tag(filter, form, at, slot);
-    return cf_load_bits(filter->view.table, at + slot * form->lanes.width) & form->slot_mask;
-}
-
-static inline uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
-{
-    const cf_form *form = &filter->view.form;
-    assert(slot < filter->geometry.bucket_size);
-    if (form->payload_bits == 0)
-        return 0;
-    uint64_t at = cf_record_at(filter, form, bucket) + form->payloads_at + slot * form->payload_bits;
-    return cf_load_bits(filter->view.table, at) & cf_low_bits(form->payload_bits);
-}
-
-/* Changes one slot. Its bucket may then have its slots in another order, when it is semi-sorted. */
-void cf_semisorted_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
-                            uint64_t payload);
-
-static CF_ALWAYS_INLINE void cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
-                                         uint64_t payload)
-{
-    if (filter->geometry.semisorted) {
-        cf_semisorted_slot_set(filter, bucket, slot, tag, payload);
-        return;
-    }
-    const cf_form *form = &filter->view.form;
-    uint64_t at = cf_record_to_change(filter, form, bucket);
-    uint8_t *table = filter->view.writable;
-    assert(slot < filter->geometry.bucket_size);
-    cf_store_bits(table, at + slot * form->lanes.width, form->slot_mask, tag);
-    if (form->payload_bits != 0)
-        cf_store_bits(table, at + form->payloads_at + slot * form->payload_bits,
-                      cf_low_bits(form->payload_bits), payload);
-}
-
-/* Slots in use by the table, occupied or not. */
+/* Slots in use and free. */
 static inline uint64_t cf_slots(const cf_filter *filter)
 {
     return filter->buckets * filter->geometry.bucket_size;
@@ -178,185 +337,6 @@ static inline void cf_count_occupied(cf_filter *filter)
 static inline void cf_count_emptied(cf_filter *filter)
 {
     filter->occupied -= filter->occupied > 0;
-}
-
-/* The first empty slot of a plain bucket that is wide, by its lanes, or -1. No branch: which word it is
-** in cannot be predicted. */
-static CF_ALWAYS_INLINE int cf_wide_free_slot(const cf_filter *filter, const cf_form *form, cf_wide bits)
-{
-    uint64_t ones = form->ones[0];
-    uint64_t low = (bits.low - ones) & ~bits.low & form->highs;
-    uint64_t high = (bits.high - ones) & ~bits.high & form->highs;
-    if ((low | high) == 0)
-        return -1;
-    unsigned half = low == 0 ? filter->geometry.bucket_size / 2u : 0;
-    return (int)(half + cf_lowest_bit(cf_choose(low == 0, high, low)) / form->lanes.width);
-}
-
-/* The first empty slot of a bucket, or -1. */
-static CF_ALWAYS_INLINE int cf_bucket_free_slot(const cf_filter *filter, uint64_t bucket)
-{
-    const cf_form *form = &filter->view.form;
-    uint64_t at = cf_record_at(filter, form, bucket);
-    if (filter->geometry.semisorted) /* empty slots come first */
-        return cf_semisort_has_empty(filter, form, at) ? 0 : -1;
-    if (cf_has_halves(form))
-        return cf_wide_free_slot(filter, form,
-                                 cf_load_halves(form, filter->view.table + at / 8, 0, at % 8));
-    for (unsigned i = 0; i < form->lanes.words; i++) {
-        uint64_t empty = cf_any_zero_lane(&form->lanes, cf_word_at(filter, form, at, i));
-        if (empty != 0)
-            return (int)cf_first_slot(&form->lanes, empty, i);
-    }
-    return -1;
-}
-
-/* Does any entry of a bucket match its tag? And the first empty slot of plain ones. */
-static inline bool cf_look_any(const cf_filter *filter, const cf_place *place, int *empty_slot)
-{
-    const cf_form *form = &filter->view.form;
-    uint64_t at = cf_record_at(filter, form, place->bucket), tag = place->tag, matching = 0;
-    unsigned words = cf_words_to_read(filter, form, at, tag);
-    for (unsigned i = 0; i < words; i++) {
-        uint64_t word = cf_word_at(filter, form, at, i), empty = cf_any_zero_lane(&form->lanes, word);
-        matching |= cf_matching_lanes(filter, word, tag);
-        if (*empty_slot < 0 && empty != 0 && !filter->geometry.semisorted)
-            *empty_slot = (int)cf_first_slot(&form->lanes, empty, i);
-    }
-    if (filter->geometry.semisorted)
-        *empty_slot = cf_semisort_has_empty(filter, form, at) - 1; /* they come first */
-    return matching != 0;
-}
-
-/* The same in a wide bucket that has grown, with fewer steps. `semisorted`: a constant. */
-static CF_ALWAYS_INLINE bool cf_look_wide(const cf_filter *filter, const cf_form *form, bool semisorted,
-                                          const cf_place *place, int *empty_slot)
-{
-    unsigned first = semisorted ? CF_CODE_BITS : 0, nibble = semisorted ? CF_NIBBLE_BITS : 0;
-    uint64_t at = cf_record_at(filter, form, place->bucket);
-    cf_wide bits = cf_load_halves(form, filter->view.table + at / 8, first, at % 8);
-    if (cf_any_compatible(form, bits, form->ones[0] >> first % 8, place->tag >> nibble,
-                          filter->geometry.pair_bits - nibble) != 0)
-        return cf_look_any(filter, place, empty_slot);
-    if (!semisorted)
-        *empty_slot = cf_wide_free_slot(filter, form, bits);
-    else if ((bits.low & cf_ones(form->tops.width)) == 0) /* slot 0, as a rule */
-        *empty_slot = cf_semisort_has_empty(filter, form, at) - 1;
-    return false;
-}
-
-static inline bool cf_bucket_look(const cf_filter *filter, const cf_place *place, int *empty_slot)
-{
-    const cf_form *form = &filter->view.form;
-    if (!cf_has_halves(form) || !filter->view.grown)
-        return cf_look_any(filter, place, empty_slot);
-    return filter->geometry.semisorted ? cf_look_wide(filter, form, true, place, empty_slot)
-                                       : cf_look_wide(filter, form, false, place, empty_slot);
-}
-
-/* ---- overflow bits ---- */
-
-static inline bool cf_overflow_get(const cf_filter *filter, uint64_t bucket)
-{
-    const cf_form *form = &filter->view.form;
-    return filter->geometry.spill_bound != 0 &&
-           (cf_load_bits(filter->view.table, cf_record_at(filter, form, bucket) + form->tag_bits) & 1);
-}
-
-static inline void cf_overflow_set(cf_filter *filter, uint64_t bucket, bool on)
-{
-    const cf_form *form = &filter->view.form;
-    if (cf_overflow_get(filter, bucket) != on)
-        cf_store_bits(filter->view.writable, cf_record_to_change(filter, form, bucket) + form->tag_bits,
-                      1, on);
-}
-
-/* ---- entries ---- */
-
-/* Bits that a slot with a terminator knows, pair bits included; the slot is not empty. */
-static inline unsigned cf_terminator(const cf_filter *filter, uint64_t tag)
-{
-    return cf_floor_log2(tag | (uint64_t)1 << filter->geometry.pair_bits);
-}
-
-/* Does what a slot holds agree with a tag in all the bits it knows? The slot is not empty. */
-static inline bool cf_tag_agrees(const cf_filter *filter, uint64_t stored, uint64_t tag)
-{
-    /* RULE: an entry matches by the bits it knows; equivalent always, zero: it is compared anew */
-    uint64_t known =
-        filter->view.grown ? cf_low_bits(cf_terminator(filter, stored)) : filter->view.fingerprint_mask;
-    return ((stored ^ tag) & known) == 0;
-}
-
-/* With terminators: does the entry of a slot know nothing beyond its bucket? */
-static inline bool cf_is_void(const cf_filter *filter, uint64_t tag)
-{
-    return tag >> filter->geometry.pair_bits <= 1;
-}
-
-/* What a plain fingerprint says in a slot with a terminator; 0: nothing. */
-static inline uint64_t cf_with_terminator(const cf_filter *filter, uint64_t tag)
-{
-    return tag == 0 ? 0 : tag | (uint64_t)1 << filter->geometry.fingerprint_bits;
-}
-
-/* Where an entry goes when its bucket is split, and what its slot says there. */
-typedef struct cf_children {
-    bool low, high;
-    uint64_t tag;
-} cf_children;
-
-static inline cf_children cf_children_of(const cf_filter *filter, uint64_t tag)
-{
-    unsigned s = filter->geometry.pair_bits;
-    if (tag == 0) /* an empty slot, or a line of the list that lies */
-        return (cf_children){false, false, 0};
-    if (cf_is_void(filter, tag)) /* RULE: a void entry goes to both children */
-        return (cf_children){true, true, tag};
-    bool up = tag >> s & 1;
-    /* RULE: the bit that leaves a slot is the first behind the pair bits */
-    return (cf_children){!up, up, (tag & filter->view.pair_mask) | tag >> (s + 1) << s};
-}
-
-/* What a slot of the bucket at `home` says, seen from that side. The slot is not empty. */
-static inline cf_side cf_side_of(const cf_filter *filter, cf_home home, uint64_t tag)
-{
-    unsigned s = filter->geometry.pair_bits;
-    if (!filter->view.grown)
-        return (cf_side){home.base, tag & filter->view.fingerprint_mask,
-                         filter->geometry.fingerprint_bits - s};
-    unsigned known = cf_terminator(filter, tag);
-    uint64_t behind = (tag & cf_low_bits(known)) >> s;
-    return (cf_side){home.base,
-                     (tag & filter->view.pair_mask) | (behind << home.bits | home.extension) << s,
-                     home.bits + known - s};
-}
-
-/* What a slot at `place` has to hold to say the first `length` remainder bits of a side: its
-** extension's at least. Bits that do not fit are forgotten. */
-static inline uint64_t cf_tag_of(const cf_filter *filter, cf_place place, unsigned length)
-{
-    const cf_form *form = &filter->view.form;
-    if (!filter->view.grown)
-        return place.tag;
-    unsigned known = filter->geometry.pair_bits + length - place.extension;
-    if (known >= form->lanes.width)
-        known = form->lanes.width - 1;
-    return (place.tag & cf_low_bits(known)) | (uint64_t)1 << known;
-}
-
-/* What the slot of an entry in the bucket at `home` has to hold in its other bucket, `to`. */
-static inline uint64_t cf_tag_there(const cf_filter *filter, cf_home home, uint64_t tag, uint64_t to)
-{
-    unsigned s = filter->geometry.pair_bits, f = filter->geometry.fingerprint_bits;
-    unsigned length = home.bits + (filter->view.grown ? cf_terminator(filter, tag) : f) - s;
-    uint64_t pair = tag & filter->view.pair_mask, mix = cf_pair_mix(pair);
-    uint64_t remainder = (tag >> s << home.bits | home.extension) ^ mix; /* and what is beyond length */
-    cf_home there = cf_home_in(filter, cf_alternate_base(filter, home.base, mix), remainder);
-    CF_ASSERT_CONTENT(filter, length >= there.bits &&
-                                  to == cf_bucket_number(filter, there.base, there.extension));
-    uint64_t bits = (pair | remainder >> there.bits << s) & filter->view.form.slot_mask;
-    return cf_tag_of(filter, (cf_place){to, bits, there.bits}, length);
 }
 
 #endif

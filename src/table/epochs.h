@@ -32,14 +32,28 @@ static inline bool cf_is_live(const cf_filter *filter, uint64_t number)
     return filter->view.live >> number & 1;
 }
 
-/* The first slot of a bucket that an entry can have: an empty one, or that of a dead entry; or -1. */
-static CF_ALWAYS_INLINE int cf_bucket_usable_slot(const cf_filter *filter, uint64_t bucket)
+/* The first slot of a dead entry of a bucket, or -1. */
+static inline int cf_dead_slot(const cf_filter *filter, uint64_t bucket)
 {
-    int slot = cf_bucket_free_slot(filter, bucket);
-    for (unsigned i = 0; filter->geometry.epochs && slot < 0 && i < filter->geometry.bucket_size; i++)
+    for (unsigned i = 0; i < filter->geometry.bucket_size; i++)
         if (!cf_is_live(filter, cf_payload_get(filter, bucket, i)))
-            slot = (int)i; /* RULE: a dead entry takes no slot */
-    return slot;
+            return (int)i;
+    return -1;
+}
+
+/* The first slot of a bucket that an entry can have: an empty one, or that of a dead entry; or -1. */
+static CF_ALWAYS_INLINE int cf_usable_by(cf_kind kind, const cf_filter *filter, uint64_t bucket)
+{
+    unsigned lane;
+    if (cf_empty_by(kind, filter, cf_bucket_at(filter, bucket), &lane))
+        return (int)cf_slot_of(&filter->view.form, lane);
+    /* RULE: a dead entry takes no slot */
+    return filter->geometry.epochs ? cf_dead_slot(filter, bucket) : -1;
+}
+
+static inline int cf_bucket_usable_slot(const cf_filter *filter, uint64_t bucket)
+{
+    return CF_BY_FORM(&filter->view.form, cf_usable_by, filter, bucket);
 }
 
 /* A usable slot is about to be given to another entry, which is going to be counted. */

@@ -5,54 +5,21 @@
 #include "open.h"
 
 #include "../shape/format.h"
-#include "semisort.h"
+#include "bucket.h"
 
 /* ---- the view ---- */
 
-static void set_form(cf_form *form, const cf_geometry *g, bool grown)
+/* How the filter does what is done to one key. */
+static void set_ways(cf_filter *filter)
 {
-    unsigned width = cf_slot_bits(g, grown);
-    form->payload_bits = cf_payload_bits(g, grown);
-    form->slot_mask = cf_low_bits(width);
-    form->bucket_bits = cf_record_bits(g, grown);
-    form->bucket_bytes = form->bucket_bits / 8;
-    form->tag_bits = cf_tag_bits(g, grown);
-    form->payloads_at = form->tag_bits + (g->spill_bound != 0);
-    if (g->semisorted) {
-        cf_semisort_lanes_set(form, width, g->pair_bits);
-        return;
-    }
-    cf_lanes_set(&form->lanes, width, g->bucket_size, form->bucket_bits, g->pair_bits);
-    cf_wide_set(form, 0, width, g->bucket_size);
-}
-
-static cf_fast quick_kind(const cf_filter *filter)
-{
-    if (!filter->view.simple)
-        return CF_FAST_NONE;
-    const cf_form *form = &filter->view.form;
-    if (filter->geometry.semisorted)
-        return !form->lane_of  ? CF_FAST_NONE
-               : form->is_wide ? CF_FAST_WIDE_SEMISORTED
-                               : CF_FAST_SEMISORTED;
-    bool whole = form->bucket_bits % 8 == 0 && !filter->pages;
-    if (form->lanes.words == 1)
-        return whole ? CF_FAST_WHOLE : CF_FAST_PLAIN;
-    return !form->is_wide  ? CF_FAST_NONE
-           : form->ninth   ? CF_FAST_WIDE_LONG
-           : whole         ? CF_FAST_WIDE_WHOLE
-           : filter->pages ? CF_FAST_WIDE_PAGED
-                           : CF_FAST_WIDE;
-}
-
-static void set_quick(cf_filter *filter)
-{
+    const cf_geometry *g = &filter->geometry;
     cf_view *view = &filter->view;
-    cf_fast kind = CF_IS_SMALL ? CF_FAST_NONE : quick_kind(filter);
-    bool sticky = filter->geometry.cap == 1; /* then the only entry of a key is */
-    /* RULE: what ages is found only when it is live; equivalent always, removed: speed only */
-    view->lookup = filter->pages || filter->geometry.epochs ? CF_FAST_NONE : kind;
-    view->change = view->form.payload_bits || sticky || !view->writable ? CF_FAST_NONE : kind;
+    view->kind = cf_kind_of(filter);
+    view->quick = g->spill_bound == 0 && g->epochs == 0;
+    view->whole = view->kind == CF_KIND_OF_WHOLE && view->quick ? view->form.bucket_bits / 8 : 0;
+    view->quick_add = view->quick && view->writable != NULL;
+    /* RULE: the only entry of a key is sticky where cap is 1; with values each has its own copies */
+    view->quick_delete = view->quick_add && g->cap > 1 && g->value_bits == 0;
 }
 
 void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
@@ -62,14 +29,12 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
     filter->level = level;
     filter->split = split;
     filter->buckets = cf_buckets_at(g, level, split);
-    view->grown = grown;
-    view->simple = !grown && g->spill_bound == 0;
     view->new_length = cf_new_length(g, level, grown);
     bool marks = grown && g->counter_bits == 0 && g->epochs == 0;
     view->sticky_bit = marks ? (uint64_t)1 << g->value_bits : 0;
     view->level_mask = cf_low_bits(level);
-    set_form(&view->form, g, grown);
-    set_quick(filter);
+    cf_form_set(&view->form, g, grown);
+    set_ways(filter);
 }
 
 void cf_set_epoch(cf_filter *filter, uint64_t epoch)
@@ -82,13 +47,11 @@ void cf_set_epoch(cf_filter *filter, uint64_t epoch)
 
 void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable)
 {
-    bool turned = (writable == NULL) != (filter->view.writable == NULL);
     assert(writable == NULL || writable == bytes);
     filter->bytes = bytes;
     filter->view.table = bytes + CF_HEADER_BYTES;
     filter->view.writable = writable ? writable + CF_HEADER_BYTES : NULL;
-    if (turned)
-        set_quick(filter);
+    set_ways(filter);
 }
 
 static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *bytes, uint64_t length,
@@ -205,7 +168,7 @@ void cf_seal(cf_filter *filter)
 void cf_attach_pages(cf_filter *filter, const cf_pages *pages)
 {
     filter->pages = pages;
-    set_quick(filter);
+    set_ways(filter);
 }
 
 void cf_clear(cf_filter *filter)

@@ -11,176 +11,159 @@
 ** so comes first. The nibble is part of the pair bits, and a terminator is always in the top. Codes
 ** from 3,876 on, which only hostile bytes have, read as four nibbles of zero.
 **
-** Reading: the tops are lanes of their own. Where no top agrees with what is wanted, as a rule that of
-** keys that are not there, nothing more is read. Else a table of 8 KB decodes the code, and tops and
-** nibbles are put together to the word that a plain bucket would have.
+** A *rank* is a tag with its nibble in front, as the highest bits of a word: in the order of their ranks
+** slots are sorted. Its low bits are the top, so that ranks are lanes to be written.
 **
-** Writing a slot may change the numbers of the others in its bucket.
+** Nothing here looks at a table: nibbles, codes, ranks and payloads of one bucket are rearranged.
 */
 #ifndef CF_SEMISORT_H
 #define CF_SEMISORT_H
 
-#include "lanes.h"
+#include "../base/bits.h"
+#include "../shape/geometry.h"
 
 enum { CF_NIBBLE_BITS = 4, CF_CODE_BITS = 12, CF_SEMISORT_SLOTS = 4 };
 enum { CF_NIBBLE_MASK = (1 << CF_NIBBLE_BITS) - 1, CF_CODE_MASK = (1 << CF_CODE_BITS) - 1 };
+enum { CF_RANK_SHIFT = 64 - CF_NIBBLE_BITS };
 _Static_assert(CF_SEMISORT_SAVES == CF_NIBBLE_BITS * CF_SEMISORT_SLOTS - CF_CODE_BITS,
                "what a code saves");
 
-/* Bit n is in lane n * lane_of >> CF_LANE_OF_SHIFT: a division by the width of lanes, for bits of a
-** word. */
-enum { CF_LANE_OF_SHIFT = 16 };
+/* ---- codes ---- */
 
-/* The code of four sorted nibbles, the least in the lowest bits; and back, from bits that begin with
-** it. */
-unsigned cf_semisort_code(unsigned nibbles);
+/* The four sorted nibbles that bits say which begin with a code; the least one is lowest. */
 #ifdef CUCKOO_SMALL
 uint64_t cf_nibbles_of(uint64_t bits);
 #else
 extern const uint16_t cf_semisort_nibbles[1 << CF_CODE_BITS];
 static inline uint64_t cf_nibbles_of(uint64_t bits)
 {
-    return cf_semisort_nibbles[bits & ((1 << CF_CODE_BITS) - 1)];
+    return cf_semisort_nibbles[bits & CF_CODE_MASK];
 }
 #endif
 
-/* The constants of a form for slots of `width` bits; its other fields are set already. */
-void cf_semisort_lanes_set(cf_form *form, unsigned width, unsigned pair_bits);
-
-/* The four nibbles of the bucket whose record starts at bit `at`. */
-static inline uint64_t cf_nibbles_at(const cf_filter *filter, uint64_t at)
+/* The rank of four sorted nibbles among all such, in colexicographic order: for each nibble, from
+** the least on, how many there are of which it is the largest one that differs. That is C(n, 1),
+** C(n + 1, 2), C(n + 2, 3), C(n + 3, 4). */
+static inline uint64_t cf_code_of(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
-    return cf_nibbles_of(cf_load_bits(filter->view.table, at));
+    static const uint16_t third[16] = {0,   1,   4,   10,  20,  35,  56,  84,
+                                       120, 165, 220, 286, 364, 455, 560, 680};
+    static const uint16_t fourth[16] = {0,   1,   5,   15,   35,   70,   126,  210,
+                                        330, 495, 715, 1001, 1365, 1820, 2380, 3060};
+    return a + b * (b + 1) / 2 + third[c] + fourth[d];
 }
 
-/* The tops from slot `first` on, as many as lie in a word, and above them whatever follows. */
-static inline uint64_t cf_tops_at(const cf_filter *filter, const cf_form *form, uint64_t at,
-                                  unsigned first)
+/* The same for nibbles in one number. */
+static inline uint64_t cf_code_of_nibbles(uint64_t nibbles)
 {
-    return cf_load_bits(filter->view.table, at + CF_CODE_BITS + (uint64_t)first * form->tops.width);
+    return cf_code_of(nibbles & CF_NIBBLE_MASK, nibbles >> 4 & CF_NIBBLE_MASK,
+                      nibbles >> 8 & CF_NIBBLE_MASK, nibbles >> 12 & CF_NIBBLE_MASK);
 }
 
-/* Moves lanes apart, and drops what is above them. */
-static inline uint64_t cf_spread_lanes(const cf_spread *spread, uint64_t x)
+static inline uint64_t cf_code_of_ranks(const uint64_t *rank)
 {
-    x = (x & spread->stay_two) | (x & spread->move_two) << spread->by_two;
-    return (x & spread->stay) | (x & spread->move) << spread->by;
+    return cf_code_of(rank[0] >> CF_RANK_SHIFT, rank[1] >> CF_RANK_SHIFT, rank[2] >> CF_RANK_SHIFT,
+                      rank[3] >> CF_RANK_SHIFT);
 }
 
-/* Word `index` as a plain bucket would have it. */
-static inline uint64_t cf_semisort_word(const cf_filter *filter, const cf_form *form, uint64_t at,
-                                        unsigned index)
+/* ---- tags and ranks ---- */
+
+static inline uint64_t cf_rank_of(uint64_t tag)
 {
-    unsigned first = index * form->lanes.count;
-    uint64_t nibbles = cf_nibbles_at(filter, at) >> first * CF_NIBBLE_BITS;
-    uint64_t tops = cf_spread_lanes(&form->spread_tops, cf_tops_at(filter, form, at, first));
-    return tops << CF_NIBBLE_BITS | cf_spread_lanes(&form->spread_nibbles, nibbles);
+    return tag >> CF_NIBBLE_BITS | tag << CF_RANK_SHIFT;
 }
 
-/* The tag in a slot. */
-static inline uint64_t cf_semisort_tag(const cf_filter *filter, const cf_form *form, uint64_t at,
-                                       unsigned slot)
+/* The tops of four slots become tags, or ranks. Without loops: so they stay in registers. */
+static CF_ALWAYS_INLINE void cf_tops_to_tags(uint64_t nibbles, uint64_t *top)
 {
-    uint64_t nibble = cf_nibbles_at(filter, at) >> slot * CF_NIBBLE_BITS & cf_low_bits(CF_NIBBLE_BITS);
-    uint64_t top = cf_tops_at(filter, form, at, slot) & cf_low_bits(form->tops.width);
-    return top << CF_NIBBLE_BITS | nibble;
+    top[0] = top[0] << CF_NIBBLE_BITS | (nibbles & CF_NIBBLE_MASK);
+    top[1] = top[1] << CF_NIBBLE_BITS | (nibbles >> CF_NIBBLE_BITS & CF_NIBBLE_MASK);
+    top[2] = top[2] << CF_NIBBLE_BITS | (nibbles >> 2 * CF_NIBBLE_BITS & CF_NIBBLE_MASK);
+    top[3] = top[3] << CF_NIBBLE_BITS | nibbles >> 3 * CF_NIBBLE_BITS;
 }
 
-/* Is slot 0 empty? Its nibble is asked for only when its top is zero. */
-static inline bool cf_semisort_has_empty(const cf_filter *filter, const cf_form *form, uint64_t at)
+static CF_ALWAYS_INLINE void cf_tops_to_ranks(uint64_t nibbles, uint64_t *top)
 {
-    uint64_t top = cf_tops_at(filter, form, at, 0) & cf_low_bits(form->tops.width);
-    return top == 0 && cf_semisort_tag(filter, form, at, 0) == 0;
+    top[0] |= nibbles << CF_RANK_SHIFT;
+    top[1] |= nibbles >> CF_NIBBLE_BITS << CF_RANK_SHIFT;
+    top[2] |= nibbles >> 2 * CF_NIBBLE_BITS << CF_RANK_SHIFT;
+    top[3] |= nibbles >> 3 * CF_NIBBLE_BITS << CF_RANK_SHIFT;
 }
 
-/* Can a key with this tag be in the bucket, by what its tops say? All of them are in one word. */
-static inline bool cf_tops_allow(const cf_filter *filter, const cf_form *form, uint64_t at, uint64_t tag)
+/* ---- sorting ---- */
+
+static inline void cf_exchange_if(bool swap, uint64_t *a, uint64_t *b)
 {
-    uint64_t tops = cf_tops_at(filter, form, at, 0), wanted = tag >> CF_NIBBLE_BITS;
-    return filter->view.grown ? cf_compatible_lanes(&form->tops, tops, wanted) != 0
-                              : cf_any_zero_lane(&form->tops, tops ^ wanted * form->tops.ones) != 0;
+    uint64_t x = (*a ^ *b) & (0 - (uint64_t)swap);
+    *a ^= x;
+    *b ^= x;
 }
 
-/* The lane of which the top bit is set, as cf_same_lanes sets it; no other one is. */
-static CF_ALWAYS_INLINE unsigned cf_single_lane(const cf_form *form, bool wide, uint64_t same)
+/* Puts two slots in order. No branch: no processor could predict it. `payload` may be NULL. */
+static CF_ALWAYS_INLINE void cf_order(uint64_t *rank, uint64_t *payload, unsigned i, unsigned j)
 {
-    return wide ? 2u * ((same & form->highs) == 0) + ((same & form->evens) == 0)
-                : cf_lowest_bit(same) * form->lane_of >> CF_LANE_OF_SHIFT;
-}
-
-/* Where one of two buckets holds its tag. */
-typedef struct cf_semisort_found {
-    unsigned has;  /* 0: neither does; 1: one of them, once; 2: this cannot tell */
-    bool second;   /* has == 1: it is the second bucket */
-    unsigned slot; /* has == 1: there */
-} cf_semisort_found;
-
-/* Does either of two buckets that have not grown hold its tag? The tags agree in their nibbles,
-** because both are of one key. For forms with lane_of; `wide`: is_wide, a constant. When the key is
-** there, as a rule one top of eight agrees, and its nibble decides. */
-static CF_ALWAYS_INLINE cf_semisort_found cf_semisort_find(const cf_filter *filter, bool wide,
-                                                           bool change, const cf_spots *spots)
-{
-    const cf_form *form = &filter->view.form;
-    const uint8_t *p = filter->view.table + spots->byte, *p2 = filter->view.table + spots->byte2;
-    uint64_t wanted = spots->tag >> CF_NIBBLE_BITS, wanted2 = spots->tag2 >> CF_NIBBLE_BITS;
-    cf_laid tops = cf_load_lanes(form, wide, p, CF_CODE_BITS, spots->shift);
-    cf_laid tops2 = cf_load_lanes(form, wide, p2, CF_CODE_BITS, spots->shift2);
-    uint64_t bits = tops.one, bits2 = tops2.one, agree, agree2;
-    if (wide && change) {
-        agree = cf_same_by_words(form, p, CF_CODE_BITS, spots->shift, wanted);
-        agree2 = cf_same_by_words(form, p2, CF_CODE_BITS, spots->shift2, wanted2);
-        if ((agree | agree2) == 0)
-            return (cf_semisort_found){0, false, 0};
-    } else {
-        tops.one >>= CF_CODE_BITS;
-        tops2.one >>= CF_CODE_BITS;
-        tops = cf_without(form, &form->tops, wide, tops, wanted);
-        tops2 = cf_without(form, &form->tops, wide, tops2, wanted2);
-        if (!cf_either_has(form, &form->tops, wide, tops, tops2))
-            return (cf_semisort_found){0, false, 0};
-        agree = cf_same_lanes(form, &form->tops, wide, CF_CODE_BITS, tops);
-        agree2 = cf_same_lanes(form, &form->tops, wide, CF_CODE_BITS, tops2);
+    /* RULE: slots of equal nibbles are sorted by the rest; equivalent < to <=: equal ones are the
+    ** same, or fall to their payloads */
+    bool swap = rank[j] < rank[i];
+    if (payload != NULL) {
+        /* RULE: ties are broken by payloads; equivalent < to <=: equal ones may change places */
+        swap |= (rank[j] == rank[i]) & (payload[j] < payload[i]);
+        cf_exchange_if(swap, &payload[i], &payload[j]); /* RULE: payloads go with their slots */
     }
-    if (!cf_is_single(agree, agree2))
-        return (cf_semisort_found){2, false, 0};
-    bool second = agree == 0;
-    uint64_t code = second ? bits2 : bits;
-    if (wide)
-        code = cf_load_bits(filter->view.table, cf_choose(second, spots->byte2 * 8 + spots->shift2,
-                                                          spots->byte * 8 + spots->shift));
-    unsigned lane = cf_single_lane(form, wide, agree | agree2);
-    uint64_t nibbles = cf_nibbles_of(code) >> lane * CF_NIBBLE_BITS;
-    bool has = ((nibbles ^ spots->tag) & CF_NIBBLE_MASK) == 0;
-    return (cf_semisort_found){has, second, lane};
+    cf_exchange_if(swap, &rank[i], &rank[j]);
 }
 
-/* Is this bucket one that cf_semisort_write writes? Ties broken by payloads are not looked at. */
-bool cf_semisort_in_order(const cf_filter *filter, const cf_form *form, uint64_t at);
-
-/* Bits of the payloads of a bucket whose form is short, when a slot is going to get this one; 0: all of
-** them are 0, as most that are marks, and stay so. */
-static inline unsigned cf_payloads_at(const cf_filter *filter, const cf_form *form, uint64_t at,
-                                      uint64_t payload)
+/* Sorts four tags, which become ranks, and their payloads, if there are any. */
+static CF_ALWAYS_INLINE void cf_semisort(uint64_t *tag, uint64_t *payload)
 {
-    unsigned bits = form->payload_bits;
-    uint64_t all = cf_load_bits(filter->view.table, at + form->payloads_at);
-    return payload == 0 && (all & cf_ones(CF_SEMISORT_SLOTS * bits)) == 0 ? 0 : bits;
+    tag[0] = cf_rank_of(tag[0]);
+    tag[1] = cf_rank_of(tag[1]);
+    tag[2] = cf_rank_of(tag[2]);
+    tag[3] = cf_rank_of(tag[3]);
+    cf_order(tag, payload, 0, 1);
+    cf_order(tag, payload, 2, 3);
+    cf_order(tag, payload, 0, 2);
+    cf_order(tag, payload, 1, 3);
+    cf_order(tag, payload, 1, 2);
 }
 
-/* The four tags of a bucket. */
-void cf_semisort_read(const cf_filter *filter, const cf_form *form, uint64_t at, uint64_t *tag);
+/* ---- one slot of four sorted ones ---- */
 
-/* Sorts four slots, and their payloads with them, and writes the tags at bit `at` of the table. */
-void cf_semisort_write(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *tag,
-                       uint64_t *payload);
+/* Those below a slot move up into it. */
+static inline void cf_close_slot(uint64_t *x, unsigned slot)
+{
+    x[3] = cf_choose(slot >= 3, x[2], x[3]);
+    x[2] = cf_choose(slot >= 2, x[1], x[2]);
+    x[1] = cf_choose(slot >= 1, x[0], x[1]);
+}
 
-/* The same for a word of four lanes, in a bucket without payloads. */
-void cf_semisort_word_write(cf_filter *filter, const cf_form *form, uint64_t at, uint64_t word);
+/* Another tag, with its payload, in the place of one slot. Tag 0 has none: that of hostile bytes may be
+** any. */
+static CF_ALWAYS_INLINE void cf_semisort_replace(uint64_t *rank, uint64_t *payload, unsigned slot,
+                                                 uint64_t tag, uint64_t with)
+{
+    cf_close_slot(rank, slot);
+    rank[0] = cf_rank_of(tag);
+    if (payload != NULL) {
+        cf_close_slot(payload, slot);
+        payload[0] = tag == 0 ? 0 : with;
+    }
+    if (tag == 0)
+        return;
+    cf_order(rank, payload, 0, 1);
+    cf_order(rank, payload, 1, 2);
+    cf_order(rank, payload, 2, 3);
+}
 
-/* Changes one slot of a bucket whose form is short. Slots may have other numbers then. Tag 0 empties
-** it, whatever the payload: that of hostile bytes may be any. */
-void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot, uint64_t tag,
-                     uint64_t payload);
+/* The same of lanes in one word, with tag 0: those below lane i move up, and lane 0 is empty. */
+static inline uint64_t cf_without_lane(uint64_t lanes, unsigned width, unsigned i)
+{
+    uint64_t from = ~(uint64_t)0 << i * width; /* this lane and all above */
+    return (lanes & ~from) << width | (lanes & from << width);
+}
+
+/* Is a bucket with this code and these tags written as it should be? Ties broken by payloads are not
+** looked at. */
+bool cf_semisort_in_order(uint64_t code, const uint64_t *tag);
 
 #endif

@@ -120,7 +120,7 @@ FOR_JS("info") void info(const cf_filter *filter, double *numbers, int64_t *seed
         census = cf_take_census(filter);
     const double all[] = {(double)filter->items, (double)filter->occupied, (double)g->capacity,
                           (double)filter->buckets, g->bucket_size, g->fingerprint_bits,
-                          filter->view.form.lanes.width, g->semisorted, filter->level,
+                          filter->view.form.slot_bits, g->semisorted, filter->level,
                           (double)filter->split, (double)filter->length, census.fpr,
                           cf_expected_fpr(g, g->capacity), (double)cf_turnovers(g), g->keyed,
                           g->counter_bits, g->value_bits, g->affinity, g->collation, g->growth,

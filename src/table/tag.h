@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** tag.h - what a slot says.
+**
+** A slot holds 0 when it is empty. Before the first growth it holds a fingerprint, all f bits. From
+** then on entries know different numbers of bits, and the highest bit set is a terminator:
+**
+**      0 .. 0   1   remainder bits behind the extension   pair bits
+**               ^ terminator
+**
+** A slot without terminator, which only hostile bytes have, reads as one that knows no remainder bits.
+*/
+#ifndef CF_TAG_H
+#define CF_TAG_H
+
+#include "address.h"
+#include "table.h"
+
+/* Bits that a slot with a terminator knows, pair bits included; the slot is not empty. */
+static inline unsigned cf_terminator(const cf_filter *filter, uint64_t tag)
+{
+    return cf_floor_log2(tag | (uint64_t)1 << filter->geometry.pair_bits);
+}
+
+/* Does what a slot holds agree with a tag in all the bits it knows? Nothing agrees with an empty one. */
+static CF_ALWAYS_INLINE bool cf_agrees(const cf_filter *filter, bool grown, uint64_t stored,
+                                       uint64_t tag)
+{
+    /* RULE: an entry matches by the bits it knows */
+    uint64_t known = grown ? cf_low_bits(cf_terminator(filter, stored)) : UINT64_MAX;
+    return stored != 0 && ((stored ^ tag) & known) == 0;
+}
+
+/* With terminators: does the entry of a slot know nothing beyond its bucket? */
+static inline bool cf_is_void(const cf_filter *filter, uint64_t tag)
+{
+    return tag >> filter->geometry.pair_bits <= 1;
+}
+
+/* What a plain fingerprint says in a slot with a terminator; 0: nothing. */
+static inline uint64_t cf_with_terminator(const cf_filter *filter, uint64_t tag)
+{
+    return tag == 0 ? 0 : tag | (uint64_t)1 << filter->geometry.fingerprint_bits;
+}
+
+/* Where an entry goes when its bucket is split, and what its slot says there. */
+typedef struct cf_children {
+    bool low, high;
+    uint64_t tag;
+} cf_children;
+
+static inline cf_children cf_children_of(const cf_filter *filter, uint64_t tag)
+{
+    unsigned s = filter->geometry.pair_bits;
+    if (tag == 0) /* an empty slot, or a line of the list that lies */
+        return (cf_children){false, false, 0};
+    if (cf_is_void(filter, tag)) /* RULE: a void entry goes to both children */
+        return (cf_children){true, true, tag};
+    bool up = tag >> s & 1;
+    /* RULE: the bit that leaves a slot is the first behind the pair bits */
+    return (cf_children){!up, up, (tag & filter->view.pair_mask) | tag >> (s + 1) << s};
+}
+
+/* What a slot of the bucket at `home` says, seen from that side. The slot is not empty. */
+static inline cf_side cf_side_of(const cf_filter *filter, cf_home home, uint64_t tag)
+{
+    unsigned s = filter->geometry.pair_bits;
+    if (!filter->view.form.grown)
+        return (cf_side){home.base, tag & filter->view.fingerprint_mask,
+                         filter->geometry.fingerprint_bits - s};
+    unsigned known = cf_terminator(filter, tag);
+    uint64_t behind = (tag & cf_low_bits(known)) >> s;
+    return (cf_side){home.base,
+                     (tag & filter->view.pair_mask) | (behind << home.bits | home.extension) << s,
+                     home.bits + known - s};
+}
+
+/* What a slot at `place` has to hold to say the first `length` remainder bits of a side: its
+** extension's at least. Bits that do not fit are forgotten. */
+static inline uint64_t cf_tag_of(const cf_filter *filter, cf_place place, unsigned length)
+{
+    const cf_form *form = &filter->view.form;
+    if (!filter->view.form.grown)
+        return place.tag;
+    unsigned known = filter->geometry.pair_bits + length - place.extension;
+    if (known >= form->slot_bits)
+        known = form->slot_bits - 1;
+    return (place.tag & cf_low_bits(known)) | (uint64_t)1 << known;
+}
+
+/* What the slot of an entry in the bucket at `home` has to hold in its other bucket, `to`. */
+static inline uint64_t cf_tag_there(const cf_filter *filter, cf_home home, uint64_t tag, uint64_t to)
+{
+    unsigned s = filter->geometry.pair_bits, f = filter->geometry.fingerprint_bits;
+    unsigned length = home.bits + (filter->view.form.grown ? cf_terminator(filter, tag) : f) - s;
+    uint64_t pair = tag & filter->view.pair_mask, mix = cf_pair_mix(pair);
+    uint64_t remainder =
+        (tag >> s << home.bits | home.extension) ^ cf_turn_of(mix); /* and what is beyond */
+    cf_home there = cf_home_in(filter, cf_alternate_base(filter, home.base, mix), remainder);
+    CF_ASSERT_CONTENT(filter, length >= there.bits &&
+                                  to == cf_bucket_number(filter, there.base, there.extension));
+    uint64_t bits = (pair | remainder >> there.bits << s) & filter->view.form.slot_mask;
+    return cf_tag_of(filter, (cf_place){to, bits, there.bits}, length);
+}
+
+#endif
