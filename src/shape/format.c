@@ -107,7 +107,9 @@ static cf_status check_identity(const uint8_t *bytes, uint64_t length, const cha
                              ? "an exact filter: open it with cf_exact_open"
                              : "not a cuckoo filter");
     /* RULE: another format version is refused */
-    if (bytes[AT_VERSION] != CF_FORMAT_VERSION)
+    if (bytes[AT_VERSION] < CF_FORMAT_VERSION)
+        return cf_refuse(CF_DAMAGED, why, "of an earlier format, which nothing reads");
+    if (bytes[AT_VERSION] > CF_FORMAT_VERSION)
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown format version"));
     return check_checksum(bytes, why);
 }

@@ -11,7 +11,7 @@
 **
 **   offset  bytes  field
 **        0      3  magic: cf 63 6b
-**        3      1  format version: 1
+**        3      1  format version: 2
 **        4      1  hash identity of the keys: 1 = XXH3, 64 bits; 2 = SipHash-1-3 (hash.h)
 **        5      1  bucket size b: 1, 2, 4 or 8 slots
 **        6      1  fingerprint bits f: 4 .. 32
@@ -63,7 +63,7 @@
 
 #include "geometry.h"
 
-enum { CF_FORMAT_VERSION = 1 };
+enum { CF_FORMAT_VERSION = 2 };
 #define CF_EXACT_MAGIC 0xcf, 0x65, 0x78 /* an exact filter begins so (exact.c) */
 
 /* Hash identities, in headers of filters and of key lists. */

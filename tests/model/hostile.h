@@ -68,8 +68,8 @@ static cf_status read_identity(const uint8_t *bytes, size_t length)
 {
     if (length < 64 || memcmp(bytes, "\xcf\x63\x6b", 3) != 0)
         return CF_DAMAGED;
-    if (bytes[3] != 1)
-        return CF_NEWER;
+    if (bytes[3] != 2)
+        return bytes[3] < 2 ? CF_DAMAGED : CF_NEWER;
     if (number_at(bytes + AT_CHECKSUM, 4) != checksum_of(bytes))
         return CF_DAMAGED;
     return bytes[4] == 1 || bytes[4] == 2 ? (bytes[12] >> 5 & 3) < 3 ? CF_OK : CF_NEWER : CF_NEWER;

@@ -171,37 +171,3 @@ def test_one_by_one_answers_as_all_at_once(db, options):
         assert ask(db, "SELECT cf_check(?)", either) == "ok"
         assert support.info(db, either)["items"] == len(keys)
         assert all(support.contains(db, either, key) for key in keys)
-
-
-# ---- filters of before ----
-
-# Written by the version that could not grow: keys, and the filter in hex. tests/unit/shape/format_vectors.h has more.
-TEXTS, NUMBERS = "key{}".format, int
-OLDER = [
-    (TEXTS, 10,
-     "cf636b0101040a06030a000001000000000004000000000000000000000000000000000000000a0000000000"
-     "0a00000000000a000000000008000000cee9211baa560d000076707c220063b104000047dc1f1e0000000000"
-     "00000000"),
-    (NUMBERS, 33,
-     "cf636b0101080804040800000100000000000800000000000000000000000000000000000000210000000000"
-     "2100000000002100000000000800000008c9e00f69efeb00000000001104000000000000bd6b000000000000"
-     "e456a6781b000000e1dccf421e16ac00a4a311a80b5ad41582b12905000000003ce900000000000000000000"
-     "00000000"),
-]
-
-
-@pytest.mark.parametrize("name, n, text", OLDER)
-def test_filters_written_before_growth(db, name, n, text):
-    old = bytes.fromhex(text)
-    keys = [name(i) for i in range(4000)]
-    assert ask(db, "SELECT cf_check(?)", old) == "ok"
-    assert support.info(db, old)["growth"] == "on"
-    blob = old
-    for first in range(n, 4000, 995):
-        blob = ask(db, "SELECT cf_add_all(?, value) FROM json_each(?)", blob, json.dumps(keys[first:first + 995]))
-        got = check(db, blob)
-        assert ask(db, "SELECT min(cf_contains(?, value)) FROM json_each(?)", blob,
-                   json.dumps(keys[:first + 995])) == 1
-    assert got["level"] >= 5
-    blob = ask(db, "SELECT cf_merge(?, ?)", old, blob)
-    assert ask(db, "SELECT min(cf_contains(?, value)) FROM json_each(?)", blob, json.dumps(keys)) == 1

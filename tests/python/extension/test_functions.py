@@ -64,15 +64,16 @@ def test_the_lists_name_every_function(db):
 def test_a_filter_that_is_none_is_an_error(db, key):
     sound = support.build(db, "abc", None, "capacity=10")
     later = [support.patched(sound, **fields)
-             for fields in ({"version": 0}, {"version": 2}, {"version": 255}, {"hash": 200}, {"flags": 0x82},
+             for fields in ({"version": 3}, {"version": 255}, {"hash": 200}, {"flags": 0x82},
                             {"flags": 0x60})]
+    earlier = [support.patched(sound, version=version) for version in (0, 1)]
     for query in queries_of_filters(key):
         function = function_in(query) if "cf_merge(cf_new" not in query else "cf_merge"
         fails(db, BAD_PARAMETER, query.format(f="NULL"), function=function, says="filter is NULL")
         for value in ("1", "1.5", "'text'", "''") if function not in functions.TAKE_NAMES else ("1", "1.5"):
             fails(db, BAD_PARAMETER, query.format(f=value), function=function, says="filter must be a blob")
-        for blob in NO_FILTERS + later:
-            says = "made by a later version" if blob in later else "not a cuckoo filter"
+        for blob in NO_FILTERS + later + earlier:
+            says = "made by a later version" if blob in later else "of an earlier format" if blob in earlier else "not a cuckoo filter"
             if function == "cf_check":
                 assert says in ask(db, query.format(f="?1"), blob)
                 continue

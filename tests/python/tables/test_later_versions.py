@@ -19,7 +19,7 @@ BAD_ADVICE = ("drop", "anew", "rebuild", "restore", "import")
 
 
 # What a later version may put in the header of a blob. No version will give these bytes another meaning soon.
-LATER_BLOBS = {"format 2": {"version": 2}, "format 255": {"version": 255}, "hash": {"hash": 200},
+LATER_BLOBS = {"format 3": {"version": 3}, "format 255": {"version": 255}, "hash": {"hash": 200},
                "flag": {"flags": 0x82}, "collation": {"flags": 0x60}}
 
 
@@ -83,7 +83,7 @@ LATER_TABLES.update({
 })
 WORDS = {"option": "unknown option colour", "value of an option": "bad value in layout=spiral",
          "longer row": "header row", "hash": "unknown hash",
-         "flag": "unknown flag", "format 2": "unknown format version", "fpr": "fpr must be a number"}
+         "flag": "unknown flag", "format 3": "unknown format version", "fpr": "fpr must be a number"}
 
 PLAIN, FOLLOWS = "capacity=50", "capacity=50, content='u(k)'"
 

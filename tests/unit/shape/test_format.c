@@ -107,7 +107,7 @@ TEST(fields_have_their_places)
         test_filter made = new_filter(shape);
         const uint8_t *bytes = made.bytes;
         unsigned payload = shape.epochs ? 4u : shape.counter_bits + shape.value_bits;
-        assert_int_equal(number_at(bytes, 0, 4), 0x016b63cf);
+        assert_int_equal(number_at(bytes, 0, 4), 0x026b63cf);
         assert_true(bytes[4] == 1 + shape.keyed && bytes[5] == shape.bucket_size);
         assert_true(bytes[6] == shape.fingerprint_bits && bytes[7] == shape.pair_bits);
         assert_true(bytes[8] == shape.cap && bytes[9] == shape.fingerprint_bits && bytes[10] == 0);
@@ -162,9 +162,10 @@ static const struct {
     const char *why; /* NULL: any */
 } changes[] = {
     {PLAIN, 0, 3, 0, CF_DAMAGED, NULL},
-    {PLAIN, 3, 1, 2, CF_NEWER, "format version"},
+    {PLAIN, 3, 1, 3, CF_NEWER, "format version"},
     {PLAIN, 3, 1, 255, CF_NEWER, "format version"},
-    {PLAIN, 3, 1, 0, CF_NEWER, "format version"},
+    {PLAIN, 3, 1, 0, CF_DAMAGED, "of an earlier format, which nothing reads"},
+    {PLAIN, 3, 1, 1, CF_DAMAGED, "of an earlier format, which nothing reads"},
     {PLAIN, 4, 1, 0, CF_NEWER, "hash"},
     {PLAIN, 4, 1, 3, CF_NEWER, "hash"},
     {PLAIN, 4, 1, 200, CF_NEWER, "hash"},
