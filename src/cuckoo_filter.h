@@ -87,7 +87,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "cuckoo_plan.h"
@@ -213,22 +212,20 @@ bool cf_contains_any(const cf_filter *filter, uint64_t hash);
 ** in four slots, not semi-sorted. A call costs as much as half of them. */
 static inline bool cf_contains(const cf_filter *filter, uint64_t hash)
 {
-#if defined(__SIZEOF_INT128__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    __extension__ typedef unsigned __int128 cf_product;
+#ifdef CF_HAS_LOOKUP
     const cf_view *view = &filter->view;
-    uint64_t m0 = filter->geometry.buckets, tag = hash & view->fingerprint_mask, here, there;
     if (__builtin_expect(view->whole != 0, 1)) {
-        if (__builtin_expect(tag == 0, 0))
-            tag = ++hash & view->fingerprint_mask;
-        uint64_t mix = cf_pair_mix(tag & view->pair_mask),
-                 base = (uint64_t)((cf_product)hash * m0 >> 64);
-        uint64_t other = ((uint64_t)((cf_product)mix * m0 >> 64) | 1) - base;
-        uint64_t turned = (tag ^ cf_turn_of(mix) << filter->geometry.pair_bits) & view->fingerprint_mask;
-        other = (int64_t)other < 0 ? other + m0 : other;
+        uint64_t m0 = filter->geometry.buckets, fingerprint = view->fingerprint_mask, here, there;
+        if (__builtin_expect((hash & fingerprint) == 0, 0))
+            hash++;
+        uint64_t mix = cf_pair_mix(hash & view->pair_mask), base = cf_high_product(hash, m0);
+        uint64_t other = (cf_high_product(mix, m0) | 1) - base;
+        uint64_t turned = hash ^ cf_turn_of(mix) << filter->geometry.pair_bits;
+        other = other >> 63 != 0 ? other + m0 : other;
         memcpy(&here, view->table + base * view->whole, sizeof here);
         memcpy(&there, view->table + other * view->whole, sizeof there);
-        here ^= tag * view->form.ones;
-        there ^= turned * view->form.ones;
+        here ^= (hash & fingerprint) * view->form.ones;
+        there ^= (turned & fingerprint) * view->form.ones;
         here = (here - view->form.ones) & ~here;
         there = (there - view->form.ones) & ~there;
         return ((here | there) & view->form.highs) != 0;

@@ -59,13 +59,12 @@ static CF_NEVER_INLINE bool contains_otherwise(const cf_filter *filter, uint64_t
 {
     if (filter->geometry.epochs)
         return cf_contains_live(filter, hash, filter->view.live);
-    return has_by_kind[filter->view.kind](filter, hash) ||
-           (filter->spilled != 0 && is_spilled(filter, hash));
+    return CF_OF_KIND(has, filter)(filter, hash) || (filter->spilled != 0 && is_spilled(filter, hash));
 }
 
 bool cf_contains_any(const cf_filter *filter, uint64_t hash)
 {
-    return CF_LIKELY(filter->view.quick) ? has_by_kind[filter->view.kind](filter, hash)
+    return CF_LIKELY(filter->view.quick) ? CF_OF_KIND(has, filter)(filter, hash)
                                          : contains_otherwise(filter, hash);
 }
 
@@ -115,7 +114,7 @@ size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t 
     bool quick = filter->view.quick && filter->pages == NULL;
     for (size_t from = 0; from < n; from += BATCH) {
         size_t some = n - from < BATCH ? n - from : BATCH;
-        found += quick ? look_up_by_kind[filter->view.kind](filter, hashes + from, some, answers + from)
+        found += quick ? CF_OF_KIND(look_up, filter)(filter, hashes + from, some, answers + from)
                        : look_up_in_turn(filter, hashes + from, some, answers + from);
     }
     return found;
@@ -218,7 +217,7 @@ CF_OWN(cf_status, add, (cf_filter * filter, uint64_t hash, uint64_t value), filt
 cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     assert(value <= cf_low_bits(filter->geometry.value_bits));
-    return CF_LIKELY(filter->view.quick_add) ? add_by_kind[filter->view.kind](filter, hash, value)
+    return CF_LIKELY(filter->view.quick_add) ? CF_OF_KIND(add, filter)(filter, hash, value)
                                              : add_otherwise(filter, hash, value);
 }
 
@@ -264,7 +263,7 @@ CF_OWN(cf_deleted, delete, (cf_filter * filter, uint64_t hash, uint64_t value), 
 
 cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
-    return CF_LIKELY(filter->view.quick_delete) ? delete_by_kind[filter->view.kind](filter, hash, value)
+    return CF_LIKELY(filter->view.quick_delete) ? CF_OF_KIND(delete, filter)(filter, hash, value)
                                                 : delete_otherwise(filter, hash, value);
 }
 

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -61,6 +62,19 @@ static inline uint64_t cf_pair_mix(uint64_t pair_bits)
     uint64_t x = pair_bits * UINT64_C(0xff51afd7ed558ccd);
     return (x ^ (x >> 32)) * UINT64_C(0xc4ceb9fe1a85ec53);
 }
+
+#if defined(__SIZEOF_INT128__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define CF_HAS_LOOKUP
+/* floor(a * b / 2^64). */
+static inline uint64_t cf_high_product(uint64_t a, uint64_t b)
+{
+    __extension__ unsigned __int128 product = a;
+    uint64_t half[2];
+    product *= b;
+    memcpy(half, &product, sizeof half);
+    return half[1];
+}
+#endif
 
 /* x, of such a mix: the bits by which the remainder is turned. */
 static inline uint64_t cf_turn_of(uint64_t mix)

@@ -47,9 +47,9 @@ typedef struct cf_kind {
 #endif
 
 /* For what is done to one key: a function of its own for each kind without a pager, so that none saves
-** registers for what others do, and one for all the rest; and a table of them, by view.kind.
-** CF_OWN(type, f, (parameters), arguments) makes them of f(kind, arguments), with a `filter` among the
-** parameters. */
+** registers for what others do, and one for all the rest. CF_OWN(type, f, (parameters), arguments) makes
+** them of f(kind, arguments), with a `filter` among the parameters; CF_OF_KIND is that for a filter. */
+#define CF_OF_KIND(f, filter) f##_by_kind[(filter)->view.kind]
 #define CF_OWN_ONE(type, name, parameters, call)                                                        \
     static CF_NEVER_INLINE type name parameters                                                         \
     {                                                                                                   \
