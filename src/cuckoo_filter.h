@@ -208,9 +208,9 @@ void cf_attach_pages(cf_filter *filter, const cf_pages *pages);
 bool cf_contains_any(const cf_filter *filter, uint64_t hash);
 
 /* Perhaps (true) or certainly not (false). Two memory reads. Paper, algorithm 2. Here are the lookups in
-** buckets of whole bytes that fit a word (lanes.h), all of which are in memory: f = 8, 10, 12, 14 or 16
-** in four slots, not semi-sorted. A call costs as much as half of them. */
-static inline bool cf_contains(const cf_filter *filter, uint64_t hash)
+** filters that cannot grow, in memory, with buckets of whole bytes that fit a word: f = 8, 10, 12, 14 or 16
+** in four slots that are not semi-sorted (lanes.h). A call would cost half as much again. */
+CF_INLINE bool cf_contains(const cf_filter *filter, uint64_t hash)
 {
 #ifdef CF_HAS_LOOKUP
     const cf_view *view = &filter->view;
@@ -218,14 +218,13 @@ static inline bool cf_contains(const cf_filter *filter, uint64_t hash)
         uint64_t m0 = filter->geometry.buckets, fingerprint = view->fingerprint_mask, here, there;
         if (__builtin_expect((hash & fingerprint) == 0, 0))
             hash++;
-        uint64_t mix = cf_pair_mix(hash & view->pair_mask), base = cf_high_product(hash, m0);
+        uint64_t mix = cf_pair_mix(hash & fingerprint), base = cf_high_product(hash, m0);
         uint64_t other = (cf_high_product(mix, m0) | 1) - base;
-        uint64_t turned = hash ^ cf_turn_of(mix) << filter->geometry.pair_bits;
         other = other >> 63 != 0 ? other + m0 : other;
         memcpy(&here, view->table + base * view->whole, sizeof here);
         memcpy(&there, view->table + other * view->whole, sizeof there);
         here ^= (hash & fingerprint) * view->form.ones;
-        there ^= (turned & fingerprint) * view->form.ones;
+        there ^= (hash & fingerprint) * view->form.ones;
         here = (here - view->form.ones) & ~here;
         there = (there - view->form.ones) & ~there;
         return ((here | there) & view->form.highs) != 0;

@@ -16,7 +16,8 @@ static void set_ways(cf_filter *filter)
     cf_view *view = &filter->view;
     view->kind = cf_kind_of(filter);
     view->quick = g->spill_bound == 0 && g->epochs == 0;
-    view->whole = view->kind == CF_KIND_OF_WHOLE && view->quick ? view->form.bucket_bits / 8 : 0;
+    bool whole = view->kind == CF_KIND_OF_WHOLE && view->quick && g->pair_bits == g->fingerprint_bits;
+    view->whole = whole ? view->form.bucket_bits / 8 : 0;
     view->quick_add = view->quick && view->writable != NULL;
     /* RULE: the only entry of a key is sticky where cap is 1; with values each has its own copies */
     view->quick_delete = view->quick_add && g->cap > 1 && g->value_bits == 0;
