@@ -212,7 +212,7 @@ bool cf_contains_any(const cf_filter *filter, uint64_t hash);
 ** in four slots that are not semi-sorted (lanes.h). A call would cost half as much again. */
 CF_INLINE bool cf_contains(const cf_filter *filter, uint64_t hash)
 {
-#ifdef CF_HAS_LOOKUP
+#ifdef CF_HAS_INLINE
     const cf_view *view = &filter->view;
     if (__builtin_expect(view->whole != 0, 1)) {
         uint64_t m0 = filter->geometry.buckets, fingerprint = view->fingerprint_mask, here, there;

@@ -50,9 +50,13 @@ static uint64_t xxh3(int64_t seed, const void *bytes, size_t n)
 ** would be read before it has been written. */
 static inline uint64_t xxh3_short(int64_t seed, size_t n, uint64_t first, uint64_t last)
 {
+#ifdef CF_HAS_INLINE
+    return cf_xxh3_words((uint64_t)seed, n, first, last);
+#else
     uint64_t one = first ^ (UINT64_C(0x6782737bea4239b9) + (uint64_t)seed);
     uint64_t two = last ^ (UINT64_C(0xaf56bc3b0996523a) - (uint64_t)seed);
     return XXH3_avalanche(n + XXH_swap64(one) + two + XXH3_mul128_fold64(one, two));
+#endif
 }
 
 /* Long input is fed in two pieces; the state costs more than a copy of a short one would. */
@@ -78,7 +82,7 @@ uint64_t cf_hash(const cf_geometry *shape, const void *bytes, size_t n)
     return shape->keyed ? keyed(shape->seed, 0, 0, bytes, n) : xxh3(shape->seed, bytes, n);
 }
 
-uint64_t cf_hash_words(const cf_geometry *shape, uint64_t first, uint64_t second)
+uint64_t cf_hash_words_any(const cf_geometry *shape, uint64_t first, uint64_t second)
 {
     return shape->keyed ? keyed_words(shape->seed, first, second)
                         : xxh3_short(shape->seed, 16, first, second);

@@ -10,7 +10,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "../base/inline.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -54,12 +55,6 @@ typedef struct cf_view {
 
 /* ---- what the lookup in the public header shares with address.h ---- */
 
-#define CF_INLINE static inline
-#if defined(__cplusplus)
-#undef CF_INLINE
-#define CF_INLINE inline
-#endif
-
 /* One strong mix of the pair bits; zero goes to zero. The multipliers are those of MurmurHash3's
 ** 64-bit finalizer, whose first shift is left out: pair bits are at most 32. g is taken from the
 ** high bits, x from the low ones, after the last shift. */
@@ -68,20 +63,6 @@ CF_INLINE uint64_t cf_pair_mix(uint64_t pair_bits)
     uint64_t x = pair_bits * UINT64_C(0xff51afd7ed558ccd);
     return (x ^ (x >> 32)) * UINT64_C(0xc4ceb9fe1a85ec53);
 }
-
-#if defined(__SIZEOF_INT128__) && !defined(__wasm__) && defined(__BYTE_ORDER__) &&                      \
-    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define CF_HAS_LOOKUP
-/* floor(a * b / 2^64). */
-CF_INLINE uint64_t cf_high_product(uint64_t a, uint64_t b)
-{
-    __extension__ unsigned __int128 product = a;
-    uint64_t half[2];
-    product *= b;
-    memcpy(half, &product, sizeof half);
-    return half[1];
-}
-#endif
 
 /* x, of such a mix: the bits by which the remainder is turned. */
 CF_INLINE uint64_t cf_turn_of(uint64_t mix)
