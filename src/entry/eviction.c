@@ -255,7 +255,7 @@ bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_
     for (unsigned i = 0; i < pair->sides; i++)
         push_node(search, &seen, (cf_node){pair->place[i].bucket, CF_NO_PARENT, 0});
     /* not by where the bytes are: by pages a filter comes to the same ones */
-    bool grown = filter->view.grown && !filter->geometry.epochs && budget.examined == CF_ANY_NUMBER;
+    bool grown = filter->view.grown && !filter->geometry.epochs;
     bool found = grown ? search_grown(filter, pair, search, &seen) : search_any(filter, search, &seen);
     cf_work(filter, search->nodes);
     return found;

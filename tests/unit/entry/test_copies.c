@@ -143,7 +143,7 @@ TEST(keys_that_come_often_do_not_fill_it)
 {
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned kind = 0; kind < (b == 4 ? 4 : 2); kind++) {
-            cf_options options = {.bucket_size = b, .overflow = kind & 1};
+            cf_options options = {.bucket_size = b};
             if (b == 4 && kind & 2)
                 options.layout = CF_LAYOUT_SEMISORT;
             check_repeated(options, 10, kind & 1);
