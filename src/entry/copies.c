@@ -90,9 +90,9 @@ static bool can_count(const cf_filter *filter, const cf_entry *match, unsigned m
 static bool absorb(cf_filter *filter, const cf_entry *item, const cf_matches *found)
 {
     if (!filter->view.grown) { /* and no entries become one */
-        bool sticky = cf_is_sticky(filter, found);
+        bool sticky = cf_is_sticky(filter, found); /* RULE: before growth cap equal entries absorb */
         if (sticky || !counts(filter))
-            return sticky; /* RULE: before growth cap equal entries absorb */
+            return sticky;
     }
     if (absorb_at_cap(filter, item, found))
         return true;

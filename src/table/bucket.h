@@ -279,15 +279,6 @@ static inline unsigned cf_terminator(const cf_filter *filter, uint64_t tag)
     return cf_floor_log2(tag | (uint64_t)1 << filter->geometry.pair_bits);
 }
 
-/* Does what a slot holds agree with a tag in all the bits it knows? The slot is not empty. */
-static inline bool cf_tag_agrees(const cf_filter *filter, uint64_t stored, uint64_t tag)
-{
-    /* RULE: an entry matches by the bits it knows; equivalent always, zero: it is compared anew */
-    uint64_t known =
-        filter->view.grown ? cf_low_bits(cf_terminator(filter, stored)) : filter->view.fingerprint_mask;
-    return ((stored ^ tag) & known) == 0;
-}
-
 /* With terminators: does the entry of a slot know nothing beyond its bucket? */
 static inline bool cf_is_void(const cf_filter *filter, uint64_t tag)
 {
