@@ -113,9 +113,9 @@ static const char *const laws[][2] = {
 ** finds all its keys. */
 static const char *const options[][3] = {
     {"capacity={n}", "", ""},
-    {"capacity={n}, growth=off, spill_bound=9, overflow=on", "", ""},
+    {"capacity=99, growth=off, spill_bound=9, overflow=on", "", ""},
     {"\"capacity\"='9', fingerprint_bits=27", "", ""},
-    {"capacity=60, growth=off, bucket_size=2, overflow=on, overflow_budget={n}", "", ""},
+    {"capacity=99, growth=off, bucket_size=2, overflow=on, overflow_budget={n}", "", ""},
     {"capacity=60, counter_bits=1, hash=keyed", "", ""},
     {"capacity=9, adds=once, bucket_size=8", "", ""},
     {"capacity=9, keep='{n}9 days'", "", ""},
