@@ -80,6 +80,8 @@ cf_census cf_take_census(const cf_filter *filter)
     cf_walk walk = cf_walk_begin(filter, COST);
     while (cf_walk_entry(&walk, &entry))
         count_entry(filter, &entry, &census);
+    if (census.fpr > 1) /* lines of a list that lies, which no lookup finds, each count anew */
+        census.fpr = 1;
     census.status = walk.status;
     return census;
 }
