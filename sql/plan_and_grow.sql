@@ -70,9 +70,10 @@ SELECT option, round(json_extract(cf_plan(1000000, 0.03, option), '$.bits_per_ke
 FROM (SELECT column1 AS option FROM (VALUES ('growth=on'), ('growth=off')));
 
 -- 7. Bounded insertion. The fuller a table is, the longer an insertion searches for a slot. With
---    overflow=on it looks at overflow_budget buckets at most (10 unless given). Then the key goes to a
---    list in the filter, the spill list, and a bit in each of its two buckets says so. Only lookups that
---    find both bits set read the list. The list is exact, so the error rate stays what it was.
+--    overflow=on, which needs growth=off, it looks at overflow_budget buckets at most (10 unless given).
+--    Then the key goes to a list in the filter, the spill list, and a bit in each of its two buckets says
+--    so. Only lookups that find both bits set read the list. The list is exact, so the error rate stays
+--    what it was.
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
 INSERT INTO filters SELECT 'bounded', cf_build(i, 0.01, 'growth=off overflow=on') FROM n;
 UPDATE filters SET f = cf_add(f, 6006) WHERE name = 'bounded';

@@ -71,7 +71,8 @@
 ** one bit per slot, and costs a little when it is written (semisort.h).
 **
 ** Bounded insertion. A filter with a spill list looks at a few buckets for a new key; then the key
-** goes to an exact list, which lookups ask when a bit in their buckets says so (spill.h).
+** goes to an exact list, which lookups ask when a bit in their buckets says so (spill.h). Such a filter
+** does not grow: both bound what an insertion takes.
 **
 ** Ageing. A filter with epochs forgets what was added long ago. An entry carries the epoch in which its
 ** key was added last; cf_advance begins the next one, and drops those that are too old. There are no
@@ -352,8 +353,8 @@ cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capac
 ** CF_MISMATCH, and *why names the field. Filters that age come to the later one of their two epochs;
 ** what was added keeps its own, and a key the later one of its two. When `from` has grown more, `into`
 ** grows as much first. Other errors as cf_add, by the memory and the watch of `into`. After CF_FULL *why
-** is NULL, or says why: a key would have more entries than can be found, two buckets full and eight in
-** the spill list; or it would take far more work than keys do, as hostile bytes can. With
+** is NULL, or says why: a key would have more entries than can be found, two buckets full and, with a
+** spill list, eight more; or it would take far more work than keys do, as hostile bytes can. With
 ** memory.resize nothing has changed then: `into` is copied first. Without it, `into` holds all it held,
 ** and perhaps a part of `from`.
 */

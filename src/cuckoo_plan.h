@@ -87,11 +87,11 @@ typedef struct cf_options {
     unsigned value_bits;       /* a value with every copy: 0 .. CF_VALUE_MAX; not with counters */
     unsigned epochs; /* adds are found for so many epochs, up to CF_EPOCHS_MAX; 0: for ever. Not with
                         counters, values or overflow */
-    bool growth;     /* may grow when full (f >= 8, b >= 2) */
+    bool growth;     /* may grow when full (f >= 8, b >= 2); not with overflow */
     int64_t seed;    /* of the hash */
     cf_hash_choice hash;
     cf_layout layout;
-    bool overflow;            /* bounded insertion (spill.h) */
+    bool overflow;            /* bounded insertion (spill.h); not with growth */
     unsigned overflow_budget; /* buckets an insertion looks at before it spills: 0 .. CF_BUDGET_MAX */
     unsigned spill_bound;     /* entries of the spill list: 1 .. CF_SPILL_MAX; 0: the planner chooses */
     cf_affinity affinity;
@@ -110,7 +110,7 @@ typedef struct cf_geometry {
     uint8_t counter_bits;     /* an entry counts up to 2^counter_bits copies */
     uint8_t value_bits;       /* of the value that each entry carries */
     uint8_t epochs;           /* an add is found in so many epochs; 0: it does not age */
-    bool growth;              /* may grow when full */
+    bool growth;              /* may grow when full; not with a spill list */
     bool semisorted;          /* the layout of its buckets */
     uint8_t budget;       /* buckets an insertion looks at before it spills; 0 without a spill list */
     uint16_t spill_bound; /* entries of the spill list; 0: no list, and no overflow bits */

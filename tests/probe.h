@@ -73,6 +73,12 @@ static inline void probe_spill(cf_filter *filter, uint64_t bucket, uint64_t tag)
     filter->items++;
 }
 
+/* Writes an overflow bit, whatever there is in the list. */
+static inline void probe_overflow(cf_filter *filter, uint64_t bucket, bool on)
+{
+    cf_overflow_set(filter, bucket, on);
+}
+
 /* The bits of the widest slot of a bucket. */
 static inline unsigned probe_slot_bits(const cf_filter *filter)
 {

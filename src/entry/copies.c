@@ -2,7 +2,6 @@
 #include "copies.h"
 
 #include "../table/epochs.h"
-#include "spill.h"
 
 /* ---- weighing ---- */
 
@@ -48,7 +47,6 @@ static void make_sticky(cf_filter *filter, const cf_entry *item, const cf_matche
         return;
     stays.sticky = true; /* RULE: what stays is marked */
     cf_entries_replace(filter, found->entry, n, &stays);
-    cf_entries_drain_into(filter, found->entry, n);
 }
 
 /* Absorbs the item when it and these matches weigh cap. */
@@ -91,8 +89,11 @@ static bool can_count(const cf_filter *filter, const cf_entry *match, unsigned m
 /* Absorbs the item with these matches, or counts it on one of them. */
 static bool absorb(cf_filter *filter, const cf_entry *item, const cf_matches *found)
 {
-    if (!filter->view.form.grown && !counts(filter))
-        return cf_is_sticky(filter, found); /* RULE: before growth cap equal entries absorb */
+    if (!filter->view.form.grown) { /* and no entries become one */
+        bool sticky = cf_is_sticky(filter, found); /* RULE: before growth cap equal entries absorb */
+        if (sticky || !counts(filter))
+            return sticky;
+    }
     if (absorb_at_cap(filter, item, found))
         return true;
     for (unsigned i = 0; counts(filter) && i < found->n; i++)
@@ -106,13 +107,8 @@ static bool absorb(cf_filter *filter, const cf_entry *item, const cf_matches *fo
 /* An item that comes from a filter that has grown less, and entries that know more: without this
 ** the copies of one key would be stored anew for each length at which it comes, until its pair is
 ** full of them. */
-static bool absorb_shorter(cf_filter *filter, const cf_pair *pair, const cf_entry *item,
-                           const cf_matches *found)
+static bool absorb_shorter(cf_filter *filter, const cf_entry *item, const cf_matches *found)
 {
-    /* RULE: an entry of the list that forgets bits, and so matches more keys, is none too many for
-    ** any of them */
-    if (cf_spilled_agreeing(filter, pair) > CF_SPILL_COPIES)
-        return false;
     if (absorb_at_cap(filter, item, found))
         return true;
     if (!counts(filter) || found->n < filter->geometry.cap)
@@ -131,7 +127,7 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *item)
     if (!filter->view.form.grown || item->side.length == CF_WHOLE)
         return false; /* RULE: only items of merges agree with longer entries */
     cf_find_agreeing(filter, pair, item->payload, &found);
-    return absorb_shorter(filter, pair, item, &found);
+    return absorb_shorter(filter, item, &found);
 }
 
 /* ---- making room ---- */
@@ -218,7 +214,6 @@ void cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *item
     cf_entries_replace(filter, fold->found.entry, fold->n, &stays);
     if (!fold->absorbs)
         cf_entry_place(filter, pair, item);
-    cf_entries_drain_into(filter, fold->found.entry, fold->n);
 }
 
 /* ---- deleting ---- */
@@ -236,6 +231,7 @@ cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t val
     bool stays = counts(filter) && fewer.payload > 0; /* RULE: a delete takes one copy off a counter */
     fewer.payload -= stays;
     cf_entries_replace(filter, found.entry, 1, stays ? &fewer : NULL);
-    cf_entries_drain_into(filter, found.entry, !stays);
+    if (!stays && filter->spilled > 0 && found.entry[0].slot < CF_IN_LIST)
+        cf_entry_drain_into(filter, found.entry[0].bucket);
     return CF_REMOVED;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "entry.h"
 
-#include <limits.h>
-
 #include "../base/watch.h"
 #include "../table/epochs.h"
 #include "spill.h"
@@ -73,7 +71,7 @@ static void replace_in_bucket(cf_filter *filter, uint64_t bucket, const cf_entry
     cf_record_read(filter, bucket, &record);
     for (unsigned i = 0; i < n; i++) {
         unsigned slot = entries[i].slot;
-        if (entries[i].bucket != bucket || slot >= CF_IN_LIST)
+        if (entries[i].bucket != bucket)
             continue;
         CF_ASSERT_CONTENT(filter, record.tag[slot] != 0);
         bool stays = by != NULL && by->bucket == bucket && by->slot == slot;
@@ -86,37 +84,22 @@ static void replace_in_bucket(cf_filter *filter, uint64_t bucket, const cf_entry
     cf_record_write(filter, bucket, &record);
 }
 
-/* The entry in the list with the largest number below `end`; NULL: none. */
-static const cf_entry *last_in_list(const cf_entry *entries, unsigned n, unsigned end)
-{
-    const cf_entry *last = NULL;
-    for (unsigned i = 0; i < n; i++)
-        /* RULE: the list loses its last entries first; equivalent > to >=: no two are the same */
-        if (entries[i].slot >= CF_IN_LIST && entries[i].slot < end &&
-            (last == NULL || entries[i].slot > last->slot))
-            last = &entries[i];
-    return last;
-}
-
-/* The last one first, so that the numbers of the others stay right. */
-static void replace_in_list(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by)
-{
-    const cf_entry *last = last_in_list(entries, n, UINT_MAX);
-    for (; last != NULL; last = last_in_list(entries, n, last->slot))
-        cf_spill_remove(filter, last->slot - CF_IN_LIST);
-    if (by != NULL && by->slot >= CF_IN_LIST) {
-        cf_spilled line = line_of(filter, by);
-        cf_spill_add(filter, &line);
-    }
-}
-
-/* Is this the first of the entries that has a slot in its bucket? */
+/* Is this the first of the entries that lies in its bucket? */
 static bool is_first_of_bucket(const cf_entry *entries, unsigned i)
 {
     for (unsigned before = 0; before < i; before++)
-        if (entries[before].bucket == entries[i].bucket && entries[before].slot < CF_IN_LIST)
+        if (entries[before].bucket == entries[i].bucket)
             return false;
-    return entries[i].slot < CF_IN_LIST;
+    return true;
+}
+
+static void replace_in_list(cf_filter *filter, const cf_entry *entry, const cf_entry *by)
+{
+    cf_spill_remove(filter, entry->slot - CF_IN_LIST);
+    if (by != NULL) {
+        cf_spilled line = line_of(filter, by);
+        cf_spill_add(filter, &line);
+    }
 }
 
 /* The most frequent case: one entry, in a slot. */
@@ -136,7 +119,11 @@ void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, 
         replace_in_slot(filter, entries, by);
         return;
     }
-    replace_in_list(filter, entries, n, by);
+    if (n == 1) {
+        replace_in_list(filter, entries, by);
+        return;
+    }
+    assert(filter->geometry.spill_bound == 0);
     for (unsigned i = 0; i < n; i++)
         if (is_first_of_bucket(entries, i))
             replace_in_bucket(filter, entries[i].bucket, entries, n, by);
@@ -158,8 +145,7 @@ static bool take_home(cf_filter *filter, unsigned index, uint64_t bucket, unsign
     return false;
 }
 
-/* Moves spilled entries to the empty slots of a bucket. */
-static void drain_bucket(cf_filter *filter, uint64_t bucket)
+void cf_entry_drain_into(cf_filter *filter, uint64_t bucket)
 {
     unsigned index = 0;
     while (index < filter->spilled && cf_overflow_get(filter, bucket)) {
@@ -169,13 +155,6 @@ static void drain_bucket(cf_filter *filter, uint64_t bucket)
         if (!take_home(filter, index, bucket, (unsigned)slot))
             index++;
     }
-}
-
-void cf_entries_drain_into(cf_filter *filter, const cf_entry *entries, unsigned n)
-{
-    for (unsigned i = 0; i < n && filter->spilled > 0; i++)
-        if (entries[i].slot < CF_IN_LIST)
-            drain_bucket(filter, entries[i].bucket);
 }
 
 /* ---- finding ---- */
@@ -256,62 +235,24 @@ static bool agrees(const cf_filter *filter, const cf_side *side, const cf_entry 
     return ((entry->side.bits ^ side->bits) & cf_low_bits(filter->geometry.pair_bits + least)) == 0;
 }
 
-/* Keeps an entry of a place that agrees with the side; those that know more only on request. */
-static void keep_if_agrees(const cf_filter *filter, const cf_side *side, const cf_entry *entry,
-                           uint64_t value, bool longer, cf_matches *found)
-{
-    if (agrees(filter, side, entry) && (longer || entry->side.length <= side->length))
-        keep_match(filter, entry, value, found);
-}
-
-static void find_spilled(const cf_filter *filter, const cf_pair *pair, uint64_t value, bool longer,
-                         cf_matches *found)
+/* All entries of a filter with a list know as much as each other: those that match have the tag. */
+static void find_spilled(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found)
 {
     cf_entry entry;
     for (unsigned i = 0; cf_may_be_spilled(filter, pair) && i < pair->sides; i++) {
-        uint64_t bucket = pair->place[i].bucket;
-        unsigned first = cf_spill_first(filter, bucket), at = first;
-        for (; cf_spill_lies_in(filter, at, bucket); at++)
-            if ((longer || cf_agrees(filter, filter->view.form.grown, cf_spill_get(filter, at).tag,
-                                     pair->place[i].tag)) &&
-                cf_spilled_at(filter, at, &entry))
-                keep_if_agrees(filter, &pair->side[i], &entry, value, longer, found);
+        unsigned first = cf_spill_first(filter, &pair->place[i]), at = first;
+        for (; cf_spill_lies_in(filter, at, &pair->place[i]); at++)
+            if (cf_spilled_at(filter, at, &entry))
+                keep_match(filter, &entry, value, found);
         cf_work(filter, at - first);
     }
-}
-
-/* An item knows too little for one of its two buckets. Keys that it matches are looked for in any
-** bucket of that base, so all of the list counts. */
-static unsigned agreeing_anywhere(const cf_filter *filter, const cf_side *one)
-{
-    unsigned found = 0;
-    cf_entry entry;
-    cf_side side[2] = {*one, cf_alternate(filter, *one)};
-    cf_work(filter, filter->spilled);
-    for (unsigned at = 0; at < filter->spilled && found <= CF_SPILL_COPIES; at++)
-        for (unsigned i = 0; i < 2 && cf_spilled_at(filter, at, &entry); i++)
-            found += entry.side.base == side[i].base && agrees(filter, &side[i], &entry);
-    return found;
-}
-
-unsigned cf_spilled_agreeing(const cf_filter *filter, const cf_pair *pair)
-{
-    cf_matches found;
-    found.n = 0;
-    assert(pair->sides > 0);
-    /* RULE: an item that knows little meets all that it may match; equivalent always, < to <=: all of
-    ** the list says the same, and takes longer */
-    if (pair->sides < 2)
-        return agreeing_anywhere(filter, &pair->side[0]);
-    find_spilled(filter, pair, CF_ANY_VALUE, true, &found);
-    return found.n;
 }
 
 unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair)
 {
     cf_matches found;
     found.n = 0;
-    find_spilled(filter, pair, CF_ANY_VALUE, false, &found);
+    find_spilled(filter, pair, CF_ANY_VALUE, &found);
     return found.n;
 }
 
@@ -321,7 +262,7 @@ void cf_find_matches(const cf_filter *filter, const cf_pair *pair, uint64_t valu
     fetch_other(filter, pair);
     for (unsigned i = 0; i < pair->sides; i++)
         find_in_bucket(filter, &pair->side[i], &pair->place[i], value, found);
-    find_spilled(filter, pair, value, false, found);
+    find_spilled(filter, pair, value, found);
 }
 
 void cf_find_agreeing(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found)
@@ -330,9 +271,10 @@ void cf_find_agreeing(const cf_filter *filter, const cf_pair *pair, uint64_t val
     found->n = 0;
     for (unsigned i = 0; i < pair->sides; i++)
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-            if (cf_entry_at(filter, pair->place[i].bucket, slot, &entry))
-                keep_if_agrees(filter, &pair->side[i], &entry, value, true, found);
-    find_spilled(filter, pair, value, true, found);
+            if (cf_entry_at(filter, pair->place[i].bucket, slot, &entry) &&
+                agrees(filter, &pair->side[i], &entry))
+                keep_match(filter, &entry, value, found);
+    find_spilled(filter, pair, value, found);
 }
 
 /* ---- looking inside ---- */

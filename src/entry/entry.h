@@ -62,12 +62,13 @@ static inline void cf_entry_put(cf_filter *filter, cf_place place, unsigned slot
 /* Puts an entry into the first usable slot of its pair. False: there is none. */
 bool cf_entry_place(cf_filter *filter, const cf_pair *pair, const cf_entry *entry);
 
-/* Takes out entries that one call has found. `by` is one of them, which stays and says something
-** else: it knows no more than before, but its extension at least; NULL: all go. */
+/* Takes out entries that one call has found; only one of a filter with a spill list. `by` is one of
+** them, which stays and says something else: it knows no more than before, but its extension at least;
+** NULL: all go. */
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by);
 
-/* After that: spilled entries take the slots that have become empty. */
-void cf_entries_drain_into(cf_filter *filter, const cf_entry *entries, unsigned n);
+/* Spilled entries take the empty slots of a bucket. */
+void cf_entry_drain_into(cf_filter *filter, uint64_t bucket);
 
 /* ---- finding ---- */
 
@@ -83,13 +84,7 @@ typedef struct cf_room {
 ** both buckets. For filters that do not age. */
 bool cf_slots_match(const cf_filter *filter, const cf_pair *pair, cf_room *room);
 
-/* How many entries of the list agree with `pair` (of one side at least) in all that both know; some
-** more than CF_SPILL_COPIES need not be counted. So many at most match any one key of which `pair`
-** knows the first bits. */
-unsigned cf_spilled_agreeing(const cf_filter *filter, const cf_pair *pair);
-
-/* How many entries of the list know no more than `pair` and agree with it; more than CF_MATCHES_MAX
-** are not counted. So many match any key that the longest of them matches. */
+/* How many entries of the list match a key; more than CF_MATCHES_MAX are not counted. */
 unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair);
 
 #define CF_ANY_VALUE UINT64_MAX

@@ -9,13 +9,16 @@
 ** asks the list, and the list is exact: the error rate does not rise.
 **
 **      | buckets | reserved zero bytes | entry 0 | entry 1 | ... | zeros up to spill_bound entries |
-**      entry, 16 bytes:  bucket, 6 bytes | tag, 47 bits | sticky bit | value or counter, 4 bytes
+**      entry, 16 bytes:  bucket, 6 bytes | tag, 6 bytes | value or counter, 4 bytes
 **
 ** Entries are sorted by bucket, then tag, then payload. A spilled entry is one in every respect: it lies
-** in one of the buckets where it would have a slot, matches, counts, is deleted, and is split with its
-** bucket. The bucket is full, because room that appears there is taken at once (entry.h). Each delete
-** looks for room for one spilled entry with an ordinary search (insert.h), so that the list is there
-** for the next burst. A list that is full means ordinary search, and then growth.
+** in one of the buckets where it would have a slot, matches, counts, and is deleted. The bucket is full,
+** because room that appears there is taken at once (entry.h). Each delete looks for room for one spilled
+** entry with an ordinary search (insert.h), so that the list is there for the next burst. A list that is
+** full means ordinary search.
+**
+** Growth bounds an insertion in a way of its own. A filter with a spill list does not grow (geometry.c):
+** all that is said here is of plain filters, where entries know as much as each other.
 **
 ** Bytes that lie: an entry in a bucket that does not exist, or empty, is as good as not there.
 */
@@ -32,9 +35,6 @@ typedef struct cf_spilled {
     uint64_t bucket, tag, payload;
 } cf_spilled;
 
-/* No bucket has this number: it is the last one that a line can say. */
-#define CF_SPILL_NOWHERE (((uint64_t)1 << 48) - 1)
-
 /* Bytes of the list at the end of the blob, whether used or not. */
 static inline uint64_t cf_spill_bytes(const cf_filter *filter)
 {
@@ -44,12 +44,12 @@ static inline uint64_t cf_spill_bytes(const cf_filter *filter)
 /* Entry 0 .. spilled-1. */
 cf_spilled cf_spill_get(const cf_filter *filter, unsigned index);
 
-/* The first entry that lies in this bucket, or where it would be: entries of one bucket stand
+/* The first entry that has this tag in this bucket, or where it would be: such entries stand
 ** together. */
-unsigned cf_spill_first(const cf_filter *filter, uint64_t bucket);
+unsigned cf_spill_first(const cf_filter *filter, const cf_place *place);
 
-/* Is there an entry of this number, and does it lie in this bucket? */
-bool cf_spill_lies_in(const cf_filter *filter, unsigned index, uint64_t bucket);
+/* Is there an entry of this number, and does it have this tag in this bucket? */
+bool cf_spill_lies_in(const cf_filter *filter, unsigned index, const cf_place *place);
 
 /* Are both overflow bits of a pair set? Else no entry of the list matches a key of this pair. */
 bool cf_may_be_spilled(const cf_filter *filter, const cf_pair *pair);
@@ -59,18 +59,6 @@ void cf_spill_add(cf_filter *filter, const cf_spilled *entry);
 
 /* Takes an entry out of the list, and clears overflow bits that no other entry needs. */
 void cf_spill_remove(cf_filter *filter, unsigned index);
-
-/* ---- growth ---- */
-
-/* Writes an entry; takes one out. Order and overflow bits stay as they are. */
-void cf_spill_put(cf_filter *filter, unsigned index, const cf_spilled *entry);
-void cf_spill_take_out(cf_filter *filter, unsigned index);
-
-/* Puts the entries in order. Fast when few of them are too far in front. */
-void cf_spill_sort(cf_filter *filter);
-
-/* Sets the overflow bits of an entry; or clears them, whoever else needs them. */
-void cf_spill_mark(cf_filter *filter, const cf_spilled *entry, bool on);
 
 /* ---- looking inside ---- */
 

@@ -186,8 +186,8 @@ static CF_NEVER_INLINE void trim_bucket(cf_filter *filter, uint64_t bucket)
             continue;
         cf_pair pair = cf_pair_from(filter, entry.side);
         cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
-        if (found.n > cap) /* RULE: no key has more entries than cap */
-            cf_entries_replace(filter, found.entry + cap, found.n - cap, NULL);
+        for (; found.n > cap; cf_find_matches(filter, &pair, CF_ANY_VALUE, &found))
+            cf_entries_replace(filter, found.entry + cap, 1, NULL); /* RULE: no key has more than cap */
     }
 }
 

@@ -80,6 +80,8 @@ cf_census cf_take_census(const cf_filter *filter)
     cf_walk walk = cf_walk_begin(filter, COST);
     while (cf_walk_entry(&walk, &entry))
         count_entry(filter, &entry, &census);
+    if (census.fpr > 1) /* lines of a list that lies, which no lookup finds, each count anew */
+        census.fpr = 1;
     census.status = walk.status;
     return census;
 }
@@ -117,14 +119,12 @@ static cf_status check_slot(const cf_filter *filter, uint64_t bucket, unsigned s
     return CF_OK;
 }
 
-/* A spilled entry whose buckets have a free slot should have been moved there. (Its own bucket
-** only, once grown: a void entry learns of its other bucket when its own is split.) */
+/* A spilled entry whose buckets have a free slot should have been moved there. */
 static bool could_lie_in_slot(const cf_filter *filter, const cf_entry *entry)
 {
     bool movable;
     uint64_t other = cf_entry_alternate(filter, entry, &movable);
-    return cf_bucket_free_slot(filter, entry->bucket) >= 0 ||
-           (!filter->view.form.grown && cf_bucket_free_slot(filter, other) >= 0);
+    return cf_bucket_free_slot(filter, entry->bucket) >= 0 || cf_bucket_free_slot(filter, other) >= 0;
 }
 
 static cf_status check_spilled(const cf_filter *filter, unsigned index, cf_census *seen,
@@ -151,7 +151,7 @@ static cf_status check_overflow(const cf_filter *filter, const char **why)
     while (filter->geometry.spill_bound != 0 && cf_walk_next(&walk)) {
         if (!cf_overflow_get(filter, walk.bucket))
             continue;
-        if (++set > 3 * (uint64_t)filter->spilled || !cf_spill_names(filter, walk.bucket))
+        if (++set > 2 * (uint64_t)filter->spilled || !cf_spill_names(filter, walk.bucket))
             return cf_refuse(CF_DAMAGED, why, "an overflow bit is set for nothing");
         cf_tick(&walk.ticker, LOOK * filter->spilled);
     }

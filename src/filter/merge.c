@@ -113,8 +113,6 @@ static cf_status merge_entry(cf_filter *into, const cf_filter *from, const cf_en
     if (item.side.length > into->view.new_length)
         item.side.length = into->view.new_length;
     item.side.bits &= cf_low_bits(into->geometry.pair_bits + item.side.length);
-    /* Marks need a grown filter. Only hostile ones come to another: no lookup or census finds them. */
-    item.sticky = item.sticky && (into->view.form.grown || into->geometry.counter_bits);
     cf_status status = merge_item(into, from, &item, why);
     if (status == CF_OK)
         cf_count_items(into, cf_entry_copies(into, entry));
@@ -285,7 +283,7 @@ static uint64_t buckets_needed(const cf_filter *filter, const cf_census *census)
 {
     enum { EMPTIEST = 16 };
     uint64_t b = filter->geometry.bucket_size, percent = b <= 2 ? 65 : 80;
-    uint64_t needed = (census->occupied + filter->spilled) * 100 / (percent * b) + 1;
+    uint64_t needed = census->occupied * 100 / (percent * b) + 1;
     uint64_t least = filter->geometry.buckets;
     if (needed > least)
         return needed;

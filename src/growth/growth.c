@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "growth.h"
 
-#include "../entry/spill.h"
-#include "../entry/spill_follow.h"
+#include "../base/watch.h"
+#include "../table/bucket.h"
 #include "../table/epochs.h"
 #include "../table/open.h"
 
@@ -13,7 +13,6 @@
 static void rewrite_bucket(const cf_filter *from, cf_filter *to, uint64_t bucket)
 {
     cf_record record;
-    bool overflow = cf_overflow_get(from, bucket);
     cf_work(to, 1);
     cf_record_read(from, bucket, &record);
     for (unsigned slot = 0; slot < to->geometry.bucket_size; slot++) {
@@ -22,7 +21,6 @@ static void rewrite_bucket(const cf_filter *from, cf_filter *to, uint64_t bucket
             to->view.form.grown ? cf_with_terminator(to, tag) : tag & to->view.fingerprint_mask;
     }
     cf_record_write(to, bucket, &record);
-    cf_overflow_set(to, bucket, overflow);
 }
 
 /* Zeroes what lies behind the last bucket, to before byte `end` of the table. */
@@ -36,15 +34,6 @@ static void clear_behind(cf_filter *filter, uint64_t end)
     memset(p, 0, (size_t)(filter->view.writable + end - p));
 }
 
-static void recode_list(cf_filter *filter)
-{
-    for (unsigned i = 0; i < filter->spilled; i++) {
-        cf_spilled line = cf_spill_get(filter, i);
-        line.tag = cf_with_terminator(filter, line.tag);
-        cf_spill_put(filter, i, &line);
-    }
-}
-
 /* All buckets become wider, the last one first: each is written where those behind it have been. There
 ** is room. When it is to stop, they become plain again, the last one that was written first. */
 static cf_status begin_growth(cf_filter *filter, cf_ticker *ticker)
@@ -55,10 +44,8 @@ static cf_status begin_growth(cf_filter *filter, cf_ticker *ticker)
     cf_set_stage(filter, 0, 0, true);
     while (bucket > 0 && !cf_tick(ticker, COST))
         rewrite_bucket(&plain, filter, --bucket);
-    if (bucket == 0) {
-        recode_list(filter);
+    if (bucket == 0)
         return CF_OK;
-    }
     grown = *filter;
     cf_set_stage(filter, 0, 0, false);
     for (; bucket < filter->buckets; bucket++)
@@ -103,31 +90,8 @@ static void split_bucket(cf_filter *filter, uint64_t low)
 
 /* ---- room ---- */
 
-/* The spill list goes to the end, from where the end was. */
-static void move_list(cf_filter *filter, uint64_t end)
-{
-    uint64_t list = cf_spill_bytes(filter), moved = filter->length - end;
-    uint8_t *old = filter->view.writable - CF_HEADER_BYTES + end - list;
-    cf_change(filter, end - list, end);
-    cf_change(filter, filter->length - list, filter->length);
-    memmove(old + moved, old, cf_in_memory(list));
-    memset(old, 0, cf_in_memory(list < moved ? list : moved));
-}
-
-/* The blob has become longer: zeros, and the spill list at the end. Nobody is told of the zeros, for
-** nothing was there (cf_pages). */
-static void lengthen(cf_filter *filter, uint8_t *longer, uint64_t length)
-{
-    uint64_t end = filter->length;
-    memset(longer + end, 0, cf_in_memory(length - end));
-    cf_rebase(filter, longer, longer);
-    filter->length = length;
-    if (filter->geometry.spill_bound > 0)
-        move_list(filter, end);
-}
-
 /* Makes the blob as long as asked for, and an eighth longer, so that most steps find room; but not so
-** much that making it zero takes long. */
+** much that making it zero takes long. Nobody is told of the zeros, for nothing was there (cf_pages). */
 static cf_status make_longer(cf_filter *filter, uint64_t bytes)
 {
     enum { MOST_SPARE = 1 << 20 };
@@ -141,7 +105,9 @@ static cf_status make_longer(cf_filter *filter, uint64_t bytes)
     uint8_t *longer = memory.resize(memory.context, filter->view.writable - CF_HEADER_BYTES, length);
     if (longer == NULL)
         return CF_NO_MEMORY;
-    lengthen(filter, longer, length);
+    memset(longer + filter->length, 0, cf_in_memory(length - filter->length));
+    cf_rebase(filter, longer, longer);
+    filter->length = length;
     return CF_OK;
 }
 
@@ -182,23 +148,20 @@ static bool may_be_at(const cf_filter *filter, unsigned level, uint64_t split)
 }
 
 /* All of a step that can fail, and what comes before its split. */
-static cf_status prepare_step(cf_filter *filter, cf_steps *steps)
+static cf_status prepare_step(cf_filter *filter, cf_ticker *ticker)
 {
     enum { COST = 100, BUCKETS = 2 }; /* nanoseconds; that are written, besides their slots */
     const cf_geometry *g = &filter->geometry;
     bool begins_level = filter->split == g->buckets << filter->level;
     unsigned level = filter->level + begins_level;
     uint64_t split = begins_level ? 0 : filter->split;
-    if (cf_tick(&steps->ticker, COST) || cf_work(filter, BUCKETS + g->bucket_size))
+    if (cf_tick(ticker, COST) || cf_work(filter, BUCKETS + g->bucket_size))
         return CF_INTERRUPTED;
-    if (begins_level)
-        cf_spill_follow(filter, steps);
-    if (!may_be_at(filter, level, split + 1) ||
-        !cf_spill_can_split(filter, bucket_at(filter, level, split), steps))
+    if (!may_be_at(filter, level, split + 1))
         return CF_FULL;
     cf_status status = make_longer(filter, cf_bytes_at(g, level, split + 1));
     if (status == CF_OK && !filter->view.form.grown)
-        status = begin_growth(filter, &steps->ticker);
+        status = begin_growth(filter, ticker);
     if (status != CF_OK)
         return status;
     if (begins_level)
@@ -206,25 +169,23 @@ static cf_status prepare_step(cf_filter *filter, cf_steps *steps)
     return CF_OK;
 }
 
-static cf_status grow_step(cf_filter *filter, cf_steps *steps)
+static cf_status grow_step(cf_filter *filter, cf_ticker *ticker)
 {
-    cf_status status = prepare_step(filter, steps);
+    cf_status status = prepare_step(filter, ticker);
     if (status != CF_OK)
         return status;
     uint64_t bucket = bucket_at(filter, filter->level, filter->split);
     assert(filter->view.form.grown && filter->split < filter->geometry.buckets << filter->level);
-    cf_spill_note_split(filter, bucket, steps);
     split_bucket(filter, bucket);
     return CF_OK;
 }
 
 cf_status cf_grow_to(cf_filter *filter, uint64_t buckets)
 {
-    cf_steps steps = cf_steps_begin(filter);
+    cf_ticker ticker = cf_ticker_of(filter->watch);
     cf_status status = CF_OK;
     while (status == CF_OK && filter->buckets < buckets)
-        status = grow_step(filter, &steps);
-    cf_spill_follow(filter, &steps);
+        status = grow_step(filter, &ticker);
     return status;
 }
 

@@ -24,28 +24,15 @@ static bool place(cf_filter *filter, const cf_pair *pair, cf_search_budget budge
     return cf_entry_place(filter, pair, entry) || place_by_moving(filter, pair, budget, entry);
 }
 
-/* In a filter that grows, half of the list is left for void entries, which double when their bucket
-** is split; and a small table has to grow rather than fill a long list, for entries that are
-** spilled know no more than the table's level. */
-static bool may_spill(const cf_filter *filter, const cf_pair *pair)
-{
-    enum { LEAST = 2, SLOTS_PER_ENTRY = 32 };
-    unsigned bound = filter->geometry.spill_bound;
-    uint64_t few = LEAST + cf_slots(filter) / SLOTS_PER_ENTRY;
-    bool room = filter->geometry.growth ? filter->spilled < (bound + 1) / 2 && filter->spilled < few
-                                        : filter->spilled < bound;
-    /* RULE: few copies of a key are spilled. An item of a merge may know less than entries of the same
-    ** key do: they count, too. */
-    return room && cf_spilled_agreeing(filter, pair) < CF_SPILL_COPIES;
-}
-
 /* After few steps into a slot, or else into the list. */
 static bool place_or_spill(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
 {
     cf_search_budget few = {CF_SEARCH_BUCKETS, filter->geometry.budget};
     if (place(filter, pair, few, entry))
         return true;
-    if (!may_spill(filter, pair))
+    /* RULE: few copies of a key are spilled */
+    if (filter->spilled == filter->geometry.spill_bound ||
+        cf_spilled_matches(filter, pair) >= CF_SPILL_COPIES)
         return false;
     cf_spill_add(filter,
                  &(cf_spilled){pair->place[0].bucket, cf_entry_tag(filter, entry, pair->place[0]),
@@ -80,9 +67,9 @@ static cf_status store_ageing(cf_filter *filter, const cf_pair *pair, const cf_e
 }
 
 static cf_status store_spilling(cf_filter *filter, const cf_pair *pair, const cf_entry *item,
-                                cf_search_budget budget, bool key)
+                                cf_search_budget budget)
 {
-    if ((!key || cf_entries_matching(filter, pair) > 0) && cf_copies_add(filter, pair, item))
+    if (cf_entries_matching(filter, pair) > 0 && cf_copies_add(filter, pair, item))
         return CF_OK;
     return place_or_spill(filter, pair, item) || place(filter, pair, budget, item) ? CF_OK : CF_FULL;
 }
@@ -100,7 +87,7 @@ static cf_status store_item(cf_filter *filter, const cf_entry *item, unsigned no
     if (filter->geometry.epochs)
         return store_ageing(filter, &pair, item, ordinary);
     if (filter->geometry.spill_bound > 0)
-        return store_spilling(filter, &pair, item, ordinary, key);
+        return store_spilling(filter, &pair, item, ordinary);
     bool match = cf_slots_match(filter, &pair, &room);
     if ((match || !key) && cf_copies_add(filter, &pair, item))
         return CF_OK;
@@ -117,7 +104,7 @@ bool cf_settle_one(cf_filter *filter, unsigned index)
     if (!cf_spilled_at(filter, index, &entry))
         return false;
     cf_pair pair = cf_pair_from(filter, entry.side);
-    if (pair.sides == 0 || !place(filter, &pair, ordinary, &entry))
+    if (!place(filter, &pair, ordinary, &entry))
         return false;
     cf_spill_remove(filter, index);
     return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** insert.h - storing one entry: a slot of its own, an eviction path, the spill list, or growth.
+** insert.h - storing one entry: a slot of its own, an eviction path, and the spill list or growth.
 */
 #ifndef CF_INSERT_H
 #define CF_INSERT_H

@@ -26,7 +26,8 @@
 **                  bit 7 ageing: the payload is the number of an epoch, cap is 1, no spill list
 **       13      1  budget: buckets that an insertion looks at before it spills; 0 without a spill list;
 **                  when it ages: in how many epochs an add is found, 1 .. 15
-**       14      2  bound of the spill list, entries: 0 .. 4,096; 0: no list, no overflow bits
+**       14      2  bound of the spill list, entries: 0 .. 4,096; 0: no list, no overflow bits; 0 with
+**                  growth
 **       16      2  entries in the spill list: 0 .. its bound
 **       18      6  m0, the number of base buckets: even, at least 2
 **       24      8  seed of the hash (signed)

@@ -32,6 +32,7 @@ static const char *fault_of(const cf_geometry *g)
                ? "epochs are from 1 to 15, without counters, values and spill list"
            : g->spill_bound > CF_SPILL_MAX || (g->budget && !g->spill_bound)
                ? "a spill list has from 1 to 4096 entries"
+           : g->growth && g->spill_bound ? "a filter with a spill list does not grow"
            : g->affinity > CF_AFFINITY_REAL || g->collation > CF_COLLATION_RTRIM
                ? "the key rule has an unknown affinity or collation"
                : NULL;

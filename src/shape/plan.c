@@ -227,6 +227,8 @@ static const char *options_fault(const cf_options *options)
            : options->epochs > CF_EPOCHS_MAX ? "epochs must be from 0 to 15"
            : options->epochs && (options->counter_bits || options->value_bits || options->overflow)
                ? "epochs excludes counter_bits, value_bits and overflow=on: leave these out"
+           : options->overflow && options->growth
+               ? "overflow=on excludes growth: add growth=off, or leave overflow=on out"
            : options->overflow_budget > CF_BUDGET_MAX || options->spill_bound > CF_SPILL_MAX
                ? "overflow_budget must be from 0 to 255, spill_bound from 1 to 4096"
            : (unsigned)options->hash > CF_HASH_KEYED || (unsigned)options->affinity > CF_AFFINITY_REAL ||

@@ -29,10 +29,6 @@
 
 #include "look.h"
 
-/* What is true today, and need not be after the library is written anew: a filter may have a spill list and
-** grow. */
-enum { MODEL_LISTS_MAY_GROW = 1 };
-
 #define MODEL_NONE UINT32_MAX
 enum { MODEL_HEADER = 64 };
 

@@ -33,9 +33,8 @@ static void any_payload(cf_geometry *shape)
 
 static void any_list(cf_geometry *shape)
 {
-    if (shape->growth && !MODEL_LISTS_MAY_GROW)
-        return;
     static const unsigned bounds[] = {1, 4, 40, CF_SPILL_MAX};
+    shape->growth = false;
     shape->spill_bound = (uint16_t)random_between(1, bounds[random_below(4)]);
     shape->budget = (uint8_t)random_between(0, one_in(3) ? CF_BUDGET_MAX : 5);
 }
@@ -87,7 +86,7 @@ static cf_geometry any_shape(void)
     return checked_shape(shape);
 }
 
-/* A few buckets that grow, with pair bits and cap as the planner has them or the fewest that are sound:
+/* A few buckets that grow, unless there is a list, with pair bits and cap as the planner has them or the fewest that are sound:
 ** entries may know nothing beyond their pair bits. */
 static cf_geometry small_shape(bool usual)
 {
@@ -126,7 +125,7 @@ static cf_geometry planned_shape(void)
     else if (one_in(4))
         options.epochs = (unsigned)random_between(1, CF_EPOCHS_MAX);
     else if (one_in(4))
-        options.overflow = true;
+        options.overflow = true, options.growth = false;
     uint64_t capacity = random_between(1, one_in(4) ? 3000 : 300);
     if (cf_plan(capacity, rates[random_below(4)], &options, &shape, &why) != CF_OK)
         model_fail("a plan is refused: %s", why);

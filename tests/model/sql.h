@@ -70,8 +70,8 @@ static const char sql_values[] =
     "'counter_bits=3';'value_bits=4, bucket_size=4';'epochs=3 growth=off';"
     "'bucket_size=4 fingerprint_bits=8';'counter_bits=16 growth=off';"
     "'layout=semisort, fingerprint_bits=9';'layout=plain overflow=off';"
-    "'overflow=on overflow_budget=0 spill_bound=3';'overflow=on layout=semisort growth=off';"
-    "'bucket_size=2, overflow=on, overflow_budget=255, spill_bound=4096';zeroblob(500);"
+    "'growth=off overflow=on overflow_budget=0 spill_bound=3';'overflow=on layout=semisort growth=off';"
+    "'bucket_size=2, growth=off, overflow=on, overflow_budget=255, spill_bound=4096';zeroblob(500);"
     "(SELECT cf_keys(?1));(SELECT cf_keys(?2, ?1));(SELECT cf_keys(?3, NULL, 'seed=5'));";
 
 static void any_of(const char *list, char one[LONGEST_PART])
@@ -207,7 +207,7 @@ static cf_filter make_sql_filter(void)
     options.counter_bits = payload % 4 == 1 ? 1 + payload / 4 % 8 : 0;
     options.value_bits = payload % 4 == 2 ? 1 + payload / 4 % 8 : 0;
     options.layout = layout % 3 == 1 && b == 4 ? CF_LAYOUT_SEMISORT : CF_LAYOUT_AUTO;
-    options.overflow = layout / 4 % 2 && (MODEL_LISTS_MAY_GROW || !options.growth);
+    options.overflow = layout / 4 % 2 && !options.growth;
     options.overflow_budget = options.overflow ? layout / 8 % 4 : 0;
     options.spill_bound = options.overflow ? 1 + layout / 32 : 0;
     REQUIRE(cf_plan(10 + next_byte() % 3 * 20, 0, &options, &shape, &why) == CF_OK);

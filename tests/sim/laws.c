@@ -113,14 +113,15 @@ static const char *const laws[][2] = {
 ** finds all its keys. */
 static const char *const options[][3] = {
     {"capacity={n}", "", ""},
-    {"capacity={n}, growth=on, spill_bound=9, overflow=on", "", ""},
+    {"capacity=99, growth=off, spill_bound=9, overflow=on", "", ""},
     {"\"capacity\"='9', fingerprint_bits=27", "", ""},
-    {"capacity=1, bucket_size=2, overflow=on, overflow_budget={n}", "", ""},
+    {"capacity=99, growth=off, bucket_size=2, overflow=on, overflow_budget={n}", "", ""},
     {"capacity=60, counter_bits=1, hash=keyed", "", ""},
     {"capacity=9, adds=once, bucket_size=8", "", ""},
     {"capacity=9, keep='{n}9 days'", "", ""},
     {"capacity=9, epochs=3, hash=xxh3", "", ""},
     {"capacity=9, keep='x'", "!keep must be a number", NULL},
+    {"capacity=9, overflow=on", "!overflow=on excludes growth: add growth=off", NULL},
     {"capacity=9, keep='1 day', epochs=3", "!keep= goes by the clock", NULL},
     {"capacity=9, keep='1 day', counter_bits=2", "!keep= goes by the clock", NULL},
     {"capacity=-1", "!bad value in capacity=-1", NULL},

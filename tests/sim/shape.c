@@ -49,7 +49,7 @@ static void draw_follower(world *w, filter_shape *f)
     static const char *const exact[] = {"capacity=8, fingerprint_bits=32, counter_bits=8",
                                         "capacity=100, fingerprint_bits=32, counter_bits=8",
                                         "capacity=400, fingerprint_bits=32, counter_bits=8"};
-    static const char *const vague[] = {"capacity=8", "capacity=50, fpr=0.05, overflow=on",
+    static const char *const vague[] = {"capacity=8", "capacity=50, fpr=0.05, growth=off, overflow=on",
                                         "capacity=30, growth=off", "fpr=0.2"};
     f->column = PICK(w, columns);
     f->exact = chance(w, 60);

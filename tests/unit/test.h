@@ -100,9 +100,10 @@ static inline cf_geometry semisorted(cf_geometry shape)
     return shape;
 }
 
-/* The same shape with a spill list. */
+/* The same shape with a spill list, and so without growth. */
 static inline cf_geometry spilling(cf_geometry shape, unsigned budget, unsigned bound)
 {
+    shape.growth = false;
     shape.budget = (uint8_t)budget;
     shape.spill_bound = (uint16_t)bound;
     return shape;

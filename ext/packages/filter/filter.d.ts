@@ -15,6 +15,7 @@ export interface Options {
   fingerprint_bits?: number;
   counter_bits?: number;
   value_bits?: number;
+  /** No add takes long; only with growth: 'off'. */
   overflow?: 'on' | 'off' | boolean;
   overflow_budget?: number;
   spill_bound?: number;

@@ -63,7 +63,8 @@ def test_a_build_holds_exactly_its_keys(db):
 
 @pytest.mark.parametrize("options", ["", "layout=plain", "layout=semisort",
                                      "layout=semisort growth=off counter_bits=2", "seed=5",
-                                     "layout=semisort overflow=on overflow_budget=0", "overflow=on spill_bound=1"])
+                                     "layout=semisort growth=off overflow=on overflow_budget=0",
+                                     "growth=off overflow=on spill_bound=1"])
 def test_a_build_depends_on_the_keys_alone(db, rng, options):
     """Not on their order; nor, without counters, on how often they come."""
     other = support.connect()
@@ -120,7 +121,7 @@ def test_bytes_grow_in_proportion(db):
 
 @pytest.mark.parametrize("options", [None, "growth=off", "bucket_size=2 seed=5", "fingerprint_bits=16",
                                      "counter_bits=5", "value_bits=7",
-                                     "epochs=12", "overflow=on spill_bound=77", "layout=semisort",
+                                     "epochs=12", "growth=off overflow=on spill_bound=77", "layout=semisort",
                                      "affinity=real collation=rtrim"])
 def test_the_plan_is_what_is_built(db, options):
     for n in SIZES:
@@ -136,7 +137,7 @@ def test_semi_sorted_buckets_are_4_bits_shorter(db):
     """Of four slots: a bit per key. A spill list costs a bit per bucket, and 16 bytes for each entry that it may have."""
     for n in (1, 100, 12345):
         for bits in (8, 12, 32):
-            plain, short, listed = (support.plan(db, n, None, f"bucket_size=4 fingerprint_bits={bits} {more}")
+            plain, short, listed = (support.plan(db, n, None, f"bucket_size=4 fingerprint_bits={bits} growth=off {more}")
                                     for more in (
                 "layout=plain", "layout=semisort", "layout=plain overflow=on spill_bound=77"))
             assert plain["buckets"] == short["buckets"] == listed["buckets"]

@@ -103,8 +103,9 @@ def test_stages_payloads_and_lists_that_cannot_be_are_damage(db):
             ({"flags": GROWS | SEMISORTED}, "length"),
             ({"flags": SEMISORTED, "bucket_size": 8}, "semi-sorted"),
             ({"flags": SEMISORTED, "fingerprint_bits": 4, "pair_bits": 4}, "semi-sorted"),
-            ({"overflow_budget": 3}, "spill list"), ({"spill_bound": 3}, "length"),
-            ({"spill_bound": 4097}, "spill list"),
+            ({"overflow_budget": 3}, "spill list"), ({"spill_bound": 3}, "does not grow"),
+            ({"spill_bound": 3, "flags": 0}, "length"),
+            ({"spill_bound": 4097, "flags": 0}, "spill list"),
             ({"spilled": 3}, "holds more than its bound"), ({"occupied": 2**20}, "occupied")]:
         message = fails(db, BAD_BLOB, "SELECT cf_contains(?, 3)", patched(blob, **fields), says=says)
         assert "restore it" in message

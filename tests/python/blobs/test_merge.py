@@ -129,12 +129,12 @@ def test_a_sum_that_does_not_fit_is_full(db):
 
 # ---- more than can be found ----
 
-CROWDED = "overflow=on value_bits=5 bucket_size=8 spill_bound=4096"
+CROWDED = "growth=off overflow=on value_bits=5 bucket_size=8 spill_bound=4096"
 
 
 def with_values(db, others, values):
     """A filter with so many other keys, and values of one key."""
-    blob = support.new(db, 20, 0.001, CROWDED)
+    blob = support.new(db, 500, 0.001, CROWDED)
     for key, value in [(f"other {n}", 0) for n in range(others)] + [("k", value) for value in values]:
         blob = ask(db, "SELECT cf_add(?, ?, ?)", blob, key, value)
     return blob

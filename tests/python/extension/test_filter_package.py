@@ -64,7 +64,7 @@ OPTIONS = [{}, {"fpr": 0.0001}, {"fpr": 0.3}, {"seed": 7}, {"seed": -2**63}, {"s
            {"growth": "off"}, {"capacity": 20000}, {"capacity": 10}, {"counter_bits": 4},
            {"layout": "plain", "bucket_size": 4},
            {"layout": "semisort", "fingerprint_bits": 13}, {"bucket_size": 2}, {"bucket_size": 8, "fpr": 0.001},
-           {"overflow": "on"}, {"overflow": "on", "overflow_budget": 3, "spill_bound": 100}]
+           {"overflow": "on", "growth": "off"}, {"overflow": "on", "growth": "off", "overflow_budget": 3, "spill_bound": 100}]
 
 
 def test_it_is_small():
@@ -124,7 +124,7 @@ def same_info(mine, theirs):
 
 @pytest.mark.parametrize("options", [{}, {"fpr": 0.2, "seed": 5}, {"bucket_size": 2}, {"counter_bits": 2},
                                      {"value_bits": 3},
-                                     {"overflow": "on", "overflow_budget": 0, "spill_bound": 9},
+                                     {"overflow": "on", "growth": "off", "overflow_budget": 0, "spill_bound": 9},
                                      {"growth": "off", "fpr": 0.1},
                                      {"layout": "semisort", "fingerprint_bits": 9}], ids=str)
 def test_random_histories(db, js, options):
@@ -278,6 +278,7 @@ ERRORS = [
     (("", "build", [], {"collation": "nocase"}), "collation is for SQL"),
     (("", "build", [], {"value_bits": 3}), r"create\(capacity"),
     (("", "build", [], {"spill_bound": 3}), "need overflow: 'on'"),
+    (("", "build", [], {"overflow": "on"}), "overflow=on excludes growth: add growth=off"),
     (("", "build", [1], {"fingerprint_bits": 4, "growth": "on"}), "growth"),
     (("", "build", [], 5), "options must be an object"),
     (("", "create", "5"), "capacity must be a whole number"), (("", "create", 2**41), "capacity must"),

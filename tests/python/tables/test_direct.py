@@ -197,7 +197,7 @@ def test_rebuild_without_content_is_an_error(seen):
     assert lost(seen, [1, 2, 3]) == []
 
 
-@pytest.mark.parametrize("options", ["capacity=100", "capacity=100, overflow=on", "capacity=100, counter_bits=4",
+@pytest.mark.parametrize("options", ["capacity=100", "capacity=100, counter_bits=4",
                                      "capacity=100, layout=semisort", "capacity=100, bucket_size=8"])
 def test_optimize_gives_room_back_when_keys_have_gone(tmp_path, options):
     db = support.connect(tmp_path / "o.db")

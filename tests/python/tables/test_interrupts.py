@@ -165,12 +165,12 @@ def test_an_authorizer_that_denies_everything_leaves_the_work_alone(large):
 
 # ---- one key for which a filter grows ----
 
-GROWING = "bucket_size=4 fingerprint_bits=12 overflow=on spill_bound=64"
+GROWING = "bucket_size=4 fingerprint_bits=12"
 
 
 @pytest.fixture(scope="module")
 def full(large):
-    """A filter, and a key for which it takes its first step of growth. With a spill list that widens all its buckets."""
+    """A filter, and a key for which it takes its first step of growth, which widens all its buckets."""
     def grown(blob):
         got = support.info(large, blob)
         return got["buckets"] > got["base_buckets"]

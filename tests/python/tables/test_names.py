@@ -369,7 +369,8 @@ def test_a_table_of_another_schema_is_never_taken_for_one_of_this(db, here, ther
 # ---- blobs ----
 
 @pytest.mark.parametrize("keys", [0, 3, 1200])
-@pytest.mark.parametrize("arguments", ["capacity=100", "capacity=100, bucket_size=2", "capacity=100, overflow=on",
+@pytest.mark.parametrize("arguments", ["capacity=100", "capacity=100, bucket_size=2",
+                                       "capacity=1400, growth=off, overflow=on, overflow_budget=0",
                                        "capacity=100, counter_bits=4", "capacity=100, layout=semisort, bucket_size=4"])
 def test_an_export_answers_as_the_table_does(db, arguments, keys):
     create(db, arguments)
@@ -388,7 +389,7 @@ def test_an_export_answers_as_the_table_does(db, arguments, keys):
     assert shown == db.execute("SELECT * FROM cf_buckets(?)", (blob,)).fetchall()
 
 
-@pytest.mark.parametrize("options", ["bucket_size=2", "bucket_size=8 seed=-5", "counter_bits=3", "overflow=on",
+@pytest.mark.parametrize("options", ["bucket_size=2", "bucket_size=8 seed=-5", "counter_bits=3", "overflow=on growth=off",
                                      "growth=off"])
 def test_import_takes_any_sound_filter(seen, options):
     blob = support.build(seen, range(100, 700), 0.001, options)

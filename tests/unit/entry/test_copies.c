@@ -143,7 +143,7 @@ TEST(keys_that_come_often_do_not_fill_it)
 {
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned kind = 0; kind < (b == 4 ? 4 : 2); kind++) {
-            cf_options options = {.bucket_size = b, .overflow = kind & 1};
+            cf_options options = {.bucket_size = b};
             if (b == 4 && kind & 2)
                 options.layout = CF_LAYOUT_SEMISORT;
             check_repeated(options, 10, kind & 1);
@@ -174,6 +174,60 @@ TEST(a_fold_counts_all_copies)
         assert_int_equal(cf_count(filter, hash), before);
         assert_sound(filter);
         free_filter(&made);
+    }
+}
+
+/* In a filter that ages it is as young as the youngest of them, whichever stays. */
+TEST(a_fold_is_as_young_as_its_youngest)
+{
+    for (unsigned round = 0; round < 200; round++) {
+        cf_geometry shape = growing_shape(4, 2u << round % 3, 16);
+        shape.epochs = 8;
+        shape.cap = 1;
+        test_filter made = growing_filter(shape, UINT64_MAX);
+        cf_filter *filter = &made.filter;
+        split(filter, 1 + round % 9);
+        for (unsigned i = 0; i < 10; i++)
+            probe_begin_epoch(filter);
+        filter->memory.most = filter->length;
+        uint64_t hash = random64(), other, bucket = cf_candidates(filter, hash).place[0].bucket;
+        for (unsigned i = 0; i < 2; i++) /* one knows less, and is older: it stays */
+            assert_true(probe_put(filter, hash, i ? 3 : 8, i ? 4 : 10));
+        while (filter->occupied < filter->buckets * shape.bucket_size)
+            probe_put(filter, random64(), 63, 4);
+        do
+            other = random64();
+        while (cf_candidates(filter, other).place[0].bucket != bucket || cf_contains(filter, other));
+        assert_int_equal(cf_add(filter, other), CF_OK);
+        probe_live(filter, 2);
+        assert_true(cf_contains(filter, hash) && cf_contains(filter, other));
+        assert_sound(filter);
+        free_filter(&made);
+    }
+}
+
+/* An item that knows little, and many entries that know more and agree with it: one of them forgets what the item does not
+** know, and counts it. Else the key of the item would not be found. */
+TEST(copies_are_counted_on_what_both_know)
+{
+    for (unsigned round = 0; round < 100; round++) {
+        const char *why = "";
+        cf_geometry shape = growing_shape(50, 8, 16);
+        shape.counter_bits = 3;
+        test_filter one = growing_filter(shape, UINT64_MAX), two = growing_filter(shape, UINT64_MAX);
+        split(&one.filter, 60);
+        split(&two.filter, 60);
+        uint64_t hash = random64() | 1;
+        for (uint64_t i = 1; i <= shape.cap; i++)
+            assert_true(probe_put(&one.filter, hash ^ i << (shape.pair_bits + 4), 13, 0));
+        assert_true(probe_put(&two.filter, hash, 1, 0));
+        assert_int_equal(cf_merge(&one.filter, &two.filter, &why), CF_OK);
+        assert_true(cf_contains(&one.filter, hash) && one.filter.occupied == shape.cap);
+        for (uint64_t i = 1; i <= shape.cap; i++)
+            assert_true(cf_contains(&one.filter, hash ^ i << (shape.pair_bits + 4)));
+        assert_sound(&one.filter);
+        free_filter(&one);
+        free_filter(&two);
     }
 }
 

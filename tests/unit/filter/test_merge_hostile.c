@@ -76,7 +76,7 @@ TEST(growing_in_vain_takes_bounded_work)
 /* All lines of a list say the same: each line of the other list looks at all of them. */
 TEST(far_more_work_than_keys_do_is_refused)
 {
-    cf_geometry shape = spilling(growing_shape(10, 4, 12), 0, CF_SPILL_MAX);
+    cf_geometry shape = spilling(shape_of(40, 4, 12), 0, CF_SPILL_MAX);
     test_filter one = growing_filter(shape, UINT64_MAX), two = growing_filter(shape, UINT64_MAX);
     const char *why = NULL;
     for (unsigned i = 0; i < CF_SPILL_MAX; i++) {
@@ -217,25 +217,6 @@ TEST(invented_filters_take_bounded_work)
     }
 }
 
-/* A mark in a line of the list that no lookup finds, for its overflow bits are not set: what a smaller filter
-** takes that has not grown has no marks. */
-TEST(marks_that_no_lookup_finds_are_lost_with_growth)
-{
-    cf_geometry shape = spilling(growing_shape(10, 4, 12), 0, 1);
-    test_filter from = growing_filter(shape, UINT64_MAX), into = growing_filter(shape, UINT64_MAX);
-    while (from.filter.buckets < 20)
-        assert_true(probe_split(&from.filter));
-    memset(bytes_of(&from.filter) + from.filter.length - 10, 0xff,
-           6); /* a tag and its mark, in bucket 0 */
-    from.filter.spilled = 1;
-    from.filter.items = shape.cap;
-    assert_int_equal(cf_take_census(&from.filter).sticky, 0);
-    assert_int_equal(cf_shrink(&into.filter, &from.filter), CF_OK);
-    assert_true(into.filter.buckets == 10 && into.filter.occupied == 1);
-    free_filter(&from);
-    free_filter(&into);
-}
-
 /* ---- what keys do ---- */
 
 /* Any shape that the planner makes, with keys that repeat, or have many values: no merge is refused for its
@@ -249,8 +230,8 @@ static cf_geometry plan_some(void)
                           .bucket_size = sizes[random_below(4)],
                           .counter_bits = payload == 0 ? (unsigned)most_of(4) : 0,
                           .value_bits = payload == 1 ? (unsigned)most_of(CF_VALUE_MAX) : 0,
-                          .epochs = payload == 2 ? (unsigned)most_of(CF_EPOCHS_MAX) : 0,
-                          .overflow = payload != 2 && one_in(4)};
+                          .epochs = payload == 2 ? (unsigned)most_of(CF_EPOCHS_MAX) : 0};
+    options.overflow = payload != 2 && !options.growth && !one_in(4);
     uint64_t capacity = most_of((uint64_t)4 << random_below(11));
     const char *why = "";
     cf_geometry shape;

@@ -220,7 +220,6 @@ static const struct {
     {"values", {.value_bits = 32, .growth = true}},
     {"growth", {.growth = true, .fingerprint_bits = 12}},
     {"growth, 2 slots", {.growth = true, .bucket_size = 2, .fingerprint_bits = 12}},
-    {"growth, spill list", {.growth = true, .overflow = true}},
     {"growth, semi-sorted", {.growth = true, .layout = CF_LAYOUT_SEMISORT}},
     {"ageing", {.epochs = 6}},
     {"ageing, growth", {.epochs = 6, .growth = true}},

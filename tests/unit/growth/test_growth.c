@@ -18,16 +18,14 @@ static test_filter planned_growing(uint64_t capacity, unsigned b, cf_layout layo
 
 /* ---- room ---- */
 
-/* From as few buckets as the planner gives it; with a list or without. (From fewer, now and then void
-** entries come to fill a pair of buckets, and no split helps.) */
+/* From as few buckets as the planner gives it. (From fewer, now and then void entries come to fill a pair of
+** buckets, and no split helps.) */
 TEST(random_keys_never_fill_it)
 {
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned round = 0; round < 60; round++) {
             cf_geometry shape = growing_shape(8 + 2 * (round % 6), b, 12);
             shape.semisorted = b == 4 && round % 2;
-            if (round % 3 == 0)
-                shape = spilling(shape, round % 5, 1u << round % 13);
             test_filter made = growing_filter(shape, UINT64_MAX);
             keys all = random_keys(1000);
             add_all(&made.filter, &all);
@@ -263,9 +261,6 @@ TEST(refused_adds_change_no_answer_at_any_stage)
                     shape.semisorted = b == 4 && random_below(2);
                     if (random_below(3) == 0)
                         shape.counter_bits = (uint8_t)(1 + random_below(16));
-                    if (random_below(3) == 0)
-                        shape =
-                            spilling(shape, (unsigned)random_below(2), 1 + (unsigned)random_below(4));
                     check_refused(shape, steps, missing);
                 }
 }

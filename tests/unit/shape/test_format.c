@@ -134,6 +134,7 @@ static const char beyond[] = "the split pointer is beyond the level";
 static const char counter[] = "counter_bits must be from 0 to 16";
 static const char value[] = "value_bits must be from 0 to 32";
 static const char forbidden[] = "grown, though it must not grow";
+static const char both[] = "a filter with a spill list does not grow";
 static const char ages[] = "it ages, but not by epochs of 4 bits";
 
 typedef enum kind { PLAIN, GROWN, AGEING, LISTED, MAY_GROW } kind;
@@ -216,7 +217,10 @@ static const struct {
     {MAY_GROW, 10, 1, 1, CF_DAMAGED, width},
     {MAY_GROW, 9, 1, 17, CF_DAMAGED, width},
     {LISTED, 14, 2, 2, CF_DAMAGED, length},
-    {LISTED, 32, 6, 1, CF_DAMAGED, width},
+    {LISTED, 32, 6, 1, CF_DAMAGED, forbidden},
+    {LISTED, 12, 1, 1, CF_DAMAGED, both},
+    {MAY_GROW, 14, 2, 3, CF_DAMAGED, both},
+    {GROWN, 14, 2, 3, CF_DAMAGED, both},
     {LISTED, 16, 2, 3, CF_OK, ""},
     {LISTED, 16, 2, 4, CF_DAMAGED, NULL},
     {GROWN, 9, 1, 17, CF_OK, ""},

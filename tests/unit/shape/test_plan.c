@@ -135,7 +135,9 @@ TEST(bad_arguments_are_refused)
                  {100, 0.01, {.epochs = 16}, CF_BAD_ARGUMENT},
                  {100, 0.01, {.epochs = 3, .counter_bits = 1}, CF_BAD_ARGUMENT},
                  {100, 0.01, {.epochs = 3, .value_bits = 1}, CF_BAD_ARGUMENT},
-                 {100, 0.01, {.epochs = 3, .overflow = true}, CF_BAD_ARGUMENT}};
+                 {100, 0.01, {.epochs = 3, .overflow = true}, CF_BAD_ARGUMENT},
+                 {100, 0.01, {.growth = true, .overflow = true}, CF_BAD_ARGUMENT},
+                 {100, 0.01, {.growth = true, .overflow_budget = 3, .spill_bound = 9}, CF_OK}};
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(status_of(cases[i].capacity, cases[i].fpr, cases[i].options),
                          cases[i].expected);
