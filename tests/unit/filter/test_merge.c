@@ -415,6 +415,17 @@ TEST(it_errs_no_more_than_one_that_has_grown_so_far)
 }
 
 /* Entries that know little are crowded before half of the other filter has come: buckets of two above all. */
+/* Drops the keys that find no room: one in ten million, in buckets of two. */
+static void add_most(cf_filter *filter, keys *some)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < some->n; i++)
+        if (cf_add(filter, some->hash[i]) == CF_OK)
+            some->hash[kept++] = some->hash[i];
+    assert_true(kept + 1 >= some->n);
+    some->n = kept;
+}
+
 TEST(a_filter_merges_with_one_that_has_grown_far)
 {
     for (unsigned round = 0; round < 200; round++) {
@@ -424,7 +435,7 @@ TEST(a_filter_merges_with_one_that_has_grown_far)
         into.filter.memory = from.filter.memory = (cf_memory){test_resize, UINT64_MAX, NULL};
         keys some = random_keys(round % 200), many = random_keys(6400);
         add_all(&into.filter, &some);
-        add_all(&from.filter, &many);
+        add_most(&from.filter, &many);
         assert_int_equal(cf_merge(&into.filter, &from.filter, &why), CF_OK);
         assert_all_found(&into.filter, &some);
         assert_all_found(&into.filter, &many);
