@@ -218,20 +218,6 @@ static cf_status check_header_counts(const cf_header *header, const char **why)
     return CF_OK;
 }
 
-bool cf_same_but_counts(const uint8_t *one, const uint8_t *other)
-{
-    return memcmp(one, other, AT_SPILLED) == 0 &&
-           memcmp(one + AT_BUCKETS, other + AT_BUCKETS, AT_ITEMS - AT_BUCKETS) == 0 &&
-           memcmp(one + AT_CAPACITY, other + AT_CAPACITY, AT_CHECKSUM - AT_CAPACITY) == 0;
-}
-
-cf_status cf_counts_decode(const uint8_t *bytes, cf_header *header, const char **why)
-{
-    cf_status status = check_checksum(bytes, why);
-    decode_counts(bytes, header);
-    return status == CF_OK ? check_header_counts(header, why) : status;
-}
-
 cf_status cf_header_decode(const uint8_t *bytes, uint64_t length, cf_header *header, const char **why)
 {
     cf_status status = check_identity(bytes, length, why);

@@ -113,11 +113,4 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes);
 ** against the length. CF_OK; or CF_DAMAGED / CF_NEWER with *why, and *header unspecified. */
 cf_status cf_header_decode(const uint8_t *bytes, uint64_t length, cf_header *header, const char **why);
 
-/* Do two headers differ in nothing but items, occupied, spilled entries and checksum? */
-bool cf_same_but_counts(const uint8_t *one, const uint8_t *other);
-
-/* Reads and validates the counts of a header that is the same but for them as one that was decoded.
-** Geometry, level and split pointer stand in *header already. Errors as cf_header_decode. */
-cf_status cf_counts_decode(const uint8_t *bytes, cf_header *header, const char **why);
-
 #endif

@@ -102,28 +102,10 @@ cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const 
     return open_view(filter, bytes, length, NULL, why);
 }
 
-/* The view stays as it is. */
-static cf_status read_counts(cf_filter *filter, const uint8_t *bytes, const char **why)
-{
-    cf_header header = {.geometry = filter->geometry, .level = filter->level, .split = filter->split};
-    cf_status status = cf_counts_decode(bytes, &header, why);
-    if (status == CF_OK) {
-        filter->items = header.items;
-        filter->occupied = header.occupied;
-        filter->spilled = header.spilled;
-        cf_set_epoch(filter, header.epoch);
-        cf_rebase(filter, bytes, NULL);
-    }
-    return status;
-}
-
 static CF_NEVER_INLINE cf_status open_another(cf_reader *reader, const uint8_t *bytes, size_t length,
                                               const char **why)
 {
-    bool alike = length == reader->filter.length && length != 0;
-    cf_status status = alike && cf_same_but_counts(bytes, reader->header)
-                           ? read_counts(&reader->filter, bytes, why)
-                           : cf_open(&reader->filter, bytes, length, why);
+    cf_status status = cf_open(&reader->filter, bytes, length, why);
     if (status == CF_OK)
         memcpy(reader->header, bytes, CF_HEADER_BYTES);
     return status;
