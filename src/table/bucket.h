@@ -83,12 +83,7 @@ static CF_ALWAYS_INLINE cf_spots cf_spots_of(cf_kind kind, const cf_filter *filt
     cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
     cf_place here = cf_locate_by(filter, kind.grown, &base);
     cf_place there = cf_locate_by(filter, kind.grown, &other);
-    if (!kind.paged)
-        return (cf_spots){
-            {here.bucket * filter->view.form.bucket_bits, there.bucket * filter->view.form.bucket_bits},
-            {here.tag, there.tag},
-            {here.extension, there.extension}};
-    return (cf_spots){{cf_bucket_at(filter, here.bucket), cf_bucket_at(filter, there.bucket)},
+    return (cf_spots){{cf_at_by(kind, filter, here.bucket), cf_at_by(kind, filter, there.bucket)},
                       {here.tag, there.tag},
                       {here.extension, there.extension}};
 }

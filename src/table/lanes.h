@@ -95,6 +95,11 @@ static CF_ALWAYS_INLINE uint64_t cf_bucket_at(const cf_filter *filter, uint64_t 
     return at;
 }
 
+static CF_ALWAYS_INLINE uint64_t cf_at_by(cf_kind kind, const cf_filter *filter, uint64_t bucket)
+{
+    return kind.paged ? cf_bucket_at(filter, bucket) : bucket * filter->view.form.bucket_bits;
+}
+
 /* The same of one that is going to be changed. */
 static CF_ALWAYS_INLINE uint64_t cf_bucket_to_change(const cf_filter *filter, uint64_t at)
 {
