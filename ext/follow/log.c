@@ -148,18 +148,17 @@ static int take_keys(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
 /* Reads all of the log of triggers. To stand on its last row keeps it as it is. */
 static int read_all(cuckoo_net *net, cuckoo_paged *paged)
 {
-    sqlite3_stmt *last, *rows;
+    sqlite3_stmt *end, *rows;
     cuckoo_shadow *shadow = &paged->shadow;
-    int rc = cuckoo_shadow_query(shadow, CUCKOO_LAST_LOGGED, NULL, &last);
-    if (rc == SQLITE_OK && cuckoo_shadow_step(shadow, last) == SQLITE_ROW) {
-        net->followed =
-            (cuckoo_log_read){0, sqlite3_column_int64(last, 0), sqlite3_column_int64(last, 1)};
+    int rc = cuckoo_shadow_query(shadow, CUCKOO_LAST_LOGGED, NULL, &end);
+    if (rc == SQLITE_OK && cuckoo_shadow_step(shadow, end) == SQLITE_ROW) {
+        net->followed = (cuckoo_log_read){0, sqlite3_column_int64(end, 0), sqlite3_column_int64(end, 1)};
         rc = cuckoo_shadow_query(shadow, CUCKOO_READ_KEYS, NULL, &rows);
         for (; rc == SQLITE_OK && cuckoo_shadow_step(shadow, rows) == SQLITE_ROW; net->followed.rows++)
             rc = take_keys(net, paged, rows);
         rc = cuckoo_shadow_end(shadow, rows, rc);
     }
-    return cuckoo_shadow_end(shadow, last, rc);
+    return cuckoo_shadow_end(shadow, end, rc);
 }
 
 /* Reads a log from its mark on. *same: the row there is still the one that was read. */

@@ -74,6 +74,7 @@ HOLES = [
     ("a DELETE tells the log nothing", "ext/follow/follow.c", 'HEAD("DELETE") OLD " IS NOT NULL"', 'HEAD("DELETE") OLD " IS 5"'),
     ("DROP ignores errors of the triggers", "ext/module/vtab.c",
      "    rc = cuckoo_sql_rolls_back(rc) ? rc : cuckoo_follow_drop(shadow);\n", "    (void)cuckoo_follow_drop(shadow);\n"),
+    ("DROP ignores errors of the header", "ext/module/vtab.c", "if (rc != SQLITE_OK && !cuckoo_sql_rolls_back(rc)) {\n        rc = cuckoo_follow", "if (rc != SQLITE_OK) {\n        rc = cuckoo_follow"),
     ("DROP ignores errors of the pages", "ext/module/vtab.c",
      "    rc = rc ? rc : cuckoo_shadow_drop(&table->paged.shadow);", "    if (rc == 0) (void)cuckoo_shadow_drop(&table->paged.shadow);"),
     ("DROP leaves the pages", "ext/module/vtab.c", "    rc = rc ? rc : cuckoo_shadow_drop(&table->paged.shadow);", ""),
