@@ -240,7 +240,7 @@ static bool tells_nothing(world *w, const step *s, const outcome *real, const ou
         return apart;
     /* Where a savepoint cannot be opened, for an error that takes all back with a change of the schema, an early SQLite
     ** runs the statement once more, outside of any transaction. */
-    if (is_early() && s->fault.sort != NO_FAULT && real->code == SQLITE_OK && apart)
+    if (is_early() && s->fault.sort != NO_FAULT && apart)
         return true;
     /* Who has to read the schema anew may hear first that it is locked, or that a trigger of others is
     ** wrong. */
