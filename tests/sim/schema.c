@@ -109,6 +109,7 @@ static void draw_trigger(world *w)
         return;
     w->row = event[0] == 'D' ? "old" : "new";
     bool temp = chance(w, 15) && may_be_temporary(w);
+    name = temp ? names[0] : name; /* in which order two of them fire depends on how many there are */
     char *body = body_of(w);
     emit(w, BOTH,
          say("CREATE %s TRIGGER %s %s %s ON %s BEGIN %s; END", temp ? "TEMP" : "", name, timing, event,

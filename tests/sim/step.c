@@ -222,6 +222,13 @@ bool is_too_deep(const char *message)
     return strstr(message, "too many levels") || strstr(message, "nested too deep"); /* as of 3.54 */
 }
 
+/* Where a savepoint cannot be opened, for an error that takes all back with a change of the schema, an early SQLite
+** runs the statement once more, outside of any transaction. */
+static bool may_lose(const step *s)
+{
+    return is_early() && s->fault.sort != NO_FAULT;
+}
+
 /* Ends that tell nothing of a filter. */
 static bool tells_nothing(world *w, const step *s, const outcome *real, const outcome *twin)
 {
@@ -238,9 +245,7 @@ static bool tells_nothing(world *w, const step *s, const outcome *real, const ou
         return true;
     if (is_locked(twin->code))
         return apart;
-    /* Where a savepoint cannot be opened, for an error that takes all back with a change of the schema, an early SQLite
-    ** runs the statement once more, outside of any transaction. */
-    if (is_early() && s->fault.sort != NO_FAULT && apart)
+    if (may_lose(s) && apart)
         return true;
     /* Who has to read the schema anew may hear first that it is locked, or that a trigger of others is
     ** wrong. */
@@ -298,7 +303,9 @@ static bool may_refuse(world *w, const step *s, const outcome *r)
     if (strstr(r->message, "cannot be followed") && !w->undefined)
         fail(w, "refused: no BEFORE trigger was made: %s", r->message);
     const pair *p = &w->pairs[s->pair];
-    if (sqlite3_get_autocommit(p->real) != sqlite3_get_autocommit(p->twin))
+    bool apart = sqlite3_get_autocommit(p->real) != sqlite3_get_autocommit(p->twin);
+    w->over |= apart && may_lose(s);
+    if (apart && !w->over)
         fail(w, "transaction: gone with: %d %s", r->code, r->message);
     return code == SQLITE_ERROR || is_locked(code) ||
            (code == SQLITE_FULL && strstr(r->message, "filter is full"));
