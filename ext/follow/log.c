@@ -90,13 +90,6 @@ int cuckoo_log_is_watched(const cuckoo_shadow *shadow, bool *is)
     return rc;
 }
 
-/* ---- sums ---- */
-
-int cuckoo_sums_take(cuckoo_sums *sums, const cuckoo_paged *paged, uint64_t hash, int64_t n)
-{
-    return (paged->filter.geometry.epochs ? cuckoo_sums_raise : cuckoo_sums_add)(sums, hash, n);
-}
-
 /* ---- the net ---- */
 
 /* Row numbers that SQLite does not count up: somebody has written one by hand, and later rows may lie
@@ -105,7 +98,7 @@ int cuckoo_sums_take(cuckoo_sums *sums, const cuckoo_paged *paged, uint64_t hash
 
 void cuckoo_net_forget(cuckoo_net *net)
 {
-    cuckoo_sums_free(&net->sums);
+    cuckoo_changes_free(&net->changes);
     *net = (cuckoo_net){.more = 0};
 }
 
@@ -115,31 +108,21 @@ static int take(cuckoo_net *net, const cuckoo_paged *paged, uint64_t hash, int64
         net->more = (int64_t)((uint64_t)net->more + (uint64_t)n); /* rows may have any numbers */
     else if (n > net->more)
         net->more = n;
-    return cuckoo_sums_take(&net->sums, paged, hash, n);
+    return cuckoo_changes_add(&net->changes, hash, n);
 }
 
-enum { ROWID, TAG, OLD, NEW, HASH = OLD, N = NEW };
+enum { OLD, NEW, ROWID, TAG, HASH = OLD, N = NEW };
 
 /* Any number may stand in a row: none is believed that no row can have. */
-static int read_own(cuckoo_paged *paged, sqlite3_stmt *row, uint64_t *hash, int64_t *copies)
+static int take_own(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
 {
     int64_t n = sqlite3_column_int64(row, N), most = INT64_C(1) << 48;
-    *hash = (uint64_t)sqlite3_column_int64(row, HASH);
-    *copies = n;
     bool ages = paged->filter.geometry.epochs != 0;
     if (sqlite3_column_type(row, HASH) != SQLITE_INTEGER ||
         sqlite3_column_type(row, N) != SQLITE_INTEGER || n > most || n < (ages ? 1 : -most))
         return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "a row of %s_log has been changed",
                           paged->shadow.table);
-    return SQLITE_OK;
-}
-
-static int take_own(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
-{
-    uint64_t hash;
-    int64_t n;
-    int rc = read_own(paged, row, &hash, &n);
-    return rc ? rc : take(net, paged, hash, n);
+    return take(net, paged, (uint64_t)sqlite3_column_int64(row, HASH), n);
 }
 
 int cuckoo_log_write(cuckoo_shadow *shadow, uint64_t hash, int64_t n)
@@ -147,20 +130,6 @@ int cuckoo_log_write(cuckoo_shadow *shadow, uint64_t hash, int64_t n)
     sqlite3_stmt *write;
     int rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_OWN, (int64_t[]){(int64_t)hash, n}, &write);
     return rc ? rc : cuckoo_shadow_write_one(shadow, write);
-}
-
-int cuckoo_log_walk(cuckoo_paged *paged, int (*change)(void *context, uint64_t hash, int64_t n),
-                    void *context)
-{
-    uint64_t hash;
-    int64_t from = INT64_MIN, n;
-    sqlite3_stmt *rows;
-    int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_READ_OWN, &from, &rows);
-    while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, rows) == SQLITE_ROW) {
-        rc = read_own(paged, rows, &hash, &n);
-        rc = rc ? rc : change(context, hash, n);
-    }
-    return cuckoo_shadow_end(&paged->shadow, rows, rc);
 }
 
 static int take_key(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row, int column, int n)
@@ -174,6 +143,22 @@ static int take_keys(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
 {
     int rc = take_key(net, paged, row, OLD, -1);
     return rc ? rc : take_key(net, paged, row, NEW, 1);
+}
+
+/* Reads all of the log of triggers. To stand on its last row keeps it as it is. */
+static int read_all(cuckoo_net *net, cuckoo_paged *paged)
+{
+    sqlite3_stmt *end, *rows;
+    cuckoo_shadow *shadow = &paged->shadow;
+    int rc = cuckoo_shadow_query(shadow, CUCKOO_LAST_LOGGED, NULL, &end);
+    if (rc == SQLITE_OK && cuckoo_shadow_step(shadow, end) == SQLITE_ROW) {
+        net->followed = (cuckoo_log_read){0, sqlite3_column_int64(end, 0), sqlite3_column_int64(end, 1)};
+        rc = cuckoo_shadow_query(shadow, CUCKOO_READ_KEYS, NULL, &rows);
+        for (; rc == SQLITE_OK && cuckoo_shadow_step(shadow, rows) == SQLITE_ROW; net->followed.rows++)
+            rc = take_keys(net, paged, rows);
+        rc = cuckoo_shadow_end(shadow, rows, rc);
+    }
+    return cuckoo_shadow_end(shadow, end, rc);
 }
 
 /* Reads a log from its mark on. *same: the row there is still the one that was read. */
@@ -203,7 +188,9 @@ static int read_both(cuckoo_net *net, cuckoo_paged *paged, bool follows, bool *s
 {
     *same = true;
     int rc = !follows || paged->left > 0 ? read_on(net, paged, true, same) : SQLITE_OK;
-    return rc == SQLITE_OK && *same && follows ? read_on(net, paged, false, same) : rc;
+    if (rc == SQLITE_OK && *same && follows)
+        rc = net->followed.rows ? read_on(net, paged, false, same) : read_all(net, paged);
+    return rc;
 }
 
 int cuckoo_net_read(cuckoo_net *net, cuckoo_paged *paged, bool follows)

@@ -43,8 +43,8 @@
 #ifndef CUCKOO_LOG_H
 #define CUCKOO_LOG_H
 
-#include "../keys/sums.h"
 #include "../pages/pages.h"
+#include "changes.h"
 
 /* The name of the TEMP trigger on a log, of connections that have the extension (touch.h). SQLite shows
 ** it in errors of ALTER TABLE when another connection has dropped the filter: so it says what to do. */
@@ -87,8 +87,8 @@ typedef struct cuckoo_log_read {
 
 /* All zeros: they were not read. */
 typedef struct cuckoo_net {
-    cuckoo_sums sums; /* by hash: how many copies have come; less than 0: so many have gone; or a time */
-    int64_t more;     /* the total of them; of times the latest one */
+    cuckoo_changes changes;
+    int64_t more;                  /* the total of them; of times the latest one */
     cuckoo_log_read own, followed; /* the log of hashed keys, and that of triggers */
     uint64_t generation;           /* of the pages to which the net belongs */
     bool current;                  /* nothing can have changed since it was read */
@@ -100,14 +100,7 @@ int cuckoo_net_read(cuckoo_net *net, cuckoo_paged *paged, bool follows);
 
 void cuckoo_net_forget(cuckoo_net *net);
 
-/* Adds the change of a key: so many copies, or a time. SQLITE_OK or SQLITE_NOMEM. */
-int cuckoo_sums_take(cuckoo_sums *sums, const cuckoo_paged *paged, uint64_t hash, int64_t n);
-
 /* Writes a row to the log of hashed keys. */
 int cuckoo_log_write(cuckoo_shadow *shadow, uint64_t hash, int64_t n);
-
-/* Calls `change`, as cuckoo_sums_walk does, for each row of the log of hashed keys, in their order. */
-int cuckoo_log_walk(cuckoo_paged *paged, int (*change)(void *context, uint64_t hash, int64_t n),
-                    void *context);
 
 #endif

@@ -43,19 +43,13 @@ static cuckoo_sum *take_place(cuckoo_sums *sums, uint64_t hash)
     return place;
 }
 
-int cuckoo_sums_add(cuckoo_sums *sums, uint64_t hash, int64_t more)
+int cuckoo_sums_take(cuckoo_sums *sums, bool times, uint64_t hash, int64_t n)
 {
     cuckoo_sum *place = take_place(sums, hash);
-    if (place)
-        place->sum = (int64_t)((uint64_t)place->sum + (uint64_t)more); /* rows may have any numbers */
-    return place ? SQLITE_OK : SQLITE_NOMEM;
-}
-
-int cuckoo_sums_raise(cuckoo_sums *sums, uint64_t hash, int64_t time)
-{
-    cuckoo_sum *place = take_place(sums, hash);
-    if (place && time > place->sum)
-        place->sum = time;
+    if (place && !times)
+        place->sum = (int64_t)((uint64_t)place->sum + (uint64_t)n); /* rows may have any numbers */
+    else if (place && n > place->sum)
+        place->sum = n;
     return place ? SQLITE_OK : SQLITE_NOMEM;
 }
 
@@ -64,8 +58,7 @@ int64_t cuckoo_sums_of(const cuckoo_sums *sums, uint64_t hash)
     return sums->used ? place_of(sums, hash)->sum : 0;
 }
 
-int cuckoo_sums_walk(const cuckoo_sums *sums, int (*change)(void *context, uint64_t hash, int64_t n),
-                     void *context)
+int cuckoo_sums_walk(const cuckoo_sums *sums, cuckoo_changer change, void *context)
 {
     int rc = SQLITE_OK;
     for (int come = 0; come < 2; come++)

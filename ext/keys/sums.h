@@ -20,19 +20,17 @@ typedef struct cuckoo_sums {
     size_t used;       /* places that are taken, those of sum 0 included */
 } cuckoo_sums;
 
-/* Adds to the sum of a hash. SQLITE_OK, or SQLITE_NOMEM when nothing has changed. */
-int cuckoo_sums_add(cuckoo_sums *sums, uint64_t hash, int64_t more);
-
-/* The same with the later of two times. */
-int cuckoo_sums_raise(cuckoo_sums *sums, uint64_t hash, int64_t time);
+/* Adds to the sum of a hash; or the later of two `times` stays. SQLITE_OK, or SQLITE_NOMEM when nothing
+** has changed. */
+int cuckoo_sums_take(cuckoo_sums *sums, bool times, uint64_t hash, int64_t n);
 
 /* The sum of a hash; 0: nothing was ever added, or it cancels out. */
 int64_t cuckoo_sums_of(const cuckoo_sums *sums, uint64_t hash);
 
 /* Calls `change` for each key of which copies have come (more than 0) or gone (less); those that have
 ** gone first, which makes room. `change` returns an SQLite code, and an error ends the walk. */
-int cuckoo_sums_walk(const cuckoo_sums *sums, int (*change)(void *context, uint64_t hash, int64_t n),
-                     void *context);
+typedef int (*cuckoo_changer)(void *context, uint64_t hash, int64_t n);
+int cuckoo_sums_walk(const cuckoo_sums *sums, cuckoo_changer change, void *context);
 
 /* Is any of them not 0? */
 bool cuckoo_sums_any(const cuckoo_sums *sums);

@@ -60,7 +60,7 @@ static int read_others(cuckoo_table *table, const char *k)
         uint64_t hash = hash_of(sqlite3_column_value(texts, 1));
         int first = cuckoo_sums_of(&others->places, hash) ? 0 : others->texts.n;
         rc = cuckoo_values_add(&others->texts, sqlite3_column_value(texts, 0));
-        rc = rc ? rc : cuckoo_sums_add(&others->places, hash, first + ONE_MORE);
+        rc = rc ? rc : cuckoo_sums_take(&others->places, false, hash, first + ONE_MORE);
     }
     return cuckoo_sql_end(texts, rc);
 }

@@ -146,13 +146,14 @@ static int stop_following(cuckoo_table *table)
 {
     int64_t log;
     cuckoo_shadow *shadow = &table->paged.shadow;
-    if (cuckoo_paged_load(&table->paged) != SQLITE_OK) {
-        int rc = cuckoo_follow_check_saved(shadow, &log);
+    int rc = cuckoo_paged_load(&table->paged);
+    if (rc != SQLITE_OK && !cuckoo_sql_rolls_back(rc)) {
+        rc = cuckoo_follow_check_saved(shadow, &log);
         if (rc != SQLITE_OK || log == 0)
             return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
         cuckoo_shadow_set_log(shadow, log);
     }
-    int rc = cuckoo_touch_unwatch(table);
+    rc = cuckoo_sql_rolls_back(rc) ? rc : cuckoo_touch_unwatch(table);
     rc = cuckoo_sql_rolls_back(rc) ? rc : cuckoo_follow_drop(shadow);
     cuckoo_shadow_finalize(shadow);
     return rc ? rc : cuckoo_log_drop(shadow, shadow->log);

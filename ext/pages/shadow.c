@@ -58,12 +58,13 @@ static const char *const texts[CUCKOO_QUERIES] = {
     /* No row comes of it. */
     [CUCKOO_DRAIN] = "INSERT INTO \"%w\".\"%w_page\"(no, data) SELECT 0, NULL WHERE cf_drain(?1)",
     [CUCKOO_READ_OWN] =
-        "SELECT rowid, tag, hash, n FROM \"%w\".\"%w_log\" WHERE rowid >= ?1 ORDER BY rowid",
+        "SELECT hash, n, rowid, tag FROM \"%w\".\"%w_log\" WHERE rowid >= ?1 ORDER BY rowid",
     [CUCKOO_WRITE_OWN] = "INSERT INTO \"%w\".\"%w_log\"(hash, n) VALUES (?1, ?2)",
     [CUCKOO_EMPTY_OWN] = "DELETE FROM \"%w\".\"%w_log\"",
     [CUCKOO_READ_LOG] =
-        "SELECT rowid, tag, old, new FROM \"%w\".\"%w\" WHERE rowid >= ?1 ORDER BY rowid",
-    [CUCKOO_LAST_LOGGED] = "SELECT rowid FROM \"%w\".\"%w\" ORDER BY rowid DESC LIMIT 1",
+        "SELECT old, new, rowid, tag FROM \"%w\".\"%w\" WHERE rowid >= ?1 ORDER BY rowid",
+    [CUCKOO_READ_KEYS] = "SELECT old, new FROM \"%w\".\"%w\"",
+    [CUCKOO_LAST_LOGGED] = "SELECT rowid, tag FROM \"%w\".\"%w\" ORDER BY rowid DESC LIMIT 1",
     [CUCKOO_EMPTY_LOG] = "DELETE FROM \"%w\".\"%w\"",
 };
 

@@ -26,12 +26,13 @@ typedef enum cuckoo_query {
     CUCKOO_ODD_PAGE,     /* (pages, bytes): a row of a page that is not one of so many, or not so long */
     CUCKOO_WATCH_SCHEMA, /* (): NULL; SQLite prepares it anew when the schema has changed */
     CUCKOO_DRAIN,        /* (pointer): what cf_drain does is one statement (drain.c) */
-    CUCKOO_READ_OWN,     /* (rowid): rowid, tag, hash, n of the rows of seen_log from there on */
+    CUCKOO_READ_OWN,     /* (rowid): hash, n, rowid, tag of the rows of seen_log from there on */
     CUCKOO_WRITE_OWN,    /* (hash, n) */
     CUCKOO_EMPTY_OWN,    /* () */
     /* On the log of a filter that follows a table: these are the last ones. */
-    CUCKOO_READ_LOG,    /* (rowid): rowid, tag, old, new of the rows from there on */
-    CUCKOO_LAST_LOGGED, /* (): the largest rowid; no row if it is empty */
+    CUCKOO_READ_LOG,    /* (rowid): old, new, rowid, tag of the rows from there on */
+    CUCKOO_READ_KEYS,   /* (): old, new of all rows */
+    CUCKOO_LAST_LOGGED, /* (): rowid, tag of the last row, if there is one */
     CUCKOO_EMPTY_LOG,   /* () */
     CUCKOO_QUERIES
 } cuckoo_query;

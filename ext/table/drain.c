@@ -57,7 +57,7 @@ static int bring(drain *into, uint64_t hash, int64_t n)
     if (status == CF_NO_MEMORY || status == CF_INTERRUPTED)
         return cuckoo_error_code(status);
     into->misses++;
-    return cuckoo_sums_take(into->left, &into->table->paged, hash, n);
+    return cuckoo_sums_take(into->left, into->table->paged.filter.geometry.epochs != 0, hash, n);
 }
 
 /* Keys without a place go first. */
@@ -67,7 +67,7 @@ static int take_away(drain *into, uint64_t hash, int64_t copies)
     if (wait > copies)
         wait = copies;
     delete_copies(into->table, hash, copies - wait);
-    return wait ? cuckoo_sums_add(into->left, hash, -wait) : SQLITE_OK;
+    return wait ? cuckoo_sums_take(into->left, false, hash, -wait) : SQLITE_OK;
 }
 
 static int change(void *context, uint64_t hash, int64_t n)
@@ -78,22 +78,23 @@ static int change(void *context, uint64_t hash, int64_t n)
 }
 
 /* Changes of keys are made again in their order: who deletes a key that is there by chance, and then
-** adds it, must find it. What triggers have told is that of rows, and right as a sum. */
+** adds it, must find it. What triggers have told is right as a sum; if all goes one way, in any order. */
 int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left)
 {
     drain into = {table, all, left, 0};
     cuckoo_paged *paged = &table->paged;
-    const cuckoo_pending *pending = &table->pending;
-    bool ages = paged->filter.geometry.epochs != 0, sums = cuckoo_table_follows(table) || ages;
-    int rc = sums ? cuckoo_net_read(&table->net, paged, !ages) : SQLITE_OK;
+    cuckoo_changes *logged = &table->net.changes;
+    bool ages = paged->filter.geometry.epochs != 0, follows = cuckoo_table_follows(table);
+    int rc = cuckoo_net_read(&table->net, paged, follows);
+    bool sums = ages || (follows && !cuckoo_changes_one_way(logged));
     if (rc == SQLITE_OK && ages)
         cuckoo_ageing_begin(paged, cuckoo_table_latest(table), all);
     rc = cuckoo_first_error(rc, paged->rc);
+    rc = rc || !sums ? rc : cuckoo_changes_sum(logged, ages);
     if (rc == SQLITE_OK)
-        rc = sums ? cuckoo_sums_walk(&table->net.sums, change, &into)
-                  : cuckoo_log_walk(paged, change, &into);
-    for (size_t i = 0; rc == SQLITE_OK && i < pending->n; i++)
-        rc = change(&into, pending->change[i].hash, pending->change[i].n);
+        rc = sums ? cuckoo_sums_walk(&logged->sums, change, &into)
+                  : cuckoo_changes_walk(logged, change, &into);
+    rc = rc ? rc : cuckoo_changes_walk(&table->pending, change, &into);
     paged->dirty = true;
     return rc;
 }
@@ -206,7 +207,7 @@ int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc)
     else
         rc = cuckoo_table_write(table, left);
     if (rc == SQLITE_OK && left) {
-        cuckoo_pending_free(&table->pending);
+        cuckoo_changes_free(&table->pending);
         table->wrote = 0; /* the log begins anew */
     }
     return rc;

@@ -74,7 +74,7 @@ int cuckoo_table_load(cuckoo_table *table)
     if (table->later)
         return cuckoo_say(damage, CUCKOO_NEWER, "%s", table->later);
     if (table->part == CUCKOO_APART)
-        cuckoo_pending_free(&table->pending); /* an error has ended the transaction */
+        cuckoo_changes_free(&table->pending); /* an error has ended the transaction */
     int rc = table->pending.n && table->looked ? SQLITE_OK : compare(table);
     return rc == SQLITE_OK ? cuckoo_paged_load(&table->paged) : rc;
 }

@@ -175,7 +175,7 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_sums *aside, c
             *message = cuckoo_full_message(status, filter);
             return *message ? SQLITE_ERROR : SQLITE_NOMEM;
         }
-        if (status != CF_OK && cuckoo_sums_add(aside, key.hash, 1) != SQLITE_OK)
+        if (status != CF_OK && cuckoo_sums_take(aside, false, key.hash, 1) != SQLITE_OK)
             return SQLITE_NOMEM;
     }
     cf_settle(filter);

@@ -13,12 +13,12 @@
 cuckoo_table *cuckoo_registry_of_log(const cuckoo_registry *registry, int64_t log, const char *schema,
                                      const char *name)
 {
-    cuckoo_table *at = registry->first, *named = registry->first;
+    cuckoo_table *at = registry->first;
     while (at && (at->paged.shadow.log != log || sqlite3_stricmp(at->paged.shadow.schema, schema) != 0))
         at = at->next;
-    while (named && !cuckoo_list_is_named(named, schema, name))
-        named = named->next;
-    return at ? at : named;
+    for (cuckoo_table *named = registry->first; at == NULL && named; named = named->next)
+        at = cuckoo_list_is_named(named, schema, name) ? named : NULL;
+    return at;
 }
 
 /* Compiling a statement on a virtual table connects the table, and asks it for a plan. So it tells

@@ -39,7 +39,7 @@ static int64_t copies_of(cuckoo_table *table, uint64_t hash)
 /* What the logs, and what is pending, say of a key: copies that have come, or the latest time. */
 static int64_t change_of(const cuckoo_table *table, uint64_t hash)
 {
-    int64_t logged = cuckoo_sums_of(&table->net.sums, hash),
+    int64_t logged = cuckoo_sums_of(&table->net.changes.sums, hash),
             pending = cuckoo_sums_of(&table->pending.sums, hash);
     return !table->paged.filter.geometry.epochs ? logged + pending : logged > pending ? logged : pending;
 }
@@ -55,7 +55,7 @@ int cuckoo_table_has_anew(cuckoo_table *table, uint64_t hash, bool *has)
 {
     assert(table->paged.loaded);
     int64_t more = 0;
-    if (!table->net.current || table->net.sums.used || table->pending.n) {
+    if (!table->net.current || table->net.changes.n || table->pending.n) {
         int rc = cuckoo_table_net(table);
         more = rc == SQLITE_OK ? change_of(table, hash) : 0;
         *has = more > 0 &&
@@ -84,8 +84,10 @@ void cuckoo_table_calm(const cuckoo_table *table, cuckoo_calm *calm)
 
 int cuckoo_table_net(cuckoo_table *table)
 {
+    bool times = table->paged.filter.geometry.epochs != 0;
     int rc = cuckoo_net_read(&table->net, &table->paged, cuckoo_table_follows(table));
-    return rc ? rc : cuckoo_pending_sum(&table->pending, &table->paged);
+    rc = rc ? rc : cuckoo_changes_sum(&table->net.changes, times);
+    return rc ? rc : cuckoo_changes_sum(&table->pending, times);
 }
 
 /* Keys of a table that ages which are in no page. */
@@ -108,8 +110,8 @@ static int count_key(void *context, uint64_t hash, int64_t time)
 static int ageing_items(cuckoo_table *table, uint64_t *items)
 {
     ageing_keys keys = {.table = table};
-    int rc = cuckoo_sums_walk(&table->net.sums, count_key, &keys);
-    keys.beside = &table->net.sums;
+    int rc = cuckoo_sums_walk(&table->net.changes.sums, count_key, &keys);
+    keys.beside = &table->net.changes.sums;
     rc = rc ? rc : cuckoo_sums_walk(&table->pending.sums, count_key, &keys);
     *items = table->paged.filter.items + keys.n;
     return rc;
@@ -192,7 +194,7 @@ static void free_table(cuckoo_table *table)
     cuckoo_paged_free(&table->paged);
     cuckoo_follow_free(&table->follow);
     cuckoo_net_forget(&table->net);
-    cuckoo_pending_free(&table->pending);
+    cuckoo_changes_free(&table->pending);
     sqlite3_free(table->later);
     sqlite3_free(table->called);
     sqlite3_free(table->base.zErrMsg);

@@ -24,8 +24,8 @@
 #ifndef CUCKOO_TABLE_H
 #define CUCKOO_TABLE_H
 
+#include "../follow/changes.h"
 #include "../follow/follow.h"
-#include "../follow/pending.h"
 #include "../keys/options.h"
 #include "../sqlite/register.h"
 
@@ -54,7 +54,7 @@ typedef struct cuckoo_table {
     cuckoo_paged paged;
     cuckoo_follow follow;
     cuckoo_net net; /* of the logs */
-    cuckoo_pending pending;
+    cuckoo_changes pending;
     int64_t wrote; /* this connection has written rows to a log in this transaction: up to this one */
     bool told; /* of each row that this connection writes to a log: by itself, or by the TEMP trigger */
     bool asks_content; /* in this use the filter is not trusted, and its table is asked (content.h) */
@@ -168,7 +168,7 @@ static inline bool cuckoo_table_is_quiet(const cuckoo_table *table)
 /* Is all that a lookup needs in memory, and in the pages alone? */
 static inline bool cuckoo_table_is_at_hand(const cuckoo_table *table)
 {
-    return table->paged.has_reader && table->net.current && table->net.sums.used == 0 &&
+    return table->paged.has_reader && table->net.current && table->net.changes.n == 0 &&
            table->pending.n == 0;
 }
 

@@ -30,13 +30,13 @@ static int write_pending(cuckoo_table *table)
 {
     int rc = SQLITE_OK;
     size_t written = 0;
-    cuckoo_pending *pending = &table->pending;
+    cuckoo_changes *pending = &table->pending;
     for (; rc == SQLITE_OK && written < pending->n; written += rc == SQLITE_OK)
         rc = write_change(table, pending->change[written].hash, pending->change[written].n);
     if (rc == SQLITE_OK)
-        cuckoo_pending_free(pending);
+        cuckoo_changes_free(pending);
     else if (pending->n > 0) /* SQLite may have taken all back, and told us */
-        cuckoo_pending_shift(pending, written);
+        cuckoo_changes_shift(pending, written);
     return rc;
 }
 
@@ -54,7 +54,7 @@ static int note(cuckoo_table *table, uint64_t hash, int64_t n)
     if (table->part != CUCKOO_JOINED || table->shared)
         return write_change(table, hash, n);
     int rc = prepare_log(table);
-    rc = rc ? rc : cuckoo_pending_add(&table->pending, hash, n);
+    rc = rc ? rc : cuckoo_changes_add(&table->pending, hash, n);
     uint64_t rows = table->pending.n + (table->pending.summed ? 0 : (uint64_t)table->wrote),
              most = table->pending.summed ? CUCKOO_LONG_LOG : CUCKOO_MOST_PENDING;
     if (rc != SQLITE_OK || rows <= most)
@@ -81,7 +81,7 @@ static int count_room(cuckoo_table *table, bool *room)
     const cf_filter *filter = &table->paged.filter;
     uint64_t slots = cf_geometry_slots(&filter->geometry) + filter->geometry.spill_bound;
     int rc = cuckoo_table_net(table);
-    *room = filter->occupied + table->net.sums.used + table->pending.sums.used < slots;
+    *room = filter->occupied + table->net.changes.sums.used + table->pending.sums.used < slots;
     return rc;
 }
 
@@ -172,7 +172,7 @@ static void take_back(cuckoo_table *table)
 {
     table->rollbacks++;
     table->follow.saved = table->compared = false;
-    cuckoo_pending_free(&table->pending);
+    cuckoo_changes_free(&table->pending);
     cuckoo_net_forget(&table->net);
 }
 
@@ -240,7 +240,7 @@ int cuckoo_table_committed(sqlite3_vtab *base)
     table->looked = table->net.current = false;
     table->wrote = 0;
     table->opened = 0;
-    cuckoo_pending_free(&table->pending);
+    cuckoo_changes_free(&table->pending);
     return SQLITE_OK;
 }
 

@@ -30,7 +30,7 @@ static char *list_names(const world *w)
         "SELECT name, iif(name GLOB '[fhdoaes][0-9]*', '', sql) FROM "
         "(SELECT * FROM main.sqlite_master UNION ALL SELECT * FROM sqlite_temp_master) WHERE name IN "
         "('u', 'u_2', 'new_u', 'p', 'audit', 'narrow', 'bent', 'tick', 't1', 't2', 't3', 'un', 'uk', "
-        "'v', 'junk'%s)",
+        "'v', 'junk'%s) OR name GLOB '*u_still_[0-2]'",
         filters);
 }
 

@@ -322,6 +322,7 @@ void forget_kept(const sqlite3 *db);                                  /* before 
 void step_run(world *w, const step *s);
 bool law_holds(const char *law, const outcome *r);
 bool is_locked(int code);
+bool is_early(void); /* SQLite has some faults that it has no more */
 void take_locks(pair *p);
 bool is_too_deep(const char *message);
 

@@ -198,7 +198,7 @@ def run(db, life):
         except sqlite3.Error as error:
             if sql.startswith("CREATE VIRTUAL TABLE"):
                 return Life("refused", None if SAYS_WHAT_TO_DO.search(str(error)) else "error", str(error))
-            if "too many levels" in str(error):  # not all is taken back then
+            if "too many levels" in str(error) or "nested too deep" in str(error):  # not all is taken back then
                 return Life(ENDS[end], None, None)
             assert key or not sql.startswith("CREATE"), f"{sql}: {error}"
         if sql.startswith("CREATE VIRTUAL TABLE"):

@@ -338,6 +338,14 @@ static void a_rename_is_whole(void **state)
               "SELECT count(*) FROM sqlite_master WHERE name GLOB 'g*' AND type = 'table'", 3, 0);
 }
 
+/* DROP goes on without a header that is damaged; not when the transaction has gone with the read. */
+static void a_drop_is_whole(void **state)
+{
+    (void)state;
+    fail_each(NO_READ, FOLLOWED "; BEGIN; INSERT INTO u VALUES (8); SELECT cf_export('f')",
+              "DROP TABLE f; COMMIT", "SELECT count(*) FROM u, sqlite_master WHERE name = 'u'", 2, 1);
+}
+
 /* A read that fails takes the transaction back, within a drain, too. */
 static void a_commit_that_drains_tells_of_it(void **state)
 {
@@ -379,6 +387,7 @@ int main(void)
         WITH_IT(hostile_keys_build_no_giant),
         WITH_IT(bound_bytes_may_change_between_rows),
         cmocka_unit_test(a_rename_is_whole),
+        cmocka_unit_test(a_drop_is_whole),
         cmocka_unit_test(a_commit_that_drains_tells_of_it),
         cmocka_unit_test(a_commit_without_memory_tells_of_it),
     };

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** changes.h - changes of keys in their order: those that are in the logs, or that are pending (table.h in
+** ../table).
+**
+** A lookup needs what they add up to. That is known as far as somebody has asked for it: so a statement
+** that adds millions of keys, and asks for none, just lists them.
+*/
+#ifndef CUCKOO_CHANGES_H
+#define CUCKOO_CHANGES_H
+
+#include "../keys/sums.h"
+
+typedef struct cuckoo_change {
+    uint64_t hash;
+    int64_t n; /* copies that have come, or gone (less than 0); or the time of an add */
+} cuckoo_change;
+
+/* All zeros: there are none. */
+typedef struct cuckoo_changes {
+    cuckoo_change *change; /* sqlite3_malloc64 */
+    size_t n, room;
+    size_t summed; /* so many of them are in `sums` */
+    cuckoo_sums sums;
+} cuckoo_changes;
+
+/* SQLITE_OK, or SQLITE_NOMEM when nothing has changed. */
+int cuckoo_changes_add(cuckoo_changes *changes, uint64_t hash, int64_t n);
+
+/* Brings `sums` up to date, by copies or by times. SQLITE_OK or SQLITE_NOMEM. */
+int cuckoo_changes_sum(cuckoo_changes *changes, bool times);
+
+/* Have all keys come, or all gone? */
+bool cuckoo_changes_one_way(const cuckoo_changes *changes);
+
+/* Calls `change`, as cuckoo_sums_walk does, for each of them, in their order. */
+int cuckoo_changes_walk(const cuckoo_changes *changes, cuckoo_changer change, void *context);
+
+/* Forgets the first so many; all. */
+void cuckoo_changes_shift(cuckoo_changes *changes, size_t n);
+void cuckoo_changes_free(cuckoo_changes *changes);
+
+#endif
