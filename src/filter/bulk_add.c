@@ -144,7 +144,7 @@ static CF_ALWAYS_INLINE cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *f
         send(bulk, filter, flight.bucket, tag[slot], flight.steps + 1);
         lane = slot * filter->view.form.lane;
     }
-    cf_set_by(kind, filter, at, lane, flight.tag, 0);
+    cf_tag_set(kind, filter, at, lane, flight.tag);
     return CF_OK;
 }
 
@@ -216,11 +216,11 @@ static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_
     const cf_form *form = &filter->view.form;
     cf_memory memory = filter->memory;
     filter->memory.resize = NULL; /* it must not grow while tags fly */
-    cf_status status = CF_BY_FORM(form, fill_bases, filter, hashes, n, ticker);
+    cf_status status = CF_BY_NEW_FORM(form, fill_bases, filter, hashes, n, ticker);
     if (status == CF_OK)
-        status = CF_BY_FORM(form, fly, filter, hashes, n, ticker);
+        status = CF_BY_NEW_FORM(form, fly, filter, hashes, n, ticker);
     if (status == CF_OK)
-        status = CF_BY_FORM(form, trim, filter, ticker);
+        status = CF_BY_NEW_FORM(form, trim, filter, ticker);
     filter->memory = memory;
     if (status != CF_OK) {
         cf_clear(filter);

@@ -264,34 +264,41 @@ static CF_ALWAYS_INLINE void cf_semisorted_set(cf_kind kind, cf_filter *filter, 
         cf_payloads_write(filter, at, payloads);
 }
 
-/* Writes the slot whose lane begins there. Tag 0 empties it. */
-static CF_ALWAYS_INLINE void cf_set_by(cf_kind kind, cf_filter *filter, uint64_t at, unsigned lane,
-                                       uint64_t tag, uint64_t payload)
+/* Writes the tag of the slot whose lane begins there, in a bucket whose payloads are 0. */
+static CF_ALWAYS_INLINE void cf_tag_set(cf_kind kind, cf_filter *filter, uint64_t at, unsigned lane,
+                                        uint64_t tag)
 {
     const cf_form *form = &filter->view.form;
-    unsigned bits = form->payload_bits, slot = kind.semi || bits != 0 ? cf_slot_of(form, lane) : 0;
-    uint64_t payloads[CF_SEMISORT_SLOTS];
-    assert(slot < filter->geometry.bucket_size);
-    if (kind.semi) {
-        bool none = bits == 0 || (payload == 0 && cf_has_short_payloads(filter) &&
-                                  (cf_load_bits(filter->view.table, at + form->payloads_at) &
-                                   cf_ones(CF_SEMISORT_SLOTS * bits)) == 0);
-        if (!none)
-            cf_semisorted_set(kind, filter, at, slot, tag, payloads, payload);
-        else if (!kind.any && !kind.two && tag == 0)
-            cf_semisorted_empty(filter, at, slot);
-        else
-            cf_semisorted_set(kind, filter, at, slot, tag, NULL, 0);
-        return;
-    }
-    if (kind.any || kind.two) {
+    if (kind.semi && tag == 0 && !kind.any && !kind.two) {
+        cf_semisorted_empty(filter, at, cf_slot_of(form, lane));
+    } else if (kind.semi) {
+        cf_semisorted_set(kind, filter, at, cf_slot_of(form, lane), tag, NULL, 0);
+    } else if (kind.any || kind.two) {
         cf_store_bits(filter->view.writable, at + lane, form->slot_mask, tag);
     } else { /* all of it is in the word in which the bucket starts */
         uint8_t *p = filter->view.writable + (at >> 3);
         lane += cf_shift_of(kind, at);
         cf_store64(p, (cf_load64(p) & ~(form->slot_mask << lane)) | tag << lane);
     }
-    if (bits != 0)
+}
+
+/* Writes the slot whose lane begins there. Tag 0 empties it. */
+static CF_ALWAYS_INLINE void cf_set_by(cf_kind kind, cf_filter *filter, uint64_t at, unsigned lane,
+                                       uint64_t tag, uint64_t payload)
+{
+    const cf_form *form = &filter->view.form;
+    unsigned bits = form->payload_bits, slot = bits != 0 ? cf_slot_of(form, lane) : 0;
+    uint64_t payloads[CF_SEMISORT_SLOTS];
+    assert(slot < filter->geometry.bucket_size);
+    bool none = bits == 0 || (kind.semi && payload == 0 && cf_has_short_payloads(filter) &&
+                              (cf_load_bits(filter->view.table, at + form->payloads_at) &
+                               cf_ones(CF_SEMISORT_SLOTS * bits)) == 0);
+    if (kind.semi && !none) {
+        cf_semisorted_set(kind, filter, at, slot, tag, payloads, payload);
+        return;
+    }
+    cf_tag_set(kind, filter, at, lane, tag);
+    if (!none)
         cf_store_bits(filter->view.writable, at + form->payloads_at + slot * bits, cf_ones(bits),
                       payload);
 }

@@ -33,8 +33,11 @@ typedef struct cf_kind {
 #define CF_KIND_ANY(form)               ((cf_kind){true, (form)->semi, false, (form)->grown, true, false})
 #define CF_KIND_PAGED(semi, two, grown) ((cf_kind){false, semi, two, grown, true, false})
 #ifdef CUCKOO_SMALL
-#define CF_BY_FORM(form, f, ...) f(CF_KIND_ANY(form), __VA_ARGS__)
+#define CF_BY_FORM(form, f, ...)     f(CF_KIND_ANY(form), __VA_ARGS__)
+#define CF_BY_NEW_FORM(form, f, ...) f(CF_KIND_ANY(form), __VA_ARGS__)
 #else
+#define CF_BY_NEW_FORM(form, f, ...) /* the same of one that has not grown */                           \
+    ((form)->any ? f(CF_KIND_ANY(form), __VA_ARGS__) : CF_BY_LANES(form, false, f, __VA_ARGS__))
 #define CF_BY_FORM(form, f, ...)                                                                        \
     ((form)->any     ? f(CF_KIND_ANY(form), __VA_ARGS__)                                                \
      : (form)->grown ? CF_BY_LANES(form, true, f, __VA_ARGS__)                                          \
@@ -59,11 +62,11 @@ typedef struct cf_kind {
 #define CF_KIND_WHOLE             ((cf_kind){false, false, false, false, false, true})
 #ifdef CUCKOO_SMALL
 #define CF_OWN(type, f, parameters, ...)                                                                \
-    CF_OWN_ONE(type, f##_any, parameters, CF_BY_FORM(&filter->view.form, f, __VA_ARGS__))               \
+    CF_OWN_ONE(type, f##_any, parameters, f(CF_KIND_ANY(&filter->view.form), __VA_ARGS__))              \
     static type(*const f##_by_kind[]) parameters = {f##_any}
 #else
 #define CF_OWN(type, f, parameters, ...)                                                                \
-    CF_OWN_ONE(type, f##_any, parameters, CF_BY_FORM(&filter->view.form, f, __VA_ARGS__))               \
+    CF_OWN_ONE(type, f##_any, parameters, f(CF_KIND_ANY(&filter->view.form), __VA_ARGS__))              \
     CF_OWN_ONE(type, f##_whole, parameters, f(CF_KIND_WHOLE, __VA_ARGS__))                              \
     CF_OWN_ONE(type, f##_2, parameters, f(CF_KIND(false, false, false), __VA_ARGS__))                   \
     CF_OWN_ONE(type, f##_3, parameters, f(CF_KIND(false, true, false), __VA_ARGS__))                    \
