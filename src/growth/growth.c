@@ -139,6 +139,21 @@ bool cf_nearly_full(cf_filter *filter)
 
 /* ---- one step ---- */
 
+bool cf_splits_in_vain(const cf_filter *filter)
+{
+    enum { SOME = 16 };
+    uint64_t entries = 0, voids = 0, end = filter->geometry.buckets << filter->level;
+    for (uint64_t i = 0; filter->view.form.grown && i < SOME; i++) {
+        uint64_t bucket = bucket_at(filter, filter->level, (filter->split + i) % end);
+        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
+            uint64_t tag = cf_slot_get(filter, bucket, slot);
+            entries += tag != 0;
+            voids += tag != 0 && cf_is_void(filter, tag);
+        }
+    }
+    return 2 * voids > entries;
+}
+
 /* May the filter come to this stage? */
 static bool may_be_at(const cf_filter *filter, unsigned level, uint64_t split)
 {

@@ -139,6 +139,9 @@ bool cf_may_split(const cf_filter *filter)
 {
     enum { FEW = 64 };
     uint64_t slots = cf_slots(filter), occupied = filter->occupied, items = filter->items;
+    /* RULE: what ages counts void entries as items: it stops where most are */
+    if (filter->geometry.epochs && cf_splits_in_vain(filter))
+        return false;
     return !filter->view.form.grown || (slots <= (has_values(filter) ? 8 : 2) * occupied + FEW &&
                                         slots <= (has_values(filter) ? 8 : 4) * items + FEW);
 }

@@ -250,6 +250,23 @@ TEST(too_many_of_one_pair_are_refused)
     free_filter(&made);
 }
 
+/* Entries that know no bit to be split by double with their buckets: a table full of them took all memory. */
+TEST(a_table_of_void_entries_grows_no_further)
+{
+    for (unsigned b = 2; b <= 4; b *= 2) {
+        cf_geometry shape = ageing(shape_of(64, b, 12), 3);
+        shape.growth = true;
+        shape.pair_bits = 12;
+        test_filter made = growing_filter(shape, UINT64_C(1) << 24);
+        unsigned refused = 0;
+        for (unsigned i = 0; i < 100 * 64 * b; i++)
+            refused += cf_add(&made.filter, random64()) != CF_OK;
+        assert_true(refused > 0 && made.filter.buckets <= 100 * shape.buckets);
+        assert_sound(&made.filter);
+        free_filter(&made);
+    }
+}
+
 /* What is live is as young as can be; what is dead stays dead. */
 TEST(all_is_renewed)
 {
