@@ -53,12 +53,12 @@ static CF_ALWAYS_INLINE cf_group group_at(const cf_filter *filter, const uint64_
     return group;
 }
 
-/* The next hash of a group that is stored, from hash i on. */
+/* The next hash of a group that is stored, from hash i on: of equal ones no more than cap. (Others would
+** be absorbed where they land, or trimmed.) */
 static CF_ALWAYS_INLINE size_t next_stored(const cf_filter *filter, const uint64_t *hashes,
                                            const cf_group *group, size_t i)
 {
     unsigned cap = filter->geometry.cap;
-    /* RULE: equal hashes are stored up to cap */
     while (i < group->to && i - group->from >= cap && hashes[i] == hashes[i - cap])
         i++;
     return i;

@@ -18,7 +18,8 @@ static void set_ways(cf_filter *filter)
     view->quick = g->spill_bound == 0 && g->epochs == 0;
     view->whole = view->kind == CF_KIND_OF_WHOLE && view->quick ? view->form.bucket_bits / 8 : 0;
     view->quick_add = view->quick && view->writable != NULL;
-    /* RULE: the only entry of a key is sticky where cap is 1, and with values each has its own copies */
+    /* RULE: an only entry is sticky where cap is 1, and values have their copies; equivalent removed:
+    ** then all take the way of those */
     view->quick_delete = view->quick_add && g->cap > 1 && g->value_bits == 0;
 }
 

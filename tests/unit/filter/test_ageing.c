@@ -250,6 +250,25 @@ TEST(too_many_of_one_pair_are_refused)
     free_filter(&made);
 }
 
+/* A full pair of which two entries say the same: they become one, as young as the younger. */
+TEST(a_fold_is_as_young_as_its_youngest)
+{
+    enum { KEY = 5, NEXT = 1 << 8, SHORT = 3, LONG = 6, EPOCHS = 3 };
+    test_filter made = growing_filter(ageing(growing_shape(4, 4, 12), EPOCHS), UINT64_MAX);
+    cf_filter *filter = &made.filter;
+    for (unsigned i = 0; i < EPOCHS; i++)
+        probe_begin_epoch(filter);
+    assert_true(probe_split(filter));
+    assert_true(probe_put_in(filter, KEY, 0, SHORT, EPOCHS - 1) && probe_put_in(filter, KEY, 1, LONG, EPOCHS));
+    for (unsigned i = 1; i <= 6; i++) /* others: they differ in a bit that the short one knows */
+        assert_true(probe_put_in(filter, KEY + (2 * i - 1) * NEXT, i % 2, LONG, EPOCHS));
+    assert_int_equal(cf_add(filter, KEY + 15 * NEXT), CF_OK);
+    assert_int_equal(filter->occupied, 8);
+    for (unsigned age = 0; age <= EPOCHS; age++, cf_advance(filter))
+        assert_int_equal(cf_contains(filter, KEY), age < EPOCHS);
+    free_filter(&made);
+}
+
 /* What is live is as young as can be; what is dead stays dead. */
 TEST(all_is_renewed)
 {

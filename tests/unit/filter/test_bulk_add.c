@@ -5,6 +5,8 @@
 #include "../../probe.h"
 #include "../test.h"
 
+enum { HEADER = 64 };
+
 /* Shapes that take nearly as many keys as their capacity says. */
 static cf_geometry shape_for(size_t n, unsigned b, unsigned f)
 {
@@ -75,6 +77,18 @@ TEST(all_shapes_hold_all_keys)
                 check_build(semisorted(shape), &all);
             free(all.hash);
         }
+}
+
+/* In two walks, which leave other bytes than keys that are added in turn. */
+TEST(an_empty_table_is_filled)
+{
+    keys all = random_keys(1500);
+    test_filter made = filled(shape_for(all.n, 4, 12), &all, false), other = new_filter(made.filter.geometry);
+    add_all(&other.filter, &all);
+    assert_memory_not_equal(made.filter.bytes + HEADER, other.filter.bytes + HEADER, made.filter.length - HEADER);
+    free_filter(&made);
+    free_filter(&other);
+    free(all.hash);
 }
 
 /* The share of a full table that goes through searches is stored, too; below cap each copy can be deleted
