@@ -104,6 +104,7 @@ run() {
         pytest "Python: ${1#*:}" "$PYTHON" -m pytest -q -p no:cacheprovider --hypothesis-seed="$CUCKOO_TEST_SEED" --quick \
             $(echo "${1#*:}" | tr , '\n' | sed 's|^|tests/python/|')
         ;;
+    portable:model)   last 'random filters, plain C11' "$program" 200 ;;
     portable:*)       tap "${1#*:}, plain C11" "$program" ;;
     valgrind:model)   last 'valgrind: random filters, short' under_valgrind build/plain/model 20 ;;
     valgrind:fuzz)    last 'valgrind: fuzz targets, short' under_valgrind_reads build/plain/fuzz 20 ;;

@@ -65,8 +65,8 @@ build/plain/loading: build/plain/tests/faults/loading.o
 OBJECTS  = $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
 # What valgrind finds and the sanitizers do not: reads of bytes that were never written. A filter is such bytes. The
 # model reaches all layouts, growth, the list, merges, shrinking and hostile blobs, the fuzz targets hostile SQL.
-export VALGRIND = test_shapes model test_format test_open test_filter test_check fuzz
-export PORTABLE = $(patsubst %,build/portable/test_%,hash format_vectors shapes)
+export VALGRIND = test_bucket model test_format test_open test_filter test_check fuzz
+export PORTABLE = $(patsubst %,build/portable/test_%,hash format_vectors bucket) build/portable/model
 
 ### Tests
 ## t: T=word: builds and runs the tests that have this word in their names; SEED=n, ASAN=1, GDB=1 (tests/t.sh)

@@ -53,12 +53,12 @@ static CF_ALWAYS_INLINE cf_group group_at(const cf_filter *filter, const uint64_
     return group;
 }
 
-/* The next hash of a group that is stored, from hash i on. */
+/* The next hash of a group that is stored, from hash i on: of equal ones no more than cap. (Others would
+** be absorbed where they land, or trimmed.) */
 static CF_ALWAYS_INLINE size_t next_stored(const cf_filter *filter, const uint64_t *hashes,
                                            const cf_group *group, size_t i)
 {
     unsigned cap = filter->geometry.cap;
-    /* RULE: equal hashes are stored up to cap */
     while (i < group->to && i - group->from >= cap && hashes[i] == hashes[i - cap])
         i++;
     return i;
@@ -175,23 +175,27 @@ static CF_ALWAYS_INLINE cf_status fly(cf_kind kind, cf_filter *filter, const uin
 
 /* ---- no more than cap ---- */
 
-/* Takes out what the keys of a bucket have beyond cap, when two of its slots say the same. */
-static CF_NEVER_INLINE void trim_bucket(cf_filter *filter, uint64_t bucket)
+/* Takes out what a key has beyond cap that an entry may be of. */
+static void trim_key(cf_filter *filter, const cf_entry *entry)
 {
     unsigned cap = filter->geometry.cap;
-    cf_entry entry;
     cf_matches found;
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
-        if (!cf_entry_at(filter, bucket, slot, &entry))
-            continue;
-        cf_pair pair = cf_pair_from(filter, entry.side);
-        cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
-        for (; found.n > cap; cf_find_matches(filter, &pair, CF_ANY_VALUE, &found))
-            cf_entries_replace(filter, found.entry + cap, 1, NULL); /* RULE: no key has more than cap */
-    }
+    cf_pair pair = cf_pair_from(filter, entry->side);
+    cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
+    for (; found.n > cap; cf_find_matches(filter, &pair, CF_ANY_VALUE, &found))
+        cf_entries_replace(filter, found.entry + cap, 1, NULL); /* RULE: no key has more than cap */
 }
 
-/* A key with more than two entries has two in one bucket. */
+/* For a bucket in which two slots say the same. */
+static CF_NEVER_INLINE void trim_bucket(cf_filter *filter, uint64_t bucket)
+{
+    cf_entry entry;
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+        if (cf_entry_at(filter, bucket, slot, &entry))
+            trim_key(filter, &entry);
+}
+
+/* A key with more than two entries has two in one bucket, or one in the list. */
 static CF_ALWAYS_INLINE cf_status trim(cf_kind kind, cf_filter *filter, cf_ticker *ticker)
 {
     enum { TRIM_COST = 5 };
@@ -206,6 +210,10 @@ static CF_ALWAYS_INLINE cf_status trim(cf_kind kind, cf_filter *filter, cf_ticke
             trim_bucket(filter, bucket);
         cf_tick(ticker, TRIM_COST);
     }
+    cf_entry entry;
+    for (unsigned i = filter->spilled; i-- > 0;)
+        if (i < filter->spilled && cf_spilled_at(filter, i, &entry))
+            trim_key(filter, &entry);
     return CF_OK;
 }
 

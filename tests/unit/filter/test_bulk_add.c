@@ -5,6 +5,8 @@
 #include "../../probe.h"
 #include "../test.h"
 
+enum { HEADER = 64 };
+
 /* Shapes that take nearly as many keys as their capacity says. */
 static cf_geometry shape_for(size_t n, unsigned b, unsigned f)
 {
@@ -75,6 +77,20 @@ TEST(all_shapes_hold_all_keys)
                 check_build(semisorted(shape), &all);
             free(all.hash);
         }
+}
+
+/* In two walks, which leave other bytes than keys that are added in turn. */
+TEST(an_empty_table_is_filled)
+{
+    keys all = random_keys(1500);
+    test_filter made = filled(shape_for(all.n, 4, 12), &all, false),
+                other = new_filter(made.filter.geometry);
+    add_all(&other.filter, &all);
+    assert_memory_not_equal(made.filter.bytes + HEADER, other.filter.bytes + HEADER,
+                            made.filter.length - HEADER);
+    free_filter(&made);
+    free_filter(&other);
+    free(all.hash);
 }
 
 /* The share of a full table that goes through searches is stored, too; below cap each copy can be deleted
@@ -241,6 +257,26 @@ TEST(memory_may_be_refused)
         cf_seal(&made.filter);
         assert_memory_equal(with.filter.bytes, made.filter.bytes, with.filter.length);
         free_filter(&with);
+        free_filter(&made);
+        free(all.hash);
+    }
+}
+
+/* Copies of a key may meet in the spill list, too. */
+TEST(no_key_has_more_than_cap_in_slots_and_list)
+{
+    for (unsigned round = 0; round < 200; round++) {
+        cf_geometry shape = spilling(shape_of(104, 2, 8), 0, 1000);
+        shape.capacity = 400;
+        shape.cap = 2;
+        test_filter made = new_filter(shape);
+        keys all = random_keys(300);
+        const char *why;
+        for (size_t i = 0; i < all.n; i++)
+            all.hash[i] =
+                all.hash[random_below(110)] ^ (random64() & UINT64_C(0xfffffff00)); /* the same to it */
+        assert_int_equal(cf_add_many(&made.filter, all.hash, all.n, NULL), CF_OK);
+        assert_int_equal(cf_check(&made.filter, &why), CF_OK);
         free_filter(&made);
         free(all.hash);
     }
