@@ -39,17 +39,10 @@ bool cf_contains_live(const cf_filter *filter, uint64_t hash, uint32_t numbers)
     return holds_live(filter, here, numbers) || holds_live(filter, there, numbers);
 }
 
-/* In any case: where a lane is alike that is not the only one, as one in some hundred lookups finds. */
-static CF_NEVER_INLINE bool has_surely(const cf_filter *filter, uint64_t hash)
-{
-    return cf_find_all(filter, cf_spots_of(CF_KIND_ANY(&filter->view.form), filter, hash)).n != 0;
-}
-
 static CF_ALWAYS_INLINE bool has(cf_kind kind, const cf_filter *filter, uint64_t hash)
 {
     cf_spots spots = cf_spots_of(kind, filter, hash);
-    unsigned holds = cf_holds_by(kind, filter, &spots);
-    return holds < 2 ? holds : has_surely(filter, hash);
+    return cf_holds_by(kind, filter, &spots);
 }
 
 CF_OWN(bool, has, (const cf_filter *filter, uint64_t hash), filter, hash);
@@ -86,8 +79,7 @@ static CF_ALWAYS_INLINE size_t look_up(cf_kind kind, const cf_filter *filter, co
         cf_prefetch(filter->view.table + spots[i].at[1] / 8);
     }
     for (size_t i = 0; i < n; i++) {
-        unsigned holds = cf_holds_by(kind, filter, &spots[i]);
-        answers[i] = holds < 2 ? holds : has_surely(filter, hashes[i]);
+        answers[i] = cf_holds_by(kind, filter, &spots[i]);
         found += answers[i];
     }
     return found;

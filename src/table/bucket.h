@@ -120,15 +120,18 @@ static CF_ALWAYS_INLINE cf_found cf_find_by(cf_kind kind, const cf_filter *filte
     return (cf_found){((nibbles ^ spots->tag[0]) & CF_NIBBLE_MASK) == 0, side, lane};
 }
 
-/* Does either bucket hold it? 0; 1; or 2: this cannot tell. Plain lanes that are alike are equal. */
-static CF_ALWAYS_INLINE unsigned cf_holds_by(cf_kind kind, const cf_filter *filter,
-                                             const cf_spots *spots)
+/* Does either bucket hold it? Plain lanes that are alike are equal. */
+static CF_ALWAYS_INLINE bool cf_holds_by(cf_kind kind, const cf_filter *filter, const cf_spots *spots)
 {
     const cf_form *form = &filter->view.form;
     if (kind.any)
         return cf_find_all(filter, *spots).n != 0;
-    if (kind.semi && !kind.grown)
-        return cf_find_by(kind, filter, spots).n;
+    if (kind.semi && !kind.grown) {
+        unsigned n = cf_find_by(kind, filter, spots).n;
+        return CF_LIKELY(n < 2) ? n
+                                : cf_slots_by(kind, filter, spots->at[0], spots->tag[0]) != 0 ||
+                                      cf_slots_by(kind, filter, spots->at[1], spots->tag[1]) != 0;
+    }
     cf_halves a = cf_alike(form, kind, cf_halves_at(filter, kind, spots->at[0]), spots->tag[0]);
     cf_halves b = cf_alike(form, kind, cf_halves_at(filter, kind, spots->at[1]), spots->tag[1]);
     if (!kind.grown)
@@ -245,7 +248,7 @@ static CF_ALWAYS_INLINE void cf_semisorted_empty(cf_filter *filter, uint64_t at,
     uint64_t bits = cf_load_bits(filter->view.table, at), tags = cf_low_bits(form->tag_bits);
     uint64_t nibbles = cf_without_lane(cf_nibbles_of(bits), CF_NIBBLE_BITS, slot);
     uint64_t tops = cf_without_lane((bits & tags) >> CF_CODE_BITS, form->lane, slot) << CF_CODE_BITS;
-    cf_store_bits(filter->view.writable, at, tags, (tops & tags) | cf_code_of_nibbles(nibbles));
+    cf_store_bits(filter->view.writable, at, tags, tops | cf_code_of_nibbles(nibbles));
 }
 
 /* `payloads`: room for those of the bucket, or the constant NULL: they are 0, and stay so. */
