@@ -183,7 +183,8 @@ static void trim_key(cf_filter *filter, const cf_entry *entry)
     cf_pair pair = cf_pair_from(filter, entry->side);
     cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
     for (; found.n > cap; cf_find_matches(filter, &pair, CF_ANY_VALUE, &found))
-        cf_entries_replace(filter, found.entry + cap, 1, NULL); /* RULE: no key has more than cap */
+        /* RULE: no key has more than cap; equivalent without: all of them say the same */
+        cf_entries_replace(filter, found.entry + cap, 1, NULL);
 }
 
 /* For a bucket in which two slots say the same. */

@@ -19,7 +19,8 @@ static void set_ways(cf_filter *filter)
     bool whole = view->kind == CF_KIND_OF_WHOLE && view->quick && g->pair_bits == g->fingerprint_bits;
     view->whole = whole ? view->form.bucket_bits / 8 : 0;
     view->quick_add = view->quick && view->writable != NULL;
-    /* RULE: only what has one value, and may have two copies, is deleted so */
+    /* RULE: only what has one value, and may have two copies, is deleted so; equivalent removed: all
+    ** deletes take the other way */
     view->quick_delete = view->quick_add && g->cap > 1 && g->value_bits == 0;
 }
 
