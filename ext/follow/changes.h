@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** changes.h - changes of keys in their order: those that are in the logs, or that are pending (table.h in
-** ../table).
+** changes.h - changes of keys in their order: those that are in the logs, or that are pending
+** (../table/table.h).
 **
 ** A lookup needs what they add up to. That is known as far as somebody has asked for it: so a statement
 ** that adds millions of keys, and asks for none, just lists them.

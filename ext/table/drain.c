@@ -78,7 +78,8 @@ static int change(void *context, uint64_t hash, int64_t n)
 }
 
 /* Changes of keys are made again in their order: who deletes a key that is there by chance, and then
-** adds it, must find it. What triggers have told is right as a sum; if all goes one way, in any order. */
+** adds it, must find it. What triggers have told is right as a sum; if all goes one way, in any
+** order. */
 int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left)
 {
     drain into = {table, all, left, 0};

@@ -15,8 +15,8 @@
 #define CF_INLINE inline
 #endif
 
-#if defined(__SIZEOF_INT128__) && !defined(__wasm__) && defined(__BYTE_ORDER__) &&                      \
-    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#if defined(__SIZEOF_INT128__) && !defined(__wasm__) && !defined(CF_PLAIN_C) &&                         \
+    defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define CF_HAS_INLINE
 /* floor(a * b / 2^64). */
 CF_INLINE uint64_t cf_high_product(uint64_t a, uint64_t b)

@@ -151,8 +151,8 @@ static CF_ALWAYS_INLINE bool expand(cf_kind kind, const cf_filter *filter, cf_se
 {
     unsigned bucket_size = filter->geometry.bucket_size;
     for (unsigned slot = 0; slot < bucket_size; slot++) {
-        uint64_t to = kind.grown ? other_bucket(filter, true, from->home, from->tag[slot])
-                                 : from->to[slot];
+        uint64_t to =
+            kind.grown ? other_bucket(filter, true, from->home, from->tag[slot]) : from->to[slot];
         cf_node node = {to, (uint16_t)index, (uint8_t)slot};
         if (to == NOWHERE)
             continue;
@@ -215,10 +215,7 @@ static void move_entry(cf_filter *filter, cf_node from, unsigned from_slot, uint
     uint64_t tag = cf_slot_get(filter, from.bucket, from_slot);
     tag = cf_tag_there(filter, cf_home_of(filter, from.bucket), tag, to);
     /* RULE: a move keeps the payload */
-    uint64_t payload = cf_payload_get(filter, from.bucket, from_slot);
-    /* Before growth no entry is sticky: hostile bytes may say so. */
-    payload &= cf_low_bits(filter->view.form.payload_bits);
-    cf_slot_set(filter, to, to_slot, tag, payload);
+    cf_slot_set(filter, to, to_slot, tag, cf_payload_get(filter, from.bucket, from_slot));
 }
 
 unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_search *search,

@@ -197,7 +197,7 @@ static CF_NEVER_INLINE void trim_bucket(cf_filter *filter, uint64_t bucket)
 }
 
 /* A key with more than two entries has two in one bucket, or one in the list. */
-static CF_ALWAYS_INLINE cf_status trim(cf_kind kind, cf_filter *filter, cf_ticker *ticker)
+static CF_ALWAYS_INLINE void trim(cf_kind kind, cf_filter *filter, cf_ticker *ticker)
 {
     enum { TRIM_COST = 5 };
     uint64_t tag[CF_BUCKET_MAX];
@@ -215,7 +215,6 @@ static CF_ALWAYS_INLINE cf_status trim(cf_kind kind, cf_filter *filter, cf_ticke
     for (unsigned i = filter->spilled; i-- > 0;)
         if (i < filter->spilled && cf_spilled_at(filter, i, &entry))
             trim_key(filter, &entry);
-    return CF_OK;
 }
 
 /* When it is not CF_OK, the filter is empty again. */
@@ -229,7 +228,7 @@ static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_
     if (status == CF_OK)
         status = CF_BY_NEW_FORM(form, fly, filter, hashes, n, ticker);
     if (status == CF_OK)
-        status = CF_BY_NEW_FORM(form, trim, filter, ticker);
+        CF_BY_NEW_FORM(form, trim, filter, ticker);
     filter->memory = memory;
     if (status != CF_OK) {
         cf_clear(filter);

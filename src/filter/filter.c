@@ -15,8 +15,8 @@
 static CF_NEVER_INLINE bool is_spilled(const cf_filter *filter, uint64_t hash)
 {
     cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
-    if (!cf_overflow_get(filter, cf_locate(filter, &base).bucket) ||
-        !cf_overflow_get(filter, cf_locate(filter, &other).bucket))
+    /* cf_may_be_spilled would say so, too; but a pair takes as long to make as the lookup before */
+    if (!cf_overflow_get(filter, base.base) || !cf_overflow_get(filter, other.base))
         return false;
     cf_pair pair = cf_pair_of(filter, hash);
     return cf_spilled_matches(filter, &pair) != 0;
@@ -200,7 +200,7 @@ static CF_ALWAYS_INLINE cf_status add(cf_kind kind, cf_filter *filter, uint64_t 
     cf_tell_change(kind, filter, at);
     cf_set_by(kind, filter, at, lane, tag, value);
     cf_count_occupied(filter);
-    filter->items += filter->items < CF_ITEMS_MAX;
+    filter->items += filter->items < CF_ITEMS_MAX; /* cf_count_items, shorter */
     return CF_OK;
 }
 
@@ -233,8 +233,7 @@ static CF_NEVER_INLINE cf_deleted delete_otherwise(cf_filter *filter, uint64_t h
 }
 
 /* Takes out the only entry of a key, if it is the only copy, as cf_copies_remove would do. */
-static CF_ALWAYS_INLINE cf_deleted delete (cf_kind kind, cf_filter *filter, uint64_t hash,
-                                           uint64_t value)
+static CF_ALWAYS_INLINE cf_deleted take(cf_kind kind, cf_filter *filter, uint64_t hash, uint64_t value)
 {
     cf_spots spots = cf_spots_of(kind, filter, hash);
     cf_found found = cf_find_by(kind, filter, &spots);
@@ -251,11 +250,11 @@ static CF_ALWAYS_INLINE cf_deleted delete (cf_kind kind, cf_filter *filter, uint
     return CF_REMOVED;
 }
 
-CF_OWN(cf_deleted, delete, (cf_filter * filter, uint64_t hash, uint64_t value), filter, hash, value);
+CF_OWN(cf_deleted, take, (cf_filter * filter, uint64_t hash, uint64_t value), filter, hash, value);
 
 cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
-    return CF_LIKELY(filter->view.quick_delete) ? CF_OF_KIND(delete, filter)(filter, hash, value)
+    return CF_LIKELY(filter->view.quick_delete) ? CF_OF_KIND(take, filter)(filter, hash, value)
                                                 : delete_otherwise(filter, hash, value);
 }
 

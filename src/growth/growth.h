@@ -59,7 +59,8 @@ cf_status cf_grow(cf_filter *filter);
 /* Steps until there are so many buckets; the first error, or CF_INTERRUPTED between two steps. */
 cf_status cf_grow_to(cf_filter *filter, uint64_t buckets);
 
-/* Are most entries void in the buckets that are split next? Then splitting them makes hardly any room. */
+/* Are most entries void in the buckets that are split next? Then splitting them makes hardly any
+** room. */
 bool cf_splits_in_vain(const cf_filter *filter);
 
 /* Are so many slots occupied that a table of this stage is to grow before an add? */

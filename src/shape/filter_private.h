@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* How a bucket is written down (bucket.h): the four flags choose the code, the rest are its constants. */
+/* How a bucket is written down (bucket.h): four flags choose the code, the rest are its constants. */
 typedef struct cf_form {
     bool any;         /* lanes are loaded one at a time */
     bool semi;        /* semi-sorted */

@@ -130,12 +130,12 @@ void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record)
 
 void cf_record_write(cf_filter *filter, uint64_t bucket, cf_record *record)
 {
-    uint64_t at = cf_bucket_to_change(filter, bucket * filter->view.form.bucket_bits);
+    uint64_t at = cf_bucket_to_change(filter, bucket);
     CF_BY_FORM(&filter->view.form, cf_store_by, filter, at, record);
 }
 
 void cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag, uint64_t payload)
 {
-    uint64_t at = cf_bucket_to_change(filter, bucket * filter->view.form.bucket_bits);
+    uint64_t at = cf_bucket_to_change(filter, bucket);
     CF_BY_FORM(&filter->view.form, cf_set_by, filter, at, slot * filter->view.form.lane, tag, payload);
 }

@@ -72,7 +72,8 @@ static CF_ALWAYS_INLINE bool cf_empty_by(cf_kind kind, const cf_filter *filter, 
 
 /* ---- two buckets ---- */
 
-/* Where a key may lie: where its buckets start, its tags there, and how many bits their numbers stand for. */
+/* Where a key may lie: where its buckets start, its tags there, and how many bits their numbers stand
+** for. */
 typedef struct cf_spots {
     uint64_t at[2], tag[2];
     unsigned extension[2];
@@ -161,11 +162,11 @@ static inline void cf_overflow_set(cf_filter *filter, uint64_t bucket, bool on)
 {
     const cf_form *form = &filter->view.form;
     if (cf_overflow_get(filter, bucket) != on)
-        cf_store_bits(filter->view.writable,
-                      cf_bucket_to_change(filter, bucket * form->bucket_bits) + form->tag_bits, 1, on);
+        cf_store_bits(filter->view.writable, cf_bucket_to_change(filter, bucket) + form->tag_bits, 1,
+                      on);
 }
 
-/* ---- writing: the pager has been told of the bucket at bit `at` (cf_bucket_to_change) ---- */
+/* ---- writing: the pager has been told of the bucket at bit `at` (cf_tell_change) ---- */
 
 /* Of up to b slots; a record of semi-sorted ones has four. */
 typedef struct cf_record {

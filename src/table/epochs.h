@@ -32,10 +32,11 @@ static inline bool cf_is_live(const cf_filter *filter, uint64_t number)
     return filter->view.live >> number & 1;
 }
 
-/* The first slot of a dead entry of a bucket, or -1. */
+/* The first slot of a dead entry of a bucket, or -1; without epochs none dies. */
 static inline int cf_dead_slot(const cf_filter *filter, uint64_t bucket)
 {
-    for (unsigned i = 0; i < filter->geometry.bucket_size; i++)
+    /* RULE: a dead entry takes no slot */
+    for (unsigned i = 0; filter->geometry.epochs && i < filter->geometry.bucket_size; i++)
         if (!cf_is_live(filter, cf_payload_get(filter, bucket, i)))
             return (int)i;
     return -1;
@@ -45,15 +46,14 @@ static inline int cf_dead_slot(const cf_filter *filter, uint64_t bucket)
 static CF_ALWAYS_INLINE int cf_usable_by(cf_kind kind, const cf_filter *filter, uint64_t bucket)
 {
     unsigned lane;
-    if (cf_empty_by(kind, filter, cf_bucket_at(filter, bucket), &lane))
-        return (int)cf_slot_of(&filter->view.form, lane);
-    /* RULE: a dead entry takes no slot */
-    return filter->geometry.epochs ? cf_dead_slot(filter, bucket) : -1;
+    bool empty = cf_empty_by(kind, filter, cf_bucket_at(filter, bucket), &lane);
+    return empty ? (int)cf_slot_of(&filter->view.form, lane) : cf_dead_slot(filter, bucket);
 }
 
 static inline int cf_bucket_usable_slot(const cf_filter *filter, uint64_t bucket)
 {
-    return CF_BY_FORM(&filter->view.form, cf_usable_by, filter, bucket);
+    int slot = cf_bucket_free_slot(filter, bucket);
+    return slot >= 0 ? slot : cf_dead_slot(filter, bucket);
 }
 
 /* A usable slot is about to be given to another entry, which is going to be counted. */

@@ -12,9 +12,9 @@
 ** With terminators (tag.h) a lane agrees with t when the lowest bit of the XOR is not below its highest
 ** bit. Whatever does not fit (eight slots, a few widths above 20) is loaded a lane at a time: `any`.
 **
-** The form of a bucket (bucket.c) is asked once for each operation, and is then a constant in code of its
-** own, its *kind*: nothing of the choice is left in what is inlined. Nothing here can fail, whatever the
-** bytes are; buckets and slots are in range.
+** The form of a bucket (bucket.c) is asked once for each operation, and is then a constant in code of
+** its own, its *kind*: nothing of the choice is left in what is inlined. Nothing here can fail, whatever
+** the bytes are; buckets and slots are in range.
 */
 #ifndef CF_LANES_H
 #define CF_LANES_H
@@ -30,7 +30,8 @@ typedef struct cf_kind {
 } cf_kind;
 
 /* f(kind, ...) by the form of a filter. A small library has one way to all of them. */
-#define CF_KIND_ANY(form)               ((cf_kind){true, (form)->semi, false, (form)->grown, true, false})
+#define CF_KIND_ANY(form) ((cf_kind){true, (form)->semi, false, (form)->grown, true, false})
+
 #define CF_KIND_PAGED(semi, two, grown) ((cf_kind){false, semi, two, grown, true, false})
 #ifdef CUCKOO_SMALL
 #define CF_BY_FORM(form, f, ...)     f(CF_KIND_ANY(form), __VA_ARGS__)
@@ -39,9 +40,8 @@ typedef struct cf_kind {
 #define CF_BY_NEW_FORM(form, f, ...) /* the same of one that has not grown */                           \
     ((form)->any ? f(CF_KIND_ANY(form), __VA_ARGS__) : CF_BY_LANES(form, false, f, __VA_ARGS__))
 #define CF_BY_FORM(form, f, ...)                                                                        \
-    ((form)->any     ? f(CF_KIND_ANY(form), __VA_ARGS__)                                                \
-     : (form)->grown ? CF_BY_LANES(form, true, f, __VA_ARGS__)                                          \
-                     : CF_BY_LANES(form, false, f, __VA_ARGS__))
+    (!(form)->any && (form)->grown ? CF_BY_LANES(form, true, f, __VA_ARGS__)                            \
+                                   : CF_BY_NEW_FORM(form, f, __VA_ARGS__))
 #define CF_BY_LANES(form, grown, f, ...)                                                                \
     ((form)->semi  ? (form)->two ? f(CF_KIND_PAGED(true, true, grown), __VA_ARGS__)                     \
                                  : f(CF_KIND_PAGED(true, false, grown), __VA_ARGS__)                    \
@@ -98,25 +98,26 @@ static CF_ALWAYS_INLINE uint64_t cf_bucket_at(const cf_filter *filter, uint64_t 
     return at;
 }
 
+/* The same in code for one kind. */
 static CF_ALWAYS_INLINE uint64_t cf_at_by(cf_kind kind, const cf_filter *filter, uint64_t bucket)
 {
     return kind.paged ? cf_bucket_at(filter, bucket) : bucket * filter->view.form.bucket_bits;
 }
 
-/* The same of one that is going to be changed. */
-static CF_ALWAYS_INLINE uint64_t cf_bucket_to_change(const cf_filter *filter, uint64_t at)
-{
-    assert(filter->view.writable != NULL);
-    if (CF_UNLIKELY(filter->pages != NULL))
-        cf_change_bits(filter, at, filter->view.form.bucket_bits);
-    return at;
-}
-
-/* The same for one known to be needed, in code for one kind. */
+/* Tells the pager that the bucket which starts there is going to be changed. */
 static CF_ALWAYS_INLINE void cf_tell_change(cf_kind kind, const cf_filter *filter, uint64_t at)
 {
-    if (kind.paged)
-        cf_bucket_to_change(filter, at);
+    assert(filter->view.writable != NULL);
+    if (kind.paged && CF_UNLIKELY(filter->pages != NULL))
+        cf_change_bits(filter, at, filter->view.form.bucket_bits);
+}
+
+/* The same by its number: where it starts. */
+static inline uint64_t cf_bucket_to_change(const cf_filter *filter, uint64_t bucket)
+{
+    uint64_t at = bucket * filter->view.form.bucket_bits;
+    cf_tell_change(CF_KIND_ANY(&filter->view.form), filter, at);
+    return at;
 }
 
 /* Starts to load a bucket into the cache; for filters that are all in memory. */
@@ -218,12 +219,11 @@ static CF_ALWAYS_INLINE void cf_lanes_by(cf_kind kind, const cf_filter *filter, 
     const cf_form *form = &filter->view.form;
     unsigned w = form->lane, b = filter->geometry.bucket_size;
     uint64_t mask = form->slot_mask >> cf_below_lane(kind);
-    at += cf_first_lane(kind);
-    for (unsigned i = 0; kind.any && i < b; i++, at += w)
-        lane[i] = cf_load_bits(filter->view.table, at) & mask;
+    for (unsigned i = 0; kind.any && i < b; i++)
+        lane[i] = cf_load_bits(filter->view.table, at + cf_first_lane(kind) + i * w) & mask;
     if (kind.any)
         return;
-    cf_halves x = cf_halves_at(filter, kind, at - cf_first_lane(kind));
+    cf_halves x = cf_halves_at(filter, kind, at);
     uint64_t high = kind.two ? x.high : x.low >> 2 * w;
     lane[0] = x.low & mask;
     lane[1] = x.low >> w & mask;

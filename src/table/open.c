@@ -47,12 +47,17 @@ void cf_set_epoch(cf_filter *filter, uint64_t epoch)
         filter->view.live |= (uint32_t)1 << (epoch - age) % CF_EPOCH_NUMBERS;
 }
 
-void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable)
+static void set_bytes(cf_filter *filter, const uint8_t *bytes, uint8_t *writable)
 {
     assert(writable == NULL || writable == bytes);
     filter->bytes = bytes;
     filter->view.table = bytes + CF_HEADER_BYTES;
     filter->view.writable = writable ? writable + CF_HEADER_BYTES : NULL;
+}
+
+void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable)
+{
+    set_bytes(filter, bytes, writable);
     set_ways(filter);
 }
 
@@ -67,7 +72,7 @@ static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *
                           .spilled = header->spilled};
     filter->view.fingerprint_mask = cf_low_bits(g->fingerprint_bits);
     filter->view.pair_mask = cf_low_bits(g->pair_bits);
-    cf_rebase(filter, bytes, writable);
+    set_bytes(filter, bytes, writable);
     cf_set_epoch(filter, header->epoch);
     cf_set_stage(filter, header->level, header->split, cf_is_grown(header->level, header->split));
 }

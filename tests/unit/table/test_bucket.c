@@ -276,13 +276,13 @@ static void check_writing(uint64_t bucket)
     synchronize();
     check_told(bucket, 0, 0);
     if (way == TAGS)
-        cf_tags_write(kind, &filter, cf_bucket_to_change(&filter, at), record.tag);
+        cf_tags_write(kind, &filter, cf_bucket_to_change(&filter, bucket), record.tag);
     else if (way == RECORD)
         cf_record_write(&filter, bucket, &record);
     else if (way == SLOT)
         cf_slot_set(&filter, bucket, i, d.slot[i].tag, d.slot[i].payload);
     else if (way == SET)
-        cf_set_by(kind, &filter, cf_bucket_to_change(&filter, at), i * top_bits, d.slot[i].tag, d.slot[i].payload);
+        cf_set_by(kind, &filter, cf_bucket_to_change(&filter, bucket), i * top_bits, d.slot[i].tag, d.slot[i].payload);
     else
         cf_overflow_set(&filter, bucket, d.overflow);
     for (unsigned j = 0; j < b && way != OVERFLOW; j++)
