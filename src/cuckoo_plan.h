@@ -1,7 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** cuckoo_plan.h - the first part of the public header: answers, limits, and choosing the shape of a
-** filter. Errors: as in cuckoo_filter.h, which includes this file.
+** cuckoo_plan.h - the first part of the public header: answers, limits, what filters can do, and
+** choosing the shape of one. Errors: as in cuckoo_view.h.
+**
+** Copies. Adding a key again stores another copy, up to `cap` copies: 3 to 6 in most filters, more
+** where fingerprints are short (cf_turnovers). Below cap the number of copies is exact. At cap the
+** key is *sticky*: further adds are absorbed, and deletes change nothing. So one key takes no more than
+** cap slots, and deleting a key that was added never hides a key that is still there. With
+** counters of c bits a key is sticky at 2^c copies (copies.h). Deleting a key that was never added may
+** remove the fingerprint of another: no filter can know.
+**
+** Growth. A filter that may grow, and whose memory may (cf_memory), takes more keys than it was
+** planned for: buckets are split one at a time, without the keys (growth.h). The first split writes
+** the whole table anew, with wider slots: some 15 ms for a million keys, and no add takes so long
+** again: others split a hundred buckets at most; with values, more. Keys that were chosen to crowd one
+** place are refused, and leave half of the slots occupied; with values, an eighth. After k doublings a
+** filter errs up to 1 + k / 16 times as often as when it was first full: within three times the error
+** rate asked for up to 2^13 times the keys planned for. One that ages stops growing while most of its
+** entries know no bit by which they could be split; adds are refused until these have died.
+**
+** Layouts. Buckets of four slots can be kept sorted by four bits of each fingerprint. That saves
+** one bit per slot, and costs a little when it is written (semisort.h).
+**
+** Bounded insertion. A filter with a spill list looks at a few buckets for a new key; then the key
+** goes to an exact list, which lookups ask when a bit in their buckets says so (spill.h). Such a filter
+** does not grow: both bound what an insertion takes.
+**
+** Ageing. A filter with epochs forgets what was added long ago. An entry carries the epoch in which its
+** key was added last; cf_advance begins the next one, and drops those that are too old. There are no
+** copies: adding a key again makes its entry young. Nothing is deleted by key: cf_delete answers
+** CF_STICKY.
+**
+** Values. A filter may keep a value of up to 32 bits with every copy of a key: an approximate map
+** (paper, section 6).
 */
 #ifndef CF_CUCKOO_PLAN_H
 #define CF_CUCKOO_PLAN_H
@@ -40,7 +71,9 @@ enum {
     CF_EPOCHS_MAX = 15,
     CF_BUDGET_MAX = 255, /* buckets */
     CF_SPILL_MAX = 4096, /* entries */
-    CF_VALUES_MAX = 24   /* values that a key can have */
+    CF_VALUES_MAX = 24,  /* values that a key can have */
+    CF_HEADER_BYTES = 64,
+    CF_FORMAT_VERSION = 2 /* what is read and written (format.h) */
 };
 #define CF_CAPACITY_MAX ((uint64_t)1 << 40) /* keys */
 
@@ -146,8 +179,8 @@ cf_status cf_plan_wider(cf_geometry *shape);
 
 #endif /* CUCKOO_READ_ONLY */
 
-/* How many entries a filter of this capacity is planned for: with epochs those of one more, which are on
-** their way out. */
+/* How many entries a filter of this capacity is planned for: with epochs those of one more, which are
+** on their way out. */
 uint64_t cf_planned_entries(uint64_t capacity, unsigned epochs);
 
 /* CF_OK when `shape` is one that cf_create takes; else CF_BAD_ARGUMENT or CF_TOO_BIG, and *why. */
@@ -159,15 +192,22 @@ uint64_t cf_geometry_bytes(const cf_geometry *shape);
 /* Slots in the table of a new filter: buckets times bucket size. */
 uint64_t cf_geometry_slots(const cf_geometry *shape);
 
+/* Bits of a slot of one of both forms: before any growth, and after. */
+unsigned cf_slot_bits(const cf_geometry *shape, bool grown);
+
+/* Do keys have the same hashes in filters of both shapes? */
+bool cf_same_rule(const cf_geometry *one, const cf_geometry *other);
+
 /* The expected share of absent keys that are answered "perhaps" when `entries` slots of a new table
 ** are occupied (paper, section 5.1). A slot matches a random fingerprint with probability (2^f + 2)
 ** / 4^f, because the all-zero fingerprint becomes 1. For display: cf_take_census says what a filter in
 ** use really has. */
 double cf_expected_fpr(const cf_geometry *shape, uint64_t entries);
 
-/* How many complete turnovers (as many adds, and as many deletes, as it has keys) a filter of this shape
-** lives for at its capacity: then one slot in 200 is lost to distinct keys that became sticky together,
-** and adds begin to be refused, or the filter to grow. CF_TURNOVERS_MAX: practically without end. */
+/* How many complete turnovers (as many adds, and as many deletes, as it has keys) a filter of this
+** shape lives for at its capacity: then one slot in 200 is lost to distinct keys that became sticky
+** together, and adds begin to be refused, or the filter to grow. CF_TURNOVERS_MAX: practically without
+** end. */
 #define CF_TURNOVERS_MAX ((uint64_t)1000000000)
 uint64_t cf_turnovers(const cf_geometry *shape);
 

@@ -6,9 +6,9 @@
 #ifndef CUCKOO_PROBE_H
 #define CUCKOO_PROBE_H
 
+#include "../src/cuckoo_ageing.h"
 #include "../src/entry/entry.h"
 #include "../src/entry/spill.h"
-#include "../src/filter/ageing.h"
 #include "../src/growth/growth.h"
 #include "../src/table/address.h"
 #include "../src/table/bucket.h"
@@ -32,19 +32,28 @@ static inline uint32_t probe_epochs(const cf_filter *filter, unsigned epochs)
 /* From now on what was added in the last so many epochs is found, and nothing else. */
 static inline void probe_live(cf_filter *filter, unsigned epochs)
 {
-    cf_set_live(filter, probe_epochs(filter, epochs));
+    filter->live = probe_epochs(filter, epochs);
+}
+
+/* Takes all out that has none of these numbers. */
+static inline void probe_keep(cf_filter *filter, uint32_t numbers)
+{
+    uint32_t live = filter->live;
+    filter->live = numbers;
+    cf_sweep(filter);
+    filter->live = live;
 }
 
 /* Takes all out that is older than so many epochs. */
 static inline void probe_sweep(cf_filter *filter, unsigned epochs)
 {
-    cf_sweep(filter, ~probe_epochs(filter, epochs));
+    probe_keep(filter, probe_epochs(filter, epochs));
 }
 
 /* Takes out what has the number of the next epoch, which is older than any that is live. */
 static inline void probe_sweep_next(cf_filter *filter)
 {
-    cf_sweep(filter, UINT32_C(1) << ((filter->epoch + 1) & 15));
+    probe_keep(filter, ~(UINT32_C(1) << ((filter->epoch + 1) & 15)));
 }
 
 /* Begins an epoch of which nothing can be there, and takes nothing out. */
@@ -93,7 +102,8 @@ static inline bool probe_put_in(cf_filter *filter, uint64_t hash, unsigned i, un
     cf_pair pair = cf_pair_of(filter, hash);
     cf_place place = pair.place[i];
     unsigned span = filter->view.new_length - place.extension;
-    unsigned length = filter->view.form.grown ? place.extension + more % (span + 1) : filter->view.new_length;
+    unsigned length =
+        filter->view.form.grown ? place.extension + more % (span + 1) : filter->view.new_length;
     int slot = cf_bucket_free_slot(filter, place.bucket);
     payload &= cf_low_bits(filter->view.form.payload_bits);
     uint64_t tag = cf_tag_of(filter, place, length);

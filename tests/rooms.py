@@ -12,9 +12,10 @@ tells). A function is counted where it is defined, not where it is declared: so 
 and declare what the upper rooms define. Inline functions of headers come with the include.
 
 The folders of src and ext are in order, too: no two need one another. What lies in src or ext itself, the public headers and
-the entry point, counts for none. Also checked: every file stands in rooms.txt and every name there has a file; src never includes sqlite3.h; no variable is
-shared by all threads of a program but those that rooms.txt names; no file is longer than 400 lines, and no folder has more than 16 files; every source file,
-those of tests and sql included, names its licence. ext/packages has a program of its own, on top of src: it is no room,
+the entry point, counts for none. Also checked: every file stands in rooms.txt and every name there has a file; src never
+includes sqlite3.h; ext includes no header of src but the public ones, base/bits.h and base/compiler.h; no variable is
+shared by all threads of a program but those that rooms.txt names; no file is longer than 400 lines, and no folder has more
+than 16 files; every source file, those of tests and sql included, names its licence. ext/packages has a program of its own, on top of src: it is no room,
 and uses nothing else. Exceptions stand in rooms.txt. One that is no longer needed is an
 error: the list gets shorter.
 """
@@ -192,6 +193,18 @@ def sqlite_in_src(order, found):
             yield f"{path.relative_to(ROOT)} includes sqlite3.h: src must do without SQLite"
 
 
+BOUNDARY = re.compile(r"src/(cuckoo_[a-z]+|version|base/bits|base/compiler)$")
+
+
+def public_headers(order, found):
+    """Between ext and src stand the public headers; bits and the compiler are no part of a filter."""
+    for path in sources():
+        if half_of(path) == "ext":
+            for to, why in includes(path):
+                if to.startswith("src/") and not BOUNDARY.match(to):
+                    yield f"{why}: ext uses the public headers of src alone"
+
+
 def packages_use_src(order, found):
     for path in sorted(PACKAGES.rglob("*.[ch]")):
         for to, why in includes(path):
@@ -229,7 +242,8 @@ def without_licence(order, found):
 
 CHECKS = {"every file has its place": places, "no arrow runs upwards": upward, "no circle": round_about,
           "no circle of folders": folders_round_about, "no folder is too large": large_folders,
-          "src does without SQLite": sqlite_in_src, "packages use src alone": packages_use_src, "no file is too long": long_files,
+          "src does without SQLite": sqlite_in_src, "ext uses public headers": public_headers,
+          "packages use src alone": packages_use_src, "no file is too long": long_files,
           "no variable for all threads": shared_by_threads,
           "every exception is needed": exceptions, "every source names its licence": without_licence}
 

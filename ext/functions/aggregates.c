@@ -13,8 +13,6 @@
 #include "key_list.h"
 
 #include "../../src/base/bits.h"
-#include "../../src/base/watch.h"
-#include "../../src/filter/sort.h"
 
 #include <assert.h>
 #include <string.h>
@@ -142,8 +140,7 @@ static bool drop_repeated(sqlite3_context *context, const collected *c, key_arra
         return true;
     cuckoo_watch watch;
     cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), NULL);
-    cf_ticker ticker = cf_ticker_of(&watch.hook);
-    bool done = cf_sort_with(array->at, array->used, &cuckoo_block_memory, &ticker);
+    bool done = cf_sort(array->at, array->used, &watch.hook) == CF_OK;
     cuckoo_watch_end(&watch);
     if (!done)
         return cuckoo_fail_with(context, SQLITE_INTERRUPT, NULL);
@@ -333,7 +330,7 @@ static bool read_filter(sqlite3_context *context, sqlite3_value **argv, changed 
     const cf_filter *filter = cuckoo_filter_argument(context, 2, argv);
     if (filter == NULL)
         return false;
-    if (c->filter.view.writable)
+    if (c->filter.writable)
         return (filter->length == c->length && memcmp(filter->bytes, c->header, CF_HEADER_BYTES) == 0) ||
                cuckoo_fail(context, CF_BAD_ARGUMENT,
                            "filter is not the same for all rows; select one filter, or group by it");
@@ -364,7 +361,7 @@ static bool change_row(sqlite3_context *context, int argc, sqlite3_value **argv,
 static void change_last(sqlite3_context *context, void *state, bool failed)
 {
     changed *c = state;
-    if (!failed && c->filter.view.writable == NULL)
+    if (!failed && c->filter.writable == NULL)
         cuckoo_fail(
             context, CF_BAD_ARGUMENT,
             "no rows, so there is no filter to return; use cf_add_keys or cf_delete_keys(filter, "

@@ -7,7 +7,6 @@
 #include "../sqlite/watch.h"
 
 #include "../../src/base/bits.h"
-#include "../../src/shape/format.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -125,17 +124,12 @@ bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_fi
     return true;
 }
 
-static uint8_t *memory_of(const cf_filter *filter)
-{
-    return filter->view.writable ? filter->view.writable - CF_HEADER_BYTES : NULL;
-}
-
 void cuckoo_result_filter(sqlite3_context *context, cf_filter *filter)
 {
-    assert(memory_of(filter) != NULL);
+    assert(filter->writable != NULL);
     cf_seal(filter);
-    sqlite3_result_blob64(context, memory_of(filter), filter->length, sqlite3_free);
-    filter->view.writable = NULL;
+    sqlite3_result_blob64(context, filter->writable, filter->length, sqlite3_free);
+    filter->writable = NULL;
 }
 
 void cuckoo_result_same(sqlite3_context *context, sqlite3_value *argument, const cf_filter *filter)
@@ -148,8 +142,8 @@ void cuckoo_result_same(sqlite3_context *context, sqlite3_value *argument, const
 
 void cuckoo_filter_free(cf_filter *filter)
 {
-    sqlite3_free(memory_of(filter));
-    filter->view.writable = NULL;
+    sqlite3_free(filter->writable);
+    filter->writable = NULL;
 }
 
 /* ---- changing ---- */
@@ -210,7 +204,7 @@ bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter
 {
     const char *why;
     cuckoo_watch watch;
-    assert(sum->view.writable != NULL);
+    assert(sum->writable != NULL);
     cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), sum);
     cf_status status = cf_merge(sum, filter, &why);
     cuckoo_watch_end(&watch);

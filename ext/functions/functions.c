@@ -203,14 +203,14 @@ static bool merge_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
     const cf_filter *filter = cuckoo_filter_argument(context, 1, argv);
     if (filter == NULL)
         return false;
-    return sum->view.writable ? cuckoo_merge_into(context, sum, filter)
-                              : cuckoo_filter_copy(context, filter, sum);
+    return sum->writable ? cuckoo_merge_into(context, sum, filter)
+                         : cuckoo_filter_copy(context, filter, sum);
 }
 
 static void merge_last(sqlite3_context *context, void *state, bool failed)
 {
     cf_filter *sum = state;
-    if (!failed && sum->view.writable == NULL)
+    if (!failed && sum->writable == NULL)
         cuckoo_fail(context, CF_BAD_ARGUMENT,
                     "no rows, so there is no filter to merge; ask for rows with a filter");
     else if (!failed)

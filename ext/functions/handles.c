@@ -5,7 +5,6 @@
 #include "../sqlite/register.h"
 
 #include "../../src/base/bits.h"
-#include "../../src/shape/format.h"
 
 #include <assert.h>
 
@@ -16,6 +15,12 @@ static const char pointer_type[] = "cuckoo_filter " CUCKOO_VERSION;
 static cuckoo_handle *pointer_in(sqlite3_value *value)
 {
     return (cuckoo_handle *)sqlite3_value_pointer(value, pointer_type);
+}
+
+static cf_status refuse(const char **why, const char *reason)
+{
+    *why = reason;
+    return CF_BAD_ARGUMENT;
 }
 
 /* SQLite gives NULL for the bytes of an empty blob, and for
@@ -31,7 +36,7 @@ static cf_status read_blob(sqlite3_value *value, cf_reader *reader, const cf_fil
     if (status == CF_OK)
         *filter = &reader->filter;
     else if (cf_is_exact(bytes, (size_t)length))
-        status = cf_refuse(CF_BAD_ARGUMENT, why, cuckoo_is_exact);
+        status = refuse(why, cuckoo_is_exact);
     return status;
 }
 
@@ -39,10 +44,10 @@ static cf_status read_handle(sqlite3_value *value, const cf_filter **filter, con
 {
     const cuckoo_handle *handle = pointer_in(value);
     if (handle == NULL)
-        return cf_refuse(CF_BAD_ARGUMENT, why, CUCKOO_NO_FILTER);
+        return refuse(why, CUCKOO_NO_FILTER);
     assert(handle->references > 0);
     if (handle->exact)
-        return cf_refuse(CF_BAD_ARGUMENT, why, cuckoo_is_exact);
+        return refuse(why, cuckoo_is_exact);
     *filter = &handle->filter;
     return CF_OK;
 }
@@ -56,7 +61,7 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
         return read_blob(value, reader, filter, why);
     if (type == SQLITE_NULL)
         return read_handle(value, filter, why);
-    return cf_refuse(CF_BAD_ARGUMENT, why, CUCKOO_NOT_A_BLOB);
+    return refuse(why, CUCKOO_NOT_A_BLOB);
 }
 
 cuckoo_handle *cuckoo_handle_new(const cf_filter *filter)

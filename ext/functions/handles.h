@@ -15,7 +15,6 @@
 #define CUCKOO_HANDLES_H
 
 #include "../../src/cuckoo_exact.h"
-#include "../../src/shape/geometry.h"
 #include "../sqlite/api.h"
 
 #include <string.h>

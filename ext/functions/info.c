@@ -9,8 +9,6 @@
 #include "../sqlite/watch.h"
 #include "filters.h"
 
-#include "../../src/shape/format.h"
-
 static double ratio(uint64_t a, uint64_t b)
 {
     return b ? (double)a / (double)b : 0;
@@ -26,7 +24,7 @@ static void append_counts(sqlite3_str *json, const cf_filter *filter)
                         filter->occupied, g->capacity);
     sqlite3_str_appendf(json, ",\"buckets\":%llu,\"bucket_size\":%d", filter->buckets, g->bucket_size);
     sqlite3_str_appendf(json, ",\"fingerprint_bits\":%d,\"slot_bits\":%d", g->fingerprint_bits,
-                        filter->view.form.slot_bits);
+                        cf_slot_bits(g, filter->level > 0 || filter->split > 0));
     sqlite3_str_appendf(json, ",\"layout\":\"%s\",\"level\":%d,\"split\":%llu",
                         g->semisorted ? "semisort" : "plain", filter->level, filter->split);
     sqlite3_str_appendf(json, ",\"load\":%.6g,\"load_items\":%.6g", ratio(filter->occupied, slots),
@@ -138,13 +136,12 @@ static void info_function(sqlite3_context *context, int argc, sqlite3_value **ar
 /* What cf_new would make, with nothing in it: a view without bytes. */
 static void plan_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    cf_filter planned = {.view.writable = NULL};
+    cf_filter planned = {.bytes = NULL};
     cf_census nothing = {0};
     if (!cuckoo_plan_arguments(context, argc, argv, &planned.geometry))
         return;
     planned.buckets = planned.geometry.buckets;
     planned.length = cf_geometry_bytes(&planned.geometry);
-    planned.view.form.slot_bits = planned.geometry.fingerprint_bits;
     sqlite3_str *json = sqlite3_str_new(sqlite3_context_db_handle(context));
     append_all(json, &planned, &nothing);
     cuckoo_result_text(context, json, "}");

@@ -37,8 +37,6 @@
 #include "filters.h"
 
 #include "../../src/base/bits.h"
-#include "../../src/base/watch.h"
-#include "../../src/shape/format.h"
 
 #include <string.h>
 
@@ -159,13 +157,13 @@ static bool goes_with(sqlite3_context *context, const cuckoo_key_list *list, con
 
 static cf_status change_each(cf_filter *filter, const cuckoo_key_list *list, bool adds)
 {
-    enum { COST = 100 }; /* nanoseconds */
-    cf_ticker ticker = cf_ticker_of(filter->watch);
+    enum { BETWEEN = 128 }; /* keys, some ten microseconds */
+    const cf_watch *watch = filter->watch;
     const uint8_t *key = list->keys;
     cf_status status = CF_OK;
     for (uint64_t i = 0; i < list->n && status == CF_OK; i++, key += step_of(list)) {
         uint64_t hash = cf_load64(key), value = list->valued ? cf_load64(key + 8) : 0;
-        if (cf_tick(&ticker, COST))
+        if (i % BETWEEN == BETWEEN - 1 && watch && watch->stop(watch->context))
             status = CF_INTERRUPTED;
         else if (adds)
             status = cf_add_value(filter, hash, value);

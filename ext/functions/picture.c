@@ -44,7 +44,7 @@ static void append_figures(sqlite3_str *text, const cf_filter *filter)
     sqlite3_str_appendf(text, "%,lld keys, planned for %,lld, in %,lld bytes\n", filter->items,
                         g->capacity, filter->length);
     sqlite3_str_appendf(text, "%,lld buckets of %d slots of %d bits, %.1f %% in use\n", filter->buckets,
-                        g->bucket_size, filter->view.form.slot_bits,
+                        g->bucket_size, cf_slot_bits(g, filter->level > 0 || filter->split > 0),
                         100 * (double)filter->occupied / slots);
     sqlite3_str_appendf(text, "grown: level %d, %,lld buckets split; %d entries in the spill list\n\n",
                         filter->level, filter->split, filter->spilled);

@@ -10,8 +10,6 @@
 #include "../sqlite/sql.h"
 #include "../table/maintenance.h"
 
-#include "../../src/shape/geometry.h"
-
 #include <string.h>
 
 /* What a column can say: an argument or a text, a number, a number of the entry in the slot. */
@@ -331,7 +329,9 @@ static uint64_t number_of(const inspect_cursor *cursor, unsigned fact)
     case FACT_LENGTH: /* pair bits and remainder bits, wherever they are kept */
         return filter->geometry.pair_bits + entry->side.length;
     case FACT_PAYLOAD:
-        return cf_payload_bits(&filter->geometry, false) ? entry->payload : NO_NUMBER;
+        return filter->geometry.counter_bits || filter->geometry.value_bits || filter->geometry.epochs
+                   ? entry->payload
+                   : NO_NUMBER;
     case FACT_COPIES:
         return cf_entry_copies(filter, entry);
     default: /* FACT_ALTERNATE: only if the entry can lie there, too */

@@ -12,8 +12,6 @@
 #include "../sqlite/sql.h"
 #include "module.h"
 
-#include "../../src/shape/format.h"
-
 #include <assert.h>
 #include <string.h>
 
@@ -142,7 +140,7 @@ static cf_status refuse(bool stored, cf_status status, cuckoo_table_plan *plan, 
         return status;
     if (plan->later == NULL)
         plan->later =
-            sqlite3_mprintf(CF_LATER("%.*s"), end ? (int)(end - what) : (int)strlen(what), what);
+            sqlite3_mprintf(CUCKOO_LATER("%.*s"), end ? (int)(end - what) : (int)strlen(what), what);
     sqlite3_free(*message);
     *message = NULL;
     return plan->later ? CF_OK : CF_NO_MEMORY;

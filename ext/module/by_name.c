@@ -18,7 +18,6 @@
 #include "module.h"
 
 #include "../../src/base/compiler.h"
-#include "../../src/shape/format.h"
 
 static cuckoo_registry *registry_of(sqlite3_context *context)
 {
@@ -244,7 +243,7 @@ static int result_export(cuckoo_table *table, void *context, char **why)
     int rc = cuckoo_maintenance_export(table, &copy, why);
     if (rc == SQLITE_OK) {
         sqlite3_result_blob64(context, copy.bytes, copy.length, SQLITE_TRANSIENT);
-        cuckoo_block_resize(NULL, copy.view.writable - CF_HEADER_BYTES, 0);
+        cuckoo_block_resize(NULL, copy.writable, 0);
     }
     return rc;
 }

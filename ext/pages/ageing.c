@@ -4,8 +4,7 @@
 #include "../sqlite/sql.h"
 
 #include "../../src/base/bits.h"
-#include "../../src/filter/ageing.h"
-#include "../../src/shape/geometry.h"
+#include "../../src/cuckoo_ageing.h"
 
 enum { EPOCHS = 12 /* in keep= */, NUMBERS = 15 /* of epochs that may be live */ };
 
@@ -48,11 +47,11 @@ void cuckoo_ageing_narrow(cuckoo_paged *paged, uint64_t window)
     uint32_t numbers = 0;
     for (unsigned i = 0; i < NUMBERS && i <= epoch && age->keep; i++)
         if (end_of(age, epoch - i) + allowed > paged->now)
-            numbers |= (uint32_t)1 << (epoch - i) % CF_EPOCH_NUMBERS;
+            numbers |= (uint32_t)1 << (epoch - i) % 16;
     if (age->keep)
-        cf_set_live(&paged->filter, numbers);
+        paged->filter.live = numbers;
     paged->window = window;
-    paged->reader.view.live = paged->filter.view.live;
+    paged->reader.live = paged->filter.live;
 }
 
 void cuckoo_ageing_look(cuckoo_paged *paged, int64_t logged)
@@ -103,7 +102,7 @@ cf_status cuckoo_ageing_add(cuckoo_paged *paged, uint64_t hash, int64_t time)
 
 void cuckoo_ageing_sweep(cuckoo_paged *paged)
 {
-    cf_sweep(&paged->filter, ~paged->filter.view.live);
+    cf_sweep(&paged->filter);
     paged->dirty = true;
 }
 

@@ -5,7 +5,6 @@
 #include "../sqlite/sql.h"
 
 #include "../../src/base/bits.h"
-#include "../../src/shape/format.h"
 
 #include <assert.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "../sqlite/sql.h"
 
 #include "../../src/base/bits.h"
-#include "../../src/shape/format.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -53,9 +52,10 @@ static bool is_newer(const uint8_t *row, uint64_t length, cf_status status)
             (row[AT_FLAGS] > FLAG_AGES || length > (row[AT_FLAGS] ? AGEING_ROW : HEADER_ROW)));
 }
 
-static bool is_time(uint64_t milliseconds)
+/* Times and counts: as much as the header of a filter can say. */
+static bool is_count(uint64_t n)
 {
-    return milliseconds <= cf_low_bits(48);
+    return n <= cf_low_bits(48);
 }
 
 static bool is_sound(const uint8_t *row, uint64_t length, const cf_geometry *geometry)
@@ -63,8 +63,8 @@ static bool is_sound(const uint8_t *row, uint64_t length, const cf_geometry *geo
     uint32_t page_bytes = (uint32_t)cf_load64(row + AT_PAGE_BYTES);
     return length == (row[AT_FLAGS] ? AGEING_ROW : HEADER_ROW) &&
            (geometry->epochs != 0) == row[AT_FLAGS] && geometry->value_bits == 0 &&
-           cf_load64(row + AT_LEFT) <= CF_ITEMS_MAX && is_time(cf_load64(row + AT_KEEP)) &&
-           is_time(cf_load64(row + AT_PRESENT)) && page_bytes >= LEAST_PAGE && page_bytes <= MOST_PAGE;
+           is_count(cf_load64(row + AT_LEFT)) && is_count(cf_load64(row + AT_KEEP)) &&
+           is_count(cf_load64(row + AT_PRESENT)) && page_bytes >= LEAST_PAGE && page_bytes <= MOST_PAGE;
 }
 
 static int open_image(cuckoo_paged *paged, const uint8_t *row)
@@ -91,7 +91,7 @@ static int read_header(cuckoo_paged *paged)
 {
     uint8_t row[AGEING_ROW] = {0};
     uint64_t length;
-    cf_header header;
+    cf_filter header;
     const char *why;
     char **damage = &paged->shadow.damage;
     int rc = cuckoo_shadow_read(&paged->shadow, 0, row, sizeof row, &length);
@@ -99,10 +99,13 @@ static int read_header(cuckoo_paged *paged)
         return rc;
     if (length == 0)
         return cuckoo_say(damage, SQLITE_CORRUPT_VTAB, "its header is missing");
-    cf_status status = cf_header_decode(row, cf_load64(row + AT_LENGTH), &header, &why);
+    uint64_t bytes = cf_load64(row + AT_LENGTH);
+    if (bytes > SIZE_MAX)
+        return SQLITE_NOMEM;
+    cf_status status = cf_open(&header, row, (size_t)bytes, &why); /* it reads no more than the header */
     if (is_newer(row, length, status))
         return cuckoo_say(damage, CUCKOO_NEWER, "%s",
-                          status == CF_NEWER ? why : CF_LATER("unknown parts of the header row"));
+                          status == CF_NEWER ? why : CUCKOO_LATER("unknown parts of the header row"));
     return status == CF_OK && is_sound(row, length, &header.geometry)
                ? open_image(paged, row)
                : cuckoo_shadow_bad_row(&paged->shadow, 0);
@@ -221,12 +224,12 @@ int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length)
 /* Its pages are all zeros and need no rows. */
 int cuckoo_paged_clear(cuckoo_paged *paged, const cf_geometry *shape)
 {
-    cf_header header = {.geometry = *shape, .reserved = CF_RESERVED_MIN};
+    cf_filter blank;
     uint64_t length = cf_geometry_bytes(shape);
     int rc = cuckoo_image_begin(paged, NULL, length);
     if (rc != SQLITE_OK)
         return rc;
-    cf_header_encode(&header, paged->image);
+    cf_create_in_zeros(&blank, shape, paged->image);
     paged->age = (cuckoo_age){.keep = paged->age.keep};
     return begin_anew(paged, length);
 }

@@ -29,6 +29,9 @@
 ** cuckoo_explain makes SQLITE_CORRUPT_VTAB and SQLITE_ERROR of them. */
 enum { CUCKOO_NEWER = SQLITE_FORMAT, CUCKOO_NO_TABLE = SQLITE_NOTFOUND };
 
+/* Why, when something is wrong only because a later version wrote it: no other remedy may be named. */
+#define CUCKOO_LATER(what) "made by a later version (" what "); use the version that wrote it"
+
 /* The SQLite code for a status other than CF_OK. */
 int cuckoo_error_code(cf_status status);
 

@@ -29,7 +29,7 @@ static bool make_blank(const cf_geometry *shape, cf_filter *blank)
 
 static void free_filter(cf_filter *filter)
 {
-    cuckoo_block_resize(NULL, filter->view.writable - CF_HEADER_BYTES, 0);
+    cuckoo_block_resize(NULL, filter->writable, 0);
 }
 
 /* Replaces the filter of the table, in memory. When rc is an error, frees the new one instead. */
@@ -37,8 +37,7 @@ static int put_filter(cuckoo_table *table, cf_filter *filter, int rc)
 {
     cf_seal(filter);
     if (rc == SQLITE_OK)
-        return cuckoo_paged_replace(&table->paged, filter->view.writable - CF_HEADER_BYTES,
-                                    filter->length);
+        return cuckoo_paged_replace(&table->paged, filter->writable, filter->length);
     free_filter(filter);
     return rc;
 }

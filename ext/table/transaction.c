@@ -5,8 +5,6 @@
 #include "../sqlite/sql.h"
 #include "table.h"
 
-#include "../../src/shape/geometry.h"
-
 #include <assert.h>
 
 /* ---- what is pending ---- */

@@ -5,9 +5,8 @@
 #include "maintenance.h"
 
 #include "../../src/base/bits.h"
+#include "../../src/cuckoo_ageing.h"
 #include "../../src/cuckoo_exact.h"
-#include "../../src/filter/ageing.h"
-#include "../../src/shape/format.h"
 
 #include "../functions/filters.h"
 #include "../pages/ageing.h"
@@ -99,8 +98,8 @@ int cuckoo_maintenance_export(cuckoo_table *table, cf_filter *copy, char **messa
                         "create a larger filter");
     rc = rc ? rc : copy_pages(&table->paged, copy);
     if (rc == SQLITE_OK && copy->geometry.epochs) {
-        cf_set_live(copy, table->paged.filter.view.live); /* by the clock of the table */
-        cf_sweep(copy, ~copy->view.live);
+        copy->live = table->paged.filter.live; /* by the clock of the table */
+        cf_sweep(copy);
     }
     if (rc == SQLITE_OK)
         cf_seal(copy);

@@ -73,6 +73,20 @@ CF_INLINE uint64_t cf_hash_words(const cf_geometry *shape, uint64_t first, uint6
 ** would say of them side by side. */
 uint64_t cf_hash_prefixed(const cf_geometry *shape, uint8_t first, const void *rest, size_t rest_length);
 
+/* Hash identities, in headers of filters and of key lists; they say no more of the shape than `keyed`. */
+enum { CF_IDENTITY_XXH3 = 1, CF_IDENTITY_KEYED = 2 };
+
+CF_INLINE uint8_t cf_hash_identity(const cf_geometry *shape)
+{
+    return shape->keyed ? CF_IDENTITY_KEYED : CF_IDENTITY_XXH3;
+}
+
+/* False: this version has no such hash. */
+CF_INLINE bool cf_knows_hash(uint8_t identity)
+{
+    return identity == CF_IDENTITY_XXH3 || identity == CF_IDENTITY_KEYED;
+}
+
 /* The checksum of a header of a filter or a key list: the low 32 bits of the unseeded XXH3 of its
 ** first 60 bytes, whatever hashes the keys. */
 uint32_t cf_checksum(const uint8_t *header);

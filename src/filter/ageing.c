@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "ageing.h"
+#include "../cuckoo_ageing.h"
 
 #include "../entry/walk.h"
 #include "../table/epochs.h"
 #include "../table/open.h"
-
-void cf_set_live(cf_filter *filter, uint32_t numbers)
-{
-    assert(filter->geometry.epochs > 0);
-    filter->view.live = numbers;
-}
 
 bool cf_epoch_is_live(const cf_filter *filter, uint64_t epoch)
 {
@@ -27,7 +21,7 @@ static cf_walk walk_all(const cf_filter *filter)
     return walk;
 }
 
-void cf_sweep(cf_filter *filter, uint32_t numbers)
+static void take_out(cf_filter *filter, uint32_t numbers)
 {
     cf_record record;
     assert(filter->geometry.epochs > 0);
@@ -37,6 +31,11 @@ void cf_sweep(cf_filter *filter, uint32_t numbers)
             cf_record_write(filter, walk.bucket, &record);
     }
     filter->items = filter->occupied;
+}
+
+void cf_sweep(cf_filter *filter)
+{
+    take_out(filter, ~filter->live);
 }
 
 void cf_renew(cf_filter *filter)
@@ -60,7 +59,7 @@ static uint32_t live_then(const cf_filter *filter, uint64_t epoch)
     for (uint64_t age = (epoch - filter->epoch) & cf_low_bits(48), i = 0; age < filter->geometry.epochs;
          age++, i++)
         numbers |= (uint32_t)1 << cf_epoch_number(filter->epoch - i);
-    return numbers & filter->view.live;
+    return numbers & filter->live;
 }
 
 void cf_age_to(cf_filter *filter, uint64_t epoch)
@@ -68,7 +67,7 @@ void cf_age_to(cf_filter *filter, uint64_t epoch)
     assert(filter->geometry.epochs > 0);
     if (filter->view.writable == NULL)
         return;
-    cf_sweep(filter, ~live_then(filter, epoch));
+    take_out(filter, ~live_then(filter, epoch));
     cf_set_epoch(filter, epoch);
 }
 

@@ -5,8 +5,8 @@
 /* Without bytes: the rest is left for messages. */
 static cf_status give_back(cf_filter *filter, cf_status status)
 {
-    filter->memory.resize(filter->memory.context, filter->view.writable - CF_HEADER_BYTES, 0);
-    filter->bytes = filter->view.writable = NULL;
+    filter->memory.resize(filter->memory.context, filter->writable, 0);
+    filter->bytes = filter->writable = NULL;
     return status;
 }
 
@@ -50,7 +50,7 @@ cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capac
     cf_geometry shape;
     cf_ticker ticker = cf_ticker_of(filter->watch);
     *why = NULL;
-    filter->bytes = filter->view.writable = NULL;
+    filter->bytes = filter->writable = NULL;
     if (!cf_sort_with(hashes, n, &filter->memory, &ticker))
         return CF_INTERRUPTED;
     if (options->counter_bits == 0)

@@ -3,12 +3,12 @@
 ** filter.c - one filter in use: contains, count, get, add, delete; looking at single entries.
 */
 #include "../base/watch.h"
+#include "../cuckoo_ageing.h"
 #include "../entry/copies.h"
 #include "../entry/spill.h"
 #include "../growth/insert.h"
 #include "../shape/format.h"
 #include "../table/epochs.h"
-#include "ageing.h"
 
 /* ---- asking ---- */
 
@@ -22,21 +22,20 @@ static CF_NEVER_INLINE bool is_spilled(const cf_filter *filter, uint64_t hash)
     return cf_spilled_matches(filter, &pair) != 0;
 }
 
-/* Does a bucket hold an entry with one of these numbers? */
-static bool holds_live(const cf_filter *filter, cf_place want, uint32_t numbers)
+static bool holds_live(const cf_filter *filter, cf_place want)
 {
     unsigned slots = cf_bucket_slots(filter, want.bucket, want.tag);
     for (; slots != 0; slots &= slots - 1)
-        if (numbers >> cf_payload_get(filter, want.bucket, cf_lowest_bit(slots)) & 1)
+        if (cf_is_live(filter, cf_payload_get(filter, want.bucket, cf_lowest_bit(slots))))
             return true;
     return false;
 }
 
-bool cf_contains_live(const cf_filter *filter, uint64_t hash, uint32_t numbers)
+static bool contains_live(const cf_filter *filter, uint64_t hash)
 {
     cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
     cf_place here = cf_locate(filter, &base), there = cf_locate(filter, &other);
-    return holds_live(filter, here, numbers) || holds_live(filter, there, numbers);
+    return holds_live(filter, here) || holds_live(filter, there);
 }
 
 static CF_ALWAYS_INLINE bool has(cf_kind kind, const cf_filter *filter, uint64_t hash)
@@ -51,7 +50,7 @@ CF_OWN(bool, has, (const cf_filter *filter, uint64_t hash), filter, hash);
 static CF_NEVER_INLINE bool contains_otherwise(const cf_filter *filter, uint64_t hash)
 {
     if (filter->geometry.epochs)
-        return cf_contains_live(filter, hash, filter->view.live);
+        return contains_live(filter, hash);
     return CF_OF_KIND(has, filter)(filter, hash) || (filter->spilled != 0 && is_spilled(filter, hash));
 }
 

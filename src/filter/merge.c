@@ -11,14 +11,14 @@
 ** other may know too little for its bucket there: it becomes two, each with one bit more, as if the
 ** other had been split as well.
 */
+#include "../cuckoo_ageing.h"
 #include "../entry/entry.h"
 #include "../entry/walk.h"
 #include "../growth/growth.h"
 #include "../growth/insert.h"
 #include "../shape/format.h"
-#include "../table/epochs.h"
 #include "../table/bucket.h"
-#include "ageing.h"
+#include "../table/epochs.h"
 
 const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned *at)
 {
@@ -42,13 +42,6 @@ const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned
     while (*at < sizeof same / sizeof same[0] && same[*at].one == same[*at].other)
         ++*at;
     return *at < sizeof same / sizeof same[0] ? same[(*at)++].name : NULL;
-}
-
-cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char **why)
-{
-    unsigned at = 0;
-    const char *field = cf_difference(one, other, &at);
-    return field ? cf_refuse(CF_MISMATCH, why, field) : CF_OK;
 }
 
 /* The last remainder bit that an entry knows, as one of its bits. */
@@ -241,14 +234,16 @@ static void restore(cf_filter *into, const before *then)
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
 {
     before *then;
+    unsigned at = 0;
     *why = NULL;
     if (into->view.writable == NULL)
         return cf_refuse(CF_BAD_ARGUMENT, why, "into: it is open for reading only");
     if (into->bytes == from->bytes)
         return cf_refuse(CF_MISMATCH, why, "bytes: they are one and the same");
-    cf_status status = cf_mergeable(into, from, why);
-    if (status == CF_OK)
-        status = remember(into, &then);
+    const char *field = cf_difference(into, from, &at);
+    if (field)
+        return cf_refuse(CF_MISMATCH, why, field);
+    cf_status status = remember(into, &then);
     if (status != CF_OK)
         return status;
     status = grow_and_merge(into, from, from->buckets, most_bytes(into, from), why);

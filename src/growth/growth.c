@@ -81,7 +81,7 @@ static void split_bucket(cf_filter *filter, uint64_t low)
     filter->split++;
     cf_record_read(filter, low, &stays);
     if (filter->geometry.epochs) /* RULE: a split drops the dead */
-        cf_record_drop(filter, &stays, ~filter->view.live);
+        cf_record_drop(filter, &stays, ~filter->live);
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
         split_slot(filter, slot, &stays, &goes);
     cf_record_write(filter, low, &stays);

@@ -45,7 +45,6 @@ typedef struct cf_view {
     unsigned kind;                /* of functions for one key: cf_kind_of in bucket.h */
     unsigned new_length;          /* remainder bits that a new entry knows */
     uint64_t sticky_bit;          /* of a payload; 0: the payload has none (copies.h) */
-    uint32_t live;  /* of a filter that ages: a bit for each number of a live epoch (ageing.h) */
     uint64_t *left; /* units of work that a merge may still do (watch.h); NULL: any number */
     uint64_t fingerprint_mask, level_mask, pair_mask; /* f, level and s low bits */
     cf_form form;                                     /* of the buckets */

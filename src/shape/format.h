@@ -64,22 +64,7 @@
 
 #include "geometry.h"
 
-enum { CF_FORMAT_VERSION = 2 };
 #define CF_EXACT_MAGIC 0xcf, 0x65, 0x78 /* an exact filter begins so (exact.c) */
-
-/* Hash identities, in headers of filters and of key lists. */
-enum { CF_IDENTITY_XXH3 = 1, CF_IDENTITY_KEYED = 2 };
-
-static inline uint8_t cf_hash_identity(const cf_geometry *shape)
-{
-    return shape->keyed ? CF_IDENTITY_KEYED : CF_IDENTITY_XXH3;
-}
-
-/* False: this version has no such hash. */
-static inline bool cf_knows_hash(uint8_t identity)
-{
-    return identity == CF_IDENTITY_XXH3 || identity == CF_IDENTITY_KEYED;
-}
 
 /* What is wrong, after CF_NEWER. Only the version that wrote such a filter knows what it means: no
 ** other remedy may be named. */

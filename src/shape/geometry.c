@@ -60,6 +60,12 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
 /* Remainder bits that a new entry knows beyond those of a plain slot and of its level (growth.h). */
 enum { GROWTH_BITS = 4 };
 
+bool cf_same_rule(const cf_geometry *one, const cf_geometry *other)
+{
+    return one->seed == other->seed && one->keyed == other->keyed && one->affinity == other->affinity &&
+           one->collation == other->collation;
+}
+
 unsigned cf_slot_bits(const cf_geometry *shape, bool grown)
 {
     return grown ? shape->fingerprint_bits + GROWTH_BITS + 1u : shape->fingerprint_bits;

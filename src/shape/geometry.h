@@ -11,7 +11,6 @@
 #include "../cuckoo_filter.h"
 
 enum {
-    CF_HEADER_BYTES = 64,
     CF_RESERVED_MIN = 8,  /* bytes behind the last bucket: format.h */
     CF_SPILL_ENTRY = 16,  /* bytes of an entry in the spill list */
     CF_SEMISORT_SAVES = 4 /* bits per bucket */
@@ -22,13 +21,6 @@ static inline cf_status cf_refuse(cf_status status, const char **why, const char
 {
     *why = reason;
     return status;
-}
-
-/* Do keys have the same hashes in filters of both shapes? */
-static inline bool cf_same_rule(const cf_geometry *one, const cf_geometry *other)
-{
-    return one->seed == other->seed && one->keyed == other->keyed && one->affinity == other->affinity &&
-           one->collation == other->collation;
 }
 
 /* What is wrong with the sizes that a user or a header names; NULL: nothing. */
@@ -46,8 +38,7 @@ static inline bool cf_is_grown(unsigned level, uint64_t split)
 /* Remainder bits that a new entry knows. */
 unsigned cf_new_length(const cf_geometry *shape, unsigned level, bool grown);
 
-/* Bits of a slot, of its payload, of the tags of a bucket, of a bucket record: of one of both forms. */
-unsigned cf_slot_bits(const cf_geometry *shape, bool grown);
+/* Bits of the payload of a slot, of the tags of a bucket, of a bucket record: of one of both forms. */
 unsigned cf_payload_bits(const cf_geometry *shape, bool grown);
 unsigned cf_tag_bits(const cf_geometry *shape, bool grown);
 uint64_t cf_record_bits(const cf_geometry *shape, bool grown);

@@ -42,15 +42,16 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
 void cf_set_epoch(cf_filter *filter, uint64_t epoch)
 {
     filter->epoch = epoch;
-    filter->view.live = 0;
+    filter->live = 0;
     for (unsigned age = 0; age < filter->geometry.epochs; age++)
-        filter->view.live |= (uint32_t)1 << (epoch - age) % CF_EPOCH_NUMBERS;
+        filter->live |= (uint32_t)1 << (epoch - age) % CF_EPOCH_NUMBERS;
 }
 
 static void set_bytes(cf_filter *filter, const uint8_t *bytes, uint8_t *writable)
 {
     assert(writable == NULL || writable == bytes);
     filter->bytes = bytes;
+    filter->writable = writable;
     filter->view.table = bytes + CF_HEADER_BYTES;
     filter->view.writable = writable ? writable + CF_HEADER_BYTES : NULL;
 }

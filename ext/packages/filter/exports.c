@@ -59,7 +59,7 @@ FOR_JS("open") cf_status open(cf_filter *filter, uint8_t *bytes, size_t length)
 
 FOR_JS("release") void release(cf_filter *filter)
 {
-    js_resize(filter->view.writable - CF_HEADER_BYTES, 0);
+    js_resize(filter->writable, 0);
 }
 
 FOR_JS("seal") const uint8_t *seal(cf_filter *filter)
@@ -118,15 +118,37 @@ FOR_JS("info") void info(const cf_filter *filter, double *numbers, int64_t *seed
     cf_census census = {0};
     if (counted)
         census = cf_take_census(filter);
-    const double all[] = {(double)filter->items, (double)filter->occupied, (double)g->capacity,
-                          (double)filter->buckets, g->bucket_size, g->fingerprint_bits,
-                          filter->view.form.slot_bits, g->semisorted, filter->level,
-                          (double)filter->split, (double)filter->length, census.fpr,
-                          cf_expected_fpr(g, g->capacity), (double)cf_turnovers(g), g->keyed,
-                          g->counter_bits, g->value_bits, g->affinity, g->collation, g->growth,
-                          g->spill_bound != 0, g->budget, g->spill_bound, filter->spilled,
-                          (double)census.sticky, (double)census.voids, g->pair_bits, g->cap,
-                          (double)g->buckets, CF_FORMAT_VERSION, g->epochs};
+    const double all[] = {(double)filter->items,
+                          (double)filter->occupied,
+                          (double)g->capacity,
+                          (double)filter->buckets,
+                          g->bucket_size,
+                          g->fingerprint_bits,
+                          filter->view.form.slot_bits,
+                          g->semisorted,
+                          filter->level,
+                          (double)filter->split,
+                          (double)filter->length,
+                          census.fpr,
+                          cf_expected_fpr(g, g->capacity),
+                          (double)cf_turnovers(g),
+                          g->keyed,
+                          g->counter_bits,
+                          g->value_bits,
+                          g->affinity,
+                          g->collation,
+                          g->growth,
+                          g->spill_bound != 0,
+                          g->budget,
+                          g->spill_bound,
+                          filter->spilled,
+                          (double)census.sticky,
+                          (double)census.voids,
+                          g->pair_bits,
+                          g->cap,
+                          (double)g->buckets,
+                          CF_FORMAT_VERSION,
+                          g->epochs};
     memcpy(numbers, all, sizeof all);
     *seed = g->seed;
 }

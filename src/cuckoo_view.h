@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** cuckoo_view.h - the second part of the public header: an open filter, what its owner may give it, and
+** the rules for all calls.
+**
+** Errors. A call that does not answer CF_OK has changed nothing, unless its description says
+** otherwise. `*why` is a constant text that names what is wrong; it is set only when the call fails.
+** Through a view for reading only nothing changes: statuses are CF_BAD_ARGUMENT, cf_delete says
+** CF_STICKY. What else callers owe (a bucket in range) assert checks, with CUCKOO_DEBUG in cuckoo.c.
+** Keep a checksum of your own beside a blob that travels. After CF_NEWER, do not build the filter
+** anew: it would lose its keys.
+**
+** Threads. There are no globals, no locks and no memory barriers. A call that takes a
+** `const cf_filter *` changes neither the view nor the bytes: any number of threads may make such
+** calls at the same time, as long as nobody changes the filter. (cf_merge and cf_shrink only read
+** `from`.) A thread that changes a filter must be the only one that uses its bytes and its view; other
+** views of the same bytes are out of date then: open them anew. Callbacks (cf_memory, cf_watch,
+** cf_pages) run in the thread that called. With cf_pages a lookup may bring in bytes, and so counts as
+** a change. A cf_reader belongs to one thread.
+**
+** Memory. The library allocates only through cf_memory, does no I/O, and draws no random numbers.
+** Equal calls give equal bytes on every machine. cf_add_many and cf_build may ask for room to sort, 8
+** bytes for each hash and 16 KB, which they give back; memory.most does not limit that. They sort in
+** place, with the same result, when there is none. cf_merge copies `into` first.
+**
+** Small machines. Code for a Cortex-M4, by clang 14 -Os of the one file: 305 KB; with CUCKOO_SMALL
+** 86 KB; with CUCKOO_READ_ONLY, too, 42 KB. There is no data and no bss. What READ_ONLY leaves calls
+** memcpy and its like, and of libm (-lm) expm1, log1p and ldexp for shares. A cf_filter takes 0.5 KB, a
+** cf_exact 25 KB. No call takes 8 KB of stack, as measured on x86-64 (tests/unit/filter/test_stack.c).
+**
+** Merging. Both filters must agree in hash, seed, key rule, m0, b, f, s, cap, payload and epochs.
+** Filters that age come to the later one of their two epochs; what was added keeps its own, and a key
+** the later one of its two. When `from` has grown more, `into` grows as much first. CF_FULL, and *why
+** says it: a key would have more entries than can be found, two buckets full and, with a spill list,
+** eight more; or the merge would take far more work than keys do, as hostile bytes can.
+*/
+#ifndef CF_CUCKOO_VIEW_H
+#define CF_CUCKOO_VIEW_H
+
+#include "cuckoo_plan.h"
+#include "shape/filter_private.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Memory that can become longer: what a filter needs to grow. */
+typedef struct cf_memory {
+    /* Like realloc: bytes == NULL allocates, size == 0 frees. Returning NULL means failure; the old
+    ** block stays valid. */
+    uint8_t *(*resize)(void *context, uint8_t *bytes, uint64_t size);
+    uint64_t most; /* bytes; no filter becomes longer */
+    void *context;
+} cf_memory;
+
+#if defined(__STDC_HOSTED__) && __STDC_HOSTED__ && !defined(__cplusplus)
+#include <stdlib.h>
+
+/* The memory of malloc, in C: filter.memory = (cf_memory){cf_realloc, most, NULL}. */
+static inline uint8_t *cf_realloc(void *context, uint8_t *bytes, uint64_t size)
+{
+    (void)context;
+    if (size > 0)
+        return size <= SIZE_MAX ? (uint8_t *)realloc(bytes, (size_t)size) : NULL;
+    free(bytes);
+    return NULL;
+}
+#endif
+
+/* For filters of which only a part is in memory. Offsets are bytes from the start of the blob.
+**
+** `need` and `change` are told which bytes are going to be read or changed: from `from` to before
+** `to`, which is at most the length of the filter. `bytes` and `length` of the filter are up to date
+** then. Both may be called again with the same range. A caller that cannot provide the bytes leaves
+** zeros, and forgets what the operation under way has done. Bytes that a longer filter has behind
+** the old end are set to 0 in memory, and not told of.
+**
+** `skip`: the first offset at or behind `from` that may hold anything but zeros, or any offset behind
+** the blob. Walks over the whole filter (cf_check, cf_take_census, cf_merge, cf_shrink) do not need
+** what it skips: a filter that is nearly empty costs what it holds, not what its header claims. NULL:
+** everything may hold something. */
+typedef struct cf_pages {
+    void (*need)(void *context, uint64_t from, uint64_t to);
+    void (*change)(void *context, uint64_t from, uint64_t to); /* implies need */
+    uint64_t (*skip)(void *context, uint64_t from);            /* may be NULL */
+    void *context;
+} cf_pages;
+
+/* Asked from time to time in long work, every few microseconds: is it to stop? */
+typedef struct cf_watch {
+    bool (*stop)(void *context);
+    void *context;
+} cf_watch;
+
+/*
+** An open filter: a view of bytes that the caller owns and keeps in place. There is nothing to free;
+** a copy is a second view of the same bytes. Read the first part; set the second; leave `view` to the
+** library.
+**
+** With `memory` set, cf_add, cf_add_many and cf_merge may replace `bytes` by longer ones, whatever
+** they return: take them, and `length`, from here afterwards. Without it a filter does not grow.
+**
+** The watch is asked by cf_add and cf_add_value while the filter grows, and by cf_add_many, cf_merge,
+** cf_shrink, cf_settle, cf_take_census and cf_check: CF_INTERRUPTED when it says stop.
+*/
+typedef struct cf_filter {
+    cf_geometry geometry;
+    uint64_t items;       /* adds minus the deletes that took effect; stops counting at 2^48 - 1. In a
+                             filter that ages: entries */
+    uint64_t occupied;    /* slots in use; absorbed adds use none */
+    uint64_t split;       /* split pointer: so many buckets of this level are split; 0 .. m0 * 2^level */
+    unsigned level;       /* of growth: remainder bits that all bucket numbers stand for */
+    uint64_t buckets;     /* in use: m0 * 2^level + split */
+    uint64_t length;      /* of the blob, bytes */
+    unsigned spilled;     /* entries in the spill list */
+    uint64_t epoch;       /* the present one, 0 .. 2^48 - 1; adds belong to it. Without epochs 0 */
+    const uint8_t *bytes; /* the blob */
+    uint8_t *writable;    /* the same, when it may be changed; else NULL */
+
+    cf_memory memory;      /* {NULL, 0, NULL}: it cannot grow */
+    const cf_watch *watch; /* NULL: nobody is asked */
+    const cf_pages *pages; /* NULL: all of it is in memory; cf_attach_pages sets it */
+    uint32_t
+        live; /* of a filter that ages: bit e % 16 for each epoch e that is live (cuckoo_ageing.h) */
+
+    cf_view view;
+} cf_filter;
+
+/* Opens one filter after another for reading, as a query does for each row. Bytes with the header of
+** the last ones, which is the rule, cost a comparison. Start with {0}. */
+typedef struct cf_reader {
+    cf_filter filter;                /* the open filter */
+    uint8_t header[CF_HEADER_BYTES]; /* its header, as it was read */
+} cf_reader;
+
+/* Lets a view go on with a copy of its bytes. `writable` is `bytes`, or NULL for reading only. Cheaper
+** than opening the copy. Memory, watch and pages stay as they are. */
+void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable);
+
+/* From now on the filter tells of the bytes it touches; NULL: no more. `pages` must live as long. */
+void cf_attach_pages(cf_filter *filter, const cf_pages *pages);
+
+/* What a delete did. */
+typedef enum cf_deleted {
+    CF_ABSENT,  /* the key is certainly not there: nothing has changed */
+    CF_REMOVED, /* one copy is gone */
+    CF_STICKY   /* the number of copies is unknown: nothing has changed */
+} cf_deleted;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** contains.h - cf_contains, as it stands in the program that calls it.
+**
+** Here are the lookups in filters that cannot grow, in memory, with buckets of whole bytes that fit a
+** word: f = 8, 10, 12, 14 or 16 in four slots that are not semi-sorted (lanes.h). A call would cost
+** half as much again. cf_contains_any is the call, for every filter.
+*/
+#ifndef CF_CONTAINS_H
+#define CF_CONTAINS_H
+
+#include "../cuckoo_view.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+bool cf_contains_any(const cf_filter *filter, uint64_t hash);
+
+CF_INLINE bool cf_contains(const cf_filter *filter, uint64_t hash)
+{
+#ifdef CF_HAS_INLINE
+    const cf_view *view = &filter->view;
+    if (__builtin_expect(view->whole != 0, 1)) {
+        uint64_t m0 = filter->geometry.buckets, fingerprint = view->fingerprint_mask, here, there;
+        if (__builtin_expect((hash & fingerprint) == 0, 0))
+            hash++;
+        uint64_t mix = cf_pair_mix(hash & fingerprint), base = cf_high_product(hash, m0);
+        uint64_t other = (cf_high_product(mix, m0) | 1) - base;
+        other = other >> 63 != 0 ? other + m0 : other;
+        memcpy(&here, view->table + base * view->whole, sizeof here);
+        memcpy(&there, view->table + other * view->whole, sizeof there);
+        here ^= (hash & fingerprint) * view->form.ones;
+        there ^= (hash & fingerprint) * view->form.ones;
+        here = (here - view->form.ones) & ~here;
+        there = (there - view->form.ones) & ~there;
+        return ((here | there) & view->form.highs) != 0;
+    }
+#endif
+    return cf_contains_any(filter, hash);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
