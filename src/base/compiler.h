@@ -63,6 +63,7 @@ static inline void cf_prefetch(const uint8_t *at)
 {
 #if CF_IS_GNU
     __builtin_prefetch(at);
+    __asm__ volatile(""); /* else GCC drops calls of functions that do no more than this */
 #elif CF_IS_MSVC && (defined(_M_X64) || defined(_M_IX86)) && !defined(_M_ARM64EC)
     _mm_prefetch((const char *)at, _MM_HINT_T0);
 #else

@@ -182,7 +182,6 @@ bool cf_slots_match(const cf_filter *filter, const cf_pair *pair, cf_room *room)
 {
     bool matching = false;
     *room = (cf_room){2, 0};
-    fetch_other(filter, pair);
     for (unsigned side = 0; side < pair->sides; side++) {
         int empty = room->side < 2 ? -1 : cf_bucket_free_slot(filter, pair->place[side].bucket);
         matching |= cf_bucket_slots(filter, pair->place[side].bucket, pair->place[side].tag) != 0;

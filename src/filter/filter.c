@@ -102,11 +102,16 @@ static size_t look_up_in_turn(const cf_filter *filter, const uint64_t *hashes, s
 size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
 {
     size_t found = 0;
-    bool quick = filter->view.quick && filter->pages == NULL;
+    bool quick = filter->geometry.epochs == 0 && filter->pages == NULL;
     for (size_t from = 0; from < n; from += BATCH) {
         size_t some = n - from < BATCH ? n - from : BATCH;
         found += quick ? CF_OF_KIND(look_up, filter)(filter, hashes + from, some, answers + from)
                        : look_up_in_turn(filter, hashes + from, some, answers + from);
+        for (size_t i = from; i < from + some && quick && filter->spilled != 0; i++)
+            if (!answers[i]) {
+                answers[i] = is_spilled(filter, hashes[i]);
+                found += answers[i];
+            }
     }
     return found;
 }
