@@ -72,19 +72,19 @@ static inline unsigned bits_in(unsigned x)
     return n;
 }
 
-static CF_ALWAYS_INLINE cf_found find_all(cf_kind kind, const cf_filter *filter, const cf_spots *spots)
+static CF_ALWAYS_INLINE cf_found find_all(cf_kind kind, const cf_filter *filter, uint64_t at0,
+                                          uint64_t at1, uint64_t tag0, uint64_t tag1)
 {
-    unsigned a = cf_slots_by(kind, filter, spots->at[0], spots->tag[0]);
-    unsigned b = cf_slots_by(kind, filter, spots->at[1], spots->tag[1]);
+    unsigned a = cf_slots_by(kind, filter, at0, tag0), b = cf_slots_by(kind, filter, at1, tag1);
     if ((a | b) == 0)
         return (cf_found){0, 0, 0};
     unsigned slot = cf_lowest_bit(a != 0 ? a : b);
     return (cf_found){bits_in(a) + bits_in(b), a == 0, slot * filter->view.form.lane};
 }
 
-cf_found cf_find_all(const cf_filter *filter, cf_spots spots)
+cf_found cf_find_all(const cf_filter *filter, uint64_t at0, uint64_t at1, uint64_t tag0, uint64_t tag1)
 {
-    return CF_BY_FORM(&filter->view.form, find_all, filter, &spots);
+    return CF_BY_FORM(&filter->view.form, find_all, filter, at0, at1, tag0, tag1);
 }
 
 /* ---- by the number of a bucket ---- */

@@ -94,45 +94,41 @@ typedef struct cf_found {
     unsigned n, side, lane;
 } cf_found;
 
-cf_found cf_find_all(const cf_filter *filter, cf_spots spots);
+cf_found cf_find_all(const cf_filter *filter, uint64_t at0, uint64_t at1, uint64_t tag0, uint64_t tag1);
 
-/* Both buckets are read before anything is decided: so their cache misses overlap. Without terminators
-** this may say 2 where it cannot tell. */
+/* Both buckets are read before anything is decided: so their cache misses overlap. Of plain lanes this
+** may say 2 where it cannot tell. */
 static CF_ALWAYS_INLINE cf_found cf_find_by(cf_kind kind, const cf_filter *filter, const cf_spots *spots)
 {
     const cf_form *form = &filter->view.form;
+    const uint64_t *at = spots->at, *tag = spots->tag;
     if (kind.any)
-        return cf_find_all(filter, *spots);
-    cf_halves a = cf_alike(form, kind, cf_halves_at(filter, kind, spots->at[0]), spots->tag[0]);
-    cf_halves b = cf_alike(form, kind, cf_halves_at(filter, kind, spots->at[1]), spots->tag[1]);
+        return cf_find_all(filter, at[0], at[1], tag[0], tag[1]);
+    cf_halves a = cf_alike(form, kind, cf_halves_at(filter, kind, at[0]), tag[0]);
+    cf_halves b = cf_alike(form, kind, cf_halves_at(filter, kind, at[1]), tag[1]);
     cf_halves m = {a.low | b.low, a.high | b.high};
     uint64_t all = m.low | m.high;
     if (all == 0)
         return (cf_found){0, 0, 0};
-    if (kind.grown)
-        return cf_find_all(filter, *spots);
-    if (((all & (all - 1)) | (a.low & b.low) | (a.high & b.high) | (m.low & m.high)) != 0)
+    bool several = ((all & (all - 1)) | (a.low & b.low) | (a.high & b.high) | (m.low & m.high)) != 0;
+    if (!kind.grown && !kind.semi && several)
         return (cf_found){2, 0, 0};
+    if (kind.grown || CF_UNLIKELY(several))
+        return cf_find_all(filter, at[0], at[1], tag[0], tag[1]);
     unsigned lane = cf_lane_of(form, kind, m), side = (a.low | a.high) == 0;
     if (!kind.semi)
         return (cf_found){1, side, lane};
-    uint64_t nibbles = cf_nibbles_at(filter, cf_choose(side, spots->at[1], spots->at[0]));
+    uint64_t nibbles = cf_nibbles_at(filter, cf_choose(side, at[1], at[0]));
     nibbles >>= cf_slot_of(form, lane) * CF_NIBBLE_BITS;
-    return (cf_found){((nibbles ^ spots->tag[0]) & CF_NIBBLE_MASK) == 0, side, lane};
+    return (cf_found){((nibbles ^ tag[0]) & CF_NIBBLE_MASK) == 0, side, lane};
 }
 
 /* Does either bucket hold it? Plain lanes that are alike are equal. */
 static CF_ALWAYS_INLINE bool cf_holds_by(cf_kind kind, const cf_filter *filter, const cf_spots *spots)
 {
     const cf_form *form = &filter->view.form;
-    if (kind.any)
-        return cf_find_all(filter, *spots).n != 0;
-    if (kind.semi && !kind.grown) {
-        unsigned n = cf_find_by(kind, filter, spots).n;
-        return CF_LIKELY(n < 2) ? n
-                                : cf_slots_by(kind, filter, spots->at[0], spots->tag[0]) != 0 ||
-                                      cf_slots_by(kind, filter, spots->at[1], spots->tag[1]) != 0;
-    }
+    if (kind.any || (kind.semi && !kind.grown))
+        return cf_find_by(kind, filter, spots).n != 0;
     cf_halves a = cf_alike(form, kind, cf_halves_at(filter, kind, spots->at[0]), spots->tag[0]);
     cf_halves b = cf_alike(form, kind, cf_halves_at(filter, kind, spots->at[1]), spots->tag[1]);
     if (!kind.grown)
