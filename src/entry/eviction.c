@@ -154,7 +154,7 @@ static CF_ALWAYS_INLINE bool expand(cf_kind kind, const cf_filter *filter, cf_se
         uint64_t to =
             kind.grown ? other_bucket(filter, true, from->home, from->tag[slot]) : from->to[slot];
         cf_node node = {to, (uint16_t)index, (uint8_t)slot};
-        if (to == NOWHERE)
+        if (kind.grown && to == NOWHERE)
             continue;
         /* RULE: a search examines no more buckets than its budget */
         if (search->left.examined == 0) {
