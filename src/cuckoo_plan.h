@@ -114,7 +114,7 @@ typedef enum cf_collation {
 /* What the user fixes; the planner chooses the rest. {0} leaves all of it to the planner, without
 ** growth. */
 typedef struct cf_options {
-    unsigned bucket_size;      /* slots in a bucket: 1, 2, 4, 8 (slower: lanes.h); 0: 4 */
+    unsigned bucket_size;      /* slots in a bucket: 1, 2, 4, 8 (may be slower: lanes.h); 0: 4 */
     unsigned fingerprint_bits; /* CF_FINGERPRINT_MIN .. MAX; 0: the fewest that meet the error rate */
     unsigned counter_bits;     /* count copies beyond cap: 0 .. CF_COUNTER_MAX */
     unsigned value_bits;       /* a value with every copy: 0 .. CF_VALUE_MAX; not with counters */

@@ -14,12 +14,12 @@ static bool fits_word(unsigned from, unsigned bits, unsigned step)
     return most + bits <= 64;
 }
 
-/* Can four lanes be two halves: loaded as cf_halves_at does, stored as cf_lanes_write does? The second
+/* Can the lanes be two halves: loaded as cf_halves_at does, stored as cf_lanes_write does? The second
 ** word ends with the lanes, as a rule: no cache line more than these is needed. */
 static bool set_halves(cf_form *form, unsigned first, unsigned step)
 {
-    unsigned half = 2 * form->lane, second = first + half, end = form->tag_bits + 8 - step;
-    form->second = (end + 7) / 8 - 8;
+    unsigned half = (form->tag_bits - first) / 2, second = first + half, end = form->tag_bits + 8 - step;
+    form->second = end > 64 ? (end + 7) / 8 - 8 : 0;
     form->second_bit = second - 8 * form->second;
     return fits_word(first, half, step) && fits_word(second, half, step) &&
            first % 8 + half + 8 - step <= 64 && 8 * form->second <= second;
@@ -39,13 +39,13 @@ void cf_form_set(cf_form *form, const cf_geometry *shape, bool grown)
     form->bucket_bits = cf_record_bits(shape, grown);
     unsigned w = form->lane = form->slot_bits - nibble, first = shape->semisorted ? CF_CODE_BITS : 0;
     unsigned step = 1u << cf_lowest_bit(form->bucket_bits | 8);
-    form->two = !fits_word(0, form->tag_bits, step);
+    form->two = b > CF_SEMISORT_SLOTS || !fits_word(0, form->tag_bits, step);
     /* lanes of one bit: cf_zeros would miss some */
-    form->any = b > CF_SEMISORT_SLOTS || w < 2 || (b < CF_SEMISORT_SLOTS && 3 * w > 63) ||
-                (form->two && !set_halves(form, first, step));
+    form->any =
+        w < 2 || (b < CF_SEMISORT_SLOTS && 3 * w > 63) || (form->two && !set_halves(form, first, step));
     form->two &= !form->any;
     form->lane_of = ((1u << 16) + w - 1) / w;
-    for (unsigned i = 0; i < (form->two ? 2 : b) && !form->any; i++)
+    for (unsigned i = 0; i < (form->two ? b / 2 : b) && !form->any; i++)
         form->ones |= (uint64_t)1 << i * w;
     form->highs = form->ones << (w - 1);
     form->known = form->ones << (shape->pair_bits - nibble);

@@ -65,7 +65,7 @@ static CF_ALWAYS_INLINE bool cf_empty_by(cf_kind kind, const cf_filter *filter, 
     if ((zero.low | zero.high) == 0)
         return false;
     if (kind.two)
-        zero = (cf_halves){zero.low & (0 - zero.low), zero.low != 0 ? 0 : zero.high & (0 - zero.high)};
+        zero.high &= 0 - (uint64_t)(zero.low == 0);
     *lane = cf_lane_of(form, kind, zero);
     return true;
 }
@@ -177,7 +177,7 @@ static CF_ALWAYS_INLINE void cf_lanes_write(cf_kind kind, cf_filter *filter, uin
     uint8_t *table = filter->view.writable;
     unsigned w = form->lane, first = cf_first_lane(kind);
     uint64_t mask = form->slot_mask >> cf_below_lane(kind);
-    if (kind.any) {
+    if (cf_in_turn(kind, filter)) {
         for (unsigned i = 0; i < filter->geometry.bucket_size; i++)
             cf_store_bits(table, at + first + i * w, mask, lane[i] & mask);
     } else {

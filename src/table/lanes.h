@@ -3,14 +3,15 @@
 ** lanes.h - the slots of a bucket, compared all at once.
 **
 ** *Lanes* are what is left of the tags of a bucket behind the code, if it is semi-sorted. Up to four are
-** loaded as one word, or four as two halves:
+** loaded as one word, or four, or eight, as two halves:
 **
 **      word     [ lane 3 ][ lane 2 ][ lane 1 ][ lane 0 ]
 **      wanted   [   t    ][   t    ][   t    ][   t    ]   = t * ones
 **      XOR      a lane is zero exactly where the lane is t
 **
 ** With terminators (tag.h) a lane agrees with t when the lowest bit of the XOR is not below its highest
-** bit. Whatever does not fit (eight slots, a few widths above 20) is loaded a lane at a time: `any`.
+** bit. Whatever does not fit (eight slots of more than 16 bits, a few widths above 20) is loaded a lane at
+** a time: `any`.
 **
 ** The form of a bucket (bucket.c) is asked once for each operation, and is then a constant in code of
 ** its own, its *kind*: nothing of the choice is left in what is inlined. Nothing here can fail, whatever
@@ -147,8 +148,8 @@ static CF_ALWAYS_INLINE unsigned cf_below_lane(cf_kind kind)
     return kind.semi ? CF_NIBBLE_BITS : 0;
 }
 
-/* Lanes 0 and 1, and lanes 2 and 3, each from bit 0 on, and above them whatever follows. Where they are
-** one word, `low` has all of them. */
+/* The first half of the lanes, and the second, each from bit 0 on, and above them whatever follows. Where
+** they are one word, `low` has all of them. */
 typedef struct cf_halves {
     uint64_t low, high;
 } cf_halves;
@@ -193,16 +194,12 @@ static CF_ALWAYS_INLINE cf_halves cf_alike(const cf_form *form, cf_kind kind, cf
     return (cf_halves){cf_zeros(form, x.low ^ t), kind.two ? cf_zeros(form, x.high ^ t) : 0};
 }
 
-/* Where the lane begins of which the top bit is set, in bits behind the first lane; no other bit is, or,
+/* Where the lane begins of which the top bit is set, in bits behind the first lane; no other bit is, or
 ** where lanes are one word, none below it. No branch: it cannot be predicted. */
 static CF_ALWAYS_INLINE unsigned cf_lane_of(const cf_form *form, cf_kind kind, cf_halves set)
 {
-    unsigned w = form->lane;
-    if (!kind.two)
-        return cf_lowest_bit(set.low) - (w - 1);
-    unsigned odd = 0u - (unsigned)((set.low | set.high) >> (2 * w - 1));
-    unsigned second = 0u - (unsigned)(set.high != 0);
-    return (second & 2 * w) + (odd & w);
+    unsigned half = (form->tag_bits - cf_first_lane(kind)) / 2, second = set.high != 0;
+    return cf_lowest_bit(set.low | set.high) - (form->lane - 1) + (half & (0 - second));
 }
 
 /* The slot of a lane that begins there. */
@@ -212,6 +209,12 @@ static inline unsigned cf_slot_of(const cf_form *form, unsigned lane)
     return lane * form->lane_of >> SHIFT;
 }
 
+/* Eight lanes that are halves are compared all at once, but loaded and stored one at a time. */
+static CF_ALWAYS_INLINE bool cf_in_turn(cf_kind kind, const cf_filter *filter)
+{
+    return kind.any || (kind.two && !kind.semi && filter->geometry.bucket_size > CF_SEMISORT_SLOTS);
+}
+
 /* All lanes of a bucket, or four where they are one word. */
 static CF_ALWAYS_INLINE void cf_lanes_by(cf_kind kind, const cf_filter *filter, uint64_t at,
                                          uint64_t *lane)
@@ -219,9 +222,10 @@ static CF_ALWAYS_INLINE void cf_lanes_by(cf_kind kind, const cf_filter *filter, 
     const cf_form *form = &filter->view.form;
     unsigned w = form->lane, b = filter->geometry.bucket_size;
     uint64_t mask = form->slot_mask >> cf_below_lane(kind);
-    for (unsigned i = 0; kind.any && i < b; i++)
+    bool in_turn = cf_in_turn(kind, filter);
+    for (unsigned i = 0; in_turn && i < b; i++)
         lane[i] = cf_load_bits(filter->view.table, at + cf_first_lane(kind) + i * w) & mask;
-    if (kind.any)
+    if (in_turn)
         return;
     cf_halves x = cf_halves_at(filter, kind, at);
     uint64_t high = kind.two ? x.high : x.low >> 2 * w;
