@@ -10,8 +10,8 @@
 **      XOR      a lane is zero exactly where the lane is t
 **
 ** With terminators (tag.h) a lane agrees with t when the lowest bit of the XOR is not below its highest
-** bit. Whatever does not fit (eight slots of more than 16 bits, a few widths above 20) is loaded a lane at
-** a time: `any`.
+** bit. Whatever does not fit (eight slots of more than 16 bits, a few widths above 20) is loaded a lane
+** at a time: `any`.
 **
 ** The form of a bucket (bucket.c) is asked once for each operation, and is then a constant in code of
 ** its own, its *kind*: nothing of the choice is left in what is inlined. Nothing here can fail, whatever
@@ -148,8 +148,8 @@ static CF_ALWAYS_INLINE unsigned cf_below_lane(cf_kind kind)
     return kind.semi ? CF_NIBBLE_BITS : 0;
 }
 
-/* The first half of the lanes, and the second, each from bit 0 on, and above them whatever follows. Where
-** they are one word, `low` has all of them. */
+/* The first half of the lanes, and the second, each from bit 0 on, and above them whatever follows.
+** Where they are one word, `low` has all of them. */
 typedef struct cf_halves {
     uint64_t low, high;
 } cf_halves;
@@ -194,8 +194,8 @@ static CF_ALWAYS_INLINE cf_halves cf_alike(const cf_form *form, cf_kind kind, cf
     return (cf_halves){cf_zeros(form, x.low ^ t), kind.two ? cf_zeros(form, x.high ^ t) : 0};
 }
 
-/* Where the lane begins of which the top bit is set, in bits behind the first lane; no other bit is, or
-** where lanes are one word, none below it. No branch: it cannot be predicted. */
+/* Where the lane begins of which the top bit is set, in bits behind the first lane; others may be above
+** it, but in no other half. No branch: it cannot be predicted. */
 static CF_ALWAYS_INLINE unsigned cf_lane_of(const cf_form *form, cf_kind kind, cf_halves set)
 {
     unsigned half = (form->tag_bits - cf_first_lane(kind)) / 2, second = set.high != 0;
