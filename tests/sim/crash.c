@@ -127,6 +127,7 @@ void restart(world *w, bool dies)
     if (w->shape.faults == POWER_FAULTS)
         disk_power_on(w->seed);
     w->unsynced = false;
+    w->over |= w->kept; /* REFERENCE: what no rule sees */
     if (world_connect(w) && !w->over)
         ask_everywhere(w);
 }

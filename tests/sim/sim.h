@@ -185,11 +185,12 @@ typedef struct world {
     bool watched;          /* others have put triggers on it */
     bool stale;            /* keys may have stayed */
     bool doubted;          /* a filter may have lacked rows, and have said so by then */
-    bool undefined;        /* a BEFORE trigger may have changed its own row: SQLite promises nothing */
-    bool parted;           /* so they differ: the content of the real one counts, and the run ends */
-    bool risky;            /* the last step: it failed, or took back, or ended something */
-    bool struck;           /* something has failed by a fault */
-    bool unsynced;         /* so did a COMMIT to the WAL: it is done if the process dies now */
+    bool kept;      /* a statement that failed beside a TEMP trigger has kept rows, and told of none */
+    bool undefined; /* a BEFORE trigger may have changed its own row: SQLite promises nothing */
+    bool parted;    /* so they differ: the content of the real one counts, and the run ends */
+    bool risky;     /* the last step: it failed, or took back, or ended something */
+    bool struck;    /* something has failed by a fault */
+    bool unsynced;  /* so did a COMMIT to the WAL: it is done if the process dies now */
     bool verbose;
     uint64_t number; /* of the step that is drawn */
     int pair;        /* whose turn it is */

@@ -365,6 +365,7 @@ static void run_both(world *w, const step *s)
     outcome real = run_sql(p->real, s->real);
     print_outcome(w, "", &real);
     w->risky = real.code != SQLITE_OK || faulted || !counts_changes(s->real);
+    w->kept |= (real.code & 0xff) == SQLITE_CONSTRAINT && real.changes > 0 && w->stale && w->watched;
     if (faulted)
         struck = fault_disarm(w, s);
     if (struck)
