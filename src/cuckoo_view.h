@@ -120,8 +120,7 @@ typedef struct cf_filter {
     cf_memory memory;      /* {NULL, 0, NULL}: it cannot grow */
     const cf_watch *watch; /* NULL: nobody is asked */
     const cf_pages *pages; /* NULL: all of it is in memory; cf_attach_pages sets it */
-    uint32_t
-        live; /* of a filter that ages: bit e % 16 for each epoch e that is live (cuckoo_ageing.h) */
+    uint32_t live;         /* of one that ages: bit e % 16 for each live epoch e (cuckoo_ageing.h) */
 
     cf_view view;
 } cf_filter;
