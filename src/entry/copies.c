@@ -89,7 +89,7 @@ static bool can_count(const cf_filter *filter, const cf_entry *match, unsigned m
 /* Absorbs the item with these matches, or counts it on one of them. */
 static bool absorb(cf_filter *filter, const cf_entry *item, const cf_matches *found)
 {
-    if (!filter->view.form.grown) { /* and no entries become one */
+    if (!filter->view.form.grown) {                /* and no entries become one */
         bool sticky = cf_is_sticky(filter, found); /* RULE: before growth cap equal entries absorb */
         if (sticky || !counts(filter))
             return sticky;
@@ -220,7 +220,7 @@ void cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *item
 
 cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t value)
 {
-    assert(filter->view.writable != NULL && pair->sides > 0);
+    assert(filter->writable != NULL && pair->sides > 0);
     cf_matches found;
     cf_find_matches(filter, pair, value, &found);
     if (found.n == 0)

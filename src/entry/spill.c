@@ -31,10 +31,10 @@ static void encode(const cf_spilled *entry, uint8_t *at)
 /* Writes an entry; the order stays as it is. */
 static void put(cf_filter *filter, unsigned index, const cf_spilled *entry)
 {
-    assert(filter->view.writable != NULL && index < filter->geometry.spill_bound);
+    assert(filter->writable != NULL && index < filter->geometry.spill_bound);
     uint64_t offset = offset_of(filter, index);
     cf_change(filter, offset, offset + CF_SPILL_ENTRY);
-    encode(entry, filter->view.writable - CF_HEADER_BYTES + offset);
+    encode(entry, filter->writable + offset);
 }
 
 static bool comes_before(const cf_spilled *a, const cf_spilled *b)
@@ -75,7 +75,7 @@ bool cf_spill_lies_in(const cf_filter *filter, unsigned index, const cf_place *p
 /* Moves n entries to where the first of them is number `to`. */
 static void move_entries(cf_filter *filter, unsigned to, unsigned from, unsigned n)
 {
-    uint8_t *blob = filter->view.writable - CF_HEADER_BYTES;
+    uint8_t *blob = filter->writable;
     uint64_t there = offset_of(filter, to), here = offset_of(filter, from);
     uint64_t bytes = (uint64_t)n * CF_SPILL_ENTRY;
     assert(to + n <= filter->geometry.spill_bound && from + n <= filter->geometry.spill_bound);

@@ -65,7 +65,7 @@ static uint32_t live_then(const cf_filter *filter, uint64_t epoch)
 void cf_age_to(cf_filter *filter, uint64_t epoch)
 {
     assert(filter->geometry.epochs > 0);
-    if (filter->view.writable == NULL)
+    if (filter->writable == NULL)
         return;
     take_out(filter, ~live_then(filter, epoch));
     cf_set_epoch(filter, epoch);

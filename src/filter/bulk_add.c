@@ -258,7 +258,7 @@ static bool can_fill(const cf_filter *filter, size_t n, cf_ticker *ticker)
     enum { LEAST_BITS = 8, LEAST_SHARE = 16 };
     const cf_geometry *shape = &filter->geometry;
     /* RULE: a table that has bytes to spare is not filled: its bytes would be others */
-    if (filter->length > cf_geometry_bytes(shape) || filter->view.writable == NULL)
+    if (filter->length > cf_geometry_bytes(shape) || filter->writable == NULL)
         return false;
     return filter->pages == NULL && filter->view.form.payload_bits == 0 && shape->bucket_size > 1 &&
            shape->cap > 1 && shape->fingerprint_bits >= LEAST_BITS && n <= shape->capacity &&

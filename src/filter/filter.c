@@ -227,7 +227,7 @@ cf_status cf_add(cf_filter *filter, uint64_t hash)
 static CF_NEVER_INLINE cf_deleted delete_otherwise(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     cf_pair pair = cf_pair_of(filter, hash);
-    if (filter->view.writable == NULL)
+    if (filter->writable == NULL)
         return CF_STICKY;
     cf_deleted deleted = cf_copies_remove(filter, &pair, value);
     filter->items -= deleted == CF_REMOVED && filter->items > 0;
@@ -266,7 +266,7 @@ cf_status cf_settle(cf_filter *filter)
 {
     enum { COST = 2000 }; /* nanoseconds */
     cf_ticker ticker = cf_ticker_of(filter->watch);
-    if (filter->view.writable == NULL)
+    if (filter->writable == NULL)
         return CF_BAD_ARGUMENT;
     for (unsigned i = filter->spilled; i > 0 && !cf_tick(&ticker, COST); i--)
         cf_settle_one(filter, i - 1);

@@ -224,7 +224,7 @@ static cf_status remember(const cf_filter *into, before **then)
 /* The bytes may have moved, and may have become longer. */
 static void restore(cf_filter *into, const before *then)
 {
-    uint8_t *bytes = into->view.writable - CF_HEADER_BYTES;
+    uint8_t *bytes = into->writable;
     *into = then->filter;
     cf_rebase(into, bytes, bytes);
     cf_change(into, 0, into->length);
@@ -236,7 +236,7 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
     before *then;
     unsigned at = 0;
     *why = NULL;
-    if (into->view.writable == NULL)
+    if (into->writable == NULL)
         return cf_refuse(CF_BAD_ARGUMENT, why, "into: it is open for reading only");
     if (into->bytes == from->bytes)
         return cf_refuse(CF_MISMATCH, why, "bytes: they are one and the same");
@@ -290,7 +290,7 @@ static uint64_t buckets_needed(const cf_filter *filter, const cf_census *census)
 /* CF_OK and how many buckets to grow to. CF_FULL: it is not worth it. */
 static cf_status plan_smaller(const cf_filter *into, const cf_filter *from, uint64_t *buckets)
 {
-    if (into->view.writable == NULL)
+    if (into->writable == NULL)
         return CF_BAD_ARGUMENT;
     if (!from->view.form.grown)
         return CF_FULL;

@@ -27,11 +27,11 @@ static void rewrite_bucket(const cf_filter *from, cf_filter *to, uint64_t bucket
 static void clear_behind(cf_filter *filter, uint64_t end)
 {
     uint64_t bits = filter->buckets * filter->view.form.bucket_bits;
-    uint8_t *p = filter->view.writable + bits / 8;
+    uint8_t *p = cf_writable_table(filter) + bits / 8;
     cf_change(filter, CF_HEADER_BYTES + bits / 8, CF_HEADER_BYTES + end);
     if (bits % 8 != 0)
         *p++ &= (uint8_t)cf_low_bits(bits % 8);
-    memset(p, 0, (size_t)(filter->view.writable + end - p));
+    memset(p, 0, (size_t)(cf_writable_table(filter) + end - p));
 }
 
 /* All buckets become wider, the last one first: each is written where those behind it have been. There
@@ -102,7 +102,7 @@ static cf_status make_longer(cf_filter *filter, uint64_t bytes)
     if (bytes > memory.most)
         return CF_TOO_BIG;
     uint64_t length = spare < memory.most - bytes ? bytes + spare : memory.most;
-    uint8_t *longer = memory.resize(memory.context, filter->view.writable - CF_HEADER_BYTES, length);
+    uint8_t *longer = memory.resize(memory.context, filter->writable, length);
     if (longer == NULL)
         return CF_NO_MEMORY;
     memset(longer + filter->length, 0, cf_in_memory(length - filter->length));

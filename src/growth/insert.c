@@ -238,7 +238,7 @@ static cf_status insert_splitting(cf_filter *filter, const cf_entry *item)
 cf_status cf_insert(cf_filter *filter, const cf_entry *item)
 {
     bool grows = filter->geometry.growth && filter->memory.resize != NULL;
-    if (filter->view.writable == NULL)
+    if (filter->writable == NULL)
         return CF_BAD_ARGUMENT;
     if (!grows)
         return store_item(filter, item, CF_SEARCH_BUCKETS);

@@ -39,7 +39,6 @@ typedef struct cf_form {
 
 typedef struct cf_view {
     const uint8_t *table;         /* the buckets */
-    uint8_t *writable;            /* == table when the filter may be changed, else NULL */
     bool quick;                   /* neither a spill list, nor epochs: what buckets say is the answer */
     bool quick_add, quick_delete; /* and most keys are added, or deleted, by a look at their buckets */
     unsigned kind;                /* of functions for one key: cf_kind_of in bucket.h */

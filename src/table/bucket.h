@@ -158,7 +158,7 @@ static inline void cf_overflow_set(cf_filter *filter, uint64_t bucket, bool on)
 {
     const cf_form *form = &filter->view.form;
     if (cf_overflow_get(filter, bucket) != on)
-        cf_store_bits(filter->view.writable, cf_bucket_to_change(filter, bucket) + form->tag_bits, 1,
+        cf_store_bits(cf_writable_table(filter), cf_bucket_to_change(filter, bucket) + form->tag_bits, 1,
                       on);
 }
 
@@ -174,7 +174,7 @@ static CF_ALWAYS_INLINE void cf_lanes_write(cf_kind kind, cf_filter *filter, uin
                                             const uint64_t *lane, uint64_t code)
 {
     const cf_form *form = &filter->view.form;
-    uint8_t *table = filter->view.writable;
+    uint8_t *table = cf_writable_table(filter);
     unsigned w = form->lane, first = cf_first_lane(kind);
     uint64_t mask = form->slot_mask >> cf_below_lane(kind);
     if (cf_in_turn(kind, filter)) {
@@ -204,7 +204,7 @@ static inline bool cf_has_short_payloads(const cf_filter *filter)
 static inline void cf_payloads_write(cf_filter *filter, uint64_t at, const uint64_t *payload)
 {
     unsigned bits = filter->view.form.payload_bits, b = filter->geometry.bucket_size;
-    uint8_t *table = filter->view.writable;
+    uint8_t *table = cf_writable_table(filter);
     uint64_t all = 0;
     at += filter->view.form.payloads_at;
     if (bits != 0 && cf_has_short_payloads(filter)) {
@@ -245,7 +245,7 @@ static CF_ALWAYS_INLINE void cf_semisorted_empty(cf_filter *filter, uint64_t at,
     uint64_t bits = cf_load_bits(filter->view.table, at), tags = cf_low_bits(form->tag_bits);
     uint64_t nibbles = cf_without_lane(cf_nibbles_of(bits), CF_NIBBLE_BITS, slot);
     uint64_t tops = cf_without_lane((bits & tags) >> CF_CODE_BITS, form->lane, slot) << CF_CODE_BITS;
-    cf_store_bits(filter->view.writable, at, tags, tops | cf_code_of_nibbles(nibbles));
+    cf_store_bits(cf_writable_table(filter), at, tags, tops | cf_code_of_nibbles(nibbles));
 }
 
 /* `payloads`: room for those of the bucket, or the constant NULL: they are 0, and stay so. */
@@ -274,9 +274,9 @@ static CF_ALWAYS_INLINE void cf_tag_set(cf_kind kind, cf_filter *filter, uint64_
     } else if (kind.semi) {
         cf_semisorted_set(kind, filter, at, cf_slot_of(form, lane), tag, NULL, 0);
     } else if (kind.any || kind.two) {
-        cf_store_bits(filter->view.writable, at + lane, form->slot_mask, tag);
+        cf_store_bits(cf_writable_table(filter), at + lane, form->slot_mask, tag);
     } else { /* all of it is in the word in which the bucket starts */
-        uint8_t *p = filter->view.writable + (at >> 3);
+        uint8_t *p = cf_writable_table(filter) + (at >> 3);
         lane += cf_shift_of(kind, at);
         cf_store64(p, (cf_load64(p) & ~(form->slot_mask << lane)) | tag << lane);
     }
@@ -299,7 +299,7 @@ static CF_ALWAYS_INLINE void cf_set_by(cf_kind kind, cf_filter *filter, uint64_t
     }
     cf_tag_set(kind, filter, at, lane, tag);
     if (!none)
-        cf_store_bits(filter->view.writable, at + form->payloads_at + slot * bits, cf_ones(bits),
+        cf_store_bits(cf_writable_table(filter), at + form->payloads_at + slot * bits, cf_ones(bits),
                       payload);
 }
 

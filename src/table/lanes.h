@@ -108,7 +108,7 @@ static CF_ALWAYS_INLINE uint64_t cf_at_by(cf_kind kind, const cf_filter *filter,
 /* Tells the pager that the bucket which starts there is going to be changed. */
 static CF_ALWAYS_INLINE void cf_tell_change(cf_kind kind, const cf_filter *filter, uint64_t at)
 {
-    assert(filter->view.writable != NULL);
+    assert(filter->writable != NULL);
     if (kind.paged && CF_UNLIKELY(filter->pages != NULL))
         cf_change_bits(filter, at, filter->view.form.bucket_bits);
 }

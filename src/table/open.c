@@ -14,11 +14,12 @@ static void set_ways(cf_filter *filter)
 {
     const cf_geometry *g = &filter->geometry;
     cf_view *view = &filter->view;
+    view->table = filter->bytes + CF_HEADER_BYTES;
     view->kind = cf_kind_of(filter);
     view->quick = g->spill_bound == 0 && g->epochs == 0;
     bool whole = view->kind == CF_KIND_OF_WHOLE && view->quick && g->pair_bits == g->fingerprint_bits;
     view->whole = whole ? view->form.bucket_bits / 8 : 0;
-    view->quick_add = view->quick && view->writable != NULL;
+    view->quick_add = view->quick && filter->writable != NULL;
     /* RULE: only what has one value, and may have two copies, is deleted so; equivalent removed: all
     ** deletes take the other way */
     view->quick_delete = view->quick_add && g->cap > 1 && g->value_bits == 0;
@@ -47,18 +48,11 @@ void cf_set_epoch(cf_filter *filter, uint64_t epoch)
         filter->live |= (uint32_t)1 << (epoch - age) % CF_EPOCH_NUMBERS;
 }
 
-static void set_bytes(cf_filter *filter, const uint8_t *bytes, uint8_t *writable)
+void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable)
 {
     assert(writable == NULL || writable == bytes);
     filter->bytes = bytes;
     filter->writable = writable;
-    filter->view.table = bytes + CF_HEADER_BYTES;
-    filter->view.writable = writable ? writable + CF_HEADER_BYTES : NULL;
-}
-
-void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable)
-{
-    set_bytes(filter, bytes, writable);
     set_ways(filter);
 }
 
@@ -70,10 +64,11 @@ static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *
                           .items = header->items,
                           .occupied = header->occupied,
                           .length = length,
-                          .spilled = header->spilled};
+                          .spilled = header->spilled,
+                          .bytes = bytes,
+                          .writable = writable};
     filter->view.fingerprint_mask = cf_low_bits(g->fingerprint_bits);
     filter->view.pair_mask = cf_low_bits(g->pair_bits);
-    set_bytes(filter, bytes, writable);
     cf_set_epoch(filter, header->epoch);
     cf_set_stage(filter, header->level, header->split, cf_is_grown(header->level, header->split));
 }
@@ -137,8 +132,7 @@ cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, con
 
 void cf_seal(cf_filter *filter)
 {
-    const cf_view *view = &filter->view;
-    if (view->writable == NULL)
+    if (filter->writable == NULL)
         return;
     if (filter->geometry.epochs) /* growth may have doubled some */
         filter->items = filter->occupied;
@@ -152,7 +146,7 @@ void cf_seal(cf_filter *filter)
                         .spilled = filter->spilled,
                         .reserved = (uint32_t)(filter->length - plain + CF_RESERVED_MIN)};
     cf_change(filter, 0, CF_HEADER_BYTES);
-    cf_header_encode(&header, view->writable - CF_HEADER_BYTES);
+    cf_header_encode(&header, filter->writable);
 }
 
 void cf_attach_pages(cf_filter *filter, const cf_pages *pages)
@@ -164,10 +158,10 @@ void cf_attach_pages(cf_filter *filter, const cf_pages *pages)
 void cf_clear(cf_filter *filter)
 {
     cf_filter was = *filter;
-    if (was.view.writable == NULL)
+    if (was.writable == NULL)
         return;
     cf_change(filter, 0, filter->length);
-    cf_create(filter, &was.geometry, filter->view.writable - CF_HEADER_BYTES);
+    cf_create(filter, &was.geometry, filter->writable);
     filter->memory = was.memory;
     filter->watch = was.watch;
     cf_attach_pages(filter, was.pages);

@@ -12,6 +12,12 @@
 ** nothing follows (cf_pages). */
 #define CF_ASSERT_CONTENT(filter, condition) assert((filter)->pages != NULL || (condition))
 
+/* The table, to be changed: view.table is for reading. */
+static inline uint8_t *cf_writable_table(const cf_filter *filter)
+{
+    return filter->writable + CF_HEADER_BYTES;
+}
+
 /* The bits from bit `at` of the table on: 57 at least, and more where `at` is early in a byte. Reads at
 ** most 8 bytes beyond the table (CF_RESERVED_MIN). */
 static inline uint64_t cf_load_bits(const uint8_t *table, uint64_t at)
