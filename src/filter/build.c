@@ -2,6 +2,15 @@
 #include "../shape/format.h"
 #include "sort.h"
 
+/* How many different ones there are among n sorted hashes. */
+static size_t count_distinct(const uint64_t *sorted, size_t n)
+{
+    size_t distinct = 0;
+    for (size_t i = 0; i < n; i++)
+        distinct += i == 0 || sorted[i] != sorted[i - 1];
+    return distinct;
+}
+
 /* Without bytes: the rest is left for messages. */
 static cf_status give_back(cf_filter *filter, cf_status status)
 {
@@ -55,7 +64,7 @@ cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capac
         return CF_INTERRUPTED;
     if (options->counter_bits == 0)
         n = cf_drop_repeated(hashes, n);
-    size_t distinct = cf_count_distinct(hashes, n);
+    size_t distinct = count_distinct(hashes, n);
     bool mergeable = distinct <= capacity;
     cf_status status = cf_plan(mergeable ? capacity : distinct, fpr, options, &shape, why);
     if (status != CF_OK)

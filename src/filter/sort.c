@@ -191,11 +191,3 @@ size_t cf_drop_repeated(uint64_t *hashes, size_t n)
             hashes[kept++] = hashes[i];
     return kept;
 }
-
-size_t cf_count_distinct(const uint64_t *sorted, size_t n)
-{
-    size_t distinct = 0;
-    for (size_t i = 0; i < n; i++)
-        distinct += i == 0 || sorted[i] != sorted[i - 1];
-    return distinct;
-}
