@@ -36,32 +36,12 @@
 
 enum { COST = 20 }; /* of a key in one walk, nanoseconds */
 
-/* The keys of one base bucket among sorted hashes. */
-typedef struct cf_group {
-    size_t from, to;
-    uint64_t bucket;
-} cf_group;
-
-/* The group that begins with hash `from`. */
-static CF_ALWAYS_INLINE cf_group group_at(const cf_filter *filter, const uint64_t *hashes, size_t n,
-                                          size_t from)
-{
-    cf_group group = {from, from, cf_base(filter, hashes[from]).base};
-    do
-        group.to++;
-    while (group.to < n && cf_base(filter, hashes[group.to]).base == group.bucket);
-    return group;
-}
-
-/* The next hash of a group that is stored, from hash i on: of equal ones no more than cap. (Others would
-** be absorbed where they land, or trimmed.) */
-static CF_ALWAYS_INLINE size_t next_stored(const cf_filter *filter, const uint64_t *hashes,
-                                           const cf_group *group, size_t i)
+/* Is hash i of sorted ones stored? Of equal ones no more than cap are: others would be absorbed where they
+** land, or trimmed. */
+static inline bool is_stored(const cf_filter *filter, const uint64_t *hashes, size_t i)
 {
     unsigned cap = filter->geometry.cap;
-    while (i < group->to && i - group->from >= cap && hashes[i] == hashes[i - cap])
-        i++;
-    return i;
+    return i < cap || hashes[i] != hashes[i - cap];
 }
 
 static inline uint64_t tag_of(const cf_filter *filter, uint64_t hash)
@@ -74,15 +54,14 @@ static CF_ALWAYS_INLINE cf_status fill_bases(cf_kind kind, cf_filter *filter, co
                                              size_t n, cf_ticker *ticker)
 {
     unsigned b = filter->geometry.bucket_size;
-    for (size_t from = 0; from < n;) {
-        uint64_t tag[CF_BUCKET_MAX] = {0};
+    for (size_t i = 0; i < n;) {
+        uint64_t tag[CF_BUCKET_MAX] = {0}, bucket = cf_base(filter, hashes[i]).base;
         unsigned used = 0;
-        cf_group group = group_at(filter, hashes, n, from);
-        for (size_t i = from; used < b && (i = next_stored(filter, hashes, &group, i)) < group.to; i++)
-            tag[used++] = tag_of(filter, hashes[i]);
-        cf_tags_write(kind, filter, group.bucket * filter->view.form.bucket_bits, tag);
+        for (; i < n && cf_base(filter, hashes[i]).base == bucket; i++)
+            if (used < b && is_stored(filter, hashes, i))
+                tag[used++] = tag_of(filter, hashes[i]);
+        cf_tags_write(kind, filter, bucket * filter->view.form.bucket_bits, tag);
         filter->occupied += used;
-        from = group.to;
         if (cf_tick(ticker, COST * used))
             return CF_INTERRUPTED;
     }
@@ -154,17 +133,16 @@ static CF_ALWAYS_INLINE cf_status fly(cf_kind kind, cf_filter *filter, const uin
 {
     cf_bulk bulk = {.flying = 0};
     cf_status status = CF_OK;
-    for (size_t from = 0; from < n && status == CF_OK;) {
+    for (size_t i = 0; i < n && status == CF_OK;) {
+        uint64_t bucket = cf_base(filter, hashes[i]).base;
         unsigned used = 0, b = filter->geometry.bucket_size;
-        cf_group group = group_at(filter, hashes, n, from);
-        for (size_t i = from; (i = next_stored(filter, hashes, &group, i)) < group.to; i++) {
-            if (used++ < b)
+        for (; i < n && cf_base(filter, hashes[i]).base == bucket; i++) {
+            if (!is_stored(filter, hashes, i) || used++ < b)
                 continue;
-            send(&bulk, filter, group.bucket, tag_of(filter, hashes[i]), 0);
+            send(&bulk, filter, bucket, tag_of(filter, hashes[i]), 0);
             while (status == CF_OK && bulk.flying > ALOFT)
                 status = land(kind, &bulk, filter);
         }
-        from = group.to;
         if (cf_tick(ticker, COST * used))
             return CF_INTERRUPTED;
     }

@@ -16,8 +16,8 @@
 #include "../growth/growth.h"
 #include "../growth/insert.h"
 #include "../shape/format.h"
-#include "../table/epochs.h"
 #include "../table/bucket.h"
+#include "../table/epochs.h"
 #include "ageing.h"
 
 const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned *at)
@@ -110,9 +110,7 @@ static cf_status merge_entry(cf_filter *into, const cf_filter *from, const cf_en
                              const char **why)
 {
     cf_entry item = *entry;
-    if (item.side.length > into->view.new_length)
-        item.side.length = into->view.new_length;
-    item.side.bits &= cf_low_bits(into->geometry.pair_bits + item.side.length);
+    item.side = cf_new_fingerprint(into, &entry->side);
     cf_status status = merge_item(into, from, &item, why);
     if (status == CF_OK)
         cf_count_items(into, cf_entry_copies(into, entry));
@@ -207,55 +205,41 @@ static uint64_t most_bytes(const cf_filter *into, const cf_filter *from)
     return TIMES * (into->length + from->length) + AT_LEAST;
 }
 
-/* What `into` was. */
-typedef struct before {
-    cf_filter filter;
-    uint8_t bytes[];
-} before;
-
-/* *then: NULL when there is no memory to be had. */
-static cf_status remember(const cf_filter *into, before **then)
-{
-    *then = NULL;
-    if (into->memory.resize == NULL)
-        return CF_OK;
-    *then = (void *)into->memory.resize(into->memory.context, NULL, sizeof **then + into->length);
-    if (*then == NULL)
-        return CF_NO_MEMORY;
-    (*then)->filter = *into;
-    cf_need(into, 0, into->length);
-    memcpy((*then)->bytes, into->bytes, cf_in_memory(into->length));
-    return CF_OK;
-}
-
-/* The bytes may have moved, and may have become longer. */
-static void restore(cf_filter *into, const before *then)
+/* Makes `into` what it was. Its bytes may have moved, and may have become longer. */
+static void restore(cf_filter *into, const cf_filter *was, const uint8_t *copy)
 {
     uint8_t *bytes = into->view.writable - CF_HEADER_BYTES;
-    *into = then->filter;
+    *into = *was;
     cf_rebase(into, bytes, bytes);
     cf_change(into, 0, into->length);
-    memcpy(bytes, then->bytes, cf_in_memory(into->length));
+    memcpy(bytes, copy, cf_in_memory(into->length));
 }
 
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
 {
-    before *then;
+    const cf_filter was = *into;
+    const cf_memory *memory = &was.memory;
+    uint8_t *copy = NULL;
     *why = NULL;
     if (into->view.writable == NULL)
         return cf_refuse(CF_BAD_ARGUMENT, why, "into: it is open for reading only");
     if (into->bytes == from->bytes)
         return cf_refuse(CF_MISMATCH, why, "bytes: they are one and the same");
     cf_status status = cf_mergeable(into, from, why);
-    if (status == CF_OK)
-        status = remember(into, &then);
     if (status != CF_OK)
         return status;
+    if (memory->resize) {
+        copy = memory->resize(memory->context, NULL, into->length);
+        if (copy == NULL)
+            return CF_NO_MEMORY;
+        cf_need(into, 0, into->length);
+        memcpy(copy, into->bytes, cf_in_memory(into->length));
+    }
     status = grow_and_merge(into, from, from->buckets, most_bytes(into, from), why);
-    if (status != CF_OK && then != NULL)
-        restore(into, then);
-    if (then != NULL)
-        into->memory.resize(into->memory.context, (uint8_t *)then, 0);
+    if (copy && status != CF_OK)
+        restore(into, &was, copy);
+    if (copy)
+        memory->resize(memory->context, copy, 0);
     return status;
 }
 
