@@ -11,14 +11,6 @@ static size_t count_distinct(const uint64_t *sorted, size_t n)
     return distinct;
 }
 
-/* Without bytes: the rest is left for messages. */
-static cf_status give_back(cf_filter *filter, cf_status status)
-{
-    filter->memory.resize(filter->memory.context, filter->view.writable - CF_HEADER_BYTES, 0);
-    filter->bytes = filter->view.writable = NULL;
-    return status;
-}
-
 /* An empty filter of this shape takes the hashes. It may grow for them only when `grow` says so. */
 static cf_status fill(cf_filter *filter, const cf_geometry *shape, bool grow, uint64_t *hashes, size_t n)
 {
@@ -38,9 +30,11 @@ static cf_status fill(cf_filter *filter, const cf_geometry *shape, bool grow, ui
         filter->memory.most = length;
     cf_status status = cf_add_many(filter, hashes, n, NULL);
     filter->memory.most = memory->most;
-    if (status == CF_TOO_BIG && !grow)
-        status = CF_FULL;
-    return status == CF_OK ? status : give_back(filter, status);
+    if (status == CF_OK)
+        return status;
+    memory->resize(memory->context, filter->view.writable - CF_HEADER_BYTES, 0);
+    filter->bytes = filter->view.writable = NULL; /* the rest is left for messages */
+    return status == CF_TOO_BIG && !grow ? CF_FULL : status;
 }
 
 /* The planned table is full in a few of a million builds. Then slightly wider ones are tried: a table

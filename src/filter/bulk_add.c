@@ -259,17 +259,6 @@ static cf_status add_in_turn(cf_filter *filter, const uint64_t *hashes, size_t n
     return status;
 }
 
-static cf_status add_in_order(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
-                              cf_ticker *ticker)
-{
-    cf_status status = CF_FULL;
-    if (can_fill(filter, n, ticker))
-        status = fill(filter, hashes, n, added, ticker);
-    if (status == CF_FULL && !ticker->stopped)
-        status = add_in_turn(filter, hashes, n, added, ticker);
-    return ticker->stopped ? CF_INTERRUPTED : status;
-}
-
 /* Is the filter going to grow for so many keys? */
 static bool outgrows(const cf_filter *filter, size_t n)
 {
@@ -303,12 +292,15 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
 {
     cf_ticker ticker = cf_ticker_of(filter->watch);
     size_t in = 0;
-    cf_status status = CF_INTERRUPTED, settled = CF_OK;
-    if (put_in_order(filter, hashes, n, &ticker))
-        status = add_in_order(filter, hashes, n, &in, &ticker);
+    cf_status status = CF_FULL;
+    if (put_in_order(filter, hashes, n, &ticker) && can_fill(filter, n, &ticker))
+        status = fill(filter, hashes, n, &in, &ticker);
+    if (status == CF_FULL && !ticker.stopped)
+        status = add_in_turn(filter, hashes, n, &in, &ticker);
     if (added)
         *added = in;
-    if (in > 0 && status != CF_INTERRUPTED)
-        settled = cf_settle(filter);
+    if (ticker.stopped)
+        return CF_INTERRUPTED;
+    cf_status settled = in > 0 && status != CF_INTERRUPTED ? cf_settle(filter) : CF_OK;
     return status == CF_OK ? settled : status;
 }

@@ -82,38 +82,31 @@ static cf_status insert_growing(cf_filter *into, const cf_filter *from, const cf
     return status == CF_FULL ? grown : status;
 }
 
-/* Stores an entry, or all of the entries that it becomes: those with a further bit set come first. */
-static cf_status merge_item(cf_filter *into, const cf_filter *from, const cf_entry *item,
-                            const char **why)
+/* Stores an entry, or all of the entries that it becomes: those with a further bit set come first. In a
+** filter that has grown less it knows no more than that one's slots hold. */
+static cf_status merge_entry(cf_filter *into, const cf_filter *from, const cf_entry *entry,
+                             const char **why)
 {
-    cf_entry next = *item;
+    cf_entry next = *entry;
     cf_status status;
+    next.side = cf_new_fingerprint(into, &entry->side);
+    const unsigned length = next.side.length;
     while ((status = insert_growing(into, from, &next)) == CF_OK || status == CF_BAD_ARGUMENT) {
         if (status == CF_BAD_ARGUMENT) { /* RULE: an item that knows too little becomes two */
             next.side.length++;
             next.side.bits |= last_bit(into, &next);
             continue;
         }
-        while (next.side.length > item->side.length && !(next.side.bits & last_bit(into, &next)))
+        while (next.side.length > length && !(next.side.bits & last_bit(into, &next)))
             next.side.length--;
-        if (next.side.length == item->side.length)
+        if (next.side.length == length) {
+            cf_count_items(into, cf_entry_copies(into, entry));
             return CF_OK;
+        }
         next.side.bits ^= last_bit(into, &next);
     }
     if (status == CF_FULL && key_is_full(into, &next))
         *why = "a key would have more entries than can be found: two buckets full, and some spilled";
-    return status;
-}
-
-/* In a filter that has grown less, an entry knows no more than that one's slots hold. */
-static cf_status merge_entry(cf_filter *into, const cf_filter *from, const cf_entry *entry,
-                             const char **why)
-{
-    cf_entry item = *entry;
-    item.side = cf_new_fingerprint(into, &entry->side);
-    cf_status status = merge_item(into, from, &item, why);
-    if (status == CF_OK)
-        cf_count_items(into, cf_entry_copies(into, entry));
     return status;
 }
 
@@ -157,12 +150,18 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
     return walk.status == CF_OK ? status : walk.status;
 }
 
-/* The units of work (watch.h) that a merge may do. Hostile entries can be such that each of them splits
-** half of the table, in vain. What keys take is a fifth of it at most (test_merge_hostile.c). */
+/* The units of work (watch.h) that a merge may do, and the bytes that a sum may have. Hostile entries can
+** be such that each of them splits half of the table, in vain, or of kinds that double when buckets are
+** split; and the number of items in a header can be a lie. What keys take is a fifth of the work at most
+** (test_merge_hostile.c). */
 static uint64_t most_work(const cf_filter *into, const cf_filter *from)
 {
-    enum { TIMES = 24, AT_LEAST = 1 << 23 };
-    return TIMES * (into->length + from->length) + AT_LEAST;
+    return 24 * (into->length + from->length) + (1 << 23);
+}
+
+static uint64_t most_bytes(const cf_filter *into, const cf_filter *from)
+{
+    return 16 * (into->length + from->length) + (1 << 18);
 }
 
 /* Comes to the epoch of `from`, grows to so many buckets, then stores the entries, in no more than
@@ -196,14 +195,6 @@ static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t
 }
 
 /* ---- the sum of two ---- */
-
-/* The sum of two filters is never much longer than both: their entries can be hostile, of kinds
-** that double when buckets are split, and the number of items in a header a lie. */
-static uint64_t most_bytes(const cf_filter *into, const cf_filter *from)
-{
-    enum { TIMES = 16, AT_LEAST = 1 << 18 };
-    return TIMES * (into->length + from->length) + AT_LEAST;
-}
 
 /* Makes `into` what it was. Its bytes may have moved, and may have become longer. */
 static void restore(cf_filter *into, const cf_filter *was, const uint8_t *copy)
