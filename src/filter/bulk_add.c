@@ -154,7 +154,7 @@ static CF_ALWAYS_INLINE cf_status fly(cf_kind kind, cf_filter *filter, const uin
 /* ---- no more than cap ---- */
 
 /* Takes out what a key has beyond cap that an entry may be of. */
-static void trim_key(cf_filter *filter, const cf_entry *entry)
+static CF_NEVER_INLINE void trim_key(cf_filter *filter, const cf_entry *entry)
 {
     unsigned cap = filter->geometry.cap;
     cf_matches found;
@@ -165,31 +165,23 @@ static void trim_key(cf_filter *filter, const cf_entry *entry)
         cf_entries_replace(filter, found.entry + cap, 1, NULL);
 }
 
-/* For a bucket in which two slots say the same. */
-static CF_NEVER_INLINE void trim_bucket(cf_filter *filter, uint64_t bucket)
-{
-    cf_entry entry;
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-        if (cf_entry_at(filter, bucket, slot, &entry))
-            trim_key(filter, &entry);
-}
-
 /* A key with more than two entries has two in one bucket, or one in the list. */
 static CF_ALWAYS_INLINE void trim(cf_kind kind, cf_filter *filter, cf_ticker *ticker)
 {
     enum { TRIM_COST = 5 };
     uint64_t tag[CF_BUCKET_MAX];
+    cf_entry entry;
     for (uint64_t bucket = 0; bucket < filter->buckets; bucket++) {
         bool repeats = false;
         cf_tags_by(kind, filter, bucket * filter->view.form.bucket_bits, tag);
         for (unsigned i = 1; i < filter->geometry.bucket_size; i++)
             for (unsigned before = 0; before < i; before++)
                 repeats |= tag[i] == tag[before] && tag[i] != 0;
-        if (CF_UNLIKELY(repeats))
-            trim_bucket(filter, bucket);
+        for (unsigned slot = 0; CF_UNLIKELY(repeats) && slot < filter->geometry.bucket_size; slot++)
+            if (cf_entry_at(filter, bucket, slot, &entry))
+                trim_key(filter, &entry);
         cf_tick(ticker, TRIM_COST);
     }
-    cf_entry entry;
     for (unsigned i = filter->spilled; i-- > 0;)
         if (i < filter->spilled && cf_spilled_at(filter, i, &entry))
             trim_key(filter, &entry);

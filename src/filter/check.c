@@ -36,12 +36,6 @@ static double share_of_hashes(const cf_filter *filter, const cf_side *side)
     return share / (double)filter->geometry.buckets;
 }
 
-static double share_matched(const cf_filter *filter, const cf_entry *entry)
-{
-    cf_side other = cf_alternate(filter, entry->side);
-    return share_of_hashes(filter, &entry->side) + share_of_hashes(filter, &other);
-}
-
 /* Is the entry the first of those that are equal to it? */
 static bool first_of_equals(const cf_matches *found, const cf_entry *entry)
 {
@@ -68,8 +62,10 @@ static void count_entry(const cf_filter *filter, const cf_entry *entry, cf_censu
     census->voids += filter->view.form.grown && length == entry->extension;
     census->sticky +=
         !filter->geometry.epochs && cf_is_sticky(filter, &same) && first_of_equals(&same, entry);
-    if (shortest == length && first_of_equals(&any, entry))
-        census->fpr += share_matched(filter, entry);
+    if (shortest == length && first_of_equals(&any, entry)) {
+        cf_side other = cf_alternate(filter, entry->side);
+        census->fpr += share_of_hashes(filter, &entry->side) + share_of_hashes(filter, &other);
+    }
 }
 
 cf_census cf_take_census(const cf_filter *filter)
