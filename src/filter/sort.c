@@ -34,6 +34,14 @@ static inline bool stops(cf_ticker *ticker, size_t done)
     return done % PIECE == 0 && cf_tick(ticker, COST_OF_HASH * PIECE);
 }
 
+/* Where the next piece of n hashes ends, whose cost is counted; `from`: there is none, or the work is to
+** stop. */
+static inline size_t next_piece(cf_ticker *ticker, size_t from, size_t n)
+{
+    size_t end = n - from < PIECE ? n : from + PIECE;
+    return cf_tick(ticker, COST_OF_HASH * (unsigned)(end - from)) ? from : end;
+}
+
 static void insertion_sort(cf_ticker *ticker, uint64_t *a, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
@@ -52,14 +60,13 @@ static void insertion_sort(cf_ticker *ticker, uint64_t *a, size_t n)
 static size_t split(cf_ticker *ticker, uint64_t *a, size_t n, uint64_t limit)
 {
     size_t below = 0;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t x = a[i];
-        a[i] = a[below];
-        a[below] = x;
-        below += x < limit;
-        if (stops(ticker, i + 1))
-            break;
-    }
+    for (size_t i = 0, end; (end = next_piece(ticker, i, n)) > i;)
+        for (; i < end; i++) {
+            uint64_t x = a[i];
+            a[i] = a[below];
+            a[below] = x;
+            below += x < limit;
+        }
     return below;
 }
 
@@ -93,22 +100,20 @@ static size_t part(const cf_sorter *sorter, uint64_t *a, size_t n, unsigned shif
 {
     size_t *place = sorter->place, sum = 0, most = 0;
     memset(place, 0, (mask + 1) * sizeof *place);
-    for (size_t i = 0; i < n; i++) {
-        place[a[i] >> shift & mask]++;
-        if (stops(sorter->ticker, i + 1))
-            return n;
-    }
+    for (size_t i = 0, end; (end = next_piece(sorter->ticker, i, n)) > i;)
+        for (; i < end; i++)
+            place[a[i] >> shift & mask]++;
     for (size_t d = 0; d <= mask; d++) {
         size_t hashes = place[d];
         most = hashes > most ? hashes : most;
         place[d] = sum;
         sum += hashes;
     }
-    for (size_t i = 0; i < n; i++) {
-        sorter->room[place[a[i] >> shift & mask]++] = a[i];
-        if (stops(sorter->ticker, i + 1))
-            return n;
-    }
+    for (size_t i = 0, end; (end = next_piece(sorter->ticker, i, n)) > i;)
+        for (; i < end; i++)
+            sorter->room[place[a[i] >> shift & mask]++] = a[i];
+    if (sorter->ticker->stopped)
+        return n;
     memcpy(a, sorter->room, n * sizeof *a);
     return most;
 }
