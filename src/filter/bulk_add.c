@@ -188,8 +188,7 @@ static CF_ALWAYS_INLINE void trim(cf_kind kind, cf_filter *filter, cf_ticker *ti
 }
 
 /* When it is not CF_OK, the filter is empty again. */
-static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
-                      cf_ticker *ticker)
+static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, cf_ticker *ticker)
 {
     const cf_form *form = &filter->view.form;
     cf_memory memory = filter->memory;
@@ -200,13 +199,11 @@ static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_
     if (status == CF_OK)
         CF_BY_NEW_FORM(form, trim, filter, ticker);
     filter->memory = memory;
-    if (status != CF_OK) {
+    if (status == CF_OK)
+        cf_count_items(filter, n);
+    else
         cf_clear(filter);
-        return status;
-    }
-    cf_count_items(filter, n);
-    *added = n;
-    return CF_OK;
+    return status;
 }
 
 /* ---- the one or the other ---- */
@@ -251,32 +248,20 @@ static cf_status add_in_turn(cf_filter *filter, const uint64_t *hashes, size_t n
     return status;
 }
 
-/* Is the filter going to grow for so many keys? */
-static bool outgrows(const cf_filter *filter, size_t n)
-{
-    const cf_geometry *shape = &filter->geometry;
-    uint64_t planned = cf_planned_entries(shape->capacity, shape->epochs);
-    return shape->growth && filter->memory.resize != NULL && filter->occupied + n > planned;
-}
-
-static void multiply(uint64_t *hashes, size_t n, uint64_t by)
-{
-    for (size_t i = 0; i < n; i++)
-        hashes[i] *= by;
-}
-
 /* Sorted, as a rule. For a filter that is going to grow in an order without pattern, that of their
 ** products with an odd number: the first of many sorted keys all belong in one bucket, and would find
 ** no room there before the table has grown for the others. */
 static bool put_in_order(const cf_filter *filter, uint64_t *hashes, size_t n, cf_ticker *ticker)
 {
     static const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15), inverse = UINT64_C(0xf1de83e19937733d);
-    bool scatters = outgrows(filter, n);
-    if (scatters)
-        multiply(hashes, n, factor);
+    const cf_geometry *shape = &filter->geometry;
+    bool grows = shape->growth && filter->memory.resize != NULL &&
+                 filter->occupied + n > cf_planned_entries(shape->capacity, shape->epochs);
+    for (size_t i = 0; grows && i < n; i++)
+        hashes[i] *= factor;
     bool done = cf_sort_with(hashes, n, &filter->memory, ticker);
-    if (scatters)
-        multiply(hashes, n, inverse);
+    for (size_t i = 0; grows && i < n; i++)
+        hashes[i] *= inverse;
     return done;
 }
 
@@ -286,8 +271,10 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
     size_t in = 0;
     cf_status status = CF_FULL;
     if (put_in_order(filter, hashes, n, &ticker) && can_fill(filter, n, &ticker))
-        status = fill(filter, hashes, n, &in, &ticker);
-    if (status == CF_FULL && !ticker.stopped)
+        status = fill(filter, hashes, n, &ticker);
+    if (status == CF_OK)
+        in = n;
+    else if (status == CF_FULL && !ticker.stopped)
         status = add_in_turn(filter, hashes, n, &in, &ticker);
     if (added)
         *added = in;
