@@ -14,25 +14,25 @@ static size_t count_distinct(const uint64_t *sorted, size_t n)
 /* An empty filter of this shape takes the hashes. It may grow for them only when `grow` says so. */
 static cf_status fill(cf_filter *filter, const cf_geometry *shape, bool grow, uint64_t *hashes, size_t n)
 {
-    const cf_filter was = *filter;
-    const cf_memory *memory = &was.memory;
+    const cf_memory memory = filter->memory;
+    const cf_watch *watch = filter->watch;
     uint64_t length = cf_geometry_bytes(shape);
     filter->geometry = *shape;
-    if (length > memory->most)
+    if (length > memory.most)
         return CF_TOO_BIG;
-    uint8_t *bytes = memory->resize(memory->context, NULL, length);
+    uint8_t *bytes = memory.resize(memory.context, NULL, length);
     if (bytes == NULL)
         return CF_NO_MEMORY;
     cf_create(filter, shape, bytes);
-    filter->watch = was.watch;
-    filter->memory = *memory;
+    filter->watch = watch;
+    filter->memory = memory;
     if (!grow)
         filter->memory.most = length;
     cf_status status = cf_add_many(filter, hashes, n, NULL);
-    filter->memory.most = memory->most;
+    filter->memory.most = memory.most;
     if (status == CF_OK)
         return status;
-    memory->resize(memory->context, filter->view.writable - CF_HEADER_BYTES, 0);
+    memory.resize(memory.context, filter->view.writable - CF_HEADER_BYTES, 0);
     filter->bytes = filter->view.writable = NULL; /* the rest is left for messages */
     return status == CF_TOO_BIG && !grow ? CF_FULL : status;
 }
