@@ -2,36 +2,39 @@
 #include "../shape/format.h"
 #include "sort.h"
 
-/* Without bytes: the rest is left for messages. */
-static cf_status give_back(cf_filter *filter, cf_status status)
+/* How many different ones there are among n sorted hashes. */
+static size_t count_distinct(const uint64_t *sorted, size_t n)
 {
-    filter->memory.resize(filter->memory.context, filter->writable, 0);
-    filter->bytes = filter->writable = NULL;
-    return status;
+    size_t distinct = 0;
+    for (size_t i = 0; i < n; i++)
+        distinct += i == 0 || sorted[i] != sorted[i - 1];
+    return distinct;
 }
 
 /* An empty filter of this shape takes the hashes. It may grow for them only when `grow` says so. */
 static cf_status fill(cf_filter *filter, const cf_geometry *shape, bool grow, uint64_t *hashes, size_t n)
 {
-    const cf_filter was = *filter;
-    const cf_memory *memory = &was.memory;
+    const cf_memory memory = filter->memory;
+    const cf_watch *watch = filter->watch;
     uint64_t length = cf_geometry_bytes(shape);
     filter->geometry = *shape;
-    if (length > memory->most)
+    if (length > memory.most)
         return CF_TOO_BIG;
-    uint8_t *bytes = memory->resize(memory->context, NULL, length);
+    uint8_t *bytes = memory.resize(memory.context, NULL, length);
     if (bytes == NULL)
         return CF_NO_MEMORY;
     cf_create(filter, shape, bytes);
-    filter->watch = was.watch;
-    filter->memory = *memory;
+    filter->watch = watch;
+    filter->memory = memory;
     if (!grow)
         filter->memory.most = length;
     cf_status status = cf_add_many(filter, hashes, n, NULL);
-    filter->memory.most = memory->most;
-    if (status == CF_TOO_BIG && !grow)
-        status = CF_FULL;
-    return status == CF_OK ? status : give_back(filter, status);
+    filter->memory.most = memory.most;
+    if (status == CF_OK)
+        return status;
+    memory.resize(memory.context, filter->writable, 0);
+    filter->bytes = filter->writable = NULL; /* the rest is left for messages */
+    return status == CF_TOO_BIG && !grow ? CF_FULL : status;
 }
 
 /* The planned table is full in a few of a million builds. Then slightly wider ones are tried: a table
@@ -55,7 +58,7 @@ cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capac
         return CF_INTERRUPTED;
     if (options->counter_bits == 0)
         n = cf_drop_repeated(hashes, n);
-    size_t distinct = cf_count_distinct(hashes, n);
+    size_t distinct = count_distinct(hashes, n);
     bool mergeable = distinct <= capacity;
     cf_status status = cf_plan(mergeable ? capacity : distinct, fpr, options, &shape, why);
     if (status != CF_OK)

@@ -36,32 +36,12 @@
 
 enum { COST = 20 }; /* of a key in one walk, nanoseconds */
 
-/* The keys of one base bucket among sorted hashes. */
-typedef struct cf_group {
-    size_t from, to;
-    uint64_t bucket;
-} cf_group;
-
-/* The group that begins with hash `from`. */
-static CF_ALWAYS_INLINE cf_group group_at(const cf_filter *filter, const uint64_t *hashes, size_t n,
-                                          size_t from)
-{
-    cf_group group = {from, from, cf_base(filter, hashes[from]).base};
-    do
-        group.to++;
-    while (group.to < n && cf_base(filter, hashes[group.to]).base == group.bucket);
-    return group;
-}
-
-/* The next hash of a group that is stored, from hash i on: of equal ones no more than cap. (Others would
-** be absorbed where they land, or trimmed.) */
-static CF_ALWAYS_INLINE size_t next_stored(const cf_filter *filter, const uint64_t *hashes,
-                                           const cf_group *group, size_t i)
+/* Is hash i of sorted ones stored? Of equal ones no more than cap are: others would be absorbed where they
+** land, or trimmed. */
+static inline bool is_stored(const cf_filter *filter, const uint64_t *hashes, size_t i)
 {
     unsigned cap = filter->geometry.cap;
-    while (i < group->to && i - group->from >= cap && hashes[i] == hashes[i - cap])
-        i++;
-    return i;
+    return i < cap || hashes[i] != hashes[i - cap];
 }
 
 static inline uint64_t tag_of(const cf_filter *filter, uint64_t hash)
@@ -74,15 +54,14 @@ static CF_ALWAYS_INLINE cf_status fill_bases(cf_kind kind, cf_filter *filter, co
                                              size_t n, cf_ticker *ticker)
 {
     unsigned b = filter->geometry.bucket_size;
-    for (size_t from = 0; from < n;) {
-        uint64_t tag[CF_BUCKET_MAX] = {0};
+    for (size_t i = 0; i < n;) {
+        uint64_t tag[CF_BUCKET_MAX] = {0}, bucket = cf_base(filter, hashes[i]).base;
         unsigned used = 0;
-        cf_group group = group_at(filter, hashes, n, from);
-        for (size_t i = from; used < b && (i = next_stored(filter, hashes, &group, i)) < group.to; i++)
-            tag[used++] = tag_of(filter, hashes[i]);
-        cf_tags_write(kind, filter, group.bucket * filter->view.form.bucket_bits, tag);
+        for (; i < n && cf_base(filter, hashes[i]).base == bucket; i++)
+            if (used < b && is_stored(filter, hashes, i))
+                tag[used++] = tag_of(filter, hashes[i]);
+        cf_tags_write(kind, filter, bucket * filter->view.form.bucket_bits, tag);
         filter->occupied += used;
-        from = group.to;
         if (cf_tick(ticker, COST * used))
             return CF_INTERRUPTED;
     }
@@ -154,17 +133,16 @@ static CF_ALWAYS_INLINE cf_status fly(cf_kind kind, cf_filter *filter, const uin
 {
     cf_bulk bulk = {.flying = 0};
     cf_status status = CF_OK;
-    for (size_t from = 0; from < n && status == CF_OK;) {
+    for (size_t i = 0; i < n && status == CF_OK;) {
+        uint64_t bucket = cf_base(filter, hashes[i]).base;
         unsigned used = 0, b = filter->geometry.bucket_size;
-        cf_group group = group_at(filter, hashes, n, from);
-        for (size_t i = from; (i = next_stored(filter, hashes, &group, i)) < group.to; i++) {
-            if (used++ < b)
+        for (; i < n && cf_base(filter, hashes[i]).base == bucket; i++) {
+            if (!is_stored(filter, hashes, i) || used++ < b)
                 continue;
-            send(&bulk, filter, group.bucket, tag_of(filter, hashes[i]), 0);
+            send(&bulk, filter, bucket, tag_of(filter, hashes[i]), 0);
             while (status == CF_OK && bulk.flying > ALOFT)
                 status = land(kind, &bulk, filter);
         }
-        from = group.to;
         if (cf_tick(ticker, COST * used))
             return CF_INTERRUPTED;
     }
@@ -176,7 +154,7 @@ static CF_ALWAYS_INLINE cf_status fly(cf_kind kind, cf_filter *filter, const uin
 /* ---- no more than cap ---- */
 
 /* Takes out what a key has beyond cap that an entry may be of. */
-static void trim_key(cf_filter *filter, const cf_entry *entry)
+static CF_NEVER_INLINE void trim_key(cf_filter *filter, const cf_entry *entry)
 {
     unsigned cap = filter->geometry.cap;
     cf_matches found;
@@ -187,39 +165,30 @@ static void trim_key(cf_filter *filter, const cf_entry *entry)
         cf_entries_replace(filter, found.entry + cap, 1, NULL);
 }
 
-/* For a bucket in which two slots say the same. */
-static CF_NEVER_INLINE void trim_bucket(cf_filter *filter, uint64_t bucket)
-{
-    cf_entry entry;
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-        if (cf_entry_at(filter, bucket, slot, &entry))
-            trim_key(filter, &entry);
-}
-
 /* A key with more than two entries has two in one bucket, or one in the list. */
 static CF_ALWAYS_INLINE void trim(cf_kind kind, cf_filter *filter, cf_ticker *ticker)
 {
     enum { TRIM_COST = 5 };
     uint64_t tag[CF_BUCKET_MAX];
+    cf_entry entry;
     for (uint64_t bucket = 0; bucket < filter->buckets; bucket++) {
         bool repeats = false;
         cf_tags_by(kind, filter, bucket * filter->view.form.bucket_bits, tag);
         for (unsigned i = 1; i < filter->geometry.bucket_size; i++)
             for (unsigned before = 0; before < i; before++)
                 repeats |= tag[i] == tag[before] && tag[i] != 0;
-        if (CF_UNLIKELY(repeats))
-            trim_bucket(filter, bucket);
+        for (unsigned slot = 0; CF_UNLIKELY(repeats) && slot < filter->geometry.bucket_size; slot++)
+            if (cf_entry_at(filter, bucket, slot, &entry))
+                trim_key(filter, &entry);
         cf_tick(ticker, TRIM_COST);
     }
-    cf_entry entry;
     for (unsigned i = filter->spilled; i-- > 0;)
         if (i < filter->spilled && cf_spilled_at(filter, i, &entry))
             trim_key(filter, &entry);
 }
 
 /* When it is not CF_OK, the filter is empty again. */
-static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
-                      cf_ticker *ticker)
+static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, cf_ticker *ticker)
 {
     const cf_form *form = &filter->view.form;
     cf_memory memory = filter->memory;
@@ -230,13 +199,11 @@ static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_
     if (status == CF_OK)
         CF_BY_NEW_FORM(form, trim, filter, ticker);
     filter->memory = memory;
-    if (status != CF_OK) {
+    if (status == CF_OK)
+        cf_count_items(filter, n);
+    else
         cf_clear(filter);
-        return status;
-    }
-    cf_count_items(filter, n);
-    *added = n;
-    return CF_OK;
+    return status;
 }
 
 /* ---- the one or the other ---- */
@@ -281,43 +248,20 @@ static cf_status add_in_turn(cf_filter *filter, const uint64_t *hashes, size_t n
     return status;
 }
 
-static cf_status add_in_order(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
-                              cf_ticker *ticker)
-{
-    cf_status status = CF_FULL;
-    if (can_fill(filter, n, ticker))
-        status = fill(filter, hashes, n, added, ticker);
-    if (status == CF_FULL && !ticker->stopped)
-        status = add_in_turn(filter, hashes, n, added, ticker);
-    return ticker->stopped ? CF_INTERRUPTED : status;
-}
-
-/* Is the filter going to grow for so many keys? */
-static bool outgrows(const cf_filter *filter, size_t n)
-{
-    const cf_geometry *shape = &filter->geometry;
-    uint64_t planned = cf_planned_entries(shape->capacity, shape->epochs);
-    return shape->growth && filter->memory.resize != NULL && filter->occupied + n > planned;
-}
-
-static void multiply(uint64_t *hashes, size_t n, uint64_t by)
-{
-    for (size_t i = 0; i < n; i++)
-        hashes[i] *= by;
-}
-
 /* Sorted, as a rule. For a filter that is going to grow in an order without pattern, that of their
 ** products with an odd number: the first of many sorted keys all belong in one bucket, and would find
 ** no room there before the table has grown for the others. */
 static bool put_in_order(const cf_filter *filter, uint64_t *hashes, size_t n, cf_ticker *ticker)
 {
     static const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15), inverse = UINT64_C(0xf1de83e19937733d);
-    bool scatters = outgrows(filter, n);
-    if (scatters)
-        multiply(hashes, n, factor);
+    const cf_geometry *shape = &filter->geometry;
+    bool grows = shape->growth && filter->memory.resize != NULL &&
+                 filter->occupied + n > cf_planned_entries(shape->capacity, shape->epochs);
+    for (size_t i = 0; grows && i < n; i++)
+        hashes[i] *= factor;
     bool done = cf_sort_with(hashes, n, &filter->memory, ticker);
-    if (scatters)
-        multiply(hashes, n, inverse);
+    for (size_t i = 0; grows && i < n; i++)
+        hashes[i] *= inverse;
     return done;
 }
 
@@ -325,12 +269,17 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
 {
     cf_ticker ticker = cf_ticker_of(filter->watch);
     size_t in = 0;
-    cf_status status = CF_INTERRUPTED, settled = CF_OK;
-    if (put_in_order(filter, hashes, n, &ticker))
-        status = add_in_order(filter, hashes, n, &in, &ticker);
+    cf_status status = CF_FULL;
+    if (put_in_order(filter, hashes, n, &ticker) && can_fill(filter, n, &ticker))
+        status = fill(filter, hashes, n, &ticker);
+    if (status == CF_OK)
+        in = n;
+    else if (status == CF_FULL && !ticker.stopped)
+        status = add_in_turn(filter, hashes, n, &in, &ticker);
     if (added)
         *added = in;
-    if (in > 0 && status != CF_INTERRUPTED)
-        settled = cf_settle(filter);
+    if (ticker.stopped)
+        return CF_INTERRUPTED;
+    cf_status settled = in > 0 && status != CF_INTERRUPTED ? cf_settle(filter) : CF_OK;
     return status == CF_OK ? settled : status;
 }

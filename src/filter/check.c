@@ -36,12 +36,6 @@ static double share_of_hashes(const cf_filter *filter, const cf_side *side)
     return share / (double)filter->geometry.buckets;
 }
 
-static double share_matched(const cf_filter *filter, const cf_entry *entry)
-{
-    cf_side other = cf_alternate(filter, entry->side);
-    return share_of_hashes(filter, &entry->side) + share_of_hashes(filter, &other);
-}
-
 /* Is the entry the first of those that are equal to it? */
 static bool first_of_equals(const cf_matches *found, const cf_entry *entry)
 {
@@ -68,8 +62,10 @@ static void count_entry(const cf_filter *filter, const cf_entry *entry, cf_censu
     census->voids += filter->view.form.grown && length == entry->extension;
     census->sticky +=
         !filter->geometry.epochs && cf_is_sticky(filter, &same) && first_of_equals(&same, entry);
-    if (shortest == length && first_of_equals(&any, entry))
-        census->fpr += share_matched(filter, entry);
+    if (shortest == length && first_of_equals(&any, entry)) {
+        cf_side other = cf_alternate(filter, entry->side);
+        census->fpr += share_of_hashes(filter, &entry->side) + share_of_hashes(filter, &other);
+    }
 }
 
 cf_census cf_take_census(const cf_filter *filter)
@@ -86,147 +82,101 @@ cf_census cf_take_census(const cf_filter *filter)
     return census;
 }
 
-/* ---- check ---- */
+/* ---- check ----
+**
+** What each of these finds is wrong, or NULL: nothing is. */
 
-/* Counts slots and copies. */
-static cf_status check_entry(const cf_filter *filter, const cf_entry *entry, cf_census *seen,
-                             const char **why)
+/* With a bucket, its entries apart. */
+static const char *bucket_fault(cf_walk *walk)
 {
-    cf_matches found;
-    seen->occupied += entry->slot < CF_IN_LIST;
-    seen->copies += cf_entry_copies(filter, entry);
-    if (filter->view.form.grown) {
-        if (entry->side.length > filter->view.new_length)
-            return cf_refuse(CF_DAMAGED, why,
-                             "an entry knows more bits than this level of growth gives");
-        return CF_OK;
-    }
-    /* Before growth all entries know as much, and the copies of a key are those that are equal. */
-    find_prefixes(filter, entry, entry->payload, &found);
-    if (found.n > filter->geometry.cap)
-        return cf_refuse(CF_DAMAGED, why, "a key has more copies than cap allows");
-    return CF_OK;
-}
-
-static cf_status check_slot(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_census *seen,
-                            const char **why)
-{
-    cf_entry entry;
-    if (cf_entry_at(filter, bucket, slot, &entry))
-        return check_entry(filter, &entry, seen, why);
-    if (cf_payload_get(filter, bucket, slot) != 0)
-        return cf_refuse(CF_DAMAGED, why, "an empty slot has a counter, a value or a sticky bit");
-    return CF_OK;
+    enum { LOOK = 20 }; /* nanoseconds, at a line of the list */
+    const cf_filter *filter = walk->filter;
+    cf_record record;
+    cf_record_read(filter, walk->bucket, &record);
+    if (filter->geometry.semisorted &&
+        !cf_semisort_in_order(cf_code_at(filter, cf_bucket_at(filter, walk->bucket)), record.tag))
+        return "a semi-sorted bucket is not in order";
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+        if (record.tag[slot] == 0 && record.payload[slot] != 0)
+            return "an empty slot has a counter, a value or a sticky bit";
+    if (!cf_overflow_get(filter, walk->bucket))
+        return NULL;
+    cf_tick(&walk->ticker, LOOK * filter->spilled);
+    return cf_spill_names(filter, walk->bucket) ? NULL : "an overflow bit is set for nothing";
 }
 
 /* A spilled entry whose buckets have a free slot should have been moved there. */
-static bool could_lie_in_slot(const cf_filter *filter, const cf_entry *entry)
+static const char *spilled_fault(const cf_filter *filter, const cf_entry *entry)
 {
     bool movable;
-    uint64_t other = cf_entry_alternate(filter, entry, &movable);
-    return cf_bucket_free_slot(filter, entry->bucket) >= 0 || cf_bucket_free_slot(filter, other) >= 0;
-}
-
-static cf_status check_spilled(const cf_filter *filter, unsigned index, cf_census *seen,
-                               const char **why)
-{
-    cf_entry entry;
-    if (!cf_spilled_at(filter, index, &entry))
-        return CF_OK; /* cf_spill_check has seen to it */
-    if (could_lie_in_slot(filter, &entry))
-        return cf_refuse(CF_DAMAGED, why, "a spilled entry has room in its buckets");
+    cf_pair pair = cf_pair_from(filter, entry->side);
+    if (cf_bucket_free_slot(filter, entry->bucket) >= 0 ||
+        cf_bucket_free_slot(filter, cf_entry_alternate(filter, entry, &movable)) >= 0)
+        return "a spilled entry has room in its buckets";
     /* RULE: of the entries of a key no more are spilled than can be found */
-    cf_pair pair = cf_pair_from(filter, entry.side);
     if (cf_spilled_matches(filter, &pair) > CF_SPILL_COPIES)
-        return cf_refuse(CF_DAMAGED, why, "the spill list has more entries of a key than are found");
-    return check_entry(filter, &entry, seen, why);
+        return "the spill list has more entries of a key than are found";
+    return NULL;
 }
 
-/* Overflow bits are set for entries of the list, and for nothing else. */
-static cf_status check_overflow(const cf_filter *filter, const char **why)
+/* With an entry; counts slots and copies. Before growth all entries know as much, and the copies of a key
+** are those that are equal. */
+static const char *entry_fault(const cf_filter *filter, const cf_entry *entry, cf_census *seen)
 {
-    enum { COST = 10, LOOK = 20 }; /* nanoseconds */
-    uint64_t set = 0;
+    cf_matches found = {.n = 0};
+    const char *fault = entry->slot < CF_IN_LIST ? NULL : spilled_fault(filter, entry);
+    seen->occupied += entry->slot < CF_IN_LIST;
+    seen->copies += cf_entry_copies(filter, entry);
+    if (!filter->view.form.grown)
+        find_prefixes(filter, entry, entry->payload, &found);
+    return fault ? fault
+           : entry->side.length > filter->view.new_length
+               ? "an entry knows more bits than this level of growth gives"
+           : found.n > filter->geometry.cap ? "a key has more copies than cap allows"
+                                            : NULL;
+}
+
+static cf_status check_buckets(const cf_filter *filter, const char **why)
+{
+    enum { COST = 50 }; /* nanoseconds */
+    const char *fault = NULL;
     cf_walk walk = cf_walk_begin(filter, COST);
-    while (filter->geometry.spill_bound != 0 && cf_walk_next(&walk)) {
-        if (!cf_overflow_get(filter, walk.bucket))
-            continue;
-        if (++set > 2 * (uint64_t)filter->spilled || !cf_spill_names(filter, walk.bucket))
-            return cf_refuse(CF_DAMAGED, why, "an overflow bit is set for nothing");
-        cf_tick(&walk.ticker, LOOK * filter->spilled);
-    }
-    return walk.status;
+    while (fault == NULL && cf_walk_next(&walk))
+        fault = bucket_fault(&walk);
+    return fault ? cf_refuse(CF_DAMAGED, why, fault) : walk.status;
 }
 
-static cf_status check_list(const cf_filter *filter, cf_census *seen, const char **why)
+static cf_status check_entries(const cf_filter *filter, cf_census *seen, const char **why)
 {
-    enum { COST = 400, LINE = 20 }; /* nanoseconds */
-    cf_ticker ticker = cf_ticker_of(filter->watch);
-    cf_status status = cf_spill_check(filter, why);
-    if (status == CF_OK)
-        status = check_overflow(filter, why);
-    for (unsigned i = 0; status == CF_OK && i < filter->spilled; i++)
-        status = cf_tick(&ticker, COST + LINE * filter->spilled) ? CF_INTERRUPTED
-                                                                 : check_spilled(filter, i, seen, why);
-    return status;
+    enum { COST = 400 }; /* nanoseconds */
+    const char *fault = NULL;
+    cf_entry entry;
+    cf_walk walk = cf_walk_begin(filter, COST);
+    while (fault == NULL && cf_walk_entry(&walk, &entry))
+        fault = entry_fault(filter, &entry, seen);
+    return fault ? cf_refuse(CF_DAMAGED, why, fault) : walk.status;
 }
 
 /* ---- what is not in buckets ---- */
-
-/* Are the bits of the table, or behind it, from `from` to before `to` zero? */
-static bool are_zero(const cf_filter *filter, uint64_t from, uint64_t to, cf_ticker *ticker)
-{
-    const uint8_t *table = filter->bytes + CF_HEADER_BYTES;
-    uint64_t end = (to + 7) / 8, at = from / 8 - 1;
-    for (;;) {
-        at = cf_first_set(filter, CF_HEADER_BYTES + at + 1, CF_HEADER_BYTES + end, ticker) -
-             CF_HEADER_BYTES;
-        if (at >= end)
-            return true;
-        unsigned below = at * 8 < from ? from % 8 : 0, bits = to - at * 8 < 8 ? to % 8 : 8;
-        if ((table[at] & cf_low_bits(bits)) >> below != 0)
-            return false;
-    }
-}
 
 /* The bits behind the last bucket, the reserved bytes, and the rest of the spill list. */
 static cf_status check_rest(const cf_filter *filter, const char **why)
 {
     cf_ticker ticker = cf_ticker_of(filter->watch);
-    uint64_t end = cf_table_bits(&filter->geometry, filter->level, filter->split);
-    uint64_t whole = (end + 7) / 8 * 8, length = (filter->length - CF_HEADER_BYTES) * 8;
-    uint64_t list = length - cf_spill_bytes(filter) * 8;
-    const struct {
-        uint64_t from, to;
-        const char *why;
-    } zero[] = {{end, whole, "the bits behind the last bucket are not zero"},
-                {whole, list, "the reserved bytes are not zero"},
-                {list + (uint64_t)filter->spilled * CF_SPILL_ENTRY * 8, length,
-                 "the reserved bytes are not zero"}};
-    for (unsigned i = 0; i < sizeof zero / sizeof zero[0]; i++)
-        if (!are_zero(filter, zero[i].from, zero[i].to, &ticker))
-            return cf_refuse(CF_DAMAGED, why, zero[i].why);
+    uint64_t bits = cf_table_bits(&filter->geometry, filter->level, filter->split);
+    uint64_t table = CF_HEADER_BYTES + (bits + 7) / 8, length = filter->length; /* where they end */
+    uint64_t list = length - cf_spill_bytes(filter);
+    uint64_t rest = list + (uint64_t)filter->spilled * CF_SPILL_ENTRY;
+    if (bits % 8 != 0 && cf_first_set(filter, table - 1, table, &ticker) < table &&
+        filter->bytes[table - 1] >> bits % 8 != 0)
+        return cf_refuse(CF_DAMAGED, why, "the bits behind the last bucket are not zero");
+    if (cf_first_set(filter, table, list, &ticker) < list ||
+        cf_first_set(filter, rest, length, &ticker) < length)
+        return cf_refuse(CF_DAMAGED, why, "the reserved bytes are not zero");
     return ticker.stopped ? CF_INTERRUPTED : CF_OK;
 }
 
 /* ---- the whole ---- */
-
-static cf_status check_buckets(const cf_filter *filter, cf_census *seen, const char **why)
-{
-    enum { COST = 400 }; /* nanoseconds */
-    cf_status status = CF_OK;
-    cf_walk walk = cf_walk_begin(filter, COST);
-    while (status == CF_OK && cf_walk_next(&walk)) {
-        cf_record record;
-        cf_record_read(filter, walk.bucket, &record);
-        if (filter->geometry.semisorted &&
-            !cf_semisort_in_order(cf_code_at(filter, cf_bucket_at(filter, walk.bucket)), record.tag))
-            return cf_refuse(CF_DAMAGED, why, "a semi-sorted bucket is not in order");
-        for (unsigned slot = 0; status == CF_OK && slot < filter->geometry.bucket_size; slot++)
-            status = check_slot(filter, walk.bucket, slot, seen, why);
-    }
-    return status == CF_OK ? walk.status : status;
-}
 
 /* Is any key sticky? CF_INTERRUPTED: that is not known. */
 static cf_status find_sticky(const cf_filter *filter, bool *any)
@@ -266,8 +216,10 @@ cf_status cf_check(const cf_filter *filter, const char **why)
     cf_census seen = {.occupied = 0};
     cf_status status = check_rest(filter, why);
     if (status == CF_OK)
-        status = check_buckets(filter, &seen, why);
+        status = cf_spill_check(filter, why);
     if (status == CF_OK)
-        status = check_list(filter, &seen, why);
+        status = check_buckets(filter, why);
+    if (status == CF_OK)
+        status = check_entries(filter, &seen, why);
     return status == CF_OK ? check_total(filter, &seen, why) : status;
 }

@@ -195,14 +195,12 @@ typedef struct cf_exact_work {
 enum { LEVELS_AT = CF_HEADER_BYTES + 8 * CF_EXACT_LEVELS };
 
 /* Makes the result longer, by bytes that begin at *at. */
-static cf_status lengthen(cf_exact_work *work, uint64_t bytes, uint64_t *at)
+static cf_status lengthen(cf_exact_build *build, uint64_t bytes, uint64_t *at)
 {
-    cf_exact_build *build = work->build;
     const cf_memory *memory = &build->memory;
     *at = build->length;
     if (bytes > memory->most || *at > memory->most - bytes)
-        return cf_refuse(CF_TOO_BIG, &work->why,
-                         "the filter is longer than allowed; split the keys over several");
+        return CF_TOO_BIG;
     uint8_t *longer = memory->resize(memory->context, build->bytes, *at + bytes);
     if (longer == NULL)
         return CF_NO_MEMORY;
@@ -212,15 +210,14 @@ static cf_status lengthen(cf_exact_work *work, uint64_t bytes, uint64_t *at)
 }
 
 /* The levels have the fewest bytes when each is wrong for a third of what it holds, or less where the
-** overhead of one more level counts (found by trying: within 1 % of the best, in the mean). Buckets of
-** four make the fewest bytes; at most 8.5 slots out of 2^bits match. */
-static cf_status plan_level(cf_exact_work *work, cf_geometry *shape)
+** overhead of one more level counts (found by trying: within 1 % of the best, in the mean). Of buckets
+** of four at most 8.5 slots out of 2^bits match. */
+static double rate_of_level(const cf_exact_work *work)
 {
     enum { SHARE = 3, OVERHEAD = 2000, MOST_SHARE = 20, LEAST_BITS = 5, COMPARED = 8 };
-    cf_exact_build *build = work->build;
+    const cf_exact_build *build = work->build;
     uint64_t held = build->count[work->held], share = SHARE + OVERHEAD / held;
     uint64_t wrong = COMPARED * (share < MOST_SHARE ? share : MOST_SHARE) * build->count[!work->held];
-    cf_options options = build->options;
     unsigned bits = LEAST_BITS;
     while (bits < CF_FINGERPRINT_MAX && wrong >> bits > held)
         bits++;
@@ -228,42 +225,24 @@ static cf_status plan_level(cf_exact_work *work, cf_geometry *shape)
     /* RULE: the first level errs as rarely as was asked for; equivalent >= to >: both are equal */
     if (work->levels == 0 && build->fpr != 0 && !(build->fpr >= rate))
         rate = build->fpr;
+    return rate;
+}
+
+/* Builds the next level, a filter with bytes of its own. Buckets of four make the fewest. */
+static cf_status build_level(cf_exact_work *work, cf_filter *level)
+{
+    const cf_exact_build *build = work->build;
+    const cf_memory *memory = &build->memory;
+    size_t n = build->count[work->held];
+    cf_options options = build->options;
+    uint64_t *copy = (void *)memory->resize(memory->context, NULL, (uint64_t)n * sizeof *copy);
+    if (copy == NULL)
+        return CF_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        copy[i] = cf_exact_hash(build->hashes[work->held][i], work->levels);
     options.bucket_size = 4;
-    return cf_plan(held, rate, &options, shape, &work->why);
-}
-
-/* Makes a level of this shape at the end of the result, which is as long as before when it is full. */
-static cf_status fill_level(cf_exact_work *work, const cf_geometry *shape, uint64_t *hashes,
-                            cf_filter *level)
-{
-    cf_exact_build *build = work->build;
-    uint64_t at;
-    cf_status status = lengthen(work, cf_geometry_bytes(shape), &at);
-    if (status != CF_OK)
-        return status;
-    cf_create(level, shape, build->bytes + at);
-    level->memory = build->memory;
-    level->watch = build->watch;
-    status = cf_add_many(level, hashes, build->count[work->held], NULL);
-    if (status == CF_FULL)
-        build->length = at;
-    cf_seal(level);
-    return status;
-}
-
-/* Makes the next level, of the hashes that it holds; `copy` has room for them. As planned it is full
-** a few times in a million: then wider ones are tried. */
-static cf_status make_level(cf_exact_work *work, cf_filter *level, uint64_t *copy)
-{
-    cf_geometry shape;
-    cf_status status = plan_level(work, &shape);
-    if (status != CF_OK)
-        return status;
-    for (size_t i = 0; i < work->build->count[work->held]; i++)
-        copy[i] = cf_exact_hash(work->build->hashes[work->held][i], work->levels);
-    status = fill_level(work, &shape, copy, level);
-    for (unsigned i = 1; i < CF_TRIES && status == CF_FULL && cf_plan_wider(&shape) == CF_OK; i++)
-        status = fill_level(work, &shape, copy, level);
+    cf_status status = cf_build(level, copy, n, n, rate_of_level(work), &options, &work->why);
+    memory->resize(memory->context, (uint8_t *)copy, 0);
     return status;
 }
 
@@ -271,7 +250,6 @@ static cf_status make_level(cf_exact_work *work, cf_filter *level, uint64_t *cop
 static cf_status hold_wrong(cf_exact_work *work, const cf_filter *level)
 {
     enum { COST = 20 };
-    cf_store64(work->build->bytes + CF_HEADER_BYTES + 8 * work->levels, level->length);
     /* RULE: a level holds what the one before is wrong for, of the other side */
     work->held = !work->held;
     uint64_t *hashes = work->build->hashes[work->held];
@@ -286,17 +264,23 @@ static cf_status hold_wrong(cf_exact_work *work, const cf_filter *level)
     return work->ticker.stopped ? CF_INTERRUPTED : CF_OK;
 }
 
+/* Appends the next level. */
 static cf_status add_level(cf_exact_work *work)
 {
-    const cf_memory *memory = &work->build->memory;
-    uint64_t copy = (uint64_t)work->build->count[work->held] * sizeof(uint64_t);
-    cf_filter *level = (void *)memory->resize(memory->context, NULL, sizeof *level + copy);
-    if (level == NULL)
-        return CF_NO_MEMORY;
-    cf_status status = make_level(work, level, (uint64_t *)(level + 1));
-    if (status == CF_OK)
-        status = hold_wrong(work, level);
-    memory->resize(memory->context, (uint8_t *)level, 0);
+    cf_exact_build *build = work->build;
+    cf_filter level = {.memory = build->memory, .watch = build->watch};
+    uint64_t at;
+    cf_status status = build_level(work, &level);
+    if (status != CF_OK)
+        return status;
+    status = lengthen(build, level.length, &at);
+    if (status == CF_OK) {
+        cf_seal(&level);
+        memcpy(build->bytes + at, level.bytes, cf_in_memory(level.length));
+        cf_store64(build->bytes + CF_HEADER_BYTES + 8 * work->levels, level.length);
+        status = hold_wrong(work, &level);
+    }
+    build->memory.resize(build->memory.context, level.writable, 0);
     return status;
 }
 
@@ -306,7 +290,7 @@ static cf_status finish(cf_exact_work *work, uint64_t keys, uint64_t members)
     cf_exact_build *build = work->build;
     const cf_options *rule = &build->options;
     uint64_t at, gap = 8 * (CF_EXACT_LEVELS - work->levels), listed = build->count[work->held];
-    cf_status status = lengthen(work, 8 * listed, &at);
+    cf_status status = lengthen(build, 8 * listed, &at);
     if (status != CF_OK)
         return status;
     uint8_t *header = build->bytes;
@@ -361,7 +345,7 @@ static cf_status make_all(cf_exact_work *work)
     if (work->ticker.stopped)
         return CF_INTERRUPTED;
     uint64_t at, members = build->count[1], keys = members + build->count[0];
-    cf_status status = lengthen(work, LEVELS_AT, &at);
+    cf_status status = lengthen(build, LEVELS_AT, &at);
     /* RULE: levels end when the list has room */
     while (status == CF_OK && build->count[work->held] > CF_EXACT_LIST)
         status = work->levels < CF_EXACT_LEVELS ? add_level(work) : CF_FULL;
@@ -375,7 +359,9 @@ cf_status cf_exact_make(cf_exact_build *build, const char **why)
     build->length = 0;
     cf_status status = make_all(&work);
     *why = status == CF_FULL ? "keys crowd one place, as if chosen to; try another seed in the options"
-                             : work.why;
+           : status == CF_TOO_BIG && work.why == NULL
+               ? "the filter is longer than allowed; split the keys over several"
+               : work.why;
     if (status != CF_OK && build->bytes)
         build->bytes = build->memory.resize(build->memory.context, build->bytes, 0);
     return status;

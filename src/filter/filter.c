@@ -87,31 +87,21 @@ static CF_ALWAYS_INLINE size_t look_up(cf_kind kind, const cf_filter *filter, co
 CF_OWN(size_t, look_up, (const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers),
        filter, hashes, n, answers);
 
-static size_t look_up_in_turn(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
-{
-    size_t found = 0;
-    for (size_t i = 0; i < n && filter->pages == NULL; i++)
-        cf_key_fetch(filter, hashes[i]);
-    for (size_t i = 0; i < n; i++) {
-        answers[i] = cf_contains(filter, hashes[i]);
-        found += answers[i];
-    }
-    return found;
-}
-
 size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
 {
     size_t found = 0;
-    bool quick = filter->geometry.epochs == 0 && filter->pages == NULL;
+    bool in_memory = filter->pages == NULL, quick = in_memory && filter->geometry.epochs == 0;
     for (size_t from = 0; from < n; from += BATCH) {
         size_t some = n - from < BATCH ? n - from : BATCH;
-        found += quick ? CF_OF_KIND(look_up, filter)(filter, hashes + from, some, answers + from)
-                       : look_up_in_turn(filter, hashes + from, some, answers + from);
-        for (size_t i = from; i < from + some && quick && filter->spilled != 0; i++)
-            if (!answers[i]) {
-                answers[i] = is_spilled(filter, hashes[i]);
-                found += answers[i];
-            }
+        if (quick)
+            found += CF_OF_KIND(look_up, filter)(filter, hashes + from, some, answers + from);
+        for (size_t i = from; !quick && in_memory && i < from + some; i++)
+            cf_key_fetch(filter, hashes[i]);
+        for (size_t i = from; !quick && i < from + some; i++)
+            found += answers[i] = cf_contains(filter, hashes[i]);
+        for (size_t i = from; quick && filter->spilled != 0 && i < from + some; i++)
+            if (!answers[i])
+                found += answers[i] = is_spilled(filter, hashes[i]);
     }
     return found;
 }

@@ -75,40 +75,31 @@ static cf_status insert_growing(cf_filter *into, const cf_filter *from, const cf
     return status == CF_FULL ? grown : status;
 }
 
-/* Stores an entry, or all of the entries that it becomes: those with a further bit set come first. */
-static cf_status merge_item(cf_filter *into, const cf_filter *from, const cf_entry *item,
-                            const char **why)
+/* Stores an entry, or all of the entries that it becomes: those with a further bit set come first. In a
+** filter that has grown less it knows no more than that one's slots hold. */
+static cf_status merge_entry(cf_filter *into, const cf_filter *from, const cf_entry *entry,
+                             const char **why)
 {
-    cf_entry next = *item;
+    cf_entry next = *entry;
     cf_status status;
+    next.side = cf_new_fingerprint(into, &entry->side);
+    const unsigned length = next.side.length;
     while ((status = insert_growing(into, from, &next)) == CF_OK || status == CF_BAD_ARGUMENT) {
         if (status == CF_BAD_ARGUMENT) { /* RULE: an item that knows too little becomes two */
             next.side.length++;
             next.side.bits |= last_bit(into, &next);
             continue;
         }
-        while (next.side.length > item->side.length && !(next.side.bits & last_bit(into, &next)))
+        while (next.side.length > length && !(next.side.bits & last_bit(into, &next)))
             next.side.length--;
-        if (next.side.length == item->side.length)
+        if (next.side.length == length) {
+            cf_count_items(into, cf_entry_copies(into, entry));
             return CF_OK;
+        }
         next.side.bits ^= last_bit(into, &next);
     }
     if (status == CF_FULL && key_is_full(into, &next))
         *why = "a key would have more entries than can be found: two buckets full, and some spilled";
-    return status;
-}
-
-/* In a filter that has grown less, an entry knows no more than that one's slots hold. */
-static cf_status merge_entry(cf_filter *into, const cf_filter *from, const cf_entry *entry,
-                             const char **why)
-{
-    cf_entry item = *entry;
-    if (item.side.length > into->view.new_length)
-        item.side.length = into->view.new_length;
-    item.side.bits &= cf_low_bits(into->geometry.pair_bits + item.side.length);
-    cf_status status = merge_item(into, from, &item, why);
-    if (status == CF_OK)
-        cf_count_items(into, cf_entry_copies(into, entry));
     return status;
 }
 
@@ -152,12 +143,18 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
     return walk.status == CF_OK ? status : walk.status;
 }
 
-/* The units of work (watch.h) that a merge may do. Hostile entries can be such that each of them splits
-** half of the table, in vain. What keys take is a fifth of it at most (test_merge_hostile.c). */
+/* The units of work (watch.h) that a merge may do, and the bytes that a sum may have. Hostile entries can
+** be such that each of them splits half of the table, in vain, or of kinds that double when buckets are
+** split; and the number of items in a header can be a lie. What keys take is a fifth of the work at most
+** (test_merge_hostile.c). */
 static uint64_t most_work(const cf_filter *into, const cf_filter *from)
 {
-    enum { TIMES = 24, AT_LEAST = 1 << 23 };
-    return TIMES * (into->length + from->length) + AT_LEAST;
+    return 24 * (into->length + from->length) + (1 << 23);
+}
+
+static uint64_t most_bytes(const cf_filter *into, const cf_filter *from)
+{
+    return 16 * (into->length + from->length) + (1 << 18);
 }
 
 /* Comes to the epoch of `from`, grows to so many buckets, then stores the entries, in no more than
@@ -192,48 +189,21 @@ static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t
 
 /* ---- the sum of two ---- */
 
-/* The sum of two filters is never much longer than both: their entries can be hostile, of kinds
-** that double when buckets are split, and the number of items in a header a lie. */
-static uint64_t most_bytes(const cf_filter *into, const cf_filter *from)
-{
-    enum { TIMES = 16, AT_LEAST = 1 << 18 };
-    return TIMES * (into->length + from->length) + AT_LEAST;
-}
-
-/* What `into` was. */
-typedef struct before {
-    cf_filter filter;
-    uint8_t bytes[];
-} before;
-
-/* *then: NULL when there is no memory to be had. */
-static cf_status remember(const cf_filter *into, before **then)
-{
-    *then = NULL;
-    if (into->memory.resize == NULL)
-        return CF_OK;
-    *then = (void *)into->memory.resize(into->memory.context, NULL, sizeof **then + into->length);
-    if (*then == NULL)
-        return CF_NO_MEMORY;
-    (*then)->filter = *into;
-    cf_need(into, 0, into->length);
-    memcpy((*then)->bytes, into->bytes, cf_in_memory(into->length));
-    return CF_OK;
-}
-
-/* The bytes may have moved, and may have become longer. */
-static void restore(cf_filter *into, const before *then)
+/* Makes `into` what it was. Its bytes may have moved, and may have become longer. */
+static void restore(cf_filter *into, const cf_filter *was, const uint8_t *copy)
 {
     uint8_t *bytes = into->writable;
-    *into = then->filter;
+    *into = *was;
     cf_rebase(into, bytes, bytes);
     cf_change(into, 0, into->length);
-    memcpy(bytes, then->bytes, cf_in_memory(into->length));
+    memcpy(bytes, copy, cf_in_memory(into->length));
 }
 
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
 {
-    before *then;
+    const cf_filter was = *into;
+    const cf_memory *memory = &was.memory;
+    uint8_t *copy = NULL;
     unsigned at = 0;
     *why = NULL;
     if (into->writable == NULL)
@@ -243,14 +213,18 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
     const char *field = cf_difference(into, from, &at);
     if (field)
         return cf_refuse(CF_MISMATCH, why, field);
-    cf_status status = remember(into, &then);
-    if (status != CF_OK)
-        return status;
-    status = grow_and_merge(into, from, from->buckets, most_bytes(into, from), why);
-    if (status != CF_OK && then != NULL)
-        restore(into, then);
-    if (then != NULL)
-        into->memory.resize(into->memory.context, (uint8_t *)then, 0);
+    if (memory->resize) {
+        copy = memory->resize(memory->context, NULL, into->length);
+        if (copy == NULL)
+            return CF_NO_MEMORY;
+        cf_need(into, 0, into->length);
+        memcpy(copy, into->bytes, cf_in_memory(into->length));
+    }
+    cf_status status = grow_and_merge(into, from, from->buckets, most_bytes(into, from), why);
+    if (copy && status != CF_OK)
+        restore(into, &was, copy);
+    if (copy)
+        memory->resize(memory->context, copy, 0);
     return status;
 }
 

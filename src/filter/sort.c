@@ -4,12 +4,15 @@
 **
 ** Sorted hashes are sorted base buckets, so a build walks through the table from front to back, and
 ** what it writes depends on the set of keys alone. This is a radix sort, most significant digit
-** first, whose time is bounded for any input. A range of hashes is parted by its next digit, then
-** each part is sorted so, until few hashes are left. The last digit of a range has nearly as many
-** values as there are hashes: insertion has little to do then.
+** first, whose time is bounded for any input:
 **
-** Hashes move to their parts in two ways. With room for a copy each goes to its place there, and all
-** come back. In place ("American flag") each goes to its place, and the one found there goes on.
+**      [ any order                                 ]     n hashes that may differ in `left` bits
+**      [ digit 0 | digit 1 | digit 2 | ...         ]     each goes to the part of its next digit
+**      [ sorted  | next    |         |             ]     each part is sorted so by the bits that are left
+**
+** until few hashes are left in a part. With room for a copy, digits have 8 bits or more: hashes go to
+** their parts there, and all come back. The last digit of a range has nearly as many values as there are
+** hashes: insertion has little to do then. Without room a digit is one bit: hashes change places.
 */
 #include "sort.h"
 
@@ -19,49 +22,27 @@
 
 enum {
     DIGIT_BITS = 8,  /* of most digits: more parts at a time would need more of the cache */
-    LAST_BITS = 11,  /* of the last one, at most, with room */
+    LAST_BITS = 11,  /* of the last one, at most */
     SMALL = 48,      /* hashes; below this, insertion is faster than counting digits */
     PIECE = 4096,    /* hashes that are handled before the watch may be asked */
-    COST_OF_HASH = 5 /* of one hash, nanoseconds */
+    COST_OF_HASH = 2 /* of one hash in one pass over many, nanoseconds */
 };
 
-/* Of each part, where the next hash goes: behind the room, or for fewer parts, since stacks are small,
-** here, with where it ends. */
-typedef struct cf_sorter {
-    cf_ticker *ticker;
-    uint64_t *room; /* for as many hashes; NULL: none */
-    size_t *place;
-    size_t place_here[1 << DIGIT_BITS], end[1 << DIGIT_BITS];
-} cf_sorter;
-
-/* A digit of a hash is hash >> shift & mask. */
-typedef struct cf_digit {
-    unsigned shift;
-    size_t mask;
-} cf_digit;
-
-static inline size_t digit_of(cf_digit digit, uint64_t hash)
+/* Is the work on many hashes to stop, of which so many are done? */
+static inline bool stops(cf_ticker *ticker, size_t done)
 {
-    return (size_t)(hash >> digit.shift) & digit.mask;
+    return done % PIECE == 0 && cf_tick(ticker, COST_OF_HASH * PIECE);
 }
 
-/* That of n hashes which may differ in their last `left` bits. */
-static cf_digit next_digit(const cf_sorter *sorter, size_t n, unsigned left)
+/* Where the next piece of n hashes ends, whose cost is counted; `from`: there is none, or the work is to
+** stop. */
+static inline size_t next_piece(cf_ticker *ticker, size_t from, size_t n)
 {
-    unsigned bits = cf_bits_for(n), last = sorter->room ? LAST_BITS : DIGIT_BITS;
-    if (bits > last) /* insertion has little to do for eight hashes of a part, too */
-        bits = bits > last + 3 ? DIGIT_BITS : last;
-    if (bits > left)
-        bits = left;
-    return (cf_digit){left - bits, ((size_t)1 << bits) - 1};
+    size_t end = n - from < PIECE ? n : from + PIECE;
+    return cf_tick(ticker, COST_OF_HASH * (unsigned)(end - from)) ? from : end;
 }
 
-static size_t end_of_piece(size_t from, size_t n)
-{
-    return n - from < PIECE ? n : from + PIECE;
-}
-
-static void insertion_sort(uint64_t *a, size_t n)
+static void insertion_sort(cf_ticker *ticker, uint64_t *a, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
         uint64_t x = a[i];
@@ -70,103 +51,114 @@ static void insertion_sort(uint64_t *a, size_t n)
             a[j] = a[j - 1];
         a[j] = x;
     }
+    cf_tick(ticker, 4 * COST_OF_HASH * (unsigned)n);
 }
 
-/* Finds where each part starts and ends. Returns the hashes of the largest one. */
-static size_t find_parts(cf_sorter *sorter, const uint64_t *a, size_t n, cf_digit digit)
-{
-    size_t sum = 0, most = 0;
-    memset(sorter->place, 0, (digit.mask + 1) * sizeof *sorter->place);
-    for (size_t i = 0; i < n && !sorter->ticker->stopped; cf_tick(sorter->ticker, PIECE))
-        for (size_t end = end_of_piece(i, n); i < end; i++)
-            sorter->place[digit_of(digit, a[i])]++;
-    for (size_t d = 0; d <= digit.mask; d++) {
-        size_t hashes = sorter->place[d];
-        most = hashes > most ? hashes : most;
-        sorter->place[d] = sum;
-        sum += hashes;
-        if (!sorter->room)
-            sorter->end[d] = sum;
-    }
-    return most;
-}
+/* ---- in place ---- */
 
-static void move_by_room(cf_sorter *sorter, uint64_t *a, size_t n, cf_digit digit)
+/* Those below a limit come first: how many. There is no branch that cannot be foretold. */
+static size_t split(cf_ticker *ticker, uint64_t *a, size_t n, uint64_t limit)
 {
-    for (size_t i = 0; i < n && !sorter->ticker->stopped; cf_tick(sorter->ticker, COST_OF_HASH * PIECE))
-        for (size_t end = end_of_piece(i, n); i < end; i++)
-            sorter->room[sorter->place[digit_of(digit, a[i])]++] = a[i];
-    if (!sorter->ticker->stopped)
-        memcpy(a, sorter->room, n * sizeof *a);
-}
-
-/* Carries each hash to its part, and the one found there onwards, until all are home. A round of that
-** which is long is cut short: then the hash in hand goes where the round began, and the next round
-** begins with it. */
-static void move_in_place(cf_sorter *sorter, uint64_t *a, cf_digit digit)
-{
-    size_t *next = sorter->place;
-    for (size_t d = 0; d <= digit.mask; d++) {
-        while (next[d] < sorter->end[d] && !sorter->ticker->stopped) {
-            uint64_t x = a[next[d]];
-            unsigned steps = 0;
-            size_t home = digit_of(digit, x);
-            for (; home != d && steps < PIECE; home = digit_of(digit, x), steps++) {
-                uint64_t displaced = a[next[home]];
-                a[next[home]++] = x;
-                x = displaced;
-            }
-            a[next[d]] = x;
-            next[d] += home == d;
-            cf_tick(sorter->ticker, COST_OF_HASH * (steps + 1));
+    size_t below = 0;
+    for (size_t i = 0, end; (end = next_piece(ticker, i, n)) > i;)
+        for (; i < end; i++) {
+            uint64_t x = a[i];
+            a[i] = a[below];
+            a[below] = x;
+            below += x < limit;
         }
-    }
+    return below;
 }
 
-/* Parts hashes by a digit. Returns how many the largest part has. */
-static size_t part(cf_sorter *sorter, uint64_t *a, size_t n, cf_digit digit)
+/* Sorts hashes that may differ in their last `left` bits. The smaller part comes first, so that the stack
+** stays small. */
+static void sort_in_place(cf_ticker *ticker, uint64_t *a, size_t n, unsigned left)
 {
-    size_t most = find_parts(sorter, a, n, digit);
+    while (n > SMALL && left > 0 && !ticker->stopped) {
+        left--;
+        size_t below = split(ticker, a, n, (a[0] >> left | 1) << left);
+        bool first = below <= n / 2;
+        size_t few = first ? below : n - below;
+        sort_in_place(ticker, first ? a : a + below, few, left);
+        a += first ? below : 0;
+        n -= few;
+    }
+    if (n <= SMALL)
+        insertion_sort(ticker, a, n);
+}
+
+/* ---- with room ---- */
+
+typedef struct cf_sorter {
+    cf_ticker *ticker;
+    uint64_t *room; /* for as many hashes */
+    size_t *place;  /* behind it; of each part, where the next hash goes */
+} cf_sorter;
+
+/* Parts hashes by the bits from `shift` on. Returns how many the largest part has. */
+static size_t part(const cf_sorter *sorter, uint64_t *a, size_t n, unsigned shift, size_t mask)
+{
+    size_t *place = sorter->place, sum = 0, most = 0;
+    memset(place, 0, (mask + 1) * sizeof *place);
+    for (size_t i = 0, end; (end = next_piece(sorter->ticker, i, n)) > i;)
+        for (; i < end; i++)
+            place[a[i] >> shift & mask]++;
+    for (size_t d = 0; d <= mask; d++) {
+        size_t hashes = place[d];
+        most = hashes > most ? hashes : most;
+        place[d] = sum;
+        sum += hashes;
+    }
+    for (size_t i = 0, end; (end = next_piece(sorter->ticker, i, n)) > i;)
+        for (; i < end; i++)
+            sorter->room[place[a[i] >> shift & mask]++] = a[i];
     if (sorter->ticker->stopped)
         return n;
-    if (sorter->room)
-        move_by_room(sorter, a, n, digit);
-    else
-        move_in_place(sorter, a, digit);
+    memcpy(a, sorter->room, n * sizeof *a);
     return most;
 }
 
 /* Where the part ends that starts with a[from]. */
-static size_t end_of_part(cf_sorter *sorter, const uint64_t *a, size_t from, size_t n, cf_digit digit)
+static size_t end_of_part(const cf_sorter *sorter, const uint64_t *a, size_t from, size_t n,
+                          unsigned shift)
 {
     uint64_t first = a[from];
-    while (++from < n && (a[from] ^ first) >> digit.shift == 0)
-        if (from % PIECE == 0)
-            cf_tick(sorter->ticker, PIECE);
+    while (++from < n && (a[from] ^ first) >> shift == 0 && !stops(sorter->ticker, from))
+        ;
     return from;
 }
 
-/* Sorts hashes that may differ in their last `left` bits. */
-static void sort_range(cf_sorter *sorter, uint64_t *a, size_t n, unsigned left)
+/* Bits of the next digit of n hashes. */
+static unsigned digit_bits(size_t n, unsigned left)
 {
-    cf_digit digit = next_digit(sorter, n, left);
+    unsigned bits = cf_bits_for(n);
+    if (bits > LAST_BITS) /* insertion has little to do for eight hashes of a part, too */
+        bits = bits > LAST_BITS + 3 ? DIGIT_BITS : LAST_BITS;
+    return bits < left ? bits : left;
+}
+
+/* Sorts hashes that may differ in their last `left` bits. */
+static void sort_by_room(const cf_sorter *sorter, uint64_t *a, size_t n, unsigned left)
+{
+    unsigned bits = digit_bits(n, left), shift = left - bits;
     if (left == 0)
         return;
-    if (n <= SMALL || part(sorter, a, n, digit) <= SMALL) {
-        insertion_sort(a, n);
-        cf_tick(sorter->ticker, COST_OF_HASH * (unsigned)n);
+    if (n <= SMALL || part(sorter, a, n, shift, ((size_t)1 << bits) - 1) <= SMALL) {
+        insertion_sort(sorter->ticker, a, n);
         return;
     }
     for (size_t from = 0, to; from < n && !sorter->ticker->stopped; from = to) {
-        to = end_of_part(sorter, a, from, n, digit);
-        sort_range(sorter, a + from, to - from, digit.shift);
+        to = end_of_part(sorter, a, from, n, shift);
+        sort_by_room(sorter, a + from, to - from, shift);
     }
 }
+
+/* ---- the one or the other ---- */
 
 static bool is_sorted(const uint64_t *a, size_t n, cf_ticker *ticker)
 {
     for (size_t i = 1; i < n; i++)
-        if (a[i - 1] > a[i] || (i % PIECE == 0 && cf_tick(ticker, PIECE)))
+        if (a[i - 1] > a[i] || stops(ticker, i))
             return false;
     return true;
 }
@@ -175,18 +167,17 @@ bool cf_sort_with(uint64_t *hashes, size_t n, const cf_memory *memory, cf_ticker
 {
     enum { WORTH = 1024 };                         /* hashes from which on room pays */
     enum { PLACES = sizeof(size_t) << LAST_BITS }; /* bytes */
-    cf_sorter sorter;
+    uint64_t *room = NULL;
     if (is_sorted(hashes, n, ticker) || ticker->stopped)
         return !ticker->stopped;
-    sorter.ticker = ticker;
-    sorter.room = NULL;
     if (memory->resize && n >= WORTH)
-        sorter.room =
-            (void *)memory->resize(memory->context, NULL, (uint64_t)n * sizeof *hashes + PLACES);
-    sorter.place = sorter.room ? (size_t *)(sorter.room + n) : sorter.place_here;
-    sort_range(&sorter, hashes, n, 64);
-    if (sorter.room)
-        memory->resize(memory->context, (uint8_t *)sorter.room, 0);
+        room = (void *)memory->resize(memory->context, NULL, (uint64_t)n * sizeof *hashes + PLACES);
+    if (room == NULL) {
+        sort_in_place(ticker, hashes, n, 64);
+    } else {
+        sort_by_room(&(cf_sorter){ticker, room, (size_t *)(room + n)}, hashes, n, 64);
+        memory->resize(memory->context, (uint8_t *)room, 0);
+    }
     return !ticker->stopped;
 }
 
@@ -204,12 +195,4 @@ size_t cf_drop_repeated(uint64_t *hashes, size_t n)
         if (kept == 0 || hashes[kept - 1] != hashes[i])
             hashes[kept++] = hashes[i];
     return kept;
-}
-
-size_t cf_count_distinct(const uint64_t *sorted, size_t n)
-{
-    size_t distinct = 0;
-    for (size_t i = 0; i < n; i++)
-        distinct += i == 0 || sorted[i] != sorted[i - 1];
-    return distinct;
 }

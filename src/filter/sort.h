@@ -13,7 +13,4 @@
 ** has stopped; the hashes are all there, in some order. */
 bool cf_sort_with(uint64_t *hashes, size_t n, const cf_memory *memory, cf_ticker *ticker);
 
-/* How many different ones there are among n sorted hashes. */
-size_t cf_count_distinct(const uint64_t *sorted, size_t n);
-
 #endif

@@ -10,29 +10,11 @@ enum { FLAG_GROWTH = 1, FLAG_VALUES = 2, FLAG_SEMISORTED = 4, FLAG_AGEING = 0x80
 enum { AFFINITY_SHIFT = 3, COLLATION_SHIFT = 5, RULE_MASK = 3 };
 
 /* Where each field stands: see the table in format.h. */
-enum {
-    AT_VERSION = 3,
-    AT_HASH = 4,
-    AT_BUCKET_SIZE = 5,
-    AT_FINGERPRINT_BITS = 6,
-    AT_PAIR_BITS = 7,
-    AT_CAP = 8,
-    AT_SLOT_BITS = 9,
-    AT_LEVEL = 10,
-    AT_PAYLOAD_BITS = 11,
-    AT_FLAGS = 12,
-    AT_OVERFLOW_BUDGET = 13,
-    AT_SPILL_BOUND = 14,
-    AT_SPILLED = 16,
-    AT_BUCKETS = 18,
-    AT_SEED = 24,
-    AT_SPLIT_POINTER = 32,
-    AT_ITEMS = 38,
-    AT_OCCUPIED = 44,
-    AT_CAPACITY = 50,
-    AT_RESERVED = 56,
-    AT_CHECKSUM = 60
-};
+enum { AT_VERSION = 3, AT_HASH = 4, AT_BUCKET_SIZE = 5, AT_FINGERPRINT_BITS = 6, AT_PAIR_BITS = 7 };
+enum { AT_CAP = 8, AT_SLOT_BITS = 9, AT_LEVEL = 10, AT_PAYLOAD_BITS = 11, AT_FLAGS = 12 };
+enum { AT_OVERFLOW_BUDGET = 13, AT_SPILL_BOUND = 14, AT_SPILLED = 16, AT_BUCKETS = 18, AT_SEED = 24 };
+enum { AT_SPLIT_POINTER = 32, AT_ITEMS = 38, AT_OCCUPIED = 44, AT_CAPACITY = 50, AT_RESERVED = 56 };
+enum { AT_CHECKSUM = 60 };
 
 /* Loads 1 to 6 bytes; at + 8 must lie inside the header. */
 static uint64_t load_bytes(const uint8_t *at, unsigned bytes)
@@ -82,21 +64,14 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes)
     cf_store64(bytes + AT_RESERVED, header->reserved | (uint64_t)cf_checksum(bytes) << 32);
 }
 
-static cf_status check_checksum(const uint8_t *bytes, const char **why)
-{
-    /* RULE: a header matches its checksum */
-    if (load32(bytes, AT_CHECKSUM) != cf_checksum(bytes))
-        return cf_refuse(CF_DAMAGED, why, "the header does not match its checksum");
-    return CF_OK;
-}
-
 bool cf_is_exact(const uint8_t *bytes, size_t length)
 {
     static const uint8_t exact[3] = {CF_EXACT_MAGIC};
     return length >= sizeof exact && memcmp(bytes, exact, sizeof exact) == 0;
 }
 
-/* Is this a filter at all, whole, and of a version that can be read? */
+/* Is this a filter at all, whole, of a version that can be read, and with nothing that this one does not
+** know? */
 static cf_status check_identity(const uint8_t *bytes, uint64_t length, const char **why)
 {
     /* RULE: a blob without the magic is no filter; equivalent < to <=: no filter is only a
@@ -111,12 +86,9 @@ static cf_status check_identity(const uint8_t *bytes, uint64_t length, const cha
         return cf_refuse(CF_DAMAGED, why, "of an earlier format, which nothing reads");
     if (bytes[AT_VERSION] > CF_FORMAT_VERSION)
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown format version"));
-    return check_checksum(bytes, why);
-}
-
-/* Features that this version does not have. */
-static cf_status check_features(const uint8_t *bytes, const char **why)
-{
+    /* RULE: a header matches its checksum */
+    if (load32(bytes, AT_CHECKSUM) != cf_checksum(bytes))
+        return cf_refuse(CF_DAMAGED, why, "the header does not match its checksum");
     /* RULE: an unknown hash is refused */
     if (!cf_knows_hash(bytes[AT_HASH]))
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown hash"));
@@ -128,21 +100,11 @@ static cf_status check_features(const uint8_t *bytes, const char **why)
     return CF_OK;
 }
 
-static void decode_counts(const uint8_t *bytes, cf_header *header)
-{
-    header->spilled = (unsigned)load_bytes(bytes + AT_SPILLED, 2);
-    header->items = load_bytes(bytes + AT_ITEMS, 6);
-    header->occupied = load_bytes(bytes + AT_OCCUPIED, 6);
-    header->epoch = 0;
-    if (bytes[AT_FLAGS] & FLAG_AGEING) {
-        header->epoch = header->items;
-        header->items = header->occupied;
-    }
-}
-
 static void decode_fields(const uint8_t *bytes, cf_header *header)
 {
     cf_geometry *g = &header->geometry;
+    unsigned flags = bytes[AT_FLAGS];
+    bool ages = (flags & FLAG_AGEING) != 0, values = (flags & FLAG_VALUES) != 0;
     g->buckets = load_bytes(bytes + AT_BUCKETS, 6);
     g->capacity = load_bytes(bytes + AT_CAPACITY, 6);
     g->seed = (int64_t)cf_load64(bytes + AT_SEED);
@@ -151,86 +113,80 @@ static void decode_fields(const uint8_t *bytes, cf_header *header)
     g->fingerprint_bits = bytes[AT_FINGERPRINT_BITS];
     g->pair_bits = bytes[AT_PAIR_BITS];
     g->cap = bytes[AT_CAP];
-    g->growth = (bytes[AT_FLAGS] & FLAG_GROWTH) != 0;
-    g->value_bits = bytes[AT_FLAGS] & FLAG_VALUES ? bytes[AT_PAYLOAD_BITS] : 0;
-    bool ages = (bytes[AT_FLAGS] & FLAG_AGEING) != 0;
-    g->counter_bits = bytes[AT_FLAGS] & FLAG_VALUES || ages ? 0 : bytes[AT_PAYLOAD_BITS];
+    g->growth = (flags & FLAG_GROWTH) != 0;
+    g->value_bits = values ? bytes[AT_PAYLOAD_BITS] : 0;
+    g->counter_bits = values || ages ? 0 : bytes[AT_PAYLOAD_BITS];
     g->epochs = ages ? bytes[AT_OVERFLOW_BUDGET] : 0;
-    g->semisorted = (bytes[AT_FLAGS] & FLAG_SEMISORTED) != 0;
-    g->affinity = bytes[AT_FLAGS] >> AFFINITY_SHIFT & RULE_MASK;
-    g->collation = bytes[AT_FLAGS] >> COLLATION_SHIFT & RULE_MASK;
+    g->semisorted = (flags & FLAG_SEMISORTED) != 0;
+    g->affinity = flags >> AFFINITY_SHIFT & RULE_MASK;
+    g->collation = flags >> COLLATION_SHIFT & RULE_MASK;
     g->budget = ages ? 0 : bytes[AT_OVERFLOW_BUDGET];
     g->spill_bound = (uint16_t)load_bytes(bytes + AT_SPILL_BOUND, 2);
     header->level = bytes[AT_LEVEL];
     header->split = load_bytes(bytes + AT_SPLIT_POINTER, 6);
     header->reserved = load32(bytes, AT_RESERVED);
-    decode_counts(bytes, header);
+    header->spilled = (unsigned)load_bytes(bytes + AT_SPILLED, 2);
+    header->occupied = load_bytes(bytes + AT_OCCUPIED, 6);
+    header->items = load_bytes(bytes + (ages ? AT_OCCUPIED : AT_ITEMS), 6);
+    header->epoch = ages ? load_bytes(bytes + AT_ITEMS, 6) : 0;
 }
 
-/* Level and split pointer, and the width of slots that follows from them. */
-static cf_status check_stage(const uint8_t *bytes, const cf_header *header, const char **why)
+/* What is wrong with the shape, or with its stage of growth, from which the width of slots follows; NULL:
+** nothing. */
+static const char *shape_fault(const uint8_t *bytes, const cf_header *header)
 {
     const cf_geometry *g = &header->geometry;
+    const char *why;
+    /* RULE: the shape in a header is sound */
+    if (cf_geometry_check(g, &why) != CF_OK)
+        return why;
     /* RULE: what ages has epochs, and their numbers as its payload */
     if (bytes[AT_FLAGS] & FLAG_AGEING && (g->epochs == 0 || bytes[AT_PAYLOAD_BITS] != CF_EPOCH_BITS))
-        return cf_refuse(CF_DAMAGED, why, "it ages, but not by epochs of 4 bits");
+        return "it ages, but not by epochs of 4 bits";
     /* RULE: values have bits */
     if ((bytes[AT_FLAGS] & FLAG_VALUES) && g->value_bits == 0)
-        return cf_refuse(CF_DAMAGED, why, "values of no bits");
+        return "values of no bits";
     /* RULE: the stage of growth is possible */
-    if (cf_stage_check(g, header->level, header->split, why) != CF_OK)
-        return CF_DAMAGED;
+    if (cf_stage_check(g, header->level, header->split, &why) != CF_OK)
+        return why;
     /* RULE: the width of slots says whether it has grown */
     if (bytes[AT_SLOT_BITS] != cf_slot_bits(g, cf_is_grown(header->level, header->split)))
-        return cf_refuse(CF_DAMAGED, why, "the width of slots is not that of its stage of growth");
-    return CF_OK;
+        return "the width of slots is not that of its stage of growth";
+    return NULL;
 }
 
-static cf_status check_length(const cf_header *header, uint64_t length, const char **why)
+/* What is wrong with the counts, of a sound shape; NULL: nothing. */
+static const char *count_fault(const cf_header *header, uint64_t length)
 {
     const cf_geometry *g = &header->geometry;
+    uint64_t planned = cf_bytes_at(g, header->level, header->split) - CF_RESERVED_MIN;
     /* RULE: the reserve is as large as the format needs */
     if (header->reserved < CF_RESERVED_MIN)
-        return cf_refuse(CF_DAMAGED, why,
-                         "the header promises fewer reserved bytes than the format needs");
-    uint64_t planned = cf_bytes_at(g, header->level, header->split) - CF_RESERVED_MIN;
+        return "the header promises fewer reserved bytes than the format needs";
     /* RULE: the length is that of the header; equivalent without 2, < to <=: a difference below
     ** zero is larger than any reserve, and no reserve is zero */
     if (length < planned || length - planned != header->reserved)
-        return cf_refuse(CF_DAMAGED, why,
-                         "the length does not match the header: cut off, or not one filter");
-    return CF_OK;
-}
-
-static cf_status check_header_counts(const cf_header *header, const char **why)
-{
-    const cf_geometry *g = &header->geometry;
+        return "the length does not match the header: cut off, or not one filter";
     /* RULE: the spill list keeps its bound */
     if (header->spilled > g->spill_bound)
-        return cf_refuse(CF_DAMAGED, why, "the spill list holds more than its bound");
+        return "the spill list holds more than its bound";
     /* RULE: items are somewhere */
     if (header->items > 0 && header->occupied == 0 && header->spilled == 0)
-        return cf_refuse(CF_DAMAGED, why,
-                         "the header counts items, but neither occupied slots nor spilled entries");
+        return "the header counts items, but neither occupied slots nor spilled entries";
     /* RULE: no more slots are occupied than there are */
     if (header->occupied > g->bucket_size * cf_buckets_at(g, header->level, header->split))
-        return cf_refuse(CF_DAMAGED, why, "the header counts more occupied slots than there are");
-    return CF_OK;
+        return "the header counts more occupied slots than there are";
+    return NULL;
 }
 
 cf_status cf_header_decode(const uint8_t *bytes, uint64_t length, cf_header *header, const char **why)
 {
     cf_status status = check_identity(bytes, length, why);
-    if (status == CF_OK)
-        status = check_features(bytes, why);
     if (status != CF_OK)
         return status;
     decode_fields(bytes, header);
-    /* RULE: the shape in a header is sound */
-    if (cf_geometry_check(&header->geometry, why) != CF_OK)
-        return CF_DAMAGED;
-    status = check_stage(bytes, header, why);
-    if (status == CF_OK)
-        status = check_length(header, length, why);
-    return status == CF_OK ? check_header_counts(header, why) : status;
+    const char *fault = shape_fault(bytes, header);
+    if (fault == NULL)
+        fault = count_fault(header, length);
+    return fault ? cf_refuse(CF_DAMAGED, why, fault) : CF_OK;
 }

@@ -62,23 +62,16 @@ static uint8_t cap_for(const cf_geometry *shape)
     return kept.cap;
 }
 
-/* Entries that the spill list takes unless the user says: enough for what a burst of insertions
-** spills that adds two in a hundred keys to a table loaded to 95 % (with a budget of 10 buckets one
-** insertion in five does). */
-static unsigned spill_bound_for(const cf_geometry *shape)
+/* The spill list takes enough entries, unless the user says, for what a burst of insertions spills that
+** adds two in a hundred keys to a table loaded to 95 % (with a budget of 10 buckets one insertion in five
+** does). */
+static void set_overflow(cf_geometry *shape, const cf_options *options)
 {
     enum { LEAST = 16, SLOTS_PER_ENTRY = 256 };
     uint64_t bound = cf_geometry_slots(shape) / SLOTS_PER_ENTRY;
-    return bound < LEAST ? LEAST : bound < CF_SPILL_MAX ? (unsigned)bound : CF_SPILL_MAX;
-}
-
-static void set_overflow(cf_geometry *shape, const cf_options *options)
-{
-    if (!options->overflow)
-        return;
+    bound = options->spill_bound ? options->spill_bound : bound < LEAST ? LEAST : bound;
     shape->budget = (uint8_t)options->overflow_budget;
-    shape->spill_bound =
-        (uint16_t)(options->spill_bound ? options->spill_bound : spill_bound_for(shape));
+    shape->spill_bound = (uint16_t)(bound < CF_SPILL_MAX ? bound : CF_SPILL_MAX);
 }
 
 static bool can_be_semisorted(unsigned b, unsigned f)
@@ -185,7 +178,8 @@ static bool shape_of_width(unsigned f, const cf_options *options, const request 
         return false;
     shape->pair_bits = (uint8_t)pair_bits(shape);
     shape->cap = shape->epochs ? 1 : cap_for(shape);
-    set_overflow(shape, options);
+    if (options->overflow)
+        set_overflow(shape, options);
     return cf_geometry_check(shape, &why) == CF_OK;
 }
 
@@ -203,16 +197,6 @@ static cf_geometry smallest(const cf_options *options, const request *want)
 }
 
 /* ---- requests ---- */
-
-/* What is wrong with a shape that may grow; NULL: nothing. */
-static const char *growth_fault(unsigned b, unsigned f)
-{
-    return b == 1            ? "bucket_size=1 cannot grow: add growth=off"
-           : f != 0 && f < 8 ? "fingerprint_bits below 8 cannot grow: add growth=off, or use 8 or more"
-           : b == 2 && f && f < 12
-               ? "bucket_size=2 grows with fingerprint_bits of 12 or more: add growth=off"
-               : NULL;
-}
 
 /* What is wrong with options; NULL: nothing. */
 static const char *options_fault(const cf_options *options)
@@ -234,8 +218,12 @@ static const char *options_fault(const cf_options *options)
            : (unsigned)options->hash > CF_HASH_KEYED || (unsigned)options->affinity > CF_AFFINITY_REAL ||
                    (unsigned)options->collation > CF_COLLATION_RTRIM
                ? "hash, affinity or collation is unknown"
-           : options->growth ? growth_fault(b, f)
-                             : NULL;
+           : !options->growth ? NULL
+           : b == 1           ? "bucket_size=1 cannot grow: add growth=off"
+           : f && f < 8       ? "fingerprint_bits below 8 cannot grow: add growth=off, or use 8 or more"
+           : b == 2 && f && f < 12
+               ? "bucket_size=2 grows with fingerprint_bits of 12 or more: add growth=off"
+               : NULL;
 }
 
 static cf_status check_request(uint64_t capacity, double fpr, const cf_options *options,
@@ -250,12 +238,6 @@ static cf_status check_request(uint64_t capacity, double fpr, const cf_options *
                             ? "fpr must be above 0, or fingerprint_bits given in its place"
                             : options_fault(options);
     return fault ? cf_refuse(CF_BAD_ARGUMENT, why, fault) : CF_OK;
-}
-
-/* fpr in units of 2^-RATE_BITS, rounded down; scaling by a power of two is exact everywhere. */
-static uint64_t rate_of(double fpr)
-{
-    return (uint64_t)(fpr * (double)((uint64_t)1 << RATE_BITS));
 }
 
 uint64_t cf_planned_entries(uint64_t capacity, unsigned epochs)
@@ -280,8 +262,11 @@ cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_g
     cf_status status = check_request(capacity, fpr, options, why);
     if (status != CF_OK)
         return status;
-    request want = {capacity ? capacity : 1, rate_of(fpr), capacity ? capacity : 1};
-    want.keys = cf_planned_entries(want.keys, options->epochs);
+    if (capacity == 0)
+        capacity = 1;
+    request want = {.keys = cf_planned_entries(capacity, options->epochs), .capacity = capacity};
+    /* rounded down; scaling by a power of two is exact everywhere */
+    want.rate = (uint64_t)(fpr * (double)((uint64_t)1 << RATE_BITS));
     if (fpr > 0 && want.rate == 0)
         want.rate = 1;
     cf_geometry best = smallest(options, &want);
