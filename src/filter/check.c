@@ -123,10 +123,11 @@ static const char *spilled_fault(const cf_filter *filter, const cf_entry *entry)
 ** are those that are equal. */
 static const char *entry_fault(const cf_filter *filter, const cf_entry *entry, cf_census *seen)
 {
-    cf_matches found = {.n = 0};
+    cf_matches found;
     const char *fault = entry->slot < CF_IN_LIST ? NULL : spilled_fault(filter, entry);
     seen->occupied += entry->slot < CF_IN_LIST;
     seen->copies += cf_entry_copies(filter, entry);
+    found.n = 0;
     if (!filter->view.form.grown)
         find_prefixes(filter, entry, entry->payload, &found);
     return fault ? fault
@@ -136,22 +137,21 @@ static const char *entry_fault(const cf_filter *filter, const cf_entry *entry, c
                                             : NULL;
 }
 
-static cf_status check_buckets(const cf_filter *filter, const char **why)
-{
-    enum { COST = 50 }; /* nanoseconds */
-    const char *fault = NULL;
-    cf_walk walk = cf_walk_begin(filter, COST);
-    while (fault == NULL && cf_walk_next(&walk))
-        fault = bucket_fault(&walk);
-    return fault ? cf_refuse(CF_DAMAGED, why, fault) : walk.status;
-}
-
+/* Buckets and what lies in them, then the list. */
 static cf_status check_entries(const cf_filter *filter, cf_census *seen, const char **why)
 {
     enum { COST = 400 }; /* nanoseconds */
     const char *fault = NULL;
     cf_entry entry;
     cf_walk walk = cf_walk_begin(filter, COST);
+    while (fault == NULL && cf_walk_next(&walk)) {
+        fault = bucket_fault(&walk);
+        for (unsigned slot = 0; fault == NULL && slot < filter->geometry.bucket_size; slot++)
+            if (cf_entry_at(filter, walk.bucket, slot, &entry))
+                fault = entry_fault(filter, &entry, seen);
+    }
+    walk.in_list = true;
+    walk.slot = 0;
     while (fault == NULL && cf_walk_entry(&walk, &entry))
         fault = entry_fault(filter, &entry, seen);
     return fault ? cf_refuse(CF_DAMAGED, why, fault) : walk.status;
@@ -217,8 +217,6 @@ cf_status cf_check(const cf_filter *filter, const char **why)
     cf_status status = check_rest(filter, why);
     if (status == CF_OK)
         status = cf_spill_check(filter, why);
-    if (status == CF_OK)
-        status = check_buckets(filter, why);
     if (status == CF_OK)
         status = check_entries(filter, &seen, why);
     return status == CF_OK ? check_total(filter, &seen, why) : status;

@@ -206,6 +206,24 @@ TEST(every_lie_of_a_list_is_told)
     }
 }
 
+/* A key with nine lines, of which a lookup would find eight; none of its values is there too often. */
+TEST(a_list_has_eight_entries_of_a_key)
+{
+    enum { SLOTS = 2 * 4, MOST = 8 };
+    cf_geometry shape = spilling(shape_of(20, 4, 12), 0, 24);
+    shape.value_bits = 8;
+    test_filter made = new_filter(shape);
+    cf_place place = cf_candidates(&made.filter, 12345).place[0];
+    for (uint64_t value = 0; value < SLOTS + MOST; value++)
+        assert_int_equal(cf_add_value(&made.filter, 12345, value), CF_OK);
+    assert_int_equal(cf_add_value(&made.filter, 12345, SLOTS + MOST), CF_FULL);
+    assert_int_equal(made.filter.spilled, MOST);
+    assert_sound(&made.filter);
+    probe_spill(&made.filter, place.bucket, place.tag);
+    assert_damaged(&made.filter, "the spill list has more entries of a key than are found");
+    free_filter(&made);
+}
+
 /* ---- the census ---- */
 
 TEST(census_counts)
