@@ -347,6 +347,21 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
 cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capacity, double fpr,
                    const cf_options *options, const char **why);
 
+/* A key with a value. */
+typedef struct cf_valued {
+    uint64_t hash, value;
+} cf_valued;
+
+/*
+** The same for a filter with values: of n pairs, each of which counts once. All values are below
+** 2^options->value_bits. It is sized for as many different pairs; where many keys have several values,
+** up to 2.3 times as large: then fewer slots can be used. Memory for a copy of the pairs is asked for,
+** and given back. CF_FULL, too: a key has more values than two buckets have slots, and with a spill
+** list eight more.
+*/
+cf_status cf_build_values(cf_filter *filter, cf_valued *pairs, size_t n, uint64_t capacity, double fpr,
+                          const cf_options *options, const char **why);
+
 /*
 ** Adds every copy in `from` to `into`: afterwards `into` answers for the keys of both. Both must agree
 ** in hash, seed, key rule, m0, b, f, s, cap, payload and epochs, and have bytes of their own: else
