@@ -177,11 +177,16 @@ static bool build_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
     if (!read_options_of(context, argc > VALUE ? VALUE - 1 : argc - 1, argv + 1, c))
         return false;
     unsigned bits = c->options.filter.value_bits;
+    sqlite3_value *given = argc > VALUE ? argv[VALUE] : NULL;
+    if ((!bits || !given) && !cuckoo_value_read(context, bits, given, &value))
+        return false;
     cuckoo_key kind = cuckoo_key_argument(context, argv[0], &c->rule, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
-    return cuckoo_value_read(context, bits, argc > VALUE ? argv[VALUE] : NULL, &value) &&
-           add_hash(context, c, &c->keys, hash) && (!bits || push(context, &c->keys, value));
+    if (!bits)
+        return add_hash(context, c, &c->keys, hash);
+    return cuckoo_value_read(context, bits, given, &value) && add_hash(context, c, &c->keys, hash) &&
+           push(context, &c->keys, value);
 }
 
 static void build_last(sqlite3_context *context, void *state, bool failed)

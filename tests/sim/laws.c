@@ -69,7 +69,7 @@ static const char *const laws[][2] = {
     {"SELECT cf_new(10, 0.01, 'n=9')", "!did you mean capacity"},
     {"SELECT cf_get(cf_add(cf_new(9, 0.01, 'value_bits=4'), {1}, 15), {1})", "15"},
     {"SELECT cf_add(cf_new(9, 0.01, 'value_bits=4'), 1, 16)", "!from 0 to 15"},
-    {"SELECT cf_add(cf_new(9, 0.01, 'value_bits=4'), 1)", "!give (filter, key, value)"},
+    {"SELECT cf_add(cf_new(9, 0.01, 'value_bits=4'), 1)", "!give it as the last argument"},
     {"SELECT cf_add(cf_new(9), 1, 1)", "!leave the value out"},
     {"SELECT cf_get(cf_new(9), 1)", "!keeps no values"},
     {"SELECT cf_new(10, 0.01, 'seed=red')", "!bad value in seed=red"},
