@@ -178,8 +178,8 @@ static bool build_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
         return false;
     unsigned bits = c->options.filter.value_bits;
     sqlite3_value *given = argc > VALUE ? argv[VALUE] : NULL;
-    if ((!bits || !given) && !cuckoo_value_read(context, bits, given, &value))
-        return false;
+    if ((bits != 0) != (given != NULL)) /* whatever the key */
+        return cuckoo_value_read(context, bits, given, &value);
     cuckoo_key kind = cuckoo_key_argument(context, argv[0], &c->rule, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
