@@ -183,10 +183,9 @@ static bool build_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
     cuckoo_key kind = cuckoo_key_argument(context, argv[0], &c->rule, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
-    if (!bits)
-        return add_hash(context, c, &c->keys, hash);
-    return cuckoo_value_read(context, bits, given, &value) && add_hash(context, c, &c->keys, hash) &&
-           push(context, &c->keys, value);
+    if (bits && !cuckoo_value_read(context, bits, given, &value))
+        return false;
+    return add_hash(context, c, &c->keys, hash) && (!bits || push(context, &c->keys, value));
 }
 
 static void build_last(sqlite3_context *context, void *state, bool failed)
