@@ -34,8 +34,10 @@ enum { KEYS_MOST = 0x7ffffe00 / 8, KEYS_FEWEST = 256 };
 static bool grow(sqlite3_context *context, key_array *array)
 {
     if (array->room == KEYS_MOST)
-        return cuckoo_fail(context, CF_TOO_BIG, "more than %d keys; split them over several filters",
-                           KEYS_MOST);
+        return cuckoo_fail(
+            context, CF_TOO_BIG,
+            "more than %d keys, or half as many with values; split them over several filters",
+            KEYS_MOST);
     size_t room = array->room == 0              ? KEYS_FEWEST
                   : array->room > KEYS_MOST / 2 ? KEYS_MOST
                                                 : 2 * array->room;
@@ -73,10 +75,9 @@ typedef struct collected {
     sqlite3_value *given[2]; /* fpr and options of the first row; NULL: none was given */
     cuckoo_options options;  /* what they say */
     cf_geometry rule;        /* hash, seed and key rule of these options; the rest is 0 */
-    key_array keys;       /* hashes, each with its value when value_bits is given; of cf_keys, the bytes
-                                of the list */
-    key_array others;     /* of cf_build_exact: keys that are no members */
-    cuckoo_key_list list; /* of cf_keys */
+    key_array keys;          /* hashes, or pairs (cf_valued); of cf_keys, the bytes of the list */
+    key_array others;        /* of cf_build_exact: keys that are no members */
+    cuckoo_key_list list;    /* of cf_keys */
 } collected;
 
 static bool same_value(sqlite3_value *one, sqlite3_value *other)
