@@ -54,7 +54,7 @@ SELECT sum(cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'blocked'), 
 FROM events WHERE id <= 100000;
 
 -- Nothing can be added to it, or deleted: every answer depends on all keys. Build it anew when users come,
--- or when one is blocked; or ask the tables about what has changed since.
+-- or when one is blocked; or ask the tables about what has changed since; or send what has changed: see the end.
 CREATE TABLE blocked_since(name TEXT PRIMARY KEY) WITHOUT ROWID;
 INSERT INTO blocked_since VALUES ('user-00007919@example.com');
 SELECT count(*) FROM events
