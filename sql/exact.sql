@@ -54,7 +54,7 @@ SELECT sum(cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'blocked'), 
 FROM events WHERE id <= 100000;
 
 -- Nothing can be added to it, or deleted: every answer depends on all keys. Build it anew when users come,
--- or when one is blocked; or ask the tables about what has changed since.
+-- or when one is blocked; or ask the tables about what has changed since; or send what has changed: see the end.
 CREATE TABLE blocked_since(name TEXT PRIMARY KEY) WITHOUT ROWID;
 INSERT INTO blocked_since VALUES ('user-00007919@example.com');
 SELECT count(*) FROM events
@@ -64,3 +64,30 @@ WHERE cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'blocked'), name)
 SELECT length(cf_build_exact(u.name, b.name IS NULL)) AS bytes_of_free,
        length(cf_build_exact(u.name, NOT b.name IS NULL)) AS bytes_of_blocked
 FROM users AS u LEFT JOIN blocked AS b USING (name);
+
+-- Updates. All users know the filter of the first day. Each day some are blocked, some are freed, and new
+-- ones come. Send what has changed: an exact filter of the keys for which the answer of before is wrong. Who
+-- receives it takes the answer of before, and turns it where the delta says 1.
+CREATE TABLE deltas(day INTEGER PRIMARY KEY, f BLOB);
+CREATE VIEW told AS
+  SELECT name, (cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'blocked'), u.name)
+                + (SELECT ifnull(sum(cf_contains(f, u.name)), 0) FROM deltas)) % 2 AS answer
+  FROM users AS u;
+
+-- A day: 10 blocked users are freed, 10 others are blocked, 200 new ones come, of whom 20 are blocked.
+CREATE TABLE days(day INTEGER PRIMARY KEY);
+CREATE TRIGGER a_day AFTER INSERT ON days BEGIN
+  DELETE FROM blocked WHERE name IN (SELECT name FROM blocked LIMIT 10 OFFSET new.day * 1000);
+  INSERT OR IGNORE INTO blocked SELECT name FROM users WHERE name LIKE '%1@%' LIMIT 10 OFFSET new.day * 50;
+  INSERT INTO users SELECT 'new-' || new.day || '-' || id FROM events WHERE id <= 200;
+  INSERT INTO blocked SELECT 'new-' || new.day || '-' || id FROM events WHERE id <= 20;
+  INSERT INTO deltas SELECT new.day, cf_build_exact(name, answer <> (name IN blocked)) FROM told;
+END;
+INSERT INTO days SELECT id FROM events WHERE id <= 10;
+SELECT count(*) AS users, sum(answer) AS blocked, sum(answer <> (name IN blocked)) AS wrong FROM told;
+SELECT (SELECT length(f) FROM filters WHERE name = 'blocked') AS base, count(*) AS deltas, max(length(f)) AS largest,
+       sum(length(f)) AS bytes FROM deltas;
+
+-- Send a new base when a lookup is to ask fewer filters, or when the deltas together have become as large as it
+-- is. Until then every answer is exact: the order of the deltas does not matter, but each one is needed once.
+SELECT length(cf_build_exact(name, name IN blocked)) AS new_base FROM users;

@@ -15,12 +15,9 @@ CREATE TABLE directory AS
 SELECT word, (unicode(word) * 31 + length(word) * 7 + rowid / 1000) % 16 AS shard
 FROM american;
 
--- 1. This filter keeps a value of 4 bits with every key. cf_keys collects keys and
---    values, and cf_add_keys adds them all.
+-- 1. This filter keeps a value of 4 bits with every key.
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);
-INSERT INTO filters
-SELECT 'shards', cf_add_keys(cf_new(count(*), 0.001, 'value_bits=4'), cf_keys(word, shard))
-FROM directory;
+INSERT INTO filters SELECT 'shards', cf_build(word, 0.001, 'value_bits=4', shard) FROM directory;
 SELECT (SELECT sum(length(word) + 1) FROM directory) AS bytes_of_directory, length(f) AS bytes_of_filter
 FROM filters;
 
@@ -41,8 +38,10 @@ UPDATE filters SET f = cf_add(
   cf_delete(f, 'cuckoo', (SELECT shard FROM directory WHERE word = 'cuckoo')), 'cuckoo', 7);
 SELECT cf_get(f, 'cuckoo') AS cuckoo FROM filters;
 
--- 5. A key may have several values, as many as two buckets have slots. cf_explain lists all of them.
+-- 5. A key may have several values, as many as two buckets have slots. cf_values lists all of them, and cf_explain
+--    where they lie. More of this: which_file.sql.
 UPDATE filters SET f = cf_add(f, 'cuckoo', 9);
+SELECT value AS shard FROM filters, cf_values(f, 'cuckoo') ORDER BY value;
 SELECT side, bucket, slot, payload AS shard FROM filters, cf_explain(f, 'cuckoo')
 WHERE match ORDER BY payload;
 

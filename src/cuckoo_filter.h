@@ -114,6 +114,12 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
 cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capacity, double fpr,
                    const cf_options *options, const char **why);
 
+/* The same for a filter with values, of n pairs that it sorts: for the different ones. Where many keys have
+** several values it is up to 2.3 times as large: then fewer slots can be used. CF_FULL, too: a key
+** has more values than two buckets have slots, and with a spill list eight more. */
+cf_status cf_build_values(cf_filter *filter, cf_valued *pairs, size_t n, uint64_t capacity, double fpr,
+                          const cf_options *options, const char **why);
+
 /* Adds every copy in `from`, which has bytes of its own. CF_MISMATCH: *why names the field in which the
 ** two differ (cf_difference). CF_FULL: *why is NULL or says why. On error nothing has changed, with
 ** memory.resize; without it `into` has perhaps a part of `from`, too. */
@@ -142,6 +148,11 @@ void cf_clear(cf_filter *filter);
 ** may be NULL; CF_INTERRUPTED: they are all there, in some order. */
 cf_status cf_sort(uint64_t *hashes, size_t n, const cf_watch *watch);
 size_t cf_drop_repeated(uint64_t *hashes, size_t n);
+
+/* The same of pairs, by hash and value. They are sorted with memory for a copy. CF_NO_MEMORY;
+** CF_INTERRUPTED: some may be lost. */
+cf_status cf_sort_pairs(cf_valued *pairs, size_t n, const cf_memory *memory, const cf_watch *watch);
+size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n);
 
 #endif /* CUCKOO_READ_ONLY */
 

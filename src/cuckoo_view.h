@@ -139,6 +139,11 @@ void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable);
 /* From now on the filter tells of the bytes it touches; NULL: no more. `pages` must live as long. */
 void cf_attach_pages(cf_filter *filter, const cf_pages *pages);
 
+/* A key with a value: below 2^value_bits. */
+typedef struct cf_valued {
+    uint64_t hash, value;
+} cf_valued;
+
 /* What a delete did. */
 typedef enum cf_deleted {
     CF_ABSENT,  /* the key is certainly not there: nothing has changed */

@@ -10,7 +10,9 @@ show prefilter_join 'A join of a million rows, in three forms              (sql/
 show tour           'The functions, on two word lists                      (sql/tour.sql)'
 show keep_in_sync   'Keeping a filter in step with a table                 (sql/keep_in_sync.sql)'
 show operate        'Monitoring, bulk loads, migrations, expiry            (sql/operate.sql)'
-show exact          'Exact answers for all keys that are known             (sql/exact.sql)'
+show exact          'Exact answers for all keys that are known, and updates (sql/exact.sql)'
+show known_files    'Which files does no package own, and which package is it (sql/known_files.sql)'
+show which_file     'Which of many databases has this key?                 (sql/which_file.sql)'
 show reconcile      'Which rows does the other side certainly lack?        (sql/reconcile.sql)'
 show key_to_shard   'From a key to the shard that has it                   (sql/key_to_shard.sql)'
 show shards         'The filters of many shards, merged and shipped        (sql/shards.sql)'
@@ -18,6 +20,8 @@ show streams        'Have I seen it lately? And forgetting                 (sql/
 show plan_and_grow  'Capacity, growth and bounded insertion                (sql/plan_and_grow.sql)'
 show look_inside    'What a filter looks like inside                       (sql/look_inside.sql)'
 
+printf '\n=== Two jobs beside what is done without a filter         (tests/jobs.sh)\n'
+sh tests/jobs.sh known which
 printf '\n=== In five lines\n'
 "$SQLITE3" << 'END'
 .load build/cuckoo

@@ -32,8 +32,10 @@ enum { KEYS_MOST = 0x7ffffe00 / 8, KEYS_FEWEST = 256 };
 static bool grow(sqlite3_context *context, key_array *array)
 {
     if (array->room == KEYS_MOST)
-        return cuckoo_fail(context, CF_TOO_BIG, "more than %d keys; split them over several filters",
-                           KEYS_MOST);
+        return cuckoo_fail(
+            context, CF_TOO_BIG,
+            "more than %d keys, or half as many with values; split them over several filters",
+            KEYS_MOST);
     size_t room = array->room == 0              ? KEYS_FEWEST
                   : array->room > KEYS_MOST / 2 ? KEYS_MOST
                                                 : 2 * array->room;
@@ -71,7 +73,7 @@ typedef struct collected {
     sqlite3_value *given[2]; /* fpr and options of the first row; NULL: none was given */
     cuckoo_options options;  /* what they say */
     cf_geometry rule;        /* hash, seed and key rule of these options; the rest is 0 */
-    key_array keys;          /* hashes; of cf_keys, the bytes of the list */
+    key_array keys;          /* hashes, or pairs (cf_valued); of cf_keys, the bytes of the list */
     key_array others;        /* of cf_build_exact: keys that are no members */
     cuckoo_key_list list;    /* of cf_keys */
 } collected;
@@ -140,11 +142,16 @@ static bool drop_repeated(sqlite3_context *context, const collected *c, key_arra
         return true;
     cuckoo_watch watch;
     cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), NULL);
-    bool done = cf_sort(array->at, array->used, &watch.hook) == CF_OK;
+    cf_status status =
+        c->options.filter.value_bits
+            ? cf_sort_pairs((cf_valued *)array->at, array->used / 2, &cuckoo_block_memory, &watch.hook)
+            : cf_sort(array->at, array->used, &watch.hook);
     cuckoo_watch_end(&watch);
-    if (!done)
-        return cuckoo_fail_with(context, SQLITE_INTERRUPT, NULL);
-    array->used = cf_drop_repeated(array->at, array->used);
+    if (status != CF_OK)
+        return cuckoo_fail_with(context, cuckoo_error_code(status), NULL);
+    array->used = c->options.filter.value_bits
+                      ? 2 * cf_drop_repeated_pairs((cf_valued *)array->at, array->used / 2)
+                      : cf_drop_repeated(array->at, array->used);
     if (array->room == KEYS_MOST || array->used < array->room / 4 * 3)
         return true;
     array->looked = array->room;
@@ -157,20 +164,25 @@ static bool add_hash(sqlite3_context *context, const collected *c, key_array *ar
            push(context, array, hash);
 }
 
-/* ---- cf_build(key [, fpr [, options]]) ---- */
+/* ---- cf_build(key [, fpr [, options [, value]]]) ---- */
 
 static bool build_row(sqlite3_context *context, int argc, sqlite3_value **argv, void *state)
 {
-    uint64_t hash;
+    enum { VALUE = 3 };
+    uint64_t hash, value;
     collected *c = state;
-    if (!read_options_of(context, argc - 1, argv + 1, c))
+    if (!read_options_of(context, argc > VALUE ? VALUE - 1 : argc - 1, argv + 1, c))
         return false;
-    if (c->options.filter.value_bits)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "keys come without values here; use cf_add_keys(cf_new(...), (SELECT "
-                           "cf_keys(key, value) FROM ...))");
+    unsigned bits = c->options.filter.value_bits;
+    sqlite3_value *given = argc > VALUE ? argv[VALUE] : NULL;
+    if ((bits != 0) != (given != NULL)) /* whatever the key */
+        return cuckoo_value_read(context, bits, given, &value);
     cuckoo_key kind = cuckoo_key_argument(context, argv[0], &c->rule, &hash);
-    return kind == CUCKOO_KEY_OK ? add_hash(context, c, &c->keys, hash) : kind == CUCKOO_KEY_NULL;
+    if (kind != CUCKOO_KEY_OK)
+        return kind == CUCKOO_KEY_NULL;
+    if (bits && !cuckoo_value_read(context, bits, given, &value))
+        return false;
+    return add_hash(context, c, &c->keys, hash) && (!bits || push(context, &c->keys, value));
 }
 
 static void build_last(sqlite3_context *context, void *state, bool failed)
@@ -351,7 +363,7 @@ static bool change_row(sqlite3_context *context, int argc, sqlite3_value **argv,
     cuckoo_key kind = cuckoo_key_argument(context, argv[1], &c->filter.geometry, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
-    if (!cuckoo_value_read(context, &c->filter, argc > 2 ? argv[2] : NULL, &value) ||
+    if (!cuckoo_value_read(context, c->filter.geometry.value_bits, argc > 2 ? argv[2] : NULL, &value) ||
         (!c->adds && !cuckoo_may_delete(context, &c->filter)) ||
         (c->list.n == AT_ONCE && !apply_keys(context, c)))
         return false;
@@ -374,7 +386,7 @@ static void change_last(sqlite3_context *context, void *state, bool failed)
 }
 
 const cuckoo_function *const cuckoo_aggregates = (const cuckoo_function[]){
-    {"cf_build", 1, 3, .row = build_row, .last = build_last, .state = sizeof(collected)},
+    {"cf_build", 1, 4, .row = build_row, .last = build_last, .state = sizeof(collected)},
     {"cf_build_exact", 2, 4, .row = exact_row, .last = exact_last, .state = sizeof(collected)},
     {"cf_keys", 1, 3, .row = keys_row, .last = keys_last, .state = sizeof(collected)},
     {"cf_add_all", 2, 3, .row = change_row, .last = change_last, .state = sizeof(changed)},

@@ -98,12 +98,21 @@ bool cuckoo_build_filter(sqlite3_context *context, uint64_t *hashes, size_t n,
     filter->memory = cuckoo_result_memory(context);
     cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), filter);
     cf_status status =
-        cf_build(filter, hashes, n, options->capacity, options->fpr, &options->filter, &why);
+        options->filter.value_bits
+            ? cf_build_values(filter, (cf_valued *)hashes, n / 2, options->capacity, options->fpr,
+                              &options->filter, &why)
+            : cf_build(filter, hashes, n, options->capacity, options->fpr, &options->filter, &why);
     cuckoo_watch_end(&watch);
     if (why)
         return cuckoo_fail(context, status, "%s", why);
     if (status == CF_TOO_BIG && !fits_in_sqlite(context, &filter->geometry))
         return false;
+    if (status == CF_FULL && options->filter.value_bits)
+        return cuckoo_fail(
+            context, status,
+            "a key has more values than two buckets have slots (8, or 16 with "
+            "'bucket_size=8'), or too many keys have several; keep such keys elsewhere, or "
+            "give them one value that stands for all");
     if (status == CF_FULL)
         return cuckoo_fail(context, status,
                            "too many keys crowd one place of the filter, as if chosen to; try another "
@@ -148,10 +157,8 @@ void cuckoo_filter_free(cf_filter *filter)
 
 /* ---- changing ---- */
 
-bool cuckoo_value_read(sqlite3_context *context, const cf_filter *filter, sqlite3_value *value,
-                       uint64_t *number)
+bool cuckoo_value_read(sqlite3_context *context, unsigned bits, sqlite3_value *value, uint64_t *number)
 {
-    unsigned bits = filter->geometry.value_bits;
     assert(bits <= CF_VALUE_MAX);
     *number = 0;
     if (bits == 0)
@@ -159,8 +166,9 @@ bool cuckoo_value_read(sqlite3_context *context, const cf_filter *filter, sqlite
                                      "filter keeps no values: leave the value out, or make it with "
                                      "value_bits in the options");
     if (!value)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "filter keeps a value with every key: give (filter, key, value)");
+        return cuckoo_fail(
+            context, CF_BAD_ARGUMENT,
+            "filter keeps a value with every key (value_bits): give it as the last argument");
     return cuckoo_key_value(value, bits, number) ||
            cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(bits, cuckoo_show(value).text));
 }

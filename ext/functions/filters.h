@@ -23,7 +23,8 @@ bool cuckoo_new_filter(sqlite3_context *context, const cf_geometry *shape, cf_fi
 /* For filters that may grow, up to what the connection allows. */
 cf_memory cuckoo_result_memory(sqlite3_context *context);
 
-/* A filter of n hashes, sized for exactly them, as cf_build says. Their order is lost. */
+/* A filter of n hashes, sized for exactly them, as cf_build says. With value_bits the hashes are n / 2
+** pairs of a hash and a value (cf_build_values). Their order is lost. */
 bool cuckoo_build_filter(sqlite3_context *context, uint64_t *hashes, size_t n,
                          const cuckoo_options *options, cf_filter *filter);
 
@@ -31,9 +32,8 @@ bool cuckoo_build_filter(sqlite3_context *context, uint64_t *hashes, size_t n,
 bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_filter *copy);
 
 /* Reads the value that goes with a key; `value` NULL: the call has none. A call needs one exactly
-** when the filter keeps values. *number is 0 without. */
-bool cuckoo_value_read(sqlite3_context *context, const cf_filter *filter, sqlite3_value *value,
-                       uint64_t *number);
+** when the filter keeps values, of `bits` bits. *number is 0 without. */
+bool cuckoo_value_read(sqlite3_context *context, unsigned bits, sqlite3_value *value, uint64_t *number);
 
 /* The error rate to be expected at its capacity. */
 double cuckoo_planned_fpr(const cf_filter *filter);

@@ -92,9 +92,7 @@ static void get_function(sqlite3_context *context, int argc, sqlite3_value **arg
     (void)argc;
     cuckoo_key read = read_question(context, argv, &q);
     if (read != CUCKOO_KEY_NOMEM && q.filter->geometry.value_bits == 0)
-        cuckoo_fail(
-            context, CF_BAD_ARGUMENT,
-            "filter keeps no values; make it with them, such as cf_new(1000, 0.01, 'value_bits=8')");
+        cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_NO_VALUES);
     else if (read == CUCKOO_KEY_OK && cf_get(q.filter, q.hash, &q.value))
         sqlite3_result_int64(context, (sqlite3_int64)q.value);
 }
@@ -105,8 +103,8 @@ static cuckoo_key read_question_value(sqlite3_context *context, int argc, sqlite
                                       question *q)
 {
     cuckoo_key read = read_question(context, argv, q);
-    if (read == CUCKOO_KEY_OK &&
-        !cuckoo_value_read(context, q->filter, argc > 2 ? argv[2] : NULL, &q->value))
+    if (read == CUCKOO_KEY_OK && !cuckoo_value_read(context, q->filter->geometry.value_bits,
+                                                    argc > 2 ? argv[2] : NULL, &q->value))
         return CUCKOO_KEY_NOMEM;
     return read;
 }

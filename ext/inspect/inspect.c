@@ -13,8 +13,8 @@
 #include <string.h>
 
 /* What a column can say: an argument or a text, a number, a number of the entry in the slot. */
-enum { FACT_FILTER, FACT_KEY, FACT_SIDE, FACT_SOURCE, FACT_NUMBERS };
-enum { FACT_BUCKET = FACT_NUMBERS, FACT_SLOT, FACT_WANTED, FACT_MATCH, FACT_OVERFLOW, FACT_ENTRY };
+enum { FACT_FILTER, FACT_KEY, FACT_SIDE, FACT_SOURCE, FACT_VALUE, FACT_BUCKET, FACT_SLOT, FACT_WANTED };
+enum { FACT_NUMBERS = FACT_VALUE, FACT_MATCH = FACT_WANTED + 1, FACT_OVERFLOW, FACT_ENTRY };
 enum { FACT_FINGERPRINT = FACT_ENTRY, FACT_ALTERNATE, FACT_LENGTH, FACT_PAYLOAD, FACT_COPIES };
 
 typedef struct inspect_kind {
@@ -23,7 +23,7 @@ typedef struct inspect_kind {
     uint8_t facts[12]; /* what each column says */
 } inspect_kind;
 
-static const inspect_kind kinds[2] = {
+static const inspect_kind kinds[3] = {
     {"cf_buckets",
      "CREATE TABLE x(bucket INTEGER, slot INTEGER, fingerprint INTEGER, alternate INTEGER, "
      "length INTEGER, overflow INTEGER, payload INTEGER, copies INTEGER, filter HIDDEN)",
@@ -36,7 +36,11 @@ static const inspect_kind kinds[2] = {
      "key HIDDEN)",
      true,
      {FACT_SIDE, FACT_BUCKET, FACT_SLOT, FACT_FINGERPRINT, FACT_WANTED, FACT_MATCH, FACT_SOURCE,
-      FACT_LENGTH, FACT_PAYLOAD, FACT_COPIES, FACT_FILTER, FACT_KEY}}};
+      FACT_LENGTH, FACT_PAYLOAD, FACT_COPIES, FACT_FILTER, FACT_KEY}},
+    {"cf_values",
+     "CREATE TABLE x(value INTEGER, filter HIDDEN, key HIDDEN)",
+     true,
+     {FACT_VALUE, FACT_FILTER, FACT_KEY}}};
 
 typedef struct inspect_table {
     sqlite3_vtab base;
@@ -45,11 +49,11 @@ typedef struct inspect_table {
 } inspect_table;
 
 /* A walk over the slots of buckets `at` .. `end`-1, or of the sides of a pair, after which the
-** spill list counts as one side more. Each level of an exact filter has two sides. */
+** spill list counts as one side more; or over values. Each level of an exact filter has two sides. */
 typedef struct inspect_cursor {
     sqlite3_vtab_cursor base;
     cuckoo_handle *handle;   /* keeps the bytes while the cursor is open */
-    sqlite3_value *key;      /* of cf_explain */
+    sqlite3_value *key;      /* of cf_explain and cf_values */
     uint64_t hash;           /* of that key */
     const cf_filter *filter; /* or the level of an exact one */
     cf_pair pair;            /* of that key, there */
@@ -59,11 +63,17 @@ typedef struct inspect_cursor {
     unsigned side;
     uint64_t bucket;
     cf_entry entry;
+    uint64_t value[CF_VALUES_MAX]; /* of cf_values */
 } inspect_cursor;
 
 static inspect_table *table_of(sqlite3_vtab_cursor *base)
 {
     return (inspect_table *)base->pVtab;
+}
+
+static bool lists_values(const inspect_kind *kind)
+{
+    return kind->facts[0] == FACT_VALUE;
 }
 
 /* ---- plans ---- */
@@ -107,7 +117,9 @@ static int inspect_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 static int inspect_connect(sqlite3 *db, void *registry, int argc, const char *const *argv,
                            sqlite3_vtab **result, char **message)
 {
-    const inspect_kind *kind = &kinds[strcmp(argv[0], kinds[1].name) == 0];
+    const inspect_kind *kind = kinds;
+    while (strcmp(argv[0], kind->name) != 0)
+        kind++;
     (void)argc, (void)message;
     int rc = sqlite3_declare_vtab(db, kind->schema);
     if (rc == SQLITE_OK && kind->keyed) /* names read the database */
@@ -193,13 +205,15 @@ static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value, cuckoo_h
     if (!kind->keyed && sqlite3_value_type(value) == SQLITE_TEXT)
         return take_table(base, value, handle);
     cf_status status = cuckoo_filter_read(value, &reader, &filter, &why);
-    if (why == cuckoo_is_exact && kind->keyed)
+    if (why == cuckoo_is_exact && kind->keyed && !lists_values(kind))
         status = cuckoo_exact_read(NULL, value, handle, &why);
     else if (filter)
         *handle = cuckoo_handle_keep(value, filter);
     if (status != CF_OK)
         return fail(base, cuckoo_error_code(status),
                     cuckoo_filter_message(status, why, kind->name, value));
+    if (lists_values(kind) && filter->geometry.value_bits == 0)
+        return fail(base, SQLITE_ERROR, sqlite3_mprintf(CUCKOO_NO_VALUES));
     return *handle ? SQLITE_OK : SQLITE_NOMEM;
 }
 
@@ -216,6 +230,8 @@ static int take_key(inspect_cursor *cursor, sqlite3_value *value)
     unsigned sides = !exact                ? 2 + (filter->spilled != 0)
                      : yes < exact->levels ? 2 * (yes + 1)
                                            : 2 * exact->levels;
+    if (lists_values(table_of(&cursor->base)->kind))
+        sides = cf_get_all(filter, cursor->hash, cursor->value);
     cursor->end = kind == CUCKOO_KEY_OK ? sides : 0;
     return SQLITE_OK;
 }
@@ -226,6 +242,8 @@ static int take_key(inspect_cursor *cursor, sqlite3_value *value)
 static bool read_row(inspect_cursor *cursor)
 {
     unsigned level = (unsigned)cursor->at / 2;
+    if (lists_values(table_of(&cursor->base)->kind))
+        return true;
     const cf_exact *exact = cursor->handle->exact;
     uint64_t hash = exact ? cf_exact_hash(cursor->hash, level) : cursor->hash;
     cursor->bucket = cursor->at;
@@ -252,7 +270,8 @@ static int inspect_next(sqlite3_vtab_cursor *base)
     inspect_cursor *cursor = (inspect_cursor *)base;
     do {
         const cf_filter *filter = cursor->filter;
-        if (++cursor->slot == (cursor->spilled ? filter->spilled : filter->geometry.bucket_size)) {
+        if (lists_values(table_of(base)->kind) ||
+            ++cursor->slot == (cursor->spilled ? filter->spilled : filter->geometry.bucket_size)) {
             cursor->slot = 0;
             cursor->at++;
         }
@@ -324,6 +343,8 @@ static uint64_t number_of(const inspect_cursor *cursor, unsigned fact)
         return cursor->there && cf_entry_matches(filter, entry, key);
     case FACT_OVERFLOW:
         return cf_overflows(filter, cursor->bucket);
+    case FACT_VALUE:
+        return cursor->value[cursor->at];
     case FACT_FINGERPRINT:
         return entry->side.bits;
     case FACT_LENGTH: /* pair bits and remainder bits, wherever they are kept */

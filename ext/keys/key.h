@@ -93,6 +93,10 @@ bool cuckoo_key_value(sqlite3_value *given, unsigned bits, uint64_t *value);
     "value must be an integer from 0 to %lld (value_bits=%d), got %s",                                  \
         ((sqlite3_int64)1 << (bits)) - 1, (int)(bits), given
 
+/* A filter that keeps none is asked for values. */
+#define CUCKOO_NO_VALUES                                                                                \
+    "filter keeps no values; make it with them, such as cf_new(1000, 0.01, 'value_bits=8')"
+
 /* One key made of several parts, as a blob: for each part the byte of its type, then the 8 bytes of
 ** a number, or the length of a text or blob (8 bytes) and its bytes. Two such keys are equal
 ** exactly when all parts are, without affinity and collation: the key rule of a filter leaves blobs

@@ -196,3 +196,52 @@ size_t cf_drop_repeated(uint64_t *hashes, size_t n)
             hashes[kept++] = hashes[i];
     return kept;
 }
+
+/* ---- pairs ---- */
+
+static bool is_before(const cf_valued *one, const cf_valued *other)
+{
+    return one->hash != other->hash ? one->hash < other->hash : one->value < other->value;
+}
+
+/* Merges from[at .. middle-1] and from[middle .. end-1], both sorted, into `to`. */
+static void merge_pairs(const cf_valued *from, size_t at, size_t middle, size_t end, cf_valued *to,
+                        cf_ticker *ticker)
+{
+    size_t second = middle;
+    for (size_t i = at; i < end && !cf_tick(ticker, COST_OF_HASH); i++)
+        to[i] = second == end || (at < middle && !is_before(&from[second], &from[at])) ? from[at++]
+                                                                                       : from[second++];
+}
+
+/* Sorted runs of 1, 2, 4 pairs and so on become runs of twice as many. */
+cf_status cf_sort_pairs(cf_valued *pairs, size_t n, const cf_memory *memory, const cf_watch *watch)
+{
+    cf_ticker ticker = cf_ticker_of(watch);
+    cf_valued *room = (void *)memory->resize(memory->context, NULL, (uint64_t)n * sizeof *room + 1);
+    cf_valued *from = pairs, *to = room;
+    if (room == NULL)
+        return CF_NO_MEMORY;
+    for (size_t run = 1; run < n && !ticker.stopped; run *= 2) {
+        for (size_t at = 0; at < n; at += 2 * run) {
+            size_t middle = n - at < run ? n : at + run;
+            merge_pairs(from, at, middle, n - middle < run ? n : middle + run, to, &ticker);
+        }
+        cf_valued *merged = to;
+        to = from;
+        from = merged;
+    }
+    if (from != pairs)
+        memcpy(pairs, from, n * sizeof *pairs);
+    memory->resize(memory->context, (uint8_t *)room, 0);
+    return ticker.stopped ? CF_INTERRUPTED : CF_OK;
+}
+
+size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || is_before(&pairs[kept - 1], &pairs[i]))
+            pairs[kept++] = pairs[i];
+    return kept;
+}

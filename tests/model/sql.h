@@ -58,7 +58,7 @@ static const char scalars[] =
     "cf_add_keys,2,1;cf_delete_keys,2,1;cf_advance,1,1;cf_picture,1,1;";
 
 static const char aggregates[] =
-    "cf_build,1,0;cf_build,2,0;cf_build,3,0;cf_add_all,2,1;cf_delete_all,2,1;cf_merge,1,1;"
+    "cf_build,1,0;cf_build,2,0;cf_build,3,0;cf_build,4,0;cf_add_all,2,1;cf_delete_all,2,1;cf_merge,1,1;"
     "cf_add_all,3,1;cf_delete_all,3,1;cf_keys,1,0;cf_keys,2,0;cf_keys,3,0;cf_build_exact,2,0;"
     "cf_build_exact,4,0;";
 
@@ -165,11 +165,12 @@ static void put_rows(sql_text *t)
 
 static void put_table(sql_text *t, bool explain)
 {
+    bool values = explain && next_byte() % 2;
     put(t, "SELECT *, ");
-    t->column = "bucket";
+    t->column = values ? "value" : "bucket";
     put_result(t);
     t->column = NULL;
-    put(t, explain ? " FROM cf_explain(" : " FROM cf_buckets(");
+    put(t, values ? " FROM cf_values(" : explain ? " FROM cf_explain(" : " FROM cf_buckets(");
     put_filter(t, DEPTH);
     if (explain) {
         put(t, ",");

@@ -14,12 +14,13 @@ SCALARS = ["cf_contains({f}, {k})", "cf_count({f}, {k})", "cf_get({f}, {k})", "c
            "cf_delete_keys({f}, (SELECT cf_keys({k}, 1)))", "cf_picture({f})"]
 AGGREGATES = ["cf_add_all({f}, {k})", "cf_add_all({f}, {k}, 1)", "cf_delete_all({f}, {k})", "cf_delete_all({f}, {k}, 1)",
               "cf_merge({f})"]
-TABLES = ["cf_buckets({f})", "cf_explain({f}, {k})"]
+TABLES = ["cf_buckets({f})", "cf_explain({f}, {k})", "cf_values({f}, {k})"]
 TAKE_NAMES = {"cf_picture", "cf_buckets"}  # of a filter, or of a filter table by its name
 
 # Without a filter.
 MAKERS = ["cf_new(1000, 0.001, 'seed=5')", "cf_plan(1000)", "cf_key({k}, 2.5, x'00')", "cf_version()"]
-BUILDERS = ["cf_build({k})", "cf_build({k}, 0.001, 'counter_bits=3')", "cf_build_exact({k}, 1)", "cf_keys({k})",
+BUILDERS = ["cf_build({k})", "cf_build({k}, 0.001, 'counter_bits=3')",
+            "cf_build({k}, 0.001, 'value_bits=3', 5)", "cf_build_exact({k}, 1)", "cf_keys({k})",
             "cf_keys({k}, 3, 'seed=5')"]
 
 # Of the name of a filter table. They read what may change: neither pure nor harmless in a schema that nobody trusts.

@@ -28,6 +28,11 @@ static const char *const laws[][2] = {
     {"SELECT cf_contains((SELECT cf_open(cf_build_exact(i, i % 2))), 7) FROM keys WHERE i < 60", "1"},
     {"SELECT sum(copies) FROM cf_buckets(cf_add(cf_new({n} + 1), {key}))", "1"},
     {"SELECT max(match) FROM cf_explain(cf_add(cf_new(9), {1}), {1})", "1"},
+    {"SELECT sum(value) FROM cf_values(cf_add(cf_new(9, 0.01, 'value_bits=4'), {1}, 3), {1})", "3"},
+    {"SELECT count(*) FROM (SELECT cf_build(i, 0.0001, 'value_bits=9', i) AS f FROM keys WHERE i < 60), "
+     "keys, "
+     "cf_values(f, i) WHERE i < 60 AND value = i",
+     "60"},
     {"SELECT cf_picture(cf_add(cf_new(9), {key})) LIKE '1 keys, planned for 9,%buckets of 4 slots of % "
      "bits, % in use%|--%'",
      "1"},
@@ -69,7 +74,7 @@ static const char *const laws[][2] = {
     {"SELECT cf_new(10, 0.01, 'n=9')", "!did you mean capacity"},
     {"SELECT cf_get(cf_add(cf_new(9, 0.01, 'value_bits=4'), {1}, 15), {1})", "15"},
     {"SELECT cf_add(cf_new(9, 0.01, 'value_bits=4'), 1, 16)", "!from 0 to 15"},
-    {"SELECT cf_add(cf_new(9, 0.01, 'value_bits=4'), 1)", "!give (filter, key, value)"},
+    {"SELECT cf_add(cf_new(9, 0.01, 'value_bits=4'), 1)", "!give it as the last argument"},
     {"SELECT cf_add(cf_new(9), 1, 1)", "!leave the value out"},
     {"SELECT cf_get(cf_new(9), 1)", "!keeps no values"},
     {"SELECT cf_new(10, 0.01, 'seed=red')", "!bad value in seed=red"},

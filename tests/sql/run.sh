@@ -21,9 +21,17 @@ for list in american-english british-english; do
     LC_ALL=C sort -u "/usr/share/dict/$list" > "$folder/$list"
 done
 
+# Packages have other files in other releases, too: 300 files of two packages; then one is changed, and two come.
+case $folder in /*) machine=$folder/machine ;; *) machine=$PWD/$folder/machine ;; esac
+mkdir -p "$machine/bin" "$machine/info"
+awk -v folder="$machine/bin" 'BEGIN { for (i = 100; i < 400; i++) { file = folder "/f" i; print i > file; close(file) } }'
+md5sum "$machine"/bin/f[12]* | sed 's,  /,  ,' > "$machine/info/first.md5sums"
+md5sum "$machine"/bin/f3* | sed 's,  /,  ,' > "$machine/info/second:amd64.md5sums"
+for file in f107 unowned strange; do echo "$file" > "$machine/bin/$file"; done
+
 # run_script: the script on standard input, as values. The settings of the reader's shell do not count.
 run_script() {
-    awk -v part=script -v folder="$folder" -f tests/sql/values.awk | "$SQLITE3" -batch -init "$folder/init" 2>&1 |
+    awk -v part=script -v folder="$folder" -v machine="$machine" -f tests/sql/values.awk | "$SQLITE3" -batch -init "$folder/init" 2>&1 |
         awk -v part=output -f tests/sql/values.awk > "$out"
 }
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Stands for the sqlite3 shell where an SQLite comes without one: runs a script on the SQLite of Python's module.
 
-It knows what tests/sql/values.awk leaves of the scripts: .load, .import (one column), .limit length, .mode list.
+It knows what tests/sql/values.awk leaves of the scripts: .load, .import (one column, of a file or a pipe), .limit length, .mode list.
 Values are written as the shell's list mode writes them; SQLite itself turns numbers into text.
 """
+import os
 import re
+import shlex
 import sqlite3
 import sys
 
@@ -29,7 +31,8 @@ def run_command(db, words):
     if words[0] == ".load":
         db.load_extension(words[1])
     elif words[0] == ".import":
-        with open(words[1], encoding="utf-8") as lines:
+        pipe = words[1].startswith("|")
+        with (os.popen(words[1][1:]) if pipe else open(words[1], encoding="utf-8")) as lines:
             db.executemany(f"INSERT INTO {words[2]} VALUES (?)", ((line.rstrip("\n"),) for line in lines))
     elif words[:2] == [".limit", "length"]:
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, int(words[2]))
@@ -66,7 +69,7 @@ def main():
     db.enable_load_extension(True)
     for text in statements(sys.stdin):
         if text.startswith("."):
-            guarded(run_command, db, text.split())
+            guarded(run_command, db, shlex.split(text))
         else:
             guarded(run_statement, db, text)
 

@@ -87,7 +87,7 @@ def test_a_filter_that_is_none_is_an_error(db, key):
 def test_a_null_filter_in_a_join_is_an_error(db, join):
     """A missing filter must not look like one that holds nothing."""
     db.execute("CREATE TABLE filters(f)")
-    db.execute("INSERT INTO filters VALUES (cf_new(10)), (NULL)")
+    db.execute("INSERT INTO filters VALUES (cf_new(10, 0.01, 'value_bits=4')), (NULL)")
     for table in functions.TABLES:
         for key in ("1", "NULL"):
             fails(db, BAD_PARAMETER, f"SELECT * FROM {join.format(table.format(f='f', k=key))}",

@@ -151,7 +151,7 @@ def test_readme_says_how_to_leave_without_the_extension(tmp_path):
     support.connect(str(path)).execute("DROP TABLE known")
 
 
-@pytest.mark.parametrize("function", ["cf_buckets", "cf_explain"])
+@pytest.mark.parametrize("function", ["cf_buckets", "cf_explain", "cf_values"])
 def test_columns(db, function):
     lines = [line for line in chapter("Table functions").splitlines() if line.startswith(f"| `{function}(")]
     listed = cells(lines[0], 2) or cells(chapter("Table functions").splitlines()[4], 2)

@@ -168,3 +168,104 @@ TEST(keys_that_crowd_are_refused)
         one.memory.resize(NULL, bytes_of(&one), 0);
     free(all.hash);
 }
+
+/* ---- with values ---- */
+
+/* Pairs of keys with up to `each` values, some of them twice, in no order. */
+static cf_valued *random_pairs(size_t n, unsigned each)
+{
+    cf_valued *pairs = malloc((n + 1) * sizeof *pairs);
+    for (size_t i = 0; i < n; i++)
+        pairs[i] = i % each && random_below(3) ? (cf_valued){pairs[i - 1].hash, random_below(each)}
+                                               : (cf_valued){random64(), 0};
+    for (size_t i = n; i > 1; i--) {
+        size_t j = random_below(i);
+        cf_valued x = pairs[i - 1];
+        pairs[i - 1] = random_below(9) == 0 ? pairs[j] : x;
+        pairs[j] = x;
+    }
+    return pairs;
+}
+
+static bool has_value(const cf_filter *filter, const cf_valued *pair)
+{
+    uint64_t values[CF_VALUES_MAX];
+    for (unsigned n = cf_get_all(filter, pair->hash, values); n > 0; n--)
+        if (values[n - 1] == pair->value)
+            return true;
+    return false;
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+    const cf_valued *x = a, *y = b;
+    return x->hash != y->hash ? (x->hash > y->hash) - (x->hash < y->hash)
+                              : (x->value > y->value) - (x->value < y->value);
+}
+
+/* What it sorted stands in *pairs: all that is there, each once. */
+static void build_pairs(size_t n, unsigned each, cf_options options)
+{
+    const char *why = NULL;
+    cf_filter one = {.memory = memory}, two = {.memory = memory};
+    cf_valued *pairs = random_pairs(n, each), *other = malloc((n + 1) * sizeof *other);
+    memcpy(other, pairs, n * sizeof *pairs);
+    qsort(other, n, sizeof *other, compare_pairs);
+    options.value_bits = 3;
+    assert_int_equal(cf_build_values(&one, pairs, n, 0, 0.01, &options, &why), CF_OK);
+    assert_int_equal(cf_build_values(&two, other, n, 0, 0.01, &options, &why), CF_OK);
+    assert_true(one.length == two.length && memcmp(one.bytes, two.bytes, one.length) == 0);
+    for (size_t i = 0; i < one.items; i++) {
+        assert_true(has_value(&one, &other[i]) && compare_pairs(&pairs[i], &other[i]) == 0);
+        assert_true(i == 0 || compare_pairs(&other[i - 1], &other[i]) < 0);
+    }
+    assert_sound(&one);
+    memory.resize(NULL, bytes_of(&one), 0);
+    memory.resize(NULL, bytes_of(&two), 0);
+    free(pairs);
+    free(other);
+}
+
+TEST(a_set_of_pairs_gives_the_same_bytes_and_each_value)
+{
+    for (size_t n = 0; n < 4000; n = 2 * n + 1) {
+        build_pairs(n, 1, (cf_options){.growth = true});
+        build_pairs(n, 3, (cf_options){.growth = n % 8 < 4});
+        build_pairs(n, 5, (cf_options){.growth = true, .bucket_size = 8});
+        build_pairs(n, 2, (cf_options){.overflow = true, .overflow_budget = 2});
+    }
+}
+
+/* As of hashes: whatever fails, there are no bytes, and nothing is left behind. */
+TEST(errors_of_pairs_leave_no_bytes)
+{
+    enum { N = 3000, MANY = 9 };
+    const char *why = NULL;
+    const cf_options options = {.growth = true, .value_bits = 4};
+    asked by = {.watch = {answer, &by}, .at = 1};
+    cf_valued *pairs = random_pairs(N, 2), many[MANY];
+    cf_filter one = {.memory = memory};
+    cf_status status = CF_NO_MEMORY;
+    for (uint64_t given = 0; status == CF_NO_MEMORY; given++) {
+        resizes_left = given;
+        status = cf_build_values(&one, pairs, N, 0, 0.01, &options, &why);
+        resizes_left = UINT64_MAX;
+        assert_true(status == CF_OK ? given == 2 : one.bytes == NULL);
+    }
+    memory.resize(NULL, bytes_of(&one), 0);
+    one.watch = &by.watch;
+    for (status = CF_INTERRUPTED; status == CF_INTERRUPTED; by.at++) {
+        by.questions = 0;
+        free(pairs);
+        pairs = random_pairs(N, 2);
+        status = cf_build_values(&one, pairs, N, 0, 0.01, &options, &why);
+        assert_true(status == CF_OK || (one.bytes == NULL && by.questions == by.at));
+    }
+    assert_true(status == CF_OK && by.at > 8);
+    memory.resize(NULL, bytes_of(&one), 0);
+    free(pairs);
+    for (unsigned i = 0; i < MANY; i++)
+        many[i] = (cf_valued){42, i};
+    assert_int_equal(cf_build_values(&one, many, MANY, 0, 0.01, &options, &why), CF_FULL);
+    assert_true(one.bytes == NULL && why == NULL);
+}
