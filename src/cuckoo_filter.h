@@ -114,9 +114,9 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
 cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capacity, double fpr,
                    const cf_options *options, const char **why);
 
-/* The same for a filter with values, of n pairs that it sorts: for the different ones. Where many keys have
-** several values it is up to 2.3 times as large: then fewer slots can be used. CF_FULL, too: a key
-** has more values than two buckets have slots, and with a spill list eight more. */
+/* The same for a filter with values, of n pairs that it sorts: for the different ones. Where many
+** keys have several values it is up to 2.3 times as large: then fewer slots can be used. CF_FULL,
+** too: a key has more values than two buckets have slots, and with a spill list eight more. */
 cf_status cf_build_values(cf_filter *filter, cf_valued *pairs, size_t n, uint64_t capacity, double fpr,
                           const cf_options *options, const char **why);
 

@@ -17,9 +17,9 @@
 ** place are refused, and leave half of the slots occupied; with values, an eighth. After k doublings a
 ** filter errs up to 1 + k / 16 times as often as when it was first full: within three times the error
 ** rate asked for up to 2^13 times the keys planned for. One that ages stops growing while most of its
-** entries know no bit by which they could be split; adds are refused until these have died. An add that
-** is refused has perhaps split some buckets: the filter is longer then, and to be sealed before its bytes
-** are kept, and of several values of a key cf_get may give another one.
+** entries know no bit by which they could be split; adds are refused until these have died. An add
+** that is refused has perhaps split some buckets: the filter is longer then, and to be sealed before
+** its bytes are kept, and of several values of a key cf_get may give another one.
 **
 ** Layouts. Buckets of four slots can be kept sorted by four bits of each fingerprint. That saves
 ** one bit per slot, and costs a little when it is written (semisort.h).

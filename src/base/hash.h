@@ -73,7 +73,8 @@ CF_INLINE uint64_t cf_hash_words(const cf_geometry *shape, uint64_t first, uint6
 ** would say of them side by side. */
 uint64_t cf_hash_prefixed(const cf_geometry *shape, uint8_t first, const void *rest, size_t rest_length);
 
-/* Hash identities, in headers of filters and of key lists; they say no more of the shape than `keyed`. */
+/* Hash identities, in headers of filters and of key lists; they say no more of the shape than
+** `keyed`. */
 enum { CF_IDENTITY_XXH3 = 1, CF_IDENTITY_KEYED = 2 };
 
 CF_INLINE uint8_t cf_hash_identity(const cf_geometry *shape)

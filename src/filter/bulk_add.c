@@ -36,8 +36,8 @@
 
 enum { COST = 20 }; /* of a key in one walk, nanoseconds */
 
-/* Is hash i of sorted ones stored? Of equal ones no more than cap are: others would be absorbed where they
-** land, or trimmed. */
+/* Is hash i of sorted ones stored? Of equal ones no more than cap are: others would be absorbed where
+** they land, or trimmed. */
 static inline bool is_stored(const cf_filter *filter, const uint64_t *hashes, size_t i)
 {
     unsigned cap = filter->geometry.cap;

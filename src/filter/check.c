@@ -119,8 +119,8 @@ static const char *spilled_fault(const cf_filter *filter, const cf_entry *entry)
     return NULL;
 }
 
-/* With an entry; counts slots and copies. Before growth all entries know as much, and the copies of a key
-** are those that are equal. */
+/* With an entry; counts slots and copies. Before growth all entries know as much, and the copies of a
+** key are those that are equal. */
 static const char *entry_fault(const cf_filter *filter, const cf_entry *entry, cf_census *seen)
 {
     cf_matches found;

@@ -143,10 +143,10 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
     return walk.status == CF_OK ? status : walk.status;
 }
 
-/* The units of work (watch.h) that a merge may do, and the bytes that a sum may have. Hostile entries can
-** be such that each of them splits half of the table, in vain, or of kinds that double when buckets are
-** split; and the number of items in a header can be a lie. What keys take is a fifth of the work at most
-** (test_merge_hostile.c). */
+/* The units of work (watch.h) that a merge may do, and the bytes that a sum may have. Hostile entries
+** can be such that each of them splits half of the table, in vain, or of kinds that double when
+** buckets are split; and the number of items in a header can be a lie. What keys take is a fifth of
+** the work at most (test_merge_hostile.c). */
 static uint64_t most_work(const cf_filter *into, const cf_filter *from)
 {
     return 24 * (into->length + from->length) + (1 << 23);

@@ -8,7 +8,7 @@
 **
 **      [ any order                                 ]     n hashes that may differ in `left` bits
 **      [ digit 0 | digit 1 | digit 2 | ...         ]     each goes to the part of its next digit
-**      [ sorted  | next    |         |             ]     each part is sorted so by the bits that are left
+**      [ sorted  | next    |         |             ]     each part is sorted so by the bits left
 **
 ** until few hashes are left in a part. With room for a copy, digits have 8 bits or more: hashes go to
 ** their parts there, and all come back. The last digit of a range has nearly as many values as there are
@@ -70,8 +70,8 @@ static size_t split(cf_ticker *ticker, uint64_t *a, size_t n, uint64_t limit)
     return below;
 }
 
-/* Sorts hashes that may differ in their last `left` bits. The smaller part comes first, so that the stack
-** stays small. */
+/* Sorts hashes that may differ in their last `left` bits. The smaller part comes first, so that the
+** stack stays small. */
 static void sort_in_place(cf_ticker *ticker, uint64_t *a, size_t n, unsigned left)
 {
     while (n > SMALL && left > 0 && !ticker->stopped) {

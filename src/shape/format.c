@@ -131,8 +131,8 @@ static void decode_fields(const uint8_t *bytes, cf_header *header)
     header->epoch = ages ? load_bytes(bytes + AT_ITEMS, 6) : 0;
 }
 
-/* What is wrong with the shape, or with its stage of growth, from which the width of slots follows; NULL:
-** nothing. */
+/* What is wrong with the shape, or with its stage of growth, from which the width of slots follows;
+** NULL: nothing. */
 static const char *shape_fault(const uint8_t *bytes, const cf_header *header)
 {
     const cf_geometry *g = &header->geometry;

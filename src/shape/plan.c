@@ -62,9 +62,9 @@ static uint8_t cap_for(const cf_geometry *shape)
     return kept.cap;
 }
 
-/* The spill list takes enough entries, unless the user says, for what a burst of insertions spills that
-** adds two in a hundred keys to a table loaded to 95 % (with a budget of 10 buckets one insertion in five
-** does). */
+/* The spill list takes enough entries, unless the user says, for what a burst of insertions spills
+** that adds two in a hundred keys to a table loaded to 95 % (with a budget of 10 buckets one
+** insertion in five does). */
 static void set_overflow(cf_geometry *shape, const cf_options *options)
 {
     enum { LEAST = 16, SLOTS_PER_ENTRY = 256 };
