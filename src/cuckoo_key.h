@@ -41,7 +41,7 @@
 **
 **      uint8_t room[100];
 **      cf_key key = cf_key_text("+1 ", 3);
-**      if (cf_key_apply(&filter.geometry, &key))
+**      if (cf_key_apply_sure(&filter.geometry, &key))
 **          found = cf_contains(&filter, cf_key_hash(&filter.geometry, &key, room));
 */
 #ifndef CF_CUCKOO_KEY_H
@@ -71,6 +71,10 @@ cf_key cf_key_blob(const void *bytes, size_t length);
 ** depends on which double the text is read as; call cf_key_apply_real with that one. */
 bool cf_key_apply(const cf_geometry *rule, cf_key *key);
 void cf_key_apply_real(const cf_geometry *rule, cf_key *key, double real);
+
+/* The same where there is no SQLite to ask for the double. False: versions of SQLite differ over it, and
+** the key is as it was. */
+bool cf_key_apply_sure(const cf_geometry *rule, cf_key *key);
 
 /* The bytes that cf_key_hash needs: 0 for most keys. */
 size_t cf_key_room(const cf_geometry *rule, const cf_key *key);

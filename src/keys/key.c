@@ -66,6 +66,20 @@ void cf_key_apply_real(const cf_geometry *rule, cf_key *key, double real)
         *key = cf_key_real(real);
 }
 
+bool cf_key_apply_sure(const cf_geometry *rule, cf_key *key)
+{
+    const double beyond = 9.3e18; /* no version takes it for an integer */
+    cf_number number;
+    if (cf_key_apply(rule, key))
+        return true;
+    cf_number_read((const char *)key->content, key->length, &number);
+    double real = cf_number_real(&number);
+    if (!cf_number_is_sure(&number) && !(rule->affinity == CF_AFFINITY_TEXT && fabs(real) > beyond))
+        return false;
+    cf_key_apply_real(rule, key, real);
+    return true;
+}
+
 /* ---- collation ---- */
 
 static uint8_t fold_letter(uint8_t c)

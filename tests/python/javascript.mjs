@@ -21,7 +21,7 @@ function read(word) {
 
 function written(answer) {
   if (answer instanceof Uint8Array) return { bytes: Buffer.from(answer).toString('base64') };
-  if (answer instanceof cuckoo.CuckooFilter) return null;
+  if (answer instanceof cuckoo.CuckooFilter || answer instanceof cuckoo.ExactFilter) return null;
   return answer;
 }
 
