@@ -7,6 +7,7 @@ import ctypes
 import math
 import os
 import random
+import re
 import struct
 import subprocess
 
@@ -235,6 +236,19 @@ def test_a_chain_of_ten_deltas(db, js):
     print(f"{len(keys)} keys: base {len(chain[0])} bytes, deltas {sizes}, anew {len(whole)}")
     assert COUNT < 10_000 or max(sizes) < len(chain[0]) / 2
     db.execute("DROP TABLE day")
+
+
+def test_examples_of_the_readme(tmp_path):
+    """What stands behind // true or // false is what they say."""
+    readme = (filter_process.ROOT / "ext/packages/npm/README.md").read_text()
+    examples = re.findall(r"```js\n(import [^\n]*'sqlite-cuckoo/filter'.*?)```", readme, re.S)
+    assert len(examples) == 2
+    filter_process.write_package(tmp_path)
+    for i, example in enumerate(examples):
+        script, n = re.subn(r"^([^/\n]*); // (true|false)", r"if ((\1) !== \2) throw new Error(`\1`);", example, flags=re.M)
+        (tmp_path / f"{i}.mjs").write_text(script.replace("sqlite-cuckoo/filter", "./filter.mjs"))
+        assert n >= 3
+        subprocess.run([filter_process.NODE, tmp_path / f"{i}.mjs"], check=True)
 
 
 ERRORS = [
