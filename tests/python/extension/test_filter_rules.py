@@ -16,14 +16,12 @@ import pytest
 import filter_process
 import support
 from conftest import SEED
-from filter_process import Failed
+from filter_process import RULES, Failed, ask_all, of_sql
 from support import ask
 from test_key_rules import ALL
 
 pytestmark = filter_process.needed
 COUNT = int(os.environ.get("CUCKOO_RULE_KEYS", 2000))
-RULES = [(affinity, collation) for affinity in ("none", "text", "blob", "integer", "numeric", "real")
-         for collation in ("binary", "nocase", "rtrim")]
 TYPES = {int: 1, float: 2, str: 3, bytes: 4}
 EXTREMES = [*ALL, -0.0, math.inf, -math.inf, 2.0**53, 2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1, -2**63, 2.0**63, -2.0**63, "1e3", " 12 ",
             "0x10", "1_000", "12  ", "Ä", "ä", "É ", "1\0", "A\0b", "9223372036854775808", "0.1", "1.2345", "1.23456", "a" * 70_000,
@@ -66,43 +64,10 @@ def c(tmp_path_factory):
     return answers
 
 
-def random_text(rng):
-    number = rng.choice([str(rng.randrange(-10**rng.randrange(1, 21), 10**rng.randrange(1, 21))), f"{rng.uniform(-1e4, 1e4):.{rng.randrange(8)}f}",
-                         f"{rng.randrange(10**rng.randrange(1, 18))}e{rng.randrange(-25, 25)}", repr(rng.uniform(-1e18, 1e18))])
-    word = "".join(rng.choice("aAbBzZ9 éÉ\0\t") for _ in range(rng.randrange(8)))
-    return rng.choice(["", "", " ", "+", "\t"]) + rng.choice([number, number, word]) + rng.choice(["", "", " ", "  ", "x", "\0", "\0A"])
-
-
-def random_key(rng):
-    kind = rng.randrange(8)
-    if kind < 4:
-        return random_text(rng)
-    if kind == 4:
-        return random_text(rng).encode()
-    if kind == 5:
-        return rng.choice([rng.uniform(-1e4, 1e4), float(rng.randrange(-50, 50)) / 4, rng.uniform(-1e19, 1e19)])
-    return rng.randrange(-10**rng.randrange(1, 19), 10**rng.randrange(1, 19))
-
-
 def random_keys(n):
     seed = random.Random(SEED).randrange(2**32)
     print(f"seed {seed}")
-    rng = random.Random(seed)
-    keys = [random_key(rng) for _ in range(n)]
-    return [rng.choice([key, str(key), f" {key} "]) if isinstance(key, int) else key for key in keys]
-
-
-def of_sql(key):
-    """A number of JavaScript that equals an integer is that."""
-    return int(key) if isinstance(key, float) and abs(key) < 2**63 and key.is_integer() else key
-
-
-def ask_all(db, blob, keys):
-    db.execute("CREATE TEMP TABLE asked(x)")
-    db.executemany("INSERT INTO asked VALUES (?)", ((of_sql(key),) for key in keys))
-    answers = [row[0] for row in db.execute("SELECT ifnull(cf_contains(?, x), 0) FROM asked ORDER BY rowid", (blob,))]
-    db.execute("DROP TABLE asked")
-    return answers
+    return filter_process.random_keys(random.Random(seed), n)
 
 
 def assert_alike(db, js, c, blob, keys):
@@ -213,29 +178,18 @@ def test_exact_filters(db, js, c, options):
 
 
 def test_a_chain_of_ten_deltas(db, js):
-    """Each day some members come and go; the delta is built of what the old chain says. No answer is wrong, on any day."""
-    rng = random.Random(SEED)
-    db.execute("CREATE TABLE day(x, member)")
-    db.executemany("INSERT INTO day VALUES (?, ?)", ((of_sql(key), rng.random() < 0.1) for key in dict.fromkeys(
-        key if isinstance(key, (int, bytes)) else str(key) for key in random_keys(COUNT))))
-    keys = [row[0] for row in db.execute("SELECT x FROM day ORDER BY rowid")]
-    chain = [ask(db, "SELECT cf_build_exact(x, member) FROM day")]
-    sizes = []
-    for day in range(10):
-        db.execute("UPDATE day SET member = NOT member WHERE rowid * 7919 % 101 = ?", (rng.randrange(101),))
-        old = " <> ".join("cf_contains(?, x)" for _ in chain)
-        chain.append(ask(db, f"SELECT cf_build_exact(x, ({old}) <> member, NULL, 'seed={day}') FROM day", *chain))
-        right = bytes(row[0] for row in db.execute("SELECT member FROM day ORDER BY rowid"))
+    """No answer is wrong, on any day."""
+    rng, sizes = random.Random(SEED), []
+    for chain, keys, members in filter_process.days(db, rng, random_keys(COUNT)):
         js("", "open", chain, "f")
         answers = [js("f", "containsMany", keys[i:i + 50_000]) for i in range(0, len(keys), 50_000)]
-        assert b"".join(answers) == right, day
+        assert b"".join(answers) == bytes(members)
         sizes.append(len(chain[-1]))
-    assert [js("f", "contains", key) for key in keys[:300]] == [bool(one) for one in right[:300]]
-    info, whole = js("f", "info"), ask(db, "SELECT cf_build_exact(x, member) FROM day")
+    assert js("f", "each", keys[:300]) == members[:300]
+    info = js("f", "info")
     assert info["deltas"] == 10 and info["bytes"] == sum(map(len, chain)) and js("f", "check") == "ok"
-    print(f"{len(keys)} keys: base {len(chain[0])} bytes, deltas {sizes}, anew {len(whole)}")
+    print(f"{len(keys)} keys, {sum(members)} members: base {len(chain[0])} bytes, deltas {sizes}")
     assert COUNT < 10_000 or max(sizes) < len(chain[0]) / 2
-    db.execute("DROP TABLE day")
 
 
 def test_examples_of_the_readme(tmp_path):
