@@ -114,8 +114,8 @@ double cf_number_real(const cf_number *number);
 ** to 15 digits that have at most four decimals, or are whole and below 2^63. */
 bool cf_number_sure(const cf_number *number, double *real);
 
-/* The integer that the number is, rounded to 15 significant digits, halves upwards. Numbers below 1e-300 are
-** 0. */
+/* The integer that it is when rounded to 15 significant digits, halves upwards. Numbers below 1e-300
+** are 0. */
 bool cf_number_rounded(const cf_number *number, int64_t *value);
 
 #ifdef __cplusplus
