@@ -117,11 +117,21 @@ def sdist(out, version, arguments, licence):
         "sqlite_cuckoo/REFERENCE.md": reference()})
 
 
+def page(version, code):
+    """The page to look at a filter: one file, which may run its own two scripts and nothing else (Content-Security-Policy)."""
+    worker = filled("page/worker.js", FILTER=code)
+    parts = {"STYLE": filled("page/page.css"), "WORKER": worker, "SCRIPT": filled("page/page.js")}
+    own = {name: f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for name, text in parts.items()}
+    policy = (f"default-src 'none'; script-src {own['SCRIPT']} {own['WORKER']} 'wasm-unsafe-eval'; style-src {own['STYLE']}; "
+              "worker-src blob:; base-uri 'none'; form-action 'none'")
+    return filled("page/page.html", VERSION=version, POLICY=policy, **parts)
+
+
 def filter_package(version, wasm):
     """The filters without SQLite: one file with the compiled C library in it, and the same for require()."""
     module = filled("filter/filter.mjs", VERSION=version, WASM=base64.b64encode(wasm.read_bytes()).decode())
     code, names = module.rsplit("\nexport ", 1)
-    return {"filter.mjs": module, "filter.js": f"{code}\nmodule.exports = {names}",
+    return {"filter.mjs": module, "filter.js": f"{code}\nmodule.exports = {names}", "filter.html": page(version, code),
             "filter.d.ts": filled("filter/filter.d.ts"), "filter.d.mts": filled("filter/filter.d.ts")}
 
 

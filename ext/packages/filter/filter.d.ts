@@ -79,6 +79,8 @@ export declare class CuckooFilter {
   /** 'ok', or the first thing that is wrong inside. */
   check(): string;
   info(): Info;
+  /** Without looking at all buckets. */
+  info(counted: false): Omit<Info, 'fpr_now' | 'sticky' | 'void'>;
   /** Why contains(key) says so: the buckets where the key may lie, and what lies there; null for null. */
   explain(key: Key): { found: boolean; buckets: Place[] };
   explain(key: Key | null): { found: boolean; buckets: Place[] } | null;

@@ -500,14 +500,15 @@ class CuckooFilter {
     return all;
   }
 
-  /** What cf_info says. It looks at all buckets. */
-  info() {
+  /** What cf_info says. It looks at all buckets; info(false) looks at none, and leaves out what takes that. */
+  info(counted = true) {
     this.#open('info()');
-    const { epochs: _, ...info } = numbersOf(this.#handle, 1), slots = info.buckets * info.bucket_size;
+    const { epochs: _, ...info } = numbersOf(this.#handle, counted ? 1 : 0), slots = info.buckets * info.bucket_size;
     if (info.overflow === 'off') {
       delete info.overflow_budget;
       delete info.spill_bound;
     }
+    if (!counted) for (const name of ['fpr_now', 'sticky', 'void']) delete info[name];
     return { ...info, load: info.occupied / slots, load_items: info.items / slots,
       bits_per_key: (8 * info.bytes) / (info.items || info.capacity) };
   }
