@@ -127,12 +127,12 @@
 
   function showFilter() {
     const { name, info } = shown;
-    $('filter').hidden = false;
+    $('filter').hidden = $('skip').hidden = false;
     $('name').textContent = name;
     $('summary').textContent = `${counted(info.items, 'key')} in ${counted(info.bytes, 'byte')}: ${FEW.format(info.bits_per_key)} bits a key`;
     $('answer').replaceChildren();
     $('buckets').replaceChildren();
-    showFigures('being counted');
+    showFigures('under way');
     showPicture();
     $('name').focus();
     say(`Ready: ${name}. All buckets are being counted.`);
@@ -162,8 +162,8 @@
       ['Keys', `${n(info.items)}, planned for ${n(info.capacity)}`],
       ['Size', `${counted(info.bytes, 'byte')}, ${FEW.format(info.bits_per_key)} bits a key`],
       ['Slots in use', `${n(info.occupied)} of ${n(slots)}: ${percent(info.occupied, slots)}`],
-      ['“Perhaps” for other keys', `${'fpr_now' in info ? oneIn(info.fpr_now) : 'being counted'}; when full, ${oneIn(info.fpr_at_capacity)}`],
-      ['Form inside', check],
+      ['Error rate', `${'fpr_now' in info ? `${oneIn(info.fpr_now)} now, ` : ''}${oneIn(info.fpr_at_capacity)} with as many keys as planned`],
+      ['Check', check],
       ['Buckets', `${n(info.buckets)} of ${counted(info.bucket_size, 'slot')}`],
       ['A slot', `${info.slot_bits} bits, for fingerprints of ${info.fingerprint_bits}${info.layout === 'semisort' ? '; semi-sorted' : ''}`],
       ['Growth', info.growth === 'off' ? 'off' : grown ? `on; grown ${counted(info.level, 'level')}, ${counted(info.split, 'bucket')} split since` : 'on; not grown yet'],
@@ -245,12 +245,12 @@
     const value = 'value' in entry ? ` Its value: ${n(entry.value)}.` : '';
     return [`${listed(matches.map(({ place }) => place))[0].toUpperCase()}${listed(matches.map(({ place }) => place)).slice(1)} ` +
       `${matches.length === 1 ? 'holds' : 'hold'} a fingerprint that ${key} would leave.${value}${copies}`,
-    `That key may have left it. So may another one that has the same fingerprint and bucket: of keys that were never added, ${oneIn(share)} is answered so.`];
+    `That key may have left it. So may another one that has the same fingerprint and bucket: of the keys that were never added, ${oneIn(share)} is answered so.`];
   }
 
   function slotOf(entry, i, name = `Slot ${i + 1}`) {
     const kind = entry ? (entry.matches ? 'hit' : 'other') : 'empty';
-    const words = entry ? [make('code', entry.fingerprint), make('span', entry.matches ? 'matches' : 'of another key')] : [make('span', 'empty')];
+    const words = entry ? [make('code', entry.fingerprint), make('span', entry.matches ? 'matches' : 'differs')] : [make('span', 'empty')];
     return make('li', '', { class: kind }, make('span', name, { class: 'slot' }), ' ', words[0], ...(words[1] ? [' ', words[1]] : []));
   }
 
@@ -258,7 +258,8 @@
     const older = [...slots, ...spilled].some((entry) => entry && entry.bits < bits);
     const title = `${all.length === 1 ? 'Its bucket' : i === 0 ? 'First bucket' : 'Second bucket'}: ${n(bucket)}`;
     return make('section', '', {}, make('h4', title),
-      make('p', '', {}, 'The key would be ', make('code', fingerprint), ` here, ${bits} bits in hexadecimal.`,
+      make('p', '', {}, 'Here the fingerprint of the key is ', make('code', fingerprint), ` (${bits} bits, in hexadecimal).`,
+        i > 0 ? ' The same key has another one in each of its two buckets.' : '',
         older ? ' The filter has grown: older entries know fewer bits, the lowest, and match when these agree.' : ''),
       make('ol', '', {}, ...slots.map((entry, slot) => slotOf(entry, slot)), ...spilled.map((entry, line) => slotOf(entry, line, 'Spilled'))));
   }
@@ -267,7 +268,7 @@
     event.preventDefault();
     if (!shown) return;
     const mine = shown, written = $('key').value, kind = $('key-kind').value, key = spelled(written, kind);
-    $('answer').textContent = 'Asking';
+    $('answer').textContent = 'fpr_now' in mine.info ? '' : 'All buckets are still being counted; then comes the answer.';
     $('key').removeAttribute('aria-invalid');
     try {
       const found = await mine.engine.call('ask', { written, kind });
@@ -276,7 +277,7 @@
       if (kind === 'text' && !found.found && /^\s*[+-]?\d+(\.\d+)?\s*$/.test(written)) {
         reasons.push(`The number ${written.trim()} is another key than this text.`);
       }
-      $('answer').replaceChildren(make('p', `${found.found ? 'Perhaps' : 'Certainly not'}: ${key}.`, { class: found.found ? 'yes' : 'no' }),
+      $('answer').replaceChildren(make('p', `${found.found ? 'Perhaps there' : 'Certainly not there'}: ${key}.`, { class: found.found ? 'yes' : 'no' }),
         ...reasons.map((reason) => make('p', reason)));
       $('buckets').replaceChildren(...found.buckets.map(bucketOf));
       markBuckets(found.buckets);

@@ -13,6 +13,7 @@
   let filter;
 
   async function read(file, progress) {
+    if (file.size > MOST) throw new Error(`${file.size} bytes are more than the 2 GB there can be`);
     const bytes = new Uint8Array(file.size);
     for (let at = 0; at < file.size; at += CHUNK) {
       bytes.set(new Uint8Array(await file.slice(at, at + CHUNK).arrayBuffer()), at);
