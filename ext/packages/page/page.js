@@ -6,10 +6,11 @@
 (() => {
   'use strict';
   const $ = (id) => document.getElementById(id);
+  const COUNTED = 1 << 28; // bytes of the largest filter whose buckets are all counted
   const COLUMNS = 32, ROWS = 16, SHADES = 8; // of the picture, of its table, of its colours beyond empty
   const MANY = new Intl.NumberFormat('en'), FEW = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
   const n = (number) => MANY.format(number);
-  const percent = (part, whole) => `${FEW.format(100 * part / whole)} %`;
+  const percent = (part, whole) => `${FEW.format(100 * part / whole)}\u00a0%`;
   const counted = (number, one, more = `${one}s`) => `${n(number)} ${number === 1 ? one : more}`;
 
   /* An element with its text and children. */
@@ -135,26 +136,38 @@
     showFigures('under way');
     showPicture();
     $('name').focus();
-    say(`Ready: ${name}. All buckets are being counted.`);
-    count();
+    if (shown.info.bytes <= COUNTED) return count();
+    say(`Ready: ${name}.`);
+    return showFigures('not made, since it is so large; in SQL, cf_check(filter) makes it');
   }
 
+  /* Takes seconds for each 10 MB, so a second worker does it with a copy. */
   async function count() {
-    const mine = shown;
+    const mine = shown, counter = engine(() => {}), began = Date.now();
+    const ticking = setInterval(() => shown === mine && showFigures(`under way for ${counted(Math.round((Date.now() - began) / 1000), 'second')}`), 1000);
+    say(`Ready: ${mine.name}. All its buckets are being counted.`);
     try {
-      const { info, check } = await mine.engine.call('count');
+      await counter.call('open', { file: new Blob([await mine.engine.call('save')]) });
+      const { info, check } = await counter.call('count');
       if (shown !== mine) return;
       mine.info = info;
-      mine.sound = check === 'ok';
-      showFigures(mine.sound ? 'sound' : `damaged: ${check}`);
-      if (mine.sound) return say(`Ready: ${mine.name}. All its buckets were counted: it is sound.`);
+      showFigures(check === 'ok' ? 'sound' : `damaged: ${check}`);
+      if (check === 'ok') return say(`Ready: ${mine.name}. All its buckets were counted: it is sound.`);
       complain(`${mine.name} is damaged inside: ${check}. Its answers may be wrong. Restore it from a copy, or build it anew.`);
     } catch (error) {
       if (shown === mine) complain(error.message);
+    } finally {
+      clearInterval(ticking);
+      counter.close();
     }
   }
 
   const oneIn = (share) => (share > 0 ? `1 in ${n(Math.round(1 / share))}` : 'none');
+
+  function errorRate(info) {
+    const now = 'fpr_now' in info && oneIn(info.fpr_now), planned = oneIn(info.fpr_at_capacity);
+    return now === planned ? now : `${now ? `${now} now, ` : ''}${planned} with as many keys as planned`;
+  }
 
   function figuresOf(info, check) {
     const slots = info.buckets * info.bucket_size, grown = info.level > 0 || info.split > 0;
@@ -162,7 +175,7 @@
       ['Keys', `${n(info.items)}, planned for ${n(info.capacity)}`],
       ['Size', `${counted(info.bytes, 'byte')}, ${FEW.format(info.bits_per_key)} bits a key`],
       ['Slots in use', `${n(info.occupied)} of ${n(slots)}: ${percent(info.occupied, slots)}`],
-      ['Error rate', `${'fpr_now' in info ? `${oneIn(info.fpr_now)} now, ` : ''}${oneIn(info.fpr_at_capacity)} with as many keys as planned`],
+      ['Error rate', errorRate(info)],
       ['Check', check],
       ['Buckets', `${n(info.buckets)} of ${counted(info.bucket_size, 'slot')}`],
       ['A slot', `${info.slot_bits} bits, for fingerprints of ${info.fingerprint_bits}${info.layout === 'semisort' ? '; semi-sorted' : ''}`],
@@ -268,7 +281,6 @@
     event.preventDefault();
     if (!shown) return;
     const mine = shown, written = $('key').value, kind = $('key-kind').value, key = spelled(written, kind);
-    $('answer').textContent = 'fpr_now' in mine.info ? '' : 'All buckets are still being counted; then comes the answer.';
     $('key').removeAttribute('aria-invalid');
     try {
       const found = await mine.engine.call('ask', { written, kind });
