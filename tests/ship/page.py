@@ -219,6 +219,20 @@ def try_drops(visit, blob):
     visit.check(f"a line that is no number is named: {said}", "Line 2: “ada” is not a number" in said)
 
 
+def try_stop(visit):
+    """A long list is built: how far it is can be seen, and it can be stopped."""
+    browser = visit.begin()
+    browser.run("const files = new DataTransfer(); files.items.add(new File([Array.from({ length: 5e6 }, (_, i) => `key${i}`).join('\\n')],"
+                "'long.txt')); document.getElementById('list').files = files.files; document.getElementById('build-it').focus()")
+    browser.press(ENTER)
+    said = browser.wait("/Taking the keys of long.txt: .+%/.exec(document.getElementById('news').textContent)")[0]
+    browser.press(TAB)
+    visit.check(f"a long list says how far it is, and Stop is next: {said}", browser.focused() == "stop", browser.focused())
+    browser.press(ENTER)
+    browser.wait("document.getElementById('news').textContent === 'Stopped.' && document.getElementById('wait').hidden")
+    visit.check("it stops, and the focus is back", browser.focused() == "build-it", browser.focused())
+
+
 def try_policy(visit):
     """No network, no code but its own; and the page without workers."""
     browser = visit.begin()
@@ -283,6 +297,7 @@ def main():
             spoken = try_keyboard(visit, db)
             try_refusals(visit, db, blob)
             try_drops(visit, blob)
+            try_stop(visit)
             try_policy(visit)
             try_large(visit, db, arguments.keys)
         finally:

@@ -56,6 +56,7 @@
 
   let shown; // {engine, name, info, regions}: the filter on the page
   let coming; // the engine of the one that is being opened or built
+  let before; // where the focus was when that began
 
   /* ---- what is said ---- */
 
@@ -82,6 +83,7 @@
       say(`${step} ${name}: ${percent(at, of)}`);
       $('progress').value = at / of;
     });
+    before = document.activeElement;
     complain('');
     say(`${task === 'open' ? 'Opening' : 'Building'} ${name}`);
     wait(true);
@@ -144,7 +146,11 @@
   /* Takes seconds for each 10 MB, so a second worker does it with a copy. */
   async function count() {
     const mine = shown, counter = engine(() => {}), began = Date.now();
-    const ticking = setInterval(() => shown === mine && showFigures(`under way for ${counted(Math.round((Date.now() - began) / 1000), 'second')}`), 1000);
+    const end = () => (clearInterval(ticking), counter.close());
+    const ticking = setInterval(() => {
+      if (shown !== mine) return end(); // another filter took its place
+      showFigures(`under way for ${counted(Math.round((Date.now() - began) / 1000), 'second')}`);
+    }, 1000);
     say(`Ready: ${mine.name}. All its buckets are being counted.`);
     try {
       await counter.call('open', { file: new Blob([await mine.engine.call('save')]) });
@@ -157,8 +163,7 @@
     } catch (error) {
       if (shown === mine) complain(error.message);
     } finally {
-      clearInterval(ticking);
-      counter.close();
+      end();
     }
   }
 
@@ -243,7 +248,7 @@
 
   function matchesOf({ buckets }) {
     return buckets.flatMap(({ bucket, slots, spilled }) => [
-      ...slots.flatMap((entry, i) => (entry && entry.matches ? [{ entry, place: `slot ${i + 1} of bucket ${n(bucket)}` }] : [])),
+      ...slots.flatMap((entry, i) => (entry && entry.matches ? [{ entry, place: `slot ${i} of bucket ${n(bucket)}` }] : [])),
       ...spilled.flatMap((entry) => (entry.matches ? [{ entry, place: `the spill list, for bucket ${n(bucket)}` }] : []))]);
   }
 
@@ -261,7 +266,7 @@
     `That key may have left it. So may another one that has the same fingerprint and bucket: of the keys that were never added, ${oneIn(share)} is answered so.`];
   }
 
-  function slotOf(entry, i, name = `Slot ${i + 1}`) {
+  function slotOf(entry, i, name = `Slot ${i}`) {
     const kind = entry ? (entry.matches ? 'hit' : 'other') : 'empty';
     const words = entry ? [make('code', entry.fingerprint), make('span', entry.matches ? 'matches' : 'differs')] : [make('span', 'empty')];
     return make('li', '', { class: kind }, make('span', name, { class: 'slot' }), ' ', words[0], ...(words[1] ? [' ', words[1]] : []));
@@ -323,6 +328,7 @@
   $('stop').addEventListener('click', () => {
     coming.close();
     settle();
+    before.focus();
     say('Stopped.');
   });
   addEventListener('dragover', (event) => {
