@@ -131,7 +131,7 @@
   function showFilter() {
     const { name, info } = shown;
     $('filter').hidden = $('skip').hidden = false;
-    $('name').textContent = name;
+    $('name').textContent = document.title = name;
     $('summary').textContent = `${counted(info.items, 'key')} in ${counted(info.bytes, 'byte')}: ${FEW.format(info.bits_per_key)} bits a key`;
     $('answer').replaceChildren();
     $('buckets').replaceChildren();
@@ -253,9 +253,9 @@
   }
 
   function reasonsFor(found, key, info) {
-    const matches = matchesOf(found), where = listed(found.buckets.map(({ bucket }) => n(bucket)));
+    const matches = matchesOf(found);
     if (!matches.length) {
-      return [`It would lie in ${found.buckets.length === 1 ? 'bucket' : 'one of the buckets'} ${where}, under the fingerprint shown below. ` +
+      return [`It would lie in bucket ${found.buckets.map(({ bucket }) => n(bucket)).join(' or ')}, under the fingerprint shown below. ` +
         'No slot there has it. Whoever adds a key leaves its fingerprint in one of its buckets, so this key was never added, or was deleted.'];
     }
     const share = 'fpr_now' in info ? info.fpr_now : info.fpr_at_capacity, { entry } = matches[0];
@@ -272,14 +272,18 @@
     return make('li', '', { class: kind }, make('span', name, { class: 'slot' }), ' ', words[0], ...(words[1] ? [' ', words[1]] : []));
   }
 
+  function bucketsOf({ buckets }) {
+    const older = buckets.some(({ bits, slots, spilled }) => [...slots, ...spilled].some((entry) => entry && entry.bits < bits));
+    const grown = make('p', 'The filter has grown: entries from before know fewer bits, the lowest ones, and match when these agree.');
+    return [...(older ? [grown] : []), ...buckets.map(bucketOf)];
+  }
+
   function bucketOf({ bucket, fingerprint, bits, slots, spilled }, i, all) {
-    const older = [...slots, ...spilled].some((entry) => entry && entry.bits < bits);
     const title = `${all.length === 1 ? 'Its bucket' : i === 0 ? 'First bucket' : 'Second bucket'}: ${n(bucket)}`;
     return make('section', '', {}, make('h4', title),
       make('p', '', {}, 'Here the fingerprint of the key is ', make('code', fingerprint), ` (${bits} bits, in hexadecimal).`,
-        i > 0 ? ' The same key has another one in each of its two buckets.' : '',
-        older ? ' The filter has grown: older entries know fewer bits, the lowest, and match when these agree.' : ''),
-      make('ol', '', {}, ...slots.map((entry, slot) => slotOf(entry, slot)), ...spilled.map((entry, line) => slotOf(entry, line, 'Spilled'))));
+        i > 0 ? ' The same key has another one in each of its two buckets.' : ''),
+      make('ol', '', { role: 'list' }, ...slots.map((entry, slot) => slotOf(entry, slot)), ...spilled.map((entry, line) => slotOf(entry, line, 'Spilled'))));
   }
 
   async function ask(event) {
@@ -296,7 +300,7 @@
       }
       $('answer').replaceChildren(make('p', `${found.found ? 'Perhaps there' : 'Certainly not there'}: ${key}.`, { class: found.found ? 'yes' : 'no' }),
         ...reasons.map((reason) => make('p', reason)));
-      $('buckets').replaceChildren(...found.buckets.map(bucketOf));
+      $('buckets').replaceChildren(...bucketsOf(found));
       markBuckets(found.buckets);
     } catch (error) {
       if (shown !== mine) return;
@@ -321,6 +325,7 @@
   const openFile = (file) => file && come(file.name, 'open', { file });
 
   $('open').addEventListener('submit', (event) => event.preventDefault());
+  $('blob').addEventListener('click', () => ($('blob').value = '')); // the same file may be chosen again
   $('blob').addEventListener('change', () => openFile($('blob').files[0]));
   $('build').addEventListener('submit', buildIt);
   $('ask').addEventListener('submit', ask);

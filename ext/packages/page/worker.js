@@ -120,7 +120,7 @@
 
   /* The sentence of the library, without the names of calls. */
   function sentence(error) {
-    const words = error.message.replace(/^sqlite-cuckoo\/filter: [^:]*: /, '').replace('this package', 'this page');
+    const words = (error.message || String(error)).replace(/^sqlite-cuckoo\/filter: [^:]*: /, '').replace('this package', 'this page');
     return `${words[0].toUpperCase()}${words.slice(1)}.`;
   }
 
