@@ -158,6 +158,7 @@ need_platforms() {
 need_browser() {
     need_dist
     wish Chromium chromium chromium chromium '' runs sh -c 'command -v chromium || command -v chromium-browser || command -v google-chrome'
+    wish chromedriver chromium-driver chromedriver chromium-chromedriver '' runs chromedriver --version
 }
 
 # look GROUP: is it all there?

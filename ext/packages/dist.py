@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes the packages: a Python wheel for each platform, its sources, an npm package, archives, a file for sqlpkg, checksums.
+"""Makes the packages: a Python wheel for each platform, its sources, an npm package, a page, archives, a file for sqlpkg, checksums.
 
     dist.py --version V --extension FILE ... [--static FILE ...] [--wasm FILE] [--sqlite FILE ...] --out build/dist   (make dist)
 
@@ -14,6 +14,7 @@ SOURCE_DATE_EPOCH, or the first of January 1980. Where the packages will be foun
 import argparse
 import base64
 import hashlib
+import html
 import json
 import os
 import re
@@ -87,7 +88,7 @@ cc -I. many.c libcuckoofilter.a -lm -o many && ./many
 
 def filled(path, **values):
     """A file of ext/packages with its @names@ replaced."""
-    words = (HERE / path).read_text()
+    words = (HERE / path).read_text(encoding="utf-8")
     for name, value in values.items():
         words = words.replace(f"@{name}@", value)
     return words
@@ -117,11 +118,21 @@ def sdist(out, version, arguments, licence):
         "sqlite_cuckoo/REFERENCE.md": reference()})
 
 
-def filter_package(version, wasm):
+def page(version, code, licence):
+    """The page to look at a filter: one file, which may run its own two scripts and nothing else (Content-Security-Policy)."""
+    worker = filled("page/worker.js", FILTER=code)
+    parts = {"STYLE": filled("page/page.css"), "WORKER": worker, "SCRIPT": filled("page/page.js")}
+    own = {name: f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for name, text in parts.items()}
+    policy = (f"default-src 'none'; script-src {own['SCRIPT']} {own['WORKER']} 'wasm-unsafe-eval'; style-src {own['STYLE']}; "
+              "worker-src blob:; base-uri 'none'; form-action 'none'")
+    return filled("page/page.html", VERSION=version, POLICY=policy, LICENCE=html.escape(licence), **parts)
+
+
+def filter_package(version, wasm, licence):
     """The filters without SQLite: one file with the compiled C library in it, and the same for require()."""
     module = filled("filter/filter.mjs", VERSION=version, WASM=base64.b64encode(wasm.read_bytes()).decode())
     code, names = module.rsplit("\nexport ", 1)
-    return {"filter.mjs": module, "filter.js": f"{code}\nmodule.exports = {names}",
+    return {"filter.mjs": module, "filter.js": f"{code}\nmodule.exports = {names}", "filter.html": page(version, code, licence),
             "filter.d.ts": filled("filter/filter.d.ts"), "filter.d.mts": filled("filter/filter.d.ts")}
 
 
@@ -134,9 +145,9 @@ def npm(out, version, compiled, licence, wasm):
     files = {name: filled(f"npm/{name}") for name in ("index.js", "index.mjs", "index.d.ts", "README.md")}
     files["REFERENCE.md"] = reference()
     if wasm:
-        files.update(filter_package(version, wasm))
+        files.update(filter_package(version, wasm, licence))
     else:
-        del package["exports"]["./filter"]
+        package["exports"] = {name: way for name, way in package["exports"].items() if not name.startswith("./filter")}
         package["files"] = [name for name in package["files"] if not name.startswith("filter")]
     files.update({"package.json": json.dumps(package, indent=2) + "\n", "LICENSE": licence})
     files.update({f"compiled/{name}/cuckoo{one.path.suffix}": one.path.read_bytes() for one in compiled for name in one.node})
@@ -214,7 +225,7 @@ def main():
         sys.exit("dist.py: CFLAGS with =native: what is compiled so runs on this machine only; give make other CFLAGS")
     out, version = arguments.out, arguments.version
     out.mkdir(parents=True, exist_ok=True)
-    for old in (*out.glob("sqlite[_-]cuckoo-*"), *out.glob("cuckoo-*.tar.gz")):
+    for old in (*out.glob("sqlite[_-]cuckoo-*"), *out.glob("cuckoo-*.tar.gz"), *out.glob("cuckoo-*.html")):
         old.unlink()  # of another version, perhaps
     licence = arguments.amalgamation.with_name("LICENSE").read_text(encoding="utf-8")
     compiled = {}
@@ -233,7 +244,10 @@ def main():
         for name in one.sqlpkg:
             if one.libc != "musl" or name not in archives:
                 archives[name] = made[-1]
-    if not arguments.wasm:
+    if arguments.wasm:
+        made.append(out / f"cuckoo-{version}-filter.html")
+        made[-1].write_text(filter_package(version, arguments.wasm, licence)["filter.html"], encoding="utf-8")
+    else:
         print("left out: sqlite-cuckoo/filter of the npm package, which clang and wasm-ld make; on Debian: clang lld")
     if arguments.sqlite:
         made.append(sdist(out, version, arguments, licence))

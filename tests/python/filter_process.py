@@ -35,8 +35,9 @@ def dist():
 
 def write_package(folder):
     """filter.mjs and the others, as dist.py makes them."""
-    for name, text in dist().filter_package("1.2.3", WASM).items():
-        (folder / name).write_text(text)
+    licence = (ROOT / "ext/LICENSE").read_text(encoding="utf-8")
+    for name, text in dist().filter_package("1.2.3", WASM, licence).items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 # ---- keys of all types, and what SQL says of them ----

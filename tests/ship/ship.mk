@@ -22,10 +22,11 @@ test-packages: need-test
 	@CC="$(CC)" sh tests/ship/packages.sh
 
 ## test-browser: the filters without SQLite in headless Chromium: a page that builds, downloads and reopens a million
-##       domains; deps-browser installs it
+##       domains; and the page to look at a filter, by keyboard, on a phone, in the dark; deps-browser installs it
 test-browser: need-browser
 	$(BUILD) $(EXTENSION) $(WASM)
 	@$(PYTHON) -B tests/ship/browser.py
+	@$(PYTHON) -B tests/ship/page.py || [ $$? = 77 ]
 
 ## test-platforms: unit tests, SQL, bytes and databases on i386, arm64, armhf, s390x, musl, Windows, WebAssembly, where
 ##       their tools are; deps-platforms: installs these; PLATFORMS="name ..." for some; SQLITE_SOURCE=folder

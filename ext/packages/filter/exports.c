@@ -175,6 +175,48 @@ FOR_JS("info") void info(const cf_filter *filter, double *numbers, int64_t *seed
     *seed = g->seed;
 }
 
+/* ---- looking inside ---- */
+
+/* Where a key may lie: *pair, and the numbers of so many buckets. */
+FOR_JS("places")
+unsigned places(const cf_filter *filter, unsigned type, const uint8_t *at, size_t n, cf_pair *pair,
+                double *buckets)
+{
+    *pair = cf_candidates(filter, hash_of(&filter->geometry, type, at, n));
+    for (unsigned i = 0; i < pair->sides; i++)
+        buckets[i] = (double)pair->place[i].bucket;
+    return pair->sides;
+}
+
+/* The fingerprint that the key of `pair` would get in its bucket i, and how many bits that has. */
+FOR_JS("fingerprint")
+void fingerprint(const cf_filter *filter, const cf_pair *pair, unsigned i, uint64_t *seen)
+{
+    cf_side side = cf_new_fingerprint(filter, &pair->side[i]);
+    seen[0] = side.bits;
+    seen[1] = filter->geometry.pair_bits + side.length;
+}
+
+/* What lies in a slot of a bucket; from slot CF_IN_LIST on: in a line of the spill list, if that belongs
+** to the bucket. False: nothing. As SEEN in filter.mjs; without a `pair` only the answer. */
+FOR_JS("slot")
+bool slot(const cf_filter *filter, unsigned bucket, unsigned at, const cf_pair *pair, unsigned i,
+          uint64_t *seen)
+{
+    cf_entry entry;
+    bool there = at < CF_IN_LIST ? cf_entry_at(filter, bucket, at, &entry)
+                                 : cf_spilled_at(filter, at - CF_IN_LIST, &entry) && entry.bucket == bucket;
+    if (!there || pair == NULL)
+        return there;
+    seen[0] = entry.side.bits;
+    seen[1] = filter->geometry.pair_bits + entry.side.length;
+    seen[2] = cf_entry_matches(filter, &entry, &pair->side[i]);
+    seen[3] = cf_entry_copies(filter, &entry);
+    seen[4] = entry.payload;
+    seen[5] = entry.sticky;
+    return true;
+}
+
 /* ---- many keys ---- */
 
 typedef struct list {

@@ -44,6 +44,32 @@ export interface Info {
   sticky: number; void: number; pair_bits: number; cap: number; base_buckets: number; format: number;
 }
 
+/** What lies in a slot. */
+export interface Entry {
+  /** In hexadecimal digits, of the `bits` that are known; in a grown filter older entries know fewer. */
+  fingerprint: string; bits: number;
+  /** Does it match the key that was asked for? */
+  matches: boolean;
+  /** Copies of a key that it stands for; at least so many when sticky. */
+  copies: number; sticky: boolean;
+  /** Only in filters with value_bits. */
+  value?: number;
+}
+
+/** A bucket where a key may lie. */
+export interface Place {
+  bucket: number;
+  /** What an entry of the key would have there. */
+  fingerprint: string; bits: number;
+  /** null: an empty slot. */
+  slots: (Entry | null)[];
+  /** Entries of the spill list that belong to this bucket. */
+  spilled: Entry[];
+}
+
+/** `buckets` buckets from `bucket` on, of which the first `counted` have `slots` slots, `used` of them in use. */
+export interface Region { bucket: number; buckets: number; counted: number; slots: number; used: number; }
+
 export declare class CuckooFilter {
   private constructor();
   /** true: perhaps; false: certainly not; null for null. */
@@ -66,6 +92,13 @@ export declare class CuckooFilter {
   /** 'ok', or the first thing that is wrong inside. */
   check(): string;
   info(): Info;
+  /** Without looking at all buckets. */
+  info(counted: false): Omit<Info, 'fpr_now' | 'sticky' | 'void'>;
+  /** Why contains(key) says so: the buckets where the key may lie, and what lies there; null for null. */
+  explain(key: Key): { found: boolean; buckets: Place[] };
+  explain(key: Key | null): { found: boolean; buckets: Place[] } | null;
+  /** How full so many regions of equal size are (1024; no more than there are buckets). In each up to `most` buckets (64) are counted. */
+  regions(count?: number, most?: number): Region[];
   /** A copy of the bytes: the blob of SQL. */
   bytes(): Uint8Array;
   /** Gives the memory back at once. */

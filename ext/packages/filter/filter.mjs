@@ -282,6 +282,11 @@ function readOption(call, name, given) {
   return fail(call, `${name} must be ${range}, got ${String(value)}`, typeof value === 'number' ? RangeError : TypeError);
 }
 
+function readWhole(call, name, value) {
+  if (Number.isInteger(value) && value >= 1 && value <= MOST) return value;
+  return fail(call, `${name} must be a whole number from 1 to ${MOST}, got ${String(value)}`, RangeError);
+}
+
 function readSeed(call, seed) {
   if (typeof seed === 'bigint' ? BigInt.asIntN(64, seed) === seed : Number.isSafeInteger(seed)) return BigInt(seed);
   return fail(call, `seed must be an integer of 64 bits, a bigint beyond 2^53, got ${String(seed)}`, RangeError);
@@ -334,6 +339,20 @@ function readInfo(names) {
   });
   info.seed = Number.isSafeInteger(Number(seed)) ? Number(seed) : seed;
   return info;
+}
+
+/* What exports.c says of an entry, as integers of 64 bits, in this order. */
+const SEEN = ['bits', 'known', 'matches', 'copies', 'payload', 'sticky'];
+const IN_LIST = 8; // slots from here on are lines of the spill list
+const PAIR_AT = 512; // bytes of a block before the places of a key; numbers lie there
+
+const hex = (bits, known) => bits.toString(16).padStart(Math.ceil(known / 4), '0');
+
+function entryAt(handle, bucket, slot, look, i, valued) {
+  if (!c.slot(handle, bucket, slot, look + PAIR_AT, i, look)) return null;
+  const [bits, known, matches, copies, payload, sticky] = SEEN.map((_, word) => view.getBigUint64(look + 8 * word, true));
+  return { fingerprint: hex(bits, Number(known)), bits: Number(known), matches: matches === 1n, copies: Number(copies),
+    sticky: sticky === 1n, ...(valued && { value: Number(payload) }) };
 }
 
 /** A filter that was opened, built or created. */
@@ -454,14 +473,53 @@ class CuckooFilter {
     return c.check(this.#open('check()')) ? why() : 'ok';
   }
 
-  /** What cf_info says. It looks at all buckets. */
-  info() {
+  /** Why contains(key) says so: the buckets where the key may lie, and what lies there now. null for null. */
+  explain(key) {
+    const call = 'explain(key)', handle = this.#open(call), { bucket_size, spilled } = numbersOf(handle, 0);
+    if (key === null) return null;
+    const look = newObject(call);
+    try {
+      const n = c.places(handle, put(call, key), at, length, look + PAIR_AT, look);
+      const buckets = Array.from({ length: n }, (_, i) => ({ bucket: view.getFloat64(look + 8 * i, true) }));
+      buckets.forEach((one, i) => {
+        c.fingerprint(handle, look + PAIR_AT, i, look);
+        one.bits = Number(view.getBigUint64(look + 8, true));
+        one.fingerprint = hex(view.getBigUint64(look, true), one.bits);
+        const entry = (slot) => entryAt(handle, one.bucket, slot, look, i, this.#valueBits);
+        one.slots = Array.from({ length: bucket_size }, (_, slot) => entry(slot));
+        one.spilled = Array.from({ length: spilled }, (_, line) => entry(IN_LIST + line)).filter(Boolean);
+      });
+      return { found: buckets.some((one) => [...one.slots, ...one.spilled].some((entry) => entry && entry.matches)), buckets };
+    } finally {
+      takeAway();
+      resize(look, 0);
+    }
+  }
+
+  /** How full so many regions of equal size are: in each up to `most` buckets are counted, from its first one on. */
+  regions(count = 1024, most = 64) {
+    const handle = this.#open('regions()'), { buckets, bucket_size } = numbersOf(handle, 0), all = [];
+    const n = Math.min(readWhole('regions()', 'count', count), buckets);
+    readWhole('regions()', 'most', most);
+    for (let region = 0; region < n; region++) {
+      const bucket = Math.floor(region * buckets / n), end = Math.floor((region + 1) * buckets / n);
+      const counted = Math.min(end - bucket, most);
+      let used = 0;
+      for (let i = 0; i < counted * bucket_size; i++) used += c.slot(handle, bucket + Math.floor(i / bucket_size), i % bucket_size, 0, 0, 0);
+      all.push({ bucket, buckets: end - bucket, counted, slots: counted * bucket_size, used });
+    }
+    return all;
+  }
+
+  /** What cf_info says. It looks at all buckets; info(false) looks at none, and leaves out what takes that. */
+  info(counted = true) {
     this.#open('info()');
-    const { epochs: _, ...info } = numbersOf(this.#handle, 1), slots = info.buckets * info.bucket_size;
+    const { epochs: _, ...info } = numbersOf(this.#handle, counted ? 1 : 0), slots = info.buckets * info.bucket_size;
     if (info.overflow === 'off') {
       delete info.overflow_budget;
       delete info.spill_bound;
     }
+    if (!counted) for (const name of ['fpr_now', 'sticky', 'void']) delete info[name];
     return { ...info, load: info.occupied / slots, load_items: info.items / slots,
       bits_per_key: (8 * info.bytes) / (info.items || info.capacity) };
   }

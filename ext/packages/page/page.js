@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the page shows. A filter lives in a worker of its own (worker.js): a new one takes its place only when it has been opened
+ * or built, so a file that is refused leaves the filter that is shown.
+ */
+(() => {
+  'use strict';
+  const $ = (id) => document.getElementById(id);
+  const COUNTED = 1 << 28; // bytes of the largest filter whose buckets are all counted
+  const COLUMNS = 32, ROWS = 16, SHADES = 8; // of the picture, of its table, of its colours beyond empty
+  const MANY = new Intl.NumberFormat('en'), FEW = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
+  const n = (number) => MANY.format(number);
+  const percent = (part, whole) => `${FEW.format(100 * part / whole)}\u00a0%`;
+  const counted = (number, one, more = `${one}s`) => `${n(number)} ${number === 1 ? one : more}`;
+
+  /* An element with its text and children. */
+  function make(name, text = '', attributes = {}, ...children) {
+    const element = document.createElement(name);
+    element.append(...(text === '' ? [] : [text]), ...children);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    return element;
+  }
+
+  /* ---- workers ---- */
+
+  /* A filter to be: `call(task, given)` asks it, `close()` ends it. */
+  function engine(tell) {
+    const source = $('worker').textContent, waiting = new Map();
+    let last = 0, send, close;
+    const hear = ({ id, done, error, step, at, of }) => {
+      if (step) return tell(step, at, of);
+      const { resolve, reject } = waiting.get(id);
+      waiting.delete(id);
+      return error === undefined ? resolve(done) : reject(new Error(error));
+    };
+    try {
+      const address = URL.createObjectURL(new Blob([source], { type: 'text/javascript' })), worker = new Worker(address);
+      worker.onmessage = ({ data }) => hear(data);
+      worker.onerror = (event) => waiting.forEach(({ reject }) => reject(new Error(`The work broke off: ${event.message}`)));
+      send = (message) => worker.postMessage(message);
+      close = () => (worker.terminate(), URL.revokeObjectURL(address));
+    } catch {
+      document.head.append(make('script', source));
+      const { answerHere } = globalThis;
+      send = (message) => setTimeout(answerHere, 0, message, hear);
+      close = () => {};
+    }
+    return {
+      close,
+      call: (task, given = {}) => new Promise((resolve, reject) => {
+        waiting.set(++last, { resolve, reject });
+        send({ ...given, id: last, task });
+      })
+    };
+  }
+
+  let shown; // {engine, name, info, regions}: the filter on the page
+  let coming; // the engine of the one that is being opened or built
+  let before; // where the focus was when that began
+
+  /* ---- what is said ---- */
+
+  function say(text) {
+    $('news').textContent = text;
+  }
+
+  function complain(text) {
+    $('alert').hidden = !text;
+    $('alert').textContent = text;
+    if (!text) return;
+    say('');
+    $('alert').scrollIntoView({ block: 'nearest' });
+  }
+
+  function wait(on) {
+    $('wait').hidden = !on;
+    $('progress').removeAttribute('value');
+    if (on) $('news').scrollIntoView({ block: 'nearest' });
+  }
+
+  /* ---- opening and building ---- */
+
+  async function come(name, task, given) {
+    if (coming) coming.close();
+    const mine = coming = engine((step, at, of) => {
+      say(`${step} ${name}: ${percent(at, of)}`);
+      $('progress').value = at / of;
+    });
+    before = document.activeElement;
+    complain('');
+    say(`${task === 'open' ? 'Opening' : 'Building'} ${name}`);
+    wait(true);
+    try {
+      const found = await mine.call(task, given);
+      if (coming !== mine) return;
+      settle();
+      if (found.list) return void (mine.close(), takeList(given.file));
+      if (shown) shown.engine.close();
+      shown = { engine: mine, name, ...found };
+      showFilter();
+    } catch (error) {
+      if (coming !== mine) return;
+      settle();
+      mine.close();
+      complain(`${name}: ${error.message}${shown ? ` The filter below is still ${shown.name}.` : ''}`);
+    }
+  }
+
+  function settle() {
+    coming = undefined;
+    wait(false);
+  }
+
+  /* A list was opened as if it were a filter: it goes where lists go. */
+  function takeList(file) {
+    const files = new DataTransfer();
+    files.items.add(file);
+    $('list').files = files.files;
+    $('blob').value = '';
+    say(`${file.name} is a list, not a filter. Press Build to make a filter of its lines.`);
+    $('build-it').focus();
+  }
+
+  function buildIt(event) {
+    event.preventDefault();
+    const file = $('list').files[0], typed = $('lines').value;
+    come(file ? file.name : 'your list', 'build', {
+      file: new Blob(file ? [typed, '\n', file] : [typed]), kind: $('lines-kind').value, fpr: Number($('fpr').value)
+    });
+  }
+
+  /* ---- the filter ---- */
+
+  function showFilter() {
+    const { name, info } = shown;
+    $('filter').hidden = $('skip').hidden = false;
+    $('name').textContent = document.title = name;
+    $('summary').textContent = `${counted(info.items, 'key')} in ${counted(info.bytes, 'byte')}: ${FEW.format(info.bits_per_key)} bits a key`;
+    $('answer').replaceChildren();
+    $('buckets').replaceChildren();
+    showFigures('under way');
+    showPicture();
+    $('name').focus();
+    if (shown.info.bytes <= COUNTED) return count();
+    say(`Ready: ${name}.`);
+    return showFigures('not made, since it is so large; in SQL, cf_check(filter) makes it');
+  }
+
+  /* Takes seconds for each 10 MB, so a second worker does it with a copy. */
+  async function count() {
+    const mine = shown, counter = engine(() => {}), began = Date.now();
+    const end = () => (clearInterval(ticking), counter.close());
+    const ticking = setInterval(() => {
+      if (shown !== mine) return end(); // another filter took its place
+      showFigures(`under way for ${counted(Math.round((Date.now() - began) / 1000), 'second')}`);
+    }, 1000);
+    say(`Ready: ${mine.name}. All of it is being checked.`);
+    try {
+      await counter.call('open', { file: new Blob([await mine.engine.call('save')]) });
+      const { info, check } = await counter.call('count');
+      if (shown !== mine) return;
+      mine.info = info;
+      showFigures(check === 'ok' ? 'sound' : `damaged: ${check}`);
+      if (check === 'ok') return say(`Ready: ${mine.name}. All of it was checked: it is sound.`);
+      complain(`${mine.name} is damaged inside: ${check}. Its answers may be wrong. Restore it from a copy, or build it anew.`);
+    } catch (error) {
+      if (shown === mine) complain(error.message);
+    } finally {
+      end();
+    }
+  }
+
+  const oneIn = (share) => (share > 0 ? `1 in ${n(Math.round(1 / share))}` : 'none');
+
+  function errorRate(info) {
+    const now = 'fpr_now' in info && oneIn(info.fpr_now), planned = oneIn(info.fpr_at_capacity);
+    return now === planned ? now : `${now ? `${now} now, ` : ''}${planned} with as many keys as planned`;
+  }
+
+  function figuresOf(info, check) {
+    const slots = info.buckets * info.bucket_size, grown = info.level > 0 || info.split > 0;
+    return [
+      ['Keys', `${n(info.items)}, planned for ${n(info.capacity)}`],
+      ['Size', `${counted(info.bytes, 'byte')}, ${FEW.format(info.bits_per_key)} bits a key`],
+      ['Slots in use', `${n(info.occupied)} of ${n(slots)}: ${percent(info.occupied, slots)}`],
+      ['Error rate', errorRate(info)],
+      ['Check', check],
+      ['Buckets', `${n(info.buckets)} of ${counted(info.bucket_size, 'slot')}`],
+      ['A slot', `${info.slot_bits} bits, for fingerprints of ${info.fingerprint_bits}${info.layout === 'semisort' ? '; semi-sorted' : ''}`],
+      ['Growth', info.growth === 'off' ? 'off' : grown ? `on; grown ${counted(info.level, 'level')}, ${counted(info.split, 'bucket')} split since` : 'on; not grown yet'],
+      ['Hash', `${info.hash}, seed ${info.seed}`],
+      ...(info.counter_bits ? [['Copies', `counted in ${info.counter_bits} bits`]] : []),
+      ...(info.value_bits ? [['Values', `of ${info.value_bits} bits`]] : []),
+      ...(info.overflow === 'on' ? [['Spill list', `${n(info.spilled)} of ${counted(info.spill_bound, 'entry', 'entries')}`]] : []),
+      ...(info.affinity !== 'none' || info.collation !== 'binary' ? [['Keys compare', `as affinity ${info.affinity}, collation ${info.collation}`]] : [])
+    ];
+  }
+
+  function showFigures(check) {
+    $('figures').replaceChildren(...figuresOf(shown.info, check).map(([name, figure]) => make('div', '', {}, make('dt', name), make('dd', figure))));
+  }
+
+  /* ---- the picture: a square for a region; its table has ROWS rows ---- */
+
+  const shade = (used, slots) => (used === 0 ? 0 : used === slots ? SHADES : 1 + Math.floor((SHADES - 1) * used / slots));
+
+  function square(x, y, kind, inset = 0) {
+    const rect = document.createElementNS($('picture').namespaceURI, 'rect'), side = 0.9 - 2 * inset;
+    Object.entries({ x: x + 0.05 + inset, y: y + 0.05 + inset, width: side, height: side, class: kind })
+      .forEach(([key, value]) => rect.setAttribute(key, value));
+    return rect;
+  }
+
+  function showPicture() {
+    const { regions, info } = shown, columns = Math.min(COLUMNS, Math.max(8, Math.ceil(Math.sqrt(regions.length))));
+    const sampled = regions.some((region) => region.counted < region.buckets);
+    $('picture').setAttribute('viewBox', `0 0 ${columns} ${Math.ceil(regions.length / columns)}`);
+    $('picture').replaceChildren(...regions.map(({ used, slots }, i) => square(i % columns, Math.floor(i / columns), `s${shade(used, slots)}`)));
+    $('legend').replaceChildren('empty ', ...Array.from({ length: SHADES + 1 }, (_, i) => make('i', '', { class: `s${i}` })), ' full');
+    const shares = regions.map(({ used, slots }) => used / slots);
+    const size = regions.length === info.buckets ? 'A square is a bucket' : `A square is a region of about ${n(Math.round(info.buckets / regions.length))} buckets`;
+    $('picture-words').textContent = `${size}, in order, row by row${sampled ? `; the first ${regions[0].counted} of each are counted` : ''}. ` +
+      `The emptiest is ${percent(Math.min(...shares), 1)} full, the fullest ${percent(Math.max(...shares), 1)}.`;
+    $('rows').replaceChildren(...rowsOf(regions).map((row) => make('tr', '', {}, make('th', row[0], { scope: 'row' }), ...row.slice(1).map((cell) => make('td', cell)))));
+  }
+
+  function rowsOf(regions) {
+    const rows = Math.min(ROWS, regions.length);
+    return Array.from({ length: rows }, (_, i) => {
+      const some = regions.slice(Math.floor(i * regions.length / rows), Math.floor((i + 1) * regions.length / rows));
+      const end = some[some.length - 1], shares = some.map(({ used, slots }) => used / slots);
+      const sum = (name) => some.reduce((all, region) => all + region[name], 0);
+      return [`${n(some[0].bucket)} to ${n(end.bucket + end.buckets - 1)}`, percent(sum('used'), sum('slots')),
+        percent(Math.min(...shares), 1), percent(Math.max(...shares), 1)];
+    });
+  }
+
+  function markBuckets(buckets) {
+    const svg = $('picture'), columns = svg.viewBox.baseVal.width;
+    svg.querySelectorAll('.mark').forEach((mark) => mark.remove());
+    for (const { bucket } of buckets) {
+      const after = shown.regions.findIndex((region) => region.bucket > bucket), i = (after < 0 ? shown.regions.length : after) - 1;
+      svg.append(square(i % columns, Math.floor(i / columns), 'mark', -0.1));
+    }
+  }
+
+  /* ---- a key ---- */
+
+  const spelled = (written, kind) => ({ text: `the text “${written}”`, number: `the number ${written.trim()}`, hex: `the blob ${written.trim() || 'of no bytes'}` })[kind];
+  const listed = (words) => words.join(' and ');
+
+  function matchesOf({ buckets }) {
+    return buckets.flatMap(({ bucket, slots, spilled }) => [
+      ...slots.flatMap((entry, i) => (entry && entry.matches ? [{ entry, place: `slot ${i} of bucket ${n(bucket)}` }] : [])),
+      ...spilled.flatMap((entry) => (entry.matches ? [{ entry, place: `the spill list, for bucket ${n(bucket)}` }] : []))]);
+  }
+
+  function reasonsFor(found, key, info) {
+    const matches = matchesOf(found);
+    if (!matches.length) {
+      return [`It would lie in bucket ${found.buckets.map(({ bucket }) => n(bucket)).join(' or ')}, under the fingerprint shown below. ` +
+        'No slot there has it. Whoever adds a key leaves its fingerprint in one of its buckets, so this key was never added, or was deleted.'];
+    }
+    const share = 'fpr_now' in info ? info.fpr_now : info.fpr_at_capacity, { entry } = matches[0];
+    const copies = info.counter_bits || found.count > 1 ? ` Copies, with those of keys that look alike: ${entry.sticky ? 'at least ' : ''}${n(found.count)}.` : '';
+    const value = 'value' in entry ? ` Its value: ${n(entry.value)}.` : '';
+    return [`${listed(matches.map(({ place }) => place))[0].toUpperCase()}${listed(matches.map(({ place }) => place)).slice(1)} ` +
+      `${matches.length === 1 ? 'holds' : 'hold'} a fingerprint that ${key} would leave.${value}${copies}`,
+    `That key may have left it. So may another one that has the same fingerprint and bucket: of the keys that were never added, ${oneIn(share)} is answered so.`];
+  }
+
+  function slotOf(entry, i, name = `Slot ${i}`) {
+    const kind = entry ? (entry.matches ? 'hit' : 'other') : 'empty';
+    const words = entry ? [make('code', entry.fingerprint), make('span', entry.matches ? 'matches' : 'differs')] : [make('span', 'empty')];
+    return make('li', '', { class: kind }, make('span', name, { class: 'slot' }), ' ', words[0], ...(words[1] ? [' ', words[1]] : []));
+  }
+
+  function bucketsOf({ buckets }) {
+    const older = buckets.some(({ bits, slots, spilled }) => [...slots, ...spilled].some((entry) => entry && entry.bits < bits));
+    const grown = make('p', 'The filter has grown: entries from before know fewer bits, the lowest ones, and match when these agree.');
+    return [...(older ? [grown] : []), ...buckets.map(bucketOf)];
+  }
+
+  function bucketOf({ bucket, fingerprint, bits, slots, spilled }, i, all) {
+    const title = `${all.length === 1 ? 'Its bucket' : i === 0 ? 'First bucket' : 'Second bucket'}: ${n(bucket)}`;
+    return make('section', '', {}, make('h4', title),
+      make('p', '', {}, 'Here the fingerprint of the key is ', make('code', fingerprint), ` (${bits} bits, in hexadecimal).`,
+        i > 0 ? ' The same key has another one in each of its two buckets.' : ''),
+      make('ol', '', { role: 'list' }, ...slots.map((entry, slot) => slotOf(entry, slot)), ...spilled.map((entry, line) => slotOf(entry, line, 'Spilled'))));
+  }
+
+  async function ask(event) {
+    event.preventDefault();
+    if (!shown) return;
+    const mine = shown, written = $('key').value, kind = $('key-kind').value, key = spelled(written, kind);
+    $('key').removeAttribute('aria-invalid');
+    try {
+      const found = await mine.engine.call('ask', { written, kind });
+      if (shown !== mine) return;
+      const reasons = reasonsFor(found, key, mine.info);
+      if (kind === 'text' && !found.found && /^\s*[+-]?\d+(\.\d+)?\s*$/.test(written)) {
+        reasons.push(`The number ${written.trim()} is another key than this text.`);
+      }
+      $('answer').replaceChildren(make('p', `${found.found ? 'Perhaps there' : 'Certainly not there'}: ${key}.`, { class: found.found ? 'yes' : 'no' }),
+        ...reasons.map((reason) => make('p', reason)));
+      $('buckets').replaceChildren(...bucketsOf(found));
+      markBuckets(found.buckets);
+    } catch (error) {
+      if (shown !== mine) return;
+      $('key').setAttribute('aria-invalid', 'true');
+      $('answer').replaceChildren(make('p', error.message, { class: 'alert' }));
+      $('buckets').replaceChildren();
+      markBuckets([]);
+    }
+  }
+
+  async function save() {
+    const { engine: asked, name } = shown, bytes = await asked.call('save'), link = make('a');
+    link.href = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }));
+    link.download = /\.filter$/.test(name) ? name : `${name === 'your list' ? 'list' : name.replace(/\.\w+$/, '')}.filter`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+    say(`Saved as ${link.download}: ${counted(bytes.length, 'byte')}.`);
+  }
+
+  /* ---- what the user does ---- */
+
+  const openFile = (file) => file && come(file.name, 'open', { file });
+
+  $('open').addEventListener('submit', (event) => event.preventDefault());
+  $('blob').addEventListener('click', () => ($('blob').value = '')); // the same file may be chosen again
+  $('blob').addEventListener('change', () => openFile($('blob').files[0]));
+  $('build').addEventListener('submit', buildIt);
+  $('ask').addEventListener('submit', ask);
+  $('save').addEventListener('click', save);
+  $('stop').addEventListener('click', () => {
+    coming.close();
+    settle();
+    before.focus();
+    say('Stopped.');
+  });
+  addEventListener('dragover', (event) => {
+    event.preventDefault();
+    document.body.classList.add('over');
+  });
+  addEventListener('dragleave', (event) => event.relatedTarget || document.body.classList.remove('over'));
+  addEventListener('drop', (event) => {
+    event.preventDefault();
+    document.body.classList.remove('over');
+    const [file] = event.dataTransfer.files, text = event.dataTransfer.getData('text');
+    if (file) return openFile(file);
+    if (text) $('lines').value = text;
+  });
+})();
