@@ -27,8 +27,9 @@
 **      cf_contains(&other, cf_hash(&other.geometry, "key", 3));
 **
 ** cuckoo_plan.h: what filters can do, and their shapes. cuckoo_view.h: the rules of an open filter
-** (errors, threads, growth, paging). base/hash.h: keys. cuckoo_inspect.h looks inside; cuckoo_ageing.h
-** is for those who keep time; cuckoo_exact.h never errs. The bytes: shape/format.h.
+** (errors, threads, growth, paging). base/hash.h: keys; cuckoo_key.h: those of SQL. cuckoo_inspect.h
+** looks inside; cuckoo_ageing.h is for those who keep time; cuckoo_exact.h never errs. The bytes:
+** shape/format.h.
 */
 #ifndef CUCKOO_FILTER_H
 #define CUCKOO_FILTER_H

@@ -2,7 +2,6 @@
 #include "content.h"
 
 #include "../keys/column_rule.h"
-#include "../keys/number.h"
 #include "../sqlite/sql.h"
 
 #include <string.h>
@@ -86,9 +85,9 @@ static int ask(sqlite3_stmt *statement, bool *is)
 
 static bool looks_like_number(sqlite3_value *key)
 {
-    cuckoo_number unused;
+    cf_number unused;
     const char *text = (const char *)sqlite3_value_text(key);
-    return text && cuckoo_number_read(text, (size_t)sqlite3_value_bytes(key), &unused);
+    return text && cf_number_read(text, (size_t)sqlite3_value_bytes(key), &unused);
 }
 
 int cuckoo_content_has(cuckoo_content *content, sqlite3_value *key, bool *has)

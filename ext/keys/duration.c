@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "duration.h"
 
-#include "number.h"
-
 #include <string.h>
 
 static const struct unit {
@@ -25,7 +23,7 @@ static double unit_of(const char *text, size_t length)
 bool cuckoo_duration_read(const char *text, size_t length, uint64_t *milliseconds)
 {
     const double least = 1e3, most = 36525 * 864e5;
-    cuckoo_number number;
+    cf_number number;
     size_t n = 0, unit;
     while (length > 0 && text[length - 1] == ' ')
         length--;
@@ -34,9 +32,9 @@ bool cuckoo_duration_read(const char *text, size_t length, uint64_t *millisecond
     unit = n;
     while (n > 0 && text[n - 1] == ' ')
         n--;
-    if (!cuckoo_number_read(text, n, &number))
+    if (!cf_number_read(text, n, &number))
         return false;
-    double span = cuckoo_number_real(&number) * unit_of(text + unit, length - unit);
+    double span = cf_number_real(&number) * unit_of(text + unit, length - unit);
     if (!(span >= least && span <= most))
         return false;
     *milliseconds = (uint64_t)span;

@@ -2,38 +2,8 @@
 /*
 ** key.h - from an SQL value to a hash, and to the value that is stored beside a key.
 **
-** Two keys are the same key exactly when SQLite's = says so without affinity and collation. The hash
-** is that of the canonical bytes of the value, which are a type and the content:
-**
-**      01 and 7 zero bytes      integer, or a real that equals one    8 bytes, two's complement
-**      02 and 7 zero bytes      any other real                        8 bytes, IEEE 754
-**      03                       text                                  its UTF-8 bytes
-**      04                       blob                                  its bytes
-**
-** Numbers are little-endian. Text is hashed as UTF-8 whatever the encoding of the database is. So
-** 1 = 1.0 and 0.0 = -0.0; 9007199254740993 differs from 9007199254740992.0, '1' differs from 1, and
-** 'a' from x'61'. NULL is no key.
-**
-** A filter with a key rule (cf_affinity, cf_collation) never says "not there" of a key that some
-** comparison `column = key` finds in a column of that affinity and collation. SQLite converts both
-** sides before it compares, depending on the affinities of both, and a filter knows only one of them.
-** So values that some comparison finds equal have one form:
-**
-**      NUMERIC    Text that looks like a number is that number. Integers stay exact.
-**      REAL       The same, and every number is a double.
-**      TEXT       Text that looks like a whole number is that integer, when it fits into 64 bits.
-**                 With a point or an exponent it is rounded to 15 digits before; from 10^15 on it is
-**                 the number that SQLite reads. Integers stay exact. All other text is compared as
-**                 text. Columns of BLOB or no affinity have this rule, too.
-**
-** Under TEXT a real that is not whole, or is 10^15 or more, is *vague*: SQLite compares it as a number
-** or as a text of 15 digits (17 in recent versions), depending on the other side. Lookups answer
-** "perhaps" for a vague real, whatever the filter holds. A stored one is found all the same: SQLite
-** makes text of parameters and of expressions, never of what lies in a column of BLOB or no affinity.
-**
-** Under NOCASE the letters A to Z of a text are hashed as a to z, up to the first NUL; what follows
-** counts by a NUL and the length of the whole text (8 bytes). Under RTRIM the spaces at the end of
-** a text are left out.
+** The key rules are those of src/cuckoo_key.h. Text is hashed as UTF-8 whatever the encoding of the
+** database is. NULL is no key.
 */
 #ifndef CUCKOO_KEY_H
 #define CUCKOO_KEY_H

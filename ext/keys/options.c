@@ -3,7 +3,6 @@
 
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
-#include "number.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -115,14 +114,14 @@ static bool find_word(const char *const *words, const char *text, int64_t *index
 /* CF_TOO_BIG: a number above the range. Only a capacity that is too big has an error code of its own. */
 static cf_status parse_value(const option_rule *rule, const char *text, int64_t *value)
 {
-    cuckoo_number number;
+    cf_number number;
     if (rule->words)
         return find_word(rule->words, text, value) ? CF_OK : CF_BAD_ARGUMENT;
-    if (!cuckoo_number_read(text, strlen(text), &number))
+    if (!cf_number_read(text, strlen(text), &number))
         return CF_BAD_ARGUMENT;
-    if (cuckoo_number_real(&number) > (double)rule->most)
+    if (cf_number_real(&number) > (double)rule->most)
         return CF_TOO_BIG;
-    bool sound = cuckoo_number_whole(&number, value) && *value >= rule->least && *value <= rule->most;
+    bool sound = cf_number_whole(&number, value) && *value >= rule->least && *value <= rule->most;
     sound = sound && (rule != &rules[CUCKOO_OPTION_BUCKET_SIZE] || (*value & (*value - 1)) == 0);
     return sound ? CF_OK : CF_BAD_ARGUMENT;
 }

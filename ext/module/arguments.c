@@ -6,7 +6,6 @@
 #include "../functions/filters.h"
 #include "../keys/column_rule.h"
 #include "../keys/duration.h"
-#include "../keys/number.h"
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
@@ -37,8 +36,8 @@ static bool complain(char **message, const char *what, const char *given)
 
 static bool take_fpr(const char *text, cuckoo_table_plan *plan, char **message)
 {
-    cuckoo_number number;
-    double fpr = cuckoo_number_read(text, strlen(text), &number) ? cuckoo_number_real(&number) : 0;
+    cf_number number;
+    double fpr = cf_number_read(text, strlen(text), &number) ? cf_number_real(&number) : 0;
     plan->options.fpr = fpr;
     return (fpr > 0 && fpr < 1) || complain(message, CUCKOO_VALID_FPR, text);
 }

@@ -20,6 +20,7 @@ extern const sqlite3_api_routines *sqlite3_api;
 #endif
 
 #include "../../src/cuckoo_inspect.h"
+#include "../../src/cuckoo_key.h"
 #include "../../src/version.h"
 
 /* sqlite3_vtab_in, and the two functions that walk over its list, came with 3.38. Without them, here or

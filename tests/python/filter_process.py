@@ -40,6 +40,82 @@ def write_package(folder):
         (folder / name).write_text(text, encoding="utf-8")
 
 
+# ---- keys of all types, and what SQL says of them ----
+
+RULES = [(affinity, collation) for affinity in ("none", "text", "blob", "integer", "numeric", "real")
+         for collation in ("binary", "nocase", "rtrim")]
+
+
+def random_text(rng):
+    number = rng.choice([str(rng.randrange(-10**rng.randrange(1, 21), 10**rng.randrange(1, 21))),
+                         f"{rng.uniform(-1e4, 1e4):.{rng.randrange(8)}f}",
+                         f"{rng.randrange(10**rng.randrange(1, 18))}e{rng.randrange(-25, 25)}", repr(rng.uniform(-1e18, 1e18))])
+    word = "".join(rng.choice("aAbBzZ9 éÉ\0\t") for _ in range(rng.randrange(8)))
+    return rng.choice(["", "", " ", "+", "\t"]) + rng.choice([number, number, word]) + rng.choice(["", "", " ", "  ", "x", "\0", "\0A"])
+
+
+def random_key(rng):
+    kind = rng.randrange(8)
+    if kind < 4:
+        return random_text(rng)
+    if kind == 4:
+        return random_text(rng).encode()
+    if kind == 5:
+        return rng.choice([rng.uniform(-1e4, 1e4), float(rng.randrange(-50, 50)) / 4, rng.uniform(-1e19, 1e19)])
+    return rng.randrange(-10**rng.randrange(1, 19), 10**rng.randrange(1, 19))
+
+
+def random_keys(rng, n):
+    """Of all types; many texts that look like numbers."""
+    keys = [random_key(rng) for _ in range(n)]
+    return [rng.choice([key, str(key), f" {key} "]) if isinstance(key, int) else key for key in keys]
+
+
+def of_sql(key):
+    """A number of JavaScript that equals an integer is that."""
+    return int(key) if isinstance(key, float) and abs(key) < 2**63 and key.is_integer() else key
+
+
+def ask_all(db, blob, keys):
+    db.execute("CREATE TEMP TABLE asked(x)")
+    db.executemany("INSERT INTO asked VALUES (?)", ((of_sql(key),) for key in keys))
+    answers = [row[0] for row in db.execute("SELECT ifnull(cf_contains(?, x), 0) FROM asked ORDER BY rowid", (blob,))]
+    db.execute("DROP TABLE asked")
+    return answers
+
+
+def cases(db, rng, n):
+    """(name, blobs for open, keys, answers of SQL): a filter of each rule, and a chain of ten deltas; n keys in all."""
+    n //= len(RULES) + 1
+    for affinity, collation in RULES:
+        keys, rule = random_keys(rng, n), f"affinity={affinity} collation={collation}"
+        db.execute("CREATE TEMP TABLE k(x)")
+        db.executemany("INSERT INTO k VALUES (?)", ((of_sql(key),) for key in keys[::2]))
+        blob = support.ask(db, "SELECT cf_build(x, NULL, ?) FROM k", f"fingerprint_bits=24 {rule}")
+        db.execute("DROP TABLE k")
+        yield rule, [blob], keys, ask_all(db, blob, keys)
+    for chain, keys, members in days(db, rng, random_keys(rng, n)):
+        pass
+    yield "an exact filter and ten deltas", chain, keys, members
+
+
+def days(db, rng, keys):
+    """Ten times (chain, keys, members): each day some members come and go, and a delta is built of what the chain said the day
+    before. Keys that are equal in SQL are one."""
+    db.execute("CREATE TEMP TABLE day(x, member)")
+    db.executemany("INSERT INTO day VALUES (?, ?)", ((key, rng.random() < 0.1) for key in dict.fromkeys(map(of_sql, keys))))
+    chain = [support.ask(db, "SELECT cf_build_exact(x, member) FROM day")]
+    for day in range(10):
+        db.execute("UPDATE day SET member = NOT member WHERE rowid * 7919 % 101 = ?", (rng.randrange(101),))
+        old = " <> ".join("cf_contains(?, x)" for _ in chain)
+        chain.append(support.ask(db, f"SELECT cf_build_exact(x, ({old}) <> member, NULL, 'seed={day}') FROM day", *chain))
+        rows = db.execute("SELECT x, member FROM day ORDER BY rowid").fetchall()
+        yield chain, [key for key, _ in rows], [member for _, member in rows]
+    db.execute("DROP TABLE day")
+
+
+# ---- the process ----
+
 def wire(value, is_key=False):
     """A key, bytes, options or a list of keys. Integers go as BigInt where a number of JavaScript would not be exact, and keys
     also elsewhere: the hash is the same."""

@@ -4,12 +4,14 @@
     browser.py [--keys N]     (make test-browser)
 
 The page builds a filter of a million domains, downloads it, reopens it, asks it in a worker, and sends what it found. Its
-bytes, and those of the file that was downloaded, must be those of cf_build. Without Chromium it says so and ends with 77. The
+bytes, and those of the file that was downloaded, must be those of cf_build. It asks filters of all key rules, and an exact one
+with ten deltas, for a million keys of all types; its answers must be those of SQL. Without Chromium it says so and ends with 77. The
 last line is "N passed, N failed"."""
 import argparse
 import http.server
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -23,7 +25,8 @@ sys.path.insert(0, str(ROOT / "tests/python"))
 import filter_process  # noqa: E402
 import support  # noqa: E402
 
-TYPES = {".html": "text/html", ".mjs": "text/javascript", ".js": "text/javascript", ".txt": "text/plain"}
+TYPES = {".html": "text/html", ".mjs": "text/javascript", ".js": "text/javascript", ".txt": "text/plain",
+         ".json": "application/json"}
 POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'"  # as strict as a page with WebAssembly may be
 
 
@@ -107,6 +110,11 @@ def main():
         db.executemany("INSERT INTO k VALUES (?)", ((key,) for key in keys))
         blob = support.ask(db, "SELECT cf_build(x, 0.001) FROM k")
         (folder / "sql.filter").write_bytes(blob)
+        seed = int(os.environ.get("CUCKOO_TEST_SEED") or random.randrange(2**32))
+        print(f"seed {seed}")
+        (folder / "cases.json").write_text(json.dumps([
+            {"name": name, "blobs": filter_process.wire(blobs), "keys": filter_process.wire(some, True), "answers": answers}
+            for name, blobs, some, answers in filter_process.cases(db, random.Random(seed), arguments.keys)]))
         run_page(chromium, folder, downloads, received, 180)
         report = json.loads(received.get("report", b'{"error": "no report within 180 s"}'))
         for name, good in report.get("checks", {}).items():

@@ -3,9 +3,9 @@
 ** exports.c - the C library as filter.mjs calls it, compiled to WebAssembly without a C library.
 **
 ** All memory is JavaScript's: it gives blocks (resize), and keeps what lies in them apart. A filter and
-** a list of keys are blocks of OBJECT bytes, which begin as zeros. A key is a type, and the bytes at
-** an address: text and blobs as they are, numbers as 8 bytes, an integer or a double. Statuses are those
-** of cf_status. JavaScript has checked all arguments.
+** a list of keys are blocks of OBJECT bytes, an exact filter is one of EXACT, which begin as zeros. All
+** calls that take no key mean the one that `key` was called with last. Statuses are those of cf_status.
+** JavaScript has checked all arguments.
 */
 typedef int cuckoo_wasm_only; /* elsewhere it is empty, for those who compile all files of ext */
 #ifdef __wasm__
@@ -16,7 +16,7 @@ typedef int cuckoo_wasm_only; /* elsewhere it is empty, for those who compile al
 
 #define FOR_JS(name) __attribute__((export_name(name)))
 
-enum { OBJECT = 1024, MOST = 0x7fffffff /* bytes of a block, as a blob of SQLite */ };
+enum { OBJECT = 1024, EXACT = 32768, MOST = 0x7fffffff /* bytes of a block, as a blob of SQLite */ };
 
 /* What *why of the last call said; NULL: nothing. */
 static const char *said;
@@ -36,16 +36,38 @@ static uint8_t *resize(void *context, uint8_t *bytes, uint64_t size)
 
 static const cf_memory memory = {resize, MOST, NULL};
 
-/* A real that equals an integer is that integer. */
-static uint64_t hash_of(const cf_geometry *shape, unsigned type, const uint8_t *at, size_t n)
+/* ---- the key ---- */
+
+static uint64_t hash;
+
+static cf_key key_at(unsigned type, const uint8_t *at, size_t n)
 {
     double real;
-    if (type >= CF_KEY_TEXT)
-        return cf_hash_prefixed(shape, (uint8_t)type, at, n);
     memcpy(&real, at, sizeof real);
-    return type == CF_KEY_REAL && cf_is_integer(real)
-               ? cf_hash_words(shape, CF_KEY_INTEGER, (uint64_t)(int64_t)real)
-               : cf_hash_words(shape, type, cf_load64(at));
+    return type == CF_KEY_INTEGER ? cf_key_integer((int64_t)cf_load64(at))
+           : type == CF_KEY_REAL  ? cf_key_real(real)
+                                  : (cf_key){.type = (uint8_t)type, .content = at, .length = n};
+}
+
+typedef enum sureness {
+    UNSURE, /* versions of SQLite differ over the key */
+    SURE,
+    VAGUE /* the answer is "perhaps" */
+} sureness;
+
+/* The key is the one of a filter or a list, which begin with their rule. It is a type, and the bytes at
+** an address: text and blobs as they are, numbers as 8 bytes, an integer or a double. The bytes are
+** lost, and 8 behind them. */
+FOR_JS("key") sureness put(const cf_geometry *rule, unsigned type, uint8_t *at, size_t n)
+{
+    cf_key form = key_at(type, at, n);
+    double real;
+    memcpy(&real, at, sizeof real);
+    if (!cf_key_apply_sure(rule, &form))
+        return UNSURE;
+    hash = cf_key_hash(rule, &form, at);
+    bool vague = type == CF_KEY_REAL && rule->affinity == CF_AFFINITY_TEXT && !cf_is_integer(real);
+    return vague ? VAGUE : SURE; /* a whole number is an INTEGER here */
 }
 
 /* ---- one filter ---- */
@@ -68,31 +90,31 @@ FOR_JS("seal") const uint8_t *seal(cf_filter *filter)
     return filter->bytes;
 }
 
-FOR_JS("contains") bool contains(cf_filter *filter, unsigned type, const uint8_t *at, size_t n)
+FOR_JS("contains") bool contains(cf_filter *filter)
 {
-    return cf_contains(filter, hash_of(&filter->geometry, type, at, n));
+    return cf_contains(filter, hash);
 }
 
-FOR_JS("count") double count(cf_filter *filter, unsigned type, const uint8_t *at, size_t n)
+FOR_JS("count") double count(cf_filter *filter)
 {
-    return (double)cf_count(filter, hash_of(&filter->geometry, type, at, n));
+    return (double)cf_count(filter, hash);
 }
 
-FOR_JS("get") double get(cf_filter *filter, unsigned type, const uint8_t *at, size_t n)
+FOR_JS("get") double get(cf_filter *filter)
 {
     uint64_t value;
-    return cf_get(filter, hash_of(&filter->geometry, type, at, n), &value) ? (double)value : -1;
+    return cf_get(filter, hash, &value) ? (double)value : -1;
 }
 
-FOR_JS("add") cf_status add(cf_filter *filter, unsigned type, const uint8_t *at, size_t n, double value)
+FOR_JS("add") cf_status add(cf_filter *filter, double value)
 {
-    return cf_add_value(filter, hash_of(&filter->geometry, type, at, n), (uint64_t)value);
+    return cf_add_value(filter, hash, (uint64_t)value);
 }
 
 FOR_JS("delete")
-cf_deleted take(cf_filter *filter, unsigned type, const uint8_t *at, size_t n, double value)
+cf_deleted take(cf_filter *filter, double value)
 {
-    return cf_delete_value(filter, hash_of(&filter->geometry, type, at, n), (uint64_t)value);
+    return cf_delete_value(filter, hash, (uint64_t)value);
 }
 
 FOR_JS("clear") void clear(cf_filter *filter)
@@ -198,7 +220,7 @@ bool slot(const cf_filter *filter, unsigned bucket, unsigned at, const cf_pair *
 /* ---- many keys ---- */
 
 typedef struct list {
-    cf_geometry rule; /* hash and seed; the rest is not looked at */
+    cf_geometry rule; /* hash, seed and key rule; the rest is not looked at */
     uint64_t *hashes;
     size_t used, room;
 } list;
@@ -218,6 +240,8 @@ static cf_options options_of(const double *options, const int64_t *seed)
                         .overflow = options[9] != 0,
                         .overflow_budget = (unsigned)options[10],
                         .spill_bound = (unsigned)options[11],
+                        .affinity = (cf_affinity)options[12],
+                        .collation = (cf_collation)options[13],
                         .seed = *seed};
 }
 
@@ -226,14 +250,16 @@ FOR_JS("begin") void begin(list *keys, const double *options, const int64_t *see
     cf_options given = options_of(options, seed);
     keys->rule.seed = given.seed;
     keys->rule.keyed = cf_is_keyed(&given);
+    keys->rule.affinity = (uint8_t)given.affinity;
+    keys->rule.collation = (uint8_t)given.collation;
 }
 
-FOR_JS("begin_like") void begin_like(list *keys, const cf_filter *filter)
+FOR_JS("begin_like") void begin_like(list *keys, const cf_geometry *rule)
 {
-    keys->rule = filter->geometry;
+    keys->rule = *rule;
 }
 
-FOR_JS("push") bool push(list *keys, unsigned type, const uint8_t *at, size_t n)
+FOR_JS("push") bool push(list *keys)
 {
     if (keys->used == keys->room) {
         size_t room = keys->room ? 2 * keys->room : OBJECT;
@@ -243,7 +269,7 @@ FOR_JS("push") bool push(list *keys, unsigned type, const uint8_t *at, size_t n)
         keys->hashes = longer;
         keys->room = room;
     }
-    keys->hashes[keys->used++] = hash_of(&keys->rule, type, at, n);
+    keys->hashes[keys->used++] = hash;
     return true;
 }
 
@@ -271,6 +297,66 @@ FOR_JS("contains_many") const bool *contains_many(list *keys, const cf_filter *f
         memcpy(all + i, answers, n);
     }
     return all;
+}
+
+/* ---- exact filters ---- */
+
+_Static_assert(sizeof(cf_exact) <= EXACT, "EXACT is too small");
+
+FOR_JS("is_exact") bool is_exact(const uint8_t *bytes, size_t length)
+{
+    return cf_is_exact(bytes, length);
+}
+
+FOR_JS("open_exact") cf_status open_exact(cf_exact *exact, const uint8_t *bytes, size_t length)
+{
+    return cf_exact_open(exact, bytes, length, &said);
+}
+
+/* made: the address and the length of the bytes, which open_exact takes. */
+FOR_JS("build_exact")
+cf_status build_exact(list *others, list *members, double *made, const double *options,
+                      const int64_t *seed)
+{
+    cf_exact_build built = {.options = options_of(options, seed),
+                            .fpr = options[1],
+                            .hashes = {others->hashes, members->hashes},
+                            .count = {others->used, members->used},
+                            .memory = memory};
+    built.options.growth = false;
+    cf_status status = cf_exact_make(&built, &said);
+    made[0] = (double)(size_t)built.bytes;
+    made[1] = (double)built.length;
+    return status;
+}
+
+FOR_JS("contains_exact") bool contains_exact(const cf_exact *exact)
+{
+    return cf_exact_contains(exact, hash);
+}
+
+FOR_JS("contains_many_exact") const bool *contains_many_exact(list *keys, const cf_exact *exact)
+{
+    bool *all = (bool *)keys->hashes;
+    for (size_t i = 0; i < keys->used; i++)
+        all[i] = cf_exact_contains(exact, keys->hashes[i]);
+    return all;
+}
+
+FOR_JS("check_exact") cf_status check_exact(const cf_exact *exact)
+{
+    return cf_exact_check(exact, NULL, &said);
+}
+
+/* As EXACT_INFO in filter.mjs; the seed behind them. */
+FOR_JS("info_exact") void info_exact(const cf_exact *exact, double *numbers, int64_t *seed)
+{
+    const cf_geometry *rule = &exact->rule;
+    const double all[] = {(double)exact->keys,   (double)exact->members, exact->levels, exact->listed,
+                          (double)exact->length, cf_exact_fpr(exact),    rule->keyed,   rule->affinity,
+                          rule->collation,       CF_EXACT_VERSION};
+    memcpy(numbers, all, sizeof all);
+    *seed = rule->seed;
 }
 
 #endif

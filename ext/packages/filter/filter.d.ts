@@ -1,4 +1,7 @@
-/** A key: strings are TEXT, numbers and bigints INTEGER or REAL, bytes BLOB. A number that equals an integer is that integer. */
+/**
+ * A key: strings are TEXT, numbers and bigints INTEGER or REAL, bytes BLOB. A number that equals an integer is that integer.
+ * Keys are the same by the affinity and the collation of the filter, as in SQL.
+ */
 export type Key = string | number | bigint | ArrayBufferView | ArrayBuffer;
 
 export interface Options {
@@ -19,14 +22,24 @@ export interface Options {
   overflow?: 'on' | 'off' | boolean;
   overflow_budget?: number;
   spill_bound?: number;
+  /** Keys are equal as in a column of this affinity; integer means numeric, blob means text. */
+  affinity?: 'none' | 'text' | 'numeric' | 'real' | 'integer' | 'blob';
+  collation?: 'binary' | 'nocase' | 'rtrim';
 }
+
+/** Of an exact filter. `fpr`: of keys from outside the universe, at most; unless given, what takes the fewest bytes. */
+export type ExactOptions = Pick<Options, 'fpr' | 'seed' | 'hash' | 'affinity' | 'collation'>;
+
+export type Affinity = 'none' | 'text' | 'numeric' | 'real';
+export type Collation = 'binary' | 'nocase' | 'rtrim';
+export type Bytes = ArrayBufferView | ArrayBuffer;
 
 /** As cf_info says it in SQL. */
 export interface Info {
   items: number; occupied: number; capacity: number; buckets: number; bucket_size: number; fingerprint_bits: number;
   slot_bits: number; layout: 'plain' | 'semisort'; level: number; split: number; load: number; load_items: number;
   bytes: number; bits_per_key: number; fpr_now: number; fpr_at_capacity: number; turnovers: number; hash: 'xxh3' | 'keyed';
-  seed: number | bigint; counter_bits: number; value_bits: number; affinity: 'none'; collation: 'binary';
+  seed: number | bigint; counter_bits: number; value_bits: number; affinity: Affinity; collation: Collation;
   growth: 'on' | 'off'; overflow: 'on' | 'off'; overflow_budget?: number; spill_bound?: number; spilled: number;
   sticky: number; void: number; pair_bits: number; cap: number; base_buckets: number; format: number;
 }
@@ -92,10 +105,38 @@ export declare class CuckooFilter {
   close(): void;
 }
 
-/** Opens a copy of the bytes of a filter. */
-export declare function open(bytes: ArrayBufferView | ArrayBuffer): CuckooFilter;
+/** As cf_info says it of an exact filter in SQL; with deltas `bytes` and `fpr_unknown` are those of all. */
+export interface ExactInfo {
+  kind: 'exact'; keys: number; members: number; levels: number; listed: number; bytes: number; bits_per_key: number;
+  fpr_unknown: number; hash: 'xxh3' | 'keyed'; seed: number | bigint; affinity: Affinity; collation: Collation; format: number;
+  deltas?: number;
+}
+
+/** Never wrong for the keys that it was built of. Nothing can be added: a delta changes its answers. */
+export declare class ExactFilter {
+  private constructor();
+  /** Is the key a member? Of a key from outside the universe: perhaps. null for null. */
+  contains(key: Key): boolean;
+  contains(key: Key | null): boolean | null;
+  /** The same for many keys: 1 or 0 for each, 0 for null. */
+  containsMany(keys: Iterable<Key | null>): Uint8Array;
+  /** 'ok', or the first thing that is wrong inside. */
+  check(): string;
+  info(): ExactInfo;
+  /** A copy of the bytes: the blob of SQL. Not of a filter with deltas. */
+  bytes(): Uint8Array;
+  /** Gives the memory back at once. */
+  close(): void;
+}
+
+/** Opens a copy of the bytes of a filter. Those of an exact one give an ExactFilter: open<ExactFilter>(bytes). */
+export declare function open<Filter extends CuckooFilter | ExactFilter = CuckooFilter>(bytes: Bytes): Filter;
+/** Opens an exact filter with the deltas that change it, the oldest first. */
+export declare function open(bytes: readonly [Bytes, ...Bytes[]] | readonly Bytes[]): ExactFilter;
 /** A filter of these keys, each once, of the size that they need. null is no key. */
 export declare function build(keys: Iterable<Key | null>, options?: Options): CuckooFilter;
+/** An exact filter that knows the members from all others. null is no key. */
+export declare function buildExact(members: Iterable<Key | null>, others: Iterable<Key | null>, options?: ExactOptions): ExactFilter;
 /** An empty filter for so many keys. */
 export declare function create(capacity: number, options?: Options): CuckooFilter;
 /** Compiles the library in the background. Only for browsers that refuse to do it at once: Chromium before 115. */

@@ -8,19 +8,22 @@ const version = '@VERSION@';
 const WASM = '@WASM@';
 
 const INTEGER = 1, REAL = 2, TEXT = 3, BLOB = 4; // types of keys: src/base/hash.h
-const OBJECT = 1024, MOST = 0x7fffffff; // exports.c
-const ROOM = 1 << 16; // bytes for a key; a longer one gets a block of its own
+const OBJECT = 1024, EXACT = 32768, MOST = 0x7fffffff; // exports.c
+const UNSURE = 0, VAGUE = 2; // what it says of a key
+const ROOM = 1 << 16, BEHIND = 8; // bytes for a key, and behind it; a longer one gets a block of its own
 const PAGE = 1 << 16, MOST_PAGES = 1 << 16; // of WebAssembly
 
 const [FULL, DAMAGED, NEWER, TOO_BIG, MISMATCH, NO_MEMORY] = [1, 2, 3, 5, 6, 7]; // cf_status
+
+const AFFINITIES = ['none', 'text', 'numeric', 'real'], COLLATIONS = ['binary', 'nocase', 'rtrim'];
 
 /* What an option may be: a word, or a whole number in a range. exports.c reads them in this order. */
 const OPTIONS = {
   capacity: [0, 2 ** 40], fpr: null, bucket_size: [1, 8], fingerprint_bits: [4, 32], counter_bits: [0, 16],
   value_bits: [0, 32], growth: ['off', 'on'], hash: ['auto', 'xxh3', 'keyed'], layout: ['auto', 'plain', 'semisort'],
-  overflow: ['off', 'on'], overflow_budget: [0, 255], spill_bound: [1, 4096]
+  overflow: ['off', 'on'], overflow_budget: [0, 255], spill_bound: [1, 4096], affinity: AFFINITIES, collation: COLLATIONS
 };
-const AFFINITIES = ['none', 'text', 'numeric', 'real'], COLLATIONS = ['binary', 'nocase', 'rtrim'];
+const OTHER_WORDS = { blob: 'text', integer: 'numeric' }; // for affinities
 
 /* What exports.c says of a filter, in this order; an array: words for numbers. */
 const INFO = {
@@ -29,6 +32,10 @@ const INFO = {
   hash: ['xxh3', 'keyed'], counter_bits: 0, value_bits: 0, affinity: AFFINITIES, collation: COLLATIONS,
   growth: ['off', 'on'], overflow: ['off', 'on'], overflow_budget: 0, spill_bound: 0, spilled: 0, sticky: 0, void: 0,
   pair_bits: 0, cap: 0, base_buckets: 0, format: 0, epochs: 0
+};
+const EXACT_INFO = {
+  keys: 0, members: 0, levels: 0, listed: 0, bytes: 0, fpr_unknown: 0, hash: INFO.hash, affinity: AFFINITIES, collation: COLLATIONS,
+  format: 0
 };
 const SEED_AT = 8 * Object.keys(INFO).length; // more than there are options
 
@@ -131,9 +138,9 @@ function block(call, bytes) {
   return at;
 }
 
-function newObject(call) {
-  const at = block(call, OBJECT);
-  u8.fill(0, at, at + OBJECT);
+function newObject(call, bytes = OBJECT) {
+  const at = block(call, bytes);
+  u8.fill(0, at, at + bytes);
   return at;
 }
 
@@ -151,7 +158,7 @@ function start({ exports }) {
   view = new DataView(memory.buffer);
   const base = Math.ceil(c.__heap_base.value / 16) * 16;
   giveBack(base, u8.length - base);
-  scratch = at = block('ready()', ROOM);
+  scratch = at = block('ready()', ROOM + BEHIND);
 }
 
 /** Compiles the library without holding up the page. Not needed: the first call of open, build or create does it, too. */
@@ -187,7 +194,7 @@ function bytesOf(call, value) {
 }
 
 function putBytes(call, bytes, type) {
-  if (bytes.length > ROOM) at = block(call, bytes.length);
+  if (bytes.length > ROOM) at = block(call, bytes.length + BEHIND);
   u8.set(bytes, at);
   length = bytes.length;
   return type;
@@ -203,8 +210,8 @@ function putText(call, text) {
   return TEXT;
 }
 
-/* Returns the type of the key, or fails. Numbers that equal an integer are integers, as in SQL. */
-function put(call, key) {
+/* Puts the bytes of a key, and returns its type. Numbers that equal an integer are integers, as in SQL. */
+function putKey(call, key) {
   length = 8;
   if (typeof key === 'string') return putText(call, key);
   if (typeof key === 'number' && key === key) {
@@ -218,32 +225,42 @@ function put(call, key) {
   }
   const bytes = bytesOf(call, key);
   if (bytes) return putBytes(call, bytes, BLOB);
-  const got = Array.isArray(key) ? 'an array' : typeof key === 'object' ? 'an object' : String(key);
+  const got = Array.isArray(key) ? 'an array' : key instanceof Date ? 'a Date; give what the column holds, such as key.toISOString()'
+    : typeof key === 'object' ? 'an object' : typeof key === 'boolean' ? `${key}; give 1 or 0` : String(key);
   return fail(call, `key must be a string, a number, a bigint, bytes (Uint8Array) or null, got ${got}`, TypeError);
 }
 
-function takeAway() {
+/* Tells the C library the key that the next call is about, under the rule of a filter or a list. Returns: is it VAGUE? */
+function put(call, key, handle) {
+  const type = putKey(call, key), known = c.key(handle, type, at, length);
   if (at !== scratch) resize(at, 0);
   at = scratch;
+  if (known === UNSURE) {
+    fail(call, `key '${key.slice(0, 40)}' is a number under the affinity of the filter, and versions of SQLite differ over which one; ` +
+      'give it as a number');
+  }
+  return known === VAGUE;
 }
 
-/* Hands all keys to `use` as a list of the C library. `start(list)` says how they are hashed. `skipped` gets the places of
- * nulls, which are no keys; without it they are left out. */
-function withList(call, keys, begin, use, skipped) {
+function checkIterable(call, keys) {
   if (keys === null || typeof keys !== 'object' || typeof keys[Symbol.iterator] !== 'function') {
     fail(call, 'keys must be an iterable, such as an array or a Set of keys', TypeError);
   }
+}
+
+/* Hands all keys to `use` as a list of the C library. `begin(list)` says how they are hashed. `places` gets those of
+ * vague keys, and of nulls, which are no keys; without places.nulls these are left out. */
+function withList(call, keys, begin, use, places) {
+  checkIterable(call, keys);
   const list = newObject(call);
   let i = 0;
   try {
     begin(list);
     for (const key of keys) {
-      if (key === null && skipped) skipped.push(i);
-      if (key !== null || skipped) {
-        const type = key === null ? putBytes(call, new Uint8Array(), BLOB) : put(call, key), pushed = c.push(list, type, at, length);
-        takeAway();
-        if (!pushed) fail(call, `out of memory for so many keys, ${i}; build several filters`, RangeError);
-      }
+      const nulls = places && places.nulls;
+      if (key === null && nulls) nulls.push(i);
+      if (key !== null && put(call, key, list) && places) places.vague.push(i);
+      if ((key !== null || nulls) && !c.push(list)) fail(call, `out of memory for so many keys, ${i}; build several filters`, RangeError);
       i++;
     }
     return use(list, i);
@@ -256,7 +273,7 @@ function withList(call, keys, begin, use, skipped) {
 /* ---- options ---- */
 
 function readOption(call, name, given) {
-  const rule = OPTIONS[name], value = typeof given === 'boolean' && rule && rule[1] === 'on' ? (given ? 'on' : 'off') : given;
+  const rule = OPTIONS[name], plain = (name === 'affinity' && OTHER_WORDS[given]) || given, value = typeof given === 'boolean' && rule && rule[1] === 'on' ? (given ? 'on' : 'off') : plain;
   const words = rule && typeof rule[0] === 'string';
   if (words && rule.includes(value)) return rule.indexOf(value);
   if (name === 'fpr' && typeof value === 'number' && value > 0 && value < 1) return value;
@@ -278,12 +295,8 @@ function readSeed(call, seed) {
 /* All options as exports.c takes them: numbers in order, and the seed. */
 function readOptions(call, options) {
   if (options === null || typeof options !== 'object') fail(call, 'options must be an object, such as {fpr: 0.01}', TypeError);
-  const given = { growth: 'on', hash: 'auto', layout: 'auto', overflow: 'off' };
+  const given = { growth: 'on', hash: 'auto', layout: 'auto', overflow: 'off', affinity: 'none', collation: 'binary' };
   for (const [name, value] of Object.entries(options)) if (value !== undefined && value !== null) given[name] = value;
-  for (const [name, none] of [['affinity', 'none'], ['collation', 'binary']]) {
-    if ((given[name] ?? none) !== none) fail(call, `${name} is for SQL values only; build the filter in SQL, or leave it out`);
-    delete given[name];
-  }
   if ((given.overflow_budget !== undefined || given.spill_bound !== undefined) && !readOption(call, 'overflow', given.overflow)) {
     fail(call, "overflow_budget and spill_bound need overflow: 'on': add it, or leave them out");
   }
@@ -304,7 +317,7 @@ function putOptions({ numbers, seed }) {
 
 /* ---- filters ---- */
 
-const closing = typeof FinalizationRegistry === 'function' ? new FinalizationRegistry((handle) => release(handle)) : null;
+const closing = typeof FinalizationRegistry === 'function' ? new FinalizationRegistry((free) => free()) : null;
 const token = {};
 
 function release(handle) {
@@ -315,8 +328,12 @@ function release(handle) {
 /* What a filter says of itself; what takes a look at all buckets only when it is to be counted. */
 function numbersOf(handle, counted) {
   c.info(handle, scratch, scratch + SEED_AT, counted);
+  return readInfo(INFO);
+}
+
+function readInfo(names) {
   const info = {}, seed = view.getBigInt64(scratch + SEED_AT, true);
-  Object.entries(INFO).forEach(([name, words], i) => {
+  Object.entries(names).forEach(([name, words], i) => {
     const number = view.getFloat64(scratch + 8 * i, true);
     info[name] = words ? words[number] : number;
   });
@@ -347,7 +364,7 @@ class CuckooFilter {
     if (key !== token) fail('CuckooFilter', 'has no constructor; call open(bytes), build(keys) or create(capacity)', TypeError);
     this.#handle = handle;
     this.#valueBits = numbersOf(this.#handle, 0).value_bits;
-    if (closing) closing.register(this, handle, this);
+    if (closing) closing.register(this, () => release(handle), this);
   }
 
   #open(call) {
@@ -379,28 +396,21 @@ class CuckooFilter {
   contains(key) {
     const handle = this.#open('contains(key)');
     if (key === null) return null;
-    const type = put('contains(key)', key), found = c.contains(handle, type, at, length) !== 0;
-    takeAway();
-    return found;
+    return put('contains(key)', key, handle) || c.contains(handle) !== 0;
   }
 
   /** The same for many keys: 1 or 0 for each, 0 for null. */
   containsMany(keys) {
-    const call = 'containsMany(keys)', handle = this.#open(call), nulls = [];
-    return withList(call, keys, (list) => c.begin_like(list, handle), (list, n) => {
-      const from = c.contains_many(list, this.#open(call)) >>> 0, answers = u8.slice(from, from + n);
-      for (const i of nulls) answers[i] = 0;
-      return answers;
-    }, nulls);
+    const call = 'containsMany(keys)';
+    return answersOf(call, keys, this.#open(call), (list) => c.contains_many(list, this.#open(call)));
   }
 
   /** Copies of the key, with those of keys that look alike; exact below cap. */
   count(key) {
     const handle = this.#open('count(key)');
     if (key === null) return null;
-    const type = put('count(key)', key), n = c.count(handle, type, at, length);
-    takeAway();
-    return n;
+    const vague = put('count(key)', key, handle);
+    return c.count(handle) || Number(vague);
   }
 
   /** The value that was added with the key; null: the key is certainly not there. */
@@ -408,8 +418,8 @@ class CuckooFilter {
     const handle = this.#open('get(key)');
     if (!this.#valueBits) fail('get(key)', 'the filter keeps no values; create it with value_bits');
     if (key === null) return null;
-    const type = put('get(key)', key), value = c.get(handle, type, at, length);
-    takeAway();
+    put('get(key)', key, handle);
+    const value = c.get(handle);
     return value < 0 ? null : value;
   }
 
@@ -417,8 +427,9 @@ class CuckooFilter {
   add(key, value) {
     const call = 'add(key)', handle = this.#open(call);
     if (key === null) return this;
-    const number = this.#value(call, value), type = put(call, key), status = c.add(handle, type, at, length, number);
-    takeAway();
+    const number = this.#value(call, value);
+    put(call, key, handle);
+    const status = c.add(handle, number);
     if (status) this.#failFull(call, status);
     return this;
   }
@@ -427,9 +438,9 @@ class CuckooFilter {
   delete(key, value) {
     const call = 'delete(key)', handle = this.#open(call);
     if (key === null) return false;
-    const number = this.#value(call, value), type = put(call, key), deleted = c.delete(handle, type, at, length, number);
-    takeAway();
-    return deleted === 1;
+    const number = this.#value(call, value);
+    put(call, key, handle);
+    return c.delete(handle, number) === 1;
   }
 
   /** Takes in all that another filter of the same capacity, fpr, seed and options holds. */
@@ -527,31 +538,144 @@ class CuckooFilter {
   }
 }
 
-/** Opens the bytes of a filter. They are copied and checked. */
-function open(bytes) {
-  const call = 'open(bytes)', given = bytesOf(call, bytes);
+/* 1 or 0 for each key; `ask(list)` is the address of what the filter at `handle` says. */
+function answersOf(call, keys, handle, ask) {
+  const places = { nulls: [], vague: [] };
+  return withList(call, keys, (list) => c.begin_like(list, handle), (list, n) => {
+    const from = ask(list) >>> 0, answers = u8.slice(from, from + n);
+    for (const i of places.nulls) answers[i] = 0;
+    for (const i of places.vague) answers[i] = 1;
+    return answers;
+  }, places);
+}
+
+/** An exact filter that was opened or built, with the deltas that change it. */
+class ExactFilter {
+  #parts; // {handle, copy}: the filter, and the bytes that it is a view of
+  #free;
+
+  constructor(key, parts) {
+    if (key !== token) fail('ExactFilter', 'has no constructor; call open(bytes) or buildExact(members, others)', TypeError);
+    this.#parts = parts;
+    this.#free = () => freeParts(parts);
+    if (closing) closing.register(this, this.#free, this);
+  }
+
+  #open(call) {
+    if (!this.#parts) fail(call, 'this filter was closed; open it anew', TypeError);
+    return this.#parts;
+  }
+
+  /** Is the key a member? Never wrong for a key of the universe; null for null. */
+  contains(key) {
+    const call = 'contains(key)', parts = this.#open(call);
+    let member = false;
+    if (key === null) return null;
+    for (const { handle } of parts) {
+      if (put(call, key, handle)) return true;
+      member = member !== (c.contains_exact(handle) !== 0);
+    }
+    return member;
+  }
+
+  /** The same for many keys: 1 or 0 for each, 0 for null. */
+  containsMany(keys) {
+    const call = 'containsMany(keys)', [base, ...deltas] = this.#open(call);
+    const ask = ({ handle }, list) => answersOf(call, list, handle, (all) => (this.#open(call), c.contains_many_exact(all, handle)));
+    if (deltas.length === 0) return ask(base, keys);
+    checkIterable(call, keys);
+    const all = [...keys], answers = ask(base, all);
+    for (const delta of deltas) ask(delta, all).forEach((changed, i) => { answers[i] ^= changed; });
+    all.forEach((key, i) => { if (typeof key === 'number' && put(call, key, base.handle)) answers[i] = 1; });
+    return answers;
+  }
+
+  /** 'ok', or the first thing that is wrong inside. */
+  check() {
+    return this.#open('check()').some(({ handle }) => c.check_exact(handle)) ? why() : 'ok';
+  }
+
+  /** What cf_info says of the first; with deltas also their number, and bytes and fpr_unknown of all. */
+  info() {
+    const infos = this.#open('info()').map(exactInfo), info = infos[0];
+    for (const { bytes, fpr_unknown } of infos.slice(1)) {
+      info.bytes += bytes;
+      info.fpr_unknown += fpr_unknown - 2 * info.fpr_unknown * fpr_unknown;
+      info.deltas = infos.length - 1;
+    }
+    return { kind: 'exact', ...info, bits_per_key: info.keys ? (8 * info.bytes) / info.keys : 0 };
+  }
+
+  /** A copy of the bytes. Not of a filter with deltas. */
+  bytes() {
+    const parts = this.#open('bytes()');
+    if (parts.length > 1) fail('bytes()', 'a filter with deltas has no bytes of its own; keep those that were given to open, or build it anew');
+    return u8.slice(parts[0].copy, parts[0].copy + exactInfo(parts[0]).bytes);
+  }
+
+  /** Gives the memory back at once; otherwise that happens some time after the last use. */
+  close() {
+    if (this.#parts) this.#free();
+    if (closing) closing.unregister(this);
+    this.#parts = null;
+  }
+}
+
+function freeParts(parts) {
+  for (const { handle, copy } of parts) {
+    resize(copy, 0);
+    if (handle) resize(handle, 0);
+  }
+}
+
+function exactInfo({ handle }) {
+  c.info_exact(handle, scratch, scratch + SEED_AT);
+  return readInfo(EXACT_INFO);
+}
+
+/* Adds one filter of which the bytes are given to `parts`; which fails when it cannot be used. */
+function openPart(call, bytes, parts) {
+  const given = bytesOf(call, bytes);
   if (!given) fail(call, 'bytes must be a Uint8Array or an ArrayBuffer, such as await (await fetch(url)).arrayBuffer()', TypeError);
   load();
   if (given.length > MOST) fail(call, `${given.length} bytes are more than the 2 GB there can be`, RangeError);
-  const copy = block(call, given.length || 1);
-  let handle = 0;
-  try {
-    handle = newObject(call);
-    u8.set(given, copy);
-    const status = c.open(handle, copy, given.length);
-    if (status === NEWER) fail(call, `filter cannot be used: ${why()}; install a later version of this package`);
-    if (status && why().startsWith('an exact')) fail(call, 'exact filters are for SQL and C; build an ordinary one, by cf_build(key)');
-    if (status) fail(call, `filter cannot be used: ${why()}; restore it from a copy, or build it anew`);
-    const { affinity, collation, epochs } = numbersOf(handle, 0);
-    if (epochs) fail(call, `the filter ages (epochs=${epochs}), which only SQL can; build one without epochs`);
-    if (affinity !== 'none' || collation !== 'binary') {
-      fail(call, `the filter compares keys as a column of SQLite (affinity=${affinity}, collation=${collation}), ` +
-        'which JavaScript cannot; build one without these options in SQL, by cf_build(key), and ask it for keys of the same type');
+  const part = { copy: block(call, given.length || 1), handle: 0, exact: false };
+  parts.push(part);
+  u8.set(given, part.copy);
+  part.exact = c.is_exact(part.copy, given.length) !== 0;
+  part.handle = newObject(call, part.exact ? EXACT : OBJECT);
+  const status = part.exact ? c.open_exact(part.handle, part.copy, given.length) : c.open(part.handle, part.copy, given.length);
+  if (status === NEWER) fail(call, `filter cannot be used: ${why()}; install a later version of this package`);
+  if (status) fail(call, `filter cannot be used: ${why()}; restore it from a copy, or build it anew`);
+  if (part.exact) return;
+  const { epochs } = numbersOf(part.handle, 0);
+  if (epochs) fail(call, `the filter ages (epochs=${epochs}), which only SQL can; build one without epochs`);
+}
+
+/* Deltas change the answers of the filter before them, which must be about the same keys. */
+function openChain(call, bytes, parts) {
+  if (bytes.length === 0) fail(call, 'the list is empty; give [filter, delta, ...]', TypeError);
+  bytes.forEach((one, i) => {
+    openPart(`${call}: filter ${i}`, one, parts);
+    if (!parts[i].exact) fail(`${call}: filter ${i}`, 'only exact filters have deltas; build it by cf_build_exact(key, member)');
+    const { affinity, collation } = exactInfo(parts[i]), base = exactInfo(parts[0]);
+    if (affinity !== base.affinity || collation !== base.collation) {
+      fail(`${call}: filter ${i}`, `it has affinity=${affinity} collation=${collation}, and the first one affinity=${base.affinity} ` +
+        `collation=${base.collation}; build all with the same`);
     }
-    return new CuckooFilter(token, handle);
+  });
+}
+
+/** Opens the bytes of a filter, or those of an exact filter and of the deltas that change it, in a list. They are copied and
+ * checked. */
+function open(bytes) {
+  const parts = [];
+  try {
+    if (Array.isArray(bytes)) openChain('open([filter, ...deltas])', bytes, parts);
+    else openPart('open(bytes)', bytes, parts);
+    return parts[0].exact ? new ExactFilter(token, parts) : new CuckooFilter(token, parts[0].handle);
   } catch (error) {
-    resize(copy, 0);
-    if (handle) resize(handle, 0);
+    freeParts(parts);
     throw error;
   }
 }
@@ -586,4 +710,31 @@ function fill(call, keys, given) {
   });
 }
 
-export { open, build, create, ready, CuckooFilter, version };
+/** An exact filter: it knows the members from the others without error; the bytes are those of cf_build_exact in SQL. */
+function buildExact(members, others, options = {}) {
+  const call = 'buildExact(members, others)', given = readOptions(call, options), known = ['fpr', 'seed', 'hash', 'affinity', 'collation'];
+  const other = Object.keys(options).find((name) => !known.includes(name));
+  if (other) fail(call, `${other} has no meaning here; leave it out: ${known.join(', ')} have`);
+  if (!options.fpr) given.numbers[1] = 0;
+  load();
+  const begin = (list) => (putOptions(given), c.begin(list, scratch, scratch + SEED_AT)), places = { vague: [] };
+  return withList(call, members, begin, (ones) => withList(call, others, begin, (zeros) => {
+    if (places.vague.length) {
+      fail(call, "with affinity 'text' a number with a fraction cannot be known as no member, because it may equal a text; leave the affinity out");
+    }
+    putOptions(given);
+    const made = scratch + SEED_AT + 8, status = c.build_exact(zeros, ones, made, scratch, scratch + SEED_AT);
+    if (status) fail(call, why() || 'out of memory; close() filters that are no longer needed', RangeError);
+    const part = { copy: view.getFloat64(made, true), handle: 0, exact: true }, bytes = view.getFloat64(made + 8, true);
+    try {
+      part.handle = newObject(call, EXACT);
+      c.open_exact(part.handle, part.copy, bytes);
+      return new ExactFilter(token, [part]);
+    } catch (error) {
+      freeParts([part]);
+      throw error;
+    }
+  }, places));
+}
+
+export { open, build, buildExact, create, ready, CuckooFilter, ExactFilter, version };

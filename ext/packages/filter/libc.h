@@ -42,4 +42,13 @@ static inline int memcmp(const void *one, const void *other, size_t n)
     return 0;
 }
 
+static inline void *memchr(const void *bytes, int c, size_t n)
+{
+    const unsigned char *at = bytes;
+    for (; n > 0; n--, at++)
+        if (*at == (unsigned char)c)
+            return (void *)at;
+    return NULL;
+}
+
 #endif

@@ -247,14 +247,6 @@ def test_blobs_that_lie(db, js):
     assert opened > 40
 
 
-def test_key_rules_and_exact_filters_are_refused(db, js):
-    for rule in ("affinity=text", "affinity=numeric", "affinity=real", "collation=nocase", "collation=rtrim"):
-        with pytest.raises(Failed, match=rf"open\(bytes\): .*{rule}.*in SQL, by cf_build"):
-            js("", "open", support.build(db, [1, 2], None, rule), "f")
-    with pytest.raises(Failed, match=r"open\(bytes\): exact filters are for SQL and C"):
-        js("", "open", ask(db, "SELECT cf_build_exact(value, value = 1) FROM json_each('[1,2,3]')"), "f")
-
-
 # ---- errors name the function, the argument and the remedy ----
 
 ERRORS = [
@@ -274,8 +266,8 @@ ERRORS = [
     (("", "build", [], {"capacity": 1.5}), "whole number"),
     (("", "build", [], {"capacity": -1}), "from 0 to"), (("", "build", [], {"seed": 2**63}), "seed must"),
     (("", "build", [], {"seed": 0.5}), "seed must"),
-    (("", "build", [], {"affinity": "text"}), "affinity is for SQL"),
-    (("", "build", [], {"collation": "nocase"}), "collation is for SQL"),
+    (("", "build", [], {"affinity": "int"}), "affinity must be none or text or numeric or real.*got int"),
+    (("", "build", [], {"collation": "NOCASE"}), "collation must be binary or nocase or rtrim, got NOCASE"),
     (("", "build", [], {"value_bits": 3}), r"create\(capacity"),
     (("", "build", [], {"spill_bound": 3}), "need overflow: 'on'"),
     (("", "build", [], {"overflow": "on"}), "overflow=on excludes growth: add growth=off"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "number.h"
+#include "../cuckoo_key.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static bool is_blank(char c)
 }
 
 /* Appends a digit. One for which there is no room changes the exponent only. */
-static void take_digit(cuckoo_number *number, unsigned digit)
+static void take_digit(cf_number *number, unsigned digit)
 {
     bool room = number->digits < MOST_DIGITS;
     if (room)
@@ -32,7 +32,7 @@ static void take_digit(cuckoo_number *number, unsigned digit)
 }
 
 /* Reads the digits and the point. Returns their end; NULL: there is no digit. */
-static const char *read_digits(const char *at, const char *end, cuckoo_number *number)
+static const char *read_digits(const char *at, const char *end, cf_number *number)
 {
     bool any = false;
     for (; at < end && (is_digit(*at) || (*at == '.' && !number->point)); at++) {
@@ -47,7 +47,7 @@ static const char *read_digits(const char *at, const char *end, cuckoo_number *n
 }
 
 /* Reads the exponent, if there is one. Returns its end; NULL: there is an e without digits. */
-static const char *read_power(const char *at, const char *end, cuckoo_number *number)
+static const char *read_power(const char *at, const char *end, cf_number *number)
 {
     if (at == end || (*at != 'e' && *at != 'E'))
         return at;
@@ -65,7 +65,7 @@ static const char *read_power(const char *at, const char *end, cuckoo_number *nu
     return at > first ? at : NULL;
 }
 
-bool cuckoo_number_read(const char *text, size_t length, cuckoo_number *number)
+bool cf_number_read(const char *text, size_t length, cf_number *number)
 {
     const char *at = text, *nul = length ? memchr(text, 0, length) : NULL,
                *end = nul ? nul : text + length;
@@ -73,7 +73,7 @@ bool cuckoo_number_read(const char *text, size_t length, cuckoo_number *number)
         at++;
     if (at == end || !(is_digit(*at) || *at == '-' || *at == '+' || *at == '.'))
         return false;
-    *number = (cuckoo_number){.negative = *at == '-', .power = nul != NULL};
+    *number = (cf_number){.negative = *at == '-', .power = nul != NULL};
     if (*at == '-' || *at == '+')
         at++;
     at = read_digits(at, end, number);
@@ -84,7 +84,7 @@ bool cuckoo_number_read(const char *text, size_t length, cuckoo_number *number)
     return at == end;
 }
 
-static bool in_range(const cuckoo_number *number, uint64_t digits, int64_t *value)
+static bool in_range(const cf_number *number, uint64_t digits, int64_t *value)
 {
     uint64_t most = (uint64_t)INT64_MAX + number->negative;
     if (digits > most)
@@ -93,13 +93,13 @@ static bool in_range(const cuckoo_number *number, uint64_t digits, int64_t *valu
     return true;
 }
 
-bool cuckoo_number_integer(const cuckoo_number *number, int64_t *value)
+bool cf_number_integer(const cf_number *number, int64_t *value)
 {
     return !number->point && !number->power && number->exponent == 0 &&
            in_range(number, number->digits, value);
 }
 
-bool cuckoo_number_whole(const cuckoo_number *number, int64_t *value)
+bool cf_number_whole(const cf_number *number, int64_t *value)
 {
     uint64_t digits = number->digits;
     int exponent = number->exponent;
@@ -118,7 +118,7 @@ static double power_of_ten(int exponent)
     return powers[exponent];
 }
 
-double cuckoo_number_real(const cuckoo_number *number)
+double cf_number_real(const cf_number *number)
 {
     enum { FAR = 400 }; /* beyond it the result is 0 or infinite in any case */
     int exponent = number->exponent;
@@ -132,15 +132,29 @@ double cuckoo_number_real(const cuckoo_number *number)
     return number->negative ? -real : real;
 }
 
-bool cuckoo_number_rounded(const cuckoo_number *number, int64_t *value)
+bool cf_number_is_sure(const cf_number *number)
 {
-    cuckoo_number rounded = *number;
+    enum {
+        SURE_DECIMALS = 4
+    }; /* 5^4 * 2^54 < 2^64: a long double never lies at a half of two doubles */
+    cf_number most = *number;
+    int64_t whole;
+    for (; most.digits != 0 && most.digits % 10 == 0; most.exponent++)
+        most.digits /= 10;
+    if (most.digits >= ROUND_LIMIT)
+        return false;
+    return cf_number_whole(&most, &whole) || (most.exponent < 0 && most.exponent >= -SURE_DECIMALS);
+}
+
+bool cf_number_rounded(const cf_number *number, int64_t *value)
+{
+    cf_number rounded = *number;
     uint64_t unit = 1, rest;
-    if (fabs(cuckoo_number_real(number)) < TINY)
+    if (fabs(cf_number_real(number)) < TINY)
         rounded.digits = 0;
     for (; rounded.digits / unit >= ROUND_LIMIT; unit *= 10)
         rounded.exponent++;
     rest = rounded.digits % unit;
     rounded.digits = rounded.digits / unit + (unit > 1 && rest >= unit / 2);
-    return cuckoo_number_whole(&rounded, value);
+    return cf_number_whole(&rounded, value);
 }

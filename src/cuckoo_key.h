@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** cuckoo_key.h - the key rule: from a value to its hash in a filter of any affinity and collation.
+**
+** Two keys are the same key exactly when SQLite's = says so without affinity and collation. The hash
+** is that of the canonical bytes of the value, which are a type and the content:
+**
+**      01 and 7 zero bytes      integer, or a real that equals one    8 bytes, two's complement
+**      02 and 7 zero bytes      any other real                        8 bytes, IEEE 754
+**      03                       text                                  its UTF-8 bytes
+**      04                       blob                                  its bytes
+**
+** Numbers are little-endian. So 1 = 1.0 and 0.0 = -0.0; 9007199254740993 differs from
+** 9007199254740992.0, '1' differs from 1, and 'a' from x'61'. NULL is no key.
+**
+** A filter with a key rule (cf_affinity, cf_collation) never says "not there" of a key that some
+** comparison `column = key` finds in a column of that affinity and collation. SQLite converts both
+** sides before it compares, depending on the affinities of both, and a filter knows only one of them.
+** So values that some comparison finds equal have one form:
+**
+**      NUMERIC    Text that looks like a number is that number. Integers stay exact.
+**      REAL       The same, and every number is a double.
+**      TEXT       Text that looks like a whole number is that integer, when it fits into 64 bits.
+**                 With a point or an exponent it is rounded to 15 digits before; from 10^15 on it is
+**                 the number that SQLite reads. Integers stay exact. All other text is compared as
+**                 text. Columns of BLOB or no affinity have this rule, too.
+**
+** Under TEXT a real that is not whole, or is 10^15 or more, is *vague*: SQLite compares it as a number
+** or as a text of 15 digits (17 in recent versions), depending on the other side. Lookups answer
+** "perhaps" for a vague real, whatever the filter holds. A stored one is found all the same: SQLite
+** makes text of parameters and of expressions, never of what lies in a column of BLOB or no affinity.
+**
+** Under NOCASE the letters A to Z of a text are hashed as a to z, up to the first NUL; what follows
+** counts by a NUL and the length of the whole text (8 bytes). Under RTRIM the spaces at the end of
+** a text are left out.
+**
+** A text looks like a number when SQLite takes it for one as it applies numeric affinity: blanks, a
+** sign, digits with at most one point before, between or behind them, an exponent, blanks. A text
+** ends at its first NUL there: recent versions of SQLite do not look further. (Early versions take
+** no text with a NUL for a number.) Which double it is may depend on the version: cf_number_is_sure.
+**
+**      uint8_t room[100];
+**      cf_key key = cf_key_text("+1 ", 3);
+**      if (cf_key_apply_sure(&filter.geometry, &key))
+**          found = cf_contains(&filter, cf_key_hash(&filter.geometry, &key, room));
+*/
+#ifndef CF_CUCKOO_KEY_H
+#define CF_CUCKOO_KEY_H
+
+#include "base/hash.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A value, or the form of it: a number, or the bytes of a text or blob, which the caller keeps. */
+typedef struct cf_key {
+    uint8_t type;    /* CF_KEY_INTEGER, CF_KEY_REAL, CF_KEY_TEXT or CF_KEY_BLOB */
+    uint64_t number; /* as an integer, signed; of a real, its bits */
+    const uint8_t *content;
+    size_t length;
+} cf_key;
+
+/* A real that equals an integer becomes that. NaN is no key: in SQL it is NULL. */
+cf_key cf_key_integer(int64_t integer);
+cf_key cf_key_real(double real);
+cf_key cf_key_text(const void *utf8, size_t length);
+cf_key cf_key_blob(const void *bytes, size_t length);
+
+/* Gives the key the form that it has under the affinity of a filter. False: it is a text, and the form
+** depends on which double the text is read as; call cf_key_apply_real with that one. */
+bool cf_key_apply(const cf_geometry *rule, cf_key *key);
+void cf_key_apply_real(const cf_geometry *rule, cf_key *key, double real);
+
+/* The same where there is no SQLite to ask for the double. False: versions of SQLite differ over it, and
+** the key is as it was. */
+bool cf_key_apply_sure(const cf_geometry *rule, cf_key *key);
+
+/* The bytes that cf_key_hash needs: 0 for most keys. */
+size_t cf_key_room(const cf_geometry *rule, const cf_key *key);
+
+/* The hash of a key that has its form. `room` is of cf_key_room bytes, and may be where the content of
+** the key is; if these are 0, it may be NULL. */
+uint64_t cf_key_hash(const cf_geometry *rule, const cf_key *key, uint8_t *room);
+
+/* Is the real vague under TEXT? Then the answer is "perhaps", whatever the filter says. */
+bool cf_key_is_vague(double real);
+
+/* ---- decimal numbers in text, read without the locale and without losing digits ---- */
+
+typedef struct cf_number {
+    bool negative;
+    bool point;      /* it was written with a decimal point */
+    bool power;      /* it was written with an exponent, or a NUL follows: SQLite reads a real */
+    uint64_t digits; /* its first significant digits, at most 19 of them */
+    int exponent;    /* the number is digits * 10^exponent, or more if it has more than 19 digits */
+} cf_number;
+
+/* Reads the whole text, up to its first NUL. False: it does not look like a number, and *number is
+** unspecified. */
+bool cf_number_read(const char *text, size_t length, cf_number *number);
+
+/* The integer that the text says, when it was written without point and exponent and fits into 64
+** bits. False: it was not, or does not. */
+bool cf_number_integer(const cf_number *number, int64_t *value);
+
+/* The same, however a whole number was written: 1e6, 1000.0. */
+bool cf_number_whole(const cf_number *number, int64_t *value);
+
+/* The nearest double. It is exact for up to 15 digits with exponents from -22 to 22. */
+double cf_number_real(const cf_number *number);
+
+/* Does every version of SQLite read cf_number_real? So it is for numbers of up to 15 digits that have at
+** most four decimals, or are whole and below 2^63. */
+bool cf_number_is_sure(const cf_number *number);
+
+/* The same for the number rounded to 15 significant digits, halves upwards. Numbers below 1e-300 are
+** 0. */
+bool cf_number_rounded(const cf_number *number, int64_t *value);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "../cuckoo_key.h"
+
+#include "../base/bits.h"
+#include "../base/compiler.h"
+
+#include <math.h>
+#include <string.h>
+
+cf_key cf_key_integer(int64_t integer)
+{
+    return (cf_key){.type = CF_KEY_INTEGER, .number = (uint64_t)integer};
+}
+
+cf_key cf_key_real(double real)
+{
+    cf_key key = {.type = CF_KEY_REAL};
+    if (cf_is_integer(real))
+        return cf_key_integer((int64_t)real);
+    memcpy(&key.number, &real, sizeof key.number);
+    return key;
+}
+
+cf_key cf_key_text(const void *utf8, size_t length)
+{
+    return (cf_key){.type = CF_KEY_TEXT, .content = (const uint8_t *)utf8, .length = length};
+}
+
+cf_key cf_key_blob(const void *bytes, size_t length)
+{
+    return (cf_key){.type = CF_KEY_BLOB, .content = (const uint8_t *)bytes, .length = length};
+}
+
+/* ---- affinity ---- */
+
+/* Reals of this size or more are coarser than the 15 digits that SQLite may make of them. */
+#define COARSE 1e15
+
+bool cf_key_is_vague(double real)
+{
+    return !(fabs(real) < COARSE && cf_is_integer(real));
+}
+
+bool cf_key_apply(const cf_geometry *rule, cf_key *key)
+{
+    cf_number number;
+    int64_t whole;
+    if (rule->affinity != CF_AFFINITY_NONE && key->type == CF_KEY_TEXT &&
+        cf_number_read((const char *)key->content, key->length, &number)) {
+        if (cf_number_integer(&number, &whole))
+            *key = cf_key_integer(whole);
+        /* Below COARSE this does not depend on how well the SQLite that runs reads reals. */
+        else if (rule->affinity != CF_AFFINITY_TEXT || fabs(cf_number_real(&number)) >= COARSE)
+            return false;
+        else if (cf_number_rounded(&number, &whole))
+            *key = cf_key_integer(whole);
+    }
+    if (rule->affinity == CF_AFFINITY_REAL && key->type == CF_KEY_INTEGER)
+        *key = cf_key_real(cf_rounded((double)(int64_t)key->number));
+    return true;
+}
+
+void cf_key_apply_real(const cf_geometry *rule, cf_key *key, double real)
+{
+    if (rule->affinity != CF_AFFINITY_TEXT || cf_is_integer(real))
+        *key = cf_key_real(real);
+}
+
+bool cf_key_apply_sure(const cf_geometry *rule, cf_key *key)
+{
+    const double beyond = 9.3e18; /* no version takes it for an integer */
+    cf_number number;
+    if (cf_key_apply(rule, key))
+        return true;
+    cf_number_read((const char *)key->content, key->length, &number);
+    double real = cf_number_real(&number);
+    if (!cf_number_is_sure(&number) && !(rule->affinity == CF_AFFINITY_TEXT && fabs(real) > beyond))
+        return false;
+    cf_key_apply_real(rule, key, real);
+    return true;
+}
+
+/* ---- collation ---- */
+
+static uint8_t fold_letter(uint8_t c)
+{
+    return c >= 'A' && c <= 'Z' ? (uint8_t)(c - 'A' + 'a') : c;
+}
+
+/* NOCASE compares texts up to their first NUL, and then their lengths. */
+static size_t fold(const cf_key *key, uint8_t *folded)
+{
+    size_t n = 0;
+    for (; n < key->length && key->content[n] != 0; n++)
+        folded[n] = fold_letter(key->content[n]);
+    if (n == key->length)
+        return n;
+    folded[n++] = 0;
+    cf_store64(folded + n, key->length);
+    return n + sizeof(uint64_t);
+}
+
+static size_t length_trimmed(const cf_key *key)
+{
+    size_t n = key->length;
+    while (n > 0 && key->content[n - 1] == ' ')
+        n--;
+    return n;
+}
+
+/* ---- the hash ---- */
+
+size_t cf_key_room(const cf_geometry *rule, const cf_key *key)
+{
+    bool folds = key->type == CF_KEY_TEXT && rule->collation == CF_COLLATION_NOCASE;
+    return folds ? key->length + sizeof(uint64_t) : 0;
+}
+
+uint64_t cf_key_hash(const cf_geometry *rule, const cf_key *key, uint8_t *room)
+{
+    const uint8_t *content = key->content;
+    size_t length = key->length;
+    if (key->type < CF_KEY_TEXT)
+        return cf_hash_words(rule, key->type, key->number);
+    if (key->type == CF_KEY_TEXT && rule->collation == CF_COLLATION_NOCASE) {
+        length = fold(key, room);
+        content = room;
+    } else if (key->type == CF_KEY_TEXT && rule->collation == CF_COLLATION_RTRIM) {
+        length = length_trimmed(key);
+    }
+    return cf_hash_prefixed(rule, key->type, content, length);
+}

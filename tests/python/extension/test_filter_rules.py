@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: MIT
+"""sqlite-cuckoo/filter, the C library alone, and SQL: equal bytes and answers for filters of all key rules, for exact filters
+and for chains of deltas.
+
+CUCKOO_RULE_KEYS=1000000 for so many random keys of each rule, and of the chain; 2,000 unless given."""
+import ctypes
+import math
+import os
+import random
+import re
+import struct
+import subprocess
+
+import pytest
+
+import filter_process
+import support
+from conftest import SEED
+from filter_process import RULES, Failed, ask_all, of_sql
+from support import ask
+from test_key_rules import ALL
+
+pytestmark = filter_process.needed
+COUNT = int(os.environ.get("CUCKOO_RULE_KEYS", 2000))
+TYPES = {int: 1, float: 2, str: 3, bytes: 4}
+EXTREMES = [*ALL, -0.0, math.inf, -math.inf, 2.0**53, 2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1, -2**63, 2.0**63, -2.0**63, "1e3", " 12 ",
+            "0x10", "1_000", "12  ", "Ä", "ä", "É ", "1\0", "A\0b", "9223372036854775808", "0.1", "1.2345", "1.23456", "a" * 70_000,
+            "A" * 70_000, "123456789012345.5", "1e18", "1e22", "1e23", "-5.50", "99999999999999999999", None]
+
+
+@pytest.fixture(scope="module")
+def js(tmp_path_factory):
+    filters = filter_process.Filters(tmp_path_factory.mktemp("filter"))
+    yield filters
+    filters.close()
+
+
+@pytest.fixture(scope="module")
+def db():
+    return support.connect()
+
+
+@pytest.fixture(scope="module")
+def c(tmp_path_factory):
+    """answers(bytes, keys) of the C library."""
+    dist, made = filter_process.ROOT / "build/dist", tmp_path_factory.mktemp("c") / "answers.so"
+    subprocess.run([os.environ.get("CC", "cc"), "-O1", "-fPIC", "-shared", "-DCUCKOO_LIBRARY_ONLY", "-DCUCKOO_SMALL",
+                    "-DCUCKOO_READ_ONLY", f"-I{dist}", "-o", made, filter_process.HERE / "extension/answers.c", dist / "cuckoo.c",
+                    "-lm"], check=True)
+    function = ctypes.CDLL(str(made)).answers
+    function.restype = ctypes.c_char_p
+
+    def answers(blob, keys):
+        keys = [of_sql(key) for key in keys]
+        contents = [struct.pack("<d", key) if isinstance(key, float) else struct.pack("<q", key) if isinstance(key, int)
+                    else key.encode() if isinstance(key, str) else key for key in keys]
+        held = [ctypes.c_char_p(content) for content in contents]
+        packed = b"".join(struct.pack("=QQQ", ctypes.cast(one, ctypes.c_void_p).value, len(content), TYPES[type(key)])
+                          for one, content, key in zip(held, contents, keys))
+        into = ctypes.create_string_buffer(len(keys))
+        assert function(blob, ctypes.c_uint64(len(blob)), packed, ctypes.c_uint64(len(keys)), into) is None
+        return list(into.raw)
+
+    return answers
+
+
+def random_keys(n):
+    seed = random.Random(SEED).randrange(2**32)
+    print(f"seed {seed}")
+    return filter_process.random_keys(random.Random(seed), n)
+
+
+def assert_alike(db, js, c, blob, keys):
+    """All agree on all keys but those that they say they cannot know. Returns the others."""
+    js("", "open", blob, "f")
+    expected, sure = ask_all(db, blob, keys), []
+    for from_ in range(0, len(keys), 50_000):
+        some = keys[from_:from_ + 50_000]
+        given = [key for key in some if key is not None]
+        mine, theirs = js("f", "each", some), iter(c(blob, given))
+        for key, answer, right in zip(some, mine, expected[from_:]):
+            assert answer in (right, 2) and answer == (0 if key is None else next(theirs)), (key, answer, right)
+            assert answer != 2 or isinstance(key, str)
+            sure += [(key, right)] if answer != 2 else []
+    assert list(js("f", "containsMany", [key for key, _ in sure])) == [right for _, right in sure]
+    return [key for key, _ in sure]
+
+
+@pytest.mark.parametrize("affinity, collation", RULES)
+def test_key_rules(js, c, affinity, collation):
+    """Half of the keys are stored, in other words where there are some. Each answer is SQL's; so are the bytes."""
+    db = support.connect()
+    keys = EXTREMES + random_keys(COUNT)
+    options = {"fingerprint_bits": 32, "affinity": affinity, "collation": collation, "seed": 5}
+    stored = keys[::2]
+    blob = support.new(db, len(stored), None, f"fingerprint_bits=32 affinity={affinity} collation={collation} seed=5")
+    db.execute("CREATE TABLE k(x)")
+    db.executemany("INSERT INTO k VALUES (?)", ((of_sql(key),) for key in stored))
+    blob = ask(db, "SELECT cf_add_all(?, x) FROM k", blob)
+    others = [key.swapcase() + " " if isinstance(key, str) else key for key in stored[:COUNT // 4]]
+    known = assert_alike(db, js, c, blob, keys + others)
+    unsure = len(keys + others) - len(known)
+    assert (unsure == 0) == (affinity == "none") and unsure < len(keys) / 3
+    db.execute("DELETE FROM k")
+    db.executemany("INSERT INTO k VALUES (?)", ((of_sql(key),) for key in known))
+    assert js.make("g", "build", known, options) == ask(
+        db, f"SELECT cf_build(x, NULL, 'fingerprint_bits=32 affinity={affinity} collation={collation} seed=5') FROM k")
+    db.close()
+
+
+def test_words_of_typical_keys(js):
+    """What a page gives is the key of the column, however it is written."""
+    js("", "create", 10, {"affinity": "integer", "fingerprint_bits": 32}, "f")
+    js.steps([("f", "add", 42), ("f", "add", "1e3"), ("f", "add", "2.5")])
+    asked = [42, "42", " 42 ", "42.0", "4.2e1", "+42", "1000", 1000, 2.5, "2.50", "0x2a", "4_2", "42x", "Ada"]
+    assert js.steps([("f", "contains", key) for key in asked]) == [True] * 10 + [False] * 4
+    for text in ("0.12345", "1e23", "9223372036854775808", "1234567890123456.5"):
+        with pytest.raises(Failed, match=rf"contains\(key\): key '{text}' is a number under.*versions of SQLite differ.*give it as a number"):
+            js("f", "contains", text)
+    js("", "create", 10, {"affinity": "text", "collation": "nocase", "fingerprint_bits": 32}, "f")
+    js.steps([("f", "add", "Ada"), ("f", "add", "12"), ("f", "add", b"x")])
+    asked = ["ADA", "ada ", "12", 12, " 12", 1.5, 1e300, "É", b"ADA", b"x"]
+    assert js.steps([("f", "contains", key) for key in asked]) == [True, False, True, True, True, True, True, False, False, True]
+    assert js("f", "count", 1.5) == 1 and js("f", "delete", "aDa") is True and js("f", "contains", "ada") is False
+
+
+def test_a_followed_table_is_sent(db, js):
+    """cf_export of a table: the page asks it, and adds to its copy as SQL would. Values come along."""
+    db.execute("CREATE TABLE users(email TEXT COLLATE NOCASE, id INTEGER PRIMARY KEY)")
+    for column in ("email", "id"):
+        db.execute(f"CREATE VIRTUAL TABLE known_{column} USING cuckoo_filter(content='users({column})')")
+    db.executemany("INSERT INTO users VALUES (?, ?)", [(f"User{i}@example.com", 3 * i) for i in range(2000)])
+    js("", "open", ask(db, "SELECT cf_export('known_email')"), "f")
+    assert js("f", "containsMany", [f"uSER{i}@example.com" for i in range(2000)]) == b"\1" * 2000
+    assert sum(js("f", "containsMany", [f"other{i}@example.com" for i in range(2000)])) < 60
+    js("", "open", ask(db, "SELECT cf_export('known_id')"), "f")
+    assert js("f", "containsMany", [kind(3 * i) for i in range(2000) for kind in (int, str, float)]) == b"\1" * 6000
+    db.execute("CREATE TEMP TABLE v AS SELECT id AS x FROM users ORDER BY id LIMIT 200")
+    blob = ask(db, "SELECT cf_add_all(cf_new(200, NULL, 'fingerprint_bits=24 value_bits=8 affinity=integer'), x, x % 256) FROM v")
+    js("", "create", 200, {"fingerprint_bits": 24, "value_bits": 8, "affinity": "integer"}, "f")
+    js.steps([("f", "add", (str, float, int)[i % 3](3 * i), 3 * i % 256) for i in range(200)])
+    assert js("f", "bytes") == blob
+    assert [js("f", "get", str(3 * i)) for i in range(200)] == [3 * i % 256 for i in range(200)]
+    db.execute("DROP TABLE known_email")
+    db.execute("DROP TABLE known_id")
+    db.execute("DROP TABLE users")
+
+
+# ---- exact filters and deltas ----
+
+def exact(db, members, others, fpr=None, options=None):
+    db.execute("CREATE TEMP TABLE e(x, member)")
+    for keys, member in ((members, 1), (others, 0)):
+        db.executemany("INSERT INTO e VALUES (?, ?)", ((of_sql(key), member) for key in keys))
+    blob = ask(db, "SELECT cf_build_exact(x, member, ?, ?) FROM e", fpr, options)
+    db.execute("DROP TABLE e")
+    return blob
+
+
+@pytest.mark.parametrize("options", [{}, {"fpr": 0.001}, {"seed": 7}, {"hash": "keyed"}, {"affinity": "numeric", "seed": -3},
+                                     {"affinity": "text", "collation": "nocase"}])
+def test_exact_filters(db, js, c, options):
+    """The same bytes, answers, numbers: of no keys, few, and many of all types."""
+    ruled = "affinity" in options
+    every = list(dict.fromkeys(key for key in random_keys(COUNT) if not ruled or isinstance(key, (int, bytes))))
+    for universe in ([], every[:1], every[:20], every):
+        members, others = universe[::3], [key for i, key in enumerate(universe) if i % 3]
+        words = " ".join(f"{name}={value}" for name, value in options.items() if name != "fpr")
+        blob = exact(db, [None, *members], others, options.get("fpr"), words)
+        assert js.make("f", "buildExact", [None, *members], others, options) == blob
+        assert_alike(db, js, c, blob, members + others + [None, "other", 1.5, b""])
+        assert js("f", "containsMany", members) == b"\1" * len(members) and js("f", "containsMany", others) == b"\0" * len(others)
+        mine, theirs = js("f", "info"), support.info(db, blob)
+        assert mine.keys() == theirs.keys()
+        assert all(mine[name] == pytest.approx(theirs[name], rel=1e-5) if isinstance(theirs[name], float) else mine[name] == theirs[name]
+                   for name in mine), (mine, theirs)
+        assert js("f", "check") == "ok" and js("f", "bytes") == blob and js("f", "contains", None) is None
+
+
+def test_a_chain_of_ten_deltas(db, js):
+    """No answer is wrong, on any day."""
+    rng, sizes = random.Random(SEED), []
+    for chain, keys, members in filter_process.days(db, rng, random_keys(COUNT)):
+        js("", "open", chain, "f")
+        answers = [js("f", "containsMany", keys[i:i + 50_000]) for i in range(0, len(keys), 50_000)]
+        assert b"".join(answers) == bytes(members)
+        sizes.append(len(chain[-1]))
+    assert js("f", "each", keys[:300]) == members[:300]
+    info = js("f", "info")
+    assert info["deltas"] == 10 and info["bytes"] == sum(map(len, chain)) and js("f", "check") == "ok"
+    print(f"{len(keys)} keys, {sum(members)} members: base {len(chain[0])} bytes, deltas {sizes}")
+    assert COUNT < 10_000 or max(sizes) < len(chain[0]) / 2
+
+
+def test_examples_of_the_readme(tmp_path):
+    """What stands behind // true or // false is what they say."""
+    readme = (filter_process.ROOT / "ext/packages/npm/README.md").read_text()
+    examples = re.findall(r"```js\n(import [^\n]*'sqlite-cuckoo/filter'.*?)```", readme, re.S)
+    assert len(examples) == 2
+    filter_process.write_package(tmp_path)
+    for i, example in enumerate(examples):
+        script, n = re.subn(r"^([^/\n]*); // (true|false).*$", r"if ((\1) !== \2) throw new Error(`\1`);", example, flags=re.M)
+        (tmp_path / f"{i}.mjs").write_text(script.replace("sqlite-cuckoo/filter", "./filter.mjs"))
+        assert n >= 3
+        subprocess.run([filter_process.NODE, tmp_path / f"{i}.mjs"], check=True)
+
+
+ERRORS = [
+    (("", "open", []), r"open\(\[filter, \.\.\.deltas\]\): the list is empty; give"),
+    (("", "open", [b"x"]), r"filter 0: filter cannot be used"), (("", "open", ["x"]), "filter 0: bytes must be a Uint8Array"),
+    (("f", "bytes"), "has no bytes of its own; keep"), (("f", "contains", True), "got true; give 1 or 0"),
+    (("f", "containsMany", 5), "keys must be an iterable"), (("f", "contains", 2**63), "64 bits.*as a string"),
+    (("f", "containsMany", [math.nan]), "got NaN"),
+    (("", "buildExact", [1], [2], {"capacity": 5}), r"buildExact\(members, others\): capacity has no meaning here; leave it out"),
+    (("", "buildExact", [1], [1]), "a key is both member and not"), (("", "buildExact", [1], 5), "keys must be an iterable"),
+    (("", "buildExact", [1], [1.5], {"affinity": "text"}), "number with a fraction.*leave the affinity out"),
+    (("", "buildExact", ["0.12345"], [], {"affinity": "real"}), "give it as a number"),
+]
+
+
+def test_errors(db, js):
+    plain, one, ruled = support.build(db, [1]), exact(db, [1], [2]), exact(db, [1], [2], None, "affinity=text")
+    js("", "open", [one, one], "f")
+    cases = [*ERRORS, (("", "open", [one, plain]), "filter 1: only exact filters have deltas; build it by cf_build_exact"),
+             (("", "open", [plain]), "filter 0: only exact"), (("", "open", [one, ruled]), "filter 1: it has affinity=text.*build all with"),
+             (("", "open", [one, one[:-1]]), "filter 1: filter cannot be used: .*; restore it")]
+    for step, expected in cases:
+        with pytest.raises(Failed, match=expected):
+            js(*step, *(["g"] if step[0] == "" else []))
+    js("f", "close")
+    for method in (("contains", 1), ("containsMany", [1]), ("info",), ("check",), ("bytes",)):
+        with pytest.raises(Failed, match="was closed; open it anew"):
+            js("f", *method)
