@@ -177,12 +177,10 @@ FOR_JS("info") void info(const cf_filter *filter, double *numbers, int64_t *seed
 
 /* ---- looking inside ---- */
 
-/* Where a key may lie: *pair, and the numbers of so many buckets. */
-FOR_JS("places")
-unsigned places(const cf_filter *filter, unsigned type, const uint8_t *at, size_t n, cf_pair *pair,
-                double *buckets)
+/* Where the key may lie: *pair, and the numbers of so many buckets. */
+FOR_JS("places") unsigned places(const cf_filter *filter, cf_pair *pair, double *buckets)
 {
-    *pair = cf_candidates(filter, hash_of(&filter->geometry, type, at, n));
+    *pair = cf_candidates(filter, hash);
     for (unsigned i = 0; i < pair->sides; i++)
         buckets[i] = (double)pair->place[i].bucket;
     return pair->sides;

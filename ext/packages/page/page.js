@@ -129,14 +129,15 @@
   /* ---- the filter ---- */
 
   function showFilter() {
-    const { name, info } = shown;
+    const { name, info } = shown, exact = isExact(info);
     $('filter').hidden = $('skip').hidden = false;
     $('name').textContent = document.title = name;
-    $('summary').textContent = `${counted(info.items, 'key')} in ${counted(info.bytes, 'byte')}: ${FEW.format(info.bits_per_key)} bits a key`;
+    $('summary').textContent = `${exact ? `exact: ${counted(info.members, 'member')} of ` : ''}${counted(exact ? info.keys : info.items, 'key')} in ${counted(info.bytes, 'byte')}: ${FEW.format(info.bits_per_key)} bits a key`;
     $('answer').replaceChildren();
     $('buckets').replaceChildren();
     showFigures('under way');
-    showPicture();
+    $('picture-card').hidden = exact;
+    if (!exact) showPicture();
     $('name').focus();
     if (shown.info.bytes <= COUNTED) return count();
     say(`Ready: ${name}.`);
@@ -174,7 +175,23 @@
     return now === planned ? now : `${now ? `${now} now, ` : ''}${planned} with as many keys as planned`;
   }
 
+  const isExact = (info) => info.kind === 'exact';
+
+  const ruleOf = ({ affinity, collation }) =>
+    affinity === 'none' && collation === 'binary' ? [] : [['Keys compare', `by affinity ${affinity}, collation ${collation}`]];
+
+  const exactFigures = (info, check) => [
+    ['Members', `${n(info.members)} of ${n(info.keys)} keys`],
+    ['Size', `${counted(info.bytes, 'byte')}, ${FEW.format(info.bits_per_key)} bits a key`],
+    ['Error rate', `none for these keys; ${oneIn(info.fpr_unknown)} for others`],
+    ['Check', check],
+    ['Levels', n(info.levels)],
+    ['Hash', `${info.hash}, seed ${info.seed}`],
+    ...ruleOf(info)
+  ];
+
   function figuresOf(info, check) {
+    if (isExact(info)) return exactFigures(info, check);
     const slots = info.buckets * info.bucket_size, grown = info.level > 0 || info.split > 0;
     return [
       ['Keys', `${n(info.items)}, planned for ${n(info.capacity)}`],
@@ -189,7 +206,7 @@
       ...(info.counter_bits ? [['Copies', `counted in ${info.counter_bits} bits`]] : []),
       ...(info.value_bits ? [['Values', `of ${info.value_bits} bits`]] : []),
       ...(info.overflow === 'on' ? [['Spill list', `${n(info.spilled)} of ${counted(info.spill_bound, 'entry', 'entries')}`]] : []),
-      ...(info.affinity !== 'none' || info.collation !== 'binary' ? [['Keys compare', `as affinity ${info.affinity}, collation ${info.collation}`]] : [])
+      ...ruleOf(info)
     ];
   }
 
@@ -246,6 +263,11 @@
   const spelled = (written, kind) => ({ text: `the text “${written}”`, number: `the number ${written.trim()}`, hex: `the blob ${written.trim() || 'of no bytes'}` })[kind];
   const listed = (words) => words.join(' and ');
 
+  function verdict({ found }, info) {
+    if (isExact(info)) return found ? 'A member' : 'Not a member';
+    return found ? 'Perhaps there' : 'Certainly not there';
+  }
+
   function matchesOf({ buckets }) {
     return buckets.flatMap(({ bucket, slots, spilled }) => [
       ...slots.flatMap((entry, i) => (entry && entry.matches ? [{ entry, place: `slot ${i} of bucket ${n(bucket)}` }] : [])),
@@ -253,6 +275,14 @@
   }
 
   function reasonsFor(found, key, info) {
+    if (isExact(info)) {
+      return ['An exact filter never errs for the keys that it was built of. ' +
+        (found.found ? `Of other keys, ${oneIn(info.fpr_unknown)} is taken for a member.` : 'A key that it was not built of is no member either.')];
+    }
+    if (found.vague) {
+      return ['The filter compares keys as texts, and JavaScript may write this number in another way than SQLite. So the answer is always “perhaps”. ' +
+        'Ask for the text that the column holds.'];
+    }
     const matches = matchesOf(found);
     if (!matches.length) {
       return [`It would lie in bucket ${found.buckets.map(({ bucket }) => n(bucket)).join(' or ')}, under the fingerprint shown below. ` +
@@ -295,19 +325,19 @@
       const found = await mine.engine.call('ask', { written, kind });
       if (shown !== mine) return;
       const reasons = reasonsFor(found, key, mine.info);
-      if (kind === 'text' && !found.found && /^\s*[+-]?\d+(\.\d+)?\s*$/.test(written)) {
+      if (kind === 'text' && !found.found && mine.info.affinity === 'none' && /^\s*[+-]?\d+(\.\d+)?\s*$/.test(written)) {
         reasons.push(`The number ${written.trim()} is another key than this text.`);
       }
-      $('answer').replaceChildren(make('p', `${found.found ? 'Perhaps there' : 'Certainly not there'}: ${key}.`, { class: found.found ? 'yes' : 'no' }),
+      $('answer').replaceChildren(make('p', `${verdict(found, mine.info)}: ${key}.`, { class: found.found ? 'yes' : 'no' }),
         ...reasons.map((reason) => make('p', reason)));
       $('buckets').replaceChildren(...bucketsOf(found));
-      markBuckets(found.buckets);
+      if (found.buckets.length) markBuckets(found.buckets);
     } catch (error) {
       if (shown !== mine) return;
       $('key').setAttribute('aria-invalid', 'true');
       $('answer').replaceChildren(make('p', error.message, { class: 'alert' }));
       $('buckets').replaceChildren();
-      markBuckets([]);
+      $('picture').querySelectorAll('.mark').forEach((mark) => mark.remove());
     }
   }
 

@@ -37,10 +37,6 @@
 
   /* What belongs to the extension but is no filter of this page. */
   function refuseOthers(bytes) {
-    if (begins(bytes, 0xcf, 0x65, 0x78)) {
-      throw new Error('this is an exact filter, made by cf_build_exact; it has no buckets that this page could show; ' +
-        'ask it in SQL by cf_contains(filter, key), or build an ordinary filter by cf_build(key)');
-    }
     if (begins(bytes, 0xcf, 0x6b, 0x6c)) {
       throw new Error('this is a list of keys, made by cf_keys, not a filter; in SQL, ' +
         'cf_add_keys(cf_new(capacity), list) makes a filter of it');
@@ -93,7 +89,8 @@
 
   /* ---- what the page asks for ---- */
 
-  const shown = () => ({ info: filter.info(false), regions: filter.regions() });
+  const isExact = () => filter instanceof ExactFilter;
+  const shown = () => (isExact() ? { info: filter.info() } : { info: filter.info(false), regions: filter.regions() });
 
   const TASKS = {
     async open({ file }, progress) {
@@ -113,6 +110,7 @@
     count: () => ({ info: filter.info(), check: filter.check() }),
     ask({ written, kind }) {
       const key = KEYS[kind](written);
+      if (isExact()) return { found: filter.contains(key), buckets: [] };
       return { ...filter.explain(key), count: filter.count(key) };
     },
     save: () => filter.bytes()
