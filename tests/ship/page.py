@@ -22,7 +22,7 @@ import filter_process  # noqa: E402
 import support  # noqa: E402
 from driver import ENTER, SPACE, TAB  # noqa: E402
 
-COUNTED = "document.getElementById('news').textContent.includes('were counted')"
+COUNTED = "document.getElementById('news').textContent.includes('it is sound')"
 ANSWERED = "document.querySelector('#answer .yes, #answer .no, #answer .alert') !== null"
 ALERTED = "!document.getElementById('alert').hidden"
 
@@ -176,8 +176,8 @@ def try_keyboard(visit, db):
 
 
 def try_refusals(visit, db, blob):
-    """What is no filter, or a damaged one, is refused in words; the filter that is shown stays."""
-    browser = visit.begin()
+    """What is no filter, or a damaged one, is refused in words that a phone shows; the filter that is shown stays."""
+    browser = visit.begin(390, 844, phone=True)
     browser.choose("blob", visit.folder / "known.filter")
     browser.wait(COUNTED)
     keys = support.ask(db, "SELECT cf_keys(x) FROM typed")
@@ -186,10 +186,13 @@ def try_refusals(visit, db, blob):
             ("newer", blob[:3] + b"\3" + blob[4:], "made by a later version"),
             ("keys", keys, "list of keys, made by cf_keys"), ("empty", b"", "not a cuckoo filter"),
             ("photo", b"\xff\xd8\xff\xe0" + bytes(5000), "not a cuckoo filter")):
+        browser.run("scrollTo(0, 0)")
         browser.choose("blob", visit.file(f"{name}.blob", content))
         browser.wait(ALERTED)
         said = browser.text("alert")
-        visit.check(f"refused: {name}: {said}", said.startswith(f"{name}.blob: ") and words in said and "still known.filter" in said)
+        seen = browser.run("const at = document.getElementById('alert').getBoundingClientRect();"
+                           "return at.top >= 0 && at.bottom <= innerHeight")
+        visit.check(f"refused: {name}: {said}", said.startswith(f"{name}.blob: ") and words in said and "still known.filter" in said and seen)
     visit.keep("refused")
     visit.check("after that the filter still answers", visit.ask("user7").startswith("Perhaps there"))
     inside = bytearray(blob)

@@ -67,12 +67,15 @@
   function complain(text) {
     $('alert').hidden = !text;
     $('alert').textContent = text;
-    if (text) say('');
+    if (!text) return;
+    say('');
+    $('alert').scrollIntoView({ block: 'nearest' });
   }
 
   function wait(on) {
     $('wait').hidden = !on;
     $('progress').removeAttribute('value');
+    if (on) $('news').scrollIntoView({ block: 'nearest' });
   }
 
   /* ---- opening and building ---- */
@@ -152,14 +155,14 @@
       if (shown !== mine) return end(); // another filter took its place
       showFigures(`under way for ${counted(Math.round((Date.now() - began) / 1000), 'second')}`);
     }, 1000);
-    say(`Ready: ${mine.name}. All its buckets are being counted.`);
+    say(`Ready: ${mine.name}. All of it is being checked.`);
     try {
       await counter.call('open', { file: new Blob([await mine.engine.call('save')]) });
       const { info, check } = await counter.call('count');
       if (shown !== mine) return;
       mine.info = info;
       showFigures(check === 'ok' ? 'sound' : `damaged: ${check}`);
-      if (check === 'ok') return say(`Ready: ${mine.name}. All its buckets were counted: it is sound.`);
+      if (check === 'ok') return say(`Ready: ${mine.name}. All of it was checked: it is sound.`);
       complain(`${mine.name} is damaged inside: ${check}. Its answers may be wrong. Restore it from a copy, or build it anew.`);
     } catch (error) {
       if (shown === mine) complain(error.message);
