@@ -135,7 +135,7 @@
     const { name, info } = shown, exact = isExact(info);
     $('filter').hidden = $('skip').hidden = false;
     $('name').textContent = document.title = name;
-    $('summary').textContent = `${exact ? `exact: ${counted(info.members, 'member')} of ` : ''}${counted(exact ? info.keys : info.items, 'key')} in ${counted(info.bytes, 'byte')}: ${FEW.format(info.bits_per_key)} bits a key`;
+    $('summary').textContent = `${exact ? `Exact: ${counted(info.members, 'member')} of ` : ''}${counted(exact ? info.keys : info.items, 'key')} in ${counted(info.bytes, 'byte')}: ${FEW.format(info.bits_per_key)} bits a key`;
     $('answer').replaceChildren();
     $('buckets').replaceChildren();
     showFigures('under way');
@@ -280,7 +280,7 @@
   function reasonsFor(found, key, info) {
     if (isExact(info)) {
       return ['An exact filter never errs for the keys that it was built of. ' +
-        (found.found ? `Of other keys, ${oneIn(info.fpr_unknown)} is taken for a member.` : 'A key that it was not built of is no member either.')];
+        (found.found ? `Of other keys, ${oneIn(info.fpr_unknown)} is taken for a member.` : 'This key is no member, whether the filter was built of it or not.')];
     }
     if (found.vague) {
       return ['The filter compares keys as texts, and JavaScript may write this number in another way than SQLite. So the answer is always “perhaps”. ' +
