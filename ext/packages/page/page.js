@@ -6,6 +6,7 @@
 (() => {
   'use strict';
   const $ = (id) => document.getElementById(id);
+  const CHUNK = 1 << 22, MOST = 0x7fffffff; // bytes of a file that are read at a time, and altogether
   const COUNTED = 1 << 28; // bytes of the largest filter whose buckets are all counted
   const COLUMNS = 32, ROWS = 16, SHADES = 8; // of the picture, of its table, of its colours beyond empty
   const MANY = new Intl.NumberFormat('en'), FEW = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
@@ -37,7 +38,7 @@
       const address = URL.createObjectURL(new Blob([source], { type: 'text/javascript' })), worker = new Worker(address);
       worker.onmessage = ({ data }) => hear(data);
       worker.onerror = (event) => waiting.forEach(({ reject }) => reject(new Error(`The work broke off: ${event.message}`)));
-      send = (message) => worker.postMessage(message);
+      send = (message) => worker.postMessage(message, message.bytes ? [message.bytes.buffer] : []);
       close = () => (worker.terminate(), URL.revokeObjectURL(address));
     } catch {
       document.head.append(make('script', source));
@@ -80,21 +81,35 @@
 
   /* ---- opening and building ---- */
 
-  async function come(name, task, given) {
+  /* In the page, since some browsers let no worker read a file. */
+  async function read(file, tell) {
+    if (file.size > MOST) throw new Error(`Its ${n(file.size)} bytes are more than the 2 GB there can be.`);
+    const bytes = new Uint8Array(file.size);
+    for (let at = 0; at < file.size; at += CHUNK) {
+      bytes.set(new Uint8Array(await file.slice(at, at + CHUNK).arrayBuffer()), at);
+      tell('Reading', at, file.size);
+    }
+    return bytes;
+  }
+
+  async function come(name, task, file, given) {
     if (coming) coming.close();
-    const mine = coming = engine((step, at, of) => {
+    const tell = (step, at, of) => {
       say(`${step} ${name}: ${percent(at, of)}`);
       $('progress').value = at / of;
-    });
+    };
+    const mine = coming = engine(tell);
     before = document.activeElement;
     complain('');
     say(`${task === 'open' ? 'Opening' : 'Building'} ${name}`);
     wait(true);
     try {
-      const found = await mine.call(task, given);
+      const bytes = await read(file, (...how) => coming === mine && tell(...how));
+      if (coming !== mine) return;
+      const found = await mine.call(task, { ...given, bytes });
       if (coming !== mine) return;
       settle();
-      if (found.list) return void (mine.close(), takeList(given.file));
+      if (found.list) return void (mine.close(), takeList(file));
       if (shown) shown.engine.close();
       shown = { engine: mine, name, ...found };
       showFilter();
@@ -124,9 +139,8 @@
   function buildIt(event) {
     event.preventDefault();
     const file = $('list').files[0], typed = $('lines').value;
-    come(file ? file.name : 'your list', 'build', {
-      file: new Blob(file ? [typed, '\n', file] : [typed]), kind: $('lines-kind').value, fpr: Number($('fpr').value)
-    });
+    come(file ? file.name : 'your list', 'build', new Blob(file ? [typed, '\n', file] : [typed]),
+      { kind: $('lines-kind').value, fpr: Number($('fpr').value) });
   }
 
   /* ---- the filter ---- */
@@ -157,7 +171,7 @@
     }, 1000);
     say(`Ready: ${mine.name}. All of it is being checked.`);
     try {
-      await counter.call('open', { file: new Blob([await mine.engine.call('save')]) });
+      await counter.call('open', { bytes: await mine.engine.call('save') });
       const { info, check } = await counter.call('count');
       if (shown !== mine) return;
       mine.info = info;
@@ -355,7 +369,7 @@
 
   /* ---- what the user does ---- */
 
-  const openFile = (file) => file && come(file.name, 'open', { file });
+  const openFile = (file) => file && come(file.name, 'open', file);
 
   $('open').addEventListener('submit', (event) => event.preventDefault());
   $('blob').addEventListener('click', () => ($('blob').value = '')); // the same file may be chosen again
