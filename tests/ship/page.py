@@ -252,7 +252,7 @@ def try_stop(visit):
     browser.run("const files = new DataTransfer(); files.items.add(new File([Array.from({ length: 5e6 }, (_, i) => `key${i}`).join('\\n')],"
                 "'long.txt')); document.getElementById('list').files = files.files; document.getElementById('build-it').focus()")
     browser.press(ENTER)
-    said = browser.wait("/Taking the keys of long.txt: .+%/.exec(document.getElementById('news').textContent)")[0]
+    said = browser.wait("/Taking the keys of long.txt: .+%/.exec(document.getElementById('share').textContent)")[0]
     browser.press(TAB)
     visit.check(f"a long list says how far it is, and Stop is next: {said}", browser.focused() == "stop", browser.focused())
     browser.press(ENTER)

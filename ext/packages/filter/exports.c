@@ -202,8 +202,9 @@ bool slot(const cf_filter *filter, unsigned bucket, unsigned at, const cf_pair *
           uint64_t *seen)
 {
     cf_entry entry;
-    bool there = at < CF_IN_LIST ? cf_entry_at(filter, bucket, at, &entry)
-                                 : cf_spilled_at(filter, at - CF_IN_LIST, &entry) && entry.bucket == bucket;
+    bool there = at < CF_IN_LIST
+                     ? cf_entry_at(filter, bucket, at, &entry)
+                     : cf_spilled_at(filter, at - CF_IN_LIST, &entry) && entry.bucket == bucket;
     if (!there || pair == NULL)
         return there;
     seen[0] = entry.side.bits;

@@ -76,6 +76,7 @@
   function wait(on) {
     $('wait').hidden = !on;
     $('progress').removeAttribute('value');
+    $('share').textContent = '';
     if (on) $('news').scrollIntoView({ block: 'nearest' });
   }
 
@@ -95,7 +96,7 @@
   async function come(name, task, file, given) {
     if (coming) coming.close();
     const tell = (step, at, of) => {
-      say(`${step} ${name}: ${percent(at, of)}`);
+      $('share').textContent = `${step} ${name}: ${percent(at, of)}`; // not read aloud: it changes often
       $('progress').value = at / of;
     };
     const mine = coming = engine(tell);
