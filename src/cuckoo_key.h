@@ -37,7 +37,7 @@
 ** A text looks like a number when SQLite takes it for one as it applies numeric affinity: blanks, a
 ** sign, digits with at most one point before, between or behind them, an exponent, blanks. A text
 ** ends at its first NUL there: recent versions of SQLite do not look further. (Early versions take
-** no text with a NUL for a number.) Which double it is may depend on the version: cf_number_is_sure.
+** no text with a NUL for a number.) Which double it is may depend on the version: cf_number_sure.
 **
 **      uint8_t room[100];
 **      cf_key key = cf_key_text("+1 ", 3);
@@ -110,12 +110,12 @@ bool cf_number_whole(const cf_number *number, int64_t *value);
 /* The nearest double. It is exact for up to 15 digits with exponents from -22 to 22. */
 double cf_number_real(const cf_number *number);
 
-/* Does every version of SQLite read cf_number_real? So it is for numbers of up to 15 digits that have at
-** most four decimals, or are whole and below 2^63. */
-bool cf_number_is_sure(const cf_number *number);
+/* The nearest double, as above. True: every version of SQLite reads this one. So it is for numbers of up
+** to 15 digits that have at most four decimals, or are whole and below 2^63. */
+bool cf_number_sure(const cf_number *number, double *real);
 
-/* The same for the number rounded to 15 significant digits, halves upwards. Numbers below 1e-300 are
-** 0. */
+/* The integer that it is when rounded to 15 significant digits, halves upwards. Numbers below 1e-300
+** are 0. */
 bool cf_number_rounded(const cf_number *number, int64_t *value);
 
 #ifdef __cplusplus

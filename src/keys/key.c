@@ -73,8 +73,8 @@ bool cf_key_apply_sure(const cf_geometry *rule, cf_key *key)
     if (cf_key_apply(rule, key))
         return true;
     cf_number_read((const char *)key->content, key->length, &number);
-    double real = cf_number_real(&number);
-    if (!cf_number_is_sure(&number) && !(rule->affinity == CF_AFFINITY_TEXT && fabs(real) > beyond))
+    double real;
+    if (!cf_number_sure(&number, &real) && !(rule->affinity == CF_AFFINITY_TEXT && fabs(real) > beyond))
         return false;
     cf_key_apply_real(rule, key, real);
     return true;

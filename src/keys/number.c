@@ -132,18 +132,18 @@ double cf_number_real(const cf_number *number)
     return number->negative ? -real : real;
 }
 
-bool cf_number_is_sure(const cf_number *number)
+bool cf_number_sure(const cf_number *number, double *real)
 {
     enum {
         SURE_DECIMALS = 4
     }; /* 5^4 * 2^54 < 2^64: a long double never lies at a half of two doubles */
-    cf_number most = *number;
+    cf_number least = *number;
     int64_t whole;
-    for (; most.digits != 0 && most.digits % 10 == 0; most.exponent++)
-        most.digits /= 10;
-    if (most.digits >= ROUND_LIMIT)
-        return false;
-    return cf_number_whole(&most, &whole) || (most.exponent < 0 && most.exponent >= -SURE_DECIMALS);
+    for (; least.digits != 0 && least.digits % 10 == 0; least.exponent++)
+        least.digits /= 10;
+    *real = cf_number_real(&least);
+    return least.digits < ROUND_LIMIT &&
+           (cf_number_whole(&least, &whole) || (least.exponent < 0 && least.exponent >= -SURE_DECIMALS));
 }
 
 bool cf_number_rounded(const cf_number *number, int64_t *value)

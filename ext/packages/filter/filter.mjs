@@ -23,7 +23,7 @@ const OPTIONS = {
   value_bits: [0, 32], growth: ['off', 'on'], hash: ['auto', 'xxh3', 'keyed'], layout: ['auto', 'plain', 'semisort'],
   overflow: ['off', 'on'], overflow_budget: [0, 255], spill_bound: [1, 4096], affinity: AFFINITIES, collation: COLLATIONS
 };
-const OTHER_WORDS = { blob: 'text', integer: 'numeric' }; // for affinities
+const OTHER_WORDS = new Map([[true, 'on'], [false, 'off'], ['blob', 'text'], ['integer', 'numeric']]);
 
 /* What exports.c says of a filter, in this order; an array: words for numbers. */
 const INFO = {
@@ -273,8 +273,8 @@ function withList(call, keys, begin, use, places) {
 /* ---- options ---- */
 
 function readOption(call, name, given) {
-  const rule = OPTIONS[name], plain = (name === 'affinity' && OTHER_WORDS[given]) || given, value = typeof given === 'boolean' && rule && rule[1] === 'on' ? (given ? 'on' : 'off') : plain;
-  const words = rule && typeof rule[0] === 'string';
+  const rule = OPTIONS[name], words = rule && typeof rule[0] === 'string', other = OTHER_WORDS.get(given);
+  const value = words && rule.includes(other) ? other : given;
   if (words && rule.includes(value)) return rule.indexOf(value);
   if (name === 'fpr' && typeof value === 'number' && value > 0 && value < 1) return value;
   if (rule && !words && Number.isInteger(value) && value >= rule[0] && value <= rule[1]) return value;

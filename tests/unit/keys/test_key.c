@@ -67,6 +67,7 @@ TEST(numbers_in_texts)
             assert_same(&rule, text(same[i]), cf_key_integer(1200), true);
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
             assert_same(&rule, text(others[i]), cf_key_integer(1200), false);
+        assert_same(&rule, text("43722338363512900e-2"), cf_key_integer(437223383635129), true);
         assert_same(&rule, cf_key_text("12\0x", 4), cf_key_integer(12), true);
         assert_same(&rule, cf_key_blob("12", 2), cf_key_integer(12), false);
         assert_same(&rule, text("-2.50"), cf_key_real(-2.5), affinity != CF_AFFINITY_TEXT);
