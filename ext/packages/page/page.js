@@ -5,14 +5,12 @@
  */
 (() => {
   'use strict';
+  @WORDS@
+
   const $ = (id) => document.getElementById(id);
   const CHUNK = 1 << 22, MOST = 0x7fffffff; // bytes of a file that are read at a time, and altogether
   const COUNTED = 1 << 28; // bytes of the largest filter whose buckets are all counted
-  const COLUMNS = 32, ROWS = 16, SHADES = 8; // of the picture, of its table, of its colours beyond empty
-  const MANY = new Intl.NumberFormat('en'), FEW = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
-  const n = (number) => MANY.format(number);
-  const percent = (part, whole) => `${FEW.format(100 * part / whole)}\u00a0%`;
-  const counted = (number, one, more = `${one}s`) => `${n(number)} ${number === 1 ? one : more}`;
+  const COLUMNS = 32, SHADES = 8; // of the picture, and of its colours beyond empty
 
   /* An element with its text and children. */
   function make(name, text = '', attributes = {}, ...children) {
@@ -186,53 +184,11 @@
     }
   }
 
-  const oneIn = (share) => (share > 0 ? `1 in ${n(Math.round(1 / share))}` : 'none');
-
-  function errorRate(info) {
-    const now = 'fpr_now' in info && oneIn(info.fpr_now), planned = oneIn(info.fpr_at_capacity);
-    return now === planned ? now : `${now ? `${now} now, ` : ''}${planned} with as many keys as planned`;
-  }
-
-  const isExact = (info) => info.kind === 'exact';
-
-  const ruleOf = ({ affinity, collation }) =>
-    affinity === 'none' && collation === 'binary' ? [] : [['Keys compare', `by affinity ${affinity}, collation ${collation}`]];
-
-  const exactFigures = (info, check) => [
-    ['Members', `${n(info.members)} of ${n(info.keys)} keys`],
-    ['Size', `${counted(info.bytes, 'byte')}, ${FEW.format(info.bits_per_key)} bits a key`],
-    ['Error rate', `none for these keys; ${oneIn(info.fpr_unknown)} for others`],
-    ['Check', check],
-    ['Levels', n(info.levels)],
-    ['Hash', `${info.hash}, seed ${info.seed}`],
-    ...ruleOf(info)
-  ];
-
-  function figuresOf(info, check) {
-    if (isExact(info)) return exactFigures(info, check);
-    const slots = info.buckets * info.bucket_size, grown = info.level > 0 || info.split > 0;
-    return [
-      ['Keys', `${n(info.items)}, planned for ${n(info.capacity)}`],
-      ['Size', `${counted(info.bytes, 'byte')}, ${FEW.format(info.bits_per_key)} bits a key`],
-      ['Slots in use', `${n(info.occupied)} of ${n(slots)}: ${percent(info.occupied, slots)}`],
-      ['Error rate', errorRate(info)],
-      ['Check', check],
-      ['Buckets', `${n(info.buckets)} of ${counted(info.bucket_size, 'slot')}`],
-      ['A slot', `${info.slot_bits} bits, for fingerprints of ${info.fingerprint_bits}${info.layout === 'semisort' ? '; semi-sorted' : ''}`],
-      ['Growth', info.growth === 'off' ? 'off' : grown ? `on; grown ${counted(info.level, 'level')}, ${counted(info.split, 'bucket')} split since` : 'on; not grown yet'],
-      ['Hash', `${info.hash}, seed ${info.seed}`],
-      ...(info.counter_bits ? [['Copies', `counted in ${info.counter_bits} bits`]] : []),
-      ...(info.value_bits ? [['Values', `of ${info.value_bits} bits`]] : []),
-      ...(info.overflow === 'on' ? [['Spill list', `${n(info.spilled)} of ${counted(info.spill_bound, 'entry', 'entries')}`]] : []),
-      ...ruleOf(info)
-    ];
-  }
-
   function showFigures(check) {
     $('figures').replaceChildren(...figuresOf(shown.info, check).map(([name, figure]) => make('div', '', {}, make('dt', name), make('dd', figure))));
   }
 
-  /* ---- the picture: a square for a region; its table has ROWS rows ---- */
+  /* ---- the picture: a square for a region ---- */
 
   const shade = (used, slots) => (used === 0 ? 0 : used === slots ? SHADES : 1 + Math.floor((SHADES - 1) * used / slots));
 
@@ -256,17 +212,6 @@
     $('rows').replaceChildren(...rowsOf(regions).map((row) => make('tr', '', {}, make('th', row[0], { scope: 'row' }), ...row.slice(1).map((cell) => make('td', cell)))));
   }
 
-  function rowsOf(regions) {
-    const rows = Math.min(ROWS, regions.length);
-    return Array.from({ length: rows }, (_, i) => {
-      const some = regions.slice(Math.floor(i * regions.length / rows), Math.floor((i + 1) * regions.length / rows));
-      const end = some[some.length - 1], shares = some.map(({ used, slots }) => used / slots);
-      const sum = (name) => some.reduce((all, region) => all + region[name], 0);
-      return [`${n(some[0].bucket)} to ${n(end.bucket + end.buckets - 1)}`, percent(sum('used'), sum('slots')),
-        percent(Math.min(...shares), 1), percent(Math.max(...shares), 1)];
-    });
-  }
-
   function markBuckets(buckets) {
     const svg = $('picture'), columns = svg.viewBox.baseVal.width;
     svg.querySelectorAll('.mark').forEach((mark) => mark.remove());
@@ -277,42 +222,6 @@
   }
 
   /* ---- a key ---- */
-
-  const spelled = (written, kind) => ({ text: `the text “${written}”`, number: `the number ${written.trim()}`, hex: `the blob ${written.trim() || 'of no bytes'}` })[kind];
-  const listed = (words) => words.join(' and ');
-
-  function verdict({ found }, info) {
-    if (isExact(info)) return found ? 'A member' : 'Not a member';
-    return found ? 'Perhaps there' : 'Certainly not there';
-  }
-
-  function matchesOf({ buckets }) {
-    return buckets.flatMap(({ bucket, slots, spilled }) => [
-      ...slots.flatMap((entry, i) => (entry && entry.matches ? [{ entry, place: `slot ${i} of bucket ${n(bucket)}` }] : [])),
-      ...spilled.flatMap((entry) => (entry.matches ? [{ entry, place: `the spill list, for bucket ${n(bucket)}` }] : []))]);
-  }
-
-  function reasonsFor(found, key, info) {
-    if (isExact(info)) {
-      return ['An exact filter never errs for the keys that it was built of. ' +
-        (found.found ? `Of other keys, ${oneIn(info.fpr_unknown)} is taken for a member.` : 'This key is no member, whether the filter was built of it or not.')];
-    }
-    if (found.vague) {
-      return ['The filter compares keys as texts, and JavaScript may write this number in another way than SQLite. So the answer is always “perhaps”. ' +
-        'Ask for the text that the column holds.'];
-    }
-    const matches = matchesOf(found);
-    if (!matches.length) {
-      return [`It would lie in bucket ${found.buckets.map(({ bucket }) => n(bucket)).join(' or ')}, under the fingerprint shown below. ` +
-        'No slot there has it. Whoever adds a key leaves its fingerprint in one of its buckets, so this key was never added, or was deleted.'];
-    }
-    const share = 'fpr_now' in info ? info.fpr_now : info.fpr_at_capacity, { entry } = matches[0];
-    const copies = info.counter_bits || found.count > 1 ? ` Copies, with those of keys that look alike: ${entry.sticky ? 'at least ' : ''}${n(found.count)}.` : '';
-    const value = 'value' in entry ? ` Its value: ${n(entry.value)}.` : '';
-    return [`${listed(matches.map(({ place }) => place))[0].toUpperCase()}${listed(matches.map(({ place }) => place)).slice(1)} ` +
-      `${matches.length === 1 ? 'holds' : 'hold'} a fingerprint that ${key} would leave.${value}${copies}`,
-    `That key may have left it. So may another one that has the same fingerprint and bucket: of the keys that were never added, ${oneIn(share)} is answered so.`];
-  }
 
   function slotOf(entry, i, name = `Slot ${i}`) {
     const kind = entry ? (entry.matches ? 'hit' : 'other') : 'empty';
