@@ -121,7 +121,7 @@ def sdist(out, version, arguments, licence):
 def page(version, code, licence):
     """The page to look at a filter: one file, which may run its own two scripts and nothing else (Content-Security-Policy)."""
     worker = filled("page/worker.js", FILTER=code)
-    parts = {"STYLE": filled("page/page.css"), "WORKER": worker, "SCRIPT": filled("page/page.js")}
+    parts = {"STYLE": filled("page/page.css"), "WORKER": worker, "SCRIPT": filled("page/page.js", WORDS=filled("page/words.js"))}
     own = {name: f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for name, text in parts.items()}
     policy = (f"default-src 'none'; script-src {own['SCRIPT']} {own['WORKER']} 'wasm-unsafe-eval'; style-src {own['STYLE']}; "
               "worker-src blob:; base-uri 'none'; form-action 'none'")

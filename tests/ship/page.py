@@ -180,11 +180,10 @@ def try_refusals(visit, db, blob):
     browser = visit.begin(390, 844, phone=True)
     browser.choose("blob", visit.folder / "known.filter")
     browser.wait(COUNTED)
-    exact = support.ask(db, "SELECT cf_build_exact(x, x % 2) FROM (SELECT value AS x FROM json_each('[1, 2, 3, 4]'))")
     keys = support.ask(db, "SELECT cf_keys(x) FROM typed")
     for name, content, words in (
             ("half", blob[:len(blob) // 2], "restore it from a copy, or build it anew"), ("header", blob[:20] + b"\7" + blob[21:], "does not match its checksum"),
-            ("newer", blob[:3] + b"\3" + blob[4:], "made by a later version"), ("exact", exact, "exact filter, made by cf_build_exact"),
+            ("newer", blob[:3] + b"\3" + blob[4:], "made by a later version"),
             ("keys", keys, "list of keys, made by cf_keys"), ("empty", b"", "not a cuckoo filter"),
             ("photo", b"\xff\xd8\xff\xe0" + bytes(5000), "not a cuckoo filter")):
         browser.run("scrollTo(0, 0)")
@@ -222,13 +221,38 @@ def try_drops(visit, blob):
     visit.check(f"a line that is no number is named: {said}", "Line 2: “ada” is not a number" in said)
 
 
+def try_rules(visit, db):
+    """An exact filter, and those of followed columns, which compare keys as these do."""
+    browser = visit.begin()
+    db.execute("CREATE TABLE people(name TEXT COLLATE NOCASE, size REAL)")
+    db.execute("INSERT INTO people VALUES ('Ada', 1.5), ('Bob', 2)")
+    for column, key, kind, rule in (("name", "ADA", "text", "affinity text, collation nocase"), ("size", "1.5", "text", "affinity real")):
+        db.execute(f"CREATE VIRTUAL TABLE known_{column} USING cuckoo_filter(content='people({column})')")
+        browser.choose("blob", visit.file(f"{column}.filter", support.ask(db, f"SELECT cf_export('known_{column}')")))
+        browser.wait(f"{COUNTED} && document.getElementById('name').textContent === '{column}.filter'")
+        visit.check(f"of a followed column: {rule}", rule in browser.text("figures") and visit.ask(key, kind).startswith("Perhaps there"),
+                    browser.text("figures"))
+    browser.choose("blob", visit.folder / "name.filter")
+    browser.wait(f"{COUNTED} && document.getElementById('name').textContent === 'name.filter'")
+    said = visit.ask("0.1", "number")
+    visit.check("a number that JavaScript may write in another way is always perhaps there", "always “perhaps”" in said, said)
+    exact = support.ask(db, "SELECT cf_build_exact(value, value % 2) FROM json_each('[1, 2, 3, 4, 5]')")
+    browser.choose("blob", visit.file("exact.filter", exact))
+    browser.wait(f"{COUNTED} && document.getElementById('name').textContent === 'exact.filter'")
+    visit.check("an exact filter: its figures, and no picture", "3 of 5 keys" in browser.text("figures") and browser.run(
+        "return document.getElementById('picture-card').hidden"), browser.text("figures"))
+    said = visit.ask("3", "number"), visit.ask("4", "number")
+    visit.check("an exact filter: a member, and one that is none", said[0].startswith("A member:") and said[1].startswith("Not a member:"), said)
+    visit.keep("exact")
+
+
 def try_stop(visit):
     """A long list is built: how far it is can be seen, and it can be stopped."""
     browser = visit.begin()
     browser.run("const files = new DataTransfer(); files.items.add(new File([Array.from({ length: 5e6 }, (_, i) => `key${i}`).join('\\n')],"
                 "'long.txt')); document.getElementById('list').files = files.files; document.getElementById('build-it').focus()")
     browser.press(ENTER)
-    said = browser.wait("/Taking the keys of long.txt: .+%/.exec(document.getElementById('news').textContent)")[0]
+    said = browser.wait("/Taking the keys of long.txt: .+%/.exec(document.getElementById('share').textContent)")[0]
     browser.press(TAB)
     visit.check(f"a long list says how far it is, and Stop is next: {said}", browser.focused() == "stop", browser.focused())
     browser.press(ENTER)
@@ -300,6 +324,7 @@ def main():
             spoken = try_keyboard(visit, db)
             try_refusals(visit, db, blob)
             try_drops(visit, blob)
+            try_rules(visit, db)
             try_stop(visit)
             try_policy(visit)
             try_large(visit, db, arguments.keys)

@@ -177,12 +177,10 @@ FOR_JS("info") void info(const cf_filter *filter, double *numbers, int64_t *seed
 
 /* ---- looking inside ---- */
 
-/* Where a key may lie: *pair, and the numbers of so many buckets. */
-FOR_JS("places")
-unsigned places(const cf_filter *filter, unsigned type, const uint8_t *at, size_t n, cf_pair *pair,
-                double *buckets)
+/* Where the key may lie: *pair, and the numbers of so many buckets. */
+FOR_JS("places") unsigned places(const cf_filter *filter, cf_pair *pair, double *buckets)
 {
-    *pair = cf_candidates(filter, hash_of(&filter->geometry, type, at, n));
+    *pair = cf_candidates(filter, hash);
     for (unsigned i = 0; i < pair->sides; i++)
         buckets[i] = (double)pair->place[i].bucket;
     return pair->sides;
@@ -204,8 +202,9 @@ bool slot(const cf_filter *filter, unsigned bucket, unsigned at, const cf_pair *
           uint64_t *seen)
 {
     cf_entry entry;
-    bool there = at < CF_IN_LIST ? cf_entry_at(filter, bucket, at, &entry)
-                                 : cf_spilled_at(filter, at - CF_IN_LIST, &entry) && entry.bucket == bucket;
+    bool there = at < CF_IN_LIST
+                     ? cf_entry_at(filter, bucket, at, &entry)
+                     : cf_spilled_at(filter, at - CF_IN_LIST, &entry) && entry.bucket == bucket;
     if (!there || pair == NULL)
         return there;
     seen[0] = entry.side.bits;

@@ -67,6 +67,9 @@ export interface Place {
   spilled: Entry[];
 }
 
+/** `vague`: whatever lies there, it is "perhaps", since SQLite may write this number as another text than JavaScript. */
+export interface Explained { found: boolean; vague: boolean; buckets: Place[]; }
+
 /** `buckets` buckets from `bucket` on, of which the first `counted` have `slots` slots, `used` of them in use. */
 export interface Region { bucket: number; buckets: number; counted: number; slots: number; used: number; }
 
@@ -95,8 +98,8 @@ export declare class CuckooFilter {
   /** Without looking at all buckets. */
   info(counted: false): Omit<Info, 'fpr_now' | 'sticky' | 'void'>;
   /** Why contains(key) says so: the buckets where the key may lie, and what lies there; null for null. */
-  explain(key: Key): { found: boolean; buckets: Place[] };
-  explain(key: Key | null): { found: boolean; buckets: Place[] } | null;
+  explain(key: Key): Explained;
+  explain(key: Key | null): Explained | null;
   /** How full so many regions of equal size are (1024; no more than there are buckets). In each up to `most` buckets (64) are counted. */
   regions(count?: number, most?: number): Region[];
   /** A copy of the bytes: the blob of SQL. */

@@ -477,9 +477,9 @@ class CuckooFilter {
   explain(key) {
     const call = 'explain(key)', handle = this.#open(call), { bucket_size, spilled } = numbersOf(handle, 0);
     if (key === null) return null;
-    const look = newObject(call);
+    const vague = put(call, key, handle), look = newObject(call);
     try {
-      const n = c.places(handle, put(call, key), at, length, look + PAIR_AT, look);
+      const n = c.places(handle, look + PAIR_AT, look);
       const buckets = Array.from({ length: n }, (_, i) => ({ bucket: view.getFloat64(look + 8 * i, true) }));
       buckets.forEach((one, i) => {
         c.fingerprint(handle, look + PAIR_AT, i, look);
@@ -489,9 +489,9 @@ class CuckooFilter {
         one.slots = Array.from({ length: bucket_size }, (_, slot) => entry(slot));
         one.spilled = Array.from({ length: spilled }, (_, line) => entry(IN_LIST + line)).filter(Boolean);
       });
-      return { found: buckets.some((one) => [...one.slots, ...one.spilled].some((entry) => entry && entry.matches)), buckets };
+      const found = vague || buckets.some((one) => [...one.slots, ...one.spilled].some((entry) => entry && entry.matches));
+      return { found, vague, buckets };
     } finally {
-      takeAway();
       resize(look, 0);
     }
   }

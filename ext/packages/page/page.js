@@ -5,13 +5,12 @@
  */
 (() => {
   'use strict';
+  @WORDS@
+
   const $ = (id) => document.getElementById(id);
+  const CHUNK = 1 << 22, MOST = 0x7fffffff; // bytes of a file that are read at a time, and altogether
   const COUNTED = 1 << 28; // bytes of the largest filter whose buckets are all counted
-  const COLUMNS = 32, ROWS = 16, SHADES = 8; // of the picture, of its table, of its colours beyond empty
-  const MANY = new Intl.NumberFormat('en'), FEW = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
-  const n = (number) => MANY.format(number);
-  const percent = (part, whole) => `${FEW.format(100 * part / whole)}\u00a0%`;
-  const counted = (number, one, more = `${one}s`) => `${n(number)} ${number === 1 ? one : more}`;
+  const COLUMNS = 32, SHADES = 8; // of the picture, and of its colours beyond empty
 
   /* An element with its text and children. */
   function make(name, text = '', attributes = {}, ...children) {
@@ -37,7 +36,7 @@
       const address = URL.createObjectURL(new Blob([source], { type: 'text/javascript' })), worker = new Worker(address);
       worker.onmessage = ({ data }) => hear(data);
       worker.onerror = (event) => waiting.forEach(({ reject }) => reject(new Error(`The work broke off: ${event.message}`)));
-      send = (message) => worker.postMessage(message);
+      send = (message) => worker.postMessage(message, message.bytes ? [message.bytes.buffer] : []);
       close = () => (worker.terminate(), URL.revokeObjectURL(address));
     } catch {
       document.head.append(make('script', source));
@@ -75,26 +74,41 @@
   function wait(on) {
     $('wait').hidden = !on;
     $('progress').removeAttribute('value');
+    $('share').textContent = '';
     if (on) $('news').scrollIntoView({ block: 'nearest' });
   }
 
   /* ---- opening and building ---- */
 
-  async function come(name, task, given) {
+  /* In the page, since some browsers let no worker read a file. */
+  async function read(file, tell) {
+    if (file.size > MOST) throw new Error(`Its ${n(file.size)} bytes are more than the 2 GB there can be.`);
+    const bytes = new Uint8Array(file.size);
+    for (let at = 0; at < file.size; at += CHUNK) {
+      bytes.set(new Uint8Array(await file.slice(at, at + CHUNK).arrayBuffer()), at);
+      tell('Reading', at, file.size);
+    }
+    return bytes;
+  }
+
+  async function come(name, task, file, given) {
     if (coming) coming.close();
-    const mine = coming = engine((step, at, of) => {
-      say(`${step} ${name}: ${percent(at, of)}`);
+    const tell = (step, at, of) => {
+      $('share').textContent = `${step} ${name}: ${percent(at, of)}`; // not read aloud: it changes often
       $('progress').value = at / of;
-    });
+    };
+    const mine = coming = engine(tell);
     before = document.activeElement;
     complain('');
     say(`${task === 'open' ? 'Opening' : 'Building'} ${name}`);
     wait(true);
     try {
-      const found = await mine.call(task, given);
+      const bytes = await read(file, (...how) => coming === mine && tell(...how));
+      if (coming !== mine) return;
+      const found = await mine.call(task, { ...given, bytes });
       if (coming !== mine) return;
       settle();
-      if (found.list) return void (mine.close(), takeList(given.file));
+      if (found.list) return void (mine.close(), takeList(file));
       if (shown) shown.engine.close();
       shown = { engine: mine, name, ...found };
       showFilter();
@@ -124,22 +138,22 @@
   function buildIt(event) {
     event.preventDefault();
     const file = $('list').files[0], typed = $('lines').value;
-    come(file ? file.name : 'your list', 'build', {
-      file: new Blob(file ? [typed, '\n', file] : [typed]), kind: $('lines-kind').value, fpr: Number($('fpr').value)
-    });
+    come(file ? file.name : 'your list', 'build', new Blob(file ? [typed, '\n', file] : [typed]),
+      { kind: $('lines-kind').value, fpr: Number($('fpr').value) });
   }
 
   /* ---- the filter ---- */
 
   function showFilter() {
-    const { name, info } = shown;
+    const { name, info } = shown, exact = isExact(info);
     $('filter').hidden = $('skip').hidden = false;
     $('name').textContent = document.title = name;
-    $('summary').textContent = `${counted(info.items, 'key')} in ${counted(info.bytes, 'byte')}: ${FEW.format(info.bits_per_key)} bits a key`;
+    $('summary').textContent = `${exact ? `Exact: ${counted(info.members, 'member')} of ` : ''}${counted(exact ? info.keys : info.items, 'key')} in ${counted(info.bytes, 'byte')}: ${FEW.format(info.bits_per_key)} bits a key`;
     $('answer').replaceChildren();
     $('buckets').replaceChildren();
     showFigures('under way');
-    showPicture();
+    $('picture-card').hidden = exact;
+    if (!exact) showPicture();
     $('name').focus();
     if (shown.info.bytes <= COUNTED) return count();
     say(`Ready: ${name}.`);
@@ -156,7 +170,7 @@
     }, 1000);
     say(`Ready: ${mine.name}. All of it is being checked.`);
     try {
-      await counter.call('open', { file: new Blob([await mine.engine.call('save')]) });
+      await counter.call('open', { bytes: await mine.engine.call('save') });
       const { info, check } = await counter.call('count');
       if (shown !== mine) return;
       mine.info = info;
@@ -170,37 +184,11 @@
     }
   }
 
-  const oneIn = (share) => (share > 0 ? `1 in ${n(Math.round(1 / share))}` : 'none');
-
-  function errorRate(info) {
-    const now = 'fpr_now' in info && oneIn(info.fpr_now), planned = oneIn(info.fpr_at_capacity);
-    return now === planned ? now : `${now ? `${now} now, ` : ''}${planned} with as many keys as planned`;
-  }
-
-  function figuresOf(info, check) {
-    const slots = info.buckets * info.bucket_size, grown = info.level > 0 || info.split > 0;
-    return [
-      ['Keys', `${n(info.items)}, planned for ${n(info.capacity)}`],
-      ['Size', `${counted(info.bytes, 'byte')}, ${FEW.format(info.bits_per_key)} bits a key`],
-      ['Slots in use', `${n(info.occupied)} of ${n(slots)}: ${percent(info.occupied, slots)}`],
-      ['Error rate', errorRate(info)],
-      ['Check', check],
-      ['Buckets', `${n(info.buckets)} of ${counted(info.bucket_size, 'slot')}`],
-      ['A slot', `${info.slot_bits} bits, for fingerprints of ${info.fingerprint_bits}${info.layout === 'semisort' ? '; semi-sorted' : ''}`],
-      ['Growth', info.growth === 'off' ? 'off' : grown ? `on; grown ${counted(info.level, 'level')}, ${counted(info.split, 'bucket')} split since` : 'on; not grown yet'],
-      ['Hash', `${info.hash}, seed ${info.seed}`],
-      ...(info.counter_bits ? [['Copies', `counted in ${info.counter_bits} bits`]] : []),
-      ...(info.value_bits ? [['Values', `of ${info.value_bits} bits`]] : []),
-      ...(info.overflow === 'on' ? [['Spill list', `${n(info.spilled)} of ${counted(info.spill_bound, 'entry', 'entries')}`]] : []),
-      ...(info.affinity !== 'none' || info.collation !== 'binary' ? [['Keys compare', `as affinity ${info.affinity}, collation ${info.collation}`]] : [])
-    ];
-  }
-
   function showFigures(check) {
     $('figures').replaceChildren(...figuresOf(shown.info, check).map(([name, figure]) => make('div', '', {}, make('dt', name), make('dd', figure))));
   }
 
-  /* ---- the picture: a square for a region; its table has ROWS rows ---- */
+  /* ---- the picture: a square for a region ---- */
 
   const shade = (used, slots) => (used === 0 ? 0 : used === slots ? SHADES : 1 + Math.floor((SHADES - 1) * used / slots));
 
@@ -224,17 +212,6 @@
     $('rows').replaceChildren(...rowsOf(regions).map((row) => make('tr', '', {}, make('th', row[0], { scope: 'row' }), ...row.slice(1).map((cell) => make('td', cell)))));
   }
 
-  function rowsOf(regions) {
-    const rows = Math.min(ROWS, regions.length);
-    return Array.from({ length: rows }, (_, i) => {
-      const some = regions.slice(Math.floor(i * regions.length / rows), Math.floor((i + 1) * regions.length / rows));
-      const end = some[some.length - 1], shares = some.map(({ used, slots }) => used / slots);
-      const sum = (name) => some.reduce((all, region) => all + region[name], 0);
-      return [`${n(some[0].bucket)} to ${n(end.bucket + end.buckets - 1)}`, percent(sum('used'), sum('slots')),
-        percent(Math.min(...shares), 1), percent(Math.max(...shares), 1)];
-    });
-  }
-
   function markBuckets(buckets) {
     const svg = $('picture'), columns = svg.viewBox.baseVal.width;
     svg.querySelectorAll('.mark').forEach((mark) => mark.remove());
@@ -245,29 +222,6 @@
   }
 
   /* ---- a key ---- */
-
-  const spelled = (written, kind) => ({ text: `the text “${written}”`, number: `the number ${written.trim()}`, hex: `the blob ${written.trim() || 'of no bytes'}` })[kind];
-  const listed = (words) => words.join(' and ');
-
-  function matchesOf({ buckets }) {
-    return buckets.flatMap(({ bucket, slots, spilled }) => [
-      ...slots.flatMap((entry, i) => (entry && entry.matches ? [{ entry, place: `slot ${i} of bucket ${n(bucket)}` }] : [])),
-      ...spilled.flatMap((entry) => (entry.matches ? [{ entry, place: `the spill list, for bucket ${n(bucket)}` }] : []))]);
-  }
-
-  function reasonsFor(found, key, info) {
-    const matches = matchesOf(found);
-    if (!matches.length) {
-      return [`It would lie in bucket ${found.buckets.map(({ bucket }) => n(bucket)).join(' or ')}, under the fingerprint shown below. ` +
-        'No slot there has it. Whoever adds a key leaves its fingerprint in one of its buckets, so this key was never added, or was deleted.'];
-    }
-    const share = 'fpr_now' in info ? info.fpr_now : info.fpr_at_capacity, { entry } = matches[0];
-    const copies = info.counter_bits || found.count > 1 ? ` Copies, with those of keys that look alike: ${entry.sticky ? 'at least ' : ''}${n(found.count)}.` : '';
-    const value = 'value' in entry ? ` Its value: ${n(entry.value)}.` : '';
-    return [`${listed(matches.map(({ place }) => place))[0].toUpperCase()}${listed(matches.map(({ place }) => place)).slice(1)} ` +
-      `${matches.length === 1 ? 'holds' : 'hold'} a fingerprint that ${key} would leave.${value}${copies}`,
-    `That key may have left it. So may another one that has the same fingerprint and bucket: of the keys that were never added, ${oneIn(share)} is answered so.`];
-  }
 
   function slotOf(entry, i, name = `Slot ${i}`) {
     const kind = entry ? (entry.matches ? 'hit' : 'other') : 'empty';
@@ -298,19 +252,19 @@
       const found = await mine.engine.call('ask', { written, kind });
       if (shown !== mine) return;
       const reasons = reasonsFor(found, key, mine.info);
-      if (kind === 'text' && !found.found && /^\s*[+-]?\d+(\.\d+)?\s*$/.test(written)) {
+      if (kind === 'text' && !found.found && mine.info.affinity === 'none' && /^\s*[+-]?\d+(\.\d+)?\s*$/.test(written)) {
         reasons.push(`The number ${written.trim()} is another key than this text.`);
       }
-      $('answer').replaceChildren(make('p', `${found.found ? 'Perhaps there' : 'Certainly not there'}: ${key}.`, { class: found.found ? 'yes' : 'no' }),
+      $('answer').replaceChildren(make('p', `${verdict(found, mine.info)}: ${key}.`, { class: found.found ? 'yes' : 'no' }),
         ...reasons.map((reason) => make('p', reason)));
       $('buckets').replaceChildren(...bucketsOf(found));
-      markBuckets(found.buckets);
+      if (found.buckets.length) markBuckets(found.buckets);
     } catch (error) {
       if (shown !== mine) return;
       $('key').setAttribute('aria-invalid', 'true');
       $('answer').replaceChildren(make('p', error.message, { class: 'alert' }));
       $('buckets').replaceChildren();
-      markBuckets([]);
+      $('picture').querySelectorAll('.mark').forEach((mark) => mark.remove());
     }
   }
 
@@ -325,7 +279,7 @@
 
   /* ---- what the user does ---- */
 
-  const openFile = (file) => file && come(file.name, 'open', { file });
+  const openFile = (file) => file && come(file.name, 'open', file);
 
   $('open').addEventListener('submit', (event) => event.preventDefault());
   $('blob').addEventListener('click', () => ($('blob').value = '')); // the same file may be chosen again

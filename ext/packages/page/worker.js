@@ -8,19 +8,9 @@
   'use strict';
   @FILTER@
 
-  const CHUNK = 1 << 22; // bytes of a file that are read, or of a list that are split, at a time
+  const CHUNK = 1 << 22; // bytes of a list that are split at a time
   const BEGINS = 1 << 16; // bytes that tell a list from a filter
   let filter;
-
-  async function read(file, progress) {
-    if (file.size > MOST) throw new Error(`${file.size} bytes are more than the 2 GB there can be`);
-    const bytes = new Uint8Array(file.size);
-    for (let at = 0; at < file.size; at += CHUNK) {
-      bytes.set(new Uint8Array(await file.slice(at, at + CHUNK).arrayBuffer()), at);
-      progress('Reading', at, file.size);
-    }
-    return bytes;
-  }
 
   /* No filter is a text: its first two bytes are none in UTF-8. */
   function isText(bytes) {
@@ -37,10 +27,6 @@
 
   /* What belongs to the extension but is no filter of this page. */
   function refuseOthers(bytes) {
-    if (begins(bytes, 0xcf, 0x65, 0x78)) {
-      throw new Error('this is an exact filter, made by cf_build_exact; it has no buckets that this page could show; ' +
-        'ask it in SQL by cf_contains(filter, key), or build an ordinary filter by cf_build(key)');
-    }
     if (begins(bytes, 0xcf, 0x6b, 0x6c)) {
       throw new Error('this is a list of keys, made by cf_keys, not a filter; in SQL, ' +
         'cf_add_keys(cf_new(capacity), list) makes a filter of it');
@@ -93,18 +79,17 @@
 
   /* ---- what the page asks for ---- */
 
-  const shown = () => ({ info: filter.info(false), regions: filter.regions() });
+  const isExact = () => filter instanceof ExactFilter;
+  const shown = () => (isExact() ? { info: filter.info() } : { info: filter.info(false), regions: filter.regions() });
 
   const TASKS = {
-    async open({ file }, progress) {
-      const bytes = await read(file, progress);
+    open({ bytes }) {
       if (isText(bytes)) return { list: true };
       refuseOthers(bytes);
       filter = open(bytes);
       return shown();
     },
-    async build({ file, kind, fpr }, progress) {
-      const bytes = await read(file, progress);
+    build({ bytes, kind, fpr }, progress) {
       if (bytes.length && !isText(bytes)) throw new Error('this is not a list: it must be a text in UTF-8, with a key on each line');
       filter = build(keysOf(bytes, kind, progress), { fpr });
       if (filter.info(false).items === 0) throw new Error('the list has no keys; write one on each line, or choose a file');
@@ -113,6 +98,7 @@
     count: () => ({ info: filter.info(), check: filter.check() }),
     ask({ written, kind }) {
       const key = KEYS[kind](written);
+      if (isExact()) return { found: filter.contains(key), buckets: [] };
       return { ...filter.explain(key), count: filter.count(key) };
     },
     save: () => filter.bytes()
@@ -124,7 +110,7 @@
     return `${words[0].toUpperCase()}${words.slice(1)}.`;
   }
 
-  async function answer({ id, task, ...given }, reply) {
+  function answer({ id, task, ...given }, reply) {
     let told = Date.now();
     const progress = (step, at, of) => {
       if (Date.now() - told < 100) return;
@@ -132,7 +118,7 @@
       reply({ id, step, at, of });
     };
     try {
-      reply({ id, done: await TASKS[task](given, progress) });
+      reply({ id, done: TASKS[task](given, progress) });
     } catch (error) {
       reply({ id, error: sentence(error) });
     }

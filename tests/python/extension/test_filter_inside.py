@@ -110,3 +110,12 @@ def test_wrong_uses(js):
     for name, words in (("explain", ("ada",)), ("regions", ())):
         with pytest.raises(Failed, match="was closed"):
             js("f", name, *words)
+
+
+def test_keys_are_compared_by_the_rule_of_the_filter(js):
+    js("", "create", 50, {"affinity": "text", "collation": "nocase"}, "rule")
+    js.steps([("rule", "add", key) for key in ("Ada", 7)])
+    for key in ("ADA", "7", 7, "eve", 0.1):
+        said = js("rule", "explain", key)
+        assert (said["found"], said["vague"]) == (js("rule", "contains", key), key == 0.1)
+    assert not any(entry["matches"] for place in js("rule", "explain", 0.1)["buckets"] for entry in entries(place))

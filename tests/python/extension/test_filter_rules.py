@@ -15,6 +15,7 @@ import pytest
 
 import filter_process
 import support
+import xxh3
 from conftest import SEED
 from filter_process import RULES, Failed, ask_all, of_sql
 from support import ask
@@ -190,6 +191,59 @@ def test_a_chain_of_ten_deltas(db, js):
     assert info["deltas"] == 10 and info["bytes"] == sum(map(len, chain)) and js("f", "check") == "ok"
     print(f"{len(keys)} keys, {sum(members)} members: base {len(chain[0])} bytes, deltas {sizes}")
     assert COUNT < 10_000 or max(sizes) < len(chain[0]) / 2
+
+
+def test_exact_blobs_that_lie(db, js):
+    """What is refused, and why, is what SQL refuses; what is opened answers as SQL does."""
+    rng, opened = random.Random(SEED), 0
+    for n in (0, 3, 40, 3000):
+        keys = list(range(n))
+        blob = exact(db, keys[::3], [key for key in keys if key % 3])
+        for i in range(60):
+            lie = bytearray(blob)
+            at = rng.randrange(rng.choice([64, len(lie)]))
+            lie[at] = rng.choice([0, 1, 255, lie[at] ^ 1 << rng.randrange(8)])
+            lie = bytes(lie)[:rng.choice([len(lie)] * 9 + [rng.randrange(len(lie))])]
+            if 64 + 17 <= len(lie) <= 64 + 128:
+                lie = lie[:48] + xxh3.of_medium(lie[64:]).to_bytes(8, "little") + lie[56:]
+            lie = support.sealed(lie) if len(lie) >= 64 and i % 5 else lie
+            theirs = ask(db, "SELECT cf_check(?)", lie)
+            try:
+                js("", "open", lie, "h")
+            except Failed as error:
+                assert f"filter cannot be used: {theirs};" in str(error), (error, theirs)
+                continue
+            opened += 1
+            assert js("h", "check") == theirs
+            assert [int(js("h", "contains", key)) for key in range(5)] == ask_all(db, lie, range(5))
+    assert opened > 20
+
+
+def test_values_that_are_no_keys(tmp_path):
+    """Each call names itself and a remedy, under every rule. A lone surrogate is U+FFFD; views are bytes; a function is nothing."""
+    filter_process.write_package(tmp_path)
+    (tmp_path / "try.mjs").write_text(r"""
+        import assert from 'node:assert'; import { build, buildExact, open } from './filter.mjs';
+        const bad = [undefined, true, false, new Date(0), NaN, {}, [1], Symbol('x'), () => 1, 2n ** 63n, -(2n ** 63n) - 1n];
+        for (const affinity of ['none', 'blob', 'integer', 'real']) for (const collation of ['binary', 'nocase', 'rtrim']) {
+          const rule = { affinity, collation }, one = build(['A\ud800', new Uint8Array([65]), '7'], { ...rule, fingerprint_bits: 32 });
+          const exact = buildExact(['A\ud800', '7'], [new Uint8Array([65])], rule), chain = open([exact.bytes(), buildExact(['7'], [], rule).bytes()]);
+          for (const filter of [one, exact, chain]) {
+            for (const key of bad) {
+              const names = /: sqlite-cuckoo\/filter: contains(Many)?\(keys?\): key (must be a string, a number.*, got |.*no integer of 64 bits; give it)/;
+              assert.throws(() => filter.contains(key), names);
+              assert.throws(() => filter.containsMany([key]), names);
+            }
+            assert.equal(filter.contains('A\ufffd'), true);
+            assert.equal(filter.contains('a\ufffd'), collation === 'nocase');
+            assert.equal(filter.contains('A\ufffd  '), collation === 'rtrim');
+            assert.equal(filter.contains(7), affinity === 'none' ? false : filter !== chain);
+            assert.equal(filter.contains(null), null);
+            assert.equal(filter.contains(new DataView(new ArrayBuffer(1))), false);
+          }
+          assert.throws(() => exact.contains(new Date(0)), /got a Date; give what the column holds, such as key.toISOString/);
+        }""")
+    subprocess.run([filter_process.NODE, tmp_path / "try.mjs"], check=True)
 
 
 def test_examples_of_the_readme(tmp_path):

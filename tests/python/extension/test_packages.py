@@ -479,11 +479,14 @@ def test_filters_without_sqlite_are_left_out_without_their_compiler(dist):
 def test_filters_without_sqlite_are_in_the_package(tmp_path):
     wasm = tmp_path / "filter.wasm"
     wasm.write_bytes(b"\0asm something")
-    members = npm_members(make_packages(tmp_path / "out", support.extension_path(), "--wasm", wasm))
+    out = make_packages(tmp_path / "out", support.extension_path(), "--wasm", wasm)
+    members = npm_members(out)
     package = json.loads(members["package/package.json"])
     for way in package["exports"]["./filter"].values():
         for file in way.values():
             assert f"package/{file[2:]}" in members and file[2:] in package["files"]
+    assert package["exports"]["./filter.html"] == "./filter.html" and "filter.html" in package["files"]
+    assert members["package/filter.html"] == (out / f"cuckoo-{VERSION}-filter.html").read_text(encoding="utf-8")
     content = base64.b64encode(wasm.read_bytes()).decode()
     for name, exports in (("filter.mjs", "\nexport { open"), ("filter.js", "\nmodule.exports = { open")):
         text = members[f"package/{name}"]

@@ -58,6 +58,10 @@ def test_sizes(text):
     assert not filter_process.WASM.exists() or filter_process.WASM.stat().st_size <= WASM
 
 
+def test_all_its_parts_are_filled_in(text):
+    assert not re.search(r"@[A-Z]+@", text) and "sqlite-cuckoo 1.2.3." in text and "Permission is hereby granted" in text
+
+
 def test_it_reaches_for_nothing(text, page):
     assert not re.search(r"https?:|//[a-z]+\.[a-z]+/|@import|url\(", text)
     said = "fetch(url)).arrayBuffer()', TypeError"  # in the words of an error
