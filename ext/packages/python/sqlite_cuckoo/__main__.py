@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -19,11 +20,12 @@ from pathlib import Path
 import sqlite_cuckoo
 
 PIECE = 1 << 18  # bytes; such a piece and what is made of it stay in the processor's cache
-LONGEST = 1 << 28  # bytes of a line: SQLite takes a billion, and JSON may double them
+LONGEST = 1 << 26  # bytes of a line; it is in memory several times
 
-# The keys, one a row; with lines that JSON cannot carry, the piece is an array of their numbers.
+# The keys, one a row, and a NULL at the end, so that there is a row always. A piece with lines that JSON cannot carry is an
+# array of their numbers.
 LINES = "json_each(CAST(piece AS TEXT))"
-KEY = "CASE type WHEN 'text' THEN value ELSE CAST(odd_line(value) AS TEXT) END"
+KEY = "CASE type WHEN 'integer' THEN CAST(odd_line(value) AS TEXT) ELSE value END"
 PIECES = "WITH RECURSIVE pieces(piece) AS (SELECT piece() UNION ALL SELECT piece() FROM pieces WHERE piece IS NOT NULL)"
 IS_FILTER = "SELECT cf_contains(?, '')"  # an error, if it is none; it reads the header alone
 ODD = bytes(byte for byte in range(32) if byte not in b"\t\n\r")
@@ -55,6 +57,17 @@ class Failure(Exception):
 
 # ---- files ----
 
+def output(content):
+    """To standard output at once: who reads it may wait for it, and an error belongs to this content."""
+    left = memoryview(content)
+    try:
+        while left:
+            left = left[os.write(1, left):]
+    except OSError as error:
+        error.filename = "standard output"
+        raise
+
+
 def content_of(path):
     """The bytes of a filter. What they are, SQL finds out."""
     with open(path, "rb") as file:
@@ -85,6 +98,9 @@ def replacing(path):
                     os.chown(beside, old.st_uid, old.st_gid)
             shutil.copymode(target, beside)
         os.replace(beside, target)
+    except OSError as error:
+        error.filename = path if error.filename in (beside, None) else error.filename
+        raise
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(beside)
@@ -133,7 +149,8 @@ class Database:
 
     def one(self, sql, *parameters):
         """The value of a statement. An error in a function that SQLite calls reaches us as itself."""
-        self.sql.set_progress_handler(self.kept(self.progress.show), 1000000)
+        # Within long work of one function 10,000 steps are some 40 ms.
+        self.sql.set_progress_handler(self.kept(self.progress.show), 10000)
         try:
             return self.sql.execute(sql, parameters).fetchone()[0]
         except sqlite3.Error:
@@ -154,6 +171,8 @@ class Database:
 
     def read_lines(self):
         """From now on the function piece() gives SQL the lines of standard input."""
+        if sys.stdin is None:
+            raise Failure("standard input is closed")
         status = os.fstat(0)
         self.progress.size = status.st_size if stat.S_ISREG(status.st_mode) else 0
         if sys.stdin.isatty() and sys.stderr.isatty():
@@ -188,18 +207,13 @@ class Database:
         return b'["' + piece + b'"]'
 
     def put(self, count, lines):
-        """Prints what a piece has to say. In order, and at once: who reads the output may wait for it."""
+        """What a piece has to say. Called by SQL: rows would reach Python one piece late."""
         self.found += count
         if lines is not None:
-            try:
-                sys.stdout.buffer.write(lines + b"\n")
-                sys.stdout.buffer.flush()
-            except OSError as error:
-                error.filename = "standard output"
-                raise
+            output(lines + b"\n")
 
 
-# ---- the commands; each returns the exit status ----
+# ---- the commands; each returns the exit status, if it is not 0 ----
 
 def aggregate(arguments, call, *parameters):
     """The value of an aggregate of keys: `call` has KEY for the key."""
@@ -208,40 +222,34 @@ def aggregate(arguments, call, *parameters):
         if not os.path.exists(path):
             raise FileNotFoundError(2, "No such file or directory", path)
         database = Database(path)
-        sql = f"WITH keys(key) AS ({query.strip().rstrip(';')}) SELECT {call.replace('KEY', 'CAST(key AS TEXT)')} FROM keys"
-    else:
-        database = Database()
-        database.read_lines()
-        sql = f"{PIECES} SELECT {call.replace('KEY', KEY)} FROM pieces, {LINES}"
-    return database.one(sql, *parameters)
-
-
-def write(file, content, path):
-    file.write(content)
-    if sys.stderr is not None and sys.stderr.isatty():
-        info = json.loads(Database().one("SELECT cf_info(?)", content))
-        print(f"{path}: {info['items']:,} keys, {info['bytes']:,} bytes", file=sys.stderr)
-    return 0
+        sql = f"WITH keys(key) AS ({query.strip().rstrip(';')}\n) SELECT {call} FROM (SELECT 1) LEFT JOIN keys".replace("KEY", "CAST(key AS TEXT)")
+        try:
+            return database.one(sql, *parameters)
+        except sqlite3.Error as error:
+            raise error if str(error).startswith("cf_") else Failure(f"{path}: {error}")
+    database = Database()
+    database.read_lines()
+    return database.one(f"{PIECES} SELECT {call} FROM pieces LEFT JOIN {LINES}".replace("KEY", KEY), *parameters)
 
 
 def build(arguments):
+    options = arguments.fpr, arguments.options
+    Database().one("SELECT cf_build(NULL, ?, ?)", *options)
     with replacing(arguments.file) as file:
-        content = aggregate(arguments, "cf_build(KEY, ?, ?)", arguments.fpr, arguments.options)
-        return write(file, content, arguments.file)
+        file.write(aggregate(arguments, "cf_build(KEY, ?, ?)", *options))
 
 
 def change(arguments):
     """add and delete."""
     old = content_of(arguments.file)
+    Database().one(IS_FILTER, old)
     with replacing(arguments.file) as file:
-        Database().one(IS_FILTER, old)
-        content = aggregate(arguments, f"cf_{arguments.command}_all(?, KEY)", old)
-        return write(file, old if content is None else content, arguments.file)
+        file.write(aggregate(arguments, f"cf_{arguments.command}_all(?, KEY)", old))
 
 
 def merge(arguments):
+    database, content = Database(), None
     with replacing(arguments.file) as file:
-        database, content = Database(), None
         for path in arguments.others:
             other = content_of(path)
             try:
@@ -249,11 +257,11 @@ def merge(arguments):
                     database.one("SELECT cf_merge(?)", other)
             except sqlite3.Error as error:
                 raise Failure(f"{path}: {said(error)}") from None
-        return write(file, content, arguments.file)
+        file.write(content)
 
 
 def check(arguments):
-    database = Database(is_quiet=sys.stdout.isatty())
+    database = Database(is_quiet=sys.stdout is not None and sys.stdout.isatty())
     content = content_of(arguments.file)
     database.one(IS_FILTER, content)
     database.read_lines()
@@ -262,7 +270,7 @@ def check(arguments):
     database.one(f"{PIECES} SELECT count((SELECT put({columns}) FROM {LINES} WHERE cf_contains(?, {KEY}) = ?)) FROM pieces",
                  content, arguments.known)
     if arguments.count:
-        print(database.found)
+        output(b"%d\n" % database.found)
     return 0 if database.found else 1
 
 
@@ -272,16 +280,20 @@ def info(arguments):
     damage = database.one("SELECT cf_check(?)", content)
     if damage != "ok":
         raise Failure(f"{arguments.file}: filter is damaged: {damage}; restore it from a copy, or build it anew")
-    print(json.dumps(fields, indent=2))
-    return 0
+    output(json.dumps(fields, indent=2).encode() + b"\n")
 
 
 def picture(arguments):
-    print(Database().one("SELECT cf_picture(?)", content_of(arguments.file)))
-    return 0
+    output(Database().one("SELECT cf_picture(?)", content_of(arguments.file)).encode() + b"\n")
 
 
 # ---- the command line ----
+
+def rate(text):
+    if not 0 < float(text) < 1:
+        raise argparse.ArgumentTypeError(f"it is above 0 and below 1, not {text}")
+    return float(text)
+
 
 def parser():
     top = argparse.ArgumentParser("sqlite-cuckoo", description=HELP, epilog=MORE,
@@ -300,7 +312,7 @@ def parser():
                          help="keys are not the lines of standard input, but the values of this query, as text; not NULL")
 
     one = command("build", build, "make a filter of lines", "One that is there is replaced.")
-    one.add_argument("--fpr", type=float, default=0.01, metavar="P", help="how often an unknown line is taken for a known "
+    one.add_argument("--fpr", type=rate, default=0.01, metavar="P", help="how often an unknown line is taken for a known "
                      "one: above 0 and below 1; 0.01 unless given")
     one.add_argument("--options", metavar="TEXT", help="options of cf_build, such as 'seed=5 affinity=numeric'")
     from_database(one)
@@ -326,40 +338,47 @@ def said(error):
     """The words of an error of SQLite, without the names of functions in SQL that are no help here."""
     text = str(error)
     if text.startswith("cf_"):
-        text = text.split(": ", 1)[1].replace(" with cf_build", "")
+        text = re.sub(" with cf_build$", "", text.split(": ", 1)[1])
     return "this SQLite has no JSON functions; SQLite 3.38 and later have" if "no such table: json_each" in text else text
 
 
+stopped_by = []  # signals: one that comes while SQLite works reaches us as an error of SQLite
+
+
 def stop(number, frame):
-    raise KeyboardInterrupt(number)
+    signal.signal(number, signal.SIG_DFL)
+    stopped_by.append(number)
+    raise KeyboardInterrupt
 
 
-def main():
-    arguments = parser().parse_args()
+def listen():
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number and signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, stop)
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # who reads the output has gone: end quietly, as grep does
-    status = 2
+
+
+def explained(error, path):
+    if stopped_by:
+        return "interrupted; no file has changed"
+    if isinstance(error, OSError):
+        return f"{error.filename or path}: {error.strerror or error}"
+    if isinstance(error, sqlite3.Error):
+        return f"{path}: {said(error)}"
+    return "out of memory" if isinstance(error, MemoryError) else str(error)
+
+
+def main():
+    listen()
+    arguments = parser().parse_args()
     try:
-        if sys.stdin is None or sys.stdout is None:
-            raise Failure("standard input or output is closed")
-        return arguments.function(arguments)
-    except KeyboardInterrupt as error:
-        text, status = "interrupted; no file has changed", 128 + (error.args[0] if error.args else signal.SIGINT)
-    except OSError as error:
-        text = f"{error.filename or arguments.file}: {error.strerror or error}"
-    except sqlite3.Error as error:
-        text = f"{arguments.file}: {said(error)}"
-    except MemoryError:
-        text = "out of memory"
-    except Failure as error:
-        text = str(error)
-    if sys.stderr is not None:
-        print(f"sqlite-cuckoo {arguments.command}: {text}", file=sys.stderr)
-    return status
+        return arguments.function(arguments) or 0
+    except (KeyboardInterrupt, OSError, sqlite3.Error, MemoryError, Failure) as error:
+        if sys.stderr is not None:
+            print(f"sqlite-cuckoo {arguments.command}: {explained(error, arguments.file)}", file=sys.stderr)
+        return 128 + stopped_by[0] if stopped_by else 2
 
 
 if __name__ == "__main__":
