@@ -185,6 +185,10 @@ static int load_once(sqlite3 *db, char **message)
 
 int sqlite3_cuckoo_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
 {
+#ifndef SQLITE_CORE
+    if (api == NULL) /* as an automatic extension of an SQLite built with SQLITE_OMIT_LOAD_EXTENSION */
+        return SQLITE_ERROR;
+#endif
     char *text = NULL;
     int rc = look_at_caller(api, &text);
     if (rc == SQLITE_OK)

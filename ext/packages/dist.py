@@ -102,10 +102,16 @@ def metadata(version):
     return filled("python/PKG-INFO", VERSION=version, SUMMARY=SUMMARY, LICENCE=LICENCE, URLS=urls, README=filled("python/README.md"))
 
 
+def python_package(version):
+    """The files that do not depend on the platform."""
+    modules = {f"sqlite_cuckoo/{name}": filled(f"python/sqlite_cuckoo/{name}", VERSION=version)
+               for name in ("__init__.py", "__main__.py")}
+    return {**modules, "sqlite_cuckoo/py.typed": "", "sqlite_cuckoo/REFERENCE.md": reference()}
+
+
 def wheel(out, version, binary, licence):
-    init = filled("python/sqlite_cuckoo/__init__.py", VERSION=version)
-    texts = metadata(version), licence, init, reference()
-    return write_wheel(out, binary.wheel, texts, binary.path.read_bytes(), binary.path.suffix)
+    return write_wheel(out, binary.wheel, metadata(version), licence, python_package(version), binary.path.read_bytes(),
+                       binary.path.suffix)
 
 
 def sdist(out, version, arguments, licence):
@@ -114,8 +120,7 @@ def sdist(out, version, arguments, licence):
     files.update({f"sqlite/{path.name}": path.read_bytes() for path in arguments.sqlite})
     return write_sdist(out, {
         **files, "PKG-INFO": metadata(version), "LICENSE": licence, "cuckoo.c": arguments.amalgamation.read_bytes(),
-        "sqlite_cuckoo/__init__.py": filled("python/sqlite_cuckoo/__init__.py", VERSION=version), "sqlite_cuckoo/py.typed": "",
-        "sqlite_cuckoo/REFERENCE.md": reference()})
+        **python_package(version)})
 
 
 def page(version, code, licence):

@@ -77,14 +77,13 @@ def stem(metadata):
     return "sqlite_cuckoo-" + re.search(r"^Version: (.*)$", metadata, re.M)[1]
 
 
-def write_wheel(folder, tag, texts, extension, suffix=SUFFIX):
-    """`texts`: metadata, licence, __init__.py, reference. `extension`: the bytes of what SQLite loads."""
-    metadata, licence, init, reference = texts
+def write_wheel(folder, tag, metadata, licence, package, extension, suffix=SUFFIX):
+    """`package`: the other files of the folder sqlite_cuckoo. `extension`: the bytes of what SQLite loads."""
     info = stem(metadata) + ".dist-info"
     files = {
-        "sqlite_cuckoo/__init__.py": init, "sqlite_cuckoo/py.typed": "", "sqlite_cuckoo/cuckoo" + suffix: extension,
-        "sqlite_cuckoo/REFERENCE.md": reference,
+        **package, "sqlite_cuckoo/cuckoo" + suffix: extension,
         f"{info}/licenses/LICENSE": licence, f"{info}/METADATA": metadata,
+        f"{info}/entry_points.txt": "[console_scripts]\nsqlite-cuckoo = sqlite_cuckoo.__main__:main\n",
         f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: sqlite-cuckoo\nRoot-Is-Purelib: false\nTag: py3-none-{tag}\n"}
     files[f"{info}/RECORD"] = record(files, f"{info}/RECORD")
     return write_zip(folder / f"{stem(metadata)}-py3-none-{tag}.whl", files)
@@ -130,16 +129,17 @@ def tag():
     return NARROW.get(name, name) if sys.maxsize < 2**32 else name
 
 
-def texts():
-    files = ("PKG-INFO", "LICENSE", "sqlite_cuckoo/__init__.py", "sqlite_cuckoo/REFERENCE.md")
-    return [(HERE / name).read_text(encoding="utf-8") for name in files]
+def text(name):
+    return (HERE / name).read_text(encoding="utf-8")
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    return write_wheel(Path(wheel_directory), tag(), texts(), compiled()).name
+    names = sorted(path.relative_to(HERE).as_posix() for path in HERE.glob("sqlite_cuckoo/*.*"))
+    package = {name: text(name) for name in names}
+    return write_wheel(Path(wheel_directory), tag(), text("PKG-INFO"), text("LICENSE"), package, compiled()).name
 
 
 def build_sdist(sdist_directory, config_settings=None):
     files = {path.relative_to(HERE).as_posix(): path.read_bytes() for path in HERE.rglob("*")
              if path.is_file() and path.suffix != ".pyc"}
-    return write_sdist(Path(sdist_directory), {**files, "PKG-INFO": texts()[0]}).name
+    return write_sdist(Path(sdist_directory), {**files, "PKG-INFO": text("PKG-INFO")}).name

@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: MIT
+"""sqlite-cuckoo, the command of the Python package: what it prints, what it leaves in files, and what the user reads when
+something is wrong. Beside it: a set of lines, and SQL."""
+import json
+import os
+import pty
+import re
+import shlex
+import shutil
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import support
+
+PACKAGE = Path(support.ROOT).resolve() / "ext/packages/python/sqlite_cuckoo"
+FILTER = "k.cuckoo"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A folder with the package."""
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copytree(PACKAGE, folder / "sqlite_cuckoo", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(support.extension_path(), folder / "sqlite_cuckoo/cuckoo.so")
+    return folder
+
+
+class Command:
+    def __init__(self, site, folder):
+        self.folder = folder
+        self.environment = {**os.environ, "PYTHONPATH": str(site), "LC_ALL": "C.UTF-8"}
+        self.program = [sys.executable, "-m", "sqlite_cuckoo"]
+
+    def start(self, *arguments, **streams):
+        return subprocess.Popen([*self.program, *arguments], cwd=self.folder, env=self.environment,
+                                **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams})
+
+    def __call__(self, *arguments, lines=b"", status=0, says=None, **streams):
+        """What it prints. `says`: a pattern for all that it says to the user; nothing unless given."""
+        process = self.start(*arguments, **streams)
+        printed, said = process.communicate(None if "stdin" in streams else lines)
+        assert (process.returncode, (said or b"").decode()) == (status, said.decode() if says and said else ""), said
+        if says:
+            assert re.search(says, said.decode()) and "Traceback" not in said.decode(), said
+            assert len(said.decode().splitlines()) == 1 or said.startswith(b"usage: "), said
+        assert not list(self.folder.glob("*.new"))
+        return printed
+
+    def read(self, name=FILTER):
+        return (self.folder / name).read_bytes()
+
+    def write(self, content, name=FILTER):
+        (self.folder / name).write_bytes(content)
+
+
+@pytest.fixture
+def command(site, tmp_path):
+    return Command(site, tmp_path)
+
+
+@pytest.fixture
+def known(command):
+    """The same with a filter of two lines."""
+    command("build", FILTER, lines=b"ada\nbob\n")
+    return command
+
+
+def odd_lines(rng, number):
+    """Lines of all bytes but newlines."""
+    usual = [b"C:\\temp\\a", b'"quoted"', b"a\tb", b"", b"dos\r", b"\xff\xfe", "\u00e9\u4e2d\U0001f600".encode(), b"a\0b", b"\0",
+             b"\x7f", b"[1]", b"null", b"5", b"\\u0041", b"\x1b[0m"]
+    return usual + [bytes(rng.choice(range(256)) for _ in range(rng.randrange(20))).replace(b"\n", b"") for _ in range(number)]
+
+
+# ---- lines ----
+
+def test_a_line_is_its_bytes_as_a_text_of_sql(command, rng, db):
+    inside, outside = odd_lines(rng, 300), [b"not " + line for line in odd_lines(rng, 300)]
+    command("build", FILTER, "--fpr", "1e-6", lines=b"\n".join(inside))
+    mixed = inside + outside
+    rng.shuffle(mixed)
+    asked = b"\n".join(mixed) + b"\n"
+    assert command("check", FILTER, lines=asked) == b"".join(line + b"\n" for line in mixed if line not in inside)
+    assert command("check", "-1", FILTER, lines=asked) == b"".join(line + b"\n" for line in mixed if line in inside)
+    answers = db.execute("SELECT value, cf_contains(?1, CAST(unhex(value) AS TEXT)) FROM json_each(?2)" if
+                         sqlite3.sqlite_version_info > (3, 41) else "SELECT 1 WHERE ?1 IS ?2 IS NULL", (None, None)).fetchall()
+    blob = command.read()
+    for line in mixed:
+        answers = support.ask(db, "SELECT cf_contains(?, CAST(? AS TEXT))", blob, line)
+        assert answers == (line in inside), line
+
+
+def test_more_lines_than_fit_in_a_piece(command):
+    """With lines that JSON cannot carry in some pieces, and not in others."""
+    inside = [b"%d %s" % (i, b"\0" if 8000 < i < 9000 or i == 30000 else b"plain") for i in range(60000)]
+    command("build", FILTER, "--fpr", "1e-7", lines=b"\n".join(inside))
+    assert json.loads(command("info", FILTER))["items"] == len(inside)
+    absent = [b"x" + line for line in inside]
+    asked = b"\n".join(line for both in zip(inside, absent) for line in both)
+    assert command("check", FILTER, lines=asked) == b"\n".join(absent) + b"\n"
+    assert command("check", FILTER, "--known", "--count", lines=asked) == b"60000\n"
+
+
+def test_the_last_line_needs_no_newline_and_an_empty_line_is_a_line(known):
+    assert known("check", FILTER, lines=b"cyd") == b"cyd\n"
+    assert known("check", FILTER, lines=b"\nada\n\n") == b"\n\n"
+    known("add", FILTER, lines=b"\n")
+    assert known("check", FILTER, lines=b"\nada\n", status=1) == b""
+
+
+def test_a_long_line(known):
+    line = b"ab\\" * 1000000
+    known("add", FILTER, lines=b"x\n" + line + b"\ny")
+    assert known("check", FILTER, lines=line + b"\nc" + line) == b"c" + line + b"\n"
+
+
+def test_a_line_without_end_is_an_error(known):
+    before = known.read()
+    with open("/dev/zero", "rb") as zeros:
+        known("add", FILTER, stdin=zeros, status=2, says="^sqlite-cuckoo add: standard input: a line is longer than 64 MB$")
+    assert known.read() == before
+
+
+@pytest.mark.parametrize("given, printed", [
+    ((), b"cyd\n"), (("-0",), b"cyd\n"), (("--unknown",), b"cyd\n"), (("-1",), b"ada\nbob\n"), (("--known",), b"ada\nbob\n"),
+    (("--count",), b"1\n"), (("-1c",), b"2\n")])
+def test_what_is_printed(known, given, printed):
+    assert known("check", *given, FILTER, lines=b"ada\ncyd\nbob\n") == printed
+
+
+def test_status_1_when_there_is_nothing(known):
+    for given, lines, printed in (((), b"ada\n", b""), (("-1",), b"cyd\n", b""), (("-c",), b"bob", b"0\n"), ((), b"", b"")):
+        assert known("check", *given, FILTER, lines=lines, status=1) == printed
+
+
+# ---- changes ----
+
+def test_add_delete_and_merge_do_what_sql_does(known, db):
+    known("add", FILTER, lines=b"cyd\ndan\n")
+    known("delete", FILTER, lines=b"ada\nnobody\n")
+    assert known("check", FILTER, lines=b"ada\nbob\ncyd\ndan\n") == b"ada\n"
+    before = known.read()
+    for name in ("add", "delete"):
+        known(name, FILTER)
+        assert known.read() == before
+    known("build", "b", lines=b"eve\nfay\n")
+    known("build", "c", lines=b"gus\nhal\n")
+    known("merge", "all", "b", "c")
+    assert known.read("all") == support.ask(db, "SELECT cf_merge(?, ?)", known.read("b"), known.read("c"))
+    known("merge", "all", "b")
+    assert known.read("all") == known.read("b")
+
+
+def test_an_empty_filter_is_as_asked(command, db):
+    command("build", FILTER, "--fpr", "0.001", "--options", "seed=5")
+    assert command.read() == support.ask(db, "SELECT cf_build(NULL, 0.001, 'seed=5')")
+    assert command("check", FILTER, lines=b"ada\n") == b"ada\n"
+
+
+def test_info_and_picture_are_those_of_sql(known, db):
+    assert json.loads(known("info", FILTER)) == support.info(db, known.read())
+    assert known("picture", FILTER).decode() == support.ask(db, "SELECT cf_picture(?)", known.read()) + "\n"
+
+
+def test_from_a_database(command):
+    path = command.folder / "x.db"
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE file(sha1, n)")
+    db.executemany("INSERT INTO file VALUES (?, ?)", [("aa", 1), (b"bb", 2), (None, 3), (5, 4), (1.5, 5)])
+    db.commit()
+    command("build", FILTER, "--db", "x.db", "SELECT sha1 FROM file ORDER BY n; -- those of today")
+    command("build", "lines", lines=b"aa\nbb\n5\n1.5\n")
+    assert command.read() == command.read("lines")
+    command("delete", FILTER, "--db", "x.db", "SELECT sha1 FROM file WHERE n < 3")
+    assert command("check", FILTER, lines=b"aa\nbb\n5") == b"aa\nbb\n"
+    before = command.read()
+    for query, says in (("SELECT * FROM file", "2 values for 1 columns"), ("SELECT md5 FROM file", "no such column: md5"),
+                        ("DELETE FROM file", "syntax error"), ("", "syntax error")):
+        command("add", FILTER, "--db", "x.db", query, status=2, says=f"^sqlite-cuckoo add: x.db: .*{says}")
+    command("build", FILTER, "--db", FILTER, "SELECT * FROM file", status=2, says="build: k.cuckoo: file is not a database$")
+    command("build", FILTER, "--db", "no.db", "SELECT 1", status=2, says="build: no.db: No such file or directory$")
+    assert command.read() == before and not (command.folder / "no.db").exists()
+
+
+# ---- files ----
+
+def test_a_file_keeps_its_mode_and_a_link_stays_a_link(known):
+    path = known.folder / FILTER
+    os.chmod(path, 0o640)
+    os.symlink(FILTER, known.folder / "link")
+    known("add", "link", lines=b"cyd\n")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640 and (known.folder / "link").is_symlink()
+    assert known("check", FILTER, lines=b"cyd\ndan\n") == b"dan\n"
+    assert known("build", "/dev/stdout", lines=b"x\n").startswith(b"\xcfck")
+
+
+def newer(blob):
+    return support.patched(blob, version=9)
+
+
+def flipped(blob):
+    return blob[:20] + bytes([blob[20] ^ 1]) + blob[21:]
+
+
+@pytest.mark.parametrize("damage, says", [
+    (newer, "made by a later version .*; use the version that wrote it$"),
+    (flipped, "header does not match its checksum .*; restore it from a copy, or build it anew$"),
+    (lambda blob: blob[:-1], "cut off, or not one filter .*; restore it from a copy, or build it anew$"),
+    (lambda blob: b"", "not a cuckoo filter .*; restore it from a copy, or build it anew$"),
+    (lambda blob: b"SQLite format 3\0" * 99, "not a cuckoo filter .*; restore it from a copy, or build it anew$")])
+def test_what_is_no_filter(known, damage, says):
+    """Whatever the command, and before it reads a line. The file stays as it is."""
+    bad = damage(known.read())
+    known.write(bad, "bad")
+    held = os.pipe()  # nothing ever comes
+    for arguments in (("check", "bad"), ("add", "bad"), ("info", "bad"), ("merge", FILTER, "bad")):
+        known(*arguments, stdin=held[0], status=2, says=f"^sqlite-cuckoo {arguments[0]}: bad: filter cannot be used: .*{says}")
+    for end in held:
+        os.close(end)
+    assert known.read("bad") == bad
+
+
+def test_info_looks_at_all_of_it(command, db):
+    command("build", FILTER, lines=b"\n".join(b"%d" % i for i in range(2000)))
+    bad = bytearray(command.read())
+    bad[64:] = bytes(len(bad) - 64)
+    command.write(bytes(bad))
+    assert support.ask(db, "SELECT cf_check(?)", bytes(bad)) != "ok"
+    command("info", FILTER, status=2, says="^sqlite-cuckoo info: k.cuckoo: filter is damaged: .*; restore it from a copy")
+
+
+def test_filters_of_other_kinds(command, db):
+    kinds = {
+        "value": support.new(db, 9, None, "value_bits=3"), "ages": support.new(db, 9, None, "epochs=3"),
+        "exact": support.ask(db, "SELECT cf_build_exact(value, value > 'b') FROM json_each('[\"a\", \"b\", \"c\"]')"),
+        "full": support.build(db, range(9), None, "growth=off"),
+        "numbers": support.build(db, range(9)), "numeric": support.build(db, range(9), 1e-5, "affinity=numeric")}
+    for name, blob in kinds.items():
+        command.write(blob, name)
+    many = b"\n".join(b"%d" % i for i in range(99))
+    for name, call, says in (("value", "add", "keeps a value with every key"), ("value", "delete", "keeps a value"),
+                             ("ages", "delete", "ages .* forgets no single key"), ("exact", "add", "is an exact one"),
+                             ("full", "add", "filter is full: .*nothing has changed")):
+        command(call, name, lines=many, status=2, says=f"^sqlite-cuckoo {call}: {name}: filter .*{says}")
+        assert command.read(name) == kinds[name]
+    command("merge", "sum", "numbers", "value", status=2, says="^sqlite-cuckoo merge: value: the filters differ in")
+    assert command("check", "exact", lines=b"a\nc\n") == b"a\n"
+    command("add", "ages", lines=b"ada\n")
+    assert command("check", "-1", "ages", lines=b"ada\n") == b"ada\n"
+    assert command("check", "numbers", lines=b"5\n") == b"5\n"  # the integer is another key than the text
+    assert command("check", "numeric", lines=b"5\n10\n") == b"10\n"
+
+
+# ---- what the user reads ----
+
+@pytest.mark.parametrize("arguments, says", [
+    ((), "required: COMMAND"), (("bild", FILTER), "invalid choice: 'bild'"), (("check",), "required: FILE"),
+    (("build", FILTER, "--fpr", "2"), "--fpr: it is above 0 and below 1, not 2"), (("build", FILTER, "--fpr", "x"), "--fpr.*'x'"),
+    (("build", FILTER, "--fpr", "nan"), "not nan"),
+    (("build", FILTER, "--options", "x=1"), "^sqlite-cuckoo build: k.cuckoo: unknown option x; valid options: "),
+    (("check", "-0", "-1", FILTER), "not allowed with"), (("check", "-2", FILTER), "arguments: -2"),
+    (("check", "missing"), "^sqlite-cuckoo check: missing: No such file or directory$"),
+    (("check", "."), "^sqlite-cuckoo check: .: Is a directory$"), (("build", "."), "^sqlite-cuckoo build: .: Is a directory$"),
+    (("build", "no/where"), "^sqlite-cuckoo build: no/where: No such file or directory$"),
+    (("build", "/dev/full"), "^sqlite-cuckoo build: /dev/full: No space left on device$"),
+    (("merge", FILTER), "required: FROM")])
+def test_errors(command, arguments, says):
+    assert command(*arguments, status=2, says=says) == b""
+    assert not os.listdir(command.folder) and stat.S_ISCHR(os.stat("/dev/full").st_mode)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write all files")
+def test_a_file_that_may_not_be_changed(known):
+    os.chmod(known.folder / FILTER, 0o444)
+    known("add", FILTER, status=2, says="^sqlite-cuckoo add: k.cuckoo: Permission denied$")
+
+
+def test_streams_that_are_full_or_closed(known):
+    shell = f"{shlex.join(known.program)} "
+    for words, says in (("check k.cuckoo > /dev/full", "check: standard output: No space left on device"),
+                        ("check -c k.cuckoo > /dev/full", "check: standard output: No space left on device"),
+                        ("info k.cuckoo > /dev/full", "info: standard output: No space left on device"),
+                        ("check k.cuckoo >&-", "check: standard output: Bad file descriptor"),
+                        ("add k.cuckoo <&-", "add: standard input is closed")):
+        known.program = ["sh", "-c", shell + words]
+        known(lines=b"cyd\n", status=2, says=f"^sqlite-cuckoo {says}$")
+
+
+def test_a_closed_pipe_is_quiet(known):
+    process = known.start("check", FILTER)
+    process.stdout.close()
+    process.stdin.write(b"cyd\n" * 100)
+    process.stdin.close()
+    assert (process.wait(), process.stderr.read()) == (-signal.SIGPIPE, b"")
+
+
+def test_answers_come_as_soon_as_lines(known):
+    process = known.start("check", FILTER)
+    for line, answer in ((b"cyd\n", b"cyd\n"), (b"ada\nda", b""), (b"n\n", b"dan\n")):
+        process.stdin.write(line)
+        process.stdin.flush()
+        assert process.stdout.readline() == answer if answer else True
+    assert process.communicate() == (b"", b"")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("name", ["build", "add", "check"])
+def test_an_interrupt_leaves_the_file(known, name, number):
+    before = known.read()
+    process = known.start(name, FILTER)
+    process.stdin.write(b"cyd\n" * 100000)
+    process.stdin.flush()  # it reads: a pipe holds less
+    process.send_signal(number)
+    assert process.wait(10) == 128 + number
+    assert process.stderr.read().decode() == f"sqlite-cuckoo {name}: interrupted; no file has changed\n"
+    assert known.read() == before and os.listdir(known.folder) == [FILTER]
+
+
+def test_an_interrupt_ends_a_long_query(known):
+    sqlite3.connect(known.folder / "x.db").execute("CREATE TABLE t(x)").connection.commit()
+    process = known.start("add", FILTER, "--db", "x.db", "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) "
+                          "SELECT i FROM n WHERE i < 0")
+    while not list(known.folder.glob("*.new")):
+        time.sleep(0.01)
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    assert (process.wait(10), process.stderr.read()) == (130, b"sqlite-cuckoo add: interrupted; no file has changed\n")
+    assert os.listdir(known.folder).sort() == [FILTER, "x.db"].sort()
+
+
+def test_a_bar_on_a_terminal(known):
+    ours, theirs = pty.openpty()
+    process = known.start("add", FILTER, stderr=theirs)
+    process.stdin.write(b"cyd\n")
+    process.stdin.flush()
+    time.sleep(1.2)
+    process.stdin.write(b"dan\n" * 3)
+    process.communicate()
+    said = os.read(ours, 1000).decode()
+    os.close(ours), os.close(theirs)
+    assert re.search(r"4 lines  1 s", said) and said.endswith("\r\x1b[K"), said
+
+
+def test_without_loadable_extensions(known):
+    known.program = [sys.executable, "-c", "import sqlite3, sys; sqlite3.Connection = object; import sqlite_cuckoo.__main__ as m; "
+                     "sys.exit(m.main())"]
+    assert known("check", FILTER, lines=b"ada\ncyd\n") == b"cyd\n"
+
+
+def test_examples_of_the_help(known):
+    """The commands of --help, in a folder with the files that they name."""
+    text = known("--help").decode()
+    examples = re.search(r"^examples:\n((?:  .*\n)+)", text, re.M)[1]
+    known.write(b"ada\nbob\n", "hashes.txt")
+    db = sqlite3.connect(known.folder / "files.db")
+    db.execute("CREATE TABLE file(sha1)")
+    db.close()
+    for line in examples.splitlines():
+        known.program = ["sh", "-ec", line.replace("sqlite-cuckoo", shlex.join([sys.executable, "-m", "sqlite_cuckoo"]))]
+        known()
+    assert examples.count("sqlite-cuckoo") == 3 and known("--version").startswith(b"") is True
+    for name in re.findall(r"^    (\w+) ", text, re.M):
+        known.program = [sys.executable, "-m", "sqlite_cuckoo"]
+        assert b"usage: sqlite-cuckoo " + name.encode() in known(name, "--help")
