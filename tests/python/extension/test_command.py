@@ -45,7 +45,7 @@ class Command:
     def __call__(self, *arguments, lines=b"", status=0, says=None, **streams):
         """What it prints. `says`: a pattern for all that it says to the user; nothing unless given."""
         process = self.start(*arguments, **streams)
-        printed, said = process.communicate(None if "stdin" in streams else lines)
+        printed, said = process.communicate(None if "stdin" in streams else lines, timeout=30)
         assert (process.returncode, (said or b"").decode()) == (status, said.decode() if says and said else ""), said
         if says:
             assert re.search(says, said.decode()) and "Traceback" not in said.decode(), said
@@ -89,12 +89,9 @@ def test_a_line_is_its_bytes_as_a_text_of_sql(command, rng, db):
     asked = b"\n".join(mixed) + b"\n"
     assert command("check", FILTER, lines=asked) == b"".join(line + b"\n" for line in mixed if line not in inside)
     assert command("check", "-1", FILTER, lines=asked) == b"".join(line + b"\n" for line in mixed if line in inside)
-    answers = db.execute("SELECT value, cf_contains(?1, CAST(unhex(value) AS TEXT)) FROM json_each(?2)" if
-                         sqlite3.sqlite_version_info > (3, 41) else "SELECT 1 WHERE ?1 IS ?2 IS NULL", (None, None)).fetchall()
     blob = command.read()
     for line in mixed:
-        answers = support.ask(db, "SELECT cf_contains(?, CAST(? AS TEXT))", blob, line)
-        assert answers == (line in inside), line
+        assert support.ask(db, "SELECT cf_contains(?, CAST(? AS TEXT))", blob, line) == (line in inside), line
 
 
 def test_more_lines_than_fit_in_a_piece(command):
@@ -175,10 +172,10 @@ def test_from_a_database(command):
     db.execute("CREATE TABLE file(sha1, n)")
     db.executemany("INSERT INTO file VALUES (?, ?)", [("aa", 1), (b"bb", 2), (None, 3), (5, 4), (1.5, 5)])
     db.commit()
-    command("build", FILTER, "--db", "x.db", "SELECT sha1 FROM file ORDER BY n; -- those of today")
+    command("build", FILTER, "--db", "x.db", "SELECT sha1 FROM file ORDER BY n -- those of today")
     command("build", "lines", lines=b"aa\nbb\n5\n1.5\n")
     assert command.read() == command.read("lines")
-    command("delete", FILTER, "--db", "x.db", "SELECT sha1 FROM file WHERE n < 3")
+    command("delete", FILTER, "--db", "x.db", "SELECT sha1 FROM file WHERE n < 3; ")
     assert command("check", FILTER, lines=b"aa\nbb\n5") == b"aa\nbb\n"
     before = command.read()
     for query, says in (("SELECT * FROM file", "2 values for 1 columns"), ("SELECT md5 FROM file", "no such column: md5"),
@@ -332,7 +329,7 @@ def test_an_interrupt_ends_a_long_query(known):
     time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     assert (process.wait(10), process.stderr.read()) == (130, b"sqlite-cuckoo add: interrupted; no file has changed\n")
-    assert os.listdir(known.folder).sort() == [FILTER, "x.db"].sort()
+    assert sorted(os.listdir(known.folder)) == [FILTER, "x.db"]
 
 
 def test_a_bar_on_a_terminal(known):
@@ -365,7 +362,7 @@ def test_examples_of_the_help(known):
     for line in examples.splitlines():
         known.program = ["sh", "-ec", line.replace("sqlite-cuckoo", shlex.join([sys.executable, "-m", "sqlite_cuckoo"]))]
         known()
-    assert examples.count("sqlite-cuckoo") == 3 and known("--version").startswith(b"") is True
+    assert examples.count("sqlite-cuckoo") == 3
     for name in re.findall(r"^    (\w+) ", text, re.M):
         known.program = [sys.executable, "-m", "sqlite_cuckoo"]
         assert b"usage: sqlite-cuckoo " + name.encode() in known(name, "--help")
