@@ -208,9 +208,10 @@ int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, c
                                 repeats ? "DISTINCT" : "", column, schema, table);
     if (rc == SQLITE_OK && (uint64_t)keys > *capacity)
         *capacity = (uint64_t)(keys + keys / 4);
-    return rc == SQLITE_ERROR ? cuckoo_say(message, rc, "%s(%s) cannot be read: %s", table, column,
-                                           cuckoo_sql_message(db, rc))
-                              : rc;
+    return rc == SQLITE_ERROR
+               ? cuckoo_say(message, rc, "%s(%s) cannot be read: %s", table, column,
+                            cuckoo_sql_message(db, rc))
+               : rc;
 }
 
 /* ---- the table ---- */

@@ -4,7 +4,7 @@
 **
 ** All memory is JavaScript's: it gives blocks (resize), and keeps what lies in them apart. A filter and
 ** a list of keys are blocks of OBJECT bytes, an exact filter is one of EXACT, which begin as zeros. All
-** calls that take no key mean the one that `key` was called with last. Statuses are those of cf_status.
+** calls that need a key mean the one that `key` was called with last. Statuses are those of cf_status.
 ** JavaScript has checked all arguments.
 */
 typedef int cuckoo_wasm_only; /* elsewhere it is empty, for those who compile all files of ext */
@@ -301,6 +301,8 @@ FOR_JS("contains_many") const bool *contains_many(list *keys, const cf_filter *f
 /* ---- exact filters ---- */
 
 _Static_assert(sizeof(cf_exact) <= EXACT, "EXACT is too small");
+_Static_assert(offsetof(cf_filter, geometry) + offsetof(cf_exact, rule) + offsetof(list, rule) == 0,
+               "`put` takes any of them for its rule");
 
 FOR_JS("is_exact") bool is_exact(const uint8_t *bytes, size_t length)
 {
