@@ -312,7 +312,7 @@ def test_answers_come_as_soon_as_lines(known):
 def test_an_interrupt_leaves_the_file(known, name, number):
     before = known.read()
     process = known.start(name, FILTER)
-    process.stdin.write(b"cyd\n" * 100000)
+    process.stdin.write(b"ada\n" * 100000)
     process.stdin.flush()  # it reads: a pipe holds less
     process.send_signal(number)
     assert process.wait(10) == 128 + number
