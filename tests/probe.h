@@ -17,7 +17,7 @@
 /* Splits one bucket before there is need. False: the filter does not grow. */
 static inline bool probe_split(cf_filter *filter)
 {
-    return cf_grow(filter) == CF_OK;
+    return cf_grow_to(filter, filter->buckets + 1) == CF_OK;
 }
 
 /* The numbers of the last so many epochs, a bit for each. */

@@ -84,15 +84,6 @@ static void replace_in_bucket(cf_filter *filter, uint64_t bucket, const cf_entry
     cf_record_write(filter, bucket, &record);
 }
 
-/* Is this the first of the entries that lies in its bucket? */
-static bool is_first_of_bucket(const cf_entry *entries, unsigned i)
-{
-    for (unsigned before = 0; before < i; before++)
-        if (entries[before].bucket == entries[i].bucket)
-            return false;
-    return true;
-}
-
 static void replace_in_list(cf_filter *filter, const cf_entry *entry, const cf_entry *by)
 {
     cf_spill_remove(filter, entry->slot - CF_IN_LIST);
@@ -115,18 +106,20 @@ static void replace_in_slot(cf_filter *filter, const cf_entry *entry, const cf_e
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by)
 {
     assert(n > 0 && n <= CF_MATCHES_MAX);
-    if (n == 1 && entries->slot < CF_IN_LIST) {
-        replace_in_slot(filter, entries, by);
-        return;
-    }
     if (n == 1) {
-        replace_in_list(filter, entries, by);
+        if (entries->slot < CF_IN_LIST)
+            replace_in_slot(filter, entries, by);
+        else
+            replace_in_list(filter, entries, by);
         return;
     }
     assert(filter->geometry.spill_bound == 0);
-    for (unsigned i = 0; i < n; i++)
-        if (is_first_of_bucket(entries, i))
-            replace_in_bucket(filter, entries[i].bucket, entries, n, by);
+    unsigned other = 1; /* the first of them that lies in the other bucket of their pair */
+    while (other < n && entries[other].bucket == entries[0].bucket)
+        other++;
+    replace_in_bucket(filter, entries[0].bucket, entries, n, by);
+    if (other < n)
+        replace_in_bucket(filter, entries[other].bucket, entries, n, by);
 }
 
 /* Moves entry `index` of the list to the slot, when it can lie in that bucket. */
@@ -166,30 +159,18 @@ static void fetch_other(const cf_filter *filter, const cf_pair *pair)
         cf_bucket_fetch(filter, pair->place[1].bucket);
 }
 
-unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair)
+bool cf_find_room(const cf_filter *filter, const cf_pair *pair, cf_room *room)
 {
-    unsigned found = 0;
-    fetch_other(filter, pair);
-    for (unsigned i = 0; i < pair->sides; i++) {
-        unsigned slots = cf_bucket_slots(filter, pair->place[i].bucket, pair->place[i].tag);
-        for (; slots != 0; slots &= slots - 1)
-            found++;
-    }
-    return filter->spilled == 0 ? found : found + cf_spilled_matches(filter, pair);
-}
-
-bool cf_slots_match(const cf_filter *filter, const cf_pair *pair, cf_room *room)
-{
-    bool matching = false;
+    bool match = false;
     *room = (cf_room){2, 0};
     fetch_other(filter, pair);
     for (unsigned side = 0; side < pair->sides; side++) {
-        int empty = room->side < 2 ? -1 : cf_bucket_free_slot(filter, pair->place[side].bucket);
-        matching |= cf_bucket_slots(filter, pair->place[side].bucket, pair->place[side].tag) != 0;
-        if (empty >= 0)
-            *room = (cf_room){side, (unsigned)empty};
+        int slot = room->side < 2 ? -1 : cf_bucket_usable_slot(filter, pair->place[side].bucket);
+        match |= cf_bucket_slots(filter, pair->place[side].bucket, pair->place[side].tag) != 0;
+        if (slot >= 0)
+            *room = (cf_room){side, (unsigned)slot};
     }
-    return matching;
+    return match || (filter->spilled != 0 && cf_spilled_matches(filter, pair) != 0);
 }
 
 /* Is this entry to stand before the other? The longer one is; of equally long ones, one that is not
@@ -235,15 +216,20 @@ static bool agrees(const cf_filter *filter, const cf_side *side, const cf_entry 
     return ((entry->side.bits ^ side->bits) & cf_low_bits(filter->geometry.pair_bits + least)) == 0;
 }
 
-/* All entries of a filter with a list know as much as each other: those that match have the tag. */
+/* All entries of a filter with a list know as much as each other: those that match have the tag, and
+** stand together. */
 static void find_spilled(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found)
 {
     cf_entry entry;
-    for (unsigned i = 0; cf_may_be_spilled(filter, pair) && i < pair->sides; i++) {
+    if (filter->spilled == 0 || !cf_overflow_get(filter, pair->place[0].bucket) ||
+        !cf_overflow_get(filter, pair->place[1].bucket))
+        return;
+    for (unsigned i = 0; i < 2; i++) {
         unsigned first = cf_spill_first(filter, &pair->place[i]), at = first;
-        for (; cf_spill_lies_in(filter, at, &pair->place[i]); at++)
-            if (cf_spilled_at(filter, at, &entry))
-                keep_match(filter, &entry, value, found);
+        for (; at < filter->spilled && cf_spilled_at(filter, at, &entry) &&
+               entry.bucket == pair->place[i].bucket && agrees(filter, &pair->side[i], &entry);
+             at++)
+            keep_match(filter, &entry, value, found);
         cf_work(filter, at - first);
     }
 }

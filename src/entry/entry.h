@@ -72,17 +72,14 @@ void cf_entry_drain_into(cf_filter *filter, uint64_t bucket);
 
 /* ---- finding ---- */
 
-/* How many entries match a key, with any value. */
-unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair);
-
 /* Where an entry is to go: a slot of a place of its pair; `side` 2: nowhere. */
 typedef struct cf_room {
     unsigned side, slot;
 } cf_room;
 
-/* Does any entry in a slot match a key? And the first empty slot of its pair, found by the same look at
-** both buckets. For filters that do not age. */
-bool cf_slots_match(const cf_filter *filter, const cf_pair *pair, cf_room *room);
+/* Does any entry match a key? And the first usable slot of its pair, found by the same look at both
+** buckets. */
+bool cf_find_room(const cf_filter *filter, const cf_pair *pair, cf_room *room);
 
 /* How many entries of the list match a key; more than CF_MATCHES_MAX are not counted. */
 unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair);

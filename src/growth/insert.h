@@ -18,19 +18,8 @@
 */
 cf_status cf_insert(cf_filter *filter, const cf_entry *item);
 
-/* May the table grow for an item that finds no room? Keys that were chosen to crowd one place leave
-** half of its slots occupied; and of void entries, which splitting makes two of, it has four slots for
-** each item at most. A small table has a few more. In a filter with values an eighth is enough: four
-** values of a key fill half of its pair. The first growth may come at any time: without it there are no
-** marks, and copies of a few keys crowd an empty table (copies.h). */
-bool cf_may_split(const cf_filter *filter);
-
 /* Moves spilled entry `index` to a slot, moving others when it must, with an ordinary search.
 ** False: there is none, and nothing has changed. */
-bool cf_settle_one(cf_filter *filter, unsigned index);
-
-/* Is a table that has grown to split before an add? The dead take up no room, so that the slots of a
-** filter that ages say nothing. */
-bool cf_is_crowded(cf_filter *filter);
+bool cf_spill_place(cf_filter *filter, unsigned index);
 
 #endif

@@ -37,30 +37,6 @@ static inline bool cf_is_void(const cf_filter *filter, uint64_t tag)
     return tag >> filter->geometry.pair_bits <= 1;
 }
 
-/* What a plain fingerprint says in a slot with a terminator; 0: nothing. */
-static inline uint64_t cf_with_terminator(const cf_filter *filter, uint64_t tag)
-{
-    return tag == 0 ? 0 : tag | (uint64_t)1 << filter->geometry.fingerprint_bits;
-}
-
-/* Where an entry goes when its bucket is split, and what its slot says there. */
-typedef struct cf_children {
-    bool low, high;
-    uint64_t tag;
-} cf_children;
-
-static inline cf_children cf_children_of(const cf_filter *filter, uint64_t tag)
-{
-    unsigned s = filter->geometry.pair_bits;
-    if (tag == 0) /* an empty slot, or a line of the list that lies */
-        return (cf_children){false, false, 0};
-    if (cf_is_void(filter, tag)) /* RULE: a void entry goes to both children */
-        return (cf_children){true, true, tag};
-    bool up = tag >> s & 1;
-    /* RULE: the bit that leaves a slot is the first behind the pair bits */
-    return (cf_children){!up, up, (tag & filter->view.pair_mask) | tag >> (s + 1) << s};
-}
-
 /* What a slot of the bucket at `home` says, seen from that side. The slot is not empty. */
 static inline cf_side cf_side_of(const cf_filter *filter, cf_home home, uint64_t tag)
 {
