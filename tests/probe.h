@@ -62,7 +62,7 @@ static inline cf_status probe_add_epoch(cf_filter *filter, uint64_t hash, uint64
 static inline void probe_write(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
                                uint64_t payload)
 {
-    cf_slot_set(filter, bucket, slot, tag & filter->view.form.slot_mask,
+    cf_bucket_set(filter, bucket, slot, tag & filter->view.form.slot_mask,
                 payload & cf_low_bits(filter->view.form.payload_bits));
 }
 
@@ -98,7 +98,7 @@ static inline bool probe_put_in(cf_filter *filter, uint64_t hash, unsigned i, un
     payload &= cf_low_bits(filter->view.form.payload_bits);
     uint64_t tag = cf_tag_of(filter, place, length);
     if (slot >= 0) {
-        cf_slot_set(filter, place.bucket, (unsigned)slot, tag, payload);
+        cf_bucket_set(filter, place.bucket, (unsigned)slot, tag, payload);
     } else {
         bool full = pair.sides == 1 || cf_bucket_free_slot(filter, pair.place[!i].bucket) < 0;
         if (!full || filter->spilled >= filter->geometry.spill_bound ||

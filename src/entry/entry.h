@@ -54,8 +54,8 @@ static inline uint64_t cf_entry_payload(const cf_filter *filter, const cf_entry 
 ** `occupied`. */
 static inline void cf_entry_put(cf_filter *filter, cf_place place, unsigned slot, const cf_entry *entry)
 {
-    cf_slot_set(filter, place.bucket, slot, cf_entry_tag(filter, entry, place),
-                cf_entry_payload(filter, entry));
+    cf_bucket_set(filter, place.bucket, slot, cf_entry_tag(filter, entry, place),
+                  cf_entry_payload(filter, entry));
     cf_count_occupied(filter);
 }
 
@@ -68,7 +68,7 @@ bool cf_entry_place(cf_filter *filter, const cf_pair *pair, const cf_entry *entr
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by);
 
 /* Spilled entries take the empty slots of a bucket. */
-void cf_entry_drain_into(cf_filter *filter, uint64_t bucket);
+void cf_spill_place_in(cf_filter *filter, uint64_t bucket);
 
 /* ---- finding ---- */
 

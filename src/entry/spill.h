@@ -30,7 +30,7 @@
 
 enum { CF_SPILL_COPIES = 8 /* entries of the list that match one key: there are never more */ };
 
-/* A line of the list; tag and payload as a slot has them (bucket.h). */
+/* A spilled entry: its bucket, and tag and payload as a slot has them (bucket.h). */
 typedef struct cf_spilled {
     uint64_t bucket, tag, payload;
 } cf_spilled;

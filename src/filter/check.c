@@ -217,10 +217,10 @@ static cf_status check_buckets(const cf_filter *filter, cf_census *seen, const c
     cf_status status = CF_OK;
     cf_walk walk = cf_walk_begin(filter, COST);
     while (status == CF_OK && cf_walk_next(&walk)) {
-        cf_record record;
-        cf_record_read(filter, walk.bucket, &record);
+        cf_contents contents;
+        cf_bucket_read(filter, walk.bucket, &contents);
         if (filter->geometry.semisorted &&
-            !cf_semisort_in_order(cf_code_at(filter, cf_bucket_at(filter, walk.bucket)), record.tag))
+            !cf_semisort_in_order(cf_code_at(filter, cf_bucket_at(filter, walk.bucket)), contents.tag))
             return cf_refuse(CF_DAMAGED, why, "a semi-sorted bucket is not in order");
         for (unsigned slot = 0; status == CF_OK && slot < filter->geometry.bucket_size; slot++)
             status = check_slot(filter, walk.bucket, slot, seen, why);

@@ -26,7 +26,7 @@ static CF_NEVER_INLINE bool is_spilled(const cf_filter *filter, uint64_t hash)
 /* Does a bucket hold an entry with one of these numbers? */
 static bool holds_live(const cf_filter *filter, cf_place want, uint32_t numbers)
 {
-    unsigned slots = cf_bucket_slots(filter, want.bucket, want.tag);
+    unsigned slots = cf_bucket_find(filter, want.bucket, want.tag);
     for (; slots != 0; slots &= slots - 1)
         if (numbers >> cf_payload_get(filter, want.bucket, cf_lowest_bit(slots)) & 1)
             return true;

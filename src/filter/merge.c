@@ -16,8 +16,8 @@
 #include "../growth/growth.h"
 #include "../growth/insert.h"
 #include "../shape/format.h"
-#include "../table/epochs.h"
 #include "../table/bucket.h"
+#include "../table/epochs.h"
 #include "ageing.h"
 
 const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned *at)

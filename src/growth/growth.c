@@ -11,17 +11,17 @@
 ** views of the same bytes. */
 static void rewrite_bucket(const cf_filter *from, cf_filter *to, uint64_t bucket)
 {
-    cf_record record;
+    cf_contents contents;
     cf_work(to, 1);
-    cf_record_read(from, bucket, &record);
+    cf_bucket_read(from, bucket, &contents);
     for (unsigned slot = 0; slot < to->geometry.bucket_size; slot++) {
-        uint64_t tag = record.tag[slot];
+        uint64_t tag = contents.tag[slot];
         if (!to->view.form.grown)
-            record.tag[slot] = tag & to->view.fingerprint_mask;
+            contents.tag[slot] = tag & to->view.fingerprint_mask;
         else if (tag != 0)
-            record.tag[slot] = tag | (uint64_t)1 << to->geometry.fingerprint_bits;
+            contents.tag[slot] = tag | (uint64_t)1 << to->geometry.fingerprint_bits;
     }
-    cf_record_write(to, bucket, &record);
+    cf_bucket_write(to, bucket, &contents);
 }
 
 /* Zeroes what lies behind the last bucket, to before byte `end` of the table. */
@@ -68,10 +68,10 @@ static void split_bucket(cf_filter *filter)
 {
     unsigned s = filter->geometry.pair_bits;
     uint64_t bucket = bucket_at(filter, filter->split++), last = filter->buckets++;
-    cf_record low, high;
-    cf_record_read(filter, bucket, &low);
+    cf_contents low, high;
+    cf_bucket_read(filter, bucket, &low);
     if (filter->geometry.epochs) /* RULE: a split drops the dead */
-        cf_record_drop(filter, &low, ~filter->view.live);
+        cf_bucket_drop(filter, &low, ~filter->view.live);
     high = low; /* with counters and marks */
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
         uint64_t tag = low.tag[slot];
@@ -80,12 +80,12 @@ static void split_bucket(cf_filter *filter)
             continue;
         }
         bool up = tag >> s & 1; /* RULE: the bit that leaves a slot is the first behind the pair bits */
-        cf_record *has = up ? &high : &low, *lacks = up ? &low : &high;
+        cf_contents *has = up ? &high : &low, *lacks = up ? &low : &high;
         has->tag[slot] = (tag & filter->view.pair_mask) | tag >> (s + 1) << s;
         lacks->tag[slot] = lacks->payload[slot] = 0;
     }
-    cf_record_write(filter, bucket, &low);
-    cf_record_write(filter, last, &high);
+    cf_bucket_write(filter, bucket, &low);
+    cf_bucket_write(filter, last, &high);
 }
 
 /* ---- room ---- */
@@ -139,7 +139,7 @@ bool cf_is_crowded(cf_filter *filter)
     return filter->occupied > filter->view.most;
 }
 
-/* Are most entries void in the buckets that are split next? Then splitting them makes hardly any room. */
+/* Are most entries void in the buckets that are split next? Then splitting makes hardly any room. */
 static bool splits_in_vain(const cf_filter *filter)
 {
     enum { SOME = 16 };

@@ -151,19 +151,19 @@ static cf_status split_some(cf_filter *filter, unsigned tries)
     return cf_grow_to(filter, filter->buckets + FEW + (many ? filter->buckets / PARTS : 0));
 }
 
-/* Folds entries that say the same, `copies` of them at least, and stores the item. False: there are not
+/* Folds entries that say the same, `copies` of them at least, and stores the entry. False: there are not
 ** so many, or there is no way to mark one, or `copies` is 0; nothing has changed. */
-static CF_NEVER_INLINE bool fold_entries(cf_filter *filter, const cf_entry *item, unsigned copies)
+static CF_NEVER_INLINE bool fold_entries(cf_filter *filter, const cf_entry *entry, unsigned copies)
 {
     cf_pair pair;
     cf_fold best;
     bool marks = filter->view.form.grown || filter->geometry.counter_bits || filter->geometry.epochs;
     if (copies == 0 || !marks)
         return false;
-    cf_pair_set(filter, &item->side, &pair);
-    if (pair.sides == 0 || !cf_find_fold(filter, &pair, item, copies, &best))
+    cf_pair_set(filter, &entry->side, &pair);
+    if (pair.sides == 0 || !cf_find_fold(filter, &pair, entry, copies, &best))
         return false;
-    cf_copies_fold(filter, &pair, item, &best);
+    cf_copies_fold(filter, &pair, entry, &best);
     return true;
 }
 
@@ -179,34 +179,34 @@ static unsigned copies_to_fold(const cf_filter *filter)
     return percent >= VERY_EMPTY ? 3 : 2;
 }
 
-/* An item finds no room. Splits some buckets, and tries again, as often as that may help; at last with a
-** longer path, or by folding. The splits of an item that is refused stay: no answer has changed. */
-static cf_status insert_splitting(cf_filter *filter, const cf_entry *item)
+/* An entry finds no room. Splits some buckets, and tries again, as often as that may help; at last with
+** a longer path, or by folding. The splits of an entry that is refused stay: no answer has changed. */
+static cf_status insert_splitting(cf_filter *filter, const cf_entry *entry)
 {
     enum { ANY = 2 };
     cf_status grown = CF_OK, status = CF_FULL;
     for (unsigned i = 0; status == CF_FULL && grown == CF_OK; i++) {
-        if (fold_entries(filter, item, copies_to_fold(filter)))
+        if (fold_entries(filter, entry, copies_to_fold(filter)))
             return CF_OK;
         grown = i < MOST_STEPS && cf_may_split(filter) ? split_some(filter, i) : CF_FULL;
         if (is_final(grown))
             return grown;
-        status = store(filter, item, grown == CF_OK ? SEARCH_GROWN : CF_SEARCH_BUCKETS);
+        status = store(filter, entry, grown == CF_OK ? SEARCH_GROWN : CF_SEARCH_BUCKETS);
     }
-    if (status == CF_FULL && fold_entries(filter, item, ANY))
+    if (status == CF_FULL && fold_entries(filter, entry, ANY))
         return CF_OK;
     return status == CF_FULL ? grown : status;
 }
 
-cf_status cf_insert(cf_filter *filter, const cf_entry *item)
+cf_status cf_insert(cf_filter *filter, const cf_entry *entry)
 {
     bool grows = filter->geometry.growth && filter->memory.resize != NULL;
     if (filter->view.writable == NULL)
         return CF_BAD_ARGUMENT;
     if (!grows)
-        return store(filter, item, CF_SEARCH_BUCKETS);
+        return store(filter, entry, CF_SEARCH_BUCKETS);
     cf_status status = relieve(filter);
     if (status == CF_OK)
-        status = store(filter, item, search_nodes(filter));
-    return status == CF_FULL ? insert_splitting(filter, item) : status;
+        status = store(filter, entry, search_nodes(filter));
+    return status == CF_FULL ? insert_splitting(filter, entry) : status;
 }

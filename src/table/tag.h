@@ -37,18 +37,18 @@ static inline bool cf_is_void(const cf_filter *filter, uint64_t tag)
     return tag >> filter->geometry.pair_bits <= 1;
 }
 
-/* What a slot of the bucket at `home` says, seen from that side. The slot is not empty. */
-static inline cf_side cf_side_of(const cf_filter *filter, cf_home home, uint64_t tag)
+/* What a slot of the bucket at `address` says, seen from that side. The slot is not empty. */
+static inline cf_side cf_side_of(const cf_filter *filter, cf_address address, uint64_t tag)
 {
     unsigned s = filter->geometry.pair_bits;
     if (!filter->view.form.grown)
-        return (cf_side){home.base, tag & filter->view.fingerprint_mask,
+        return (cf_side){address.base, tag & filter->view.fingerprint_mask,
                          filter->geometry.fingerprint_bits - s};
     unsigned known = cf_terminator(filter, tag);
     uint64_t behind = (tag & cf_low_bits(known)) >> s;
-    return (cf_side){home.base,
-                     (tag & filter->view.pair_mask) | (behind << home.bits | home.extension) << s,
-                     home.bits + known - s};
+    return (cf_side){address.base,
+                     (tag & filter->view.pair_mask) | (behind << address.bits | address.extension) << s,
+                     address.bits + known - s};
 }
 
 /* What a slot at `place` has to hold to say the first `length` remainder bits of a side: its
@@ -64,15 +64,16 @@ static inline uint64_t cf_tag_of(const cf_filter *filter, cf_place place, unsign
     return (place.tag & cf_low_bits(known)) | (uint64_t)1 << known;
 }
 
-/* What the slot of an entry in the bucket at `home` has to hold in its other bucket, `to`. */
-static inline uint64_t cf_tag_there(const cf_filter *filter, cf_home home, uint64_t tag, uint64_t to)
+/* What the slot of an entry in the bucket at `address` has to hold in its other bucket, `to`. */
+static inline uint64_t cf_tag_there(const cf_filter *filter, cf_address address, uint64_t tag,
+                                    uint64_t to)
 {
     unsigned s = filter->geometry.pair_bits, f = filter->geometry.fingerprint_bits;
-    unsigned length = home.bits + (filter->view.form.grown ? cf_terminator(filter, tag) : f) - s;
+    unsigned length = address.bits + (filter->view.form.grown ? cf_terminator(filter, tag) : f) - s;
     uint64_t pair = tag & filter->view.pair_mask, mix = cf_pair_mix(pair);
     uint64_t remainder =
-        (tag >> s << home.bits | home.extension) ^ cf_turn_of(mix); /* and what is beyond */
-    cf_home there = cf_home_in(filter, cf_alternate_base(filter, home.base, mix), remainder);
+        (tag >> s << address.bits | address.extension) ^ cf_turn_of(mix); /* and what is beyond */
+    cf_address there = cf_address_in(filter, cf_alternate_base(filter, address.base, mix), remainder);
     CF_ASSERT_CONTENT(filter, length >= there.bits &&
                                   to == cf_bucket_number(filter, there.base, there.extension));
     uint64_t bits = (pair | remainder >> there.bits << s) & filter->view.form.slot_mask;

@@ -182,11 +182,11 @@ static void check_told(uint64_t bucket, uint64_t needs, uint64_t changes)
 static void check_reading(uint64_t bucket)
 {
     content c = read_naively(bucket);
-    cf_record record;
+    cf_contents record;
     unsigned lane;
     int empty = -1; /* the first; of semi-sorted slots it comes before others, or there is none */
     check_told(bucket, 0, 0);
-    READ(bucket, 1, (cf_record_read(&filter, bucket, &record), true));
+    READ(bucket, 1, (cf_bucket_read(&filter, bucket, &record), true));
     for (unsigned i = b; i-- > 0;) {
         empty = c.slot[i].tag == 0 && (!semi || i == 0) ? (int)i : empty;
         CHECK(record.tag[i] == c.slot[i].tag && record.payload[i] == c.slot[i].payload);
@@ -241,7 +241,7 @@ static void check_matching(uint64_t x, uint64_t y)
     }
     bool unclear = !grown && alike > 0 && near > 1; /* then it may say 2 */
     check_told(x, 0, 0);
-    READ(x, 1, cf_bucket_slots(&filter, x, tag) == slots[0]);
+    READ(x, 1, cf_bucket_find(&filter, x, tag) == slots[0]);
     synchronize();
     cf_found all = cf_find_all(&filter, spots);
     CHECK(is_right(all, n, side, slot) && all.n == n);
@@ -264,7 +264,7 @@ static void check_writing(uint64_t bucket)
     content c = sound ? random_content() : read_naively(bucket), d = random_content();
     cf_kind kind = kinds[random_below(kind_count)];
     uint64_t at = bucket * bits;
-    cf_record record;
+    cf_contents record;
     for (unsigned j = 0; j < b; j++) {
         if (way == TAGS) /* of a bucket whose payloads are 0 */
             c.slot[j].payload = d.slot[j].payload = 0;
@@ -278,9 +278,9 @@ static void check_writing(uint64_t bucket)
     if (way == TAGS)
         cf_tags_write(kind, &filter, cf_bucket_to_change(&filter, bucket), record.tag);
     else if (way == RECORD)
-        cf_record_write(&filter, bucket, &record);
+        cf_bucket_write(&filter, bucket, &record);
     else if (way == SLOT)
-        cf_slot_set(&filter, bucket, i, d.slot[i].tag, d.slot[i].payload);
+        cf_bucket_set(&filter, bucket, i, d.slot[i].tag, d.slot[i].payload);
     else if (way == SET)
         cf_set_by(kind, &filter, cf_bucket_to_change(&filter, bucket), i * top_bits, d.slot[i].tag, d.slot[i].payload);
     else
