@@ -17,7 +17,7 @@
 /* Splits one bucket before there is need. False: the filter does not grow. */
 static inline bool probe_split(cf_filter *filter)
 {
-    return cf_grow(filter) == CF_OK;
+    return cf_grow_to(filter, filter->buckets + 1) == CF_OK;
 }
 
 /* The numbers of the last so many epochs, a bit for each. */
@@ -71,8 +71,8 @@ static inline cf_status probe_add_epoch(cf_filter *filter, uint64_t hash, uint64
 static inline void probe_write(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
                                uint64_t payload)
 {
-    cf_slot_set(filter, bucket, slot, tag & filter->view.form.slot_mask,
-                payload & cf_low_bits(filter->view.form.payload_bits));
+    cf_bucket_set(filter, bucket, slot, tag & filter->view.form.slot_mask,
+                  payload & cf_low_bits(filter->view.form.payload_bits));
 }
 
 /* Puts a line into the list, which has room, whatever there is in slots. */
@@ -108,7 +108,7 @@ static inline bool probe_put_in(cf_filter *filter, uint64_t hash, unsigned i, un
     payload &= cf_low_bits(filter->view.form.payload_bits);
     uint64_t tag = cf_tag_of(filter, place, length);
     if (slot >= 0) {
-        cf_slot_set(filter, place.bucket, (unsigned)slot, tag, payload);
+        cf_bucket_set(filter, place.bucket, (unsigned)slot, tag, payload);
     } else {
         bool full = pair.sides == 1 || cf_bucket_free_slot(filter, pair.place[!i].bucket) < 0;
         if (!full || filter->spilled >= filter->geometry.spill_bound ||

@@ -31,103 +31,103 @@ bool cf_is_sticky(const cf_filter *filter, const cf_matches *found)
 
 /* ---- adding ---- */
 
-/* Makes the shortest of the longest entries sticky that weigh cap with the item; the others go. */
-static void make_sticky(cf_filter *filter, const cf_entry *item, const cf_matches *found)
+/* Makes the shortest of the longest entries sticky that weigh cap with the new entry; the others go. */
+static void make_sticky(cf_filter *filter, const cf_entry *added, const cf_matches *found)
 {
-    unsigned weight = weight_of(filter, item), n = 0;
+    unsigned weight = weight_of(filter, added), n = 0;
     do
         weight += weight_of(filter, &found->entry[n++]);
     while (weight < filter->geometry.cap && n < found->n); /* RULE: chosen are as many as weigh cap */
     assert(weight >= filter->geometry.cap);
     cf_entry stays = found->entry[n - 1]; /* RULE: the shortest of the chosen stays */
-    /* RULE: what becomes sticky knows no more than the item; equivalent > to >=: the same */
-    if (stays.side.length > item->side.length)
-        stays.side.length = item->side.length;
+    /* RULE: what becomes sticky knows no more than the new entry; equivalent > to >=: the same */
+    if (stays.side.length > added->side.length)
+        stays.side.length = added->side.length;
     else if (n == 1 && stays.sticky)
         return;
     stays.sticky = true; /* RULE: what stays is marked */
     cf_entries_replace(filter, found->entry, n, &stays);
 }
 
-/* Absorbs the item when it and these matches weigh cap. */
-static bool absorb_at_cap(cf_filter *filter, const cf_entry *item, const cf_matches *found)
+/* Absorbs the new entry when it and these matches weigh cap. */
+static bool absorb_at_cap(cf_filter *filter, const cf_entry *added, const cf_matches *found)
 {
-    unsigned weight = weight_of_all(filter, found) + weight_of(filter, item);
+    unsigned weight = weight_of_all(filter, found) + weight_of(filter, added);
     /* RULE: matches and the new copy that weigh cap become one */
     bool sticky = found->n > 0 && weight >= filter->geometry.cap;
     if (sticky)
-        make_sticky(filter, item, found);
+        make_sticky(filter, added, found);
     return sticky;
 }
 
-/* Makes an entry stand for the copies of an item, too; it forgets what the item does not know. */
-static void count_on(cf_filter *filter, const cf_entry *match, const cf_entry *item)
+/* Makes an entry stand for the copies of a new one, too; it forgets what that does not know. */
+static void count_on(cf_filter *filter, const cf_entry *match, const cf_entry *added)
 {
     cf_entry more = *match;
-    uint64_t copies = match->payload + item->payload + 1, most = cf_payload_max(&filter->geometry);
+    uint64_t copies = match->payload + added->payload + 1, most = cf_payload_max(&filter->geometry);
     /* RULE: a counter stops when it is full; equivalent < to <=: the same */
     more.payload = copies < most ? copies : most;
     more.sticky = more.payload == most;
-    /* RULE: copies are counted on a prefix of the item; equivalent > to >=: the same */
-    if (more.side.length > item->side.length)
-        more.side.length = item->side.length;
+    /* RULE: copies are counted on a prefix of the new entry; equivalent > to >=: the same */
+    if (more.side.length > added->side.length)
+        more.side.length = added->side.length;
     cf_entries_replace(filter, match, 1, &more);
 }
 
-/* Is a match that is a prefix of the item to count its copies? It is when it knows as much as an
-** entry of the item's own would; when it knows so much beyond its bucket that it is hardly of
+/* Is a match that is a prefix of the new entry to count its copies? It is when it knows as much as an
+** entry of the new entry's own would; when it knows so much beyond its bucket that it is hardly of
 ** another key; or when there are so many matches that the key should not take one more slot. */
 static bool can_count(const cf_filter *filter, const cf_entry *match, unsigned matches,
-                      const cf_entry *item)
+                      const cf_entry *added)
 {
     enum { TRUSTED = 4 }; /* remainder bits in the slot: strangers match one entry in 2^(s + 4) */
     unsigned length = match->side.length, new = filter->view.new_length;
-    unsigned own = item->side.length < new ? item->side.length : new;
+    unsigned own = added->side.length < new ? added->side.length : new;
     return length >= own || length >= match->extension + TRUSTED || matches >= filter->geometry.cap;
 }
 
-/* Absorbs the item with these matches, or counts it on one of them. */
-static bool absorb(cf_filter *filter, const cf_entry *item, const cf_matches *found)
+/* Absorbs the new entry with these matches, or counts it on one of them. */
+static bool absorb(cf_filter *filter, const cf_entry *added, const cf_matches *found)
 {
     if (!filter->view.form.grown) {                /* and no entries become one */
         bool sticky = cf_is_sticky(filter, found); /* RULE: before growth cap equal entries absorb */
         if (sticky || !counts(filter))
             return sticky;
     }
-    if (absorb_at_cap(filter, item, found))
+    if (absorb_at_cap(filter, added, found))
         return true;
     for (unsigned i = 0; counts(filter) && i < found->n; i++)
-        if (can_count(filter, &found->entry[i], found->n, item)) {
-            count_on(filter, &found->entry[i], item);
+        if (can_count(filter, &found->entry[i], found->n, added)) {
+            count_on(filter, &found->entry[i], added);
             return true;
         }
     return false;
 }
 
-/* An item that comes from a filter that has grown less, and entries that know more: without this
+/* An entry that comes from a filter that has grown less, and entries that know more: without this
 ** the copies of one key would be stored anew for each length at which it comes, until its pair is
 ** full of them. */
-static bool absorb_shorter(cf_filter *filter, const cf_entry *item, const cf_matches *found)
+static bool absorb_shorter(cf_filter *filter, const cf_entry *added, const cf_matches *found)
 {
-    if (absorb_at_cap(filter, item, found))
+    if (absorb_at_cap(filter, added, found))
         return true;
     if (!counts(filter) || found->n < filter->geometry.cap)
         return false;
-    count_on(filter, &found->entry[0], item);
+    count_on(filter, &found->entry[0], added);
     return true;
 }
 
-bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *item)
+bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added)
 {
     cf_matches found;
-    assert(!item->sticky || filter->view.form.grown || counts(filter));
-    cf_find_matches(filter, pair, item->payload, &found);
-    if (absorb(filter, item, &found))
+    assert(!added->sticky || filter->view.form.grown || counts(filter));
+    cf_find_matches(filter, pair, added->payload, &found);
+    if (absorb(filter, added, &found))
         return true;
-    if (!filter->view.form.grown || item->side.length == CF_WHOLE)
-        return false; /* RULE: only items of merges agree with longer entries */
-    cf_find_agreeing(filter, pair, item->payload, &found);
-    return absorb_shorter(filter, item, &found);
+    if (!filter->view.form.grown || added->side.length == CF_WHOLE)
+        return false; /* RULE: only entries of merges agree with longer entries */
+    cf_find_agreeing(filter, pair, added->payload, &found);
+    return absorb_shorter(filter, added, &found);
 }
 
 /* ---- making room ---- */
@@ -144,7 +144,7 @@ static bool is_better(const cf_entry *stays, const cf_fold *than)
 }
 
 /* The longest two of these entries, with those that are as long as the second, become one; `goes`
-** is among them, and does not stay. When `goes` is NULL the item becomes one with the longest, and
+** is among them, and does not stay. When `goes` is NULL the new entry becomes one with the longest, and
 ** those that are as long. */
 static void consider_fold(const cf_matches *found, const cf_entry *goes, unsigned copies, cf_fold *best)
 {
@@ -162,13 +162,13 @@ static void consider_fold(const cf_matches *found, const cf_entry *goes, unsigne
         *best = (cf_fold){.found = *found, .n = n, .stays = *stays, .absorbs = absorbs};
 }
 
-bool cf_find_fold(const cf_filter *filter, const cf_pair *pair, const cf_entry *item, unsigned copies,
+bool cf_find_fold(const cf_filter *filter, const cf_pair *pair, const cf_entry *added, unsigned copies,
                   cf_fold *best)
 {
     cf_matches found;
     cf_entry entry;
     best->n = 0;
-    cf_find_matches(filter, pair, item->payload, &found);
+    cf_find_matches(filter, pair, added->payload, &found);
     consider_fold(&found, NULL, copies, best);
     for (unsigned i = 0; i < pair->sides; i++)
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
@@ -182,9 +182,9 @@ bool cf_find_fold(const cf_filter *filter, const cf_pair *pair, const cf_entry *
 }
 
 /* Copies that the entries of a fold stand for, all in all, less one. */
-static uint64_t further_copies(const cf_filter *filter, const cf_fold *fold, const cf_entry *item)
+static uint64_t further_copies(const cf_filter *filter, const cf_fold *fold, const cf_entry *added)
 {
-    uint64_t copies = fold->absorbs ? item->payload : UINT64_MAX,
+    uint64_t copies = fold->absorbs ? added->payload : UINT64_MAX,
              most = cf_payload_max(&filter->geometry);
     for (unsigned i = 0; i < fold->n; i++)
         copies += fold->found.entry[i].payload + 1; /* RULE: a fold counts all copies */
@@ -192,28 +192,28 @@ static uint64_t further_copies(const cf_filter *filter, const cf_fold *fold, con
 }
 
 /* The number of the latest epoch in which one of the keys was added for which a fold stands. */
-static uint64_t youngest(const cf_filter *filter, const cf_fold *fold, const cf_entry *item)
+static uint64_t youngest(const cf_filter *filter, const cf_fold *fold, const cf_entry *added)
 {
-    uint64_t number = fold->absorbs ? item->payload : fold->stays.payload;
+    uint64_t number = fold->absorbs ? added->payload : fold->stays.payload;
     for (unsigned i = 0; i < fold->n; i++)
         if (cf_epoch_age(filter, fold->found.entry[i].payload) < cf_epoch_age(filter, number))
             number = fold->found.entry[i].payload;
     return number;
 }
 
-void cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *item, const cf_fold *fold)
+void cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *added, const cf_fold *fold)
 {
     cf_entry stays = fold->stays;
     bool ages = filter->geometry.epochs != 0;
     assert(filter->view.form.grown || counts(filter) || ages);
     if (counts(filter))
-        stays.payload = further_copies(filter, fold, item);
+        stays.payload = further_copies(filter, fold, added);
     else if (ages)
-        stays.payload = youngest(filter, fold, item); /* RULE: a fold is as young as its youngest */
-    stays.sticky = !counts(filter) && !ages;          /* RULE: a fold without counters is sticky */
+        stays.payload = youngest(filter, fold, added); /* RULE: a fold is as young as its youngest */
+    stays.sticky = !counts(filter) && !ages;           /* RULE: a fold without counters is sticky */
     cf_entries_replace(filter, fold->found.entry, fold->n, &stays);
     if (!fold->absorbs)
-        cf_entry_place(filter, pair, item);
+        cf_entry_place(filter, pair, added);
 }
 
 /* ---- deleting ---- */
@@ -232,6 +232,6 @@ cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t val
     fewer.payload -= stays;
     cf_entries_replace(filter, found.entry, 1, stays ? &fewer : NULL);
     if (!stays && filter->spilled > 0 && found.entry[0].slot < CF_IN_LIST)
-        cf_entry_drain_into(filter, found.entry[0].bucket);
+        cf_spill_place_in(filter, found.entry[0].bucket);
     return CF_REMOVED;
 }

@@ -19,14 +19,14 @@
 **   absorbed when the matches alone weigh cap.
 ** - A delete changes nothing when the matches weigh cap. Else it takes one copy off the longest
 **   match.
-** - An item of a merge is an entry of another filter. It may know less than entries that agree with
+** - A merge adds an entry of another filter. It may know less than entries that agree with
 **   it: these count as matches, too, when that saves room, and one that stays is cut to what the
-**   item knows.
+**   new entry knows.
 ** - Where no room can be made otherwise, nor by a few splits, entries *fold* before cap is reached:
 **   some that say the same become one that is sticky, or counts their copies. An add that would be
 **   refused makes a key sticky instead.
 **
-** Sound: the entry that stays is a prefix of each that goes, and of the item. Whoever owned one of
+** Sound: the entry that stays is a prefix of each that goes, and of the new entry. Whoever owned one of
 ** those matches it. It lies in a bucket whose extension it knows, so all of them look there.
 ** growth.h has the argument for deletes. With values all of this holds for each value by itself.
 */
@@ -39,26 +39,26 @@
 bool cf_is_sticky(const cf_filter *filter, const cf_matches *found);
 
 /* Absorbs a copy of a key, or an entry of another filter, or counts it. False: nothing has changed,
-** and it needs a slot. Of the item, `side`, `payload` and `sticky` are read; the side is one of
+** and it needs a slot. Of the new entry, `side`, `payload` and `sticky` are read; the side is one of
 ** `pair`. */
-bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *item);
+bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added);
 
-/* Entries that can become one, so that an item whose pair is full finds room. */
+/* Entries that can become one, so that a new entry whose pair is full finds room. */
 typedef struct cf_fold {
     cf_matches found; /* the first n of them */
     unsigned n;
     cf_entry stays; /* the one that is left */
-    bool absorbs;   /* the item is a copy of it, too; else it takes the slot of one that goes */
+    bool absorbs;   /* the new entry is a copy of it, too; else it takes the slot of one that goes */
 } cf_fold;
 
 /* The best way to fold entries in the buckets of a pair, both of them full: `copies` of them at
-** least, the item included, or any number when that makes nothing sticky that is not. False: there
+** least, the new entry included, or any number when that makes nothing sticky that is not. False: there
 ** is none. */
-bool cf_find_fold(const cf_filter *filter, const cf_pair *pair, const cf_entry *item, unsigned copies,
+bool cf_find_fold(const cf_filter *filter, const cf_pair *pair, const cf_entry *added, unsigned copies,
                   cf_fold *best);
 
-/* Does it, and stores the item. The filter has grown, has counters, or ages. */
-void cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *item, const cf_fold *fold);
+/* Does it, and stores the new entry. The filter has grown, has counters, or ages. */
+void cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *added, const cf_fold *fold);
 
 /* Takes one copy off the pair. */
 cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t value);

@@ -10,16 +10,16 @@
 static cf_entry decode(const cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
                        uint64_t payload)
 {
-    cf_home home = cf_home_of(filter, bucket);
+    cf_address address = cf_address_of(filter, bucket);
     bool counts = filter->geometry.counter_bits != 0;
     bool sticky =
         counts ? payload == cf_payload_max(&filter->geometry) : (payload & filter->view.sticky_bit) != 0;
-    return (cf_entry){.side = cf_side_of(filter, home, tag),
+    return (cf_entry){.side = cf_side_of(filter, address, tag),
                       .payload = payload & cf_payload_max(&filter->geometry),
                       .sticky = sticky,
                       .bucket = bucket,
                       .slot = slot,
-                      .extension = home.bits};
+                      .extension = address.bits};
 }
 
 bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_entry *entry)
@@ -32,10 +32,10 @@ bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_ent
 
 bool cf_spilled_at(const cf_filter *filter, unsigned index, cf_entry *entry)
 {
-    cf_spilled line = cf_spill_get(filter, index);
-    if (line.tag == 0 || line.bucket >= filter->buckets)
+    cf_spilled stored = cf_spill_get(filter, index);
+    if (stored.tag == 0 || stored.bucket >= filter->buckets)
         return false;
-    *entry = decode(filter, line.bucket, CF_IN_LIST + index, line.tag, line.payload);
+    *entry = decode(filter, stored.bucket, CF_IN_LIST + index, stored.tag, stored.payload);
     return true;
 }
 
@@ -55,7 +55,7 @@ bool cf_entry_place(cf_filter *filter, const cf_pair *pair, const cf_entry *entr
 }
 
 /* What an entry says in the place where it lies. */
-static cf_spilled line_of(const cf_filter *filter, const cf_entry *entry)
+static cf_spilled stored_as(const cf_filter *filter, const cf_entry *entry)
 {
     cf_place place = cf_locate(filter, &entry->side);
     CF_ASSERT_CONTENT(filter, place.bucket == entry->bucket && place.extension == entry->extension);
@@ -67,70 +67,63 @@ static cf_spilled line_of(const cf_filter *filter, const cf_entry *entry)
 static void replace_in_bucket(cf_filter *filter, uint64_t bucket, const cf_entry *entries, unsigned n,
                               const cf_entry *by)
 {
-    cf_record record;
-    cf_record_read(filter, bucket, &record);
+    cf_contents contents;
+    cf_bucket_read(filter, bucket, &contents);
     for (unsigned i = 0; i < n; i++) {
         unsigned slot = entries[i].slot;
         if (entries[i].bucket != bucket)
             continue;
-        CF_ASSERT_CONTENT(filter, record.tag[slot] != 0);
+        CF_ASSERT_CONTENT(filter, contents.tag[slot] != 0);
         bool stays = by != NULL && by->bucket == bucket && by->slot == slot;
-        cf_spilled line = stays ? line_of(filter, by) : (cf_spilled){0, 0, 0};
-        record.tag[slot] = line.tag;
-        record.payload[slot] = line.payload;
-        if (line.tag == 0) /* RULE: slots that are emptied are counted */
+        cf_spilled stored = stays ? stored_as(filter, by) : (cf_spilled){0, 0, 0};
+        contents.tag[slot] = stored.tag;
+        contents.payload[slot] = stored.payload;
+        if (stored.tag == 0) /* RULE: slots that are emptied are counted */
             cf_count_emptied(filter);
     }
-    cf_record_write(filter, bucket, &record);
-}
-
-/* Is this the first of the entries that lies in its bucket? */
-static bool is_first_of_bucket(const cf_entry *entries, unsigned i)
-{
-    for (unsigned before = 0; before < i; before++)
-        if (entries[before].bucket == entries[i].bucket)
-            return false;
-    return true;
+    cf_bucket_write(filter, bucket, &contents);
 }
 
 static void replace_in_list(cf_filter *filter, const cf_entry *entry, const cf_entry *by)
 {
     cf_spill_remove(filter, entry->slot - CF_IN_LIST);
     if (by != NULL) {
-        cf_spilled line = line_of(filter, by);
-        cf_spill_add(filter, &line);
+        cf_spilled stored = stored_as(filter, by);
+        cf_spill_add(filter, &stored);
     }
 }
 
 /* The most frequent case: one entry, in a slot. */
 static void replace_in_slot(cf_filter *filter, const cf_entry *entry, const cf_entry *by)
 {
-    cf_spilled line = by != NULL ? line_of(filter, by) : (cf_spilled){0, 0, 0};
+    cf_spilled stored = by != NULL ? stored_as(filter, by) : (cf_spilled){0, 0, 0};
     CF_ASSERT_CONTENT(filter, cf_slot_get(filter, entry->bucket, entry->slot) != 0);
-    cf_slot_set(filter, entry->bucket, entry->slot, line.tag, line.payload);
-    if (line.tag == 0)
+    cf_bucket_set(filter, entry->bucket, entry->slot, stored.tag, stored.payload);
+    if (stored.tag == 0)
         cf_count_emptied(filter);
 }
 
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by)
 {
     assert(n > 0 && n <= CF_MATCHES_MAX);
-    if (n == 1 && entries->slot < CF_IN_LIST) {
-        replace_in_slot(filter, entries, by);
-        return;
-    }
     if (n == 1) {
-        replace_in_list(filter, entries, by);
+        if (entries->slot < CF_IN_LIST)
+            replace_in_slot(filter, entries, by);
+        else
+            replace_in_list(filter, entries, by);
         return;
     }
     assert(filter->geometry.spill_bound == 0);
-    for (unsigned i = 0; i < n; i++)
-        if (is_first_of_bucket(entries, i))
-            replace_in_bucket(filter, entries[i].bucket, entries, n, by);
+    unsigned other = 1; /* the first of them that lies in the other bucket of their pair */
+    while (other < n && entries[other].bucket == entries[0].bucket)
+        other++;
+    replace_in_bucket(filter, entries[0].bucket, entries, n, by);
+    if (other < n)
+        replace_in_bucket(filter, entries[other].bucket, entries, n, by);
 }
 
 /* Moves entry `index` of the list to the slot, when it can lie in that bucket. */
-static bool take_home(cf_filter *filter, unsigned index, uint64_t bucket, unsigned slot)
+static bool place_in(cf_filter *filter, unsigned index, uint64_t bucket, unsigned slot)
 {
     cf_entry entry;
     if (!cf_spilled_at(filter, index, &entry))
@@ -145,14 +138,14 @@ static bool take_home(cf_filter *filter, unsigned index, uint64_t bucket, unsign
     return false;
 }
 
-void cf_entry_drain_into(cf_filter *filter, uint64_t bucket)
+void cf_spill_place_in(cf_filter *filter, uint64_t bucket)
 {
     unsigned index = 0;
     while (index < filter->spilled && cf_overflow_get(filter, bucket)) {
         int slot = cf_bucket_free_slot(filter, bucket);
         if (slot < 0)
             return;
-        if (!take_home(filter, index, bucket, (unsigned)slot))
+        if (!place_in(filter, index, bucket, (unsigned)slot))
             index++;
     }
 }
@@ -166,29 +159,17 @@ static void fetch_other(const cf_filter *filter, const cf_pair *pair)
         cf_bucket_fetch(filter, pair->place[1].bucket);
 }
 
-unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair)
+bool cf_find_room(const cf_filter *filter, const cf_pair *pair, cf_room *room)
 {
-    unsigned found = 0;
-    fetch_other(filter, pair);
-    for (unsigned i = 0; i < pair->sides; i++) {
-        unsigned slots = cf_bucket_slots(filter, pair->place[i].bucket, pair->place[i].tag);
-        for (; slots != 0; slots &= slots - 1)
-            found++;
-    }
-    return filter->spilled == 0 ? found : found + cf_spilled_matches(filter, pair);
-}
-
-bool cf_slots_match(const cf_filter *filter, const cf_pair *pair, cf_room *room)
-{
-    bool matching = false;
+    bool match = false;
     *room = (cf_room){2, 0};
     for (unsigned side = 0; side < pair->sides; side++) {
-        int empty = room->side < 2 ? -1 : cf_bucket_free_slot(filter, pair->place[side].bucket);
-        matching |= cf_bucket_slots(filter, pair->place[side].bucket, pair->place[side].tag) != 0;
-        if (empty >= 0)
-            *room = (cf_room){side, (unsigned)empty};
+        int slot = room->side < 2 ? -1 : cf_bucket_usable_slot(filter, pair->place[side].bucket);
+        match |= cf_bucket_find(filter, pair->place[side].bucket, pair->place[side].tag) != 0;
+        if (slot >= 0)
+            *room = (cf_room){side, (unsigned)slot};
     }
-    return matching;
+    return match || (filter->spilled != 0 && cf_spilled_matches(filter, pair) != 0);
 }
 
 /* Is this entry to stand before the other? The longer one is; of equally long ones, one that is not
@@ -218,9 +199,9 @@ static void find_in_bucket(const cf_filter *filter, const cf_side *side, const c
                            uint64_t value, cf_matches *found)
 {
     cf_entry entry;
-    unsigned slots = cf_bucket_slots(filter, place->bucket, place->tag);
+    unsigned slots = cf_bucket_find(filter, place->bucket, place->tag);
     for (; slots != 0; slots &= slots - 1)
-        /* RULE: a match knows no more than the item */
+        /* RULE: a match knows no more than the new entry */
         if (cf_entry_at(filter, place->bucket, cf_lowest_bit(slots), &entry) &&
             entry.side.length <= side->length)
             keep_match(filter, &entry, value, found);
@@ -234,15 +215,20 @@ static bool agrees(const cf_filter *filter, const cf_side *side, const cf_entry 
     return ((entry->side.bits ^ side->bits) & cf_low_bits(filter->geometry.pair_bits + least)) == 0;
 }
 
-/* All entries of a filter with a list know as much as each other: those that match have the tag. */
+/* All entries of a filter with a list know as much as each other: those that match have the tag, and
+** stand together. */
 static void find_spilled(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found)
 {
     cf_entry entry;
-    for (unsigned i = 0; cf_may_be_spilled(filter, pair) && i < pair->sides; i++) {
+    if (filter->spilled == 0 || !cf_overflow_get(filter, pair->place[0].bucket) ||
+        !cf_overflow_get(filter, pair->place[1].bucket))
+        return;
+    for (unsigned i = 0; i < 2; i++) {
         unsigned first = cf_spill_first(filter, &pair->place[i]), at = first;
-        for (; cf_spill_lies_in(filter, at, &pair->place[i]); at++)
-            if (cf_spilled_at(filter, at, &entry))
-                keep_match(filter, &entry, value, found);
+        for (; at < filter->spilled && cf_spilled_at(filter, at, &entry) &&
+               entry.bucket == pair->place[i].bucket && agrees(filter, &pair->side[i], &entry);
+             at++)
+            keep_match(filter, &entry, value, found);
         cf_work(filter, at - first);
     }
 }

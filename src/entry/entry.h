@@ -54,8 +54,8 @@ static inline uint64_t cf_entry_payload(const cf_filter *filter, const cf_entry 
 ** `occupied`. */
 static inline void cf_entry_put(cf_filter *filter, cf_place place, unsigned slot, const cf_entry *entry)
 {
-    cf_slot_set(filter, place.bucket, slot, cf_entry_tag(filter, entry, place),
-                cf_entry_payload(filter, entry));
+    cf_bucket_set(filter, place.bucket, slot, cf_entry_tag(filter, entry, place),
+                  cf_entry_payload(filter, entry));
     cf_count_occupied(filter);
 }
 
@@ -68,21 +68,18 @@ bool cf_entry_place(cf_filter *filter, const cf_pair *pair, const cf_entry *entr
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by);
 
 /* Spilled entries take the empty slots of a bucket. */
-void cf_entry_drain_into(cf_filter *filter, uint64_t bucket);
+void cf_spill_place_in(cf_filter *filter, uint64_t bucket);
 
 /* ---- finding ---- */
-
-/* How many entries match a key, with any value. */
-unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair);
 
 /* Where an entry is to go: a slot of a place of its pair; `side` 2: nowhere. */
 typedef struct cf_room {
     unsigned side, slot;
 } cf_room;
 
-/* Does any entry in a slot match a key? And the first empty slot of its pair, found by the same look at
-** both buckets. For filters that do not age. */
-bool cf_slots_match(const cf_filter *filter, const cf_pair *pair, cf_room *room);
+/* Does any entry match a key? And the first usable slot of its pair, found by the same look at both
+** buckets. */
+bool cf_find_room(const cf_filter *filter, const cf_pair *pair, cf_room *room);
 
 /* How many entries of the list match a key; more than CF_MATCHES_MAX are not counted. */
 unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair);

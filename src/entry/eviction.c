@@ -84,18 +84,18 @@ static inline void push_node(cf_search *search, seen_set *seen, cf_node node)
 /* The other bucket of the entry in a slot, by the mix of its pair bits. Before growth they say it, and
 ** every entry can lie there. Later any entry knows what the number of a bucket stands for, if it is not
 ** void: where its bits end need not be known. */
-static CF_ALWAYS_INLINE uint64_t other_bucket(const cf_filter *filter, bool grown, cf_home home,
+static CF_ALWAYS_INLINE uint64_t other_bucket(const cf_filter *filter, bool grown, cf_address address,
                                               uint64_t tag)
 {
     uint64_t mix = cf_pair_mix(tag & filter->view.pair_mask);
-    uint64_t base = cf_alternate_base(filter, home.base, mix);
+    uint64_t base = cf_alternate_base(filter, address.base, mix);
     if (!grown)
         return base;
     /* and the terminator above it */
-    uint64_t remainder = tag >> filter->geometry.pair_bits << home.bits | home.extension;
-    cf_home there = cf_home_in(filter, base, remainder ^ cf_turn_of(mix));
+    uint64_t remainder = tag >> filter->geometry.pair_bits << address.bits | address.extension;
+    cf_address there = cf_address_in(filter, base, remainder ^ cf_turn_of(mix));
     /* RULE: an entry moves only to a bucket whose extension it knows */
-    if (CF_UNLIKELY(cf_is_void(filter, tag)) && there.bits > home.bits)
+    if (CF_UNLIKELY(cf_is_void(filter, tag)) && there.bits > address.bits)
         return NOWHERE;
     return cf_bucket_number(filter, base, there.extension);
 }
@@ -108,7 +108,7 @@ static CF_NEVER_INLINE uint64_t bucket_again(const cf_filter *filter, const cf_s
     unsigned steps = line_to(search, &index, slot);
     uint64_t bucket = search->kept[index];
     while (steps > 0)
-        bucket = other_bucket(filter, filter->view.form.grown, cf_home_of(filter, bucket),
+        bucket = other_bucket(filter, filter->view.form.grown, cf_address_of(filter, bucket),
                               cf_slot_get(filter, bucket, slot[--steps]));
     return bucket;
 }
@@ -127,7 +127,7 @@ cf_node cf_search_node(const cf_filter *filter, const cf_search *search, unsigne
 
 /* What lies in a bucket that the search goes on from. */
 typedef struct bucket_seen {
-    cf_home home;
+    cf_address address;
     uint64_t tag[CF_BUCKET_MAX];
     uint64_t to[CF_BUCKET_MAX]; /* before growth: where it could move */
 } bucket_seen;
@@ -137,10 +137,10 @@ typedef struct bucket_seen {
 static CF_ALWAYS_INLINE void look_into(cf_kind kind, const cf_filter *filter, uint64_t bucket,
                                        bucket_seen *from)
 {
-    from->home = kind.grown ? cf_home_of(filter, bucket) : (cf_home){bucket, 0, 0};
+    from->address = kind.grown ? cf_address_of(filter, bucket) : (cf_address){bucket, 0, 0};
     cf_tags_by(kind, filter, cf_bucket_at(filter, bucket), from->tag);
     for (unsigned slot = 0; !kind.grown && slot < filter->geometry.bucket_size; slot++) {
-        from->to[slot] = other_bucket(filter, false, from->home, from->tag[slot]);
+        from->to[slot] = other_bucket(filter, false, from->address, from->tag[slot]);
         cf_bucket_fetch(filter, from->to[slot]);
     }
 }
@@ -152,7 +152,7 @@ static CF_ALWAYS_INLINE bool expand(cf_kind kind, const cf_filter *filter, cf_se
     unsigned bucket_size = filter->geometry.bucket_size;
     for (unsigned slot = 0; slot < bucket_size; slot++) {
         uint64_t to =
-            kind.grown ? other_bucket(filter, true, from->home, from->tag[slot]) : from->to[slot];
+            kind.grown ? other_bucket(filter, true, from->address, from->tag[slot]) : from->to[slot];
         cf_node node = {to, (uint16_t)index, (uint8_t)slot};
         if (kind.grown && to == NOWHERE)
             continue;
@@ -213,9 +213,9 @@ static void move_entry(cf_filter *filter, cf_node from, unsigned from_slot, uint
                        unsigned to_slot)
 {
     uint64_t tag = cf_slot_get(filter, from.bucket, from_slot);
-    tag = cf_tag_there(filter, cf_home_of(filter, from.bucket), tag, to);
+    tag = cf_tag_there(filter, cf_address_of(filter, from.bucket), tag, to);
     /* RULE: a move keeps the payload */
-    cf_slot_set(filter, to, to_slot, tag, cf_payload_get(filter, from.bucket, from_slot));
+    cf_bucket_set(filter, to, to_slot, tag, cf_payload_get(filter, from.bucket, from_slot));
 }
 
 unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_search *search,

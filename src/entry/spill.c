@@ -64,14 +64,6 @@ unsigned cf_spill_first(const cf_filter *filter, const cf_place *place)
     return position(filter, &(cf_spilled){place->bucket, place->tag, 0});
 }
 
-bool cf_spill_lies_in(const cf_filter *filter, unsigned index, const cf_place *place)
-{
-    if (index >= filter->spilled)
-        return false;
-    cf_spilled there = cf_spill_get(filter, index);
-    return there.bucket == place->bucket && there.tag == place->tag;
-}
-
 /* Moves n entries to where the first of them is number `to`. */
 static void move_entries(cf_filter *filter, unsigned to, unsigned from, unsigned n)
 {
@@ -88,47 +80,26 @@ static void move_entries(cf_filter *filter, unsigned to, unsigned from, unsigned
 
 /* ---- overflow bits ---- */
 
-/* The two buckets where keys look that an entry may match. Bytes that lie: none. */
-typedef struct look_set {
-    uint64_t bucket[2];
-    unsigned n;
-} look_set;
-
-static look_set looks_of(const cf_filter *filter, const cf_spilled *entry)
+/* The two buckets where keys look that an entry may match. False: none, bytes that lie. */
+static bool buckets_of(const cf_filter *filter, const cf_spilled *entry, uint64_t *bucket)
 {
     if (entry->bucket >= filter->buckets || entry->tag == 0)
-        return (look_set){.n = 0};
+        return false;
     uint64_t mix = cf_pair_mix(entry->tag & filter->view.pair_mask);
-    return (look_set){{entry->bucket, cf_alternate_base(filter, entry->bucket, mix)}, 2};
-}
-
-static bool looks_at(const look_set *looks, uint64_t bucket)
-{
-    for (unsigned i = 0; i < looks->n; i++)
-        if (looks->bucket[i] == bucket)
-            return true;
-    return false;
+    bucket[0] = entry->bucket;
+    bucket[1] = cf_alternate_base(filter, entry->bucket, mix);
+    return true;
 }
 
 bool cf_spill_names(const cf_filter *filter, uint64_t bucket)
 {
     for (unsigned i = 0; i < filter->spilled; i++) {
         cf_spilled entry = cf_spill_get(filter, i);
-        look_set looks = looks_of(filter, &entry);
-        if (looks_at(&looks, bucket))
+        uint64_t its[2];
+        if (buckets_of(filter, &entry, its) && (its[0] == bucket || its[1] == bucket))
             return true;
     }
     return false;
-}
-
-bool cf_may_be_spilled(const cf_filter *filter, const cf_pair *pair)
-{
-    if (filter->spilled == 0)
-        return false;
-    for (unsigned i = 0; i < pair->sides; i++)
-        if (!cf_overflow_get(filter, pair->place[i].bucket))
-            return false;
-    return true;
 }
 
 /* ---- entries ---- */
@@ -137,24 +108,24 @@ void cf_spill_add(cf_filter *filter, const cf_spilled *entry)
 {
     assert(filter->spilled < filter->geometry.spill_bound);
     unsigned at = position(filter, entry);
-    look_set looks = looks_of(filter, entry);
+    uint64_t bucket[2];
     move_entries(filter, at + 1, at, filter->spilled - at);
     put(filter, at, entry);
     filter->spilled++;
-    for (unsigned i = 0; i < looks.n; i++)
-        cf_overflow_set(filter, looks.bucket[i], true);
+    for (unsigned i = 0; i < 2 && buckets_of(filter, entry, bucket); i++)
+        cf_overflow_set(filter, bucket[i], true);
 }
 
 void cf_spill_remove(cf_filter *filter, unsigned index)
 {
     static const cf_spilled none = {0, 0, 0};
     cf_spilled entry = cf_spill_get(filter, index);
-    look_set looks = looks_of(filter, &entry);
+    uint64_t bucket[2];
     move_entries(filter, index, index + 1, filter->spilled - index - 1);
     put(filter, --filter->spilled, &none);
-    for (unsigned i = 0; i < looks.n; i++)
+    for (unsigned i = 0; i < 2 && buckets_of(filter, &entry, bucket); i++)
         /* RULE: a bit stays while an entry needs it */
-        cf_overflow_set(filter, looks.bucket[i], cf_spill_names(filter, looks.bucket[i]));
+        cf_overflow_set(filter, bucket[i], cf_spill_names(filter, bucket[i]));
 }
 
 /* ---- looking inside ---- */
@@ -162,20 +133,20 @@ void cf_spill_remove(cf_filter *filter, unsigned index)
 static const char *entry_fault(const cf_filter *filter, unsigned index)
 {
     cf_spilled entry = cf_spill_get(filter, index);
-    look_set looks = looks_of(filter, &entry);
+    uint64_t bucket[2];
     uint8_t bytes[CF_SPILL_ENTRY];
     encode(&entry, bytes);
     if (memcmp(bytes, filter->bytes + offset_of(filter, index), sizeof bytes) != 0)
         return "an entry of the spill list has bits that mean nothing";
-    if (looks.n == 0)
+    if (!buckets_of(filter, &entry, bucket))
         return "the spill list names a bucket that does not exist, or nothing";
     if (index > 0) {
         cf_spilled before = cf_spill_get(filter, index - 1);
         if (comes_before(&entry, &before))
             return "the spill list is not sorted";
     }
-    for (unsigned i = 0; i < looks.n; i++)
-        if (!cf_overflow_get(filter, looks.bucket[i]))
+    for (unsigned i = 0; i < 2; i++)
+        if (!cf_overflow_get(filter, bucket[i]))
             return "an entry of the spill list has no overflow bits";
     return NULL;
 }

@@ -30,7 +30,7 @@
 
 enum { CF_SPILL_COPIES = 8 /* entries of the list that match one key: there are never more */ };
 
-/* A line of the list; tag and payload as a slot has them (bucket.h). */
+/* A spilled entry: its bucket, and tag and payload as a slot has them (bucket.h). */
 typedef struct cf_spilled {
     uint64_t bucket, tag, payload;
 } cf_spilled;
@@ -47,12 +47,6 @@ cf_spilled cf_spill_get(const cf_filter *filter, unsigned index);
 /* The first entry that has this tag in this bucket, or where it would be: such entries stand
 ** together. */
 unsigned cf_spill_first(const cf_filter *filter, const cf_place *place);
-
-/* Is there an entry of this number, and does it have this tag in this bucket? */
-bool cf_spill_lies_in(const cf_filter *filter, unsigned index, const cf_place *place);
-
-/* Are both overflow bits of a pair set? Else no entry of the list matches a key of this pair. */
-bool cf_may_be_spilled(const cf_filter *filter, const cf_pair *pair);
 
 /* Puts an entry into the list, which has room, and sets the overflow bits of its buckets. */
 void cf_spill_add(cf_filter *filter, const cf_spilled *entry);

@@ -23,12 +23,12 @@ static cf_walk walk_all(const cf_filter *filter)
 
 static void take_out(cf_filter *filter, uint32_t numbers)
 {
-    cf_record record;
+    cf_contents contents;
     assert(filter->geometry.epochs > 0);
     for (cf_walk walk = walk_all(filter); cf_walk_next(&walk);) {
-        cf_record_read(filter, walk.bucket, &record);
-        if (cf_record_drop(filter, &record, numbers))
-            cf_record_write(filter, walk.bucket, &record);
+        cf_bucket_read(filter, walk.bucket, &contents);
+        if (cf_bucket_drop(filter, &contents, numbers))
+            cf_bucket_write(filter, walk.bucket, &contents);
     }
     filter->items = filter->occupied;
 }
@@ -40,13 +40,13 @@ void cf_sweep(cf_filter *filter)
 
 void cf_renew(cf_filter *filter)
 {
-    cf_record record;
+    cf_contents contents;
     for (cf_walk walk = walk_all(filter); cf_walk_next(&walk);) {
-        cf_record_read(filter, walk.bucket, &record);
+        cf_bucket_read(filter, walk.bucket, &contents);
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-            if (record.tag[slot] != 0 && cf_is_live(filter, record.payload[slot]))
-                record.payload[slot] = cf_epoch_number(filter->epoch);
-        cf_record_write(filter, walk.bucket, &record);
+            if (contents.tag[slot] != 0 && cf_is_live(filter, contents.payload[slot]))
+                contents.payload[slot] = cf_epoch_number(filter->epoch);
+        cf_bucket_write(filter, walk.bucket, &contents);
     }
 }
 

@@ -91,8 +91,8 @@ static const char *bucket_fault(cf_walk *walk)
 {
     enum { LOOK = 20 }; /* nanoseconds, at a line of the list */
     const cf_filter *filter = walk->filter;
-    cf_record record;
-    cf_record_read(filter, walk->bucket, &record);
+    cf_contents record;
+    cf_bucket_read(filter, walk->bucket, &record);
     if (filter->geometry.semisorted &&
         !cf_semisort_in_order(cf_code_at(filter, cf_bucket_at(filter, walk->bucket)), record.tag))
         return "a semi-sorted bucket is not in order";

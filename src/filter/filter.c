@@ -6,6 +6,7 @@
 #include "../cuckoo_ageing.h"
 #include "../entry/copies.h"
 #include "../entry/spill.h"
+#include "../growth/growth.h"
 #include "../growth/insert.h"
 #include "../shape/format.h"
 #include "../table/epochs.h"
@@ -15,7 +16,7 @@
 static CF_NEVER_INLINE bool is_spilled(const cf_filter *filter, uint64_t hash)
 {
     cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
-    /* cf_may_be_spilled would say so, too; but a pair takes as long to make as the lookup before */
+    /* cf_spilled_matches would say so, too; but a pair takes as long to make as the lookup before */
     if (!cf_overflow_get(filter, base.base) || !cf_overflow_get(filter, other.base))
         return false;
     cf_pair pair = cf_pair_of(filter, hash);
@@ -24,7 +25,7 @@ static CF_NEVER_INLINE bool is_spilled(const cf_filter *filter, uint64_t hash)
 
 static bool holds_live(const cf_filter *filter, cf_place want)
 {
-    unsigned slots = cf_bucket_slots(filter, want.bucket, want.tag);
+    unsigned slots = cf_bucket_find(filter, want.bucket, want.tag);
     for (; slots != 0; slots &= slots - 1)
         if (cf_is_live(filter, cf_payload_get(filter, want.bucket, cf_lowest_bit(slots))))
             return true;
@@ -222,7 +223,7 @@ static CF_NEVER_INLINE cf_deleted delete_otherwise(cf_filter *filter, uint64_t h
     cf_deleted deleted = cf_copies_remove(filter, &pair, value);
     filter->items -= deleted == CF_REMOVED && filter->items > 0;
     if (deleted == CF_REMOVED && filter->spilled > 0)
-        cf_settle_one(filter, (unsigned)(pair.place[0].bucket % filter->spilled));
+        cf_spill_place(filter, (unsigned)(pair.place[0].bucket % filter->spilled));
     return deleted;
 }
 
@@ -259,7 +260,7 @@ cf_status cf_settle(cf_filter *filter)
     if (filter->writable == NULL)
         return CF_BAD_ARGUMENT;
     for (unsigned i = filter->spilled; i > 0 && !cf_tick(&ticker, COST); i--)
-        cf_settle_one(filter, i - 1);
+        cf_spill_place(filter, i - 1);
     return ticker.stopped ? CF_INTERRUPTED : CF_OK;
 }
 

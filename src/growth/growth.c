@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "growth.h"
 
-#include "../base/watch.h"
 #include "../table/bucket.h"
 #include "../table/epochs.h"
 #include "../table/open.h"
@@ -12,15 +11,17 @@
 ** views of the same bytes. */
 static void rewrite_bucket(const cf_filter *from, cf_filter *to, uint64_t bucket)
 {
-    cf_record record;
+    cf_contents contents;
     cf_work(to, 1);
-    cf_record_read(from, bucket, &record);
+    cf_bucket_read(from, bucket, &contents);
     for (unsigned slot = 0; slot < to->geometry.bucket_size; slot++) {
-        uint64_t tag = record.tag[slot];
-        record.tag[slot] =
-            to->view.form.grown ? cf_with_terminator(to, tag) : tag & to->view.fingerprint_mask;
+        uint64_t tag = contents.tag[slot];
+        if (!to->view.form.grown)
+            contents.tag[slot] = tag & to->view.fingerprint_mask;
+        else if (tag != 0)
+            contents.tag[slot] = tag | (uint64_t)1 << to->geometry.fingerprint_bits;
     }
-    cf_record_write(to, bucket, &record);
+    cf_bucket_write(to, bucket, &contents);
 }
 
 /* Zeroes what lies behind the last bucket, to before byte `end` of the table. */
@@ -56,36 +57,35 @@ static cf_status begin_growth(cf_filter *filter, cf_ticker *ticker)
 
 /* ---- splitting a bucket ---- */
 
-static void split_slot(cf_filter *filter, unsigned slot, cf_record *low, cf_record *high)
-{
-    uint64_t tag = low->tag[slot], payload = low->payload[slot];
-    cf_children to = cf_children_of(filter, tag);
-    low->tag[slot] = to.low ? to.tag : 0;
-    low->payload[slot] = to.low ? payload : 0; /* RULE: the child that stays keeps count and mark */
-    high->tag[slot] = to.high ? to.tag : 0;
-    high->payload[slot] = to.high ? payload : 0; /* RULE: the child that goes keeps count and mark */
-    if (to.low && to.high)
-        cf_count_occupied(filter);
-}
-
 /* The bucket that is split at this stage. */
-static uint64_t bucket_at(const cf_filter *filter, unsigned level, uint64_t split)
+static uint64_t bucket_at(const cf_filter *filter, uint64_t split)
 {
-    return cf_bucket_number(filter, split >> level, split & cf_low_bits(level));
+    return cf_bucket_number(filter, split >> filter->level, split & cf_low_bits(filter->level));
 }
 
-static void split_bucket(cf_filter *filter, uint64_t low)
+/* Splits the bucket at the split pointer into itself, `low`, and a new last one, `high`. */
+static void split_bucket(cf_filter *filter)
 {
-    cf_record stays, goes;
-    uint64_t high = filter->buckets++;
-    filter->split++;
-    cf_record_read(filter, low, &stays);
+    unsigned s = filter->geometry.pair_bits;
+    uint64_t bucket = bucket_at(filter, filter->split++), last = filter->buckets++;
+    cf_contents low, high;
+    cf_bucket_read(filter, bucket, &low);
     if (filter->geometry.epochs) /* RULE: a split drops the dead */
-        cf_record_drop(filter, &stays, ~filter->live);
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-        split_slot(filter, slot, &stays, &goes);
-    cf_record_write(filter, low, &stays);
-    cf_record_write(filter, high, &goes);
+        cf_bucket_drop(filter, &low, ~filter->live);
+    high = low; /* with counters and marks */
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
+        uint64_t tag = low.tag[slot];
+        if (tag != 0 && cf_is_void(filter, tag)) { /* RULE: a void entry goes to both children */
+            cf_count_occupied(filter);
+            continue;
+        }
+        bool up = tag >> s & 1; /* RULE: the bit that leaves a slot is the first behind the pair bits */
+        cf_contents *has = up ? &high : &low, *lacks = up ? &low : &high;
+        has->tag[slot] = (tag & filter->view.pair_mask) | tag >> (s + 1) << s;
+        lacks->tag[slot] = lacks->payload[slot] = 0;
+    }
+    cf_bucket_write(filter, bucket, &low);
+    cf_bucket_write(filter, last, &high);
 }
 
 /* ---- room ---- */
@@ -128,8 +128,10 @@ static uint64_t most_occupied(const cf_filter *filter)
     return cf_slots(filter) * most / 1000;
 }
 
-bool cf_nearly_full(cf_filter *filter)
+bool cf_is_crowded(cf_filter *filter)
 {
+    if (!filter->view.form.grown || filter->geometry.epochs)
+        return false;
     if (filter->view.most_of != filter->buckets) {
         filter->view.most_of = filter->buckets;
         filter->view.most = most_occupied(filter);
@@ -137,14 +139,13 @@ bool cf_nearly_full(cf_filter *filter)
     return filter->occupied > filter->view.most;
 }
 
-/* ---- one step ---- */
-
-bool cf_splits_in_vain(const cf_filter *filter)
+/* Are most entries void in the buckets that are split next? Then splitting makes hardly any room. */
+static bool splits_in_vain(const cf_filter *filter)
 {
     enum { SOME = 16 };
     uint64_t entries = 0, voids = 0, end = filter->geometry.buckets << filter->level;
     for (uint64_t i = 0; filter->view.form.grown && i < SOME; i++) {
-        uint64_t bucket = bucket_at(filter, filter->level, (filter->split + i) % end);
+        uint64_t bucket = bucket_at(filter, (filter->split + i) % end);
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
             uint64_t tag = cf_slot_get(filter, bucket, slot);
             entries += tag != 0;
@@ -154,25 +155,32 @@ bool cf_splits_in_vain(const cf_filter *filter)
     return 2 * voids > entries;
 }
 
-/* May the filter come to this stage? */
-static bool may_be_at(const cf_filter *filter, unsigned level, uint64_t split)
+bool cf_may_split(const cf_filter *filter)
 {
-    const char *why;
-    const cf_geometry *g = &filter->geometry;
-    return g->growth && filter->memory.resize != NULL && cf_stage_check(g, level, split, &why) == CF_OK;
+    enum { FEW = 64 };
+    uint64_t slots = cf_slots(filter), occupied = filter->occupied, items = filter->items;
+    bool values = filter->geometry.value_bits != 0;
+    /* RULE: what ages counts void entries as items: it stops where most are */
+    if (filter->geometry.epochs && splits_in_vain(filter))
+        return false;
+    return !filter->view.form.grown ||
+           (slots <= (values ? 8 : 2) * occupied + FEW && slots <= (values ? 8 : 4) * items + FEW);
 }
 
-/* All of a step that can fail, and what comes before its split. */
-static cf_status prepare_step(cf_filter *filter, cf_ticker *ticker)
+/* ---- one step ---- */
+
+cf_status cf_split_one(cf_filter *filter, cf_ticker *ticker)
 {
     enum { COST = 100, BUCKETS = 2 }; /* nanoseconds; that are written, besides their slots */
     const cf_geometry *g = &filter->geometry;
+    const char *why;
     bool begins_level = filter->split == g->buckets << filter->level;
     unsigned level = filter->level + begins_level;
     uint64_t split = begins_level ? 0 : filter->split;
     if (cf_tick(ticker, COST) || cf_work(filter, BUCKETS + g->bucket_size))
         return CF_INTERRUPTED;
-    if (!may_be_at(filter, level, split + 1))
+    if (!g->growth || filter->memory.resize == NULL ||
+        cf_stage_check(g, level, split + 1, &why) != CF_OK)
         return CF_FULL;
     cf_status status = make_longer(filter, cf_bytes_at(g, level, split + 1));
     if (status == CF_OK && !filter->view.form.grown)
@@ -181,17 +189,7 @@ static cf_status prepare_step(cf_filter *filter, cf_ticker *ticker)
         return status;
     if (begins_level)
         cf_set_stage(filter, level, 0, true);
-    return CF_OK;
-}
-
-static cf_status grow_step(cf_filter *filter, cf_ticker *ticker)
-{
-    cf_status status = prepare_step(filter, ticker);
-    if (status != CF_OK)
-        return status;
-    uint64_t bucket = bucket_at(filter, filter->level, filter->split);
-    assert(filter->view.form.grown && filter->split < filter->geometry.buckets << filter->level);
-    split_bucket(filter, bucket);
+    split_bucket(filter);
     return CF_OK;
 }
 
@@ -200,11 +198,6 @@ cf_status cf_grow_to(cf_filter *filter, uint64_t buckets)
     cf_ticker ticker = cf_ticker_of(filter->watch);
     cf_status status = CF_OK;
     while (status == CF_OK && filter->buckets < buckets)
-        status = grow_step(filter, &ticker);
+        status = cf_split_one(filter, &ticker);
     return status;
-}
-
-cf_status cf_grow(cf_filter *filter)
-{
-    return cf_grow_to(filter, filter->buckets + 1);
 }

@@ -49,21 +49,25 @@
 #ifndef CF_GROWTH_H
 #define CF_GROWTH_H
 
-#include "../cuckoo_filter.h"
+#include "../base/watch.h"
 
 /* One step: splits the bucket at the split pointer. CF_OK; CF_FULL: this filter does not grow, or
 ** cannot be longer in bits; CF_TOO_BIG, CF_NO_MEMORY: nor in bytes; CF_INTERRUPTED: only the first
 ** step takes so long. Then nothing has changed but the length. */
-cf_status cf_grow(cf_filter *filter);
+cf_status cf_split_one(cf_filter *filter, cf_ticker *ticker);
 
 /* Steps until there are so many buckets; the first error, or CF_INTERRUPTED between two steps. */
 cf_status cf_grow_to(cf_filter *filter, uint64_t buckets);
 
-/* Are most entries void in the buckets that are split next? Then splitting them makes hardly any
-** room. */
-bool cf_splits_in_vain(const cf_filter *filter);
+/* May the table grow for an entry that finds no room? Keys that were chosen to crowd one place leave
+** half of its slots occupied; and of void entries, which splitting makes two of, it has four slots for
+** each item at most. A small table has a few more. In a filter with values an eighth is enough: four
+** values of a key fill half of its pair. The first growth may come at any time: without it there are no
+** marks, and copies of a few keys crowd an empty table (copies.h). */
+bool cf_may_split(const cf_filter *filter);
 
-/* Are so many slots occupied that a table of this stage is to grow before an add? */
-bool cf_nearly_full(cf_filter *filter);
+/* Is a table that has grown to split before an add: are so many of its slots occupied? The dead take up
+** no room, so that the slots of a filter that ages say nothing. */
+bool cf_is_crowded(cf_filter *filter);
 
 #endif

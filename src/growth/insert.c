@@ -9,6 +9,7 @@
 
 /* ---- in a table of a given size ---- */
 
+/* Frees a slot in full buckets by moving what lies there, and puts the entry into it. */
 static CF_NEVER_INLINE bool place_by_moving(cf_filter *filter, const cf_pair *pair,
                                             cf_search_budget budget, const cf_entry *entry)
 {
@@ -19,92 +20,74 @@ static CF_NEVER_INLINE bool place_by_moving(cf_filter *filter, const cf_pair *pa
     return true;
 }
 
-static bool place(cf_filter *filter, const cf_pair *pair, cf_search_budget budget, const cf_entry *entry)
+/* Puts an entry into the list, if there is one that has room. */
+static bool spill(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
 {
-    return cf_entry_place(filter, pair, entry) || place_by_moving(filter, pair, budget, entry);
-}
-
-/* After few steps into a slot, or else into the list. */
-static bool place_or_spill(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
-{
-    cf_search_budget few = {CF_SEARCH_BUCKETS, filter->geometry.budget};
-    if (place(filter, pair, few, entry))
-        return true;
+    cf_place place = pair->place[0];
     /* RULE: few copies of a key are spilled */
     if (filter->spilled == filter->geometry.spill_bound ||
         cf_spilled_matches(filter, pair) >= CF_SPILL_COPIES)
         return false;
-    cf_spill_add(filter,
-                 &(cf_spilled){pair->place[0].bucket, cf_entry_tag(filter, entry, pair->place[0]),
-                               cf_entry_payload(filter, entry)});
+    cf_spill_add(filter, &(cf_spilled){place.bucket, cf_entry_tag(filter, entry, place),
+                                       cf_entry_payload(filter, entry)});
     return true;
 }
 
-/* In a filter that ages: gives an item's epoch, when it is later, to the longest entry that matches it.
-** `any`: also to one that knows less than an entry of its own would. That one is often of another key,
-** and strangers would match it for longer. False: there is none. */
-static bool refresh(cf_filter *filter, const cf_pair *pair, const cf_entry *item, bool any)
+/* In a filter that ages: gives a new entry's epoch, when it is later, to the longest one that matches
+** it. `any`: also to one that knows less than an entry of its own would. That one is often of another
+** key, and strangers would match it for longer. False: there is none. */
+static bool refresh(cf_filter *filter, const cf_pair *pair, const cf_entry *entry, bool any)
 {
     cf_matches found;
-    unsigned length = item->side.length, new = filter->view.new_length;
+    unsigned length = entry->side.length, new = filter->view.new_length;
     cf_find_matches(filter, pair, CF_ANY_VALUE, &found);
     if (found.n == 0 || (!any && found.entry[0].side.length < (length < new ? length : new)))
         return false;
     cf_entry young = found.entry[0];
-    young.payload = item->payload;
+    young.payload = entry->payload;
     /* RULE: an entry never becomes older; equivalent < to <=: it stays as it is */
     if (cf_epoch_age(filter, young.payload) < cf_epoch_age(filter, found.entry[0].payload))
         cf_entries_replace(filter, found.entry, 1, &young);
     return true;
 }
 
-static cf_status store_ageing(cf_filter *filter, const cf_pair *pair, const cf_entry *item,
-                              cf_search_budget budget)
+/* Stores an entry in the table as it is. One that matches takes it up; else it gets a free slot; else
+** one is freed, by a path that goes on from `nodes` buckets at most. With a list it gets a line of that
+** when no short path is found. */
+static cf_status store(cf_filter *filter, const cf_entry *entry, unsigned nodes)
 {
-    bool stored = refresh(filter, pair, item, false) || place(filter, pair, budget, item) ||
-                  refresh(filter, pair, item, true);
-    return stored ? CF_OK : CF_FULL;
-}
-
-static cf_status store_spilling(cf_filter *filter, const cf_pair *pair, const cf_entry *item,
-                                cf_search_budget budget)
-{
-    if (cf_entries_matching(filter, pair) > 0 && cf_copies_add(filter, pair, item))
-        return CF_OK;
-    return place_or_spill(filter, pair, item) || place(filter, pair, budget, item) ? CF_OK : CF_FULL;
-}
-
-/* Stores an item in the table as it is, looking for a path among `nodes` buckets. */
-static cf_status store_item(cf_filter *filter, const cf_entry *item, unsigned nodes)
-{
+    const cf_geometry *shape = &filter->geometry;
     cf_pair pair;
     cf_room room;
-    cf_search_budget ordinary = {nodes, CF_ANY_NUMBER};
-    bool key = item->side.length == CF_WHOLE; /* else longer entries count, too */
-    cf_pair_set(filter, &item->side, &pair);
+    cf_pair_set(filter, &entry->side, &pair);
     if (pair.sides == 0)
         return CF_BAD_ARGUMENT;
-    if (filter->geometry.epochs)
-        return store_ageing(filter, &pair, item, ordinary);
-    if (filter->geometry.spill_bound > 0)
-        return store_spilling(filter, &pair, item, ordinary);
-    bool match = cf_slots_match(filter, &pair, &room);
-    if ((match || !key) && cf_copies_add(filter, &pair, item))
+    bool match = cf_find_room(filter, &pair, &room);
+    if (shape->epochs ? match && refresh(filter, &pair, entry, false)
+                      : (match || entry->side.length != CF_WHOLE) && cf_copies_add(filter, &pair, entry))
         return CF_OK;
-    if (room.side == 2)
-        return place_by_moving(filter, &pair, ordinary, item) ? CF_OK : CF_FULL;
-    cf_entry_put(filter, pair.place[room.side], room.slot, item);
-    return CF_OK;
+    if (room.side < 2) {
+        cf_slot_claim(filter, pair.place[room.side].bucket, room.slot);
+        cf_entry_put(filter, pair.place[room.side], room.slot, entry);
+        return CF_OK;
+    }
+    if (shape->spill_bound > 0 &&
+        (place_by_moving(filter, &pair, (cf_search_budget){nodes, shape->budget}, entry) ||
+         spill(filter, &pair, entry)))
+        return CF_OK;
+    if (place_by_moving(filter, &pair, (cf_search_budget){nodes, CF_ANY_NUMBER}, entry))
+        return CF_OK;
+    return shape->epochs && refresh(filter, &pair, entry, true) ? CF_OK : CF_FULL;
 }
 
-bool cf_settle_one(cf_filter *filter, unsigned index)
+bool cf_spill_place(cf_filter *filter, unsigned index)
 {
     static const cf_search_budget ordinary = {CF_SEARCH_BUCKETS, CF_ANY_NUMBER};
     cf_entry entry;
     if (!cf_spilled_at(filter, index, &entry))
         return false;
     cf_pair pair = cf_pair_from(filter, entry.side);
-    if (!place(filter, &pair, ordinary, &entry))
+    if (!cf_entry_place(filter, &pair, &entry) && !place_by_moving(filter, &pair, ordinary, &entry))
         return false;
     cf_spill_remove(filter, index);
     return true;
@@ -113,16 +96,6 @@ bool cf_settle_one(cf_filter *filter, unsigned index)
 /* ---- in one that may grow ---- */
 
 enum { MOST_STEPS = 16, SEARCH_GROWN = 256 };
-
-static bool has_values(const cf_filter *filter)
-{
-    return filter->geometry.value_bits != 0;
-}
-
-bool cf_is_crowded(cf_filter *filter)
-{
-    return filter->view.form.grown && !filter->geometry.epochs && cf_nearly_full(filter);
-}
 
 /* Buckets that the first search for a path may go on from. In a table that grows every other insertion
 ** needs a search, and longer ones cost more than the bucket that splitting adds. Few take so
@@ -135,17 +108,6 @@ static unsigned search_nodes(const cf_filter *filter)
                                      : SEARCH_GROWN;
 }
 
-bool cf_may_split(const cf_filter *filter)
-{
-    enum { FEW = 64 };
-    uint64_t slots = cf_slots(filter), occupied = filter->occupied, items = filter->items;
-    /* RULE: what ages counts void entries as items: it stops where most are */
-    if (filter->geometry.epochs && cf_splits_in_vain(filter))
-        return false;
-    return !filter->view.form.grown || (slots <= (has_values(filter) ? 8 : 2) * occupied + FEW &&
-                                        slots <= (has_values(filter) ? 8 : 4) * items + FEW);
-}
-
 /* Is this the end, whatever else might be tried? */
 static bool is_final(cf_status status)
 {
@@ -156,10 +118,11 @@ static bool is_final(cf_status status)
 ** lack of memory, or an interrupt, is an error, so that equal calls give equal bytes or none. */
 static cf_status relieve(cf_filter *filter)
 {
+    cf_ticker ticker = cf_ticker_of(filter->watch);
     cf_status status = CF_OK;
     for (unsigned i = 0;
          status == CF_OK && i < MOST_STEPS && cf_is_crowded(filter) && cf_may_split(filter); i++)
-        status = cf_grow(filter);
+        status = cf_split_one(filter, &ticker);
     return is_final(status) ? status : CF_OK;
 }
 
@@ -183,24 +146,24 @@ static cf_status split_some(cf_filter *filter, unsigned tries)
     enum { FEW = 4, FEW_TRIES = 6, PARTS = 8 };
     if (!filter->view.form.grown)
         return split_first(filter);
-    bool loose = has_values(filter) || filter->geometry.bucket_size == 2,
+    bool loose = filter->geometry.value_bits || filter->geometry.bucket_size == 2,
          many = loose && tries >= FEW_TRIES;
     return cf_grow_to(filter, filter->buckets + FEW + (many ? filter->buckets / PARTS : 0));
 }
 
-/* Folds entries that say the same, `copies` of them at least, and stores the item. False: there are not
+/* Folds entries that say the same, `copies` of them at least, and stores the entry. False: there are not
 ** so many, or there is no way to mark one, or `copies` is 0; nothing has changed. */
-static CF_NEVER_INLINE bool fold_entries(cf_filter *filter, const cf_entry *item, unsigned copies)
+static CF_NEVER_INLINE bool fold_entries(cf_filter *filter, const cf_entry *entry, unsigned copies)
 {
     cf_pair pair;
     cf_fold best;
     bool marks = filter->view.form.grown || filter->geometry.counter_bits || filter->geometry.epochs;
     if (copies == 0 || !marks)
         return false;
-    cf_pair_set(filter, &item->side, &pair);
-    if (pair.sides == 0 || !cf_find_fold(filter, &pair, item, copies, &best))
+    cf_pair_set(filter, &entry->side, &pair);
+    if (pair.sides == 0 || !cf_find_fold(filter, &pair, entry, copies, &best))
         return false;
-    cf_copies_fold(filter, &pair, item, &best);
+    cf_copies_fold(filter, &pair, entry, &best);
     return true;
 }
 
@@ -216,34 +179,34 @@ static unsigned copies_to_fold(const cf_filter *filter)
     return percent >= VERY_EMPTY ? 3 : 2;
 }
 
-/* An item finds no room. Splits some buckets, and tries again, as often as that may help; at last with a
-** longer path, or by folding. The splits of an item that is refused stay: no answer has changed. */
-static cf_status insert_splitting(cf_filter *filter, const cf_entry *item)
+/* An entry finds no room. Splits some buckets, and tries again, as often as that may help; at last with
+** a longer path, or by folding. The splits of an entry that is refused stay: no answer has changed. */
+static cf_status insert_splitting(cf_filter *filter, const cf_entry *entry)
 {
     enum { ANY = 2 };
     cf_status grown = CF_OK, status = CF_FULL;
     for (unsigned i = 0; status == CF_FULL && grown == CF_OK; i++) {
-        if (fold_entries(filter, item, copies_to_fold(filter)))
+        if (fold_entries(filter, entry, copies_to_fold(filter)))
             return CF_OK;
         grown = i < MOST_STEPS && cf_may_split(filter) ? split_some(filter, i) : CF_FULL;
         if (is_final(grown))
             return grown;
-        status = store_item(filter, item, grown == CF_OK ? SEARCH_GROWN : CF_SEARCH_BUCKETS);
+        status = store(filter, entry, grown == CF_OK ? SEARCH_GROWN : CF_SEARCH_BUCKETS);
     }
-    if (status == CF_FULL && fold_entries(filter, item, ANY))
+    if (status == CF_FULL && fold_entries(filter, entry, ANY))
         return CF_OK;
     return status == CF_FULL ? grown : status;
 }
 
-cf_status cf_insert(cf_filter *filter, const cf_entry *item)
+cf_status cf_insert(cf_filter *filter, const cf_entry *entry)
 {
     bool grows = filter->geometry.growth && filter->memory.resize != NULL;
     if (filter->writable == NULL)
         return CF_BAD_ARGUMENT;
     if (!grows)
-        return store_item(filter, item, CF_SEARCH_BUCKETS);
+        return store(filter, entry, CF_SEARCH_BUCKETS);
     cf_status status = relieve(filter);
     if (status == CF_OK)
-        status = store_item(filter, item, search_nodes(filter));
-    return status == CF_FULL ? insert_splitting(filter, item) : status;
+        status = store(filter, entry, search_nodes(filter));
+    return status == CF_FULL ? insert_splitting(filter, entry) : status;
 }

@@ -8,29 +8,18 @@
 #include "../cuckoo_inspect.h"
 
 /*
-** Stores one copy of a key, or an entry of another filter (copies.h). Of the item, `side`, `payload`
+** Stores one copy of a key, or an entry of another filter (copies.h). Of the entry, `side`, `payload`
 ** and `sticky` are read. The filter grows before, by 16 buckets at most, when it is crowded; and by 64
 ** when there is no room, but for the first growth, and for values. CF_OK: stored, spilled,
 ** counted, or absorbed. CF_FULL, CF_TOO_BIG, CF_NO_MEMORY; CF_INTERRUPTED, in the first growth;
-** CF_BAD_ARGUMENT: the item, which comes from a filter that has grown less, knows too little for both
+** CF_BAD_ARGUMENT: the entry, which comes from a filter that has grown less, knows too little for both
 ** of its buckets. Then no answer has changed, but the filter may have grown. Counts `occupied`, not
 ** `items`.
 */
-cf_status cf_insert(cf_filter *filter, const cf_entry *item);
-
-/* May the table grow for an item that finds no room? Keys that were chosen to crowd one place leave
-** half of its slots occupied; and of void entries, which splitting makes two of, it has four slots for
-** each item at most. A small table has a few more. In a filter with values an eighth is enough: four
-** values of a key fill half of its pair. The first growth may come at any time: without it there are no
-** marks, and copies of a few keys crowd an empty table (copies.h). */
-bool cf_may_split(const cf_filter *filter);
+cf_status cf_insert(cf_filter *filter, const cf_entry *entry);
 
 /* Moves spilled entry `index` to a slot, moving others when it must, with an ordinary search.
 ** False: there is none, and nothing has changed. */
-bool cf_settle_one(cf_filter *filter, unsigned index);
-
-/* Is a table that has grown to split before an add? The dead take up no room, so that the slots of a
-** filter that ages say nothing. */
-bool cf_is_crowded(cf_filter *filter);
+bool cf_spill_place(cf_filter *filter, unsigned index);
 
 #endif

@@ -104,16 +104,16 @@ static inline unsigned cf_is_split(const cf_filter *filter, uint64_t base, uint6
 }
 
 /* A bucket: base bucket, extension, and how many bits that has. */
-typedef struct cf_home {
+typedef struct cf_address {
     uint64_t base, extension;
     unsigned bits;
-} cf_home;
+} cf_address;
 
 /* The bucket of this base and remainder; its extension is the remainder's first bits. */
-static inline cf_home cf_home_in(const cf_filter *filter, uint64_t base, uint64_t remainder)
+static inline cf_address cf_address_in(const cf_filter *filter, uint64_t base, uint64_t remainder)
 {
     unsigned bits = filter->level + cf_is_split(filter, base, remainder);
-    return (cf_home){base, remainder & cf_ones(bits), bits};
+    return (cf_address){base, remainder & cf_ones(bits), bits};
 }
 
 /* Where a side lies. It can lie there when it knows as many bits as the extension has. `grown`: does the
@@ -124,10 +124,10 @@ static CF_ALWAYS_INLINE cf_place cf_locate_by(const cf_filter *filter, bool grow
         return (cf_place){side->base, side->bits & filter->view.fingerprint_mask, 0};
     unsigned s = filter->geometry.pair_bits;
     uint64_t remainder = side->bits >> s;
-    cf_home home = cf_home_in(filter, side->base, remainder);
-    uint64_t tag = (side->bits & filter->view.pair_mask) | remainder >> home.bits << s;
-    uint64_t bucket = cf_bucket_number(filter, side->base, home.extension);
-    return (cf_place){bucket, tag & filter->view.form.slot_mask, home.bits};
+    cf_address address = cf_address_in(filter, side->base, remainder);
+    uint64_t tag = (side->bits & filter->view.pair_mask) | remainder >> address.bits << s;
+    uint64_t bucket = cf_bucket_number(filter, side->base, address.extension);
+    return (cf_place){bucket, tag & filter->view.form.slot_mask, address.bits};
 }
 
 static CF_ALWAYS_INLINE cf_place cf_locate(const cf_filter *filter, const cf_side *side)
@@ -136,20 +136,20 @@ static CF_ALWAYS_INLINE cf_place cf_locate(const cf_filter *filter, const cf_sid
 }
 
 /* The same by its number. */
-static inline cf_home cf_home_of(const cf_filter *filter, uint64_t bucket)
+static inline cf_address cf_address_of(const cf_filter *filter, uint64_t bucket)
 {
     uint64_t m0 = filter->geometry.buckets;
-    cf_home home = {bucket, 0, 0};
+    cf_address address = {bucket, 0, 0};
     if (!filter->view.form.grown)
-        return home;
+        return address;
     if (bucket >= m0) {
         unsigned t = cf_floor_log2(bucket) - cf_floor_log2(m0);
         t -= bucket >> t < m0;
-        home.base = (bucket >> t) - m0;
-        home.extension = ((uint64_t)1 << t) | (bucket & cf_low_bits(t));
+        address.base = (bucket >> t) - m0;
+        address.extension = ((uint64_t)1 << t) | (bucket & cf_low_bits(t));
     }
-    home.bits = filter->level + cf_is_split(filter, home.base, home.extension);
-    return home;
+    address.bits = filter->level + cf_is_split(filter, address.base, address.extension);
+    return address;
 }
 
 /* The places of an entry or a key, seen from one side: those that it can lie in.

@@ -107,7 +107,7 @@ uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
                : cf_payload_at(filter, cf_bucket_at(filter, bucket), slot);
 }
 
-unsigned cf_bucket_slots(const cf_filter *filter, uint64_t bucket, uint64_t tag)
+unsigned cf_bucket_find(const cf_filter *filter, uint64_t bucket, uint64_t tag)
 {
     return CF_BY_FORM(&filter->view.form, cf_slots_by, filter, cf_bucket_at(filter, bucket), tag);
 }
@@ -120,21 +120,21 @@ int cf_bucket_free_slot(const cf_filter *filter, uint64_t bucket)
     return any ? (int)cf_slot_of(form, lane) : -1;
 }
 
-void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record)
+void cf_bucket_read(const cf_filter *filter, uint64_t bucket, cf_contents *contents)
 {
     uint64_t at = cf_bucket_at(filter, bucket);
-    CF_BY_FORM(&filter->view.form, cf_tags_by, filter, at, record->tag);
+    CF_BY_FORM(&filter->view.form, cf_tags_by, filter, at, contents->tag);
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-        record->payload[slot] = cf_payload_at(filter, at, slot);
+        contents->payload[slot] = cf_payload_at(filter, at, slot);
 }
 
-void cf_record_write(cf_filter *filter, uint64_t bucket, cf_record *record)
+void cf_bucket_write(cf_filter *filter, uint64_t bucket, cf_contents *contents)
 {
     uint64_t at = cf_bucket_to_change(filter, bucket);
-    CF_BY_FORM(&filter->view.form, cf_store_by, filter, at, record);
+    CF_BY_FORM(&filter->view.form, cf_store_by, filter, at, contents);
 }
 
-void cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag, uint64_t payload)
+void cf_bucket_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag, uint64_t payload)
 {
     uint64_t at = cf_bucket_to_change(filter, bucket);
     CF_BY_FORM(&filter->view.form, cf_set_by, filter, at, slot * filter->view.form.lane, tag, payload);

@@ -164,10 +164,10 @@ static inline void cf_overflow_set(cf_filter *filter, uint64_t bucket, bool on)
 
 /* ---- writing: the pager has been told of the bucket at bit `at` (cf_tell_change) ---- */
 
-/* Of up to b slots; a record of semi-sorted ones has four. */
-typedef struct cf_record {
+/* What lies in a bucket: b slots, in semi-sorted ones four. */
+typedef struct cf_contents {
     uint64_t tag[CF_BUCKET_MAX], payload[CF_BUCKET_MAX];
-} cf_record;
+} cf_contents;
 
 /* Writes the lanes of a bucket, which may have bits above them, and its code. */
 static CF_ALWAYS_INLINE void cf_lanes_write(cf_kind kind, cf_filter *filter, uint64_t at,
@@ -226,9 +226,10 @@ static CF_ALWAYS_INLINE void cf_tags_write(cf_kind kind, cf_filter *filter, uint
 }
 
 /* Writes tags and payloads, but not the overflow bit. It may sort them. */
-static CF_ALWAYS_INLINE void cf_store_by(cf_kind kind, cf_filter *filter, uint64_t at, cf_record *record)
+static CF_ALWAYS_INLINE void cf_store_by(cf_kind kind, cf_filter *filter, uint64_t at,
+                                         cf_contents *contents)
 {
-    uint64_t *tag = record->tag, *payload = record->payload;
+    uint64_t *tag = contents->tag, *payload = contents->payload;
     if (!kind.semi || (payload[0] | payload[1] | payload[2] | payload[3]) == 0) {
         cf_tags_write(kind, filter, at, tag);
     } else {
@@ -309,16 +310,16 @@ uint64_t cf_slot_get(const cf_filter *filter, uint64_t bucket, unsigned slot);
 uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, unsigned slot);
 
 /* The slots that match a tag, a bit each; the first empty slot, or -1. */
-unsigned cf_bucket_slots(const cf_filter *filter, uint64_t bucket, uint64_t tag);
+unsigned cf_bucket_find(const cf_filter *filter, uint64_t bucket, uint64_t tag);
 int cf_bucket_free_slot(const cf_filter *filter, uint64_t bucket);
 
-void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record);
+void cf_bucket_read(const cf_filter *filter, uint64_t bucket, cf_contents *contents);
 
-/* Writes tags and payloads, but not the overflow bit. The record may be sorted then. */
-void cf_record_write(cf_filter *filter, uint64_t bucket, cf_record *record);
+/* Writes tags and payloads, but not the overflow bit. The contents may be sorted then. */
+void cf_bucket_write(cf_filter *filter, uint64_t bucket, cf_contents *contents);
 
 /* Changes one slot; tag 0 empties it. */
-void cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag, uint64_t payload);
+void cf_bucket_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag, uint64_t payload);
 
 /* ---- counts ---- */
 

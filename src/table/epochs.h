@@ -64,12 +64,12 @@ static inline void cf_slot_claim(cf_filter *filter, uint64_t bucket, unsigned sl
 }
 
 /* Empties the slots of a bucket, as it was read, that carry one of these numbers. Are there any? */
-static inline bool cf_record_drop(cf_filter *filter, cf_record *record, uint32_t numbers)
+static inline bool cf_bucket_drop(cf_filter *filter, cf_contents *contents, uint32_t numbers)
 {
     bool any = false;
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-        if (record->tag[slot] != 0 && numbers >> record->payload[slot] & 1) {
-            record->tag[slot] = record->payload[slot] = 0;
+        if (contents->tag[slot] != 0 && numbers >> contents->payload[slot] & 1) {
+            contents->tag[slot] = contents->payload[slot] = 0;
             cf_count_emptied(filter);
             any = true;
         }

@@ -37,42 +37,18 @@ static inline bool cf_is_void(const cf_filter *filter, uint64_t tag)
     return tag >> filter->geometry.pair_bits <= 1;
 }
 
-/* What a plain fingerprint says in a slot with a terminator; 0: nothing. */
-static inline uint64_t cf_with_terminator(const cf_filter *filter, uint64_t tag)
-{
-    return tag == 0 ? 0 : tag | (uint64_t)1 << filter->geometry.fingerprint_bits;
-}
-
-/* Where an entry goes when its bucket is split, and what its slot says there. */
-typedef struct cf_children {
-    bool low, high;
-    uint64_t tag;
-} cf_children;
-
-static inline cf_children cf_children_of(const cf_filter *filter, uint64_t tag)
-{
-    unsigned s = filter->geometry.pair_bits;
-    if (tag == 0) /* an empty slot, or a line of the list that lies */
-        return (cf_children){false, false, 0};
-    if (cf_is_void(filter, tag)) /* RULE: a void entry goes to both children */
-        return (cf_children){true, true, tag};
-    bool up = tag >> s & 1;
-    /* RULE: the bit that leaves a slot is the first behind the pair bits */
-    return (cf_children){!up, up, (tag & filter->view.pair_mask) | tag >> (s + 1) << s};
-}
-
-/* What a slot of the bucket at `home` says, seen from that side. The slot is not empty. */
-static inline cf_side cf_side_of(const cf_filter *filter, cf_home home, uint64_t tag)
+/* What a slot of the bucket at `address` says, seen from that side. The slot is not empty. */
+static inline cf_side cf_side_of(const cf_filter *filter, cf_address address, uint64_t tag)
 {
     unsigned s = filter->geometry.pair_bits;
     if (!filter->view.form.grown)
-        return (cf_side){home.base, tag & filter->view.fingerprint_mask,
+        return (cf_side){address.base, tag & filter->view.fingerprint_mask,
                          filter->geometry.fingerprint_bits - s};
     unsigned known = cf_terminator(filter, tag);
     uint64_t behind = (tag & cf_low_bits(known)) >> s;
-    return (cf_side){home.base,
-                     (tag & filter->view.pair_mask) | (behind << home.bits | home.extension) << s,
-                     home.bits + known - s};
+    return (cf_side){address.base,
+                     (tag & filter->view.pair_mask) | (behind << address.bits | address.extension) << s,
+                     address.bits + known - s};
 }
 
 /* What a slot at `place` has to hold to say the first `length` remainder bits of a side: its
@@ -88,15 +64,16 @@ static inline uint64_t cf_tag_of(const cf_filter *filter, cf_place place, unsign
     return (place.tag & cf_low_bits(known)) | (uint64_t)1 << known;
 }
 
-/* What the slot of an entry in the bucket at `home` has to hold in its other bucket, `to`. */
-static inline uint64_t cf_tag_there(const cf_filter *filter, cf_home home, uint64_t tag, uint64_t to)
+/* What the slot of an entry in the bucket at `address` has to hold in its other bucket, `to`. */
+static inline uint64_t cf_tag_there(const cf_filter *filter, cf_address address, uint64_t tag,
+                                    uint64_t to)
 {
     unsigned s = filter->geometry.pair_bits, f = filter->geometry.fingerprint_bits;
-    unsigned length = home.bits + (filter->view.form.grown ? cf_terminator(filter, tag) : f) - s;
+    unsigned length = address.bits + (filter->view.form.grown ? cf_terminator(filter, tag) : f) - s;
     uint64_t pair = tag & filter->view.pair_mask, mix = cf_pair_mix(pair);
     uint64_t remainder =
-        (tag >> s << home.bits | home.extension) ^ cf_turn_of(mix); /* and what is beyond */
-    cf_home there = cf_home_in(filter, cf_alternate_base(filter, home.base, mix), remainder);
+        (tag >> s << address.bits | address.extension) ^ cf_turn_of(mix); /* and what is beyond */
+    cf_address there = cf_address_in(filter, cf_alternate_base(filter, address.base, mix), remainder);
     CF_ASSERT_CONTENT(filter, length >= there.bits &&
                                   to == cf_bucket_number(filter, there.base, there.extension));
     uint64_t bits = (pair | remainder >> there.bits << s) & filter->view.form.slot_mask;

@@ -18,7 +18,8 @@ typedef struct content {
 static cf_filter filter; /* what is tested */
 static uint8_t *then;    /* a blob of the same length: what is right */
 static uint64_t like;    /* the pair bits of many tags */
-static cf_kind kinds[3]; /* that suit the form at hand, which is, in bits (top_bits: of a slot, behind the code): */
+static cf_kind
+    kinds[3]; /* that suit the form at hand, which is, in bits (top_bits: of a slot, behind the code): */
 static unsigned kind_count, f, s, b, slot_bits, code_bits, below, top_bits, overflow_bits, payload_bits;
 static unsigned overflow_at, payloads_at, bits;
 static bool semi, grown;
@@ -31,9 +32,10 @@ static struct {
 static void differs(int line, const char *what)
 {
     const cf_geometry *g = &filter.geometry;
-    fail_msg("line %d: %s: f=%u b=%u s=%u semisorted=%u counter=%u value=%u epochs=%u list=%u m0=%u level=%u split=%u",
-             line, what, f, b, s, semi, g->counter_bits, g->value_bits, g->epochs, g->spill_bound, (unsigned)g->buckets,
-             filter.level, (unsigned)filter.split);
+    fail_msg("line %d: %s: f=%u b=%u s=%u semisorted=%u counter=%u value=%u epochs=%u list=%u m0=%u "
+             "level=%u split=%u",
+             line, what, f, b, s, semi, g->counter_bits, g->value_bits, g->epochs, g->spill_bound,
+             (unsigned)g->buckets, filter.level, (unsigned)filter.split);
 }
 
 #define CHECK(condition) (compared++, (condition) ? (void)0 : differs(__LINE__, #condition))
@@ -62,7 +64,8 @@ static void put(uint64_t at, unsigned n, uint64_t x)
 static content read_naively(uint64_t bucket)
 {
     uint64_t at = bucket * bits;
-    content c = {.code = get(then, at, code_bits), .overflow = get(then, at + overflow_at, overflow_bits)};
+    content c = {.code = get(then, at, code_bits),
+                 .overflow = get(then, at + overflow_at, overflow_bits)};
     for (unsigned i = 0; i < b; i++) {
         uint64_t top = get(then, at + code_bits + i * top_bits, top_bits);
         c.slot[i].tag = top << below | (nibbles_of[c.code] >> i % 4 * NIBBLE & ones(below));
@@ -122,7 +125,9 @@ static content random_content(void)
     content c = {.overflow = random64() & overflow_bits};
     unsigned most = (unsigned)random_below(2) * payload_bits;
     for (unsigned i = 0; i < b; i++) {
-        c.slot[i].tag = random_below(3) == 0 ? 0 : i > 0 && random_below(3) == 0 ? c.slot[i - 1].tag : random_tag();
+        c.slot[i].tag = random_below(3) == 0            ? 0
+                        : i > 0 && random_below(3) == 0 ? c.slot[i - 1].tag
+                                                        : random_tag();
         c.slot[i].payload = c.slot[i].tag == 0 ? 0 : random64() & ones((unsigned)random_below(most + 1));
     }
     return c;
@@ -168,7 +173,8 @@ static const cf_pages pager = {need, change, NULL, NULL};
 static void check_told(uint64_t bucket, uint64_t needs, uint64_t changes)
 {
     uint64_t from = HEADER + bucket * bits / 8, to = HEADER + (bucket * bits + bits + 7) / 8;
-    CHECK(told.needs == needs && told.changes == changes && told.bytes == (needs + changes) * (to - from));
+    CHECK(told.needs == needs && told.changes == changes &&
+          told.bytes == (needs + changes) * (to - from));
     CHECK(needs + changes == 0 || (told.from == from && told.to == to));
     memset(&told, 0, sizeof told);
     memset(bytes_of(&filter) + from, AWAY, to - from);
@@ -182,11 +188,11 @@ static void check_told(uint64_t bucket, uint64_t needs, uint64_t changes)
 static void check_reading(uint64_t bucket)
 {
     content c = read_naively(bucket);
-    cf_record record;
+    cf_contents record;
     unsigned lane;
     int empty = -1; /* the first; of semi-sorted slots it comes before others, or there is none */
     check_told(bucket, 0, 0);
-    READ(bucket, 1, (cf_record_read(&filter, bucket, &record), true));
+    READ(bucket, 1, (cf_bucket_read(&filter, bucket, &record), true));
     for (unsigned i = b; i-- > 0;) {
         empty = c.slot[i].tag == 0 && (!semi || i == 0) ? (int)i : empty;
         CHECK(record.tag[i] == c.slot[i].tag && record.payload[i] == c.slot[i].payload);
@@ -204,8 +210,10 @@ static void check_reading(uint64_t bucket)
             CHECK(record.tag[i] == c.slot[i].tag);
     }
     for (unsigned i = 1; i < b && semi; i++)
-        c.slot[i].payload = c.slot[i - 1].payload, c.code |= compare(&c.slot[i - 1], &c.slot[i]) > 0 ? CODES : 0;
-    CHECK(!semi || cf_semisort_in_order(get(then, bucket * bits, code_bits), record.tag) == (c.code < CODES));
+        c.slot[i].payload = c.slot[i - 1].payload,
+        c.code |= compare(&c.slot[i - 1], &c.slot[i]) > 0 ? CODES : 0;
+    CHECK(!semi ||
+          cf_semisort_in_order(get(then, bucket * bits, code_bits), record.tag) == (c.code < CODES));
 }
 
 /* What a key may ask for: without terminators never 0. */
@@ -228,7 +236,8 @@ static void check_matching(uint64_t x, uint64_t y)
 {
     content c[2] = {read_naively(x), read_naively(y)};
     unsigned n = 0, alike = 0, near = 0, slots[2] = {0, 0}, side = 0, slot = 0;
-    uint64_t tag = tag_to_ask(c[0].slot[random_below(b)].tag), there = tag_to_ask(c[1].slot[random_below(b)].tag);
+    uint64_t tag = tag_to_ask(c[0].slot[random_below(b)].tag),
+             there = tag_to_ask(c[1].slot[random_below(b)].tag);
     there = grown || (tag & ones(s)) != 0 ? (there & ~ones(s)) | (tag & ones(s)) : tag;
     cf_spots spots = {{x * bits, y * bits}, {tag, there}, {0, 0}};
     for (unsigned i = 0; i < 2 * b; i++) {
@@ -241,7 +250,7 @@ static void check_matching(uint64_t x, uint64_t y)
     }
     bool unclear = !grown && !semi && alike > 0 && near > 1; /* then it may say 2 */
     check_told(x, 0, 0);
-    READ(x, 1, cf_bucket_slots(&filter, x, tag) == slots[0]);
+    READ(x, 1, cf_bucket_find(&filter, x, tag) == slots[0]);
     synchronize();
     cf_found all = cf_find_all(&filter, spots.at[0], spots.at[1], spots.tag[0], spots.tag[1]);
     CHECK(is_right(all, n, side, slot) && all.n == n);
@@ -264,7 +273,7 @@ static void check_writing(uint64_t bucket)
     content c = sound ? random_content() : read_naively(bucket), d = random_content();
     cf_kind kind = kinds[random_below(kind_count)];
     uint64_t at = bucket * bits;
-    cf_record record;
+    cf_contents record;
     for (unsigned j = 0; j < b; j++) {
         if (way == TAGS) /* of a bucket whose payloads are 0 */
             c.slot[j].payload = d.slot[j].payload = 0;
@@ -278,11 +287,12 @@ static void check_writing(uint64_t bucket)
     if (way == TAGS)
         cf_tags_write(kind, &filter, cf_bucket_to_change(&filter, bucket), record.tag);
     else if (way == RECORD)
-        cf_record_write(&filter, bucket, &record);
+        cf_bucket_write(&filter, bucket, &record);
     else if (way == SLOT)
-        cf_slot_set(&filter, bucket, i, d.slot[i].tag, d.slot[i].payload);
+        cf_bucket_set(&filter, bucket, i, d.slot[i].tag, d.slot[i].payload);
     else if (way == SET)
-        cf_set_by(kind, &filter, cf_bucket_to_change(&filter, bucket), i * top_bits, d.slot[i].tag, d.slot[i].payload);
+        cf_set_by(kind, &filter, cf_bucket_to_change(&filter, bucket), i * top_bits, d.slot[i].tag,
+                  d.slot[i].payload);
     else
         cf_overflow_set(&filter, bucket, d.overflow);
     for (unsigned j = 0; j < b && way != OVERFLOW; j++)
@@ -305,7 +315,8 @@ static bool is_there(uint64_t hash)
     cf_pair pair = cf_candidates(&filter, hash);
     for (unsigned i = 0; i < 2 * b; i++) {
         struct slot slot = read_naively(pair.place[i / b].bucket).slot[i % b];
-        n += agrees(slot.tag, pair.place[i / b].tag) && (epochs == 0 || (filter.epoch - slot.payload) % 16 < epochs);
+        n += agrees(slot.tag, pair.place[i / b].tag) &&
+             (epochs == 0 || (filter.epoch - slot.payload) % 16 < epochs);
     }
     return n > 0;
 }
@@ -321,7 +332,8 @@ static void check_lookups(void)
         cf_place place = cf_candidates(&filter, hash[i]).place[random_below(2)];
         content c = read_naively(place.bucket);
         unsigned known = grown ? s + (unsigned)random_below(slot_bits - s) : slot_bits;
-        uint64_t bit = random_below(3) == 0, tag = (place.tag & ones(known)) ^ bit << random_below(known);
+        uint64_t bit = random_below(3) == 0,
+                 tag = (place.tag & ones(known)) ^ bit << random_below(known);
         tag |= (uint64_t)grown << known;
         c.slot[random_below(b)] = (struct slot){tag, tag == 0 ? 0 : random64() & ones(payload_bits)};
         if (i % 4)
@@ -338,7 +350,8 @@ static void check_lookups(void)
         CHECK(cf_contains(&filter, hash[i]) == right && cf_contains_any(&filter, hash[i]) == right);
         CHECK(answer[i] == right);
         for (unsigned side = 0; side < 2; side++) {
-            CHECK(spots.at[side] == pair.place[side].bucket * bits && spots.tag[side] == pair.place[side].tag);
+            CHECK(spots.at[side] == pair.place[side].bucket * bits &&
+                  spots.tag[side] == pair.place[side].tag);
             CHECK(spots.extension[side] == pair.place[side].extension);
         }
     }
@@ -356,7 +369,8 @@ static void check_lookups(void)
 static void set_form(const cf_geometry *g)
 {
     b = g->bucket_size, f = g->fingerprint_bits, s = g->pair_bits, semi = g->semisorted;
-    slot_bits = grown ? f + 5 : f, below = semi ? NIBBLE : 0, code_bits = 3 * below, top_bits = slot_bits - below;
+    slot_bits = grown ? f + 5 : f, below = semi ? NIBBLE : 0, code_bits = 3 * below,
+    top_bits = slot_bits - below;
     payload_bits = g->counter_bits ? g->counter_bits : g->epochs ? 4 : g->value_bits + grown;
     overflow_at = code_bits + b * top_bits, overflow_bits = g->spill_bound != 0;
     payloads_at = overflow_at + overflow_bits, bits = payloads_at + b * payload_bits;
@@ -371,7 +385,8 @@ static void check_form(const cf_geometry *g)
 {
     uint8_t *bytes = new_filter(*g).bytes;
     unsigned level = grown ? (unsigned)random_below(3) : 0;
-    assert_int_equal(cf_open_writable(&filter, bytes, cf_geometry_bytes(g), &(const char *){NULL}), CF_OK);
+    assert_int_equal(cf_open_writable(&filter, bytes, cf_geometry_bytes(g), &(const char *){NULL}),
+                     CF_OK);
     cf_set_stage(&filter, level, grown ? (level == 0) + random_below(g->buckets << level) : 0, grown);
     set_form(g);
     filter.length = HEADER + (filter.buckets * bits + 7) / 8 + BEHIND;
@@ -392,7 +407,8 @@ static void check_form(const cf_geometry *g)
 
 TEST(every_bucket_is_what_the_format_says)
 {
-    static const unsigned counters[9] = {1, 3, 16}, values[9] = {0, 0, 0, 1, 5, 7, 32}; /* then epochs, and nothing */
+    static const unsigned counters[9] = {1, 3, 16},
+                          values[9] = {0, 0, 0, 1, 5, 7, 32}; /* then epochs, and nothing */
     unsigned codes = 0, n = 0, all = getenv("CUCKOO_WHOLE") != NULL;
     const char *why;
     for (unsigned x = 0; x < 1 << 16; x++) /* four nibbles in order; the last one counts most */
