@@ -187,11 +187,13 @@ static CF_ALWAYS_INLINE void trim(cf_kind kind, cf_filter *filter, cf_ticker *ti
             trim_key(filter, &entry);
 }
 
-/* When it is not CF_OK, the filter is empty again. */
+/* When it is not CF_OK, the filter is empty again, to the byte. */
 static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, cf_ticker *ticker)
 {
     const cf_form *form = &filter->view.form;
     cf_memory memory = filter->memory;
+    uint8_t header[CF_HEADER_BYTES]; /* which perhaps has counts of before */
+    memcpy(header, filter->bytes, sizeof header);
     filter->memory.resize = NULL; /* it must not grow while tags fly */
     cf_status status = CF_BY_NEW_FORM(form, fill_bases, filter, hashes, n, ticker);
     if (status == CF_OK)
@@ -199,10 +201,12 @@ static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, cf_ti
     if (status == CF_OK)
         CF_BY_NEW_FORM(form, trim, filter, ticker);
     filter->memory = memory;
-    if (status == CF_OK)
+    if (status == CF_OK) {
         cf_count_items(filter, n);
-    else
+    } else {
         cf_clear(filter);
+        memcpy(filter->writable, header, sizeof header);
+    }
     return status;
 }
 

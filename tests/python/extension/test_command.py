@@ -244,7 +244,7 @@ def test_filters_of_other_kinds(command, db):
     many = b"\n".join(b"%d" % i for i in range(99))
     for name, call, says in (("value", "add", "keeps a value with every key"), ("value", "delete", "keeps a value"),
                              ("ages", "delete", "ages .* forgets no single key"), ("exact", "add", "is an exact one"),
-                             ("full", "add", "filter is full: .*nothing has changed")):
+                             ("full", "add", "is full: .*nothing has changed")):
         command(call, name, lines=many, status=2, says=f"^sqlite-cuckoo {call}: {name}: filter .*{says}")
         assert command.read(name) == kinds[name]
     command("merge", "sum", "numbers", "value", status=2, says="^sqlite-cuckoo merge: value: the filters differ in")
