@@ -67,13 +67,14 @@ static const char *read_power(const char *at, const char *end, cf_number *number
 
 bool cf_number_read(const char *text, size_t length, cf_number *number)
 {
-    const char *at = text, *nul = length ? memchr(text, 0, length) : NULL,
-               *end = nul ? nul : text + length;
+    const char *at = text, *end = text;
+    while (end < text + length && *end != 0)
+        end++;
     while (at < end && is_blank(*at))
         at++;
     if (at == end || !(is_digit(*at) || *at == '-' || *at == '+' || *at == '.'))
         return false;
-    *number = (cf_number){.negative = *at == '-', .power = nul != NULL};
+    *number = (cf_number){.negative = *at == '-', .power = end < text + length};
     if (*at == '-' || *at == '+')
         at++;
     at = read_digits(at, end, number);

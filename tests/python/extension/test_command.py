@@ -39,7 +39,9 @@ class Command:
         self.program = [sys.executable, "-m", "sqlite_cuckoo"]
 
     def start(self, *arguments, **streams):
+        # in the background SIGINT may be ignored, and what is started here would inherit that
         return subprocess.Popen([*self.program, *arguments], cwd=self.folder, env=self.environment,
+                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
                                 **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams})
 
     def __call__(self, *arguments, lines=b"", status=0, says=None, **streams):

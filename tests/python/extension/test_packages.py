@@ -175,7 +175,7 @@ def test_what_cannot_be_loaded_is_told_the_remedy(cuckoo, monkeypatch):
     with pytest.raises(FileNotFoundError, match="/nowhere/cuckoo.so.*install"):
         cuckoo.load(db)
     monkeypatch.setattr(cuckoo.sqlite3, "Connection", Without)
-    with pytest.raises(sqlite3.NotSupportedError, match="without loadable extensions.*sqlite_cuckoo.enable\(\)"):
+    with pytest.raises(sqlite3.NotSupportedError, match=r"without loadable extensions.*sqlite_cuckoo.enable\(\)"):
         cuckoo.load(Without())
 
 
