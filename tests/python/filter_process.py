@@ -72,8 +72,8 @@ def random_keys(rng, n):
 
 
 def of_sql(key):
-    """A number of JavaScript that equals an integer is that."""
-    return int(key) if isinstance(key, float) and abs(key) < 2**63 and key.is_integer() else key
+    """A number of JavaScript that equals an integer is that; from 10^15 on a driver may bind it as a REAL."""
+    return int(key) if isinstance(key, float) and abs(key) < 1e15 and key.is_integer() else key
 
 
 def ask_all(db, blob, keys):
@@ -117,14 +117,14 @@ def days(db, rng, keys):
 # ---- the process ----
 
 def wire(value, is_key=False):
-    """A key, bytes, options or a list of keys. Integers go as BigInt where a number of JavaScript would not be exact, and keys
+    """A key, bytes, options or a list of keys. Integers go as BigInt where a number of JavaScript is a REAL or not exact, and keys
     also elsewhere: the hash is the same."""
     if isinstance(value, (bytes, bytearray)):
         return {"bytes": base64.b64encode(value).decode()}
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return value
     if isinstance(value, int):
-        return {"big": str(value)} if abs(value) >= 2**53 or (is_key and value % 3 == 1) else value
+        return {"big": str(value)} if abs(value) >= 10**15 or (is_key and value % 3 == 1) else value
     if isinstance(value, float):
         return value if math.isfinite(value) else {"number": str(value).replace("inf", "Infinity").replace("nan", "NaN")}
     if isinstance(value, dict):

@@ -66,8 +66,8 @@ FOR_JS("key") sureness put(const cf_geometry *rule, unsigned type, uint8_t *at, 
     if (!cf_key_apply_sure(rule, &form))
         return UNSURE;
     hash = cf_key_hash(rule, &form, at);
-    bool vague = type == CF_KEY_REAL && rule->affinity == CF_AFFINITY_TEXT && !cf_is_integer(real);
-    return vague ? VAGUE : SURE; /* a whole number is an INTEGER here */
+    bool vague = type == CF_KEY_REAL && rule->affinity == CF_AFFINITY_TEXT && cf_key_is_vague(real);
+    return vague ? VAGUE : SURE; /* a driver may bind a whole number as a REAL */
 }
 
 /* ---- one filter ---- */

@@ -720,7 +720,7 @@ function buildExact(members, others, options = {}) {
   const begin = (list) => (putOptions(given), c.begin(list, scratch, scratch + SEED_AT)), places = { vague: [] };
   return withList(call, members, begin, (ones) => withList(call, others, begin, (zeros) => {
     if (places.vague.length) {
-      fail(call, "with affinity 'text' a number with a fraction cannot be known as no member, because it may equal a text; leave the affinity out");
+      fail(call, "with affinity 'text' a number with a fraction, or from 1e15 on, cannot be known as no member, because it may equal a text; give a bigint, or leave the affinity out");
     }
     putOptions(given);
     const made = scratch + SEED_AT + 8, status = c.build_exact(zeros, ones, made, scratch, scratch + SEED_AT);

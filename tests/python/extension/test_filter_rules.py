@@ -125,6 +125,17 @@ def test_words_of_typical_keys(js):
     assert js("f", "count", 1.5) == 1 and js("f", "delete", "aDa") is True and js("f", "contains", "ada") is False
 
 
+def test_large_numbers_are_reals_as_well(db, js):
+    """SQLite stores 15 digits of a REAL in a column of text: a row that SQL finds by the number, the page finds."""
+    for number in (1e15, 1234567890123456.0, 8931062117298699264.0, -9007199254740993.0):
+        db.execute("CREATE TABLE large(x TEXT)")
+        db.execute("INSERT INTO large VALUES (?)", (number,))
+        js("", "open", ask(db, "SELECT cf_build(x, 0.000001, 'affinity=text') FROM large"), "f")
+        assert ask(db, "SELECT count(*) FROM large WHERE x = ?", number) == 1 and js("f", "contains", number) is True
+        assert js("f", "contains", int(number)) is False  # a bigint has all its digits
+        db.execute("DROP TABLE large")
+
+
 def test_a_followed_table_is_sent(db, js):
     """cf_export of a table: the page asks it, and adds to its copy as SQL would. Values come along."""
     db.execute("CREATE TABLE users(email TEXT COLLATE NOCASE, id INTEGER PRIMARY KEY)")
