@@ -39,12 +39,12 @@ FROM (SELECT md5, cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'know
 SELECT sum(cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'known'), substr(md5, 2) || substr(md5, 1, 1)))
        <= 0.0003 * count(*) + 3 AS as_rarely FROM known;
 
--- 4. Which package owns a file? Here the key is the path, and the value the number of the package: 12 bits for up to
---    4,096 packages.
+-- 4. Which package owns a file? Here the key is the path, and the value the number of the package: 14 bits for up to
+--    16,384 packages.
 CREATE TABLE package AS SELECT row_number() OVER (ORDER BY package) AS id, package AS name FROM known GROUP BY package;
 CREATE INDEX package_name ON package(name);
 INSERT INTO filters
-SELECT 'owner', cf_build(path, 0.0001, 'value_bits=12', p.id) FROM known AS k JOIN package AS p ON p.name = k.package;
+SELECT 'owner', cf_build(path, 0.0001, 'value_bits=14', p.id) FROM known AS k JOIN package AS p ON p.name = k.package;
 SELECT length(f) AS bytes, json_extract(cf_info(f), '$.bits_per_key') AS bits_per_file FROM filters
 WHERE name = 'owner';
 .timer on

@@ -91,7 +91,7 @@ $(say 'a filter of the sums, one error in 10,000' "(SELECT length(f) FROM filter
       "(SELECT sum(cf_contains((SELECT cf_open(f) FROM filters), md5) <> (md5 IN indexed)) || ' of ' || count(*) FROM asked)")
 CREATE TABLE package AS SELECT row_number() OVER (ORDER BY package) AS id, package AS name FROM known GROUP BY package;
 CREATE UNIQUE INDEX package_name ON package(name);
-INSERT INTO filters SELECT 'owner', cf_build(path, 0.0001, 'value_bits=10', id)
+INSERT INTO filters SELECT 'owner', cf_build(path, 0.0001, 'value_bits=14', id)
 FROM known JOIN package ON name = package;
 $tick
 CREATE TABLE told AS SELECT path, value AS id
