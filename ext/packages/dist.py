@@ -4,12 +4,8 @@
     dist.py --version V --extension FILE ... [--static FILE ...] [--wasm FILE] [--sqlite FILE ...] --out build/dist   (make dist)
 
 Needs nothing but Python, and no network. The same files give the same packages, to the byte: names are sorted, and dates are
-SOURCE_DATE_EPOCH, or the first of January 1980. Where the packages will be found is not known here; these variables say it:
-
-    DIST_OWNER         the owner in sqlpkg.json, which must have one; "local" unless given
-    DIST_REPOSITORY    the address of the project, without a slash at the end; unless given, no package names one. Issues are
-                       taken to be in its folder issues
-    DIST_URL           the folder that archives are fetched from; unless given, it is the one that sqlpkg.json lies in
+SOURCE_DATE_EPOCH, or the first of January 1980. Who makes cuckoo and where it is stands in project.json, or the file of --project.
+While it does not say where, no package names an address, and sqlpkg.json fetches archives from the folder that it lies in.
 """
 import argparse
 import base64
@@ -22,6 +18,7 @@ import sys
 from pathlib import Path
 
 import binaries
+import project
 
 sys.path.append(str(Path(__file__).resolve().parent / "python"))
 from backend import write_sdist, write_tar, write_wheel  # noqa: E402
@@ -30,7 +27,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SUMMARY = "Cuckoo filters for SQLite: a set of keys in about ten bits each, with deletes, growth and sync with a table"
 LICENCE = "MIT AND BSD-2-Clause"  # its own, and that of xxHash, which is compiled in
-REPOSITORY = os.environ.get("DIST_REPOSITORY", "")
+PROJECT = {}  # what project.json says; main() reads it
 
 
 # ---- what goes into all of them ----
@@ -49,7 +46,7 @@ def archive_papers(kind, version, licence, platform="", extension=""):
     readme = filled(f"archives/{kind}.md", VERSION=version, PLATFORM=platform, EXTENSION=extension, OUTPUT=output,
                     LIBRARY=filled("archives/library.md", COMMANDS=COMMANDS.get(kind, "")).rstrip("\n"),
                     CLAIM=claim[claim.index("\n"):].strip(), EXAMPLE=loading(example))
-    address = f"\nAll of it: {REPOSITORY}\n" if REPOSITORY else ""
+    address = f"\nAll of it: {PROJECT['repository']}\n" if PROJECT["repository"] else ""
     scripts = {f"sql/{path.name}": loading(path.read_text()) for path in (ROOT / "sql").glob("*.sql")}
     return {"README.md": readme + address, "LICENSE": licence, "REFERENCE.md": reference(),
             "CHANGES.md": (ROOT / "ext/CHANGES.md").read_text(), **scripts}
@@ -98,8 +95,15 @@ def filled(path, **values):
 
 def metadata(version):
     """Core metadata 2.4: METADATA of the wheels, PKG-INFO of the sources."""
-    urls = f"Project-URL: Repository, {REPOSITORY}\nProject-URL: Issues, {REPOSITORY}/issues\n" if REPOSITORY else ""
-    return filled("python/PKG-INFO", VERSION=version, SUMMARY=SUMMARY, LICENCE=LICENCE, URLS=urls, README=filled("python/README.md"))
+    pages = {"Homepage": PROJECT["homepage"], "Repository": PROJECT["repository"], "Issues": issues()}
+    urls = "".join(f"Project-URL: {name}, {url}\n" for name, url in pages.items() if url)
+    author = f"Author-email: {project.person(PROJECT)}" if PROJECT["email"] else f"Author: {project.person(PROJECT)}"
+    return filled("python/PKG-INFO", NAME=PROJECT["pypi"], VERSION=version, SUMMARY=SUMMARY, AUTHOR=author, LICENCE=LICENCE,
+                  URLS=urls, README=filled("python/README.md"))
+
+
+def issues():
+    return PROJECT["repository"] and f"{PROJECT['repository']}/issues"
 
 
 def python_package(version):
@@ -142,11 +146,12 @@ def filter_package(version, wasm, licence):
 
 
 def npm(out, version, compiled, licence, wasm):
-    package = json.loads(filled("npm/package.json", VERSION=version))
+    package = json.loads(filled("npm/package.json", NAME=PROJECT["npm"], VERSION=version, AUTHOR=project.person(PROJECT)))
     package.update({"description": SUMMARY, "license": f"({LICENCE})"})
-    if REPOSITORY:
-        package.update({"repository": {"type": "git", "url": f"git+{REPOSITORY}.git"}, "homepage": f"{REPOSITORY}#readme",
-                        "bugs": {"url": f"{REPOSITORY}/issues"}})
+    if PROJECT["repository"]:  # npm wants its own form of the address, and compares it with that of a workflow
+        package.update({"repository": {"type": "git", "url": f"git+{PROJECT['repository']}.git"}, "bugs": {"url": issues()}})
+    if PROJECT["homepage"]:
+        package["homepage"] = PROJECT["homepage"]
     files = {name: filled(f"npm/{name}") for name in ("index.js", "index.mjs", "index.d.ts", "README.md")}
     files["REFERENCE.md"] = reference()
     if wasm:
@@ -184,13 +189,13 @@ def others(out, version, arguments, name, licence):
 
 def sqlpkg(out, version, archives):
     """`archives`: {os-arch: path}."""
-    spec = {"owner": os.environ.get("DIST_OWNER", "local"), "name": "cuckoo", "version": version}
-    if REPOSITORY:
-        spec.update({"homepage": REPOSITORY, "repository": REPOSITORY})
+    spec = {"owner": PROJECT["owner"] or "local", "name": "cuckoo", "version": version}
+    spec.update({key: PROJECT[key] for key in ("homepage", "repository") if PROJECT[key]})
+    place = PROJECT["repository"] and f"{PROJECT['repository']}/releases/download/v{version}"
     spec.update({
-        "authors": ["the maintainers of cuckoo"], "license": LICENCE, "description": SUMMARY,
+        "authors": [PROJECT["author"] or project.MAKERS], "license": LICENCE, "description": SUMMARY,
         "keywords": ["cuckoo-filter", "bloom-filter", "probabilistic", "index"], "symbols": sorted(symbols()),
-        "assets": {"path": os.environ.get("DIST_URL", "."), "pattern": "*",  # no sql/...: a star matches no slash
+        "assets": {"path": place or ".", "pattern": "*",  # no sql/...: a star matches no slash
                    "files": {platform: path.name for platform, path in sorted(archives.items())},
                    "checksums": {path.name: "sha256-" + hashlib.sha256(path.read_bytes()).hexdigest()
                                  for path in sorted(archives.values())}}})
@@ -225,7 +230,9 @@ def main():
     parser.add_argument("--wasm", type=Path, help="the C library as WebAssembly: sqlite-cuckoo/filter")
     parser.add_argument("--amalgamation", type=Path, default=ROOT / "build/dist/cuckoo.c")
     parser.add_argument("--out", type=Path, default=ROOT / "build/dist")
+    parser.add_argument("--project", type=Path, default=project.FILE, help="addresses and names; see project.py")
     arguments = parser.parse_args()
+    PROJECT.update(project.read(arguments.project))
     if "=native" in os.environ.get("CFLAGS", ""):
         sys.exit("dist.py: CFLAGS with =native: what is compiled so runs on this machine only; give make other CFLAGS")
     out, version = arguments.out, arguments.version
@@ -260,6 +267,8 @@ def main():
              *others(out, version, arguments, first.name, licence)]
     made.append(sqlpkg(out, version, archives))
     sums(out)
+    if list(project.faults(arguments.project)):
+        print(f"not for a release: {os.path.relpath(project.__file__, ROOT)} names what is to be filled in beside it")
     for path in sorted(made) + [out / "SHA256SUMS"]:
         print(f"{path.stat().st_size:10}  {os.path.relpath(path, ROOT)}")
 

@@ -74,7 +74,8 @@ def record(files, name):
 
 
 def stem(metadata):
-    return "sqlite_cuckoo-" + re.search(r"^Version: (.*)$", metadata, re.M)[1]
+    name, version = (re.search(f"^{field}: (.*)$", metadata, re.M)[1] for field in ("Name", "Version"))
+    return f"{name.replace('-', '_')}-{version}"
 
 
 def write_wheel(folder, tag, metadata, licence, package, extension, suffix=SUFFIX):

@@ -40,17 +40,23 @@ def module(name):
     return made
 
 
-binaries = module("binaries")
+binaries, project = module("binaries"), module("project")
+NOBODY = {**dict.fromkeys(project.KEYS, "<something>"), "pypi": "sqlite-cuckoo", "npm": "sqlite-cuckoo"}
+SOMEBODY = {**NOBODY, "repository": "https://example.org/cuckoo", "homepage": "https://example.org", "owner": "someone",
+            "author": "A. Maker", "email": "maker@example.org", "security": "https://example.org/security"}
 
 
-def make_packages(out, *extensions, source="the source", **environment):
+def make_packages(out, *extensions, source="the source", words=NOBODY, **environment):
+    """`words`: what project.json says."""
     amalgamation = out / "cuckoo.c"
     out.mkdir(exist_ok=True)
     amalgamation.write_text(source)
     (out / "cuckoo_filter.h").write_text("header")
     (out / "LICENSE").write_text("MIT License and that of xxHash\n")
+    file = out.with_name(out.name + ".json")
+    file.write_text(json.dumps(words))
     subprocess.run([sys.executable, PACKAGES / "dist.py", "--version", VERSION, "--out", out, "--amalgamation",
-                    amalgamation,
+                    amalgamation, "--project", file,
                     "--extension", *extensions], check=True, stdout=subprocess.PIPE,
                    env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment})
     return out
@@ -301,22 +307,24 @@ def test_a_package_for_each_platform(tmp_path):
         os.utime(path, (2e9, 2e9))
     (tmp_path / "c/cuckoo.o").write_text("something else")
     out = make_packages(tmp_path / "out", support.extension_path(), *sorted(tmp_path.glob("?/cuckoo.*")),
-                        DIST_OWNER="someone", DIST_REPOSITORY="https://example.org/cuckoo",
-                        DIST_URL="https://example.org/d")
+                        words=SOMEBODY)
     assert len(list(out.glob("*.whl"))) == 4
     for path in out.glob("*.whl"):
         fields, _ = core_metadata(zipfile.ZipFile(path).read(f"sqlite_cuckoo-{VERSION}.dist-info/METADATA").decode())
-        assert fields["Project-URL"] == ["Repository, https://example.org/cuckoo",
+        assert fields["Project-URL"] == ["Homepage, https://example.org", "Repository, https://example.org/cuckoo",
                                          "Issues, https://example.org/cuckoo/issues"]
+        assert fields["Author-email"] == ["A. Maker <maker@example.org>"] and "Author" not in fields
     package = json.loads(npm_members(out)["package/package.json"])
     assert package["repository"] == {"type": "git", "url": "git+https://example.org/cuckoo.git"}
     assert package["bugs"] == {"url": "https://example.org/cuckoo/issues"}
+    assert (package["homepage"], package["author"]) == ("https://example.org", "A. Maker <maker@example.org>")
     names = tarfile.open(out / f"sqlite-cuckoo-{VERSION}.tgz").getnames()
     assert {"package/compiled/linux-arm64/cuckoo.so", "package/compiled/win32-x64/cuckoo.dll",
             "package/compiled/linux-x64-musl/cuckoo.so"} <= set(names)
     spec = json.loads((out / "sqlpkg.json").read_text())
-    assert spec["owner"] == "someone" and spec["assets"]["path"] == "https://example.org/d"
-    assert spec["homepage"] == spec["repository"] == "https://example.org/cuckoo"
+    assert spec["owner"] == "someone" and spec["authors"] == ["A. Maker"]
+    assert spec["assets"]["path"] == f"https://example.org/cuckoo/releases/download/v{VERSION}"
+    assert (spec["homepage"], spec["repository"]) == ("https://example.org", "https://example.org/cuckoo")
     assert "musl" not in spec["assets"]["files"]["linux-amd64"]
     assert set(spec["assets"]["files"]) == {"linux-amd64", "linux-arm64", "windows-amd64"}
 
