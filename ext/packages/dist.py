@@ -159,27 +159,34 @@ def npm(out, version, compiled, licence, wasm):
     return write_tar(out / f"sqlite-cuckoo-{version}.tgz", {f"package/{name}": files[name] for name in files})
 
 
+def folder(out, name, files):
+    """An archive whose files lie in one folder, which is named as the archive is."""
+    return write_tar(out / f"{name}.tar.gz", {f"{name}/{one}": files[one] for one in files})
+
+
 def loadable(out, version, binary, licence):
-    """Its files stand at the top, not in a folder as in the other archives: sqlpkg makes no folders when it unpacks, and looks
-    for the extension at the top. Of the rest, its pattern takes what is no script: see sqlpkg()."""
     extension = "cuckoo" + binary.path.suffix
-    return write_tar(out / f"cuckoo-{version}-loadable-{binary.name}.tar.gz", {
+    return folder(out, f"cuckoo-{version}-loadable-{binary.name}", {
         extension: binary.path.read_bytes(), **archive_papers("loadable", version, licence, binary.name, extension)})
 
 
-def others(out, version, arguments, name, licence):
+def others(out, version, arguments, platform, licence):
     """The static libraries with their header, and the amalgamation."""
-    folder = f"cuckoo-{version}"
     header = arguments.amalgamation.with_name("cuckoo_filter.h")
 
-    def archive(end, kind, files):
-        papers = archive_papers(kind, version, licence, name)
-        files = {**{path.name: path.read_bytes() for path in files}, **papers}
-        return write_tar(out / f"cuckoo-{version}-{end}.tar.gz", {f"{folder}/{one}": files[one] for one in files})
+    def archive(name, kind, files):
+        papers = archive_papers(kind, version, licence, platform)
+        return folder(out, f"cuckoo-{version}-{name}", {**{path.name: path.read_bytes() for path in files}, **papers})
 
     if arguments.static:
-        yield archive(f"static-{name}", "static", [header, *arguments.static])
+        yield archive(f"static-{platform}", "static", [header, *arguments.static])
     yield archive("amalgamation", "amalgamation", [header, arguments.amalgamation])
+
+
+def flat(out, version, binary, licence):
+    """For the program sqlpkg, which makes no folders when it unpacks."""
+    return write_tar(out / f"cuckoo-{version}-sqlpkg-{binary.name}.tar.gz", {
+        "cuckoo" + binary.path.suffix: binary.path.read_bytes(), "LICENSE": licence})
 
 
 def sqlpkg(out, version, archives):
@@ -190,8 +197,7 @@ def sqlpkg(out, version, archives):
     spec.update({
         "authors": ["the maintainers of cuckoo"], "license": LICENCE, "description": SUMMARY,
         "keywords": ["cuckoo-filter", "bloom-filter", "probabilistic", "index"], "symbols": sorted(symbols()),
-        "assets": {"path": os.environ.get("DIST_URL", "."), "pattern": "*",  # no sql/...: a star matches no slash
-                   "files": {platform: path.name for platform, path in sorted(archives.items())},
+        "assets": {"path": os.environ.get("DIST_URL", "."), "files": {platform: path.name for platform, path in sorted(archives.items())},
                    "checksums": {path.name: "sha256-" + hashlib.sha256(path.read_bytes()).hexdigest()
                                  for path in sorted(archives.values())}}})
     path = out / "sqlpkg.json"
@@ -245,7 +251,7 @@ def main():
     first = next(iter(compiled.values()))
     made, archives = [], {}
     for one in compiled.values():
-        made += [wheel(out, version, one, licence), loadable(out, version, one, licence)]
+        made += [wheel(out, version, one, licence), loadable(out, version, one, licence), flat(out, version, one, licence)]
         for name in one.sqlpkg:
             if one.libc != "musl" or name not in archives:
                 archives[name] = made[-1]
