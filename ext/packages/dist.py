@@ -110,8 +110,8 @@ def python_package(version):
 
 
 def wheel(out, version, binary, licence):
-    return write_wheel(out, binary.wheel, metadata(version), licence, python_package(version), binary.path.read_bytes(),
-                       binary.path.suffix)
+    return write_wheel(out, binary.wheel, metadata(version), licence, python_package(version), filled("man/sqlite-cuckoo.1"),
+                       binary.path.read_bytes(), binary.path.suffix)
 
 
 def sdist(out, version, arguments, licence):
@@ -119,7 +119,8 @@ def sdist(out, version, arguments, licence):
     files = {name: filled(f"python/{name}") for name in ("pyproject.toml", "backend.py", "README.md")}
     files.update({f"sqlite/{path.name}": path.read_bytes() for path in arguments.sqlite})
     return write_sdist(out, {
-        **files, "PKG-INFO": metadata(version), "LICENSE": licence, "cuckoo.c": arguments.amalgamation.read_bytes(),
+        **files, "PKG-INFO": metadata(version), "LICENSE": licence, "sqlite-cuckoo.1": filled("man/sqlite-cuckoo.1"),
+        "cuckoo.c": arguments.amalgamation.read_bytes(),
         **python_package(version)})
 
 

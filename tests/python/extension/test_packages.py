@@ -455,6 +455,18 @@ def test_every_package_has_the_licences_and_the_reference(dist):
     assert zipfile.ZipFile(wheel).read("sqlite_cuckoo/REFERENCE.md") == reference
 
 
+@pytest.mark.skipif(shutil.which("mandoc") is None, reason="mandoc is missing: apt-get install mandoc")
+@pytest.mark.parametrize("page", sorted((PACKAGES / "man").iterdir()), ids=lambda path: path.name)
+def test_mandoc_warns_of_nothing(page):
+    said = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], stdout=subprocess.PIPE, text=True)
+    assert (said.returncode, said.stdout) == (0, "")
+
+
+def test_the_wheel_has_the_manual_page(wheel):
+    page = zipfile.ZipFile(wheel).read(f"sqlite_cuckoo-{VERSION}.data/data/share/man/man1/sqlite-cuckoo.1")
+    assert page == (PACKAGES / "man/sqlite-cuckoo.1").read_bytes()
+
+
 def test_what_runs_here_only_is_refused(tmp_path):
     said = subprocess.run([sys.executable, "-B", PACKAGES / "dist.py", "--version", "1", "--extension", "x"],
                           env={**os.environ, "CFLAGS": "-O2 -march=native"}, stderr=subprocess.PIPE, text=True)
