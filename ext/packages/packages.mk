@@ -11,6 +11,7 @@ MANDIR       ?= $(PREFIX)/share/man
 # SQLite has no folder of its own for extensions. They are no libraries to link with, so they do not stand among these.
 EXTENSIONDIR ?= $(LIBDIR)/sqlite3
 INSTALL      ?= install
+PROJECT_MAINTAINER = The maintainers of cuckoo <cuckoo@example.org>
 PROJECT_URL   = $(or $(DIST_REPOSITORY),https://example.org/cuckoo)
 
 ### To ship it
@@ -99,4 +100,8 @@ dist: need-dist
 	    --sqlite $$(echo '#include <sqlite3ext.h>' | $(CC) $(CPPFLAGS) @build/options -M -x c - | \
 	        tr -s ' \\' '\n' | grep '/sqlite3\(ext\)*\.h$$')
 
-.PHONY: amalgamation static install uninstall dist
+## deb: build/deb/: packages for Debian and their source package (ext/packages/debian); deps-deb installs what that needs
+deb: need-deb build/dist/cuckoo.c
+	@VERSION=$(VERSION) URL="$(PROJECT_URL)" MAINTAINER="$(PROJECT_MAINTAINER)" sh ext/packages/debian.sh
+
+.PHONY: amalgamation static install uninstall dist deb
