@@ -148,7 +148,7 @@ def npm(out, version, compiled, licence, wasm):
     if REPOSITORY:
         package.update({"repository": {"type": "git", "url": f"git+{REPOSITORY}.git"}, "homepage": f"{REPOSITORY}#readme",
                         "bugs": {"url": f"{REPOSITORY}/issues"}})
-    files = {name: filled(f"npm/{name}") for name in ("index.js", "index.mjs", "index.d.ts", "README.md")}
+    files = {name: filled(f"npm/{name}") for name in ("index.js", "index.mjs", "index.d.ts", "index.d.mts", "README.md")}
     files["REFERENCE.md"] = reference()
     if wasm:
         files.update(filter_package(version, wasm, licence))

@@ -506,9 +506,12 @@ def test_filters_without_sqlite_are_in_the_package(tmp_path):
     out = make_packages(tmp_path / "out", support.extension_path(), "--wasm", wasm)
     members = npm_members(out)
     package = json.loads(members["package/package.json"])
-    for way in package["exports"]["./filter"].values():
-        for file in way.values():
-            assert f"package/{file[2:]}" in members and file[2:] in package["files"]
+    for ways in (package["exports"]["."], package["exports"]["./filter"]):
+        for way in ways.values():
+            for file in way.values():
+                assert f"package/{file[2:]}" in members and file[2:] in package["files"]
+        # For TypeScript a module's types are a module: import has .mts, require has none.
+        assert ways["import"]["types"].endswith(".d.mts") and ways["require"]["types"].endswith(".d.ts")
     assert package["exports"]["./filter.html"] == "./filter.html" and "filter.html" in package["files"]
     assert members["package/filter.html"] == (out / f"cuckoo-{VERSION}-filter.html").read_text(encoding="utf-8")
     content = base64.b64encode(wasm.read_bytes()).decode()
