@@ -3,7 +3,7 @@
 #
 # Variables you may set, on the command line or in the environment:
 #   CC, CPPFLAGS, CFLAGS, LDFLAGS, LDLIBS, AR    as everywhere; a cross compiler makes the extension of its platform
-#   PREFIX, LIBDIR, INCLUDEDIR, EXTENSIONDIR, PKGCONFIGDIR, DOCDIR, DESTDIR    where make install puts things
+#   PREFIX, LIBDIR, INCLUDEDIR, EXTENSIONDIR, PKGCONFIGDIR, DOCDIR, MANDIR, DESTDIR    where make install puts things
 #   SQLITE3, PYTHON  the sqlite3 shell and a python3 whose sqlite3 module loads extensions
 #   SKIP_DEPS=1      do not look for what is missing
 #   V=1              show whole commands, not only what is compiled
@@ -77,7 +77,7 @@ version:
 ##       All others only say what is missing
 deps: deps-test
 
-PARTS = demo dist test fuzz cluster platforms browser
+PARTS = demo dist deb test fuzz cluster platforms browser
 $(PARTS:%=deps-%):
 	@[ -n "$(SKIP_DEPS)" ] || INSTALL=1 sh tests/deps.sh $(@:deps-%=%)
 $(PARTS:%=need-%):

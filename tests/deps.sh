@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Looks for what the project needs by trying it: headers with the compiler, programs by running them.
 #   deps.sh build              what a build needs. build/options and build/libraries get the options for it
-#   deps.sh demo|dist|test|fuzz|cluster|platforms|browser    that, and what these need
+#   deps.sh demo|dist|deb|test|fuzz|cluster|platforms|browser    that, and what these need
 # Names what is missing, and the packages that have it. With INSTALL=1, where there is apt-get and the right to use it,
 # installs them instead; make deps, make demo and make test ask for that, and deps-NAME for the target NAME. CC, CPPFLAGS, CFLAGS, LDFLAGS, PYTHON, SQLITE3: as in the Makefile.
 set -u
@@ -119,6 +119,11 @@ need_dist() {
     wish 'wasm-opt, for a smaller sqlite-cuckoo/filter' binaryen binaryen binaryen binaryen runs wasm-opt --version
 }
 
+need_deb() {
+    need 'what makes packages for Debian' 'build-essential debhelper dh-python libcmocka-dev python3-installer sqlite3' '' '' '' \
+        runs dpkg-checkbuilddeps ext/packages/debian/control
+}
+
 need_test() {
     need 'the SQLite library, for programs' libsqlite3-dev sqlite-devel sqlite-dev sqlite \
         links 'int sqlite3_initialize(void); int main(void) { return sqlite3_initialize(); }' -lsqlite3
@@ -166,8 +171,9 @@ need_browser() {
 look() {
     debian='' fedora='' alpine='' brew='' missing='' wished=''
     need_build
-    [ "$1" = build ] || [ "$1" = dist ] || need_demo
+    [ "$1" = build ] || [ "$1" = dist ] || [ "$1" = deb ] || need_demo
     [ "$1" != dist ] || need_dist
+    [ "$1" != deb ] || need_deb
     [ "$1" != test ] || need_test
     [ "$1" != fuzz ] || need_fuzz
     [ "$1" != cluster ] || need_cluster

@@ -114,8 +114,8 @@ def python_package(version):
 
 
 def wheel(out, version, binary, licence):
-    return write_wheel(out, binary.wheel, metadata(version), licence, python_package(version), binary.path.read_bytes(),
-                       binary.path.suffix)
+    return write_wheel(out, binary.wheel, metadata(version), licence, python_package(version), filled("man/sqlite-cuckoo.1"),
+                       binary.path.read_bytes(), binary.path.suffix)
 
 
 def sdist(out, version, arguments, licence):
@@ -123,7 +123,8 @@ def sdist(out, version, arguments, licence):
     files = {name: filled(f"python/{name}") for name in ("pyproject.toml", "backend.py", "README.md")}
     files.update({f"sqlite/{path.name}": path.read_bytes() for path in arguments.sqlite})
     return write_sdist(out, {
-        **files, "PKG-INFO": metadata(version), "LICENSE": licence, "cuckoo.c": arguments.amalgamation.read_bytes(),
+        **files, "PKG-INFO": metadata(version), "LICENSE": licence, "sqlite-cuckoo.1": filled("man/sqlite-cuckoo.1"),
+        "cuckoo.c": arguments.amalgamation.read_bytes(),
         **python_package(version)})
 
 
@@ -152,7 +153,7 @@ def npm(out, version, compiled, licence, wasm):
         package.update({"repository": {"type": "git", "url": f"git+{PROJECT['repository']}.git"}, "bugs": {"url": issues()}})
     if PROJECT["homepage"]:
         package["homepage"] = PROJECT["homepage"]
-    files = {name: filled(f"npm/{name}") for name in ("index.js", "index.mjs", "index.d.ts", "README.md")}
+    files = {name: filled(f"npm/{name}") for name in ("index.js", "index.mjs", "index.d.ts", "index.d.mts", "README.md")}
     files["REFERENCE.md"] = reference()
     if wasm:
         files.update(filter_package(version, wasm, licence))
@@ -164,27 +165,34 @@ def npm(out, version, compiled, licence, wasm):
     return write_tar(out / f"sqlite-cuckoo-{version}.tgz", {f"package/{name}": files[name] for name in files})
 
 
+def folder(out, name, files):
+    """An archive whose files lie in one folder, which is named as the archive is."""
+    return write_tar(out / f"{name}.tar.gz", {f"{name}/{one}": files[one] for one in files})
+
+
 def loadable(out, version, binary, licence):
-    """Its files stand at the top, not in a folder as in the other archives: sqlpkg makes no folders when it unpacks, and looks
-    for the extension at the top. Of the rest, its pattern takes what is no script: see sqlpkg()."""
     extension = "cuckoo" + binary.path.suffix
-    return write_tar(out / f"cuckoo-{version}-loadable-{binary.name}.tar.gz", {
+    return folder(out, f"cuckoo-{version}-loadable-{binary.name}", {
         extension: binary.path.read_bytes(), **archive_papers("loadable", version, licence, binary.name, extension)})
 
 
-def others(out, version, arguments, name, licence):
+def others(out, version, arguments, platform, licence):
     """The static libraries with their header, and the amalgamation."""
-    folder = f"cuckoo-{version}"
     header = arguments.amalgamation.with_name("cuckoo_filter.h")
 
-    def archive(end, kind, files):
-        papers = archive_papers(kind, version, licence, name)
-        files = {**{path.name: path.read_bytes() for path in files}, **papers}
-        return write_tar(out / f"cuckoo-{version}-{end}.tar.gz", {f"{folder}/{one}": files[one] for one in files})
+    def archive(name, kind, files):
+        papers = archive_papers(kind, version, licence, platform)
+        return folder(out, f"cuckoo-{version}-{name}", {**{path.name: path.read_bytes() for path in files}, **papers})
 
     if arguments.static:
-        yield archive(f"static-{name}", "static", [header, *arguments.static])
+        yield archive(f"static-{platform}", "static", [header, *arguments.static])
     yield archive("amalgamation", "amalgamation", [header, arguments.amalgamation])
+
+
+def flat(out, version, binary, licence):
+    """For the program sqlpkg, which makes no folders when it unpacks."""
+    return write_tar(out / f"cuckoo-{version}-sqlpkg-{binary.name}.tar.gz", {
+        "cuckoo" + binary.path.suffix: binary.path.read_bytes(), "LICENSE": licence})
 
 
 def sqlpkg(out, version, archives):
@@ -195,8 +203,7 @@ def sqlpkg(out, version, archives):
     spec.update({
         "authors": [PROJECT["author"] or project.MAKERS], "license": LICENCE, "description": SUMMARY,
         "keywords": ["cuckoo-filter", "bloom-filter", "probabilistic", "index"], "symbols": sorted(symbols()),
-        "assets": {"path": place or ".", "pattern": "*",  # no sql/...: a star matches no slash
-                   "files": {platform: path.name for platform, path in sorted(archives.items())},
+        "assets": {"path": place or ".", "files": {platform: path.name for platform, path in sorted(archives.items())},
                    "checksums": {path.name: "sha256-" + hashlib.sha256(path.read_bytes()).hexdigest()
                                  for path in sorted(archives.values())}}})
     path = out / "sqlpkg.json"
@@ -252,7 +259,7 @@ def main():
     first = next(iter(compiled.values()))
     made, archives = [], {}
     for one in compiled.values():
-        made += [wheel(out, version, one, licence), loadable(out, version, one, licence)]
+        made += [wheel(out, version, one, licence), loadable(out, version, one, licence), flat(out, version, one, licence)]
         for name in one.sqlpkg:
             if one.libc != "musl" or name not in archives:
                 archives[name] = made[-1]

@@ -7,9 +7,15 @@ LIBDIR       ?= $(PREFIX)/lib
 INCLUDEDIR   ?= $(PREFIX)/include
 PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
 DOCDIR       ?= $(PREFIX)/share/doc/cuckoofilter
+MANDIR       ?= $(PREFIX)/share/man
 # SQLite has no folder of its own for extensions. They are no libraries to link with, so they do not stand among these.
 EXTENSIONDIR ?= $(LIBDIR)/sqlite3
 INSTALL      ?= install
+# What project.json says; nothing while that is to be filled in.
+PROJECT = ext/packages/project.json
+project = $(shell sed -n 's/^ *"$(1)": "\([^<].*\)",*$$/\1/p' $(PROJECT))
+PROJECT_MAINTAINER = $(or $(call project,author),The maintainers of cuckoo) <$(or $(call project,email),cuckoo@example.org)>
+PROJECT_URL = $(or $(call project,homepage),https://example.org/cuckoo)
 
 ### To ship it
 ## amalgamation: build/dist/cuckoo.c and cuckoo_filter.h: all of it in one file, for any build system
@@ -31,29 +37,42 @@ build/%.a: build/static/%.o build/linker
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $<
 
-export PLACES := $(PREFIX) $(LIBDIR) $(INCLUDEDIR) $(VERSION)
+export PLACES := $(PREFIX) $(LIBDIR) $(INCLUDEDIR) $(EXTENSIONDIR) $(DOCDIR) $(PROJECT_URL) $(VERSION) $(SUFFIX)
 build/places: always ; $(call keep,PLACES)
 build/%.pc: ext/%.pc.in build/places build/libraries
-	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(subst $(PREFIX)/,$${prefix}/,$(LIBDIR))|' \
-	    -e 's|@INCLUDEDIR@|$(subst $(PREFIX)/,$${prefix}/,$(INCLUDEDIR))|' -e 's|@VERSION@|$(VERSION)|' \
-	    -e "s|@LIBRARIES@|$$(cat build/libraries)|" $< > $@
+	$(filled)
+build/cuckoo.7: ext/packages/man/cuckoo.7 build/places build/libraries
+	$(filled)
+filled = @sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(subst $(PREFIX)/,$${prefix}/,$(LIBDIR))|' \
+    -e 's|@INCLUDEDIR@|$(subst $(PREFIX)/,$${prefix}/,$(INCLUDEDIR))|' -e 's|@EXTENSIONDIR@|$(EXTENSIONDIR)|' \
+    -e 's|@DOCDIR@|$(DOCDIR)|' -e 's|@URL@|$(PROJECT_URL)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SUFFIX@|$(SUFFIX)|' \
+    -e "s|@LIBRARIES@|$$(cat build/libraries)|" $< > $@
+build/sql/%.sql: sql/%.sql build/places
+	@mkdir -p $(@D)
+	@sed 's|^\.load build/|.load $(EXTENSIONDIR)/|' $< > $@
 
-## install: extension, C libraries (make static) and pkg-config files below PREFIX; uninstall: takes them away
-install: all static
-	$(INSTALL) -d $(foreach place,$(EXTENSIONDIR) $(LIBDIR) $(INCLUDEDIR) $(PKGCONFIGDIR) $(DOCDIR),"$(DESTDIR)$(place)")
-	$(INSTALL) -m 755 $(EXTENSION) "$(DESTDIR)$(EXTENSIONDIR)"
-	$(INSTALL) -m 644 build/libcuckoofilter.a build/libcuckoo_sqlite.a "$(DESTDIR)$(LIBDIR)"
-	$(INSTALL) -m 644 build/dist/cuckoo_filter.h "$(DESTDIR)$(INCLUDEDIR)"
-	$(INSTALL) -m 644 build/cuckoofilter.pc build/cuckoo_sqlite.pc "$(DESTDIR)$(PKGCONFIGDIR)"
-	$(INSTALL) -m 644 build/dist/LICENSE "$(DESTDIR)$(DOCDIR)"
+# What goes where. The manual page of the command comes with the command: the Python package.
+SQLDIR   = $(DOCDIR)/sql
+MAN7DIR  = $(MANDIR)/man7
+INTO     = EXTENSIONDIR LIBDIR INCLUDEDIR PKGCONFIGDIR MAN7DIR DOCDIR SQLDIR
+FILES_EXTENSIONDIR = $(EXTENSION)
+FILES_LIBDIR       = build/libcuckoofilter.a build/libcuckoo_sqlite.a
+FILES_INCLUDEDIR   = build/dist/cuckoo_filter.h
+FILES_PKGCONFIGDIR = build/cuckoofilter.pc build/cuckoo_sqlite.pc
+FILES_MAN7DIR      = build/cuckoo.7
+FILES_DOCDIR       = build/dist/LICENSE ext/REFERENCE.md ext/CHANGES.md
+FILES_SQLDIR       = $(patsubst %,build/%,$(wildcard sql/*.sql))
+
+## install: extension, C libraries (make static), pkg-config files, manual page and documents below PREFIX. Debian's folder
+##       for libraries is not the default: LIBDIR=/usr/lib/x86_64-linux-gnu. uninstall: takes all of it away
+install: all static build/cuckoo.7 $(FILES_SQLDIR)
+	$(foreach into,$(INTO),$(INSTALL) -d "$(DESTDIR)$($(into))" && \
+	    $(INSTALL) -m $(if $(filter EXTENSIONDIR,$(into)),755,644) $(FILES_$(into)) "$(DESTDIR)$($(into))" &&) :
 	@echo 'Load the extension with: .load $(EXTENSIONDIR)/cuckoo'
 
 uninstall:
-	rm -f "$(DESTDIR)$(EXTENSIONDIR)/cuckoo.$(SUFFIX)" "$(DESTDIR)$(INCLUDEDIR)/cuckoo_filter.h"
-	rm -f "$(DESTDIR)$(LIBDIR)/libcuckoofilter.a" "$(DESTDIR)$(LIBDIR)/libcuckoo_sqlite.a"
-	rm -f "$(DESTDIR)$(PKGCONFIGDIR)/cuckoofilter.pc" "$(DESTDIR)$(PKGCONFIGDIR)/cuckoo_sqlite.pc"
-	rm -f "$(DESTDIR)$(DOCDIR)/LICENSE"
-	rmdir "$(DESTDIR)$(DOCDIR)" 2> /dev/null || :
+	rm -f $(foreach into,$(INTO),$(patsubst %,"$(DESTDIR)$($(into))/%",$(notdir $(FILES_$(into)))))
+	rmdir "$(DESTDIR)$(SQLDIR)" "$(DESTDIR)$(DOCDIR)" 2> /dev/null || :
 
 # The C library as WebAssembly, where clang can make it: what the npm package has for programs without SQLite. There
 # is no C library for it: libc.h stands for its headers. Small, because it travels: wasm-opt of binaryen, where there
@@ -84,4 +103,8 @@ dist: need-dist
 	    --sqlite $$(echo '#include <sqlite3ext.h>' | $(CC) $(CPPFLAGS) @build/options -M -x c - | \
 	        tr -s ' \\' '\n' | grep '/sqlite3\(ext\)*\.h$$')
 
-.PHONY: amalgamation static install uninstall dist
+## deb: build/deb/: packages for Debian and their source package (ext/packages/debian); deps-deb installs what that needs
+deb: need-deb build/dist/cuckoo.c
+	@VERSION=$(VERSION) URL="$(PROJECT_URL)" MAINTAINER="$(PROJECT_MAINTAINER)" sh ext/packages/debian.sh
+
+.PHONY: amalgamation static install uninstall dist deb

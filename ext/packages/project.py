@@ -12,8 +12,9 @@ from pathlib import Path
 FILE = Path(__file__).resolve().with_name("project.json")
 KEYS = ("repository", "homepage", "owner", "author", "email", "security", "pypi", "npm")
 MAKERS = "the maintainers of cuckoo"  # as in ext/LICENSE; unless there is a name
-FORMS = {"repository": r"https://[^\s/]+/\S*[^\s/]", "homepage": r"https://\S+", "owner": r"[\w.-]+", "email": r"[^\s<>@]+@[^\s<>@]+",
-         "security": r"https://\S+|[^\s<>@]+@[^\s<>@]+", "pypi": r"[a-z0-9]+(-[a-z0-9]+)*", "npm": r"(@[a-z0-9-]+/)?[a-z0-9-]+"}
+MAIL = r"[^\s<>@|&\"\\]+@[^\s<>@|&\"\\]+"
+FORMS = {"repository": r"https://[^\s/]+/[\w./-]*\w", "homepage": r"https://[\w./#~-]+", "owner": r"[\w.-]+", "author": r"[^<>|&\"\\]+",
+         "email": MAIL, "security": rf"https://[\w./#~-]+|{MAIL}", "pypi": r"[a-z0-9]+(-[a-z0-9]+)*", "npm": r"(@[a-z0-9-]+/)?[a-z0-9-]+"}
 
 
 def is_placeholder(value):

@@ -32,8 +32,14 @@ expected_files() {
 .$prefix/lib/pkgconfig/cuckoo_sqlite.pc
 .$prefix/lib/pkgconfig/cuckoofilter.pc
 .$prefix/lib/sqlite3/cuckoo.$suffix
+.$prefix/share/doc/cuckoofilter/CHANGES.md
 .$prefix/share/doc/cuckoofilter/LICENSE
+.$prefix/share/doc/cuckoofilter/REFERENCE.md
 END
+    for script in sql/*.sql; do
+        echo ".$prefix/share/doc/cuckoofilter/$script"
+    done
+    echo ".$prefix/share/man/man7/cuckoo.7"
 }
 
 has_all_files() {
@@ -84,6 +90,30 @@ hardened() {
         ! grep -E 'R(UN)?PATH|TEXTREL|\.symtab' "$work/elf"
 }
 
+# The scripts load what is installed.
+tour() {
+    sed "s|^\.load $prefix/|.load $work/there/|" "$dest$prefix/share/doc/cuckoofilter/sql/tour.sql" > "$work/tour.sql" &&
+        ! cmp -s sql/tour.sql "$work/tour.sql" && cd / && "$SQLITE3" :memory: < "$work/tour.sql" > "$work/said" 2>&1 &&
+        [ -s "$work/said" ] && ! grep -E '^(Parse|Runtime|Error)' "$work/said"
+}
+
+# The page names the places, and only functions that there are.
+manual() {
+    page=$dest$prefix/share/man/man7/cuckoo.7
+    grep -x ".Ic .load $prefix/lib/sqlite3/cuckoo" "$page" && ! grep '@[A-Z]*@' "$page" &&
+        for name in $(grep -o '\<cf_[a-z_]*' "$page" | sort -u); do
+            grep "\`$name(" ext/REFERENCE.md || return 1
+        done
+}
+
+# Debian has a folder of libraries for each machine.
+other_libdir() {
+    installing LIBDIR=$prefix/lib/x86_64-linux-gnu install &&
+        [ -f "$dest$prefix/lib/x86_64-linux-gnu/sqlite3/cuckoo.$suffix" ] &&
+        grep -x 'libdir=${prefix}/lib/x86_64-linux-gnu' "$dest$prefix/lib/x86_64-linux-gnu/pkgconfig/cuckoofilter.pc" &&
+        installing LIBDIR=$prefix/lib/x86_64-linux-gnu uninstall
+}
+
 no_sqlite() {
     ! nm "$dest$prefix/lib/libcuckoofilter.a" | grep -i sqlite
 }
@@ -107,6 +137,8 @@ else
     skipped 'programs in C++' g++
 fi
 ok 'the shell loads it from there' loads
+ok 'sql/tour.sql, from there' tour
+ok 'the manual page' manual
 ok 'the library shows cf_... only' exports '' libcuckoofilter.a '^cf_'
 ok 'the library knows no SQLite' no_sqlite
 ok 'the extension for programs shows its entry point only' exports '' libcuckoo_sqlite.a '^sqlite3_cuckoo_init$'
@@ -122,6 +154,8 @@ ok 'the extension shows its entry point only' exports -D sqlite3/cuckoo.$suffix 
 : > "$dest$prefix/lib/sqlite3/mine.so"
 ok 'make uninstall' installing uninstall
 ok 'it leaves what it has not installed' only_mine_is_left
+ok 'LIBDIR as Debian has it' other_libdir
+ok 'taken away from there, too' only_mine_is_left
 
 # ---- a stand-in for the compiler ----
 

@@ -161,14 +161,21 @@ else
     ok "npm: load() with a fake database that writes down the call${bound:+, too}" npm_example fake
 fi
 
-# ---- archives ----
+# ---- archives: each unpacks to a folder that has its name ----
 
-archive() {
-    empty "$1" && tar xzf "$dist"/cuckoo-"$version"-"$1"*.tar.gz
+here=$(cd "$dist" && ls cuckoo-"$version"-static-*.tar.gz | sed "s/.*-static-//; s/\.tar\.gz//")
+unpacked=$work/archives/cuckoo-$version
+loadable=$unpacked-loadable-$here static=$unpacked-static-$here amalgamation=$unpacked-amalgamation
+
+archives() {
+    empty archives && for folder in "$loadable" "$static" "$amalgamation"; do
+        tar xzf "$dist/${folder##*/}.tar.gz" && [ -f "$folder/README.md" ] && [ -f "$folder/LICENSE" ] || return 1
+    done
+    [ "$(ls | wc -l)" -eq 3 ]
 }
 
 loadable_example() {
-    cd "$work/loadable-$1" && [ -f LICENSE ] && example README.md '.load ./cuckoo'
+    cd "$loadable" && example README.md '.load ./cuckoo'
 }
 
 # files FILE: writes each block of C in this README to the file that the line above it names.
@@ -187,25 +194,25 @@ commands() {
 }
 
 static_programs() {
-    cd "$work/static/cuckoo-$version" && commands README.md
+    cd "$static" && commands README.md
 }
 
 amalgamation_example() {
-    cd "$work/amalgamation/cuckoo-$version" && commands README.md && example README.md '.load ./cuckoo'
+    cd "$amalgamation" && commands README.md && example README.md '.load ./cuckoo'
 }
 
 # The filter that a program in C has stored, asked by SQL.
 c_and_sql() {
-    cd "$work/amalgamation/cuckoo-$version" && "$SQLITE3" :memory: '.load ./cuckoo' \
+    cd "$amalgamation" && "$SQLITE3" :memory: '.load ./cuckoo' \
         "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 4999)
          SELECT cf_contains(f, 'ada'), sum(cf_contains(f, i)), sum(cf_contains(f, 5000 + i)) < 200, cf_check(f)
          FROM n, (SELECT readfile('known.cuckoo') AS f)" | grep -Fx '1|5000|1|ok'
 }
 
 at_top() {
-    empty "top-$1" && cp "$work/amalgamation/cuckoo-$version"/cuckoo[._]*[ch] . &&
+    empty "top-$1" && cp "$amalgamation"/cuckoo[._]*[ch] . &&
         sh "$root/tests/ship/packages/at_top.sh" "$1" . "$root/tests/ship/reader.c" &&
-        ./reader "$work/amalgamation/cuckoo-$version/known.cuckoo" | grep -x '5000 of 5000, hardly any others'
+        ./reader "$amalgamation/known.cuckoo" | grep -x '5000 of 5000, hardly any others'
 }
 
 # script FOLDER: the tour that REFERENCE and others name, in the folder of an archive.
@@ -213,12 +220,9 @@ script() {
     cd "$1" && "$SQLITE3" :memory: < sql/tour.sql > said 2>&1 && [ -s said ] && ! grep -E '^(Parse|Runtime|Error)' said
 }
 
-here=$(cd "$dist" && ls cuckoo-"$version"-static-*.tar.gz | sed "s/.*-static-//; s/\.tar\.gz//")
-ok "archive: loadable, $here" archive "loadable-$here"
-ok 'archive: loadable: README example in the shell' loadable_example "$here"
-ok 'archive: static libraries' archive static
+ok 'archives: three folders' archives
+ok 'archive: loadable: README example in the shell' loadable_example
 ok 'archive: static libraries: the programs of their README' static_programs
-ok 'archive: amalgamation' archive amalgamation
 ok 'archive: amalgamation: compiled as its README says; the example' amalgamation_example
 ok 'archive: amalgamation: SQL reads what the program in C has stored' c_and_sql
 for compiler in gcc clang; do
@@ -228,8 +232,8 @@ for compiler in gcc clang; do
         skipped "archive: amalgamation: $compiler" $compiler
     fi
 done
-ok 'archive: loadable: sql/tour.sql' script "$work/loadable-$here"
-ok 'archive: amalgamation: sql/tour.sql' script "$work/amalgamation/cuckoo-$version"
+ok 'archive: loadable: sql/tour.sql' script "$loadable"
+ok 'archive: amalgamation: sql/tour.sql' script "$amalgamation"
 
 # ---- the recipe for all platforms ----
 

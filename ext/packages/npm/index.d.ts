@@ -8,6 +8,3 @@ export interface ExtensionLoader {
 
 /** Registers the functions and virtual tables on an open database. */
 export declare function load(db: ExtensionLoader): void;
-
-declare const cuckoo: { getLoadablePath: typeof getLoadablePath; load: typeof load };
-export default cuckoo;

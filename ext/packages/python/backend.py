@@ -78,11 +78,13 @@ def stem(metadata):
     return f"{name.replace('-', '_')}-{version}"
 
 
-def write_wheel(folder, tag, metadata, licence, package, extension, suffix=SUFFIX):
-    """`package`: the other files of the folder sqlite_cuckoo. `extension`: the bytes of what SQLite loads."""
+def write_wheel(folder, tag, metadata, licence, package, manual, extension, suffix=SUFFIX):
+    """`package`: the other files of the folder sqlite_cuckoo. `manual`: the page of the command. `extension`: the bytes of
+    what SQLite loads."""
     info = stem(metadata) + ".dist-info"
     files = {
         **package, "sqlite_cuckoo/cuckoo" + suffix: extension,
+        f"{stem(metadata)}.data/data/share/man/man1/sqlite-cuckoo.1": manual,
         f"{info}/licenses/LICENSE": licence, f"{info}/METADATA": metadata,
         f"{info}/entry_points.txt": "[console_scripts]\nsqlite-cuckoo = sqlite_cuckoo.__main__:main\n",
         f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: sqlite-cuckoo\nRoot-Is-Purelib: false\nTag: py3-none-{tag}\n"}
@@ -137,7 +139,8 @@ def text(name):
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     names = sorted(path.relative_to(HERE).as_posix() for path in HERE.glob("sqlite_cuckoo/*.*"))
     package = {name: text(name) for name in names}
-    return write_wheel(Path(wheel_directory), tag(), text("PKG-INFO"), text("LICENSE"), package, compiled()).name
+    return write_wheel(Path(wheel_directory), tag(), text("PKG-INFO"), text("LICENSE"), package, text("sqlite-cuckoo.1"),
+                       compiled()).name
 
 
 def build_sdist(sdist_directory, config_settings=None):

@@ -368,3 +368,21 @@ def test_examples_of_the_help(known):
     for name in re.findall(r"^    (\w+) ", text, re.M):
         known.program = [sys.executable, "-m", "sqlite_cuckoo"]
         assert b"usage: sqlite-cuckoo " + name.encode() in known(name, "--help")
+
+
+def test_the_manual_page_names_every_command_and_option(command):
+    page = (PACKAGE.parents[1] / "man/sqlite-cuckoo.1").read_text()
+    said = {None: command("--help").decode()}
+    for name in re.findall(r"^    (\w+) ", said[None], re.M):
+        said[name] = command(name, "--help").decode()
+    assert set(said) - {None} == set(re.findall(r"^\.It Cm (\w+)$", page, re.M))
+    # Of the help: a line such as "  -c, --count"; of the page: ".It Fl c , -count".
+    options = {name: [re.findall(r"-+([\w]+)", line) for line in re.findall(r"^  (-[^ ,]+(?:, --\w+)?)", text, re.M)]
+               for name, text in said.items()}
+    listed = [re.findall(r"-?(\w+)", line) for line in re.findall(r"^\.It Fl ((?:-?[a-z0-9]+)(?: , -\w+)?)", page, re.M)]
+    assert sorted(map(tuple, listed)) == sorted({tuple(one) for some in options.values() for one in some})
+    synopsis = dict(re.findall(r"^\.Cm (\w+)\n((?:\.Op.*\n|\.Ar.*\n)+)", page, re.M))
+    for name in set(said) - {None}:
+        named = re.findall(r"\b-?(\w+)", " ".join(re.findall(r"^\.Op Fl (.*)", synopsis[name], re.M)))
+        for one in options[name]:
+            assert set(one) & {*named, "help"}, (name, one)

@@ -339,10 +339,8 @@ def test_sqlpkg_names_what_is_there(dist):
     for name in spec["assets"]["files"].values():
         content = (dist / name).read_bytes()
         assert spec["assets"]["checksums"][name] == "sha256-" + hashlib.sha256(content).hexdigest()
-        members = tarfile.open(dist / name).getnames()  # sqlpkg makes no folders, and its star matches no slash
-        assert spec["assets"]["pattern"] == "*" and {"README.md", "LICENSE"} < {one for one in members
-                                                                                if "/" not in one}
-        assert any(one.startswith("cuckoo.") for one in members)
+        extension, licence = sorted(tarfile.open(dist / name).getnames(), reverse=True)  # sqlpkg makes no folders
+        assert extension.startswith("cuckoo.") and licence == "LICENSE"
     db = support.connect()
     known = {row[0] for row in db.execute("SELECT name FROM pragma_function_list UNION SELECT name FROM pragma_module_list")}
     assert set(spec["symbols"]) <= known
@@ -418,7 +416,7 @@ def test_the_version_is_the_same_everywhere(dist, wheel, sources):
         "CHANGES": re.search(r"^## (\d+\.\d+\.\d+)$", (ROOT / "ext/CHANGES.md").read_text(), re.M)[1],
     }
     assert {name: one for name, one in said.items() if one != VERSION} == {}
-    for path in dist.glob("*.tar.gz"):
+    for path in with_papers(dist):
         with tarfile.open(path) as tar:
             name, = (one for one in tar.getnames() if one.endswith("README.md"))
             assert tar.extractfile(name).read().decode().startswith(f"# cuckoo {VERSION},")
@@ -426,10 +424,24 @@ def test_the_version_is_the_same_everywhere(dist, wheel, sources):
         assert "\nVersion: @VERSION@\n" in path.read_text()
 
 
-def test_archives_have_what_their_papers_name(dist):
-    for path in dist.glob("cuckoo-*.tar.gz"):
+def with_papers(dist):
+    """The archives for people; those for sqlpkg have no more than the extension and its licence."""
+    return [path for path in dist.glob("cuckoo-*.tar.gz") if "-sqlpkg-" not in path.name]
+
+
+def test_an_archive_has_one_folder_that_is_named_as_it_is(dist, sources):
+    paths = [*with_papers(dist), *sources.parent.glob("sqlite_cuckoo-*.tar.gz")]
+    assert len(paths) >= 3
+    for path in paths:
         with tarfile.open(path) as tar:
-            texts = {re.sub(r"^cuckoo-[\d.]+/", "", one.name): tar.extractfile(one).read() for one in tar.getmembers()}
+            assert {name.split("/")[0] for name in tar.getnames()} == {path.name[:-len(".tar.gz")]}
+
+
+def test_archives_have_what_their_papers_name(dist):
+    for path in with_papers(dist):
+        with tarfile.open(path) as tar:
+            texts = {one.name.split("/", 1)[1]: tar.extractfile(one).read() for one in tar.getmembers()}
+        assert {"LICENSE", "CHANGES.md"} < set(texts)
         for paper in ("README.md", "REFERENCE.md"):
             named = set(re.findall(r"`((?:sql/)?\w+\.(?:sql|md))`", texts[paper].decode()))
             assert named and named <= set(texts), (path.name, named - set(texts))
@@ -449,6 +461,18 @@ def test_every_package_has_the_licences_and_the_reference(dist):
         if path.name.startswith("sqlite"):
             assert files["REFERENCE.md"] == reference, path.name
     assert zipfile.ZipFile(wheel).read("sqlite_cuckoo/REFERENCE.md") == reference
+
+
+@pytest.mark.skipif(shutil.which("mandoc") is None, reason="mandoc is missing: apt-get install mandoc")
+@pytest.mark.parametrize("page", sorted((PACKAGES / "man").iterdir()), ids=lambda path: path.name)
+def test_mandoc_warns_of_nothing(page):
+    said = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], stdout=subprocess.PIPE, text=True)
+    assert (said.returncode, said.stdout) == (0, "")
+
+
+def test_the_wheel_has_the_manual_page(wheel):
+    page = zipfile.ZipFile(wheel).read(f"sqlite_cuckoo-{VERSION}.data/data/share/man/man1/sqlite-cuckoo.1")
+    assert page == (PACKAGES / "man/sqlite-cuckoo.1").read_bytes()
 
 
 def test_what_runs_here_only_is_refused(tmp_path):
@@ -490,9 +514,12 @@ def test_filters_without_sqlite_are_in_the_package(tmp_path):
     out = make_packages(tmp_path / "out", support.extension_path(), "--wasm", wasm)
     members = npm_members(out)
     package = json.loads(members["package/package.json"])
-    for way in package["exports"]["./filter"].values():
-        for file in way.values():
-            assert f"package/{file[2:]}" in members and file[2:] in package["files"]
+    for ways in (package["exports"]["."], package["exports"]["./filter"]):
+        for way in ways.values():
+            for file in way.values():
+                assert f"package/{file[2:]}" in members and file[2:] in package["files"]
+        # For TypeScript a module's types are a module: import has .mts, require has none.
+        assert ways["import"]["types"].endswith(".d.mts") and ways["require"]["types"].endswith(".d.ts")
     assert package["exports"]["./filter.html"] == "./filter.html" and "filter.html" in package["files"]
     assert members["package/filter.html"] == (out / f"cuckoo-{VERSION}-filter.html").read_text(encoding="utf-8")
     content = base64.b64encode(wasm.read_bytes()).decode()

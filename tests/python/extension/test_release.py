@@ -54,7 +54,8 @@ def test_a_placeholder_is_named(tmp_path, key):
 
 @pytest.mark.parametrize("key, value", [
     ("repository", "https://example.org/cuckoo/"), ("repository", "git@example.org:cuckoo"), ("repository", "https://example.org"),
-    ("homepage", "example.org"), ("owner", "some one"), ("email", "A. Maker <maker@example.org>"), ("security", "ask us"),
+    ("homepage", "example.org"), ("owner", "some one"), ("author", "A. Maker <maker@example.org>"),
+    ("email", "A. Maker <maker@example.org>"), ("security", "ask us"),
     ("pypi", "SQLite Cuckoo"), ("npm", "@someone/")])
 def test_another_form_is_refused(tmp_path, key, value):
     code, said = project(tmp_path, **{key: value})
@@ -66,6 +67,17 @@ def test_a_key_too_few_or_too_many_is_named(tmp_path):
     path.write_text(json.dumps({**FILLED, "repositry": "https://example.org/a"}))
     code, said = said_by(sys.executable, ROOT / "ext/packages/project.py", path)
     assert code == 1 and "its keys are to be repository," in said and "repositry" in said
+
+
+@pytest.mark.parametrize("words, person, url", [
+    (FILLED, "A. Maker <maker@example.org>", "https://example.org"),
+    (dict.fromkeys(FILLED, "<something>"), "The maintainers of cuckoo <cuckoo@example.org>", "https://example.org/cuckoo")])
+def test_make_reads_them_too(tmp_path, words, person, url):
+    path = tmp_path / "project.json"
+    path.write_text(json.dumps(words, indent=4))
+    said = said_by("make", "-s", "-C", ROOT, f"PROJECT={path}", "SKIP_DEPS=1",
+                   "--eval=what-it-says: ; @echo '$(PROJECT_MAINTAINER) $(PROJECT_URL)'", "what-it-says", MAKEFLAGS="", MAKELEVEL="")
+    assert said == (0, f"{person} {url}\n")
 
 
 def test_this_project_has_these_keys():
