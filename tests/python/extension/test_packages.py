@@ -46,7 +46,12 @@ SOMEBODY = {**NOBODY, "repository": "https://example.org/cuckoo", "homepage": "h
             "author": "A. Maker", "email": "maker@example.org", "security": "https://example.org/security"}
 
 
-def make_packages(out, *extensions, source="the source", words=NOBODY, **environment):
+def make_packages(out, *extensions, **more):
+    said_by_dist(out, *extensions, **more)
+    return out
+
+
+def said_by_dist(out, *extensions, source="the source", words=NOBODY, **environment):
     """`words`: what project.json says."""
     amalgamation = out / "cuckoo.c"
     out.mkdir(exist_ok=True)
@@ -55,11 +60,9 @@ def make_packages(out, *extensions, source="the source", words=NOBODY, **environ
     (out / "LICENSE").write_text("MIT License and that of xxHash\n")
     file = out.with_name(out.name + ".json")
     file.write_text(json.dumps(words))
-    subprocess.run([sys.executable, PACKAGES / "dist.py", "--version", VERSION, "--out", out, "--amalgamation",
-                    amalgamation, "--project", file,
-                    "--extension", *extensions], check=True, stdout=subprocess.PIPE,
-                   env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment})
-    return out
+    return subprocess.run([sys.executable, PACKAGES / "dist.py", "--version", VERSION, "--out", out, "--amalgamation",
+                           amalgamation, "--project", file, "--extension", *extensions], check=True, text=True,
+                          stdout=subprocess.PIPE, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment}).stdout
 
 
 @pytest.fixture(scope="module")
@@ -327,6 +330,12 @@ def test_a_package_for_each_platform(tmp_path):
     assert (spec["homepage"], spec["repository"]) == ("https://example.org", "https://example.org/cuckoo")
     assert "musl" not in spec["assets"]["files"]["linux-amd64"]
     assert set(spec["assets"]["files"]) == {"linux-amd64", "linux-arm64", "windows-amd64"}
+
+
+@pytest.mark.parametrize("words, named", [(NOBODY, True), ({**SOMEBODY, "security": "<something>"}, True), (SOMEBODY, False)])
+def test_what_is_not_for_a_release_is_said(tmp_path, words, named):
+    said = said_by_dist(tmp_path / "out", support.extension_path(), words=words)
+    assert ("not for a release: ext/packages/project.py names what is to be filled in" in said) == named
 
 
 def test_sqlpkg_names_what_is_there(dist):
