@@ -111,7 +111,7 @@ CAUSES = {  # the first words of a cause: statements that have it
     "an argument": ["SELECT cf_new(10, 0.01, 'no_such_option=1')", "SELECT cf_contains(NULL, 1)", "SELECT cf_table_info('no_such_table')"],
     "not a filter": ["SELECT cf_contains(x'00', 1)", "SELECT cf_add_keys(cf_new(10), x'00')",
                      f"SELECT cf_contains(x'cf636b09{'00' * 60}', 1)"],  # of a later version
-    "the filter is full": ["SELECT cf_add_all(cf_new(10, 0.01, 'growth=off'), value) FROM json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]')"],
+    "the filter is full": ["SELECT cf_add_all(cf_new(5, 0.01, 'growth=off'), value) FROM json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]')"],
     "a filter table": ["INSERT INTO f(key) SELECT value FROM json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]')"],
     "filters that": ["SELECT cf_merge(cf_new(10), cf_new(1000))"],
     "too big": ["SELECT cf_new(1000000000000)", "CREATE VIRTUAL TABLE g USING cuckoo_filter(capacity=1000000000000)"],
@@ -120,7 +120,7 @@ CAUSES = {  # the first words of a cause: statements that have it
 
 
 def test_error_codes(db):
-    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=10, growth=off)")
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=5, growth=off)")
     rows = re.findall(r"^\| ([^|]+) \| `(SQLITE_\w+)` \|$", chapter("SQL"), re.M)
     left = dict(CAUSES)
     for cause, code_ in rows:
