@@ -112,7 +112,8 @@ CAUSES = {  # the first words of a cause: statements that have it
     "not a filter": ["SELECT cf_contains(x'00', 1)", "SELECT cf_add_keys(cf_new(10), x'00')",
                      f"SELECT cf_contains(x'cf636b09{'00' * 60}', 1)"],  # of a later version
     "the filter is full": ["SELECT cf_add_all(cf_new(5, 0.01, 'growth=off'), value) FROM json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]')"],
-    "a filter table": ["INSERT INTO f(key) SELECT value FROM json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]')"],
+    "a filter table": ["INSERT INTO f(key) SELECT value FROM json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]')",
+                       "INSERT INTO f(f, key) VALUES ('import', x'00')"],
     "filters that": ["SELECT cf_merge(cf_new(10), cf_new(1000))"],
     "too big": ["SELECT cf_new(1000000000000)", "CREATE VIRTUAL TABLE g USING cuckoo_filter(capacity=1000000000000)"],
     "interrupted": [INTERRUPTED],
