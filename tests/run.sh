@@ -34,7 +34,7 @@ units() {
 groups_of() {
     case ${1:-} in
     check)
-        echo quick:tables,follow plain:sim quick:blobs,extension,front,keys sql_quick plain:model rooms plain:fuzz
+        echo quick:tables,follow plain:sim quick:blobs,extension,fixtures,front,keys sql_quick plain:model rooms plain:fuzz
         units plain
         ;;
     valgrind)

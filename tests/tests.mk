@@ -125,4 +125,8 @@ fuzz-rows: need-test build/asan/cuckoo.so
 coverage: need-test
 	@CC="$(CC)" sh tests/coverage.sh
 
-.PHONY: t check test tests rooms mutants valgrind fuzz fuzz-rows model sim sim-holes coverage
+## fixtures: before a release: blobs and databases as this version writes them, for the tests of all later ones
+fixtures: need-test $(EXTENSION)
+	@$(PYTHON) -B tests/python/fixtures/fixtures.py
+
+.PHONY: fixtures t check test tests rooms mutants valgrind fuzz fuzz-rows model sim sim-holes coverage

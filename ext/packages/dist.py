@@ -48,12 +48,12 @@ def archive_papers(kind, version, licence, platform="", extension=""):
                     CLAIM=claim[claim.index("\n"):].strip(), EXAMPLE=loading(example))
     address = f"\nAll of it: {PROJECT['repository']}\n" if PROJECT["repository"] else ""
     scripts = {f"sql/{path.name}": loading(path.read_text()) for path in (ROOT / "sql").glob("*.sql")}
-    return {"README.md": readme + address, "LICENSE": licence, "REFERENCE.md": reference(),
-            "CHANGES.md": (ROOT / "ext/CHANGES.md").read_text(), **scripts}
+    return {"README.md": readme + address, "LICENSE": licence, **papers(), **scripts}
 
 
-def reference():
-    return (ROOT / "ext/REFERENCE.md").read_text()
+def papers():
+    """In every package: all that there is, what versions keep, what is new."""
+    return {name: (ROOT / "ext" / name).read_text() for name in ("REFERENCE.md", "COMPATIBILITY.md", "CHANGES.md")}
 
 
 def loading(text):
@@ -110,7 +110,7 @@ def python_package(version):
     """The files that do not depend on the platform."""
     modules = {f"sqlite_cuckoo/{name}": filled(f"python/sqlite_cuckoo/{name}", VERSION=version)
                for name in ("__init__.py", "__main__.py")}
-    return {**modules, "sqlite_cuckoo/py.typed": "", "sqlite_cuckoo/REFERENCE.md": reference()}
+    return {**modules, "sqlite_cuckoo/py.typed": "", **{f"sqlite_cuckoo/{name}": text for name, text in papers().items()}}
 
 
 def wheel(out, version, binary, licence):
@@ -154,7 +154,7 @@ def npm(out, version, compiled, licence, wasm):
     if PROJECT["homepage"]:
         package["homepage"] = PROJECT["homepage"]
     files = {name: filled(f"npm/{name}") for name in ("index.js", "index.mjs", "index.d.ts", "index.d.mts", "README.md")}
-    files["REFERENCE.md"] = reference()
+    files.update(papers())
     if wasm:
         files.update(filter_package(version, wasm, licence))
     else:
@@ -192,7 +192,7 @@ def others(out, version, arguments, platform, licence):
 def flat(out, version, binary, licence):
     """For the program sqlpkg, which makes no folders when it unpacks."""
     return write_tar(out / f"cuckoo-{version}-sqlpkg-{binary.name}.tar.gz", {
-        "cuckoo" + binary.path.suffix: binary.path.read_bytes(), "LICENSE": licence})
+        "cuckoo" + binary.path.suffix: binary.path.read_bytes(), "LICENSE": licence, **papers()})
 
 
 def sqlpkg(out, version, archives):
@@ -213,7 +213,7 @@ def sqlpkg(out, version, archives):
 
 def symbols():
     """The functions and modules that the reference names."""
-    return set(re.findall(r"`(cf_[a-z_]+)[(`]", reference())) | {"cuckoo_filter"}
+    return set(re.findall(r"`(cf_[a-z_]+)[(`]", papers()["REFERENCE.md"])) | {"cuckoo_filter"}
 
 
 def sums(out):

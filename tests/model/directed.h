@@ -127,14 +127,15 @@ static void one_key(void)
     free_subject(&s);
 }
 
-/* Adds keys until one is refused: no sooner than with so many of thousand slots in use. Why it is. */
+/* Adds keys until one is refused: no sooner than with so many of thousand slots in use, unless there is no way
+** to an empty one. Why it is. */
 static cf_status fill(cf_filter *filter, unsigned least)
 {
     cf_status status = CF_OK;
-    uint64_t slots = filter->buckets * filter->geometry.bucket_size;
+    uint64_t hash = 0, slots = filter->buckets * filter->geometry.bucket_size;
     while (status == CF_OK)
-        status = cf_add(filter, random64());
-    if (filter->occupied * 1000 < least * slots)
+        status = cf_add(filter, hash = random64());
+    if (filter->occupied * 1000 < least * slots && has_room(filter, hash))
         model_fail("full with %u of %u slots in use", (unsigned)filter->occupied, (unsigned)slots);
     return status;
 }

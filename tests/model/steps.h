@@ -21,12 +21,12 @@ static bool must_fit(const subject *s, uint64_t more)
     return fits;
 }
 
-/* Is there an empty slot to which entries can move out of the way of a key? Some millionths of the filters
-** that are full as planned have none. */
+/* Is there a slot, empty or with an entry that has died, to which entries can move out of the way of a key?
+** Some millionths of the filters that are full as planned have none. */
 static bool has_room(const cf_filter *filter, uint64_t hash)
 {
     cf_entry entry;
-    bool movable, room = filter->geometry.epochs != 0;
+    bool movable, room = false, ages = filter->geometry.epochs != 0;
     uint64_t *queue = model_need(malloc(filter->buckets * sizeof *queue)), n = 0;
     bool *seen = model_need(calloc(filter->buckets, 1));
     cf_pair pair = cf_candidates(filter, hash);
@@ -34,7 +34,8 @@ static bool has_room(const cf_filter *filter, uint64_t hash)
         seen[queue[n++] = pair.place[i].bucket] = true;
     for (uint64_t at = 0; at < n && !room; at++)
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
-            room |= !cf_entry_at(filter, queue[at], slot, &entry);
+            room |= !cf_entry_at(filter, queue[at], slot, &entry) ||
+                    (ages && (filter->live >> entry.payload & 1) == 0);
             uint64_t to = room ? queue[at] : cf_entry_alternate(filter, &entry, &movable);
             if (!seen[to] && movable)
                 seen[queue[n++] = to] = true;

@@ -5,13 +5,11 @@ CUCKOO_SO                  the extension under test (default build/cuckoo.so of 
 CUCKOO_TEST_SEED           the seed of `rng`; without it each run takes a fresh one and prints it
 CUCKOO_HYPOTHESIS_PROFILE  'default', or 'long' for a night of it
 """
-import ctypes
 import os
 import random
 import shutil
 import sqlite3
 import sys
-import zlib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -53,11 +51,7 @@ def pytest_report_header(config):
 def pytest_runtest_setup(item):
     """Filter tables choose their seeds by SQLite's random numbers. Each test gets the same ones in each run: else a key
     that is not there would be found by chance, once in so many runs."""
-    prng_seed = 28  # SQLITE_TESTCTRL_PRNG_SEED; 0 as the seed would mean SQLite's own
-    control = getattr(support.sqlite_library(), "sqlite3_test_control", None)
-    if control:
-        control(ctypes.c_int(prng_seed), ctypes.c_int(zlib.crc32(item.nodeid.encode()) & 0x7fffffff or 1),
-                ctypes.c_void_p(None))
+    support.same_random_numbers(item.nodeid)
 
 
 @pytest.fixture

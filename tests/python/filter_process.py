@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The npm package's filters without SQLite, in a Node of their own: javascript.mjs does what is sent to it."""
+"""The npm package's filters without SQLite, in a Node of their own: javascript.mjs does what is sent to it; and those of the C library."""
 import base64
+import ctypes
 import importlib.util
 import json
 import math
 import os
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -112,6 +114,33 @@ def days(db, rng, keys):
         rows = db.execute("SELECT x, member FROM day ORDER BY rowid").fetchall()
         yield chain, [key for key, _ in rows], [member for _, member in rows]
     db.execute("DROP TABLE day")
+
+
+# ---- the C library ----
+
+TYPES = {int: 1, float: 2, str: 3, bytes: 4}
+
+
+def answers_of_c(folder):
+    """answers(bytes, keys) of the C library alone: 1, 0, or 2 where versions of SQLite differ. It is compiled in the folder."""
+    dist, made = ROOT / "build/dist", folder / "answers.so"
+    subprocess.run([os.environ.get("CC", "cc"), "-O1", "-fPIC", "-shared", "-DCUCKOO_LIBRARY_ONLY", "-DCUCKOO_SMALL",
+                    "-DCUCKOO_READ_ONLY", f"-I{dist}", "-o", made, HERE / "extension/answers.c", dist / "cuckoo.c", "-lm"], check=True)
+    function = ctypes.CDLL(str(made)).answers
+    function.restype = ctypes.c_char_p
+
+    def answers(blob, keys):
+        keys = [of_sql(key) for key in keys]
+        contents = [struct.pack("<d", key) if isinstance(key, float) else struct.pack("<q", key) if isinstance(key, int)
+                    else key.encode() if isinstance(key, str) else key for key in keys]
+        held = [ctypes.c_char_p(content) for content in contents]
+        packed = b"".join(struct.pack("=QQQ", ctypes.cast(one, ctypes.c_void_p).value, len(content), TYPES[type(key)])
+                          for one, content, key in zip(held, contents, keys))
+        into = ctypes.create_string_buffer(len(keys))
+        assert function(blob, ctypes.c_uint64(len(blob)), packed, ctypes.c_uint64(len(keys)), into) is None
+        return list(into.raw)
+
+    return answers
 
 
 # ---- the process ----

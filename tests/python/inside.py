@@ -218,6 +218,17 @@ def numbers(row):
     return {name: struct.unpack_from(form, row, at)[0] for name, (at, form) in FIELDS.items()}
 
 
+def without_random_numbers(no, data):
+    """A row of pages without the numbers that SQLite drew when it was written, and what is made of them."""
+    if no != 0:
+        return data[8:] if no == -1 else data
+    row = bytearray(data)
+    for field in ("random", "log"):
+        at, form = FIELDS[field]
+        row[at:at + struct.calcsize(form)] = bytes(struct.calcsize(form))
+    return bytes(row)
+
+
 def change_header(db, name="f", fields=None, **values):
     """Another number in the header of the rows; `fields`: in that of the filter, whose checksum is right."""
     row = header(db, name)

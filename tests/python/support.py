@@ -9,6 +9,7 @@ import os
 import re
 import sqlite3
 import struct
+import zlib
 
 import pytest
 
@@ -171,6 +172,14 @@ def patched(blob, **fields):
 def sqlite_library():
     """The SQLite that Python runs on. It lacks its functions where it is a part of Python."""
     return ctypes.CDLL(getattr(_sqlite3, "__file__", None))
+
+
+def same_random_numbers(name):
+    """SQLite's random numbers are the same from here on whenever the name is; where it is built without this, they are not."""
+    prng_seed = 28  # SQLITE_TESTCTRL_PRNG_SEED; 0 as the seed would mean SQLite's own
+    control = getattr(sqlite_library(), "sqlite3_test_control", None)
+    if control:
+        control(ctypes.c_int(prng_seed), ctypes.c_int(zlib.crc32(name.encode()) & 0x7fffffff or 1), ctypes.c_void_p(None))
 
 
 def sqlite_handle(db):

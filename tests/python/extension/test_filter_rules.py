@@ -3,12 +3,10 @@
 and for chains of deltas.
 
 CUCKOO_RULE_KEYS=1000000 for so many random keys of each rule, and of the chain; 2,000 unless given."""
-import ctypes
 import math
 import os
 import random
 import re
-import struct
 import subprocess
 
 import pytest
@@ -23,7 +21,6 @@ from test_key_rules import ALL
 
 pytestmark = filter_process.needed
 COUNT = int(os.environ.get("CUCKOO_RULE_KEYS", 2000))
-TYPES = {int: 1, float: 2, str: 3, bytes: 4}
 EXTREMES = [*ALL, -0.0, math.inf, -math.inf, 2.0**53, 2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1, -2**63, 2.0**63, -2.0**63, "1e3", " 12 ",
             "0x10", "1_000", "12  ", "Ä", "ä", "É ", "1\0", "A\0b", "9223372036854775808", "0.1", "1.2345", "1.23456", "a" * 70_000,
             "A" * 70_000, "123456789012345.5", "1e18", "1e22", "1e23", "-5.50", "99999999999999999999", None]
@@ -43,26 +40,7 @@ def db():
 
 @pytest.fixture(scope="module")
 def c(tmp_path_factory):
-    """answers(bytes, keys) of the C library."""
-    dist, made = filter_process.ROOT / "build/dist", tmp_path_factory.mktemp("c") / "answers.so"
-    subprocess.run([os.environ.get("CC", "cc"), "-O1", "-fPIC", "-shared", "-DCUCKOO_LIBRARY_ONLY", "-DCUCKOO_SMALL",
-                    "-DCUCKOO_READ_ONLY", f"-I{dist}", "-o", made, filter_process.HERE / "extension/answers.c", dist / "cuckoo.c",
-                    "-lm"], check=True)
-    function = ctypes.CDLL(str(made)).answers
-    function.restype = ctypes.c_char_p
-
-    def answers(blob, keys):
-        keys = [of_sql(key) for key in keys]
-        contents = [struct.pack("<d", key) if isinstance(key, float) else struct.pack("<q", key) if isinstance(key, int)
-                    else key.encode() if isinstance(key, str) else key for key in keys]
-        held = [ctypes.c_char_p(content) for content in contents]
-        packed = b"".join(struct.pack("=QQQ", ctypes.cast(one, ctypes.c_void_p).value, len(content), TYPES[type(key)])
-                          for one, content, key in zip(held, contents, keys))
-        into = ctypes.create_string_buffer(len(keys))
-        assert function(blob, ctypes.c_uint64(len(blob)), packed, ctypes.c_uint64(len(keys)), into) is None
-        return list(into.raw)
-
-    return answers
+    return filter_process.answers_of_c(tmp_path_factory.mktemp("c"))
 
 
 def random_keys(n):

@@ -459,17 +459,16 @@ def test_archives_have_what_their_papers_name(dist):
         assert not re.search(rb"@[A-Z]+@", texts["README.md"])
 
 
-def test_every_package_has_the_licences_and_the_reference(dist):
-    reference = (ROOT / "ext/REFERENCE.md").read_bytes()
+def test_every_package_has_the_licences_and_the_papers(dist):
+    papers = {name: (ROOT / "ext" / name).read_bytes() for name in ("REFERENCE.md", "COMPATIBILITY.md", "CHANGES.md")}
     wheel, = dist.glob("*.whl")
     for path in (*dist.glob("*.tar.gz"), *dist.glob("*.tgz")):
         with tarfile.open(path) as tar:
             files = {one.rsplit("/", 1)[-1]: tar.extractfile(one).read() for one in tar.getnames()
-                     if one.endswith(("/LICENSE", "/REFERENCE.md")) or one == "LICENSE"}
-        assert files["LICENSE"].decode() == "MIT License and that of xxHash\n", path.name
-        if path.name.startswith("sqlite"):
-            assert files["REFERENCE.md"] == reference, path.name
-    assert zipfile.ZipFile(wheel).read("sqlite_cuckoo/REFERENCE.md") == reference
+                     if one.rsplit("/", 1)[-1] in {"LICENSE", *papers}}
+        assert files.pop("LICENSE").decode() == "MIT License and that of xxHash\n", path.name
+        assert files == papers, path.name
+    assert {name: zipfile.ZipFile(wheel).read(f"sqlite_cuckoo/{name}") for name in papers} == papers
 
 
 @pytest.mark.skipif(shutil.which("mandoc") is None, reason="mandoc is missing: apt-get install mandoc")
