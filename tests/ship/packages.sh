@@ -235,6 +235,48 @@ done
 ok 'archive: loadable: sql/tour.sql' script "$loadable"
 ok 'archive: amalgamation: sql/tour.sql' script "$amalgamation"
 
+# ---- Debian ----
+
+deb() {
+    cd "$root" && SKIP_DEPS=1 DEB_BUILD_OPTIONS=nocheck "${MAKE:-make}" -s deb && empty deb &&
+        for package in "$root"/build/deb/*.deb; do
+            dpkg-deb -x "$package" . || return 1
+        done
+}
+
+# Unpacked, not installed: links within a package and between packages lead somewhere.
+deb_used() {
+    cd "$work/deb" && [ -z "$(find . -xtype l)" ] &&
+        for extension in "$PWD"/usr/lib/*/cuckoo.so "$PWD"/usr/lib/python3/dist-packages/sqlite_cuckoo/cuckoo.so; do
+            SQLITE3=$SQLITE3 sh "$root/ext/packages/debian/tests/shell" "${extension%.so}" || return 1
+        done
+    PYTHONPATH=$PWD/usr/lib/python3/dist-packages "$PYTHON" usr/bin/sqlite-cuckoo --version | grep -x "sqlite-cuckoo $version" &&
+        zcat usr/share/man/man1/sqlite-cuckoo.1.gz | grep -x '.Nm sqlite-cuckoo'
+}
+
+deb_copyright() {
+    ! grep -r '@[A-Z0-9]*@' "$root"/build/deb/sqlite-cuckoo-*/debian --include=control --include=copyright --include=changelog &&
+        grep -c 'Yann Collet\|POSSIBILITY OF SUCH DAMAGE\|AUTHORS OR COPYRIGHT HOLDERS BE' "$work/deb/usr/share/doc/libsqlite3-mod-cuckoo/copyright" |
+        grep -x 3
+}
+
+deb_lintian() {
+    lintian --allow-root --fail-on error,warning "$root"/build/deb/*.changes
+}
+
+if ! dpkg-checkbuilddeps "$root/ext/packages/debian/control" 2> /dev/null; then
+    skipped 'Debian packages: make deps-deb' 'build-essential debhelper'
+else
+    ok 'Debian packages' deb
+    ok 'Debian packages: used' deb_used
+    ok 'Debian packages: the licences, no @NAMES@' deb_copyright
+    if command -v lintian > /dev/null; then
+        ok 'Debian packages: lintian' deb_lintian
+    else
+        skipped 'Debian packages: lintian' lintian
+    fi
+fi
+
 # ---- the recipe for all platforms ----
 
 release_steps() {
