@@ -19,7 +19,7 @@ def unwrapped(text):
     lines, code = [], False
     for line in text.splitlines():
         fence = line.lstrip().startswith("```")
-        goes_on = lines and lines[-1] and not (code or fence or re.match(r"\s*([-*|#]|\d+\. |$)", line))
+        goes_on = lines and lines[-1] and not (code or fence or re.match(r"\s*([-*] |[|#]|\d+\. |$)", line))
         if goes_on and not re.match(r"\s*(```|#|\|)", lines[-1]):
             lines[-1] += " " + line.strip()
         else:

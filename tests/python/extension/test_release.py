@@ -95,7 +95,7 @@ Another one.
 ## 1.2.3, 4 May 2026
 
 A sentence that
-goes on.
+*goes on*.
 - an item
   that goes on
 - `code`:
@@ -120,7 +120,7 @@ def test_notes_are_the_section_of_the_version(tmp_path):
 
     def notes(version):
         return said_by(sys.executable, ROOT / ".github/release/notes.py", version, path)
-    assert notes("1.2.3") == (0, "A sentence that goes on.\n- an item that goes on\n- `code`:\n```sql\nSELECT 1;\nSELECT 2;\n```\n"
+    assert notes("1.2.3") == (0, "A sentence that *goes on*.\n- an item that goes on\n- `code`:\n```sql\nSELECT 1;\nSELECT 2;\n```\n"
                                  "| a | b |\n|---|---|\n\n### Smaller\n1. one\n2. two\n")
     assert notes("1.2") == (0, "The last one.\n") and notes("1.2.30") == (0, "Another one.\n")
     for version in ("1", "1.2.4", "2.3", "1.2.3.0"):
