@@ -67,7 +67,8 @@ pip_install() {
     rm -rf venv
     "$PYTHON" -m venv venv && venv/bin/pip install --disable-pip-version-check --no-cache-dir --no-index "$@" &&
         venv/bin/python -c "import sqlite_cuckoo; assert sqlite_cuckoo.__version__ == '$version', sqlite_cuckoo.__version__" &&
-        venv/bin/pip check && venv/bin/pip show -f sqlite-cuckoo | grep -q 'sqlite_cuckoo/cuckoo\.'
+        venv/bin/pip check && venv/bin/pip show -f sqlite-cuckoo | grep -q 'sqlite_cuckoo/cuckoo\.' &&
+        [ -f venv/share/man/man1/sqlite-cuckoo.1 ]
 }
 
 # The examples of both READMEs: that of the project, and that of the package.
