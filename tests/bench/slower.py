@@ -44,7 +44,7 @@ def report(name, new, old):
     if not found:
         return [f"{name}: no figure is in both"]
     worse = [one for one in found if one[0] > LIMIT]
-    lines = [f"{name}: {len(worse)} of {len(found)} figures are more than {LIMIT - 1:.0%} above the old ones; "
+    lines = [f"{name}: {len(worse)} of {len(found)} figures are more than {100 * (LIMIT - 1):.0f} % above the old ones; "
              f"median {statistics.median(one[0] for one in found):.2f} times"]
     return lines + [f"    {ratio:.2f} times{'' if certain else ', perhaps'}: {where}: {before:g}, now {now:g}"
                     for ratio, certain, where, before, now in worse]
