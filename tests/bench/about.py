@@ -29,7 +29,8 @@ def text_of(path):
 
 def commit():
     name = output("git", "rev-parse", "--short=10", "HEAD") or "unknown"
-    changed = output("git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!*.md", ":!*.svg", ":!tests/bench/results")
+    changed = output("git", "status", "--porcelain", "--untracked-files=no", "--", ".",
+                     ":!*.md", ":!*.svg", ":!tests/bench/results", ":!tests/bench/data")
     return name + (", with changes that are not committed" if changed else "")
 
 
@@ -44,5 +45,5 @@ def processor():
 def about():
     """In the order in which they are shown."""
     compiler = os.environ.get("CC", "cc")
-    found = commit(), time.strftime("%Y-%m-%d"), processor(), output(compiler, "--version") or compiler, sqlite3.sqlite_version
-    return dict(zip(FACTS, found))
+    return dict(zip(FACTS, (commit(), time.strftime("%Y-%m-%d"), processor(), output(compiler, "--version") or compiler,
+                            sqlite3.sqlite_version)))

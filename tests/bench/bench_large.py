@@ -77,8 +77,8 @@ def measure(size, folder, seed):
             seconds, memory = alone(build, path, way)
             taken, join, answer = alone(look, path, way)
             answers.add(tuple(answer))
-            rows.append([f"{keys / 1e6:g}", way, f"{seconds:.2f}", f"{taken / 1e6:.1f}", f"{8 * taken / keys:.2f}", f"{memory:.0f}",
-                         f"{join:.0f}"])
+            rows.append([f"{keys / 1e6:g}", way, f"{seconds:.2f}", f"{taken / 1e6:.1f}", f"{8 * taken / keys:.2f}",
+                         f"{memory:.0f}", f"{join:.0f}"])
         if len(answers) != 1:
             raise SystemExit(f"{keys} keys: the joins give different rows")
         os.remove(path)

@@ -14,10 +14,11 @@ import database
 WAYS = {  # what is made beside the table, and the question
     "no index": ("SELECT 1", None),
     "an index": ("CREATE INDEX by_email ON users(email)", "SELECT count(*) FROM users WHERE email = ?"),
-    "a filter follows": ("CREATE VIRTUAL TABLE known USING cuckoo_filter(content='users(email)')", "SELECT cf_table_contains('known', ?)"),
+    "a filter follows": ("CREATE VIRTUAL TABLE known USING cuckoo_filter(content='users(email)')",
+                         "SELECT cf_table_contains('known', ?)"),
 }
-COLUMNS = ["way", "readers", "writes a second", "p50, us", "p99, us", "p99.9, us", "longest, ms", "questions a second", "question p50, us",
-           "question p99, us"]
+COLUMNS = ["way", "readers", "writes a second", "p50, us", "p99, us", "p99.9, us", "longest, ms", "questions a second",
+           "question p50, us", "question p99, us"]
 
 
 def email(i):
@@ -95,7 +96,8 @@ def row(path, way, readers, keys, seconds):
     asked = ["-"] * 3
     if reads:
         asked = [f"{sum(map(len, reads)) / seconds:.0f}", *(f"{us:.1f}" for us in quantiles(sum(reads, []), 0.5, 0.99))]
-    return [way, str(readers), f"{len(writes) / seconds:.0f}", f"{middle:.1f}", f"{high:.1f}", f"{highest:.1f}", f"{most / 1e3:.2f}", *asked]
+    return [way, str(readers), f"{len(writes) / seconds:.0f}", f"{middle:.1f}", f"{high:.1f}", f"{highest:.1f}",
+            f"{most / 1e3:.2f}", *asked]
 
 
 def measure(size, folder, _seed):

@@ -103,7 +103,8 @@ def lines(db, about, forms, base, own_used=""):
     medians = measure(db, forms)
     for form, (cpu, wall) in medians.items():
         used = own_used if form == "own" else ""
-        print(*about, form, f"{cpu:.1f}", f"{wall:.1f}", f"{1e6 * cpu / ROWS:.0f}", f"{medians[base][0] / cpu:.2f}", used or "-", sep="\t", flush=True)
+        print(*about, form, f"{cpu:.1f}", f"{wall:.1f}", f"{1e6 * cpu / ROWS:.0f}", f"{medians[base][0] / cpu:.2f}",
+              used or "-", sep="\t", flush=True)
 
 
 def run(kind, share, folder):

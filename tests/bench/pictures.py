@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The two pictures of RESULTS.md and README.md, as texts of SVG that a phone can show; quote.py writes them. This library is red,
-and nothing else is."""
+"""The two pictures of RESULTS.md and README.md, as texts of SVG that a phone can show; quote.py writes them. This library
+is red, and nothing else is."""
 import math
 
 WIDTH, TALL, LEFT, RIGHT = 480, 210, 54, 30  # TALL: of the lines of a panel
+SHOWN = 400  # pixels: two side by side on a page, one below the other on a phone
 STYLE = ("<style>text { fill: #222 } line { stroke: #888; stroke-width: 0.5 } polyline { fill: none; stroke-width: 2.5 } "
          "@media (prefers-color-scheme: dark) { text { fill: #ddd } }</style>\n")
 
@@ -17,7 +18,7 @@ def line(x1, y1, x2, y2):
 
 
 def panel(top, title, lines, marks, most, step):
-    """Lines above a logarithmic axis with these marks, which may fall: [(colour, [(x, y), ...]), ...]; heights from 0 to the most."""
+    """Lines, [(colour, [(x, y), ...]), ...], above a logarithmic axis with these marks, which may fall; heights up to the most."""
     bottom = top + 24 + TALL
     width = (WIDTH - LEFT - RIGHT - 16) / math.log(marks[-1] / marks[0])
 
@@ -45,9 +46,11 @@ def picture(panels, axis, names):
     drawn += text((LEFT + WIDTH - RIGHT) / 2, bottom + 20, axis)
     for i, (colour, words) in enumerate(names):
         x, y = (LEFT, 260)[i % 2], bottom + 34 + 22 * (i // 2)
-        drawn += f'<rect x="{x}" y="{y}" width="12" height="12" fill="{colour}"/>\n' + text(x + 18, y + 11, words, "start")
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + 54 + 22 * ((len(names) - 1) // 2)}" '
-            f'font-family="sans-serif" font-size="15">\n{STYLE}{drawn}</svg>\n')
+        drawn += f'<rect x="{x}" y="{y}" width="12" height="12" fill="{colour}"/>\n'
+        drawn += text(x + 18, y + 11, words, "start")
+    high = bottom + 54 + 22 * ((len(names) - 1) // 2)
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{SHOWN}" height="{high * SHOWN // WIDTH}" '
+            f'viewBox="0 0 {WIDTH} {high}" font-family="sans-serif" font-size="15">\n{STYLE}{drawn}</svg>\n')
 
 
 def asked(table):
@@ -56,7 +59,8 @@ def asked(table):
              "growth off": ("#d9483b", "this, growth=off"), "log2(1/e)": ("#808790", "no filter is below")}
     rows = [row for row in table if row["keys"] == "1000000"]
     lines = [(colour, [(float(row["asked %"]), float(row[form])) for row in rows]) for form, (colour, _) in forms.items()]
-    return picture([("bits per key", lines, (5, 1, 0.1, 0.01, 0.001), 25, 5)], "error rate asked for, a million keys", forms.values())
+    panels = [("bits per key", lines, (5, 1, 0.1, 0.01, 0.001), 25, 5)]
+    return picture(panels, "error rate asked for, a million keys", forms.values())
 
 
 def newest(rows):
@@ -65,7 +69,7 @@ def newest(rows):
 
 
 def joins(rows):
-    """Nanoseconds of a joined row against the share of rows that match, with the newest SQLite, in the page cache: rows of joins.tsv."""
+    """Nanoseconds of a row against the share that matches, with the newest SQLite, in the page cache: rows of joins.tsv."""
     forms = {"plain": ("#808790", "plain join"), "within": ("#d9483b", "a filter in the query"),
              "own": ("#3b7ddd", "SQLite's own filter"), "front": ("#ee8f86", "rows=on")}
     version, panels = newest(rows), []

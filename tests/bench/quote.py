@@ -30,6 +30,7 @@ RESULTS = os.path.join(tables.HERE, "results")
 DATA = os.path.join(tables.HERE, "data")
 SOURCES = os.path.join(RESULTS, "sources.tsv")
 SOURCE_COLUMNS = ["table", "runs", "load", *about.FACTS]
+SHOWN_FACTS = ["date", "runs", "commit", "processor", "compiler", "SQLite"]
 PAGES = {"RESULTS.md": os.path.join(tables.HERE, "RESULTS.md"), "ARTICLES.md": os.path.join(tables.HERE, "ARTICLES.md"),
          "README.md": os.path.join(tables.HERE, "..", "..", "README.md")}
 PLACE = re.compile(r"{([^{}]*\|[^{}]*\|[^{}]*\|[^{}]*)}")
@@ -149,10 +150,11 @@ def sources(text, folder=None):
     known.update(measured_with(folder) if folder else {})
     alike = {}
     for name in filter(known.get, tables_of(text)):
-        alike.setdefault(tuple(known[name][c] for c in ("date", *SOURCE_COLUMNS[1:2], *about.FACTS[:1], *about.FACTS[2:])), []).append(name)
-    lines = [[", ".join(names), *facts] for facts, names in sorted(alike.items(), key=lambda item: item[1])]
-    lines = framed(["tables", "day", "runs", "commit", "machine", "compiler", "SQLite"], lines)
-    return lines + "".join(f"| {name} | {by_hand[name]['day']} | by hand: {by_hand[name]['how it was measured']} | | | | |\n"
+        alike.setdefault(tuple(known[name][fact] for fact in SHOWN_FACTS), []).append(name)
+    lines = [[", ".join(names), *facts, " to ".join(dict.fromkeys(f((known[name]["load"] for name in names), key=float) for f in (min, max)))]
+             for facts, names in alike.items()]
+    lines = framed(["tables", *SHOWN_FACTS, "load"], lines)
+    return lines + "".join(f"| {name} | {by_hand[name]['day']} | {by_hand[name]['how it was measured']} | | | | | |\n"
                            for name in filter(by_hand.get, tables_of(text)))
 
 
@@ -163,7 +165,8 @@ def fill_tables(text, folder=None):
         if marker == "sources":
             table = sources(text, folder)
         else:
-            table = markdown_table(marker[len("table "):], folder) if marker.startswith("table ") else templated(marker, folder)
+            show = markdown_table if marker.startswith("table ") else templated
+            table = show(marker.removeprefix("table "), folder)
         return f"<!-- {marker} -->\n{table}"
     return re.sub(r"<!-- (table .*?|first|claims|sources) -->\n(?:\|.*\n)*", filled, text)
 

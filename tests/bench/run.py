@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Runs the benchmarks: every program of measured.txt, ten times, each time with another seed; then the pages.
 
-    python3 tests/bench/run.py full [RUNS [PROGRAM ...]]    build/bench/run-<i>/, hours; then build/bench/RESULTS.md and
+    python3 tests/bench/run.py full [RUNS [PROGRAM ...]]    build/bench/run-<i>/, an hour or two; then build/bench/RESULTS.md and
                                                             ARTICLES.md: the pages with the tables of this machine
     python3 tests/bench/run.py quick [RUNS [PROGRAM ...]]   build/bench/quick/run-<i>/, one run: fewer points; do the
                                                             programs work?
 
-Programs are named as in measured.txt; all of them when none is. Runs of different programs take turns, so that a noisy minute does not spoil one program. What is complete is kept: stop it
-when you like, and call it again to go on. A program that was built anew is run anew. Then tables.py joins the runs.
+Programs are named as in measured.txt; all of them when none is. Runs of different programs take turns, so that a noisy
+minute does not spoil one program. What is complete is kept: stop it when you like, and call it again to go on. A program
+that was built anew is run anew. Then tables.py joins the runs.
 """
 import glob
 import hashlib
