@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tests of the scripts that join and quote the figures: python3 -m pytest tests/bench."""
 import os
+import random
 import re
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import bench_writes  # noqa: E402
 import paths  # noqa: E402
 import quote  # noqa: E402
 import run  # noqa: E402
@@ -93,6 +95,12 @@ def test_runs_take_turns_and_what_is_complete_and_not_old_is_kept(tmp_path, monk
     with pytest.raises(SystemExit, match="two failed in run 1"):
         bench(tmp_path, programs, 2).go(said.append)
     assert not list((tmp_path / "out").rglob("two.done"))
+
+
+def test_a_share_of_all_takes_at_most_so_long():
+    taken = random.Random(5).sample(range(1, 1001), 1000)
+    assert bench_writes.quantiles(taken, 0.5, 0.99, 0.999, 1) == [501, 991, 1000, 1000]
+    assert bench_writes.quantiles([7], 0.5, 1) == [7, 7]
 
 
 def test_instructions_are_counted_for_each_operation_less_what_it_stands_on():
