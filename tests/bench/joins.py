@@ -35,7 +35,8 @@ ROWS, KEYS, REPEATS = map(int, sys.argv[1:4] if sys.argv[1:2] and sys.argv[1].is
 SHARES = (0.001, 0.01, 0.1, 0.5)
 JOIN = "SELECT count(*), sum(r.amount) FROM r JOIN {k} AS k ON k.key = r.key"
 STORED = "cf_contains((SELECT cf_open(f) FROM filters), r.key)"
-WITHIN = "cf_contains((SELECT cf_open(cf_build(key, 0.01, affinity)) FROM k, how), r.key)"
+BUILD = "cf_build(key{how})"
+WITHIN = f"cf_contains((SELECT cf_open({BUILD}) FROM k), r.key)"
 FORMS = {
     "plain": JOIN.format(k="k"),
     "own": JOIN.format(k="k") + " WHERE k.state >= 0",
@@ -48,6 +49,7 @@ FORMS = {
     "anti within": f"SELECT count(*), sum(r.amount) FROM r WHERE NOT ({WITHIN} AND EXISTS "
                    "(SELECT 1 FROM k WHERE k.key = r.key))",
 }
+HOW = {"unlike": ", 0.01, 'affinity=numeric'"}  # more arguments of cf_build, by kind of keys
 # What a key is, by its number, and how both columns are declared: that of k has an index.
 KINDS = {
     "rowid": (lambda i: i, "INTEGER", "INTEGER PRIMARY KEY"),
@@ -69,8 +71,7 @@ def fill(db, kind, share):
     db.executemany("INSERT INTO k VALUES (?, 1, 'a reason')", ((key(i),) for i in present))
     db.executemany("INSERT INTO r(key, amount) VALUES (?, ?)",
                    ((key(rng.choice(present if rng.random() < share else absent)), i % 1000) for i in range(ROWS)))
-    db.execute(f"CREATE TABLE how AS SELECT '{'affinity=numeric' if kind == 'unlike' else ''}' AS affinity")
-    db.execute("CREATE TABLE filters AS SELECT cf_build(key, 0.01, affinity) AS f FROM k, how")
+    db.execute(f"CREATE TABLE filters AS SELECT {BUILD.format(how=HOW.get(kind, ''))} AS f FROM k")
     db.execute("CREATE VIRTUAL TABLE k_fast USING cuckoo_filter(content='k(key)', rows=on)")
     db.execute("COMMIT")
 
@@ -85,13 +86,13 @@ def once(db, sql):
     return (time.process_time() - cpu) * 1e3, (time.perf_counter() - wall) * 1e3, rows
 
 
-def measure(db, forms):
+def measure(db, forms, how=""):
     """Milliseconds of CPU and wall: the forms take turns, so that a busy moment hits all of them."""
     times = {form: [] for form in forms}
     answers = {}
     for _ in range(REPEATS):
         for form in forms:
-            cpu, wall, rows = once(db, FORMS[form])
+            cpu, wall, rows = once(db, FORMS[form].format(how=how))
             times[form].append((cpu, wall))
             answers.setdefault(form.startswith("anti"), rows)
             if answers[form.startswith("anti")] != rows:
@@ -100,7 +101,7 @@ def measure(db, forms):
 
 
 def lines(db, about, forms, base, own_used=""):
-    medians = measure(db, forms)
+    medians = measure(db, forms, HOW.get(about[1], ""))
     for form, (cpu, wall) in medians.items():
         used = own_used if form == "own" else ""
         print(*about, form, f"{cpu:.1f}", f"{wall:.1f}", f"{1e6 * cpu / ROWS:.0f}", f"{medians[base][0] / cpu:.2f}",
