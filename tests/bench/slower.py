@@ -50,11 +50,19 @@ def report(name, new, old):
                     for ratio, certain, where, before, now in worse]
 
 
+def source(folder, name):
+    """Day, commit and machine of a table."""
+    listed = os.path.join(folder, "sources.tsv")
+    found = {row["table"]: row for row in quote.as_rows(listed)} if os.path.exists(listed) else quote.measured_with(folder)
+    return ", ".join(found[name][fact] for fact in ("date", "commit", "processor")) if name in found else "unknown"
+
+
 def main(new="build/bench", old=quote.RESULTS):
     for name in tables.sections()["costs"]:
         paths = [os.path.join(folder, name + ".tsv") for folder in (new, old)]
         if all(map(os.path.exists, paths)):
             print(*report(name, *map(quote.as_rows, paths)), sep="\n")
+            print(f"    old: {source(old, name)}; now: {source(new, name)}")
 
 
 if __name__ == "__main__":
