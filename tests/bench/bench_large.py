@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Large tables: what a filter takes to build, on the disk and in memory, and what a join then takes.
 
-Scattered integers, unique, in a file; SQLite's own settings. Each way is built by a process of its own, so "peak MB" is
-its own memory, without the cache of the system. Then rows of which 1 % match are joined. Wall clock.
+Scattered integers, unique, in a file; SQLite's own settings. Each way is built, and then asked, by a process of its
+own, so "peak MB" is its own memory, without the cache of the system. Rows of which 1 % match are joined. Wall clock.
 """
 import multiprocessing
 import os
@@ -12,6 +12,7 @@ import time
 import database
 
 ROWS = 1000000
+COLUMNS = ["million keys", "way", "built, s", "MB", "bits per key", "peak MB", "join, ns a row", "join, peak MB"]
 JOIN = "SELECT count(*), sum(r.x) FROM r JOIN {} AS t ON t.k = r.k"
 # What is built, where its bytes are, and the join that it is for. The index comes first: the others need it.
 WAYS = {
@@ -46,20 +47,25 @@ def timed(db, sql):
     return time.perf_counter() - start, rows
 
 
+def memory():
+    """The most that this process had, in megabytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 def build(path, way):
-    """Seconds and megabytes of memory."""
+    """Seconds and memory."""
     db = database.connect(path)
     seconds, _ = timed(db, WAYS[way][0])
     db.close()
-    return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return seconds, memory()
 
 
 def look(path, way):
-    """Bytes, nanoseconds of a joined row, and the answer."""
+    """Nanoseconds of a joined row, memory, the answer, and bytes."""
     db = database.connect(path)
-    size = db.execute(WAYS[way][1]).fetchone()[0]
     taken = [timed(db, WAYS[way][2]) for _ in range(3)]
-    return size, 1e9 * sorted(taken)[1][0] / ROWS, taken[0][1]
+    most = memory()
+    return 1e9 * sorted(taken)[1][0] / ROWS, most, taken[0][1], db.execute(WAYS[way][1]).fetchone()[0]
 
 
 def alone(work, *arguments):
@@ -74,15 +80,15 @@ def measure(size, folder, seed):
         alone(fill, path, keys, seed)
         answers = set()
         for way in WAYS:
-            seconds, memory = alone(build, path, way)
-            taken, join, answer = alone(look, path, way)
+            seconds, most = alone(build, path, way)
+            join, join_most, answer, taken = alone(look, path, way)
             answers.add(tuple(answer))
             rows.append([f"{keys / 1e6:g}", way, f"{seconds:.2f}", f"{taken / 1e6:.1f}", f"{8 * taken / keys:.2f}",
-                         f"{memory:.0f}", f"{join:.0f}"])
+                         f"{most:.0f}", f"{join:.0f}", f"{join_most:.0f}"])
         if len(answers) != 1:
             raise SystemExit(f"{keys} keys: the joins give different rows")
         os.remove(path)
-    return {"large": (["million keys", "way", "built, s", "MB", "bits per key", "peak MB", "join, ns a row"], rows)}
+    return {"large": (COLUMNS, rows)}
 
 
 if __name__ == "__main__":
