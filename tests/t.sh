@@ -25,7 +25,7 @@ kind=plain extension=build/cuckoo.so
 [ -z "${GDB:-}" ] || kind=gdb
 
 programs=$(find tests/unit tests/faults -name "*$T*.c" -exec basename -s .c {} +)
-FILES=$(find tests/python -name 'test_*.py' | while read -r file; do
+FILES=$(find tests/python tests/bench -name 'test_*.py' | while read -r file; do
     case $file in *"$T"*) echo "$file" ;; *) ! grep -qE "def test_[a-z0-9_]*$T" "$file" || echo "$file" ;; esac
 done)
 SCRIPTS=$(find tests/sql sql -name "*$T*.sql")

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""What the figures were measured with: names and values, for the page and for the figures that are committed."""
-import glob
+"""What the figures are measured with: run.py notes it with each run."""
 import os
 import platform
 import re
+import sqlite3
 import subprocess
 import time
+
+FACTS = ["commit", "date", "processor", "compiler", "SQLite"]
 
 
 def output(*command):
@@ -27,45 +29,21 @@ def text_of(path):
 
 def commit():
     name = output("git", "rev-parse", "--short=10", "HEAD") or "unknown"
-    changed = output("git", "status", "--porcelain", "--untracked-files=no")
+    changed = output("git", "status", "--porcelain", "--untracked-files=no", "--", ".",
+                     ":!*.md", ":!*.svg", ":!tests/bench/results", ":!tests/bench/data")
     return name + (", with changes that are not committed" if changed else "")
 
 
 def processor():
     found = re.search(r"^model name\s*:\s*(.*)$", text_of("/proc/cpuinfo"), re.M)
     name = found.group(1) if found else platform.processor() or platform.machine()
-    virtual = ", virtual machine" if "hypervisor" in text_of("/proc/cpuinfo") else ""
-    return f"{name}, {os.cpu_count()} cores{virtual}"
+    virtual = " of a virtual machine" if "hypervisor" in text_of("/proc/cpuinfo") else ""
+    cache = text_of("/sys/devices/system/cpu/cpu0/cache/index2/size")
+    return f"{name}, {os.cpu_count()} cores{virtual}" + (f", L2 {cache}" if cache else "")
 
 
-def caches():
-    """Of the first core."""
-    found = []
-    for folder in sorted(glob.glob("/sys/devices/system/cpu/cpu0/cache/index*")):
-        level, kind, size = (text_of(os.path.join(folder, name)) for name in ("level", "type", "size"))
-        if kind != "Instruction":
-            found.append(f"L{level} {size}")
-    return ", ".join(found) or "unknown"
-
-
-def memory():
-    found = re.search(r"^MemTotal:\s*(\d+) kB", text_of("/proc/meminfo"), re.M)
-    return f"{int(found.group(1)) / 2**20:.0f} GB" if found else "unknown"
-
-
-def about(size, runs):
+def about():
     """In the order in which they are shown."""
     compiler = os.environ.get("CC", "cc")
-    return {
-        "commit": commit(),
-        "date": time.strftime("%Y-%m-%d"),
-        "size": size,
-        "runs": str(runs),
-        "processor": processor(),
-        "caches": caches(),
-        "memory": memory(),
-        "compiler": output(compiler, "--version") or compiler,
-        "flags": os.environ.get("CFLAGS", ""),
-        "kernel": f"{platform.system()} {platform.release()}",
-        "SQLite": output(os.environ.get("SQLITE3", "sqlite3"), "--version").partition(" ")[0],
-    }
+    return dict(zip(FACTS, (commit(), time.strftime("%Y-%m-%d"), processor(), output(compiler, "--version") or compiler,
+                            sqlite3.sqlite_version)))

@@ -59,7 +59,7 @@ def main():
         for lines in (core(folder), build(), join(), insert(folder)):
             for what, figures in lines:
                 print(f"{what:<30}{figures}", flush=True)
-    print("make bench-full takes hours; tests/bench/RESULTS.md has what it measured.")
+    print("make bench-full takes an hour or two; tests/bench/RESULTS.md has what it measured.")
 
 
 if __name__ == "__main__":

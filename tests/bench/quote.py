@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""One source of truth: the figures of RESULTS.md and README.md are those of the tables in tests/bench/results.
+"""One source of truth: the figures of RESULTS.md, ARTICLES.md and README.md are those of the tables in tests/bench/results.
 
     python3 tests/bench/quote.py accept [FOLDER] [TABLE ...]   takes the joined tables of FOLDER (build/bench) into
-                                                               tests/bench/results, then fills both pages
-    python3 tests/bench/quote.py fill                          fills both pages from tests/bench/results
+                                                               tests/bench/results, then fills the pages
+    python3 tests/bench/quote.py fill                          fills the pages from tests/bench/results
     python3 tests/bench/quote.py check                         are they filled? Prints what is not; a test calls it
 
 A place is {table | condition; ... | column | format}: one figure of one table. A condition is column = value, or
-column != value; several values a/b. Where places stand:
+column != value; several values a/b. "least of" or "most of" before the column: of several rows. Where places stand:
 - quotes.tsv: passages of a page, with a place for each figure. The page has the passage with numbers in them.
-- claims.tsv: what the articles say, and what was found here.
-- RESULTS.md: <!-- table TABLE | condition; ... | column; ... | across --> is followed by the lines of that table. The
-  values of the column `across` (or of several, a + b) stand side by side, medians only. Each part but TABLE may be left out.
-  <!-- claims --> is followed by claims.tsv.
-results/sources.tsv says of each table with what it was measured; tables in data/ were entered by hand.
+- first.tsv and claims.tsv: the first table of RESULTS.md; what the articles say, and what was found here.
+- <!-- table TABLE | condition; ... | column; ... | across --> is followed by the lines of that table. The values of the
+  column `across` (or of several, a + b) stand side by side, medians only. Each part but TABLE may be left out.
+  <!-- first --> and <!-- claims --> are followed by those files, <!-- sources --> by what the tables of the page were
+  measured with: results/sources.tsv, and data/about.tsv for those that were entered by hand.
 """
 import functools
 import os
@@ -22,15 +22,16 @@ import shutil
 import statistics
 import sys
 
+import about
 import pictures
 import tables
 
 RESULTS = os.path.join(tables.HERE, "results")
 DATA = os.path.join(tables.HERE, "data")
 SOURCES = os.path.join(RESULTS, "sources.tsv")
-FACTS = ["commit", "date", "size", "processor", "compiler"]  # of about.tsv
-SOURCE_COLUMNS = ["table", "runs", "load", *FACTS]
-PAGES = {"RESULTS.md": os.path.join(tables.HERE, "RESULTS.md"),
+SOURCE_COLUMNS = ["table", "runs", "load", *about.FACTS]
+SHOWN_FACTS = ["date", "runs", "commit", "processor", "compiler", "SQLite"]
+PAGES = {"RESULTS.md": os.path.join(tables.HERE, "RESULTS.md"), "ARTICLES.md": os.path.join(tables.HERE, "ARTICLES.md"),
          "README.md": os.path.join(tables.HERE, "..", "..", "README.md")}
 PLACE = re.compile(r"{([^{}]*\|[^{}]*\|[^{}]*\|[^{}]*)}")
 
@@ -76,6 +77,9 @@ def figure(place, folder=None):
     """The text that stands for `table | conditions | column | format`."""
     name, conditions, column, form = (part.strip() for part in place.split("|"))
     rows = chosen(name, conditions, folder)
+    which, several, of = column.partition(" of ")
+    if several and which in ("least", "most"):
+        return format((min if which == "least" else max)(float(row[of]) for row in rows), form)
     if len(rows) != 1:
         raise ValueError(f"{place}: {len(rows)} rows")
     return format(float(rows[0][column]), form)
@@ -129,19 +133,42 @@ def markdown_table(marker, folder=None):
     return framed([f"{titles[0]} (`{name}.tsv`)", *titles[1:]], cells)
 
 
-def claims(folder=None):
-    """All claims, with their figures."""
-    rows = as_rows(os.path.join(tables.HERE, "claims.tsv"))
+def templated(name, folder=None):
+    """first.tsv or claims.tsv, with its figures."""
+    rows = as_rows(os.path.join(tables.HERE, name + ".tsv"))
     return framed(list(rows[0]), [[with_figures(cell, folder) for cell in row.values()] for row in rows])
+
+
+def tables_of(text):
+    """The tables that a page shows or names, in alphabetical order."""
+    return sorted({*re.findall(r"<!-- table (\w+)", text), *re.findall(r"`(\w+)\.tsv`", text)} & set(tables.descriptions()))
+
+
+def sources(text, folder=None):
+    """What the tables of a page were measured with, those alike in one line; then how the others came to be."""
+    known, by_hand = ({row["table"]: row for row in as_rows(path)} for path in (SOURCES, place_of("about")))
+    known.update(measured_with(folder) if folder else {})
+    alike = {}
+    for name in filter(known.get, tables_of(text)):
+        alike.setdefault(tuple(known[name][fact] for fact in SHOWN_FACTS), []).append(name)
+    lines = [[", ".join(names), *facts, " to ".join(dict.fromkeys(f((known[name]["load"] for name in names), key=float) for f in (min, max)))]
+             for facts, names in alike.items()]
+    lines = framed(["tables", *SHOWN_FACTS, "load"], lines)
+    return lines + "".join(f"| {name} | {by_hand[name]['day']} | {by_hand[name]['how it was measured']} | | | | | |\n"
+                           for name in filter(by_hand.get, tables_of(text)))
 
 
 def fill_tables(text, folder=None):
     """The page with its tables as they are in results, or in that folder."""
     def filled(found):
         marker = found.group(1)
-        table = claims(folder) if marker == "claims" else markdown_table(marker.removeprefix("table "), folder)
+        if marker == "sources":
+            table = sources(text, folder)
+        else:
+            show = markdown_table if marker.startswith("table ") else templated
+            table = show(marker.removeprefix("table "), folder)
         return f"<!-- {marker} -->\n{table}"
-    return re.sub(r"<!-- (table .*?|claims) -->\n(?:\|.*\n)*", filled, text)
+    return re.sub(r"<!-- (table .*?|first|claims|sources) -->\n(?:\|.*\n)*", filled, text)
 
 
 # ---- figures in the text ----
@@ -172,11 +199,11 @@ def fill_quotes(name, text, folder=None):
     return text
 
 
-# ---- the three commands ----
+# ---- the commands ----
 
 def filled(name, folder=None):
     text = tables.text_of(PAGES[name])
-    return fill_quotes(name, fill_tables(text, folder) if name == "RESULTS.md" else text, folder)
+    return fill_quotes(name, fill_tables(text, folder), folder)
 
 
 def files(folder=None):
@@ -187,8 +214,8 @@ def files(folder=None):
     return found
 
 
-def write_page(folder):
-    """RESULTS.md in that folder: with its tables, and those that are committed where it has none."""
+def write_pages(folder):
+    """RESULTS.md and ARTICLES.md in that folder: with its tables, and those that are committed where it has none."""
     for name, (_, text) in files(folder).items():
         if name != "README.md":
             tables.put(os.path.join(folder, name), text)
@@ -210,23 +237,27 @@ def runs_of(described, rows):
     return "one run" if runs == "1" else f"medians (and quartiles){', sums' if described.sums else ''} of {runs} runs"
 
 
-def load_of(folder, program):
-    """The median of the load averages with which the runs of a program began."""
-    marks = [os.path.join(run, program + ".done") for run in tables.run_folders(folder)]
-    loads = [float(as_rows(mark)[0]["load before"]) for mark in marks if os.path.exists(mark)]
-    return f"{statistics.median(loads):.1f}" if loads else tables.MISSING
+def measured_with(folder):
+    """Of each table in that folder its line of sources.tsv. The load is the median of those with which the runs began."""
+    found = {}
+    for name, described in tables.descriptions().items():
+        path = os.path.join(folder, name + ".tsv")
+        marks = [os.path.join(run, described.program + ".done") for run in tables.run_folders(folder)]
+        marks = [as_rows(mark)[0] for mark in marks if os.path.exists(mark)]
+        if marks and os.path.exists(path):
+            load = statistics.median(float(mark["load before"]) for mark in marks)
+            found[name] = {"table": name, "runs": runs_of(described, tables.read(path)[1]), "load": f"{load:.1f}",
+                           **{fact: marks[-1][fact] for fact in about.FACTS}}
+    return found
 
 
 def accept(folder="build/bench", *names):
     known = {row["table"]: row for row in as_rows(SOURCES)} if os.path.exists(SOURCES) else {}
-    about = dict(tables.read(os.path.join(folder, "about.tsv"))[1])
     os.makedirs(RESULTS, exist_ok=True)
-    for name, described in tables.descriptions().items():
-        path = os.path.join(folder, name + ".tsv")
-        if described.program != "data" and os.path.exists(path) and (not names or name in names):
-            shutil.copy(path, RESULTS)
-            known[name] = {"table": name, "runs": runs_of(described, tables.read(path)[1]),
-                           "load": load_of(folder, described.program), **{fact: about[fact] for fact in FACTS}}
+    for name, source in measured_with(folder).items():
+        if not names or name in names:
+            shutil.copy(os.path.join(folder, name + ".tsv"), RESULTS)
+            known[name] = source
     tables.write(SOURCES, SOURCE_COLUMNS, [[known[n][c] for c in SOURCE_COLUMNS] for n in sorted(known)])
     fill()
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Runs the benchmarks: every program of measured.txt, ten times, each time with another seed; then the page.
+"""Runs the benchmarks: every program of measured.txt, ten times, each time with another seed; then the pages.
 
-    python3 tests/bench/run.py full [RUNS]      build/bench/run-<i>/, hours; then build/bench/RESULTS.md: the page with
-                                                the tables of this machine
-    python3 tests/bench/run.py quick [RUNS]     build/bench/quick/run-<i>/, one run: fewer points; do the programs work?
+    python3 tests/bench/run.py full [RUNS [PROGRAM ...]]    build/bench/run-<i>/, an hour or two; then build/bench/RESULTS.md and
+                                                            ARTICLES.md: the pages with the tables of this machine
+    python3 tests/bench/run.py quick [RUNS [PROGRAM ...]]   build/bench/quick/run-<i>/, one run: fewer points; do the
+                                                            programs work?
 
-Runs of different programs take turns, so that a noisy minute does not spoil one program. What is complete is kept: stop it
-when you like, and call it again to go on. A program that was built anew is run anew. Then tables.py joins the runs.
+Programs are named as in measured.txt; all of them when none is. Runs of different programs take turns, so that a noisy
+minute does not spoil one program. What is complete is kept: stop it when you like, and call it again to go on. A program
+that was built anew is run anew. Then tables.py joins the runs.
 """
 import glob
 import hashlib
@@ -21,7 +23,7 @@ import quote
 import tables
 
 OUT = "build/bench"
-DONE_COLUMNS = ["size", "built as", "seconds", "load before"]
+DONE_COLUMNS = ["size", "built as", "seconds", "load before", *about.FACTS]
 
 
 class Program:
@@ -45,8 +47,12 @@ class Program:
         return digest.hexdigest()[:16]
 
 
-def programs():
-    return [Program(name, line) for name, line in tables.sections()["programs"].items()]
+def programs(*names):
+    listed = tables.sections()["programs"]
+    for name in names:
+        if name not in listed:
+            sys.exit(f"run.py: there is no program {name}; there are {', '.join(listed)}")
+    return [Program(name, listed[name]) for name in names or listed]
 
 
 class Bench:
@@ -101,7 +107,7 @@ class Bench:
             sys.stderr.write(tables.text_of(log_path))
             raise SystemExit(f"{program.name} failed in run {run}: {log_path}")
         tables.write(self.mark(run, program), DONE_COLUMNS, [[
-            self.size, program.built_as(), f"{time.time() - start:.1f}", f"{before:.2f}"]])
+            self.size, program.built_as(), f"{time.time() - start:.1f}", f"{before:.2f}", *about.about().values()]])
 
     def go(self, say):
         """Runs what is not done yet."""
@@ -115,16 +121,14 @@ class Bench:
             self.do(run, program)
 
     def finish(self):
-        """The joined tables; in full form the page, too."""
-        facts = about.about(self.size, self.runs)
-        tables.write(os.path.join(self.folder, "about.tsv"), ["name", "value"], [list(fact) for fact in facts.items()])
+        """The joined tables; in full form the pages, too."""
         tables.join_all(self.folder)
         if self.size == "full":
-            quote.write_page(self.folder)
+            quote.write_pages(self.folder)
 
 
-def main(size="full", runs=None):
-    bench = Bench(size, int(runs or (10 if size == "full" else 1)))
+def main(size="full", runs=None, *names):
+    bench = Bench(size, int(runs or (10 if size == "full" else 1)), listed=programs(*names))
     try:
         bench.go(lambda text: print(text, file=sys.stderr, flush=True))
     except KeyboardInterrupt:
@@ -134,6 +138,6 @@ def main(size="full", runs=None):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 3 or (len(sys.argv) > 1 and sys.argv[1] not in ("full", "quick")):
-        sys.exit("usage: run.py [full|quick [RUNS]]")
+    if sys.argv[1:2] not in ([], ["full"], ["quick"]) or not "".join(sys.argv[2:3] or ["1"]).isdigit():
+        sys.exit("usage: run.py [full|quick [RUNS [PROGRAM ...]]]")
     main(*sys.argv[1:])

@@ -30,7 +30,7 @@ OPTIONS="-DSQLITE_THREADSAFE=1 -DSQLITE_ENABLE_LOAD_EXTENSION -DSQLITE_ENABLE_CO
 
 compile() {
     # shellcheck disable=SC2086 # the options are words
-    nice ${CC:-cc} -O1 -w $OPTIONS "$@"
+    nice ${CC:-cc} ${SQLITE_CFLAGS:--O1} -w $OPTIONS "$@"
 }
 
 # ---- building ----
