@@ -10,7 +10,6 @@
 #include "../keys/duration.h"
 #include "../keys/key.h"
 #include "../pages/ageing.h"
-#include "../sqlite/block.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 #include "../table/maintenance.h"
@@ -236,15 +235,13 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
 /* The whole filter as a blob. */
 static int result_export(cuckoo_table *table, void *context, char **why)
 {
-    cf_filter copy;
-    if (table->paged.filter.length > cuckoo_length_limit(table->paged.shadow.db))
+    const cf_filter *filter = &table->paged.filter;
+    if (filter->length > cuckoo_length_limit(table->paged.shadow.db))
         return cuckoo_say(why, SQLITE_TOOBIG,
                           "the filter is longer than this connection allows (SQLITE_LIMIT_LENGTH)");
-    int rc = cuckoo_maintenance_export(table, &copy, why);
-    if (rc == SQLITE_OK) {
-        sqlite3_result_blob64(context, copy.bytes, copy.length, SQLITE_TRANSIENT);
-        cuckoo_block_resize(NULL, copy.writable, 0);
-    }
+    int rc = cuckoo_maintenance_export(table, why);
+    if (rc == SQLITE_OK)
+        sqlite3_result_blob64(context, filter->bytes, filter->length, SQLITE_TRANSIENT);
     return rc;
 }
 
