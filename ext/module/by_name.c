@@ -272,11 +272,10 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
     const cuckoo_shadow *shadow = &table->paged.shadow;
     uint64_t since = cuckoo_sql_clock(registry->db, shadow->schema);
     cuckoo_list_keep(table); /* it has to outlive the statement */
-    registry->rebuilds = true;
     registry->capacity = given ? &capacity : NULL;
     rc = cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(\"%w\") VALUES('rebuild')",
                         shadow->schema, shadow->table, shadow->table);
-    registry->rebuilds = false;
+    registry->capacity = NULL;
     if (rc != SQLITE_OK) {
         int code = sqlite3_extended_errcode(registry->db);
         cuckoo_fail_code(context, rc == SQLITE_NOMEM || code == SQLITE_OK ? rc : code,

@@ -276,8 +276,7 @@ struct cuckoo_registry {
     unsigned changes;         /* of the list, so far */
     cuckoo_table *planned;    /* for which SQLite has planned a query last; may be gone */
     char *why;                /* of the last cuckoo_registry_begin, when it is no static text */
-    bool rebuilds;            /* cf_table_rebuild is running, which no trigger can call, */
-    const uint64_t *capacity; /* with this one; NULL: none was given */
+    const uint64_t *capacity; /* given to cf_table_rebuild, which is running; NULL: none */
     unsigned touches;         /* calls of cf_touch */
     bool refused;   /* a table could not join the transaction: the next try has to wait until */
     int refused_at; /* the connection has changed more rows than so many */
