@@ -14,14 +14,12 @@
 ** like x IN that column. Without one, that of the filter, which says less of texts. "": none. */
 static const char *type_of_key(const cuckoo_table *table, const char *t, const char *k)
 {
-    const char *type = NULL;
-    int rc = t ? sqlite3_table_column_metadata(table->registry->db, table->paged.shadow.schema, t, k,
-                                               &type, NULL, NULL, NULL, NULL)
-               : SQLITE_ERROR;
-    return rc == SQLITE_OK                          ? cuckoo_column_affinity(type)
-           : table->affinity == CF_AFFINITY_NUMERIC ? "NUMERIC"
-           : table->affinity == CF_AFFINITY_REAL    ? "REAL"
-                                                    : "";
+    const char *type;
+    const char *schema = table->paged.shadow.schema;
+    return t && cuckoo_column_affinity(table->registry->db, schema, t, k, &type) == SQLITE_OK ? type
+           : table->affinity == CF_AFFINITY_NUMERIC                                           ? "NUMERIC"
+           : table->affinity == CF_AFFINITY_REAL                                              ? "REAL"
+                                                                                              : "";
 }
 
 /* SQLite obeys OR IGNORE only where it is told so. */
