@@ -9,9 +9,6 @@
 
 int cuckoo_row_key_read(sqlite3_value *value, const cf_geometry *geometry, cuckoo_row_key *key)
 {
-    *key = (cuckoo_row_key){false, 0};
-    if (sqlite3_value_type(value) == SQLITE_NULL)
-        return SQLITE_OK;
     cuckoo_key kind = cuckoo_key_hash(value, geometry, &key->hash);
     key->is = kind == CUCKOO_KEY_OK;
     return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
