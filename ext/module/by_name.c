@@ -46,7 +46,6 @@ static void with_table(sqlite3_context *context, sqlite3_value **argv, cuckoo_wo
 
 typedef struct kept_use {
     cuckoo_table *table; /* NULL: it is not in use */
-    cuckoo_known known;
     cuckoo_calm calm;
 } kept_use;
 
@@ -65,13 +64,12 @@ static void free_use(void *kept)
     sqlite3_free(kept);
 }
 
-/* Begins a use of the table that argv[0] names; *known may be it already. NULL: the function has
-** failed. */
-static cuckoo_table *begin(sqlite3_context *context, int argc, sqlite3_value **argv, cuckoo_known *known)
+/* Begins a use of the table that argv[0] names. NULL: the function has failed. */
+static cuckoo_table *begin(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     const char *why;
     cuckoo_table *table;
-    int rc = cuckoo_registry_begin(registry_of(context), argv[0], known, CUCKOO_ASK, &table, &why);
+    int rc = cuckoo_registry_begin(registry_of(context), argv[0], CUCKOO_ASK, &table, &why);
     if (rc == SQLITE_OK)
         return table;
     if (rc == CUCKOO_NO_TABLE && are_swapped(registry_of(context), argc, argv))
@@ -94,13 +92,12 @@ static CF_ALWAYS_INLINE void look_within(sqlite3_context *context, cuckoo_table 
         cuckoo_fail_table(context, rc, cuckoo_table_damage(table, rc));
 }
 
-/* The use is kept if nobody writes, and it takes no lock that the statement does not have anyway. What
-** is known of the table always is. */
+/* The use is kept if nobody writes, and it takes no lock that the statement does not have anyway. */
 static void look_anew(sqlite3_context *context, kept_use *kept, int argc, sqlite3_value **argv,
                       lookup use)
 {
     end_use(kept);
-    kept->table = begin(context, argc, argv, &kept->known);
+    kept->table = begin(context, argc, argv);
     if (kept->table == NULL)
         return;
     look_within(context, kept->table, argv, use);

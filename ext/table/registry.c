@@ -99,8 +99,7 @@ int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const ch
 void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_table *table)
 {
     const cuckoo_shadow *shadow = &table->paged.shadow;
-    if (!cuckoo_table_follows(table) || table->part != CUCKOO_APART ||
-        sqlite3_txn_state(shadow->db, shadow->schema) != SQLITE_TXN_WRITE)
+    if (table->part != CUCKOO_APART || sqlite3_txn_state(shadow->db, shadow->schema) != SQLITE_TXN_WRITE)
         return;
     cuckoo_list_keep(table);
     cuckoo_registry_join(registry, shadow->schema, shadow->table);
@@ -188,21 +187,14 @@ static cuckoo_table *find_again(cuckoo_registry *registry, const char *name, int
 }
 
 /* The table that a value names, in a read transaction. NULL: there is none, or *rc says why. */
-static cuckoo_table *find_held(cuckoo_registry *registry, sqlite3_value *value,
-                               const cuckoo_known *known, int *rc)
+static cuckoo_table *find_held(cuckoo_registry *registry, sqlite3_value *value, int *rc)
 {
-    cuckoo_table *table = known->changes == registry->changes ? known->table : NULL;
+    bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
+    const char *text = is_text ? (const char *)sqlite3_value_text(value) : NULL;
     *rc = SQLITE_OK;
-    if (table && cuckoo_shadow_in_transaction(&table->paged.shadow, false)) {
-        table->paged.shadow.holds++;
-        cuckoo_list_keep(table);
-        return table;
-    }
-    const char *text =
-        sqlite3_value_type(value) == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
     if (text == NULL || strlen(text) != (size_t)sqlite3_value_bytes(value))
         return NULL;
-    table = find_again(registry, text, rc);
+    cuckoo_table *table = find_again(registry, text, rc);
     return table || *rc != SQLITE_OK ? table : find_anew(registry, text, rc);
 }
 
@@ -251,12 +243,11 @@ const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *n
     return registry->why ? registry->why : "there is no cuckoo_filter table of this name";
 }
 
-int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo_known *known,
-                          cuckoo_use use, cuckoo_table **table, const char **why)
+int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo_use use,
+                          cuckoo_table **table, const char **why)
 {
     int rc;
-    *table = find_held(registry, name, known, &rc);
-    *known = (cuckoo_known){*table, registry->changes};
+    *table = find_held(registry, name, &rc);
     if (*table) {
         if (use < CUCKOO_TELL)
             cuckoo_registry_join_writer(registry, *table);
@@ -276,8 +267,7 @@ int cuckoo_registry_with(cuckoo_registry *registry, sqlite3_value *name, cuckoo_
 {
     const char *wrong;
     cuckoo_table *table;
-    cuckoo_known known = {NULL, 0};
-    int rc = cuckoo_registry_begin(registry, name, &known, CUCKOO_INSPECT, &table, &wrong);
+    int rc = cuckoo_registry_begin(registry, name, CUCKOO_INSPECT, &table, &wrong);
     *why = NULL;
     if (rc == SQLITE_OK) {
         rc = cuckoo_table_end_work(table, work(table, data, why), why);

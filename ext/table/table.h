@@ -273,7 +273,6 @@ struct cuckoo_registry {
     cuckoo_shared shared; /* by the modules, their functions, and each table */
     sqlite3 *db;
     cuckoo_table *first;      /* of the list, in which the newest one comes first */
-    unsigned changes;         /* of the list, so far */
     cuckoo_table *planned;    /* for which SQLite has planned a query last; may be gone */
     char *why;                /* of the last cuckoo_registry_begin, when it is no static text */
     const uint64_t *capacity; /* given to cf_table_rebuild, which is running; NULL: none */
