@@ -25,8 +25,7 @@ const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *n
 ** connect another table of this name meanwhile. Returns an SQLite code. */
 int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const char *name);
 
-/* The same for a filter that follows a table, when the transaction writes to its database. If it
-** fails, nothing happens. */
+/* The same, when the transaction writes to the database of the table. If it fails, nothing happens. */
 void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_table *table);
 
 /* Begins a use (table.h) of the table that `name` names, within a read transaction. *table is NULL when no table was found: CUCKOO_NO_TABLE, if that was no
