@@ -248,7 +248,10 @@ int cuckoo_front_look(cuckoo_table *table)
         (prepared == front->prepared && front->columns > 0))
         return SQLITE_OK;
     int rc = read_content(table, &now, table->follow.given_column);
-    if (rc == SQLITE_OK && now.columns == 0) {
+    if (rc == SQLITE_ERROR) { /* a use says why */
+        if (cuckoo_module_begin(table, CUCKOO_INSPECT) == SQLITE_OK)
+            cuckoo_module_end(table, SQLITE_OK);
+    } else if (rc == SQLITE_OK && now.columns == 0) {
         rc = cuckoo_say(&table->base.zErrMsg, SQLITE_ERROR, "no such table: %s.%s", front->schema,
                         front->content);
     } else if (rc == SQLITE_OK && strcmp(now.declared, front->declared) != 0) {

@@ -81,11 +81,3 @@ int cuckoo_module_end(cuckoo_table *table, int rc)
     rc = cuckoo_table_end_work(table, rc, &table->base.zErrMsg);
     return table->base.zErrMsg ? rc : cuckoo_table_explain(table, rc, cuckoo_table_damage(table, rc));
 }
-
-int cuckoo_table_blame(sqlite3_vtab *base, int rc)
-{
-    bool untold = rc == SQLITE_ERROR && base->zErrMsg == NULL;
-    if (untold && cuckoo_module_begin(cuckoo_table_of(base), CUCKOO_INSPECT) == SQLITE_OK)
-        cuckoo_module_end(cuckoo_table_of(base), SQLITE_OK);
-    return rc;
-}

@@ -34,9 +34,6 @@ int cuckoo_table_declare(cuckoo_table *table, const char *t, const char *k);
 int cuckoo_module_begin(cuckoo_table *table, cuckoo_use use);
 int cuckoo_module_end(cuckoo_table *table, int rc);
 
-/* After SQLITE_ERROR without a message, outside of a use: a use says why. Returns `rc`. */
-int cuckoo_table_blame(sqlite3_vtab *base, int rc);
-
 /* Is the key perhaps there, and what is its hash? Within a use. A NULL is not, and has none. */
 static inline int cuckoo_table_has_value(cuckoo_table *table, sqlite3_value *key, uint64_t *hash,
                                          bool *has)
