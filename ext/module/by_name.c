@@ -268,7 +268,7 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
         return;
     const cuckoo_shadow *shadow = &table->paged.shadow;
     uint64_t since = cuckoo_sql_clock(registry->db, shadow->schema);
-    cuckoo_list_keep(table); /* it has to outlive the statement */
+    table->uses++; /* it has to outlive the statement */
     registry->capacity = given ? &capacity : NULL;
     rc = cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(\"%w\") VALUES('rebuild')",
                         shadow->schema, shadow->table, shadow->table);

@@ -40,8 +40,11 @@ static int compare(cuckoo_table *table)
     if (rc == SQLITE_OK)
         table->version = version;
     if (rc == SQLITE_OK && (table->part == CUCKOO_APART || !table->looked)) {
-        stale = changes != table->changes && (!same || cuckoo_shadow_in_transaction(shadow, true));
-        table->changes = changes;
+        bool more = changes != table->changes,
+             untold = more && cuckoo_shadow_in_transaction(shadow, true);
+        stale = untold || (more && !same);
+        if (!untold)
+            table->changes = changes;
     }
     /* SQLite may not tell of rollbacks. And the generation does not tell if the log is that of before:
     ** the backup API may have put a copy in the place of the database, whose log has gone another way
@@ -92,7 +95,7 @@ int cuckoo_table_end(cuckoo_table *table)
     table->paged.shadow.stepped = false;
     bool unwritten = table->paged.dirty && !table->paged.shadow.busy; /* by a drain that goes on */
     bool untold =
-        table->part == CUCKOO_APART && cuckoo_shadow_in_transaction(&table->paged.shadow, true);
+        table->part == CUCKOO_APART && table->changes != sqlite3_total_changes(table->paged.shadow.db);
     if (rc != SQLITE_OK || unwritten || untold)
         cuckoo_table_forget(table);
     return rc;

@@ -99,9 +99,11 @@ int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const ch
 void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_table *table)
 {
     const cuckoo_shadow *shadow = &table->paged.shadow;
-    if (table->part != CUCKOO_APART || sqlite3_txn_state(shadow->db, shadow->schema) != SQLITE_TXN_WRITE)
+    bool may = cuckoo_table_follows(table) || table->changes != sqlite3_total_changes(shadow->db);
+    if (!may || table->part != CUCKOO_APART ||
+        sqlite3_txn_state(shadow->db, shadow->schema) != SQLITE_TXN_WRITE)
         return;
-    cuckoo_list_keep(table);
+    table->uses++;
     cuckoo_registry_join(registry, shadow->schema, shadow->table);
     cuckoo_list_give(table);
 }
@@ -119,7 +121,7 @@ void cuckoo_registry_let_go(cuckoo_table *table)
 ** NULL: this one is, or *rc is an error. */
 static cuckoo_table *hold(cuckoo_table *table, int *prepared, int *rc)
 {
-    cuckoo_list_keep(table);
+    table->uses++;
     *rc = cuckoo_shadow_hold(&table->paged.shadow, prepared);
     if (*rc == SQLITE_OK && !table->released)
         return table;

@@ -212,11 +212,6 @@ void cuckoo_list_remove(cuckoo_table *table)
         free_table(table);
 }
 
-void cuckoo_list_keep(cuckoo_table *table)
-{
-    table->uses++;
-}
-
 void cuckoo_list_give(cuckoo_table *table)
 {
     assert(table->uses > 0);

@@ -64,7 +64,7 @@ typedef struct cuckoo_table {
     bool shared;        /* there is another table of this name */
     bool compared;      /* what is in memory with the database; what has changed since can be told */
     unsigned version;   /* of the database (cuckoo_shadow_version), when it was compared last */
-    int changes;        /* sqlite3_total_changes, as far as it is accounted for */
+    int changes;        /* sqlite3_total_changes, as far as we would hear of a rollback */
     cuckoo_part part;   /* in the transaction of the connection */
     unsigned rollbacks; /* of savepoints and transactions, that were told */
     int opened;         /* when savepoints 0 .. opened-1 opened, nothing was left pending */
@@ -294,8 +294,7 @@ bool cuckoo_registry_hears(cuckoo_registry *registry);
 void cuckoo_list_add(cuckoo_registry *registry, cuckoo_table *table);
 void cuckoo_list_remove(cuckoo_table *table);
 
-/* A use begins, or has ended, for which the table stays. */
-void cuckoo_list_keep(cuckoo_table *table);
+/* A use (table->uses) has ended, for which the table stays. */
 void cuckoo_list_give(cuckoo_table *table);
 
 bool cuckoo_list_is_named(const cuckoo_table *table, const char *schema, const char *name);
