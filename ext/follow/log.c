@@ -23,11 +23,11 @@ int cuckoo_log_create(const cuckoo_shadow *shadow)
     return cuckoo_sql_run(shadow->db, "CREATE TABLE \"%w\".\"%w\"" COLUMNS, shadow->schema, log);
 }
 
-int cuckoo_log_drop(const cuckoo_shadow *shadow, int64_t log)
+int cuckoo_log_drop(const cuckoo_shadow *shadow)
 {
-    char name[CUCKOO_LOG_NAME];
-    cuckoo_log_name(log, name);
-    return cuckoo_sql_run(shadow->db, "DROP TABLE IF EXISTS \"%w\".\"%w\"", shadow->schema, name);
+    char log[CUCKOO_LOG_NAME];
+    cuckoo_log_name(shadow->log, log);
+    return cuckoo_sql_run(shadow->db, "DROP TABLE IF EXISTS \"%w\".\"%w\"", shadow->schema, log);
 }
 
 /* The TEMP trigger of this extension is no fault. */

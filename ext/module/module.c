@@ -52,7 +52,7 @@ int cuckoo_table_fail(cuckoo_table *table, int code, const char *format, ...)
 int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
 {
     char *what = NULL;
-    if (rc != SQLITE_ERROR && rc != SQLITE_IOERR && rc != SQLITE_CORRUPT_VTAB && rc != CUCKOO_NEWER)
+    if (!cuckoo_table_is_told(rc) && rc != SQLITE_IOERR)
         return rc;
     /* After something was written, damage is an error that rolls back. */
     bool damaged = rc == SQLITE_IOERR && table->paged.shadow.damage;

@@ -156,7 +156,7 @@ static int stop_following(cuckoo_table *table)
     rc = cuckoo_sql_rolls_back(rc) ? rc : cuckoo_touch_unwatch(table);
     rc = cuckoo_sql_rolls_back(rc) ? rc : cuckoo_follow_drop(shadow);
     cuckoo_shadow_finalize(shadow);
-    return rc ? rc : cuckoo_log_drop(shadow, shadow->log);
+    return rc ? rc : cuckoo_log_drop(shadow);
 }
 
 static int table_destroy(sqlite3_vtab *base)
@@ -191,7 +191,7 @@ static int rename_filter(cuckoo_table *table, const char *name)
         rc = cuckoo_touch_watch(table, name, INT_MAX);
     if (rc == SQLITE_OK) {
         cuckoo_table_forget(table);
-        cuckoo_registry_forget_name(table);
+        cuckoo_registry_remember(table, NULL, 0);
         table->wrote = 0;
     }
     return rc;

@@ -131,20 +131,15 @@ static cuckoo_table *hold(cuckoo_table *table, int *prepared, int *rc)
     return NULL;
 }
 
-/* Remembers a name; NULL: forgets it. In attached schemas names are looked for each time: there they
+/* In attached schemas names are looked for each time: there they
 ** change their meaning with main, too. */
-static void remember(cuckoo_table *table, const char *name, int prepared)
+void cuckoo_registry_remember(cuckoo_table *table, const char *name, int prepared)
 {
     const char *schema = table->paged.shadow.schema;
     bool may = sqlite3_stricmp(schema, "main") == 0 || sqlite3_stricmp(schema, "temp") == 0;
     sqlite3_free(table->called);
     table->called = name && may ? sqlite3_mprintf("%s", name) : NULL;
     table->called_at = prepared;
-}
-
-void cuckoo_registry_forget_name(cuckoo_table *table)
-{
-    remember(table, NULL, 0);
 }
 
 /* Finds the table and holds it. Within the transaction nobody can change what is found. */
@@ -160,7 +155,7 @@ static cuckoo_table *find_anew(cuckoo_registry *registry, const char *name, int 
         table = again;
     }
     if (table)
-        remember(table, name, prepared);
+        cuckoo_registry_remember(table, name, prepared);
     return table;
 }
 
@@ -182,7 +177,7 @@ static cuckoo_table *find_again(cuckoo_registry *registry, const char *name, int
         table = hold(table, &prepared, rc);
         if (table == NULL || prepared == at)
             return table;
-        cuckoo_registry_forget_name(table);
+        cuckoo_registry_remember(table, NULL, 0);
         cuckoo_registry_let_go(table);
     }
     return NULL;
