@@ -7,13 +7,6 @@
 
 #define COLUMNS "(\"old\", \"new\", \"tag\" DEFAULT (random()))"
 
-int cuckoo_row_key_read(sqlite3_value *value, const cf_geometry *geometry, cuckoo_row_key *key)
-{
-    cuckoo_key kind = cuckoo_key_hash(value, geometry, &key->hash);
-    key->is = kind == CUCKOO_KEY_OK;
-    return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
-}
-
 /* ---- the table ---- */
 
 int cuckoo_log_create(const cuckoo_shadow *shadow)
@@ -114,9 +107,11 @@ int cuckoo_log_write(cuckoo_shadow *shadow, uint64_t hash, int64_t n)
 
 static int take_key(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row, int column, int n)
 {
-    cuckoo_row_key key;
-    int rc = cuckoo_row_key_read(sqlite3_column_value(row, column), &paged->filter.geometry, &key);
-    return rc == SQLITE_OK && key.is ? take(net, paged, key.hash, n) : rc;
+    uint64_t hash;
+    cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(row, column), &paged->filter.geometry, &hash);
+    return kind == CUCKOO_KEY_OK      ? take(net, paged, hash, n)
+           : kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM
+                                      : SQLITE_OK;
 }
 
 static int take_keys(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)

@@ -23,27 +23,20 @@ static int refuse_key(cuckoo_table *table, cf_status status)
     return rc;
 }
 
-static int add_key(cuckoo_table *table, const cuckoo_row_key *key)
-{
-    cf_status status = CF_OK;
-    int rc = key->is ? cuckoo_table_add(table, key->hash, &status) : SQLITE_OK;
-    return rc == SQLITE_OK && status != CF_OK ? refuse_key(table, status) : rc;
-}
-
 /* INSERT OR IGNORE skips NULL, and a key that is perhaps there, before anything is changed. */
-static int look_for(cuckoo_table *table, const cuckoo_row_key *key, bool *skips)
+static int insert_row(cuckoo_table *table, sqlite3_value *key, bool *skips)
 {
+    uint64_t hash;
+    cf_status status = CF_OK;
     bool asks = table->once && sqlite3_vtab_on_conflict(table->registry->db) == SQLITE_IGNORE;
-    *skips = asks && !key->is;
-    return asks && key->is ? cuckoo_table_has(table, key->hash, skips) : SQLITE_OK;
-}
-
-static int insert_row(cuckoo_table *table, sqlite3_value **columns, bool *skips)
-{
-    cuckoo_row_key new;
-    int rc = cuckoo_row_key_read(columns[COLUMN_KEY], &table->paged.filter.geometry, &new);
-    rc = rc ? rc : look_for(table, &new, skips);
-    return rc != SQLITE_OK || *skips ? rc : add_key(table, &new);
+    cuckoo_key kind = cuckoo_key_hash(key, &table->paged.filter.geometry, &hash);
+    *skips = asks && kind == CUCKOO_KEY_NULL;
+    if (kind != CUCKOO_KEY_OK)
+        return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
+    int rc = asks ? cuckoo_table_has(table, hash, skips) : SQLITE_OK;
+    if (rc == SQLITE_OK && !*skips)
+        rc = cuckoo_table_add(table, hash, &status);
+    return rc == SQLITE_OK && status != CF_OK ? refuse_key(table, status) : rc;
 }
 
 /* `id` is cuckoo_id, as the cursor gave it. Rows that were only counted have none. */
@@ -182,7 +175,7 @@ static int change_row(cuckoo_table *table, int argc, sqlite3_value **argv, bool 
     if (table->follow.given_table)
         return refuse_row(table, table->follow.table, table->follow.column);
     if (inserts)
-        return insert_row(table, argv + 2, skips);
+        return insert_row(table, argv[2 + COLUMN_KEY], skips);
     if (table->once)
         return cuckoo_table_fail(
             table, SQLITE_ERROR,
