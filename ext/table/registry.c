@@ -119,10 +119,10 @@ void cuckoo_registry_let_go(cuckoo_table *table)
 /* Holds a read transaction on the database of the table (shadow.h): outside of one SQLite does not know
 ** of commits by other connections. This may bring a new schema, after which any table may be gone.
 ** NULL: this one is, or *rc is an error. */
-static cuckoo_table *hold(cuckoo_table *table, int *prepared, int *rc)
+static cuckoo_table *hold(cuckoo_table *table, int *rc)
 {
     table->uses++;
-    *rc = cuckoo_shadow_hold(&table->paged.shadow, prepared);
+    *rc = cuckoo_shadow_hold(&table->paged.shadow);
     if (*rc == SQLITE_OK && !table->released)
         return table;
     if (*rc == SQLITE_OK)
@@ -133,29 +133,28 @@ static cuckoo_table *hold(cuckoo_table *table, int *prepared, int *rc)
 
 /* In attached schemas names are looked for each time: there they
 ** change their meaning with main, too. */
-void cuckoo_registry_remember(cuckoo_table *table, const char *name, int prepared)
+void cuckoo_registry_remember(cuckoo_table *table, const char *name)
 {
     const char *schema = table->paged.shadow.schema;
     bool may = sqlite3_stricmp(schema, "main") == 0 || sqlite3_stricmp(schema, "temp") == 0;
     sqlite3_free(table->called);
     table->called = name && may ? sqlite3_mprintf("%s", name) : NULL;
-    table->called_at = prepared;
+    table->called_at = cuckoo_shadow_prepared(&table->paged.shadow);
 }
 
 /* Finds the table and holds it. Within the transaction nobody can change what is found. */
 static cuckoo_table *find_anew(cuckoo_registry *registry, const char *name, int *rc)
 {
-    int prepared;
     cuckoo_table *table = cuckoo_registry_find(registry, name, rc), *again = NULL;
     while (table && again != table) {
-        table = hold(table, &prepared, rc);
+        table = hold(table, rc);
         again = *rc == SQLITE_OK ? cuckoo_registry_find(registry, name, rc) : NULL;
         if (table && again != table)
             cuckoo_registry_let_go(table);
         table = again;
     }
     if (table)
-        cuckoo_registry_remember(table, name, prepared);
+        cuckoo_registry_remember(table, name);
     return table;
 }
 
@@ -170,14 +169,12 @@ static cuckoo_table *table_called(const cuckoo_registry *registry, const char *n
 /* Holds the table that had this name before, if it still has: no schema has changed. */
 static cuckoo_table *find_again(cuckoo_registry *registry, const char *name, int *rc)
 {
-    int prepared, at;
     cuckoo_table *table;
     while (*rc == SQLITE_OK && (table = table_called(registry, name)) != NULL) {
-        at = table->called_at;
-        table = hold(table, &prepared, rc);
-        if (table == NULL || prepared == at)
+        table = hold(table, rc);
+        if (table == NULL || table->called_at == cuckoo_shadow_prepared(&table->paged.shadow))
             return table;
-        cuckoo_registry_remember(table, NULL, 0);
+        cuckoo_registry_remember(table, NULL);
         cuckoo_registry_let_go(table);
     }
     return NULL;

@@ -37,7 +37,7 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo
 void cuckoo_registry_let_go(cuckoo_table *table);
 
 /* Remembers the name by which it was found; NULL: it is looked for again. */
-void cuckoo_registry_remember(cuckoo_table *table, const char *name, int prepared);
+void cuckoo_registry_remember(cuckoo_table *table, const char *name);
 
 /* Does some work within a use that looks into the filter (CUCKOO_INSPECT), from begin to let_go. After
 ** an error *why (sqlite3_malloc) says what is wrong: in the words of the work, if it has some. */

@@ -79,7 +79,7 @@ typedef struct cuckoo_table {
     unsigned uses; /* of it by its name that go on (registry.c) */
     bool released; /* SQLite has let it go meanwhile */
     char *called;  /* the name by which it was found last; NULL: it has to be looked for */
-    int called_at; /* what cuckoo_shadow_hold said then */
+    int called_at; /* cuckoo_shadow_prepared, then */
     struct cuckoo_table *next;
 } cuckoo_table;
 
