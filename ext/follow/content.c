@@ -38,27 +38,18 @@ static int look_at_plan(cuckoo_content *content, sqlite3 *db)
     return rc;
 }
 
-static int look_at_column(cuckoo_content *content, sqlite3 *db, const char *schema, const char *table,
-                          const char *column)
-{
-    const char *type = NULL;
-    bool any = false;
-    int rc = sqlite3_table_column_metadata(db, schema, table, column, &type, NULL, NULL, NULL, NULL);
-    if (rc == SQLITE_OK && type)
-        rc = cuckoo_column_is_any(db, schema, table, type, &any);
-    const char *affinity = any ? "" : cuckoo_column_affinity(type);
-    content->numeric = *affinity && strcmp(affinity, "TEXT") != 0;
-    return rc;
-}
-
 static int prepare(cuckoo_content *content, sqlite3 *db, const char *schema, const char *table,
                    const char *column)
 {
+    const char *affinity;
     int rc = cuckoo_sql_prepare(db, &content->has, has_key, schema, table, column);
     rc = rc ? rc : cuckoo_sql_prepare(db, &content->numbers, has_number, schema, table, column);
     rc = rc ? rc : cuckoo_sql_prepare(db, &content->texts, has_text, schema, table, column, column);
-    rc = rc ? rc : look_at_column(content, db, schema, table, column);
-    return rc ? rc : look_at_plan(content, db);
+    rc = rc ? rc : cuckoo_column_affinity(db, schema, table, column, &affinity);
+    if (rc != SQLITE_OK)
+        return rc;
+    content->numeric = *affinity && strcmp(affinity, "TEXT") != 0;
+    return look_at_plan(content, db);
 }
 
 int cuckoo_content_open(cuckoo_content *content, sqlite3 *db, const char *schema, const char *table,

@@ -51,18 +51,9 @@
 #define CUCKOO_TOUCH_SUFFIX "_connect_anew_if_its_table_is_gone"
 #define CUCKOO_TOUCH_NAME   "%s" CUCKOO_TOUCH_SUFFIX
 
-/* A key as a row of a table has it. */
-typedef struct cuckoo_row_key {
-    bool is; /* false: NULL, which is no key */
-    uint64_t hash;
-} cuckoo_row_key;
-
-/* Returns SQLITE_OK or SQLITE_NOMEM. */
-int cuckoo_row_key_read(sqlite3_value *value, const cf_geometry *geometry, cuckoo_row_key *key);
-
-/* Creates the log shadow->log. Drops this log, if it is there. */
+/* Creates the log shadow->log. Drops it, if it is there. */
 int cuckoo_log_create(const cuckoo_shadow *shadow);
-int cuckoo_log_drop(const cuckoo_shadow *shadow, int64_t log);
+int cuckoo_log_drop(const cuckoo_shadow *shadow);
 
 /* What is wrong with the log shadow->log. */
 typedef enum cuckoo_log_fault {

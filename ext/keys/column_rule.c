@@ -3,6 +3,7 @@
 
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
+#include "options.h"
 
 #include <string.h>
 
@@ -39,11 +40,6 @@ static const type_rule *rule_of(const char *type)
     return rule;
 }
 
-const char *cuckoo_column_affinity(const char *type)
-{
-    return rule_of(type)->name;
-}
-
 /* ---- what SQLite lists of the table ---- */
 
 enum { LIST_TYPE = 2, LIST_STRICT = 5 };
@@ -63,58 +59,55 @@ static int read_list(sqlite3 *db, const char *schema, const char *table, int col
 }
 
 /* In a STRICT table the type ANY has no affinity. In others it is unknown, and so NUMERIC. */
-int cuckoo_column_is_any(sqlite3 *db, const char *schema, const char *table, const char *type, bool *is)
+static int read_affinity(sqlite3 *db, const char *schema, const char *table, const char *column,
+                         const type_rule **rule)
 {
     char *strict = NULL;
-    int rc = SQLITE_OK;
-    if (type && sqlite3_stricmp(type, "ANY") == 0)
+    const char *type = NULL;
+    int rc = sqlite3_table_column_metadata(db, schema, table, column, &type, NULL, NULL, NULL, NULL);
+    *rule = rule_of(type);
+    if (rc == SQLITE_OK && type && sqlite3_stricmp(type, "ANY") == 0)
         rc = read_list(db, schema, table, LIST_STRICT, &strict);
-    *is = strict && *strict == '1';
+    if (strict && *strict == '1')
+        *rule = rule_of(NULL);
     sqlite3_free(strict);
+    return rc;
+}
+
+int cuckoo_column_affinity(sqlite3 *db, const char *schema, const char *table, const char *column,
+                           const char **word)
+{
+    const type_rule *rule;
+    int rc = read_affinity(db, schema, table, column, &rule);
+    *word = rule->name;
     return rc;
 }
 
 /* ---- collation ---- */
 
-/* What the built-in collations say of the pairs of texts in PAIRS: a bit for each equal pair. */
-static const struct {
-    const char *name;
-    cf_collation collation;
-    int equal;
-} known[] = {{"BINARY", CF_COLLATION_BINARY, 0},
-             {"NOCASE", CF_COLLATION_NOCASE, 1},
-             {"RTRIM", CF_COLLATION_RTRIM, 2}};
+/* The built-in collations say their own number: a bit for each equal pair. */
 #define PAIRS                                                                                           \
     "('a' = 'A' COLLATE %s) + 2 * ('a' = 'a ' COLLATE %s) + 4 * (char(233) = char(201) COLLATE %s) + "  \
     "8 * (char(228) = 'a' COLLATE %s) + 16 * ('ab' = 'a-b' COLLATE %s) + 32 * ('1' = '01' COLLATE %s)"
-
-static int find_collation(const char *name)
-{
-    for (int i = 0; i < (int)(sizeof known / sizeof known[0]); i++)
-        if (sqlite3_stricmp(name, known[i].name) == 0)
-            return i;
-    return -1;
-}
 
 /* An application may replace a built-in collation by its own, which a filter cannot follow. */
 static int read_collation(sqlite3 *db, const char *column, const char *name, cf_collation *collation,
                           char **message)
 {
-    int which = find_collation(name);
+    int which = cuckoo_collation_named(name);
     sqlite3_int64 equal = -1;
     if (which < 0)
         return cuckoo_say(message, SQLITE_ERROR,
                           "column %s has the collation %s, and a filter knows only binary, nocase and "
                           "rtrim: choose another column",
                           column, name);
-    const char *n = known[which].name;
-    int rc = cuckoo_sql_integer(db, &equal, "SELECT " PAIRS, n, n, n, n, n, n);
-    if (rc == SQLITE_OK && equal != known[which].equal)
+    int rc = cuckoo_sql_integer(db, &equal, "SELECT " PAIRS, name, name, name, name, name, name);
+    if (rc == SQLITE_OK && equal != which)
         return cuckoo_say(message, SQLITE_ERROR,
                           "the collation %s of column %s is not the one of SQLite: the application has "
                           "replaced it, and a filter cannot follow; choose another column",
-                          n, column);
-    *collation = known[which].collation;
+                          name, column);
+    *collation = (cf_collation)which;
     return rc;
 }
 
@@ -156,24 +149,21 @@ static int no_column(sqlite3 *db, const char *schema, const char *table, const c
 int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const char *column,
                        cf_options *into, char **message)
 {
-    const char *type, *name;
+    const char *name;
+    const type_rule *rule;
     cf_collation collation = CF_COLLATION_BINARY;
-    bool typeless = false;
-    int rc = sqlite3_table_column_metadata(db, schema, table, column, &type, &name, NULL, NULL, NULL);
+    int rc = sqlite3_table_column_metadata(db, schema, table, column, NULL, &name, NULL, NULL, NULL);
     if (rc == SQLITE_ERROR)
         return no_column(db, schema, table, column, message);
     if (rc != SQLITE_OK)
         return rc;
-    cf_affinity affinity = rule_of(type)->affinity;
-    bool any = type && sqlite3_stricmp(type, "ANY") == 0; /* `type` is gone after the next statement */
     char *copy = sqlite3_mprintf("%s", name); /* the next statement may read the schema anew */
     rc = copy ? read_collation(db, column, copy, &collation, message) : SQLITE_NOMEM;
     sqlite3_free(copy);
-    if (rc == SQLITE_OK && any)
-        rc = cuckoo_column_is_any(db, schema, table, "ANY", &typeless);
+    rc = rc ? rc : read_affinity(db, schema, table, column, &rule);
     if (rc != SQLITE_OK)
         return rc;
-    into->affinity = typeless ? CF_AFFINITY_TEXT : affinity;
+    into->affinity = rule->affinity;
     into->collation = collation;
     return SQLITE_OK;
 }
@@ -208,10 +198,9 @@ int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, c
                                 repeats ? "DISTINCT" : "", column, schema, table);
     if (rc == SQLITE_OK && (uint64_t)keys > *capacity)
         *capacity = (uint64_t)(keys + keys / 4);
-    return rc == SQLITE_ERROR
-               ? cuckoo_say(message, rc, "%s(%s) cannot be read: %s", table, column,
-                            cuckoo_sql_message(db, rc))
-               : rc;
+    return rc == SQLITE_ERROR ? cuckoo_say(message, rc, "%s(%s) cannot be read: %s", table, column,
+                                           cuckoo_sql_message(db, rc))
+                              : rc;
 }
 
 /* ---- the table ---- */

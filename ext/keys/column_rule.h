@@ -33,12 +33,10 @@ int cuckoo_column_is_unique(sqlite3 *db, const char *schema, const char *table, 
 int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, const char *column,
                            bool repeats, uint64_t *capacity, char **message);
 
-/* Is this the type ANY of a STRICT table, which has no affinity? Returns an SQLite code. */
-int cuckoo_column_is_any(sqlite3 *db, const char *schema, const char *table, const char *type, bool *is);
-
-/* The affinity of a declared type, as the type to declare for it; "": none. `type` NULL: none was
-** declared. (ANY in a STRICT table has no affinity, which this does not tell.) */
-const char *cuckoo_column_affinity(const char *type);
+/* The affinity of a column, as the type to declare for it (static text); "": none, also after an error.
+** Returns an SQLite code. */
+int cuckoo_column_affinity(sqlite3 *db, const char *schema, const char *table, const char *column,
+                           const char **word);
 
 /* One column of an ordinary table, as content= takes it: 'users(email)' (sqlite3_malloc). NULL: there is
 ** no such table, or it cannot be read. */

@@ -151,6 +151,13 @@ const char *cuckoo_collation_word(unsigned collation)
     return collations[collation];
 }
 
+int cuckoo_collation_named(const char *name)
+{
+    int64_t which = -1;
+    find_word(collations, name, &which);
+    return (int)which;
+}
+
 static void set_option(cuckoo_options *options, int which, int64_t value)
 {
     const option_rule *rule = &rules[which];

@@ -63,6 +63,9 @@ const char *cuckoo_hash_word(const cf_geometry *shape);
 const char *cuckoo_affinity_word(unsigned affinity);
 const char *cuckoo_collation_word(unsigned collation);
 
+/* The collation of this name, in any case; -1: hashes do not follow it. */
+int cuckoo_collation_named(const char *name);
+
 /* Reads an options text on top of what is in *options. Returns CF_OK, CF_BAD_ARGUMENT, CF_TOO_BIG,
 ** or CF_NO_MEMORY. *why (sqlite3_malloc) says what is wrong first, and from "; " on what would be
 ** right; NULL: out of memory. */

@@ -10,7 +10,6 @@
 #include "../keys/duration.h"
 #include "../keys/key.h"
 #include "../pages/ageing.h"
-#include "../sqlite/block.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 #include "../table/maintenance.h"
@@ -47,7 +46,6 @@ static void with_table(sqlite3_context *context, sqlite3_value **argv, cuckoo_wo
 
 typedef struct kept_use {
     cuckoo_table *table; /* NULL: it is not in use */
-    cuckoo_known known;
     cuckoo_calm calm;
 } kept_use;
 
@@ -66,13 +64,12 @@ static void free_use(void *kept)
     sqlite3_free(kept);
 }
 
-/* Begins a use of the table that argv[0] names; *known may be it already. NULL: the function has
-** failed. */
-static cuckoo_table *begin(sqlite3_context *context, int argc, sqlite3_value **argv, cuckoo_known *known)
+/* Begins a use of the table that argv[0] names. NULL: the function has failed. */
+static cuckoo_table *begin(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     const char *why;
     cuckoo_table *table;
-    int rc = cuckoo_registry_begin(registry_of(context), argv[0], known, CUCKOO_ASK, &table, &why);
+    int rc = cuckoo_registry_begin(registry_of(context), argv[0], CUCKOO_ASK, &table, &why);
     if (rc == SQLITE_OK)
         return table;
     if (rc == CUCKOO_NO_TABLE && are_swapped(registry_of(context), argc, argv))
@@ -95,13 +92,12 @@ static CF_ALWAYS_INLINE void look_within(sqlite3_context *context, cuckoo_table 
         cuckoo_fail_table(context, rc, cuckoo_table_damage(table, rc));
 }
 
-/* The use is kept if nobody writes, and it takes no lock that the statement does not have anyway. What
-** is known of the table always is. */
+/* The use is kept if nobody writes, and it takes no lock that the statement does not have anyway. */
 static void look_anew(sqlite3_context *context, kept_use *kept, int argc, sqlite3_value **argv,
                       lookup use)
 {
     end_use(kept);
-    kept->table = begin(context, argc, argv, &kept->known);
+    kept->table = begin(context, argc, argv);
     if (kept->table == NULL)
         return;
     look_within(context, kept->table, argv, use);
@@ -236,15 +232,13 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
 /* The whole filter as a blob. */
 static int result_export(cuckoo_table *table, void *context, char **why)
 {
-    cf_filter copy;
-    if (table->paged.filter.length > cuckoo_length_limit(table->paged.shadow.db))
+    const cf_filter *filter = &table->paged.filter;
+    if (filter->length > cuckoo_length_limit(table->paged.shadow.db))
         return cuckoo_say(why, SQLITE_TOOBIG,
                           "the filter is longer than this connection allows (SQLITE_LIMIT_LENGTH)");
-    int rc = cuckoo_maintenance_export(table, &copy, why);
-    if (rc == SQLITE_OK) {
-        sqlite3_result_blob64(context, copy.bytes, copy.length, SQLITE_TRANSIENT);
-        cuckoo_block_resize(NULL, copy.writable, 0);
-    }
+    int rc = cuckoo_maintenance_export(table, why);
+    if (rc == SQLITE_OK)
+        sqlite3_result_blob64(context, filter->bytes, filter->length, SQLITE_TRANSIENT);
     return rc;
 }
 
@@ -274,12 +268,11 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
         return;
     const cuckoo_shadow *shadow = &table->paged.shadow;
     uint64_t since = cuckoo_sql_clock(registry->db, shadow->schema);
-    cuckoo_list_keep(table); /* it has to outlive the statement */
-    registry->rebuilds = true;
+    table->uses++; /* it has to outlive the statement */
     registry->capacity = given ? &capacity : NULL;
     rc = cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(\"%w\") VALUES('rebuild')",
                         shadow->schema, shadow->table, shadow->table);
-    registry->rebuilds = false;
+    registry->capacity = NULL;
     if (rc != SQLITE_OK) {
         int code = sqlite3_extended_errcode(registry->db);
         cuckoo_fail_code(context, rc == SQLITE_NOMEM || code == SQLITE_OK ? rc : code,

@@ -4,6 +4,7 @@
 ** seen(seen [, key]) VALUES(command [, argument]). A filter that follows a table is changed
 ** by its log alone (transaction.c).
 */
+#include "../follow/sql_text.h"
 #include "../keys/options.h"
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"
@@ -22,27 +23,20 @@ static int refuse_key(cuckoo_table *table, cf_status status)
     return rc;
 }
 
-static int add_key(cuckoo_table *table, const cuckoo_row_key *key)
-{
-    cf_status status = CF_OK;
-    int rc = key->is ? cuckoo_table_add(table, key->hash, &status) : SQLITE_OK;
-    return rc == SQLITE_OK && status != CF_OK ? refuse_key(table, status) : rc;
-}
-
 /* INSERT OR IGNORE skips NULL, and a key that is perhaps there, before anything is changed. */
-static int look_for(cuckoo_table *table, const cuckoo_row_key *key, bool *skips)
+static int insert_row(cuckoo_table *table, sqlite3_value *key, bool *skips)
 {
+    uint64_t hash;
+    cf_status status = CF_OK;
     bool asks = table->once && sqlite3_vtab_on_conflict(table->registry->db) == SQLITE_IGNORE;
-    *skips = asks && !key->is;
-    return asks && key->is ? cuckoo_table_has(table, key->hash, skips) : SQLITE_OK;
-}
-
-static int insert_row(cuckoo_table *table, sqlite3_value **columns, bool *skips)
-{
-    cuckoo_row_key new;
-    int rc = cuckoo_row_key_read(columns[COLUMN_KEY], &table->paged.filter.geometry, &new);
-    rc = rc ? rc : look_for(table, &new, skips);
-    return rc != SQLITE_OK || *skips ? rc : add_key(table, &new);
+    cuckoo_key kind = cuckoo_key_hash(key, &table->paged.filter.geometry, &hash);
+    *skips = asks && kind == CUCKOO_KEY_NULL;
+    if (kind != CUCKOO_KEY_OK)
+        return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
+    int rc = asks ? cuckoo_table_has(table, hash, skips) : SQLITE_OK;
+    if (rc == SQLITE_OK && !*skips)
+        rc = cuckoo_table_add(table, hash, &status);
+    return rc == SQLITE_OK && status != CF_OK ? refuse_key(table, status) : rc;
 }
 
 /* `id` is cuckoo_id, as the cursor gave it. Rows that were only counted have none. */
@@ -59,28 +53,35 @@ static int delete_row(cuckoo_table *table, sqlite3_value *id)
 
 /* ---- commands ---- */
 
+/* Does a trigger run the command? Then the statement that runs inserts into another table. */
+static bool is_in_trigger(const cuckoo_table *table)
+{
+    sqlite3 *db = table->registry->db;
+    sqlite3_stmt *at = sqlite3_next_stmt(db, NULL);
+    while (at && (!sqlite3_stmt_busy(at) || sqlite3_stmt_readonly(at)))
+        at = sqlite3_next_stmt(db, at);
+    return at == NULL || !cuckoo_sql_names(sqlite3_sql(at), "into", table->paged.shadow.table);
+}
+
 /* In a trigger the table may be ahead of its triggers: what they tell later would count twice. The
 ** capacity may be NULL. */
 static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
 {
-    const cuckoo_registry *registry = table->registry;
-    if (registry->rebuilds)
-        return cuckoo_maintenance_rebuild(table, registry->capacity, message);
-    bool is = false, given = sqlite3_value_type(argument) != SQLITE_NULL;
+    const uint64_t *given = table->registry->capacity;
     uint64_t capacity;
-    int type = sqlite3_value_numeric_type(argument);
-    cf_status status = given ? cuckoo_capacity_take(argument, type, &capacity, message) : CF_OK;
-    if (status != CF_OK)
-        return cuckoo_error_code(status);
-    int rc = cuckoo_follow_is_written_by_triggers(&table->paged.shadow, &is);
-    if (rc != SQLITE_OK || !is)
-        return rc == SQLITE_OK ? cuckoo_maintenance_rebuild(table, given ? &capacity : NULL, message)
-                               : rc;
-    return cuckoo_say(
-        message, SQLITE_ERROR,
-        "a trigger writes to it, and may run this command when it must not run; use SELECT "
-        "cf_table_rebuild('%q')",
-        table->paged.shadow.table);
+    if (cuckoo_sql_running(table->registry->db, true) == 1 && is_in_trigger(table))
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "in a trigger the table may be ahead of the filter; use SELECT "
+                          "cf_table_rebuild('%q')",
+                          table->paged.shadow.table);
+    if (sqlite3_value_type(argument) != SQLITE_NULL) {
+        cf_status status =
+            cuckoo_capacity_take(argument, sqlite3_value_numeric_type(argument), &capacity, message);
+        if (status != CF_OK)
+            return cuckoo_error_code(status);
+        given = &capacity;
+    }
+    return cuckoo_maintenance_rebuild(table, given, message);
 }
 
 enum { ADVANCE, CHECK, CLEAR, CLOCK, DRAIN, IMPORT, OPTIMIZE, REBUILD, COMMANDS };
@@ -174,7 +175,7 @@ static int change_row(cuckoo_table *table, int argc, sqlite3_value **argv, bool 
     if (table->follow.given_table)
         return refuse_row(table, table->follow.table, table->follow.column);
     if (inserts)
-        return insert_row(table, argv + 2, skips);
+        return insert_row(table, argv[2 + COLUMN_KEY], skips);
     if (table->once)
         return cuckoo_table_fail(
             table, SQLITE_ERROR,

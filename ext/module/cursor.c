@@ -9,8 +9,7 @@ enum table_plan {
     ROWS_KEY = 1,      /* key = argv[0], or key IS argv[0] */
     ROWS_WANT_KEY = 2, /* the key column is read */
     ROWS_COUNT = 4,    /* no column is read: as many rows as items */
-    ROWS_NOCASE = 8,   /* keys are compared by NOCASE; without this bit and the next: by BINARY */
-    ROWS_RTRIM = 16    /* keys are compared by RTRIM */
+    ROWS_COLLATION = 8 /* times the collation by which keys are compared */
 };
 
 typedef struct table_cursor {
@@ -38,22 +37,12 @@ static bool is_key_constraint(sqlite3_index_info *info, int i)
            (c->op == SQLITE_INDEX_CONSTRAINT_EQ || c->op == SQLITE_INDEX_CONSTRAINT_IS);
 }
 
-/* The plan bits for the collation by which a constraint compares; -1: hashes do not follow it. */
-static int collation_of(sqlite3_index_info *info, int i)
-{
-    const char *name = sqlite3_vtab_collation(info, i);
-    return sqlite3_stricmp(name, "BINARY") == 0   ? 0
-           : sqlite3_stricmp(name, "NOCASE") == 0 ? ROWS_NOCASE
-           : sqlite3_stricmp(name, "RTRIM") == 0  ? ROWS_RTRIM
-                                                  : -1;
-}
-
 /* Constraint i is key = ..., for each value of an IN. */
 static void plan_key(sqlite3_index_info *info, int i, int collation)
 {
     info->aConstraintUsage[i].argvIndex = 1;
     info->aConstraintUsage[i].omit = 1;
-    info->idxNum = (info->idxNum & ROWS_WANT_KEY) | ROWS_KEY | collation;
+    info->idxNum = (info->idxNum & ROWS_WANT_KEY) | ROWS_KEY | collation * ROWS_COLLATION;
     info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE; /* a DELETE of one row opens no savepoint */
     info->estimatedCost = 1;
     info->estimatedRows = 1;
@@ -69,7 +58,8 @@ int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     info->estimatedCost = 1e12; /* of all keys, if they can be listed: the last resort */
     info->estimatedRows = 1000000;
     for (int i = 0; i < info->nConstraint; i++) {
-        int collation = is_key_constraint(info, i) ? collation_of(info, i) : -1;
+        int collation =
+            is_key_constraint(info, i) ? cuckoo_collation_named(sqlite3_vtab_collation(info, i)) : -1;
         if (collation >= 0 && info->aConstraint[i].usable) {
             plan_key(info, i, collation);
             return SQLITE_OK;
@@ -139,9 +129,7 @@ static bool compares_so(const cuckoo_table *table, int plan)
     bool differs = table->affinity != geometry->affinity || table->collation != geometry->collation;
     if (converts || (differs && !(plan & ROWS_KEY)))
         return false;
-    return plan & ROWS_NOCASE  ? geometry->collation == CF_COLLATION_NOCASE
-           : plan & ROWS_RTRIM ? geometry->collation == CF_COLLATION_RTRIM
-                               : true;
+    return plan / ROWS_COLLATION == CF_COLLATION_BINARY || plan / ROWS_COLLATION == geometry->collation;
 }
 
 static int cannot_compare(cuckoo_table *table)

@@ -17,15 +17,6 @@ int cuckoo_front_find(const cuckoo_front *front, const char *name)
     return i < front->columns ? i : CUCKOO_NO_ROWS;
 }
 
-static const char *known_collation(const char *name)
-{
-    static const char *const known[] = {"BINARY", "NOCASE", "RTRIM", NULL};
-    int i = 0;
-    while (known[i] && sqlite3_stricmp(known[i], name) != 0)
-        i++;
-    return known[i];
-}
-
 /* Is there a rowid, or a column, of this name? */
 static bool has_column(sqlite3 *db, const cuckoo_front *front, const char *name)
 {
@@ -39,7 +30,7 @@ static int add_column(cuckoo_front *front, const char *name, cuckoo_shown like)
     cuckoo_shown *more = sqlite3_realloc64(front->shown, (n + 1) * sizeof *more);
     if (more == NULL)
         return SQLITE_NOMEM;
-    more[0] = (cuckoo_shown){.collation = "BINARY", .numeric = true, .finds = 1};
+    more[0] = (cuckoo_shown){.numeric = true, .finds = 1};
     more[n] = like;
     more[n].name = sqlite3_mprintf("%s", name);
     front->shown = more;
@@ -54,24 +45,23 @@ static int read_columns(sqlite3 *db, cuckoo_front *front, sqlite3_str *sql)
 {
     enum { NAME = 1, TYPE = 2, KEY = 5 /* columns of the list */ };
     sqlite3_stmt *all;
-    bool any;
     int first = 0, last = 0; /* columns of the primary key, and so many */
-    const char *s = front->schema, *t = front->content, *collation;
+    const char *s = front->schema, *t = front->content, *affinity, *collation;
     int rc = cuckoo_sql_prepare(db, &all, "PRAGMA \"%w\".table_xinfo(\"%w\")", s, t);
     while (rc == SQLITE_OK && sqlite3_step(all) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(all, NAME),
                    *type = (const char *)sqlite3_column_text(all, TYPE);
         int key = sqlite3_column_int(all, KEY);
-        rc = name && type ? cuckoo_column_is_any(db, s, t, type, &any) : SQLITE_NOMEM;
+        rc = name && type ? cuckoo_column_affinity(db, s, t, name, &affinity) : SQLITE_NOMEM;
         rc = rc ? rc : sqlite3_table_column_metadata(db, s, t, name, NULL, &collation, NULL, NULL, NULL);
         if (rc != SQLITE_OK)
             break;
-        const char *affinity = any ? "" : cuckoo_column_affinity(type);
-        bool text = strcmp(affinity, "TEXT") == 0, hides = sqlite3_strlike("%hidden%", type, 0) == 0;
-        sqlite3_str_appendf(sql, "\"%w\" %s COLLATE \"%w\", ", name, any || hides ? affinity : type,
-                            collation);
+        bool text = strcmp(affinity, "TEXT") == 0, any = sqlite3_stricmp(type, "ANY") == 0,
+             hides = sqlite3_strlike("%hidden%", type, 0) == 0;
+        sqlite3_str_appendf(sql, "\"%w\" %s COLLATE \"%w\", ", name,
+                            hides || (any && !*affinity) ? affinity : type, collation);
         rc = add_column(front, name,
-                        (cuckoo_shown){.collation = known_collation(collation),
+                        (cuckoo_shown){.collation = cuckoo_collation_named(collation),
                                        .numeric = *affinity && !text,
                                        .text = text,
                                        .key = key > 0});
@@ -112,7 +102,7 @@ static int read_indexes(sqlite3 *db, cuckoo_front *front)
         s, front->content, s, s);
     while (rc == SQLITE_OK && sqlite3_step(all) == SQLITE_ROW) {
         int i = sqlite3_column_int(all, 0);
-        const char *collation = known_collation((const char *)sqlite3_column_text(all, 1));
+        int collation = cuckoo_collation_named((const char *)sqlite3_column_text(all, 1));
         if (i <= front->columns && collation == front->shown[i].collation && front->shown[i].finds != 1)
             front->shown[i].finds = sqlite3_column_int(all, 2) ? 1 : 10;
     }
@@ -258,7 +248,10 @@ int cuckoo_front_look(cuckoo_table *table)
         (prepared == front->prepared && front->columns > 0))
         return SQLITE_OK;
     int rc = read_content(table, &now, table->follow.given_column);
-    if (rc == SQLITE_OK && now.columns == 0) {
+    if (rc == SQLITE_ERROR) { /* a use says why */
+        if (cuckoo_module_begin(table, CUCKOO_INSPECT) == SQLITE_OK)
+            cuckoo_module_end(table, SQLITE_OK);
+    } else if (rc == SQLITE_OK && now.columns == 0) {
         rc = cuckoo_say(&table->base.zErrMsg, SQLITE_ERROR, "no such table: %s.%s", front->schema,
                         front->content);
     } else if (rc == SQLITE_OK && strcmp(now.declared, front->declared) != 0) {

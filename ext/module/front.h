@@ -38,10 +38,10 @@
 /* A column of the content, or its rowid. */
 typedef struct cuckoo_shown {
     char *name;
-    const char *collation; /* BINARY, NOCASE or RTRIM; NULL: another one, which is left to SQLite */
-    bool numeric, text;    /* its affinity; neither: it has none */
-    bool key;              /* it is in the primary key of a table without rowid */
-    int finds;             /* rows that = finds by an index, as a guess; 0: no index begins with it */
+    int collation;      /* -1: another one than filters know, which is left to SQLite */
+    bool numeric, text; /* its affinity; neither: it has none */
+    bool key;           /* it is in the primary key of a table without rowid */
+    int finds;          /* rows that = finds by an index, as a guess; 0: no index begins with it */
 } cuckoo_shown;
 
 /* Copies of values. All zeros: none. */

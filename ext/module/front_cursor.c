@@ -177,9 +177,8 @@ static int take_statement(front_cursor *cursor, const char *text)
     }
     sqlite3_finalize(own);
     cursor->rows = NULL;
-    int rc = sqlite3_prepare_v3(cuckoo_table_of(cursor->base.pVtab)->registry->db, text, -1,
-                                SQLITE_PREPARE_PERSISTENT, &cursor->rows, NULL);
-    return rc == SQLITE_OK ? rc : fail(cursor, rc);
+    return sqlite3_prepare_v3(cuckoo_table_of(cursor->base.pVtab)->registry->db, text, -1,
+                              SQLITE_PREPARE_PERSISTENT, &cursor->rows, NULL);
 }
 
 static int step(front_cursor *cursor)
@@ -222,7 +221,7 @@ static int start(front_cursor *cursor, const char *text, uint32_t dropped, int a
         rc = bind_next(cursor, &any);
     for (int i = any; rc == SQLITE_OK && i < argc; i++)
         rc = sqlite3_bind_value(cursor->rows, i + 1, argv[i]);
-    return rc == SQLITE_OK ? step(cursor) : rc;
+    return rc == SQLITE_OK ? step(cursor) : fail(cursor, rc);
 }
 
 /* While a transaction writes, and triggers do not tell of it, SQLite may be writing the content and not

@@ -87,9 +87,9 @@ static bool is_list(const front_choice *choice, int i)
 ** numbers in texts must lie where the pass over them looks. */
 static bool compares(const front_choice *choice, int i)
 {
-    const char *own = shown_of(choice, i)->collation;
+    int own = shown_of(choice, i)->collation;
     return choice->info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_ISNULL ||
-           (own && sqlite3_stricmp(own, sqlite3_vtab_collation(choice->info, i)) == 0);
+           (own >= 0 && own == cuckoo_collation_named(sqlite3_vtab_collation(choice->info, i)));
 }
 
 enum { FOLLOWED = 3 /* and more: the filter is asked */ };

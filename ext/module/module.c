@@ -14,14 +14,12 @@
 ** like x IN that column. Without one, that of the filter, which says less of texts. "": none. */
 static const char *type_of_key(const cuckoo_table *table, const char *t, const char *k)
 {
-    const char *type = NULL;
-    int rc = t ? sqlite3_table_column_metadata(table->registry->db, table->paged.shadow.schema, t, k,
-                                               &type, NULL, NULL, NULL, NULL)
-               : SQLITE_ERROR;
-    return rc == SQLITE_OK                          ? cuckoo_column_affinity(type)
-           : table->affinity == CF_AFFINITY_NUMERIC ? "NUMERIC"
-           : table->affinity == CF_AFFINITY_REAL    ? "REAL"
-                                                    : "";
+    const char *type;
+    const char *schema = table->paged.shadow.schema;
+    return t && cuckoo_column_affinity(table->registry->db, schema, t, k, &type) == SQLITE_OK ? type
+           : table->affinity == CF_AFFINITY_NUMERIC                                           ? "NUMERIC"
+           : table->affinity == CF_AFFINITY_REAL                                              ? "REAL"
+                                                                                              : "";
 }
 
 /* SQLite obeys OR IGNORE only where it is told so. */
@@ -54,7 +52,7 @@ int cuckoo_table_fail(cuckoo_table *table, int code, const char *format, ...)
 int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
 {
     char *what = NULL;
-    if (rc != SQLITE_ERROR && rc != SQLITE_IOERR && rc != SQLITE_CORRUPT_VTAB && rc != CUCKOO_NEWER)
+    if (!cuckoo_table_is_told(rc) && rc != SQLITE_IOERR)
         return rc;
     /* After something was written, damage is an error that rolls back. */
     bool damaged = rc == SQLITE_IOERR && table->paged.shadow.damage;
@@ -82,12 +80,4 @@ int cuckoo_module_end(cuckoo_table *table, int rc)
 {
     rc = cuckoo_table_end_work(table, rc, &table->base.zErrMsg);
     return table->base.zErrMsg ? rc : cuckoo_table_explain(table, rc, cuckoo_table_damage(table, rc));
-}
-
-int cuckoo_table_blame(sqlite3_vtab *base, int rc)
-{
-    bool untold = rc == SQLITE_ERROR && base->zErrMsg == NULL;
-    if (untold && cuckoo_module_begin(cuckoo_table_of(base), CUCKOO_INSPECT) == SQLITE_OK)
-        cuckoo_module_end(cuckoo_table_of(base), SQLITE_OK);
-    return rc;
 }

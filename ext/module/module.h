@@ -34,9 +34,6 @@ int cuckoo_table_declare(cuckoo_table *table, const char *t, const char *k);
 int cuckoo_module_begin(cuckoo_table *table, cuckoo_use use);
 int cuckoo_module_end(cuckoo_table *table, int rc);
 
-/* After SQLITE_ERROR without a message, outside of a use: a use says why. Returns `rc`. */
-int cuckoo_table_blame(sqlite3_vtab *base, int rc);
-
 /* Is the key perhaps there, and what is its hash? Within a use. A NULL is not, and has none. */
 static inline int cuckoo_table_has_value(cuckoo_table *table, sqlite3_value *key, uint64_t *hash,
                                          bool *has)
@@ -55,9 +52,8 @@ static inline int cuckoo_table_has_value(cuckoo_table *table, sqlite3_value *key
 /* Makes "name of the table: message" the error of the table. Returns `code`, or SQLITE_NOMEM. */
 int cuckoo_table_fail(cuckoo_table *table, int code, const char *format, ...);
 
-/* The same for a code that begin or end of a use returned, with the reason. Codes other than
-** SQLITE_ERROR, SQLITE_CORRUPT_VTAB, CUCKOO_NEWER and SQLITE_IOERR need no message, and are passed
-** on. */
+/* The same for a code that begin or end of a use returned, with the reason. Codes other than SQLITE_IOERR
+** and those of cuckoo_table_is_told need no message, and are passed on. */
 int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why);
 
 /* ---- methods that stand in other files ---- */

@@ -156,7 +156,7 @@ static int stop_following(cuckoo_table *table)
     rc = cuckoo_sql_rolls_back(rc) ? rc : cuckoo_touch_unwatch(table);
     rc = cuckoo_sql_rolls_back(rc) ? rc : cuckoo_follow_drop(shadow);
     cuckoo_shadow_finalize(shadow);
-    return rc ? rc : cuckoo_log_drop(shadow, shadow->log);
+    return rc ? rc : cuckoo_log_drop(shadow);
 }
 
 static int table_destroy(sqlite3_vtab *base)
@@ -191,7 +191,7 @@ static int rename_filter(cuckoo_table *table, const char *name)
         rc = cuckoo_touch_watch(table, name, INT_MAX);
     if (rc == SQLITE_OK) {
         cuckoo_table_forget(table);
-        cuckoo_registry_forget_name(table);
+        cuckoo_registry_remember(table, NULL);
         table->wrote = 0;
     }
     return rc;
@@ -263,24 +263,22 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
 
 /* ---- methods that differ for tables with rows=on ---- */
 
-#define EITHER(name, parameters, base, arguments, other)                                                \
+#define EITHER(name, parameters, base, arguments)                                                       \
     static int either_##name parameters                                                                 \
     {                                                                                                   \
-        return cuckoo_table_of(base)->front ? other : cuckoo_cursor_##name arguments;                   \
+        return cuckoo_table_of(base)->front ? cuckoo_front_##name arguments                             \
+                                            : cuckoo_cursor_##name arguments;                           \
     }
 
-EITHER(best_index, (sqlite3_vtab * base, sqlite3_index_info *info), base, (base, info),
-       cuckoo_table_blame(base, cuckoo_front_best_index(base, info)))
+EITHER(best_index, (sqlite3_vtab * base, sqlite3_index_info *info), base, (base, info))
 EITHER(filter, (sqlite3_vtab_cursor * at, int plan, const char *text, int argc, sqlite3_value **argv),
-       at->pVtab, (at, plan, text, argc, argv),
-       cuckoo_table_blame(at->pVtab, cuckoo_front_filter(at, plan, text, argc, argv)))
-EITHER(open, (sqlite3_vtab * base, sqlite3_vtab_cursor **result), base, (base, result),
-       cuckoo_table_blame(base, cuckoo_front_open(base, result)))
-EITHER(close, (sqlite3_vtab_cursor * at), at->pVtab, (at), cuckoo_front_close(at))
-EITHER(next, (sqlite3_vtab_cursor * at), at->pVtab, (at), cuckoo_front_next(at))
-EITHER(eof, (sqlite3_vtab_cursor * at), at->pVtab, (at), cuckoo_front_eof(at))
+       at->pVtab, (at, plan, text, argc, argv))
+EITHER(open, (sqlite3_vtab * base, sqlite3_vtab_cursor **result), base, (base, result))
+EITHER(close, (sqlite3_vtab_cursor * at), at->pVtab, (at))
+EITHER(next, (sqlite3_vtab_cursor * at), at->pVtab, (at))
+EITHER(eof, (sqlite3_vtab_cursor * at), at->pVtab, (at))
 EITHER(column, (sqlite3_vtab_cursor * at, sqlite3_context *context, int column), at->pVtab,
-       (at, context, column), cuckoo_front_column(at, context, column))
+       (at, context, column))
 
 static const cuckoo_module table_module = {
     .base.iVersion = 4,

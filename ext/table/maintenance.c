@@ -5,6 +5,7 @@
 
 #include "../functions/filters.h"
 #include "../keys/column_rule.h"
+#include "../keys/key.h"
 #include "../pages/ageing.h"
 #include "../sqlite/block.h"
 #include "../sqlite/errors.h"
@@ -163,18 +164,18 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_sums *aside, c
 {
     int rc;
     while ((rc = sqlite3_step(keys)) == SQLITE_ROW) {
-        cuckoo_row_key key;
-        if (cuckoo_row_key_read(sqlite3_column_value(keys, 0), &filter->geometry, &key) != SQLITE_OK)
-            return SQLITE_NOMEM;
-        cf_status status =
-            key.is ? cuckoo_watched_add(sqlite3_db_handle(keys), filter, key.hash, 0) : CF_OK;
+        uint64_t hash;
+        cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(keys, 0), &filter->geometry, &hash);
+        cf_status status = kind == CUCKOO_KEY_NOMEM ? CF_NO_MEMORY : CF_OK;
+        if (kind == CUCKOO_KEY_OK)
+            status = cuckoo_watched_add(sqlite3_db_handle(keys), filter, hash, 0);
         if (status == CF_NO_MEMORY || status == CF_INTERRUPTED)
             return cuckoo_error_code(status);
         if (status != CF_OK && aside == NULL) {
             *message = cuckoo_full_message(status, filter);
             return *message ? SQLITE_ERROR : SQLITE_NOMEM;
         }
-        if (status != CF_OK && cuckoo_sums_take(aside, false, key.hash, 1) != SQLITE_OK)
+        if (status != CF_OK && cuckoo_sums_take(aside, false, hash, 1) != SQLITE_OK)
             return SQLITE_NOMEM;
     }
     cf_settle(filter);

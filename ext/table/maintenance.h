@@ -38,7 +38,7 @@ int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **m
 /* Takes the logs into the pages, in memory only, until the use ends. *left: some keys have no place. */
 int cuckoo_maintenance_view(cuckoo_table *table, bool *left);
 
-/* A copy of the filter with all its keys, in a block (block.h). */
-int cuckoo_maintenance_export(cuckoo_table *table, cf_filter *copy, char **message);
+/* The same with all pages, and without what is dead: table->paged.image is the blob. */
+int cuckoo_maintenance_export(cuckoo_table *table, char **message);
 
 #endif

@@ -214,19 +214,16 @@ static int sync_pending(cuckoo_table *table)
                : rc;
 }
 
-static int sync_table(cuckoo_table *table)
+int cuckoo_table_sync(cuckoo_table *table)
 {
+    if (table->later)
+        return SQLITE_OK;
     int rc = is_due(table) ? SQLITE_OK : sync_pending(table);
     if (rc == SQLITE_OK && is_due(table))
         rc = cuckoo_table_gave_up(table, cuckoo_table_drain(table, false));
     else if (rc == SQLITE_OK && cuckoo_table_follows(table) && table->wrote > 0)
         rc = cuckoo_table_note_rows(table);
     return rc ? rc : sync_pending(table);
-}
-
-int cuckoo_table_sync(cuckoo_table *table)
-{
-    return table->later ? SQLITE_OK : sync_table(table);
 }
 
 int cuckoo_table_committed(sqlite3_vtab *base)

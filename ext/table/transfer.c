@@ -4,8 +4,6 @@
 */
 #include "maintenance.h"
 
-#include "../../src/base/bits.h"
-#include "../../src/cuckoo_ageing.h"
 #include "../../src/cuckoo_exact.h"
 
 #include "../functions/filters.h"
@@ -56,24 +54,6 @@ int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **m
     return cuckoo_table_finish(table, &(cuckoo_sums){0}, rc);
 }
 
-/* A copy of the pages, in a block. */
-static int copy_pages(cuckoo_paged *paged, cf_filter *copy)
-{
-    const char *why;
-    int rc = cuckoo_paged_complete(paged);
-    uint8_t *bytes = rc == SQLITE_OK ? cuckoo_block_zeros(paged->filter.length) : NULL;
-    if (bytes == NULL)
-        return rc ? rc : SQLITE_NOMEM;
-    memcpy(bytes, paged->image, cf_in_memory(paged->filter.length));
-    cf_status status = cf_open_writable(copy, bytes, cf_in_memory(paged->filter.length), &why);
-    if (status == CF_OK)
-        copy->memory = cuckoo_block_memory;
-    else
-        cuckoo_block_resize(NULL, bytes, 0);
-    return status == CF_OK ? SQLITE_OK
-                           : cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
-}
-
 /* A drain in memory. */
 int cuckoo_maintenance_view(cuckoo_table *table, bool *left)
 {
@@ -87,7 +67,8 @@ int cuckoo_maintenance_view(cuckoo_table *table, bool *left)
     return rc;
 }
 
-int cuckoo_maintenance_export(cuckoo_table *table, cf_filter *copy, char **message)
+/* What is dead of a table that ages is swept in memory only, too. */
+int cuckoo_maintenance_export(cuckoo_table *table, char **message)
 {
     assert(table->paged.loaded && *message == NULL);
     bool left;
@@ -96,12 +77,7 @@ int cuckoo_maintenance_export(cuckoo_table *table, cf_filter *copy, char **messa
         rc = cuckoo_say(message, SQLITE_ERROR,
                         "keys have no place in it and stand in its log, which a blob does not have; "
                         "create a larger filter");
-    rc = rc ? rc : copy_pages(&table->paged, copy);
-    if (rc == SQLITE_OK && copy->geometry.epochs) {
-        copy->live = table->paged.filter.live; /* by the clock of the table */
-        cf_sweep(copy);
-    }
-    if (rc == SQLITE_OK)
-        cf_seal(copy);
-    return rc;
+    if (rc == SQLITE_OK && table->paged.filter.geometry.epochs)
+        cuckoo_ageing_sweep(&table->paged);
+    return rc ? rc : cuckoo_paged_complete(&table->paged);
 }

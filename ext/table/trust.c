@@ -4,6 +4,7 @@
 ** triggers tell; this asks what they cannot tell.
 */
 #include "../keys/column_rule.h"
+#include "../keys/key.h"
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
@@ -15,18 +16,19 @@ int cuckoo_table_misses(cuckoo_table *table, int most, bool *misses)
 {
     sqlite3_stmt *keys;
     uint64_t rows = 0, items = UINT64_MAX;
+    const cf_geometry *geometry = &table->paged.filter.geometry;
     assert(table->follow.table != NULL && table->paged.loaded);
     *misses = false;
     int rc = cuckoo_follow_keys(&table->follow, &table->paged.shadow, most, &keys);
     while (rc == SQLITE_OK && !*misses && sqlite3_step(keys) == SQLITE_ROW) {
-        cuckoo_row_key key;
+        uint64_t hash;
         bool has = true;
-        rc = cuckoo_row_key_read(sqlite3_column_value(keys, 0), &table->paged.filter.geometry, &key);
-        if (rc == SQLITE_OK && key.is)
-            rc = cuckoo_table_has(table, key.hash, &has);
-        rc = cuckoo_first_error(rc, table->paged.rc); /* a page that cannot be read says nothing */
-        *misses = rc == SQLITE_OK && !has;
-        rows += key.is;
+        cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(keys, 0), geometry, &hash);
+        if (kind == CUCKOO_KEY_OK)
+            rc = cuckoo_table_has(table, hash, &has);
+        rc = kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : cuckoo_first_error(rc, table->paged.rc);
+        *misses = rc == SQLITE_OK && !has; /* a page that cannot be read says nothing */
+        rows += kind == CUCKOO_KEY_OK;
     }
     rc = cuckoo_sql_end(keys, rc);
     if (rc == SQLITE_OK && !*misses && most == CUCKOO_ALL_ROWS)
