@@ -2,10 +2,16 @@
 #include "../cuckoo_key.h"
 
 #include "../base/bits.h"
-#include "../base/compiler.h"
 
 #include <math.h>
 #include <string.h>
+
+/* Does a real equal an integer of 64 bits? No such integer equals 2^63: all are below it. */
+static bool is_integer(double real)
+{
+    return real >= -9223372036854775808.0 && real < 9223372036854775808.0 &&
+           real == (double)(int64_t)real;
+}
 
 cf_key cf_key_integer(int64_t integer)
 {
@@ -15,7 +21,7 @@ cf_key cf_key_integer(int64_t integer)
 cf_key cf_key_real(double real)
 {
     cf_key key = {.type = CF_KEY_REAL};
-    if (cf_is_integer(real))
+    if (is_integer(real))
         return cf_key_integer((int64_t)real);
     memcpy(&key.number, &real, sizeof key.number);
     return key;
@@ -38,7 +44,7 @@ cf_key cf_key_blob(const void *bytes, size_t length)
 
 bool cf_key_is_vague(double real)
 {
-    return !(fabs(real) < COARSE && cf_is_integer(real));
+    return !(fabs(real) < COARSE && is_integer(real));
 }
 
 bool cf_key_apply(const cf_geometry *rule, cf_key *key)
@@ -62,7 +68,7 @@ bool cf_key_apply(const cf_geometry *rule, cf_key *key)
 
 void cf_key_apply_real(const cf_geometry *rule, cf_key *key, double real)
 {
-    if (rule->affinity != CF_AFFINITY_TEXT || cf_is_integer(real))
+    if (rule->affinity != CF_AFFINITY_TEXT || is_integer(real))
         *key = cf_key_real(real);
 }
 

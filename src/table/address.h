@@ -48,7 +48,7 @@ static inline uint64_t cf_alternate_base(const cf_filter *filter, uint64_t base,
     uint64_t m0 = filter->geometry.buckets;
     assert(m0 % 2 == 0);
     /* RULE: the buckets of a pair differ in parity */
-    uint64_t difference = (cf_scale(mix, m0) | 1) - base;
+    uint64_t difference = (cf_high_product(mix, m0) | 1) - base;
     return (int64_t)difference < 0 ? difference + m0 : difference;
 }
 
@@ -83,7 +83,7 @@ static inline uint64_t cf_key_bits(const cf_filter *filter, uint64_t hash)
 static inline cf_side cf_base(const cf_filter *filter, uint64_t hash)
 {
     uint64_t bits = cf_key_bits(filter, hash);
-    return (cf_side){cf_scale(bits, filter->geometry.buckets), bits, CF_WHOLE};
+    return (cf_side){cf_high_product(bits, filter->geometry.buckets), bits, CF_WHOLE};
 }
 
 /* The number of bucket (base, extension). No branch: whether an extension is 0 cannot be
