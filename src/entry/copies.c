@@ -64,7 +64,7 @@ static bool absorb_at_cap(cf_filter *filter, const cf_entry *added, const cf_mat
 static void count_on(cf_filter *filter, const cf_entry *match, const cf_entry *added)
 {
     cf_entry more = *match;
-    uint64_t copies = match->payload + added->payload + 1, most = cf_payload_max(&filter->geometry);
+    uint64_t copies = match->payload + added->payload + 1, most = filter->view.payload_max;
     /* RULE: a counter stops when it is full; equivalent < to <=: the same */
     more.payload = copies < most ? copies : most;
     more.sticky = more.payload == most;
@@ -184,8 +184,7 @@ bool cf_find_fold(const cf_filter *filter, const cf_pair *pair, const cf_entry *
 /* Copies that the entries of a fold stand for, all in all, less one. */
 static uint64_t further_copies(const cf_filter *filter, const cf_fold *fold, const cf_entry *added)
 {
-    uint64_t copies = fold->absorbs ? added->payload : UINT64_MAX,
-             most = cf_payload_max(&filter->geometry);
+    uint64_t copies = fold->absorbs ? added->payload : UINT64_MAX, most = filter->view.payload_max;
     for (unsigned i = 0; i < fold->n; i++)
         copies += fold->found.entry[i].payload + 1; /* RULE: a fold counts all copies */
     return copies < most ? copies : most;

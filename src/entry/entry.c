@@ -11,12 +11,10 @@ static cf_entry decode(const cf_filter *filter, uint64_t bucket, unsigned slot, 
                        uint64_t payload)
 {
     cf_address address = cf_address_of(filter, bucket);
-    bool counts = filter->geometry.counter_bits != 0;
-    bool sticky =
-        counts ? payload == cf_payload_max(&filter->geometry) : (payload & filter->view.sticky_bit) != 0;
+    uint64_t sticky = filter->view.sticky;
     return (cf_entry){.side = cf_side_of(filter, address, tag),
-                      .payload = payload & cf_payload_max(&filter->geometry),
-                      .sticky = sticky,
+                      .payload = payload & filter->view.payload_max,
+                      .sticky = sticky != 0 && (payload & sticky) == sticky,
                       .bucket = bucket,
                       .slot = slot,
                       .extension = address.bits};
@@ -142,7 +140,7 @@ void cf_spill_place_in(cf_filter *filter, uint64_t bucket)
 {
     unsigned index = 0;
     while (index < filter->spilled && cf_overflow_get(filter, bucket)) {
-        int slot = cf_bucket_free_slot(filter, bucket);
+        int slot = cf_bucket_usable_slot(filter, bucket);
         if (slot < 0)
             return;
         if (!place_in(filter, index, bucket, (unsigned)slot))

@@ -118,7 +118,9 @@ static inline uint64_t bucket_of(const cf_filter *filter, const cf_search *searc
     return index < CF_SEARCH_KEPT ? search->kept[index] : bucket_again(filter, search, index);
 }
 
-cf_node cf_search_node(const cf_filter *filter, const cf_search *search, unsigned index)
+/* Node number `index`. The bucket of a later one follows from what lies in that of its parent, as long
+** as nothing has changed there. */
+static cf_node node_at(const cf_filter *filter, const cf_search *search, unsigned index)
 {
     unsigned from = search->from[index];
     return (cf_node){bucket_of(filter, search, index), (uint16_t)(from / CF_BUCKET_MAX),
@@ -213,9 +215,13 @@ static void move_entry(cf_filter *filter, cf_node from, unsigned from_slot, uint
                        unsigned to_slot)
 {
     uint64_t tag = cf_slot_get(filter, from.bucket, from_slot);
-    tag = cf_tag_there(filter, cf_address_of(filter, from.bucket), tag, to);
+    cf_side side = cf_side_of(filter, cf_address_of(filter, from.bucket), tag);
+    side = cf_alternate(filter, side);
+    cf_place there = cf_locate(filter, &side);
+    CF_ASSERT_CONTENT(filter, to == there.bucket && side.length >= there.extension);
     /* RULE: a move keeps the payload */
-    cf_bucket_set(filter, to, to_slot, tag, cf_payload_get(filter, from.bucket, from_slot));
+    cf_bucket_set(filter, to, to_slot, cf_tag_of(filter, there, side.length),
+                  cf_payload_get(filter, from.bucket, from_slot));
 }
 
 unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_search *search,
@@ -225,7 +231,7 @@ unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_sear
     unsigned slot = search->free_slot, moves = 0;
     cf_slot_claim(filter, to.bucket, slot);
     while (to.parent != CF_NO_PARENT) {
-        cf_node from = cf_search_node(filter, search, to.parent);
+        cf_node from = node_at(filter, search, to.parent);
         move_entry(filter, from, to.slot, to.bucket, slot);
         slot = to.slot;
         to = from;

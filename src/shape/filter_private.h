@@ -43,7 +43,8 @@ typedef struct cf_view {
     bool quick_add, quick_delete; /* and most keys are added, or deleted, by a look at their buckets */
     unsigned kind;                /* of functions for one key: cf_kind_of in bucket.h */
     unsigned new_length;          /* remainder bits that a new entry knows */
-    uint64_t sticky_bit;          /* of a payload; 0: the payload has none (copies.h) */
+    uint64_t payload_max;         /* of an entry, sticky bit apart */
+    uint64_t sticky;              /* what marks a payload as sticky; 0: nothing does (copies.h) */
     uint64_t *left; /* units of work that a merge may still do (watch.h); NULL: any number */
     uint64_t fingerprint_mask, level_mask, pair_mask; /* f, level and s low bits */
     cf_form form;                                     /* of the buckets */

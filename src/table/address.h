@@ -53,20 +53,14 @@ static inline uint64_t cf_alternate_base(const cf_filter *filter, uint64_t base,
 }
 
 /* What the same entry, or key, is on its other side. */
-static inline cf_side cf_alternate_by(const cf_filter *filter, cf_side from, uint64_t mix)
-{
-    cf_side to;
-    to.base = cf_alternate_base(filter, from.base, mix);
-    /* RULE: the alternate turns the bits that are known, by the pair bits */
-    to.bits = from.bits ^ ((cf_turn_of(mix) << filter->geometry.pair_bits) &
-                           cf_low_bits(filter->geometry.pair_bits + from.length));
-    to.length = from.length;
-    return to;
-}
-
 static inline cf_side cf_alternate(const cf_filter *filter, cf_side from)
 {
-    return cf_alternate_by(filter, from, cf_pair_mix(from.bits & filter->view.pair_mask));
+    unsigned s = filter->geometry.pair_bits;
+    uint64_t mix = cf_pair_mix(from.bits & filter->view.pair_mask);
+    from.base = cf_alternate_base(filter, from.base, mix);
+    /* RULE: the alternate turns the bits that are known, by the pair bits */
+    from.bits ^= cf_turn_of(mix) << s & cf_low_bits(s + from.length);
+    return from;
 }
 
 /* The length of a key: longer than that of any entry. */

@@ -33,12 +33,13 @@ void cf_form_set(cf_form *form, const cf_geometry *shape, bool grown)
     form->grown = grown;
     form->slot_bits = cf_slot_bits(shape, grown);
     form->slot_mask = cf_low_bits(form->slot_bits);
-    form->tag_bits = cf_tag_bits(shape, grown);
     form->payload_bits = cf_payload_bits(shape, grown);
-    form->payloads_at = form->tag_bits + (shape->spill_bound != 0);
-    form->bucket_bits = cf_record_bits(shape, grown);
+    unsigned bits = cf_bucket_bits(shape, grown);
+    form->bucket_bits = bits;
+    form->payloads_at = bits - b * form->payload_bits;
+    form->tag_bits = form->payloads_at - (shape->spill_bound != 0);
     unsigned w = form->lane = form->slot_bits - nibble, first = shape->semisorted ? CF_CODE_BITS : 0;
-    unsigned step = 1u << cf_lowest_bit(form->bucket_bits | 8);
+    unsigned step = 1u << cf_lowest_bit(bits | 8);
     form->two = b > CF_SEMISORT_SLOTS || !fits_word(0, form->tag_bits, step);
     /* lanes of one bit: cf_zeros would miss some */
     form->any =
@@ -110,14 +111,6 @@ uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
 unsigned cf_bucket_find(const cf_filter *filter, uint64_t bucket, uint64_t tag)
 {
     return CF_BY_FORM(&filter->view.form, cf_slots_by, filter, cf_bucket_at(filter, bucket), tag);
-}
-
-int cf_bucket_free_slot(const cf_filter *filter, uint64_t bucket)
-{
-    const cf_form *form = &filter->view.form;
-    unsigned lane;
-    bool any = CF_BY_FORM(form, cf_empty_by, filter, cf_bucket_at(filter, bucket), &lane);
-    return any ? (int)cf_slot_of(form, lane) : -1;
 }
 
 void cf_bucket_read(const cf_filter *filter, uint64_t bucket, cf_contents *contents)

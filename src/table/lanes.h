@@ -95,7 +95,7 @@ static CF_ALWAYS_INLINE uint64_t cf_bucket_at(const cf_filter *filter, uint64_t 
 {
     uint64_t bits = filter->view.form.bucket_bits, at = bucket * bits;
     if (CF_UNLIKELY(filter->pages != NULL))
-        cf_need_bits(filter, at, bits);
+        cf_need(filter, CF_HEADER_BYTES + at / 8, CF_HEADER_BYTES + (at + bits + 7) / 8);
     return at;
 }
 
@@ -108,9 +108,10 @@ static CF_ALWAYS_INLINE uint64_t cf_at_by(cf_kind kind, const cf_filter *filter,
 /* Tells the pager that the bucket which starts there is going to be changed. */
 static CF_ALWAYS_INLINE void cf_tell_change(cf_kind kind, const cf_filter *filter, uint64_t at)
 {
+    uint64_t bits = filter->view.form.bucket_bits;
     assert(filter->writable != NULL);
     if (kind.paged && CF_UNLIKELY(filter->pages != NULL))
-        cf_change_bits(filter, at, filter->view.form.bucket_bits);
+        cf_change(filter, CF_HEADER_BYTES + at / 8, CF_HEADER_BYTES + (at + bits + 7) / 8);
 }
 
 /* The same by its number: where it starts. */
@@ -233,11 +234,6 @@ static CF_ALWAYS_INLINE void cf_lanes_by(cf_kind kind, const cf_filter *filter, 
     lane[1] = x.low >> w & mask;
     lane[2] = high & mask;
     lane[3] = high >> w & mask;
-}
-
-static inline uint64_t cf_code_at(const cf_filter *filter, uint64_t at)
-{
-    return cf_load_bits(filter->view.table, at) & CF_CODE_MASK;
 }
 
 static CF_ALWAYS_INLINE uint64_t cf_nibbles_at(const cf_filter *filter, uint64_t at)

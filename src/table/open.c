@@ -33,10 +33,11 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
     filter->split = split;
     filter->buckets = cf_buckets_at(g, level, split);
     view->new_length = cf_new_length(g, level, grown);
-    bool marks = grown && g->counter_bits == 0 && g->epochs == 0;
-    view->sticky_bit = marks ? (uint64_t)1 << g->value_bits : 0;
     view->level_mask = cf_low_bits(level);
     cf_form_set(&view->form, g, grown);
+    uint64_t all = cf_low_bits(view->form.payload_bits);
+    view->payload_max = grown && g->counter_bits == 0 && g->epochs == 0 ? all >> 1 : all;
+    view->sticky = g->counter_bits ? all : all ^ view->payload_max;
     set_ways(filter);
 }
 
