@@ -58,7 +58,7 @@ bool cf_entry_place(cf_filter *filter, const cf_pair *pair, const cf_entry *entr
 ** NULL: all go. */
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by);
 
-/* Spilled entries take the empty slots of a bucket. */
+/* A spilled entry takes the slot of a bucket that has become empty. */
 void cf_spill_place_in(cf_filter *filter, uint64_t bucket);
 
 /* ---- finding ---- */

@@ -149,24 +149,18 @@ static inline cf_address cf_address_of(const cf_filter *filter, uint64_t bucket)
 /* The places of an entry or a key, seen from one side: those that it can lie in.
 ** A side that knows too little for its own place (it comes from a filter that has grown less) and
 ** for the other one has none. */
-static inline void cf_pair_set(const cf_filter *filter, const cf_side *one, cf_pair *pair)
-{
-    cf_side other = cf_alternate(filter, *one);
-    cf_place here = cf_locate(filter, one), there = cf_locate(filter, &other);
-    /* RULE: a side that knows too little has no place */
-    unsigned first = one->length >= here.extension;
-    pair->side[0] = *one;
-    pair->place[0] = here;
-    pair->side[first] = other;
-    pair->place[first] = there;
-    /* RULE: an alternate that knows too little has no place */
-    pair->sides = first + (other.length >= there.extension);
-}
-
 static inline cf_pair cf_pair_from(const cf_filter *filter, cf_side one)
 {
-    cf_pair pair;
-    cf_pair_set(filter, &one, &pair);
+    cf_side other = cf_alternate(filter, one);
+    cf_pair pair = {{one, other}, {cf_locate(filter, &one), cf_locate(filter, &other)}, 1};
+    /* RULE: a side that knows too little has no place */
+    if (one.length < pair.place[0].extension) {
+        pair.side[0] = pair.side[1];
+        pair.place[0] = pair.place[1];
+        pair.sides = 0;
+    }
+    /* RULE: an alternate that knows too little has no place */
+    pair.sides += other.length >= pair.place[1].extension;
     return pair;
 }
 
