@@ -159,10 +159,8 @@ static CF_ALWAYS_INLINE bool expand(cf_kind kind, const cf_filter *filter, cf_se
         if (kind.grown && to == NOWHERE)
             continue;
         /* RULE: a search examines no more buckets than its budget */
-        if (search->left.examined == 0) {
-            search->spent = true;
+        if (search->left.examined == 0)
             return false;
-        }
         search->left.examined--;
         int free_slot = cf_usable_by(kind, filter, to);
         if (free_slot >= 0) {
@@ -183,7 +181,7 @@ static CF_ALWAYS_INLINE bool search_by(cf_kind kind, const cf_filter *filter, cf
 {
     bucket_seen from[2];
     unsigned known = 0, ahead = kind.grown ? 1 : 2;
-    for (unsigned index = 0; index < search->nodes && !search->spent; index++) {
+    for (unsigned index = 0; index < search->nodes && search->left.examined > 0; index++) {
         for (; known < index + ahead && known < search->nodes; known++)
             look_into(kind, filter, bucket_of(filter, search, known), &from[known % 2]);
         if (expand(kind, filter, search, seen, index, &from[index % 2]))
@@ -197,7 +195,6 @@ bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_
 {
     seen_set seen;
     search->nodes = 0;
-    search->spent = false;
     search->left = budget;
     if (filter->geometry.bucket_size == 1 && budget.nodes > CF_SEARCH_KEPT)
         search->left.nodes = CF_SEARCH_KEPT; /* all are asked */

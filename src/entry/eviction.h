@@ -54,7 +54,6 @@ typedef struct cf_search {
     cf_search_budget left;
     cf_node leaf;       /* the bucket with the empty slot, and how it was reached */
     unsigned free_slot; /* in that bucket */
-    bool spent;         /* the budget did not suffice to look at the next bucket */
 } cf_search;
 
 /* Looks for a path for a key whose buckets are full. False: there is none within the budget.

@@ -167,7 +167,7 @@ static cf_status check_rest(const cf_filter *filter, const char **why)
     cf_ticker ticker = cf_ticker_of(filter->watch);
     uint64_t bits = filter->buckets * filter->view.form.bucket_bits;
     uint64_t table = CF_HEADER_BYTES + (bits + 7) / 8, length = filter->length; /* where they end */
-    uint64_t list = length - cf_spill_bytes(filter);
+    uint64_t list = length - (uint64_t)filter->geometry.spill_bound * CF_SPILL_ENTRY;
     uint64_t rest = list + (uint64_t)filter->spilled * CF_SPILL_ENTRY;
     if (bits % 8 != 0 && cf_first_set(filter, table - 1, table, &ticker) < table &&
         filter->bytes[table - 1] >> bits % 8 != 0)

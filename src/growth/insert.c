@@ -62,8 +62,9 @@ static cf_status store(cf_filter *filter, const cf_entry *entry, unsigned nodes)
     if (pair.sides == 0)
         return CF_BAD_ARGUMENT;
     bool match = cf_find_room(filter, &pair, &room);
-    if (shape->epochs ? match && refresh(filter, &pair, entry, false)
-                      : (match || entry->side.length != CF_WHOLE) && cf_copies_add(filter, &pair, entry))
+    if (shape->epochs
+            ? match && refresh(filter, &pair, entry, false)
+            : (match || entry->side.length != CF_KEY_LENGTH) && cf_copies_add(filter, &pair, entry))
         return CF_OK;
     if (room.side < 2) {
         cf_slot_claim(filter, pair.place[room.side].bucket, room.slot);

@@ -63,8 +63,8 @@ static inline cf_side cf_alternate(const cf_filter *filter, cf_side from)
     return from;
 }
 
-/* The length of a key: longer than that of any entry. */
-enum { CF_WHOLE = 255 };
+/* How much a key knows: more than any entry. */
+enum { CF_KEY_LENGTH = 255 };
 
 /* The bits of a key: its hash, but for the few whose fingerprint would be zero. */
 static inline uint64_t cf_key_bits(const cf_filter *filter, uint64_t hash)
@@ -77,7 +77,7 @@ static inline uint64_t cf_key_bits(const cf_filter *filter, uint64_t hash)
 static inline cf_side cf_base(const cf_filter *filter, uint64_t hash)
 {
     uint64_t bits = cf_key_bits(filter, hash);
-    return (cf_side){cf_high_product(bits, filter->geometry.buckets), bits, CF_WHOLE};
+    return (cf_side){cf_high_product(bits, filter->geometry.buckets), bits, CF_KEY_LENGTH};
 }
 
 /* The number of bucket (base, extension). No branch: whether an extension is 0 cannot be

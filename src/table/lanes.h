@@ -81,9 +81,7 @@ typedef struct cf_kind {
         parameters = {f##_any, f##_whole, f##_2, f##_3, f##_4, f##_5, f##_6, f##_7, f##_8, f##_9}
 #endif
 
-/* The number of such a function for this filter: view.kind. */
 enum { CF_KIND_OF_WHOLE = 1 };
-unsigned cf_kind_of(const cf_filter *filter);
 
 /* Sets the form of the buckets of this shape, plain or grown. */
 void cf_form_set(cf_form *form, const cf_geometry *shape, bool grown);

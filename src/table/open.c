@@ -15,7 +15,7 @@ static void set_ways(cf_filter *filter)
     const cf_geometry *g = &filter->geometry;
     cf_view *view = &filter->view;
     view->table = filter->bytes + CF_HEADER_BYTES;
-    view->kind = cf_kind_of(filter);
+    view->kind = filter->pages ? 0 : view->form.kind;
     view->quick = g->spill_bound == 0 && g->epochs == 0;
     bool whole = view->kind == CF_KIND_OF_WHOLE && view->quick && g->pair_bits == g->fingerprint_bits;
     view->whole = whole ? view->form.bucket_bits / 8 : 0;
