@@ -2,8 +2,8 @@
 /*
 ** geometry.h - the shape of a filter at every stage of its growth: widths, counts, lengths, limits.
 **
-** A stage of growth is (level, split pointer): growth.h. A filter has two forms in its life: plain at
-** stage (0, 0), and grown at every other one.
+** A stage of growth is (level, split pointer): growth.h. A filter is plain at stage (0, 0), and grown at
+** every other one.
 */
 #ifndef CF_GEOMETRY_H
 #define CF_GEOMETRY_H
