@@ -11,10 +11,15 @@
 */
 #include "../src/base/compiler.h"
 
-#if !defined(SQLITE_CORE) && !defined(CUCKOO_ENTRY)
-#define CUCKOO_ENTRY CF_EXPORT
+/* It is found by its name in a shared library; all else is hidden. */
+#if defined(SQLITE_CORE) || defined(CUCKOO_ENTRY)
+#elif defined(_WIN32)
+#define CUCKOO_ENTRY __declspec(dllexport)
+#elif CF_IS_GNU
+#define CUCKOO_ENTRY __attribute__((visibility("default")))
 #endif
 #include "cuckoo.h"
+#include "sqlite/flag.h"
 #include "sqlite/register.h"
 #include "sqlite/sql.h"
 #include "table/touch.h"
@@ -45,13 +50,13 @@ const sqlite3_api_routines *sqlite3_api;
 ** two of them. */
 static bool serve(const sqlite3_api_routines *api)
 {
-    static cf_flag guard = CF_FLAG_CLEAR;
-    while (cf_flag_set(&guard))
+    static cuckoo_flag guard = CUCKOO_FLAG_CLEAR;
+    while (cuckoo_flag_set(&guard))
         ;
     if (sqlite3_api == NULL)
         sqlite3_api = api;
     bool same = sqlite3_api == api || sqlite3_api->malloc64 == api->malloc64;
-    cf_flag_clear(&guard);
+    cuckoo_flag_clear(&guard);
     return same;
 }
 #endif
@@ -159,8 +164,8 @@ static int undo(sqlite3 *db, int rc)
 {
     register_all(db, false);
 #ifndef SQLITE_CORE
-    static cf_flag stays = CF_FLAG_CLEAR;
-    if (cuckoo_sql_running(db, false) > 0 && !cf_flag_set(&stays))
+    static cuckoo_flag stays = CUCKOO_FLAG_CLEAR;
+    if (cuckoo_sql_running(db, false) > 0 && !cuckoo_flag_set(&stays))
         return SQLITE_OK_LOAD_PERMANENTLY;
 #endif
     return rc;

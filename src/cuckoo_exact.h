@@ -15,7 +15,7 @@
 ** level is an ordinary filter of far fewer keys. A key from outside the universe may get either answer.
 ** Nothing can be added or deleted: it would make other answers wrong.
 **
-** Threads and errors: as in cuckoo_filter.h.
+** Threads and errors: as in cuckoo_view.h.
 */
 #ifndef CF_CUCKOO_EXACT_H
 #define CF_CUCKOO_EXACT_H

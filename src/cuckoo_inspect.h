@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** cuckoo_inspect.h - the second part of the public header: looking inside a filter. Nothing here
-** changes one. Threads and errors: as in cuckoo_filter.h.
+** cuckoo_inspect.h - looking inside a filter, which changes nothing. Threads and errors: cuckoo_view.h.
 */
 #ifndef CF_CUCKOO_INSPECT_H
 #define CF_CUCKOO_INSPECT_H

@@ -94,6 +94,15 @@ static inline unsigned probe_slot_bits(const cf_filter *filter)
     return filter->view.form.slot_bits;
 }
 
+/* The first slot of a bucket that is empty, or -1. */
+static inline int probe_free_slot(const cf_filter *filter, uint64_t bucket)
+{
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+        if (cf_slot_get(filter, bucket, slot) == 0)
+            return (int)slot;
+    return -1;
+}
+
 /* Puts an entry into place `i` of its pair that knows so many of the remainder bits that an entry of this hash may know
 ** now, at least those of its bucket; into the list when there is no slot. False: there is no room. */
 static inline bool probe_put_in(cf_filter *filter, uint64_t hash, unsigned i, unsigned more,
@@ -104,13 +113,13 @@ static inline bool probe_put_in(cf_filter *filter, uint64_t hash, unsigned i, un
     unsigned span = filter->view.new_length - place.extension;
     unsigned length =
         filter->view.form.grown ? place.extension + more % (span + 1) : filter->view.new_length;
-    int slot = cf_bucket_free_slot(filter, place.bucket);
+    int slot = probe_free_slot(filter, place.bucket);
     payload &= cf_low_bits(filter->view.form.payload_bits);
     uint64_t tag = cf_tag_of(filter, place, length);
     if (slot >= 0) {
         cf_bucket_set(filter, place.bucket, (unsigned)slot, tag, payload);
     } else {
-        bool full = pair.sides == 1 || cf_bucket_free_slot(filter, pair.place[!i].bucket) < 0;
+        bool full = pair.sides == 1 || probe_free_slot(filter, pair.place[!i].bucket) < 0;
         if (!full || filter->spilled >= filter->geometry.spill_bound ||
             cf_spilled_matches(filter, &pair) >= CF_SPILL_COPIES)
             return false;

@@ -2,7 +2,6 @@
 /*
 ** front_spellings.c - the spellings of a number that is asked of a column of texts (front.h).
 */
-#include "../../src/base/bits.h"
 #include "../keys/key.h"
 #include "../sqlite/sql.h"
 #include "front.h"
@@ -12,7 +11,8 @@
 
 static bool is_whole(sqlite3_value *number)
 {
-    return sqlite3_value_type(number) == SQLITE_INTEGER || cf_is_integer(sqlite3_value_double(number));
+    return sqlite3_value_type(number) == SQLITE_INTEGER ||
+           cf_key_real(sqlite3_value_double(number)).type == CF_KEY_INTEGER;
 }
 
 bool cuckoo_front_is_spelled(sqlite3_value *number)

@@ -21,7 +21,7 @@ uint64_t cuckoo_image_pages(const cuckoo_paged *paged, uint64_t length)
 /* An insertion asks this a hundred times: hence a multiplication by the reciprocal. */
 static inline uint64_t page_behind(const cuckoo_paged *paged, uint64_t bytes)
 {
-    uint64_t page = cf_scale(bytes, paged->reciprocal); /* which may be one too few */
+    uint64_t page = cf_high_product(bytes, paged->reciprocal); /* which may be one too few */
     return page + 1 + (bytes - page * paged->page_bytes >= paged->page_bytes);
 }
 

@@ -9,6 +9,7 @@
 #define CF_BITS_H
 
 #include "compiler.h"
+#include "inline.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,27 +48,11 @@ static inline unsigned cf_bits_for(uint64_t n)
     return n == 1 ? 0 : cf_floor_log2(n - 1) + 1;
 }
 
-/* floor(x * n / 2^64): a uniform 64-bit x becomes a uniform number below n (multiply-shift). */
-static inline uint64_t cf_scale(uint64_t x, uint64_t n)
-{
-    uint64_t high;
-    cf_multiply(x, n, &high);
-    return high;
-}
-
 /* Is a * b <= c * d? Exact. */
 static inline int cf_product_at_most(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
-    uint64_t high1, high2;
-    uint64_t low1 = cf_multiply(a, b, &high1), low2 = cf_multiply(c, d, &high2);
-    return high1 != high2 ? high1 < high2 : low1 <= low2;
-}
-
-/* Does a real equal an integer of 64 bits? No such integer equals 2^63: all are below it. */
-static inline int cf_is_integer(double real)
-{
-    return real >= -9223372036854775808.0 && real < 9223372036854775808.0 &&
-           real == (double)(int64_t)real;
+    uint64_t one = cf_high_product(a, b), other = cf_high_product(c, d);
+    return one != other ? one < other : a * b <= c * d;
 }
 
 #endif

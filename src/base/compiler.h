@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** compiler.h - what compilers offer beyond C11. No other file knows one compiler from another.
+** compiler.h - what compilers offer beyond C11. No other file knows one compiler from another, but
+** inline.h, which is for C++, too.
 **
 ** There are three ways to everything here: that of GCC and Clang, that of MSVC, and plain C11. Any
 ** other compiler takes the last one, and so do all when CF_PLAIN_C is defined, as the tests do. The
@@ -163,57 +164,5 @@ static inline unsigned cf_lowest_bit(uint64_t n)
     return cf_floor_log2(n & (0 - n));
 #endif
 }
-
-/* The 128-bit product of a and b: the low half is returned, the high half stored in *high. */
-static inline uint64_t cf_multiply(uint64_t a, uint64_t b, uint64_t *high)
-{
-#if CF_IS_GNU && defined(__SIZEOF_INT128__) && !defined(__wasm__)
-    __extension__ typedef unsigned __int128 wide;
-    wide product = (wide)a * b;
-    *high = (uint64_t)(product >> 64);
-    return (uint64_t)product;
-#elif CF_IS_MSVC64 && !defined(_M_ARM64EC)
-    *high = __umulh(a, b);
-    return a * b;
-#else
-    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
-    uint64_t low = a0 * b0, mid = a1 * b0 + (low >> 32), mid2 = a0 * b1 + (uint32_t)mid;
-    *high = a1 * b1 + (mid >> 32) + (mid2 >> 32);
-    return (mid2 << 32) | (uint32_t)low;
-#endif
-}
-
-/* ---- a flag that threads share ---- */
-
-/* Clear at first: static cf_flag flag = CF_FLAG_CLEAR. cf_flag_set: was it set before? What a thread
-** has written before it clears the flag is seen by the next one that sets it. */
-#if CF_IS_MSVC
-typedef volatile long cf_flag;
-#define CF_FLAG_CLEAR       0
-#define cf_flag_set(flag)   (_InterlockedExchange(flag, 1) != 0)
-#define cf_flag_clear(flag) ((void)_InterlockedExchange(flag, 0))
-#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(__STDC_NO_ATOMICS__)
-#include <stdatomic.h>
-typedef atomic_flag cf_flag;
-#define CF_FLAG_CLEAR       ATOMIC_FLAG_INIT
-#define cf_flag_set(flag)   atomic_flag_test_and_set_explicit(flag, memory_order_acquire)
-#define cf_flag_clear(flag) atomic_flag_clear_explicit(flag, memory_order_release)
-#else /* a compiler without threads: one thread at a time may load the extension or close connections */
-typedef volatile int cf_flag;
-#define CF_FLAG_CLEAR       0
-#define cf_flag_set(flag)   (*(flag) != 0 || (*(flag) = 1) == 0)
-#define cf_flag_clear(flag) ((void)(*(flag) = 0))
-#endif
-
-/* ---- what a library shows ---- */
-
-/* Before a function that is found by its name in a shared library; all others are hidden. */
-#if defined(_WIN32)
-#define CF_EXPORT __declspec(dllexport)
-#elif CF_IS_GNU
-#define CF_EXPORT __attribute__((visibility("default")))
-#else
-#define CF_EXPORT
-#endif
 
 #endif

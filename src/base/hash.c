@@ -15,7 +15,7 @@ static cf_sip begin_keyed(int64_t seed)
 {
     uint64_t k0 = (uint64_t)seed;
     uint64_t k1 = (k0 + UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xbf58476d1ce4e5b9);
-    return cf_sip_begin(k0, k1 ^ k1 >> 32, 1, 3);
+    return cf_sip_begin(k0, k1 ^ k1 >> 32);
 }
 
 /* Of n bytes behind `begun` bytes, 0 or 1, in the word `head`. */
@@ -26,9 +26,9 @@ static CF_NEVER_INLINE uint64_t keyed(int64_t seed, uint64_t head, unsigned begu
     return cf_sip_bytes(&state, head, begun, bytes, n);
 }
 
-static CF_NEVER_INLINE uint64_t keyed_words(int64_t seed, uint64_t first, uint64_t second)
+uint64_t cf_hash_words_keyed(const cf_geometry *shape, uint64_t first, uint64_t second)
 {
-    cf_sip state = begin_keyed(seed);
+    cf_sip state = begin_keyed(shape->seed);
     cf_sip_word(&state, first);
     cf_sip_word(&state, second);
     return cf_sip_end(&state, 0, 16);
@@ -44,19 +44,6 @@ static uint64_t xxh3(int64_t seed, const void *bytes, size_t n)
     if (seed == 0)
         return XXH3_64bits(bytes, n);
     return XXH3_64bits_withSeed(bytes, n, (XXH64_hash_t)seed);
-}
-
-/* Of 9 to 16 bytes: the first eight and the last eight, which may overlap. A copy of them side by side
-** would be read before it has been written. */
-static inline uint64_t xxh3_short(int64_t seed, size_t n, uint64_t first, uint64_t last)
-{
-#ifdef CF_HAS_INLINE
-    return cf_xxh3_words((uint64_t)seed, n, first, last);
-#else
-    uint64_t one = first ^ (UINT64_C(0x6782737bea4239b9) + (uint64_t)seed);
-    uint64_t two = last ^ (UINT64_C(0xaf56bc3b0996523a) - (uint64_t)seed);
-    return XXH3_avalanche(n + XXH_swap64(one) + two + XXH3_mul128_fold64(one, two));
-#endif
 }
 
 /* Long input is fed in two pieces; the state costs more than a copy of a short one would. */
@@ -82,20 +69,14 @@ uint64_t cf_hash(const cf_geometry *shape, const void *bytes, size_t n)
     return shape->keyed ? keyed(shape->seed, 0, 0, bytes, n) : xxh3(shape->seed, bytes, n);
 }
 
-uint64_t cf_hash_words_any(const cf_geometry *shape, uint64_t first, uint64_t second)
-{
-    return shape->keyed ? keyed_words(shape->seed, first, second)
-                        : xxh3_short(shape->seed, 16, first, second);
-}
-
 uint64_t cf_hash_prefixed(const cf_geometry *shape, uint8_t first, const void *rest, size_t rest_length)
 {
     uint8_t joined[1024];
     if (shape->keyed)
         return keyed(shape->seed, first, 1, rest, rest_length);
-    if (rest_length - 8 < 8)
-        return xxh3_short(shape->seed, rest_length + 1, first | cf_load64(rest) << 8,
-                          cf_load64((const uint8_t *)rest + rest_length - 8));
+    if (rest_length - 8 < 8) /* a copy of them side by side would be read before it has been written */
+        return cf_xxh3_words((uint64_t)shape->seed, rest_length + 1, first | cf_load64(rest) << 8,
+                             cf_load64((const uint8_t *)rest + rest_length - 8));
     if (rest_length >= sizeof joined)
         return xxh3_pieces(shape->seed, first, rest, rest_length);
     joined[0] = first;

@@ -42,31 +42,25 @@ enum { CF_KEY_INTEGER = 1, CF_KEY_REAL = 2, CF_KEY_TEXT = 3, CF_KEY_BLOB = 4 };
 ** and `keyed` of the shape count. */
 uint64_t cf_hash(const cf_geometry *shape, const void *bytes, size_t n);
 
-#ifdef CF_HAS_INLINE
 /* XXH3 of 9 to 16 bytes: the first eight and the last eight, which may overlap. */
 CF_INLINE uint64_t cf_xxh3_words(uint64_t seed, uint64_t n, uint64_t first, uint64_t last)
 {
     uint64_t one = first ^ (UINT64_C(0x6782737bea4239b9) + seed);
     uint64_t two = last ^ (UINT64_C(0xaf56bc3b0996523a) - seed);
-    uint64_t x = n + __builtin_bswap64(one) + two + (one * two ^ cf_high_product(one, two));
+    uint64_t x = n + cf_swapped(one) + two + (one * two ^ cf_high_product(one, two));
     x = (x ^ x >> 37) * UINT64_C(0x165667919e3779f9);
     return x ^ x >> 32;
 }
-#endif
 
-/* cf_hash_words for every filter. */
-uint64_t cf_hash_words_any(const cf_geometry *shape, uint64_t first, uint64_t second);
-
-/* The hash of the 16 bytes of two integers, each least significant byte first. */
+/* The hash of the 16 bytes of two integers, each least significant byte first; that of a filter with the
+** keyed hash. */
+uint64_t cf_hash_words_keyed(const cf_geometry *shape, uint64_t first, uint64_t second);
 CF_INLINE uint64_t cf_hash_words(const cf_geometry *shape, uint64_t first, uint64_t second)
 {
-#ifdef CF_HAS_INLINE
     uint64_t seed;
     memcpy(&seed, &shape->seed, sizeof seed);
-    if (!shape->keyed)
-        return cf_xxh3_words(seed, 16, first, second);
-#endif
-    return cf_hash_words_any(shape, first, second);
+    return shape->keyed ? cf_hash_words_keyed(shape, first, second)
+                        : cf_xxh3_words(seed, 16, first, second);
 }
 
 /* The hash of the n bytes that start with `first` and go on with the n-1 at `rest`: what cf_hash

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** siphash.h - SipHash-c-d, from its paper: Aumasson, Bernstein, "SipHash: a fast short-input PRF",
-** 2012. hash.h says which one is used, and with which key.
+** siphash.h - SipHash-1-3: one round for each word, three at the end. From the paper: Aumasson,
+** Bernstein, "SipHash: a fast short-input PRF", 2012. hash.h says with which key.
 **
 ** A message is a string of words of 8 bytes, least significant byte first. The last word has the
 ** bytes that are left over, fewer than 8, and in its top byte the length of the message modulo 256.
-** Each word goes through c rounds, the end through d.
-**
-** Callers give c and d as constants, and the compiler makes a function of its own for them.
 */
 #ifndef CF_SIPHASH_H
 #define CF_SIPHASH_H
@@ -18,18 +15,13 @@
 
 typedef struct cf_sip {
     uint64_t v0, v1, v2, v3;
-    unsigned c, d; /* rounds, 1 to 4 */
 } cf_sip;
 
 /* The state before the first word, under the key k0, k1. */
-static inline cf_sip cf_sip_begin(uint64_t k0, uint64_t k1, unsigned c, unsigned d)
+static inline cf_sip cf_sip_begin(uint64_t k0, uint64_t k1)
 {
-    return (cf_sip){k0 ^ UINT64_C(0x736f6d6570736575),
-                    k1 ^ UINT64_C(0x646f72616e646f6d),
-                    k0 ^ UINT64_C(0x6c7967656e657261),
-                    k1 ^ UINT64_C(0x7465646279746573),
-                    c,
-                    d};
+    return (cf_sip){k0 ^ UINT64_C(0x736f6d6570736575), k1 ^ UINT64_C(0x646f72616e646f6d),
+                    k0 ^ UINT64_C(0x6c7967656e657261), k1 ^ UINT64_C(0x7465646279746573)};
 }
 
 static inline uint64_t cf_sip_rotate(uint64_t x, unsigned n)
@@ -51,22 +43,10 @@ static CF_ALWAYS_INLINE void cf_sip_round(cf_sip *s)
     s->v2 = cf_sip_rotate(s->v2, 32);
 }
 
-/* Not a loop: compilers keep loops of three in code that is made to be small. */
-static CF_ALWAYS_INLINE void cf_sip_rounds(cf_sip *s, unsigned n)
-{
-    cf_sip_round(s);
-    if (n > 1)
-        cf_sip_round(s);
-    if (n > 2)
-        cf_sip_round(s);
-    if (n > 3)
-        cf_sip_round(s);
-}
-
 static CF_ALWAYS_INLINE void cf_sip_word(cf_sip *s, uint64_t word)
 {
     s->v3 ^= word;
-    cf_sip_rounds(s, s->c);
+    cf_sip_round(s);
     s->v0 ^= word;
 }
 
@@ -76,17 +56,10 @@ static CF_ALWAYS_INLINE uint64_t cf_sip_end(cf_sip *s, uint64_t rest, size_t len
 {
     cf_sip_word(s, rest | (uint64_t)length << 56);
     s->v2 ^= 0xff;
-    cf_sip_rounds(s, s->d);
+    cf_sip_round(s);
+    cf_sip_round(s);
+    cf_sip_round(s);
     return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
-}
-
-/* n bytes as a word, n from 0 to 8. */
-static inline uint64_t cf_sip_few(const uint8_t *at, size_t n)
-{
-    uint64_t word = 0;
-    while (n-- > 0)
-        word = word << 8 | at[n];
-    return word;
 }
 
 /* Goes on with the n bytes at `at`, and ends. The first `begun` bytes of the message (0 or 1) are in
@@ -96,7 +69,10 @@ static CF_ALWAYS_INLINE uint64_t cf_sip_bytes(cf_sip *s, uint64_t head, unsigned
 {
     size_t i = 8 - begun;
     if (n < 8) {
-        uint64_t few = head | cf_sip_few(at, n) << 8 * begun;
+        uint64_t few = 0;
+        for (size_t left = n; left-- > 0;)
+            few = few << 8 | at[left];
+        few = few << 8 * begun | head;
         if (n < i)
             return cf_sip_end(s, few, n + begun);
         cf_sip_word(s, few);

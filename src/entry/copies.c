@@ -64,7 +64,7 @@ static bool absorb_at_cap(cf_filter *filter, const cf_entry *added, const cf_mat
 static void count_on(cf_filter *filter, const cf_entry *match, const cf_entry *added)
 {
     cf_entry more = *match;
-    uint64_t copies = match->payload + added->payload + 1, most = cf_payload_max(&filter->geometry);
+    uint64_t copies = match->payload + added->payload + 1, most = filter->view.payload_max;
     /* RULE: a counter stops when it is full; equivalent < to <=: the same */
     more.payload = copies < most ? copies : most;
     more.sticky = more.payload == most;
@@ -74,60 +74,50 @@ static void count_on(cf_filter *filter, const cf_entry *match, const cf_entry *a
     cf_entries_replace(filter, match, 1, &more);
 }
 
-/* Is a match that is a prefix of the new entry to count its copies? It is when it knows as much as an
-** entry of the new entry's own would; when it knows so much beyond its bucket that it is hardly of
-** another key; or when there are so many matches that the key should not take one more slot. */
+/* Is a match to count the copies of the new entry? It is when there are so many matches that the key
+** should not take one more slot. A prefix of the new entry also is when it knows as much as an entry of
+** the new entry's own would, or so much beyond its bucket that it is hardly of another key. */
 static bool can_count(const cf_filter *filter, const cf_entry *match, unsigned matches,
-                      const cf_entry *added)
+                      const cf_entry *added, bool is_prefix)
 {
     enum { TRUSTED = 4 }; /* remainder bits in the slot: strangers match one entry in 2^(s + 4) */
     unsigned length = match->side.length, new = filter->view.new_length;
     unsigned own = added->side.length < new ? added->side.length : new;
-    return length >= own || length >= match->extension + TRUSTED || matches >= filter->geometry.cap;
+    return matches >= filter->geometry.cap ||
+           (is_prefix && (length >= own || length >= match->extension + TRUSTED));
 }
 
 /* Absorbs the new entry with these matches, or counts it on one of them. */
-static bool absorb(cf_filter *filter, const cf_entry *added, const cf_matches *found)
+static bool absorb(cf_filter *filter, const cf_entry *added, const cf_matches *found, bool are_prefixes)
 {
-    if (!filter->view.form.grown) {                /* and no entries become one */
-        bool sticky = cf_is_sticky(filter, found); /* RULE: before growth cap equal entries absorb */
-        if (sticky || !counts(filter))
-            return sticky;
-    }
     if (absorb_at_cap(filter, added, found))
         return true;
     for (unsigned i = 0; counts(filter) && i < found->n; i++)
-        if (can_count(filter, &found->entry[i], found->n, added)) {
+        if (can_count(filter, &found->entry[i], found->n, added, are_prefixes)) {
             count_on(filter, &found->entry[i], added);
             return true;
         }
     return false;
 }
 
-/* An entry that comes from a filter that has grown less, and entries that know more: without this
-** the copies of one key would be stored anew for each length at which it comes, until its pair is
-** full of them. */
-static bool absorb_shorter(cf_filter *filter, const cf_entry *added, const cf_matches *found)
-{
-    if (absorb_at_cap(filter, added, found))
-        return true;
-    if (!counts(filter) || found->n < filter->geometry.cap)
-        return false;
-    count_on(filter, &found->entry[0], added);
-    return true;
-}
-
 bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added)
 {
     cf_matches found;
-    assert(!added->sticky || filter->view.form.grown || counts(filter));
+    assert(!added->sticky || filter->view.sticky != 0);
     cf_find_matches(filter, pair, added->payload, &found);
-    if (absorb(filter, added, &found))
+    if (!filter->view.form.grown) {                 /* and no entries become one */
+        bool sticky = cf_is_sticky(filter, &found); /* RULE: before growth cap equal entries absorb */
+        if (sticky || !counts(filter))
+            return sticky;
+    }
+    if (absorb(filter, added, &found, true))
         return true;
-    if (!filter->view.form.grown || added->side.length == CF_WHOLE)
+    if (!filter->view.form.grown || added->side.length == CF_KEY_LENGTH)
         return false; /* RULE: only entries of merges agree with longer entries */
+    /* Without this the copies of one key would be stored anew for each length at which it comes from
+    ** filters that have grown less, until its pair is full of them. */
     cf_find_agreeing(filter, pair, added->payload, &found);
-    return absorb_shorter(filter, added, &found);
+    return absorb(filter, added, &found, false);
 }
 
 /* ---- making room ---- */
@@ -184,8 +174,7 @@ bool cf_find_fold(const cf_filter *filter, const cf_pair *pair, const cf_entry *
 /* Copies that the entries of a fold stand for, all in all, less one. */
 static uint64_t further_copies(const cf_filter *filter, const cf_fold *fold, const cf_entry *added)
 {
-    uint64_t copies = fold->absorbs ? added->payload : UINT64_MAX,
-             most = cf_payload_max(&filter->geometry);
+    uint64_t copies = fold->absorbs ? added->payload : UINT64_MAX, most = filter->view.payload_max;
     for (unsigned i = 0; i < fold->n; i++)
         copies += fold->found.entry[i].payload + 1; /* RULE: a fold counts all copies */
     return copies < most ? copies : most;

@@ -11,12 +11,10 @@ static cf_entry decode(const cf_filter *filter, uint64_t bucket, unsigned slot, 
                        uint64_t payload)
 {
     cf_address address = cf_address_of(filter, bucket);
-    bool counts = filter->geometry.counter_bits != 0;
-    bool sticky =
-        counts ? payload == cf_payload_max(&filter->geometry) : (payload & filter->view.sticky_bit) != 0;
+    uint64_t sticky = filter->view.sticky;
     return (cf_entry){.side = cf_side_of(filter, address, tag),
-                      .payload = payload & cf_payload_max(&filter->geometry),
-                      .sticky = sticky,
+                      .payload = payload & filter->view.payload_max,
+                      .sticky = sticky != 0 && (payload & sticky) == sticky,
                       .bucket = bucket,
                       .slot = slot,
                       .extension = address.bits};
@@ -122,42 +120,22 @@ void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, 
         replace_in_bucket(filter, entries[other].bucket, entries, n, by);
 }
 
-/* Moves entry `index` of the list to the slot, when it can lie in that bucket. */
-static bool place_in(cf_filter *filter, unsigned index, uint64_t bucket, unsigned slot)
-{
-    cf_entry entry;
-    if (!cf_spilled_at(filter, index, &entry))
-        return false;
-    cf_pair pair = cf_pair_from(filter, entry.side);
-    for (unsigned i = 0; i < pair.sides; i++)
-        if (pair.place[i].bucket == bucket) {
-            cf_entry_put(filter, pair.place[i], slot, &entry);
-            cf_spill_remove(filter, index);
-            return true;
-        }
-    return false;
-}
-
 void cf_spill_place_in(cf_filter *filter, uint64_t bucket)
 {
-    unsigned index = 0;
-    while (index < filter->spilled && cf_overflow_get(filter, bucket)) {
-        int slot = cf_bucket_free_slot(filter, bucket);
-        if (slot < 0)
+    for (unsigned i = 0; i < filter->spilled && cf_overflow_get(filter, bucket); i++) {
+        cf_entry entry;
+        if (!cf_spilled_at(filter, i, &entry))
+            continue;
+        cf_pair pair = cf_pair_from(filter, entry.side);
+        if ((pair.place[0].bucket == bucket || pair.place[1].bucket == bucket) &&
+            cf_entry_place(filter, &pair, &entry)) {
+            cf_spill_remove(filter, i);
             return;
-        if (!place_in(filter, index, bucket, (unsigned)slot))
-            index++;
+        }
     }
 }
 
 /* ---- finding ---- */
-
-/* The first bucket of a pair is read at once; its other one is on its way meanwhile. */
-static void fetch_other(const cf_filter *filter, const cf_pair *pair)
-{
-    if (pair->sides == 2 && filter->pages == NULL)
-        cf_bucket_fetch(filter, pair->place[1].bucket);
-}
 
 bool cf_find_room(const cf_filter *filter, const cf_pair *pair, cf_room *room)
 {
@@ -244,7 +222,8 @@ unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair)
 void cf_find_matches(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found)
 {
     found->n = 0;
-    fetch_other(filter, pair);
+    if (pair->sides == 2 && filter->pages == NULL) /* it is on its way while the first one is read */
+        cf_bucket_fetch(filter, pair->place[1].bucket);
     for (unsigned i = 0; i < pair->sides; i++)
         find_in_bucket(filter, &pair->side[i], &pair->place[i], value, found);
     find_spilled(filter, pair, value, found);

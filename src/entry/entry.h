@@ -22,12 +22,6 @@ typedef struct cf_matches {
     unsigned n;
 } cf_matches;
 
-/* The largest payload of an entry, sticky bit apart: 0 without counters, values or epochs. */
-static inline uint64_t cf_payload_max(const cf_geometry *shape)
-{
-    return cf_low_bits(cf_payload_bits(shape, false));
-}
-
 /* ---- what a slot holds ---- */
 
 /* The tag of an entry, or of a key, in a place. It knows no more than a new entry does. */
@@ -41,11 +35,8 @@ static inline uint64_t cf_entry_tag(const cf_filter *filter, const cf_entry *ent
 /* Its payload, sticky bit included. */
 static inline uint64_t cf_entry_payload(const cf_filter *filter, const cf_entry *entry)
 {
-    assert(!entry->sticky || filter->geometry.counter_bits || filter->view.sticky_bit);
-    if (!entry->sticky)
-        return entry->payload;
-    return filter->geometry.counter_bits ? cf_payload_max(&filter->geometry)
-                                         : entry->payload | filter->view.sticky_bit;
+    assert(!entry->sticky || filter->view.sticky != 0);
+    return entry->sticky ? entry->payload | filter->view.sticky : entry->payload;
 }
 
 /* ---- changing ---- */
@@ -67,7 +58,7 @@ bool cf_entry_place(cf_filter *filter, const cf_pair *pair, const cf_entry *entr
 ** NULL: all go. */
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by);
 
-/* Spilled entries take the empty slots of a bucket. */
+/* A spilled entry takes the slot of a bucket that has become empty. */
 void cf_spill_place_in(cf_filter *filter, uint64_t bucket);
 
 /* ---- finding ---- */

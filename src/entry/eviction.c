@@ -118,7 +118,9 @@ static inline uint64_t bucket_of(const cf_filter *filter, const cf_search *searc
     return index < CF_SEARCH_KEPT ? search->kept[index] : bucket_again(filter, search, index);
 }
 
-cf_node cf_search_node(const cf_filter *filter, const cf_search *search, unsigned index)
+/* Node number `index`. The bucket of a later one follows from what lies in that of its parent, as long
+** as nothing has changed there. */
+static cf_node node_at(const cf_filter *filter, const cf_search *search, unsigned index)
 {
     unsigned from = search->from[index];
     return (cf_node){bucket_of(filter, search, index), (uint16_t)(from / CF_BUCKET_MAX),
@@ -157,10 +159,8 @@ static CF_ALWAYS_INLINE bool expand(cf_kind kind, const cf_filter *filter, cf_se
         if (kind.grown && to == NOWHERE)
             continue;
         /* RULE: a search examines no more buckets than its budget */
-        if (search->left.examined == 0) {
-            search->spent = true;
+        if (search->left.examined == 0)
             return false;
-        }
         search->left.examined--;
         int free_slot = cf_usable_by(kind, filter, to);
         if (free_slot >= 0) {
@@ -181,7 +181,7 @@ static CF_ALWAYS_INLINE bool search_by(cf_kind kind, const cf_filter *filter, cf
 {
     bucket_seen from[2];
     unsigned known = 0, ahead = kind.grown ? 1 : 2;
-    for (unsigned index = 0; index < search->nodes && !search->spent; index++) {
+    for (unsigned index = 0; index < search->nodes && search->left.examined > 0; index++) {
         for (; known < index + ahead && known < search->nodes; known++)
             look_into(kind, filter, bucket_of(filter, search, known), &from[known % 2]);
         if (expand(kind, filter, search, seen, index, &from[index % 2]))
@@ -195,7 +195,6 @@ bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_
 {
     seen_set seen;
     search->nodes = 0;
-    search->spent = false;
     search->left = budget;
     if (filter->geometry.bucket_size == 1 && budget.nodes > CF_SEARCH_KEPT)
         search->left.nodes = CF_SEARCH_KEPT; /* all are asked */
@@ -213,9 +212,13 @@ static void move_entry(cf_filter *filter, cf_node from, unsigned from_slot, uint
                        unsigned to_slot)
 {
     uint64_t tag = cf_slot_get(filter, from.bucket, from_slot);
-    tag = cf_tag_there(filter, cf_address_of(filter, from.bucket), tag, to);
+    cf_side side = cf_side_of(filter, cf_address_of(filter, from.bucket), tag);
+    side = cf_alternate(filter, side);
+    cf_place there = cf_locate(filter, &side);
+    CF_ASSERT_CONTENT(filter, to == there.bucket && side.length >= there.extension);
     /* RULE: a move keeps the payload */
-    cf_bucket_set(filter, to, to_slot, tag, cf_payload_get(filter, from.bucket, from_slot));
+    cf_bucket_set(filter, to, to_slot, cf_tag_of(filter, there, side.length),
+                  cf_payload_get(filter, from.bucket, from_slot));
 }
 
 unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_search *search,
@@ -225,7 +228,7 @@ unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_sear
     unsigned slot = search->free_slot, moves = 0;
     cf_slot_claim(filter, to.bucket, slot);
     while (to.parent != CF_NO_PARENT) {
-        cf_node from = cf_search_node(filter, search, to.parent);
+        cf_node from = node_at(filter, search, to.parent);
         move_entry(filter, from, to.slot, to.bucket, slot);
         slot = to.slot;
         to = from;

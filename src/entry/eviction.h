@@ -54,12 +54,7 @@ typedef struct cf_search {
     cf_search_budget left;
     cf_node leaf;       /* the bucket with the empty slot, and how it was reached */
     unsigned free_slot; /* in that bucket */
-    bool spent;         /* the budget did not suffice to look at the next bucket */
 } cf_search;
-
-/* Node number `index`. The bucket of a later one follows from what lies in that of its parent, as long
-** as nothing has changed there. */
-cf_node cf_search_node(const cf_filter *filter, const cf_search *search, unsigned index);
 
 /* Looks for a path for a key whose buckets are full. False: there is none within the budget.
 ** Changes nothing but *search. */

@@ -35,12 +35,6 @@ typedef struct cf_spilled {
     uint64_t bucket, tag, payload;
 } cf_spilled;
 
-/* Bytes of the list at the end of the blob, whether used or not. */
-static inline uint64_t cf_spill_bytes(const cf_filter *filter)
-{
-    return (uint64_t)filter->geometry.spill_bound * CF_SPILL_ENTRY;
-}
-
 /* Entry 0 .. spilled-1. */
 cf_spilled cf_spill_get(const cf_filter *filter, unsigned index);
 

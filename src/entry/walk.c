@@ -44,20 +44,8 @@ cf_walk cf_walk_begin(const cf_filter *filter, unsigned cost)
     return (cf_walk){.filter = filter, .slot = b, .cost = cost, .ticker = cf_ticker_of(filter->watch)};
 }
 
-static bool is_all_zeros(const cf_filter *filter, uint64_t bucket)
-{
-    enum { READABLE = 56 }; /* bits from any bit on */
-    uint64_t at = cf_bucket_at(filter, bucket), end = at + filter->view.form.bucket_bits;
-    for (; at < end; at += READABLE) {
-        uint64_t bits = cf_load_bits(filter->view.table, at);
-        if ((bits & cf_low_bits(end - at < READABLE ? (unsigned)(end - at) : READABLE)) != 0)
-            return false;
-    }
-    return true;
-}
-
-/* The first bucket from `from` on that has a bit in the first byte that is not zero: perhaps one bit of
-** another. filter->buckets: there is none. */
+/* The first bucket from `from` on that has bits in the first byte that is not zero. filter->buckets: there
+** is none. */
 static uint64_t seek(cf_walk *walk, uint64_t from)
 {
     const cf_filter *filter = walk->filter;
@@ -75,8 +63,7 @@ bool cf_walk_next(cf_walk *walk)
     while (walk->next < filter->buckets && !walk->ticker.stopped) {
         walk->bucket = seek(walk, walk->next);
         walk->next = walk->bucket + 1;
-        if (walk->bucket < filter->buckets && !is_all_zeros(filter, walk->bucket) &&
-            !cf_tick(&walk->ticker, walk->cost))
+        if (walk->bucket < filter->buckets && !cf_tick(&walk->ticker, walk->cost))
             return true;
     }
     if (walk->ticker.stopped)

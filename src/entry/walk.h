@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** walk.h - one walk over the buckets that are not empty, or over all entries, for all that looks at
-** a whole filter.
+** walk.h - one walk over the buckets that may hold something, or over all entries.
 **
 **      cf_walk walk = cf_walk_begin(filter, COST);          cf_entry entry;
 **      while (cf_walk_next(&walk))                          while (cf_walk_entry(&walk, &entry))
@@ -30,7 +29,8 @@ typedef struct cf_walk {
 
 cf_walk cf_walk_begin(const cf_filter *filter, unsigned cost);
 
-/* On to the next bucket that is not all zeros. False: there is none, or the watch said stop. */
+/* On to the next bucket in whose bytes a bit is set: perhaps one of a bucket beside it. False: there is
+** none, or the watch said stop. */
 bool cf_walk_next(cf_walk *walk);
 
 /* On to the next entry: those in slots, bucket by bucket, then those of the spill list. */

@@ -94,7 +94,9 @@ static const char *bucket_fault(cf_walk *walk)
     cf_contents record;
     cf_bucket_read(filter, walk->bucket, &record);
     if (filter->geometry.semisorted &&
-        !cf_semisort_in_order(cf_code_at(filter, cf_bucket_at(filter, walk->bucket)), record.tag))
+        !cf_semisort_in_order(cf_load_bits(filter->view.table, cf_bucket_at(filter, walk->bucket)) &
+                                  CF_CODE_MASK,
+                              record.tag))
         return "a semi-sorted bucket is not in order";
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
         if (record.tag[slot] == 0 && record.payload[slot] != 0)
@@ -110,8 +112,8 @@ static const char *spilled_fault(const cf_filter *filter, const cf_entry *entry)
 {
     bool movable;
     cf_pair pair = cf_pair_from(filter, entry->side);
-    if (cf_bucket_free_slot(filter, entry->bucket) >= 0 ||
-        cf_bucket_free_slot(filter, cf_entry_alternate(filter, entry, &movable)) >= 0)
+    if (cf_bucket_usable_slot(filter, entry->bucket) >= 0 ||
+        cf_bucket_usable_slot(filter, cf_entry_alternate(filter, entry, &movable)) >= 0)
         return "a spilled entry has room in its buckets";
     /* RULE: of the entries of a key no more are spilled than can be found */
     if (cf_spilled_matches(filter, &pair) > CF_SPILL_COPIES)
@@ -163,9 +165,9 @@ static cf_status check_entries(const cf_filter *filter, cf_census *seen, const c
 static cf_status check_rest(const cf_filter *filter, const char **why)
 {
     cf_ticker ticker = cf_ticker_of(filter->watch);
-    uint64_t bits = cf_table_bits(&filter->geometry, filter->level, filter->split);
+    uint64_t bits = filter->buckets * filter->view.form.bucket_bits;
     uint64_t table = CF_HEADER_BYTES + (bits + 7) / 8, length = filter->length; /* where they end */
-    uint64_t list = length - cf_spill_bytes(filter);
+    uint64_t list = length - (uint64_t)filter->geometry.spill_bound * CF_SPILL_ENTRY;
     uint64_t rest = list + (uint64_t)filter->spilled * CF_SPILL_ENTRY;
     if (bits % 8 != 0 && cf_first_set(filter, table - 1, table, &ticker) < table &&
         filter->bytes[table - 1] >> bits % 8 != 0)

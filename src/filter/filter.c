@@ -23,20 +23,17 @@ static CF_NEVER_INLINE bool is_spilled(const cf_filter *filter, uint64_t hash)
     return cf_spilled_matches(filter, &pair) != 0;
 }
 
-static bool holds_live(const cf_filter *filter, cf_place want)
+static CF_NEVER_INLINE bool contains_live(const cf_filter *filter, uint64_t hash)
 {
-    unsigned slots = cf_bucket_find(filter, want.bucket, want.tag);
-    for (; slots != 0; slots &= slots - 1)
-        if (cf_is_live(filter, cf_payload_get(filter, want.bucket, cf_lowest_bit(slots))))
-            return true;
+    cf_pair pair = cf_pair_of(filter, hash);
+    for (unsigned i = 0; i < pair.sides; i++) {
+        uint64_t bucket = pair.place[i].bucket;
+        unsigned slots = cf_bucket_find(filter, bucket, pair.place[i].tag);
+        for (; slots != 0; slots &= slots - 1)
+            if (cf_is_live(filter, cf_payload_get(filter, bucket, cf_lowest_bit(slots))))
+                return true;
+    }
     return false;
-}
-
-static bool contains_live(const cf_filter *filter, uint64_t hash)
-{
-    cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
-    cf_place here = cf_locate(filter, &base), there = cf_locate(filter, &other);
-    return holds_live(filter, here) || holds_live(filter, there);
 }
 
 static CF_ALWAYS_INLINE bool has(cf_kind kind, const cf_filter *filter, uint64_t hash)
@@ -107,14 +104,19 @@ size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t 
     return found;
 }
 
-uint64_t cf_count(const cf_filter *filter, uint64_t hash)
+static void find_entries(const cf_filter *filter, uint64_t hash, cf_matches *found)
 {
     cf_pair pair = cf_pair_of(filter, hash);
+    cf_find_matches(filter, &pair, CF_ANY_VALUE, found);
+}
+
+uint64_t cf_count(const cf_filter *filter, uint64_t hash)
+{
     cf_matches found;
     uint64_t copies = 0;
     if (filter->geometry.epochs)
         return cf_contains(filter, hash);
-    cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
+    find_entries(filter, hash, &found);
     for (unsigned i = 0; i < found.n; i++)
         copies += cf_entry_copies(filter, &found.entry[i]);
     bool exact = filter->geometry.counter_bits || filter->geometry.value_bits;
@@ -123,9 +125,8 @@ uint64_t cf_count(const cf_filter *filter, uint64_t hash)
 
 bool cf_get(const cf_filter *filter, uint64_t hash, uint64_t *value)
 {
-    cf_pair pair = cf_pair_of(filter, hash);
     cf_matches found;
-    cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
+    find_entries(filter, hash, &found);
     if (found.n > 0)
         *value = found.entry[0].payload;
     return found.n > 0;
@@ -133,10 +134,9 @@ bool cf_get(const cf_filter *filter, uint64_t hash, uint64_t *value)
 
 unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values)
 {
-    cf_pair pair = cf_pair_of(filter, hash);
     cf_matches found;
     unsigned n = 0;
-    cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
+    find_entries(filter, hash, &found);
     for (unsigned i = 0; i < found.n; i++) {
         unsigned known = 0;
         while (known < n && values[known] != found.entry[i].payload)

@@ -57,14 +57,14 @@ static bool refresh(cf_filter *filter, const cf_pair *pair, const cf_entry *entr
 static cf_status store(cf_filter *filter, const cf_entry *entry, unsigned nodes)
 {
     const cf_geometry *shape = &filter->geometry;
-    cf_pair pair;
+    cf_pair pair = cf_pair_from(filter, entry->side);
     cf_room room;
-    cf_pair_set(filter, &entry->side, &pair);
     if (pair.sides == 0)
         return CF_BAD_ARGUMENT;
     bool match = cf_find_room(filter, &pair, &room);
-    if (shape->epochs ? match && refresh(filter, &pair, entry, false)
-                      : (match || entry->side.length != CF_WHOLE) && cf_copies_add(filter, &pair, entry))
+    if (shape->epochs
+            ? match && refresh(filter, &pair, entry, false)
+            : (match || entry->side.length != CF_KEY_LENGTH) && cf_copies_add(filter, &pair, entry))
         return CF_OK;
     if (room.side < 2) {
         cf_slot_claim(filter, pair.place[room.side].bucket, room.slot);
@@ -155,12 +155,11 @@ static cf_status split_some(cf_filter *filter, unsigned tries)
 ** so many, or there is no way to mark one, or `copies` is 0; nothing has changed. */
 static CF_NEVER_INLINE bool fold_entries(cf_filter *filter, const cf_entry *entry, unsigned copies)
 {
-    cf_pair pair;
     cf_fold best;
     bool marks = filter->view.form.grown || filter->geometry.counter_bits || filter->geometry.epochs;
     if (copies == 0 || !marks)
         return false;
-    cf_pair_set(filter, &entry->side, &pair);
+    cf_pair pair = cf_pair_from(filter, entry->side);
     if (pair.sides == 0 || !cf_find_fold(filter, &pair, entry, copies, &best))
         return false;
     cf_copies_fold(filter, &pair, entry, &best);

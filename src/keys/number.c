@@ -25,16 +25,17 @@ static bool is_blank(char c)
 /* Appends a digit. One for which there is no room changes the exponent only. */
 static void take_digit(cf_number *number, unsigned digit)
 {
-    bool room = number->digits < MOST_DIGITS;
+    bool room = number->digits < MOST_DIGITS; /* RULE: a digit without room only counts */
     if (room)
         number->digits = number->digits * 10 + digit;
-    number->exponent += !room - number->point;
+    number->exponent += !room - number->point; /* RULE: digits behind the point lower the exponent */
 }
 
 /* Reads the digits and the point. Returns their end; NULL: there is no digit. */
 static const char *read_digits(const char *at, const char *end, cf_number *number)
 {
     bool any = false;
+    /* RULE: a number has one point at most */
     for (; at < end && (is_digit(*at) || (*at == '.' && !number->point)); at++) {
         if (*at == '.') {
             number->point = true;
@@ -43,17 +44,20 @@ static const char *read_digits(const char *at, const char *end, cf_number *numbe
             any = true;
         }
     }
-    return any ? at : NULL;
+    return any ? at : NULL; /* RULE: a number has a digit */
 }
 
 /* Reads the exponent, if there is one. Returns its end; NULL: there is an e without digits. */
 static const char *read_power(const char *at, const char *end, cf_number *number)
 {
+    /* RULE: an exponent begins with e or E */
     if (at == end || (*at != 'e' && *at != 'E'))
         return at;
     number->power = true;
     at++;
+    /* RULE: an exponent may be negative; equivalent without 2, < to <=: it has no digits there */
     bool negative = at < end && *at == '-';
+    /* RULE: an exponent may have a sign; equivalent without 2, < to <=: as above */
     if (at < end && (*at == '-' || *at == '+'))
         at++;
     const char *first = at;
@@ -62,14 +66,15 @@ static const char *read_power(const char *at, const char *end, cf_number *number
         power = power < MOST_POWER ? power * 10 + (*at - '0') : power;
     power = power < MOST_POWER ? power : MOST_POWER;
     number->exponent += negative ? -power : power;
-    return at > first ? at : NULL;
+    return at > first ? at : NULL; /* RULE: an exponent has a digit */
 }
 
 bool cf_number_read(const char *text, size_t length, cf_number *number)
 {
     const char *at = text, *end = text;
-    while (end < text + length && *end != 0)
+    while (end < text + length && *end != 0) /* RULE: a number ends at the first NUL */
         end++;
+    /* RULE: blanks may stand before a number; equivalent without 2, < to <=: blanks alone are none */
     while (at < end && is_blank(*at))
         at++;
     if (at == end || !(is_digit(*at) || *at == '-' || *at == '+' || *at == '.'))
@@ -80,15 +85,15 @@ bool cf_number_read(const char *text, size_t length, cf_number *number)
     at = read_digits(at, end, number);
     if (at != NULL)
         at = read_power(at, end, number);
-    while (at != NULL && at < end && is_blank(*at))
+    while (at != NULL && at < end && is_blank(*at)) /* RULE: blanks may stand behind a number */
         at++;
-    return at == end;
+    return at == end; /* RULE: nothing else stands behind a number */
 }
 
 static bool in_range(const cf_number *number, uint64_t digits, int64_t *value)
 {
     uint64_t most = (uint64_t)INT64_MAX + number->negative;
-    if (digits > most)
+    if (digits > most) /* RULE: an integer fits into 64 bits */
         return false;
     *value = number->negative ? (int64_t)(0 - digits) : (int64_t)digits;
     return true;
@@ -96,6 +101,7 @@ static bool in_range(const cf_number *number, uint64_t digits, int64_t *value)
 
 bool cf_number_integer(const cf_number *number, int64_t *value)
 {
+    /* RULE: an integer was written without point and exponent */
     return !number->point && !number->power && number->exponent == 0 &&
            in_range(number, number->digits, value);
 }
@@ -108,6 +114,7 @@ bool cf_number_whole(const cf_number *number, int64_t *value)
         digits /= 10;
     for (; digits != 0 && exponent > 0 && digits < MOST_DIGITS; exponent--)
         digits *= 10;
+    /* RULE: a whole number has no digit behind the point */
     return (digits == 0 || exponent == 0) && in_range(number, digits, value);
 }
 
@@ -143,6 +150,8 @@ bool cf_number_sure(const cf_number *number, double *real)
     for (; least.digits != 0 && least.digits % 10 == 0; least.exponent++)
         least.digits /= 10;
     *real = cf_number_real(&least);
+    /* RULE: sure are up to 15 digits with few decimals; equivalent < to <=, < to <= 2: 10^15 ends in a
+    ** zero; what has no decimals is whole */
     return least.digits < ROUND_LIMIT &&
            (cf_number_whole(&least, &whole) || (least.exponent < 0 && least.exponent >= -SURE_DECIMALS));
 }
@@ -151,11 +160,13 @@ bool cf_number_rounded(const cf_number *number, int64_t *value)
 {
     cf_number rounded = *number;
     uint64_t unit = 1, rest;
+    /* RULE: tiny numbers are 0; equivalent < to <=: any limit so small would do */
     if (fabs(cf_number_real(number)) < TINY)
         rounded.digits = 0;
-    for (; rounded.digits / unit >= ROUND_LIMIT; unit *= 10)
+    for (; rounded.digits / unit >= ROUND_LIMIT; unit *= 10) /* RULE: 15 digits are kept */
         rounded.exponent++;
     rest = rounded.digits % unit;
+    /* RULE: halves are rounded upwards */
     rounded.digits = rounded.digits / unit + (unit > 1 && rest >= unit / 2);
     return cf_number_whole(&rounded, value);
 }

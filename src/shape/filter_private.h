@@ -23,6 +23,7 @@ typedef struct cf_form {
     bool semi;        /* semi-sorted */
     bool two;         /* lanes are two halves; else, unless `any`, one word */
     bool grown;       /* tags have terminators */
+    unsigned kind;    /* the number of functions for one key (lanes.h) */
     unsigned lane;    /* bits of a lane: what is left of a tag behind the code */
     unsigned lane_of; /* bit n of a word is in lane n * lane_of >> 16 */
     unsigned second,
@@ -41,9 +42,10 @@ typedef struct cf_view {
     const uint8_t *table;         /* the buckets */
     bool quick;                   /* neither a spill list, nor epochs: what buckets say is the answer */
     bool quick_add, quick_delete; /* and most keys are added, or deleted, by a look at their buckets */
-    unsigned kind;                /* of functions for one key: cf_kind_of in bucket.h */
+    unsigned kind;                /* that of the form; 0 with a pager */
     unsigned new_length;          /* remainder bits that a new entry knows */
-    uint64_t sticky_bit;          /* of a payload; 0: the payload has none (copies.h) */
+    uint64_t payload_max;         /* of an entry, sticky bit apart */
+    uint64_t sticky;              /* what marks a payload as sticky; 0: nothing does (copies.h) */
     uint64_t *left; /* units of work that a merge may still do (watch.h); NULL: any number */
     uint64_t fingerprint_mask, level_mask, pair_mask; /* f, level and s low bits */
     cf_form form;                                     /* of the buckets */

@@ -78,17 +78,11 @@ unsigned cf_payload_bits(const cf_geometry *shape, bool grown)
                                : shape->value_bits + grown;
 }
 
-unsigned cf_tag_bits(const cf_geometry *shape, bool grown)
+unsigned cf_bucket_bits(const cf_geometry *shape, bool grown)
 {
-    unsigned bits = shape->bucket_size * cf_slot_bits(shape, grown);
-    return shape->semisorted ? bits - CF_SEMISORT_SAVES : bits;
-}
-
-uint64_t cf_record_bits(const cf_geometry *shape, bool grown)
-{
-    unsigned overflow = shape->spill_bound != 0;
-    return cf_tag_bits(shape, grown) + overflow +
-           (uint64_t)shape->bucket_size * cf_payload_bits(shape, grown);
+    unsigned slot = cf_slot_bits(shape, grown) + cf_payload_bits(shape, grown);
+    return shape->bucket_size * slot + (shape->spill_bound != 0) -
+           (shape->semisorted ? CF_SEMISORT_SAVES : 0);
 }
 
 uint64_t cf_buckets_at(const cf_geometry *shape, unsigned level, uint64_t split)
@@ -96,14 +90,11 @@ uint64_t cf_buckets_at(const cf_geometry *shape, unsigned level, uint64_t split)
     return (shape->buckets << level) + split;
 }
 
-uint64_t cf_table_bits(const cf_geometry *shape, unsigned level, uint64_t split)
-{
-    return cf_buckets_at(shape, level, split) * cf_record_bits(shape, cf_is_grown(level, split));
-}
-
 uint64_t cf_bytes_at(const cf_geometry *shape, unsigned level, uint64_t split)
 {
-    return CF_HEADER_BYTES + (cf_table_bits(shape, level, split) + 7) / 8 + CF_RESERVED_MIN +
+    uint64_t table =
+        cf_buckets_at(shape, level, split) * cf_bucket_bits(shape, cf_is_grown(level, split));
+    return CF_HEADER_BYTES + (table + 7) / 8 + CF_RESERVED_MIN +
            (uint64_t)shape->spill_bound * CF_SPILL_ENTRY;
 }
 

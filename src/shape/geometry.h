@@ -2,8 +2,8 @@
 /*
 ** geometry.h - the shape of a filter at every stage of its growth: widths, counts, lengths, limits.
 **
-** A stage of growth is (level, split pointer): growth.h. A filter has two forms in its life: plain at
-** stage (0, 0), and grown at every other one.
+** A stage of growth is (level, split pointer): growth.h. A filter is plain at stage (0, 0), and grown at
+** every other one.
 */
 #ifndef CF_GEOMETRY_H
 #define CF_GEOMETRY_H
@@ -38,16 +38,12 @@ static inline bool cf_is_grown(unsigned level, uint64_t split)
 /* Remainder bits that a new entry knows. */
 unsigned cf_new_length(const cf_geometry *shape, unsigned level, bool grown);
 
-/* Bits of the payload of a slot, of the tags of a bucket, of a bucket record: of one of both forms. */
+/* Bits of the payload of a slot, and of a bucket: of one of both forms. */
 unsigned cf_payload_bits(const cf_geometry *shape, bool grown);
-unsigned cf_tag_bits(const cf_geometry *shape, bool grown);
-uint64_t cf_record_bits(const cf_geometry *shape, bool grown);
+unsigned cf_bucket_bits(const cf_geometry *shape, bool grown);
 
 /* Buckets in use. */
 uint64_t cf_buckets_at(const cf_geometry *shape, unsigned level, uint64_t split);
-
-/* Bits of the table, up to the end of its last bucket. */
-uint64_t cf_table_bits(const cf_geometry *shape, unsigned level, uint64_t split);
 
 /* Length in bytes without room to spare. */
 uint64_t cf_bytes_at(const cf_geometry *shape, unsigned level, uint64_t split);

@@ -48,29 +48,23 @@ static inline uint64_t cf_alternate_base(const cf_filter *filter, uint64_t base,
     uint64_t m0 = filter->geometry.buckets;
     assert(m0 % 2 == 0);
     /* RULE: the buckets of a pair differ in parity */
-    uint64_t difference = (cf_scale(mix, m0) | 1) - base;
+    uint64_t difference = (cf_high_product(mix, m0) | 1) - base;
     return (int64_t)difference < 0 ? difference + m0 : difference;
 }
 
 /* What the same entry, or key, is on its other side. */
-static inline cf_side cf_alternate_by(const cf_filter *filter, cf_side from, uint64_t mix)
-{
-    cf_side to;
-    to.base = cf_alternate_base(filter, from.base, mix);
-    /* RULE: the alternate turns the bits that are known, by the pair bits */
-    to.bits = from.bits ^ ((cf_turn_of(mix) << filter->geometry.pair_bits) &
-                           cf_low_bits(filter->geometry.pair_bits + from.length));
-    to.length = from.length;
-    return to;
-}
-
 static inline cf_side cf_alternate(const cf_filter *filter, cf_side from)
 {
-    return cf_alternate_by(filter, from, cf_pair_mix(from.bits & filter->view.pair_mask));
+    unsigned s = filter->geometry.pair_bits;
+    uint64_t mix = cf_pair_mix(from.bits & filter->view.pair_mask);
+    from.base = cf_alternate_base(filter, from.base, mix);
+    /* RULE: the alternate turns the bits that are known, by the pair bits */
+    from.bits ^= cf_turn_of(mix) << s & cf_low_bits(s + from.length);
+    return from;
 }
 
-/* The length of a key: longer than that of any entry. */
-enum { CF_WHOLE = 255 };
+/* How much a key knows: more than any entry. */
+enum { CF_KEY_LENGTH = 255 };
 
 /* The bits of a key: its hash, but for the few whose fingerprint would be zero. */
 static inline uint64_t cf_key_bits(const cf_filter *filter, uint64_t hash)
@@ -83,7 +77,7 @@ static inline uint64_t cf_key_bits(const cf_filter *filter, uint64_t hash)
 static inline cf_side cf_base(const cf_filter *filter, uint64_t hash)
 {
     uint64_t bits = cf_key_bits(filter, hash);
-    return (cf_side){cf_scale(bits, filter->geometry.buckets), bits, CF_WHOLE};
+    return (cf_side){cf_high_product(bits, filter->geometry.buckets), bits, CF_KEY_LENGTH};
 }
 
 /* The number of bucket (base, extension). No branch: whether an extension is 0 cannot be
@@ -155,24 +149,18 @@ static inline cf_address cf_address_of(const cf_filter *filter, uint64_t bucket)
 /* The places of an entry or a key, seen from one side: those that it can lie in.
 ** A side that knows too little for its own place (it comes from a filter that has grown less) and
 ** for the other one has none. */
-static inline void cf_pair_set(const cf_filter *filter, const cf_side *one, cf_pair *pair)
-{
-    cf_side other = cf_alternate(filter, *one);
-    cf_place here = cf_locate(filter, one), there = cf_locate(filter, &other);
-    /* RULE: a side that knows too little has no place */
-    unsigned first = one->length >= here.extension;
-    pair->side[0] = *one;
-    pair->place[0] = here;
-    pair->side[first] = other;
-    pair->place[first] = there;
-    /* RULE: an alternate that knows too little has no place */
-    pair->sides = first + (other.length >= there.extension);
-}
-
 static inline cf_pair cf_pair_from(const cf_filter *filter, cf_side one)
 {
-    cf_pair pair;
-    cf_pair_set(filter, &one, &pair);
+    cf_side other = cf_alternate(filter, one);
+    cf_pair pair = {{one, other}, {cf_locate(filter, &one), cf_locate(filter, &other)}, 1};
+    /* RULE: a side that knows too little has no place */
+    if (one.length < pair.place[0].extension) {
+        pair.side[0] = pair.side[1];
+        pair.place[0] = pair.place[1];
+        pair.sides = 0;
+    }
+    /* RULE: an alternate that knows too little has no place */
+    pair.sides += other.length >= pair.place[1].extension;
     return pair;
 }
 

@@ -7,10 +7,7 @@
 ** bucket? Buckets start at multiples of `step` bits, a divisor of 8. */
 static bool fits_word(unsigned from, unsigned bits, unsigned step)
 {
-    unsigned most = from % 8; /* bits before them in their first byte */
-    for (unsigned shift = step; shift < 8; shift += step)
-        if ((from + shift) % 8 > most)
-            most = (from + shift) % 8;
+    unsigned most = 8 - step + (from & (step - 1)); /* bits before them in their first byte */
     return most + bits <= 64;
 }
 
@@ -28,38 +25,32 @@ static bool set_halves(cf_form *form, unsigned first, unsigned step)
 void cf_form_set(cf_form *form, const cf_geometry *shape, bool grown)
 {
     unsigned b = shape->bucket_size, nibble = shape->semisorted ? CF_NIBBLE_BITS : 0;
-    memset(form, 0, sizeof *form); /* equal forms are equal bytes */
+    memset(form, 0, sizeof *form);
     form->semi = shape->semisorted;
     form->grown = grown;
     form->slot_bits = cf_slot_bits(shape, grown);
     form->slot_mask = cf_low_bits(form->slot_bits);
-    form->tag_bits = cf_tag_bits(shape, grown);
     form->payload_bits = cf_payload_bits(shape, grown);
-    form->payloads_at = form->tag_bits + (shape->spill_bound != 0);
-    form->bucket_bits = cf_record_bits(shape, grown);
+    unsigned bits = cf_bucket_bits(shape, grown);
+    form->bucket_bits = bits;
+    form->payloads_at = bits - b * form->payload_bits;
+    form->tag_bits = form->payloads_at - (shape->spill_bound != 0);
     unsigned w = form->lane = form->slot_bits - nibble, first = shape->semisorted ? CF_CODE_BITS : 0;
-    unsigned step = 1u << cf_lowest_bit(form->bucket_bits | 8);
+    unsigned step = 1u << cf_lowest_bit(bits | 8);
+    form->lane_of = ((1u << 16) + w - 1) / w;
     form->two = b > CF_SEMISORT_SLOTS || !fits_word(0, form->tag_bits, step);
     /* lanes of one bit: cf_zeros would miss some */
     form->any =
         w < 2 || (b < CF_SEMISORT_SLOTS && 3 * w > 63) || (form->two && !set_halves(form, first, step));
     form->two &= !form->any;
-    form->lane_of = ((1u << 16) + w - 1) / w;
     for (unsigned i = 0; i < (form->two ? b / 2 : b) && !form->any; i++)
         form->ones |= (uint64_t)1 << i * w;
     form->highs = form->ones << (w - 1);
     form->known = form->ones << (shape->pair_bits - nibble);
-}
-
-unsigned cf_kind_of(const cf_filter *filter)
-{
-    const cf_form *form = &filter->view.form;
-#ifdef CUCKOO_SMALL
-    return 0;
-#endif
+#ifndef CUCKOO_SMALL
     unsigned number = form->grown * 4u + form->semi * 2u + form->two;
-    bool whole = number == 0 && form->bucket_bits % 8 == 0;
-    return form->any || filter->pages != NULL ? 0 : whole ? CF_KIND_OF_WHOLE : 2 + number;
+    form->kind = form->any ? 0 : number == 0 && bits % 8 == 0 ? CF_KIND_OF_WHOLE : 2 + number;
+#endif
 }
 
 /* ---- two buckets ---- */
@@ -110,14 +101,6 @@ uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
 unsigned cf_bucket_find(const cf_filter *filter, uint64_t bucket, uint64_t tag)
 {
     return CF_BY_FORM(&filter->view.form, cf_slots_by, filter, cf_bucket_at(filter, bucket), tag);
-}
-
-int cf_bucket_free_slot(const cf_filter *filter, uint64_t bucket)
-{
-    const cf_form *form = &filter->view.form;
-    unsigned lane;
-    bool any = CF_BY_FORM(form, cf_empty_by, filter, cf_bucket_at(filter, bucket), &lane);
-    return any ? (int)cf_slot_of(form, lane) : -1;
 }
 
 void cf_bucket_read(const cf_filter *filter, uint64_t bucket, cf_contents *contents)

@@ -309,9 +309,8 @@ static CF_ALWAYS_INLINE void cf_set_by(cf_kind kind, cf_filter *filter, uint64_t
 uint64_t cf_slot_get(const cf_filter *filter, uint64_t bucket, unsigned slot);
 uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, unsigned slot);
 
-/* The slots that match a tag, a bit each; the first empty slot, or -1. */
+/* The slots that match a tag, a bit each. */
 unsigned cf_bucket_find(const cf_filter *filter, uint64_t bucket, uint64_t tag);
-int cf_bucket_free_slot(const cf_filter *filter, uint64_t bucket);
 
 void cf_bucket_read(const cf_filter *filter, uint64_t bucket, cf_contents *contents);
 

@@ -52,8 +52,7 @@ static CF_ALWAYS_INLINE int cf_usable_by(cf_kind kind, const cf_filter *filter, 
 
 static inline int cf_bucket_usable_slot(const cf_filter *filter, uint64_t bucket)
 {
-    int slot = cf_bucket_free_slot(filter, bucket);
-    return slot >= 0 ? slot : cf_dead_slot(filter, bucket);
+    return CF_BY_FORM(&filter->view.form, cf_usable_by, filter, bucket);
 }
 
 /* A usable slot is about to be given to another entry, which is going to be counted. */

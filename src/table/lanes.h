@@ -30,10 +30,11 @@ typedef struct cf_kind {
     bool any, semi, two, grown, paged, whole;
 } cf_kind;
 
+#define CF_KIND(semi, two, grown, paged) ((cf_kind){false, semi, two, grown, paged, false})
+#define CF_KIND_WHOLE                    ((cf_kind){false, false, false, false, false, true})
+
 /* f(kind, ...) by the form of a filter. A small library has one way to all of them. */
 #define CF_KIND_ANY(form) ((cf_kind){true, (form)->semi, false, (form)->grown, true, false})
-
-#define CF_KIND_PAGED(semi, two, grown) ((cf_kind){false, semi, two, grown, true, false})
 #ifdef CUCKOO_SMALL
 #define CF_BY_FORM(form, f, ...)     f(CF_KIND_ANY(form), __VA_ARGS__)
 #define CF_BY_NEW_FORM(form, f, ...) f(CF_KIND_ANY(form), __VA_ARGS__)
@@ -44,10 +45,10 @@ typedef struct cf_kind {
     (!(form)->any && (form)->grown ? CF_BY_LANES(form, true, f, __VA_ARGS__)                            \
                                    : CF_BY_NEW_FORM(form, f, __VA_ARGS__))
 #define CF_BY_LANES(form, grown, f, ...)                                                                \
-    ((form)->semi  ? (form)->two ? f(CF_KIND_PAGED(true, true, grown), __VA_ARGS__)                     \
-                                 : f(CF_KIND_PAGED(true, false, grown), __VA_ARGS__)                    \
-      : (form)->two ? f(CF_KIND_PAGED(false, true, grown), __VA_ARGS__)                                 \
-                   : f(CF_KIND_PAGED(false, false, grown), __VA_ARGS__))
+    ((form)->semi  ? (form)->two ? f(CF_KIND(true, true, grown, true), __VA_ARGS__)                     \
+                                 : f(CF_KIND(true, false, grown, true), __VA_ARGS__)                    \
+      : (form)->two ? f(CF_KIND(false, true, grown, true), __VA_ARGS__)                                 \
+                   : f(CF_KIND(false, false, grown, true), __VA_ARGS__))
 #endif
 
 /* For what is done to one key: a function of its own for each kind without a pager, so that none saves
@@ -59,8 +60,6 @@ typedef struct cf_kind {
     {                                                                                                   \
         return call;                                                                                    \
     }
-#define CF_KIND(semi, two, grown) ((cf_kind){false, semi, two, grown, false, false})
-#define CF_KIND_WHOLE             ((cf_kind){false, false, false, false, false, true})
 #ifdef CUCKOO_SMALL
 #define CF_OWN(type, f, parameters, ...)                                                                \
     CF_OWN_ONE(type, f##_any, parameters, f(CF_KIND_ANY(&filter->view.form), __VA_ARGS__))              \
@@ -69,21 +68,19 @@ typedef struct cf_kind {
 #define CF_OWN(type, f, parameters, ...)                                                                \
     CF_OWN_ONE(type, f##_any, parameters, f(CF_KIND_ANY(&filter->view.form), __VA_ARGS__))              \
     CF_OWN_ONE(type, f##_whole, parameters, f(CF_KIND_WHOLE, __VA_ARGS__))                              \
-    CF_OWN_ONE(type, f##_2, parameters, f(CF_KIND(false, false, false), __VA_ARGS__))                   \
-    CF_OWN_ONE(type, f##_3, parameters, f(CF_KIND(false, true, false), __VA_ARGS__))                    \
-    CF_OWN_ONE(type, f##_4, parameters, f(CF_KIND(true, false, false), __VA_ARGS__))                    \
-    CF_OWN_ONE(type, f##_5, parameters, f(CF_KIND(true, true, false), __VA_ARGS__))                     \
-    CF_OWN_ONE(type, f##_6, parameters, f(CF_KIND(false, false, true), __VA_ARGS__))                    \
-    CF_OWN_ONE(type, f##_7, parameters, f(CF_KIND(false, true, true), __VA_ARGS__))                     \
-    CF_OWN_ONE(type, f##_8, parameters, f(CF_KIND(true, false, true), __VA_ARGS__))                     \
-    CF_OWN_ONE(type, f##_9, parameters, f(CF_KIND(true, true, true), __VA_ARGS__))                      \
+    CF_OWN_ONE(type, f##_2, parameters, f(CF_KIND(false, false, false, false), __VA_ARGS__))            \
+    CF_OWN_ONE(type, f##_3, parameters, f(CF_KIND(false, true, false, false), __VA_ARGS__))             \
+    CF_OWN_ONE(type, f##_4, parameters, f(CF_KIND(true, false, false, false), __VA_ARGS__))             \
+    CF_OWN_ONE(type, f##_5, parameters, f(CF_KIND(true, true, false, false), __VA_ARGS__))              \
+    CF_OWN_ONE(type, f##_6, parameters, f(CF_KIND(false, false, true, false), __VA_ARGS__))             \
+    CF_OWN_ONE(type, f##_7, parameters, f(CF_KIND(false, true, true, false), __VA_ARGS__))              \
+    CF_OWN_ONE(type, f##_8, parameters, f(CF_KIND(true, false, true, false), __VA_ARGS__))              \
+    CF_OWN_ONE(type, f##_9, parameters, f(CF_KIND(true, true, true, false), __VA_ARGS__))               \
     static type(*const f##_by_kind[])                                                                   \
         parameters = {f##_any, f##_whole, f##_2, f##_3, f##_4, f##_5, f##_6, f##_7, f##_8, f##_9}
 #endif
 
-/* The number of such a function for this filter: view.kind. */
 enum { CF_KIND_OF_WHOLE = 1 };
-unsigned cf_kind_of(const cf_filter *filter);
 
 /* Sets the form of the buckets of this shape, plain or grown. */
 void cf_form_set(cf_form *form, const cf_geometry *shape, bool grown);
@@ -95,7 +92,7 @@ static CF_ALWAYS_INLINE uint64_t cf_bucket_at(const cf_filter *filter, uint64_t 
 {
     uint64_t bits = filter->view.form.bucket_bits, at = bucket * bits;
     if (CF_UNLIKELY(filter->pages != NULL))
-        cf_need_bits(filter, at, bits);
+        cf_need(filter, CF_HEADER_BYTES + at / 8, CF_HEADER_BYTES + (at + bits + 7) / 8);
     return at;
 }
 
@@ -108,9 +105,10 @@ static CF_ALWAYS_INLINE uint64_t cf_at_by(cf_kind kind, const cf_filter *filter,
 /* Tells the pager that the bucket which starts there is going to be changed. */
 static CF_ALWAYS_INLINE void cf_tell_change(cf_kind kind, const cf_filter *filter, uint64_t at)
 {
+    uint64_t bits = filter->view.form.bucket_bits;
     assert(filter->writable != NULL);
     if (kind.paged && CF_UNLIKELY(filter->pages != NULL))
-        cf_change_bits(filter, at, filter->view.form.bucket_bits);
+        cf_change(filter, CF_HEADER_BYTES + at / 8, CF_HEADER_BYTES + (at + bits + 7) / 8);
 }
 
 /* The same by its number: where it starts. */
@@ -233,11 +231,6 @@ static CF_ALWAYS_INLINE void cf_lanes_by(cf_kind kind, const cf_filter *filter, 
     lane[1] = x.low >> w & mask;
     lane[2] = high & mask;
     lane[3] = high >> w & mask;
-}
-
-static inline uint64_t cf_code_at(const cf_filter *filter, uint64_t at)
-{
-    return cf_load_bits(filter->view.table, at) & CF_CODE_MASK;
 }
 
 static CF_ALWAYS_INLINE uint64_t cf_nibbles_at(const cf_filter *filter, uint64_t at)

@@ -15,7 +15,7 @@ static void set_ways(cf_filter *filter)
     const cf_geometry *g = &filter->geometry;
     cf_view *view = &filter->view;
     view->table = filter->bytes + CF_HEADER_BYTES;
-    view->kind = cf_kind_of(filter);
+    view->kind = filter->pages ? 0 : view->form.kind;
     view->quick = g->spill_bound == 0 && g->epochs == 0;
     bool whole = view->kind == CF_KIND_OF_WHOLE && view->quick && g->pair_bits == g->fingerprint_bits;
     view->whole = whole ? view->form.bucket_bits / 8 : 0;
@@ -33,10 +33,11 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
     filter->split = split;
     filter->buckets = cf_buckets_at(g, level, split);
     view->new_length = cf_new_length(g, level, grown);
-    bool marks = grown && g->counter_bits == 0 && g->epochs == 0;
-    view->sticky_bit = marks ? (uint64_t)1 << g->value_bits : 0;
     view->level_mask = cf_low_bits(level);
     cf_form_set(&view->form, g, grown);
+    uint64_t all = cf_low_bits(view->form.payload_bits);
+    view->payload_max = grown && g->counter_bits == 0 && g->epochs == 0 ? all >> 1 : all;
+    view->sticky = g->counter_bits ? all : all ^ view->payload_max;
     set_ways(filter);
 }
 

@@ -13,8 +13,6 @@
 **
 ** A *rank* is a tag with its nibble in front, as the highest bits of a word: in the order of their ranks
 ** slots are sorted. Its low bits are the top, so that ranks are lanes to be written.
-**
-** Nothing here looks at a table: nibbles, codes, ranks and payloads of one bucket are rearranged.
 */
 #ifndef CF_SEMISORT_H
 #define CF_SEMISORT_H

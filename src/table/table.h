@@ -26,7 +26,7 @@ static inline uint64_t cf_load_bits(const uint8_t *table, uint64_t at)
 }
 
 /* Overwrites the bits under `mask` at bit `at`. The mask is low bits, one at least, that lie within the
-** 8 bytes they start in: 57 of them do, wherever that is. The pager has been told (cf_change_bits). */
+** 8 bytes they start in: 57 of them do, wherever that is. The pager has been told (cf_tell_change). */
 static inline void cf_store_bits(uint8_t *table, uint64_t at, uint64_t mask, uint64_t bits)
 {
     uint8_t *p = table + (at >> 3);
@@ -46,17 +46,6 @@ static inline void cf_change(const cf_filter *filter, uint64_t from, uint64_t to
 {
     if (filter->pages)
         filter->pages->change(filter->pages->context, from, to);
-}
-
-/* The same for bits of the table. */
-static inline void cf_need_bits(const cf_filter *filter, uint64_t at, uint64_t bits)
-{
-    cf_need(filter, CF_HEADER_BYTES + (at >> 3), CF_HEADER_BYTES + ((at + bits + 7) >> 3));
-}
-
-static inline void cf_change_bits(const cf_filter *filter, uint64_t at, uint64_t bits)
-{
-    cf_change(filter, CF_HEADER_BYTES + (at >> 3), CF_HEADER_BYTES + ((at + bits + 7) >> 3));
 }
 
 #endif

@@ -64,20 +64,4 @@ static inline uint64_t cf_tag_of(const cf_filter *filter, cf_place place, unsign
     return (place.tag & cf_low_bits(known)) | (uint64_t)1 << known;
 }
 
-/* What the slot of an entry in the bucket at `address` has to hold in its other bucket, `to`. */
-static inline uint64_t cf_tag_there(const cf_filter *filter, cf_address address, uint64_t tag,
-                                    uint64_t to)
-{
-    unsigned s = filter->geometry.pair_bits, f = filter->geometry.fingerprint_bits;
-    unsigned length = address.bits + (filter->view.form.grown ? cf_terminator(filter, tag) : f) - s;
-    uint64_t pair = tag & filter->view.pair_mask, mix = cf_pair_mix(pair);
-    uint64_t remainder =
-        (tag >> s << address.bits | address.extension) ^ cf_turn_of(mix); /* and what is beyond */
-    cf_address there = cf_address_in(filter, cf_alternate_base(filter, address.base, mix), remainder);
-    CF_ASSERT_CONTENT(filter, length >= there.bits &&
-                                  to == cf_bucket_number(filter, there.base, there.extension));
-    uint64_t bits = (pair | remainder >> there.bits << s) & filter->view.form.slot_mask;
-    return cf_tag_of(filter, (cf_place){to, bits, there.bits}, length);
-}
-
 #endif

@@ -51,6 +51,7 @@ TEST(values_without_a_rule)
     assert_same(&none, cf_key_integer(1), text("1"), false);
     assert_same(&none, text("a"), cf_key_blob("a", 1), false);
     assert_same(&none, text(""), cf_key_blob(NULL, 0), false);
+    assert_same(&none, text("a "), text("a"), false);
     assert_true(hash_of(&none, text("ada"), false) == cf_hash_prefixed(&none, CF_KEY_TEXT, "ada", 3));
     assert_true(hash_of(&none, cf_key_real(7), false) == cf_hash_words(&none, CF_KEY_INTEGER, 7));
 }
@@ -60,7 +61,8 @@ TEST(numbers_in_texts)
 {
     static const char *const same[] = {"1200",  " 1200 ", "+1200",     "1200.",
                                        "1.2e3", "12E+2",  "\t001200\n"};
-    static const char *const others[] = {"0x4b0", "1_200", "1200x", "1 200", "1,200", "", "e3", "1.2e"};
+    static const char *const others[] = {"0x4b0", "1_200", "1200x", "1 200",  "1,200",  "",
+                                         "e3",    "1.2e",  "1200e", "1200e+", "1200.0."};
     for (int affinity = CF_AFFINITY_TEXT; affinity <= CF_AFFINITY_REAL; affinity++) {
         cf_geometry rule = rule_of((cf_affinity)affinity, CF_COLLATION_NOCASE);
         for (size_t i = 0; i < sizeof same / sizeof *same; i++)
@@ -69,6 +71,12 @@ TEST(numbers_in_texts)
             assert_same(&rule, text(others[i]), cf_key_integer(1200), false);
         assert_same(&rule, text("43722338363512900e-2"), cf_key_integer(437223383635129), true);
         assert_same(&rule, cf_key_text("12\0x", 4), cf_key_integer(12), true);
+        assert_same(&rule, cf_key_text("123", 2), cf_key_integer(12),
+                    true); /* what follows is not read */
+        assert_same(&rule, cf_key_text("12e2", 2), cf_key_integer(12), true);
+        assert_same(&rule, cf_key_text("12 ", 2), cf_key_integer(12), true);
+        assert_same(&rule, text("+"), cf_key_integer(0), false);
+        assert_same(&rule, text("."), cf_key_integer(0), false);
         assert_same(&rule, cf_key_blob("12", 2), cf_key_integer(12), false);
         assert_same(&rule, text("-2.50"), cf_key_real(-2.5), affinity != CF_AFFINITY_TEXT);
         assert_same(&rule, cf_key_integer((1ll << 53) + 1), cf_key_integer(1ll << 53),
@@ -91,6 +99,8 @@ TEST(texts_that_versions_read_differently)
                  {"9223372036854775807", true, true},
                  {"9223372036854775808", false, false},
                  {"99999999999999999999", true, false},
+                 {"10000000000000000000", true, false},
+                 {"1000000000000000000.1", true, true},
                  {"1234567890123456.5", false, false},
                  {"1e400", true, false},
                  {"1e-400", true, false},
@@ -122,8 +132,24 @@ TEST(a_real_that_the_caller_reads)
     assert_int_equal(key.type, CF_KEY_TEXT);
     cf_key_apply_real(&as_text, &key, 1234567890123456.0);
     assert_same(&as_text, key, cf_key_integer(1234567890123456), true);
+    static const char *const read_as_reals[] = {"1e15", "1234567890123456e0", "1234567890123456."};
+    for (size_t i = 0; i < sizeof read_as_reals / sizeof *read_as_reals; i++) {
+        key = text(read_as_reals[i]);
+        assert_false(cf_key_apply(&as_text, &key));
+    }
     assert_true(cf_key_is_vague(0.5) && cf_key_is_vague(1e15) && cf_key_is_vague(-INFINITY));
     assert_false(cf_key_is_vague(999999999999999.0) || cf_key_is_vague(-0.0));
+}
+
+/* Under TEXT, what has a point or an exponent: to 15 digits, halves upwards. */
+TEST(texts_that_are_rounded)
+{
+    cf_geometry rule = rule_of(CF_AFFINITY_TEXT, CF_COLLATION_BINARY);
+    assert_same(&rule, text("100000000000000.05"), cf_key_integer(100000000000000), true);
+    assert_same(&rule, text("123456789012345.5"), cf_key_integer(123456789012346), true);
+    assert_same(&rule, text("123456789012345.4"), cf_key_integer(123456789012345), true);
+    assert_same(&rule, text("1e-400"), cf_key_integer(0), true);
+    assert_same(&rule, text("1e-290"), cf_key_integer(0), false);
 }
 
 TEST(collations)
@@ -132,7 +158,10 @@ TEST(collations)
     cf_geometry rtrim = rule_of(CF_AFFINITY_NONE, CF_COLLATION_RTRIM);
     assert_same(&nocase, text("aZ@[`{"), text("Az@[`{"), true);
     assert_same(&nocase, text("\xc3\xa4"), text("\xc3\x84"), false);
+    assert_same(&nocase, text("@"), text("`"), false);
+    assert_same(&nocase, text("["), text("{"), false);
     assert_same(&nocase, text("a"), text("a "), false);
+    assert_same(&nocase, cf_key_text("a\0b", 3), cf_key_text("b\0b", 3), false);
     assert_same(&nocase, cf_key_text("a\0b", 3), cf_key_text("A\0c", 3), true);
     assert_same(&nocase, cf_key_text("a\0b", 3), cf_key_text("A\0bc", 4), false);
     assert_same(&nocase, cf_key_text("a\0", 2), text("a"), false);
@@ -144,4 +173,6 @@ TEST(collations)
     assert_same(&rtrim, text("a\t"), text("a"), false);
     assert_same(&rtrim, text("a"), text("A"), false);
     assert_same(&rtrim, cf_key_blob("a ", 2), cf_key_blob("a", 1), false);
+    cf_key spaces = cf_key_text(&"   "[1], 2); /* there is one before it */
+    assert_true(cf_key_hash(&rtrim, &spaces, NULL) == hash_of(&rtrim, text(""), false));
 }
