@@ -17,9 +17,9 @@ const [FULL, DAMAGED, NEWER, TOO_BIG, MISMATCH, NO_MEMORY] = [1, 2, 3, 5, 6, 7];
 
 const AFFINITIES = ['none', 'text', 'numeric', 'real'], COLLATIONS = ['binary', 'nocase', 'rtrim'];
 
-/* What an option may be: a word, or a whole number in a range. exports.c reads them in this order. */
+/* What an option may be: one of some words or numbers, or a whole number in a range. exports.c reads them in this order. */
 const OPTIONS = {
-  capacity: [0, 2 ** 40], fpr: null, bucket_size: [1, 8], fingerprint_bits: [4, 32], counter_bits: [0, 16],
+  capacity: [0, 2 ** 40], fpr: null, bucket_size: [1, 2, 4, 8], fingerprint_bits: [4, 32], counter_bits: [0, 16],
   value_bits: [0, 32], growth: ['off', 'on'], hash: ['auto', 'xxh3', 'keyed'], layout: ['auto', 'plain', 'semisort'],
   overflow: ['off', 'on'], overflow_budget: [0, 255], spill_bound: [1, 4096], affinity: AFFINITIES, collation: COLLATIONS
 };
@@ -273,13 +273,15 @@ function withList(call, keys, begin, use, places) {
 /* ---- options ---- */
 
 function readOption(call, name, given) {
-  const rule = OPTIONS[name], words = rule && typeof rule[0] === 'string', other = OTHER_WORDS.get(given);
-  const value = words && rule.includes(other) ? other : given;
-  if (words && rule.includes(value)) return rule.indexOf(value);
+  const rule = OPTIONS[name], isRange = rule && rule.length === 2 && typeof rule[0] === 'number', other = OTHER_WORDS.get(given);
+  const value = rule && rule.includes(other) ? other : given;
   if (name === 'fpr' && typeof value === 'number' && value > 0 && value < 1) return value;
-  if (rule && !words && Number.isInteger(value) && value >= rule[0] && value <= rule[1]) return value;
-  const range = name === 'fpr' ? 'a number above 0 and below 1, such as 0.01' : words ? rule.join(' or ') : `a whole number from ${rule[0]} to ${rule[1]}`;
-  return fail(call, `${name} must be ${range}, got ${String(value)}`, typeof value === 'number' ? RangeError : TypeError);
+  if (isRange && Number.isInteger(value) && value >= rule[0] && value <= rule[1]) return value;
+  if (rule && !isRange && rule.includes(value)) return typeof value === 'number' ? value : rule.indexOf(value);
+  const also = (word) => [word, ...[...OTHER_WORDS.keys()].filter((one) => OTHER_WORDS.get(one) === word)];
+  const accepted = name === 'fpr' ? 'a number above 0 and below 1, such as 0.01'
+    : isRange ? `a whole number from ${rule[0]} to ${rule[1]}` : rule.flatMap(also).join(' or ');
+  return fail(call, `${name} must be ${accepted}, got ${String(value)}`, typeof value === 'number' ? RangeError : TypeError);
 }
 
 function readWhole(call, name, value) {
@@ -292,8 +294,8 @@ function readSeed(call, seed) {
   return fail(call, `seed must be an integer of 64 bits, a bigint beyond 2^53, got ${String(seed)}`, RangeError);
 }
 
-/* All options as exports.c takes them: numbers in order, and the seed. */
-function readOptions(call, options) {
+/* All options as exports.c takes them: numbers in order, and the seed. `names`: which there are. */
+function readOptions(call, options, names = [...Object.keys(OPTIONS), 'seed']) {
   if (options === null || typeof options !== 'object') fail(call, 'options must be an object, such as {fpr: 0.01}', TypeError);
   const given = { growth: 'on', hash: 'auto', layout: 'auto', overflow: 'off', affinity: 'none', collation: 'binary' };
   for (const [name, value] of Object.entries(options)) if (value !== undefined && value !== null) given[name] = value;
@@ -303,7 +305,7 @@ function readOptions(call, options) {
   const seed = readSeed(call, given.seed ?? 0);
   delete given.seed;
   const unknown = Object.keys(given).find((name) => !Object.prototype.hasOwnProperty.call(OPTIONS, name));
-  if (unknown !== undefined) fail(call, `unknown option ${unknown}; valid options: ${Object.keys(OPTIONS).join(', ')}, seed`);
+  if (unknown !== undefined) fail(call, `unknown option ${unknown}; valid options: ${names.join(', ')}`);
   if (given.fpr === undefined && given.fingerprint_bits === undefined) given.fpr = 0.01;
   if (given.overflow_budget === undefined) given.overflow_budget = 10;
   const numbers = Object.keys(OPTIONS).map((name) => (given[name] === undefined ? 0 : readOption(call, name, given[name])));
@@ -712,7 +714,8 @@ function fill(call, keys, given) {
 
 /** An exact filter: it knows the members from the others without error; the bytes are those of cf_build_exact in SQL. */
 function buildExact(members, others, options = {}) {
-  const call = 'buildExact(members, others)', given = readOptions(call, options), known = ['fpr', 'seed', 'hash', 'affinity', 'collation'];
+  const call = 'buildExact(members, others)', known = ['fpr', 'seed', 'hash', 'affinity', 'collation'];
+  const given = readOptions(call, options, known);
   const other = Object.keys(options).find((name) => !known.includes(name));
   if (other) fail(call, `${other} has no meaning here; leave it out: ${known.join(', ')} have`);
   if (!options.fpr) given.numbers[1] = 0;

@@ -254,14 +254,15 @@ ERRORS = [
     (("", "build", [{"a": 1}]), "got an object"),
     (("", "build", [], {"fpr": 0}), "fpr must be a number above 0 and below 1"),
     (("", "build", [], {"fpr": "0.1"}), "fpr must be.*got 0.1"), (("", "build", [], {"fpr": 1}), "fpr must"),
-    (("", "build", [], {"bucket_size": 3}), "bucket"), (("", "build", [], {"bucket_size": 9}), "from 1 to 8"),
-    (("", "build", [], {"growth": "yes"}), "growth must be off or on"),
+    (("", "build", [], {"bucket_size": 3}), "bucket_size must be 1 or 2 or 4 or 8, got 3"),
+    (("", "build", [], {"bucket_size": "4"}), "bucket_size must be 1 or"), (("", "build", [], {"bucket_size": True}), "got true"),
+    (("", "build", [], {"growth": "yes"}), "growth must be off or false or on or true, got yes"),
     (("", "build", [], {"nonsense": 1}), "unknown option nonsense; valid"),
     (("", "build", [], {"toString": 1}), "unknown option toString"),
     (("", "build", [], {"capacity": 1.5}), "whole number"),
     (("", "build", [], {"capacity": -1}), "from 0 to"), (("", "build", [], {"seed": 2**63}), "seed must"),
     (("", "build", [], {"seed": 0.5}), "seed must"),
-    (("", "build", [], {"affinity": "int"}), "affinity must be none or text or numeric or real.*got int"),
+    (("", "build", [], {"affinity": "int"}), "affinity must be none or text or blob or numeric or integer or real, got int$"),
     (("", "build", [], {"collation": "NOCASE"}), "collation must be binary or nocase or rtrim, got NOCASE"),
     (("", "build", [], {"value_bits": 3}), r"create\(capacity"),
     (("", "build", [], {"spill_bound": 3}), "need overflow: 'on'"),
@@ -280,6 +281,25 @@ ERRORS = [
     (("f", "merge", {"filter": "closed"}), "was closed"), (("closed", "bytes"), "was closed"),
     (("full", "merge", {"filter": "full"}), "full|entries"),
 ]
+
+
+SAME = {"true": "on", "false": "off", "blob": "text", "integer": "numeric"}  # as info says it
+
+
+def test_errors_name_all_words_that_are_accepted(db, js):
+    """Those of SQL, too."""
+    for name in ("bucket_size", "hash", "growth", "layout", "overflow", "affinity", "collation"):
+        with pytest.raises(Failed) as mine:
+            js("", "build", [], {name: "x"}, "new")
+        with pytest.raises(sqlite3.Error) as theirs:
+            ask(db, "SELECT cf_new(5, NULL, ?)", f"{name}=x")
+        named = re.search(f"{name} must be (.*), got x$", str(mine.value))[1].split(" or ")
+        assert set(re.search(rf"valid: {name}=(.*)$", str(theirs.value))[1].split("|")) <= set(named)
+        for word in named:
+            value = {"true": True, "false": False}.get(word, int(word) if word.isdigit() else word)
+            js("", "build", ["ada"], {"growth": "off", name: value}, "new")
+            said = js("new", "info")[name]
+            assert word == "auto" or str(said) == SAME.get(word, word)
 
 
 def test_errors(js):
