@@ -183,6 +183,17 @@ let at, length;
 
 const isBuffer = (value) => Object.prototype.toString.call(value) === '[object ArrayBuffer]';
 
+/** A key that is a TEXT of SQL in these bytes, whether they are UTF-8 or not: a line of a file, say. */
+class TextBytes {
+  constructor(bytes) {
+    this.bytes = bytes;
+  }
+
+  toString() {
+    return new TextDecoder().decode(this.bytes);
+  }
+}
+
 /* null: it is something else. A buffer that went to a worker has no bytes here. */
 function bytesOf(call, value) {
   try {
@@ -223,8 +234,8 @@ function putKey(call, key) {
     view.setBigInt64(at, key, true);
     return INTEGER;
   }
-  const bytes = bytesOf(call, key);
-  if (bytes) return putBytes(call, bytes, BLOB);
+  const isText = key instanceof TextBytes, bytes = bytesOf(call, isText ? key.bytes : key);
+  if (bytes) return putBytes(call, bytes, isText ? TEXT : BLOB);
   const got = Array.isArray(key) ? 'an array' : key instanceof Date ? 'a Date; give what the column holds, such as key.toISOString()'
     : typeof key === 'object' ? 'an object' : typeof key === 'boolean' ? `${key}; give 1 or 0` : String(key);
   return fail(call, `key must be a string, a number, a bigint, bytes (Uint8Array) or null, got ${got}`, TypeError);
@@ -236,7 +247,7 @@ function put(call, key, handle) {
   if (at !== scratch) resize(at, 0);
   at = scratch;
   if (known === UNSURE) {
-    fail(call, `key '${key.slice(0, 40)}' is a number under the affinity of the filter, and versions of SQLite differ over which one; ` +
+    fail(call, `key '${String(key).slice(0, 40)}' is a number under the affinity of the filter, and versions of SQLite differ over which one; ` +
       'give it as a number');
   }
   return known === VAGUE;
@@ -443,6 +454,33 @@ class CuckooFilter {
     const number = this.#value(call, value);
     put(call, key, handle);
     return c.delete(handle, number) === 1;
+  }
+
+  /** Adds one copy of each key; all of them or, when that fails, none. The bytes are those of cf_add_keys in SQL. */
+  addMany(keys) {
+    return this.#changeMany('addMany(keys)', keys, true);
+  }
+
+  /** Deletes one copy of each key. */
+  deleteMany(keys) {
+    return this.#changeMany('deleteMany(keys)', keys, false);
+  }
+
+  #changeMany(call, keys, adds) {
+    const handle = this.#open(call);
+    if (this.#valueBits) fail(call, 'the filter keeps a value with every key; change them one by one, with their values');
+    return withList(call, keys, (list) => c.begin_like(list, handle), (list) => {
+      const copy = open(this.bytes()), ours = u8.slice(handle, handle + OBJECT);
+      try {
+        const status = c.change_many(list, copy.#handle, adds);
+        if (status) copy.#failFull(call, status);
+        u8.copyWithin(handle, copy.#handle, copy.#handle + OBJECT);
+        u8.set(ours, copy.#handle);
+        return this;
+      } finally {
+        copy.close();
+      }
+    });
   }
 
   /** Takes in all that another filter of the same capacity, fpr, seed and options holds. */
@@ -740,4 +778,4 @@ function buildExact(members, others, options = {}) {
   }, places));
 }
 
-export { open, build, buildExact, create, ready, CuckooFilter, ExactFilter, version };
+export { open, build, buildExact, create, ready, CuckooFilter, ExactFilter, TextBytes, version };

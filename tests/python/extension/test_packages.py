@@ -473,7 +473,7 @@ def npm_members(dist):
 def test_filters_without_sqlite_are_left_out_without_their_compiler(dist):
     members = npm_members(dist)
     package = json.loads(members["package/package.json"])
-    assert not any("filter" in name for name in (*members, *package["exports"], *package["files"]))
+    assert not any("filter" in name or "cli" in name for name in (*members, *package["exports"], *package["files"])) and "bin" not in package
 
 
 def test_filters_without_sqlite_are_in_the_package(tmp_path):
@@ -487,6 +487,7 @@ def test_filters_without_sqlite_are_in_the_package(tmp_path):
             assert f"package/{file[2:]}" in members and file[2:] in package["files"]
     assert package["exports"]["./filter.html"] == "./filter.html" and "filter.html" in package["files"]
     assert members["package/filter.html"] == (out / f"cuckoo-{VERSION}-filter.html").read_text(encoding="utf-8")
+    assert package["bin"]["sqlite-cuckoo"] in package["files"] and members["package/cli.mjs"].startswith("#!/usr/bin/env node\n")
     content = base64.b64encode(wasm.read_bytes()).decode()
     for name, exports in (("filter.mjs", "\nexport { open"), ("filter.js", "\nmodule.exports = { open")):
         text = members[f"package/{name}"]
