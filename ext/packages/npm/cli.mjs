@@ -24,8 +24,7 @@ function stream(name, call) {
   }
 }
 
-function output(...parts) {
-  const bytes = Buffer.concat(parts);
+function output(bytes) {
   for (let at = 0; at < bytes.length;) at += stream('standard output', () => fs.writeSync(1, bytes, at));
 }
 
@@ -96,7 +95,7 @@ const COMMANDS = {
     let found = 0;
     for (const some of input()) {
       const answers = filter.containsMany(some), chosen = some.filter((_, i) => answers[i] === Number(known));
-      if (!count) output(...chosen.flatMap(({ bytes }) => [bytes, NEWLINE]));
+      if (!count) output(Buffer.concat(chosen.flatMap(({ bytes }) => [bytes, NEWLINE])));
       found += chosen.length;
     }
     if (count) output(Buffer.from(`${found}\n`));
@@ -123,7 +122,8 @@ try {
   if (name === '--version') output(Buffer.from(`sqlite-cuckoo ${version}\n`));
   else if ([name, ...args].some((word) => word === '--help' || word === '-h')) output(Buffer.from(usage));
   else {
-    const { values, positionals } = command ? parseArgs({ args, options: command[1], allowPositionals: true }) : misuse(name === undefined ? 'which command?' : `there is no command ${name}`);
+    if (!command) misuse(name === undefined ? 'which command?' : `there is no command ${name}`);
+    const { values, positionals } = parseArgs({ args, options: command[1], allowPositionals: true });
     if (name === 'merge' ? positionals.length < 2 : positionals.length !== 1) misuse(`its arguments are ${command[0]}`);
     if (values.unknown && values.known) misuse('-1 is not allowed with -0');
     process.exitCode = command[2](positionals, values);

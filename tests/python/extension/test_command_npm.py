@@ -88,7 +88,7 @@ def test_more_lines_than_are_added_at_once(both):
 @pytest.mark.parametrize("given", [("-0",), ("--known",), ("--count",), ("-1c",)])
 def test_what_is_printed(both, given):
     both("build", FILTER, lines=b"ada\nbob\n\n")
-    for lines in (b"cyd\n\nada\n", b"bob", b"cyd\r\ndan", b"ab\\" * 10**6 + b"\nada\nbob"):
+    for lines in (b"cyd\n\nada\n", b"bob", b"cyd\r\ndan", b"ab\\" * 10**6 + b"\nada\nbob", b"x\n" * 300_000):
         reference = both.python.start("check", *given, FILTER)
         printed, _ = reference.communicate(lines)
         assert both.npm("check", *given, FILTER, lines=lines, status=reference.returncode) == printed
