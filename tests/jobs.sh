@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Three jobs beside what is done without a filter, in one run: bytes, milliseconds, wrong answers counted.
 #   jobs.sh [JOB...]        updates, known, which; all of them unless given
+#   jobs.sh packages        these, and one that SQL keeps and Node asks, by the packages of build/dist alone (make dist), which are
+#                           installed in empty folders
 # CUCKOO_SO names the extension (build/cuckoo.so), SQLITE3 the shell.
 # The files of this machine are those that Debian's packages own. The rest is made up.
 set -eu
@@ -149,6 +151,22 @@ SELECT email, value AS file FROM (SELECT DISTINCT email FROM directory), cf_valu
 $(say '  of a million entries: missing' "''" "''" "(SELECT count(*) FROM (SELECT email, file FROM directory EXCEPT SELECT * FROM all_told))")
 $(say '  files named that need not be asked' "''" "''" "(SELECT count(*) FROM (SELECT * FROM all_told EXCEPT SELECT email, file FROM directory))")
 END
+}
+
+packages() {
+    root=$PWD
+    : "${PYTHON:=/usr/bin/python3}" "${NODE:=node}"
+    "$PYTHON" -m venv "$folder/venv"
+    "$folder/venv/bin/pip" -q install --disable-pip-version-check --no-cache-dir --no-index --find-links build/dist --only-binary :all: \
+        sqlite-cuckoo
+    mkdir "$folder/npm"
+    cp tests/ship/packages/jobs.mjs "$folder/npm"
+    cp tests/ship/packages/jobs.py "$folder"
+    cd "$folder/npm"
+    echo '{"private": true}' > package.json
+    npm install --silent --offline --no-audit --no-fund --cache "$folder/cache" "$root"/build/dist/sqlite-cuckoo-*.tgz
+    env -i PATH="$folder/venv/bin:$PATH" NODE="$NODE" python "$folder/jobs.py" "$folder/npm"
+    cd "$root"
 }
 
 [ $# -gt 0 ] || set -- updates known which

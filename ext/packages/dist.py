@@ -143,6 +143,7 @@ def filter_package(version, wasm, licence):
     module = filled("filter/filter.mjs", VERSION=version, WASM=base64.b64encode(wasm.read_bytes()).decode())
     code, names = module.rsplit("\nexport ", 1)
     return {"filter.mjs": module, "filter.js": f"{code}\nmodule.exports = {names}", "filter.html": page(version, code, licence),
+            "cli.mjs": filled("npm/cli.mjs"),
             "filter.d.ts": filled("filter/filter.d.ts"), "filter.d.mts": filled("filter/filter.d.ts")}
 
 
@@ -159,7 +160,8 @@ def npm(out, version, compiled, licence, wasm):
         files.update(filter_package(version, wasm, licence))
     else:
         package["exports"] = {name: way for name, way in package["exports"].items() if not name.startswith("./filter")}
-        package["files"] = [name for name in package["files"] if not name.startswith("filter")]
+        package["files"] = [name for name in package["files"] if not name.startswith(("filter", "cli"))]
+        del package["bin"]
     files.update({"package.json": json.dumps(package, indent=2) + "\n", "LICENSE": licence})
     files.update({f"compiled/{name}/cuckoo{one.path.suffix}": one.path.read_bytes() for one in compiled for name in one.node})
     return write_tar(out / f"sqlite-cuckoo-{version}.tgz", {f"package/{name}": files[name] for name in files})

@@ -90,6 +90,22 @@ sdist_no_compiler() {
         "$dist/sqlite_cuckoo-$version.tar.gz" > log 2>&1 && grep -q '/nowhere/cc: No such file' log && grep -q 'apt\|Debian' log
 }
 
+# command_in FOLDER COMMAND: what it says to be unknown is what was not added, or was deleted.
+command_in() {
+    cd "$work/$1" && shift && seq 5000 | "$@" build known.cuckoo --fpr 1e-6 && seq 9000 12000 | "$@" add known.cuckoo &&
+        seq 9000 9100 | "$@" delete known.cuckoo && seq 14000 | "$@" check known.cuckoo > printed &&
+        { seq 5001 9100; seq 12001 14000; } | cmp - printed
+}
+
+command_alike() {
+    command_in npm "$work/npm/node_modules/.bin/sqlite-cuckoo" && cmp known.cuckoo "$work/pip.cuckoo" &&
+        seq 14000 | npx --offline sqlite-cuckoo check known.cuckoo | cmp - printed
+}
+
+pip_command() {
+    command_in pip venv/bin/sqlite-cuckoo && mv known.cuckoo "$work/pip.cuckoo"
+}
+
 # As an application that has the package in a system of its own; apsw is the distribution's.
 pip_apsw() {
     cd "$work/pip" && PYTHONPATH=$(echo venv/lib/python3*/site-packages) "$PYTHON" -c '
@@ -115,6 +131,7 @@ else
     ok 'pip: sources: no compiler' sdist_no_compiler
     ok 'pip: installed in an empty virtual environment' pip_install --only-binary :all: --find-links "$dist" "sqlite-cuckoo==$version"
     ok 'pip: README examples' pip_example
+    ok 'pip: the command' pip_command
     if "$PYTHON" -c 'import apsw' 2> /dev/null; then
         ok 'pip: apsw' pip_apsw
     else
@@ -147,6 +164,7 @@ else
     ok 'npm: installed in an empty folder' npm_install
     if [ "$wasm" ]; then
         ok 'npm: sqlite-cuckoo/filter, without SQLite' npm_filter
+        [ ! -f "$work/pip.cuckoo" ] || ok 'npm: npx sqlite-cuckoo: the files and lines of the command from pip' command_alike
     else
         skipped 'npm: sqlite-cuckoo/filter: made without clang and wasm-ld' 'clang lld'
     fi

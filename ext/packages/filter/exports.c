@@ -285,6 +285,21 @@ cf_status build(list *keys, cf_filter *filter, const double *options, const int6
     return cf_build(filter, keys->hashes, keys->used, (uint64_t)options[0], options[1], &given, &said);
 }
 
+/* As cf_add_keys and cf_delete_keys in SQL. */
+FOR_JS("change_many") cf_status change_many(list *keys, cf_filter *filter, bool adds)
+{
+    uint64_t capacity = filter->geometry.capacity;
+    cf_status status = CF_OK;
+    if (adds && filter->items <= capacity && keys->used <= capacity - filter->items)
+        return cf_add_many(filter, keys->hashes, keys->used, NULL);
+    for (size_t i = 0; i < keys->used && status == CF_OK; i++)
+        if (adds)
+            status = cf_add(filter, keys->hashes[i]);
+        else
+            cf_delete(filter, keys->hashes[i]);
+    return status == CF_OK && keys->used != 0 ? cf_settle(filter) : status;
+}
+
 /* The answers overwrite the hashes: each is a byte. */
 FOR_JS("contains_many") const bool *contains_many(list *keys, const cf_filter *filter)
 {

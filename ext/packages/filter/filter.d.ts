@@ -2,7 +2,13 @@
  * A key: strings are TEXT, numbers and bigints INTEGER or REAL, bytes BLOB. A number that equals an integer is that integer.
  * Keys are the same by the affinity and the collation of the filter, as in SQL.
  */
-export type Key = string | number | bigint | ArrayBufferView | ArrayBuffer;
+export type Key = string | number | bigint | ArrayBufferView | ArrayBuffer | TextBytes;
+
+/** A key that is a TEXT of SQL in these bytes, whether they are UTF-8 or not: a line of a file, say. */
+export declare class TextBytes {
+  constructor(bytes: ArrayBufferView | ArrayBuffer);
+  bytes: ArrayBufferView | ArrayBuffer;
+}
 
 export interface Options {
   /** The share of other keys that are answered "perhaps"; 0.01. */
@@ -88,6 +94,10 @@ export declare class CuckooFilter {
   add(key: Key | null, value?: number): this;
   /** Deletes one copy of a key that was added. false: nothing has changed. */
   delete(key: Key | null, value?: number): boolean;
+  /** Adds one copy of each key, with less work than `add`; all of them or, when that fails, none. */
+  addMany(keys: Iterable<Key | null>): this;
+  /** Deletes one copy of each key. */
+  deleteMany(keys: Iterable<Key | null>): this;
   /** Takes in all that another filter holds. */
   merge(other: CuckooFilter): this;
   /** Makes the filter as it was when it was new. */

@@ -17,9 +17,9 @@ const [FULL, DAMAGED, NEWER, TOO_BIG, MISMATCH, NO_MEMORY] = [1, 2, 3, 5, 6, 7];
 
 const AFFINITIES = ['none', 'text', 'numeric', 'real'], COLLATIONS = ['binary', 'nocase', 'rtrim'];
 
-/* What an option may be: a word, or a whole number in a range. exports.c reads them in this order. */
+/* What an option may be: one of some words or numbers, or a whole number in a range. exports.c reads them in this order. */
 const OPTIONS = {
-  capacity: [0, 2 ** 40], fpr: null, bucket_size: [1, 8], fingerprint_bits: [4, 32], counter_bits: [0, 16],
+  capacity: [0, 2 ** 40], fpr: null, bucket_size: [1, 2, 4, 8], fingerprint_bits: [4, 32], counter_bits: [0, 16],
   value_bits: [0, 32], growth: ['off', 'on'], hash: ['auto', 'xxh3', 'keyed'], layout: ['auto', 'plain', 'semisort'],
   overflow: ['off', 'on'], overflow_budget: [0, 255], spill_bound: [1, 4096], affinity: AFFINITIES, collation: COLLATIONS
 };
@@ -183,6 +183,17 @@ let at, length;
 
 const isBuffer = (value) => Object.prototype.toString.call(value) === '[object ArrayBuffer]';
 
+/** A key that is a TEXT of SQL in these bytes, whether they are UTF-8 or not: a line of a file, say. */
+class TextBytes {
+  constructor(bytes) {
+    this.bytes = bytes;
+  }
+
+  toString() {
+    return new TextDecoder().decode(this.bytes);
+  }
+}
+
 /* null: it is something else. A buffer that went to a worker has no bytes here. */
 function bytesOf(call, value) {
   try {
@@ -223,8 +234,8 @@ function putKey(call, key) {
     view.setBigInt64(at, key, true);
     return INTEGER;
   }
-  const bytes = bytesOf(call, key);
-  if (bytes) return putBytes(call, bytes, BLOB);
+  const isText = key instanceof TextBytes, bytes = bytesOf(call, isText ? key.bytes : key);
+  if (bytes) return putBytes(call, bytes, isText ? TEXT : BLOB);
   const got = Array.isArray(key) ? 'an array' : key instanceof Date ? 'a Date; give what the column holds, such as key.toISOString()'
     : typeof key === 'object' ? 'an object' : typeof key === 'boolean' ? `${key}; give 1 or 0` : String(key);
   return fail(call, `key must be a string, a number, a bigint, bytes (Uint8Array) or null, got ${got}`, TypeError);
@@ -236,7 +247,7 @@ function put(call, key, handle) {
   if (at !== scratch) resize(at, 0);
   at = scratch;
   if (known === UNSURE) {
-    fail(call, `key '${key.slice(0, 40)}' is a number under the affinity of the filter, and versions of SQLite differ over which one; ` +
+    fail(call, `key '${String(key).slice(0, 40)}' is a number under the affinity of the filter, and versions of SQLite differ over which one; ` +
       'give it as a number');
   }
   return known === VAGUE;
@@ -273,13 +284,15 @@ function withList(call, keys, begin, use, places) {
 /* ---- options ---- */
 
 function readOption(call, name, given) {
-  const rule = OPTIONS[name], words = rule && typeof rule[0] === 'string', other = OTHER_WORDS.get(given);
-  const value = words && rule.includes(other) ? other : given;
-  if (words && rule.includes(value)) return rule.indexOf(value);
+  const rule = OPTIONS[name], isRange = rule && rule.length === 2 && typeof rule[0] === 'number', other = OTHER_WORDS.get(given);
+  const value = rule && rule.includes(other) ? other : given;
   if (name === 'fpr' && typeof value === 'number' && value > 0 && value < 1) return value;
-  if (rule && !words && Number.isInteger(value) && value >= rule[0] && value <= rule[1]) return value;
-  const range = name === 'fpr' ? 'a number above 0 and below 1, such as 0.01' : words ? rule.join(' or ') : `a whole number from ${rule[0]} to ${rule[1]}`;
-  return fail(call, `${name} must be ${range}, got ${String(value)}`, typeof value === 'number' ? RangeError : TypeError);
+  if (isRange && Number.isInteger(value) && value >= rule[0] && value <= rule[1]) return value;
+  if (rule && !isRange && rule.includes(value)) return typeof value === 'number' ? value : rule.indexOf(value);
+  const also = (word) => [word, ...[...OTHER_WORDS.keys()].filter((one) => OTHER_WORDS.get(one) === word)];
+  const accepted = name === 'fpr' ? 'a number above 0 and below 1, such as 0.01'
+    : isRange ? `a whole number from ${rule[0]} to ${rule[1]}` : rule.flatMap(also).join(' or ');
+  return fail(call, `${name} must be ${accepted}, got ${String(value)}`, typeof value === 'number' ? RangeError : TypeError);
 }
 
 function readWhole(call, name, value) {
@@ -292,8 +305,8 @@ function readSeed(call, seed) {
   return fail(call, `seed must be an integer of 64 bits, a bigint beyond 2^53, got ${String(seed)}`, RangeError);
 }
 
-/* All options as exports.c takes them: numbers in order, and the seed. */
-function readOptions(call, options) {
+/* All options as exports.c takes them: numbers in order, and the seed. `names`: which there are. */
+function readOptions(call, options, names = [...Object.keys(OPTIONS), 'seed']) {
   if (options === null || typeof options !== 'object') fail(call, 'options must be an object, such as {fpr: 0.01}', TypeError);
   const given = { growth: 'on', hash: 'auto', layout: 'auto', overflow: 'off', affinity: 'none', collation: 'binary' };
   for (const [name, value] of Object.entries(options)) if (value !== undefined && value !== null) given[name] = value;
@@ -303,7 +316,7 @@ function readOptions(call, options) {
   const seed = readSeed(call, given.seed ?? 0);
   delete given.seed;
   const unknown = Object.keys(given).find((name) => !Object.prototype.hasOwnProperty.call(OPTIONS, name));
-  if (unknown !== undefined) fail(call, `unknown option ${unknown}; valid options: ${Object.keys(OPTIONS).join(', ')}, seed`);
+  if (unknown !== undefined) fail(call, `unknown option ${unknown}; valid options: ${names.join(', ')}`);
   if (given.fpr === undefined && given.fingerprint_bits === undefined) given.fpr = 0.01;
   if (given.overflow_budget === undefined) given.overflow_budget = 10;
   const numbers = Object.keys(OPTIONS).map((name) => (given[name] === undefined ? 0 : readOption(call, name, given[name])));
@@ -441,6 +454,33 @@ class CuckooFilter {
     const number = this.#value(call, value);
     put(call, key, handle);
     return c.delete(handle, number) === 1;
+  }
+
+  /** Adds one copy of each key; all of them or, when that fails, none. The bytes are those of cf_add_keys in SQL. */
+  addMany(keys) {
+    return this.#changeMany('addMany(keys)', keys, true);
+  }
+
+  /** Deletes one copy of each key. */
+  deleteMany(keys) {
+    return this.#changeMany('deleteMany(keys)', keys, false);
+  }
+
+  #changeMany(call, keys, adds) {
+    const handle = this.#open(call);
+    if (this.#valueBits) fail(call, 'the filter keeps a value with every key; change them one by one, with their values');
+    return withList(call, keys, (list) => c.begin_like(list, handle), (list) => {
+      const copy = open(this.bytes()), ours = u8.slice(handle, handle + OBJECT);
+      try {
+        const status = c.change_many(list, copy.#handle, adds);
+        if (status) copy.#failFull(call, status);
+        u8.copyWithin(handle, copy.#handle, copy.#handle + OBJECT);
+        u8.set(ours, copy.#handle);
+        return this;
+      } finally {
+        copy.close();
+      }
+    });
   }
 
   /** Takes in all that another filter of the same capacity, fpr, seed and options holds. */
@@ -712,7 +752,8 @@ function fill(call, keys, given) {
 
 /** An exact filter: it knows the members from the others without error; the bytes are those of cf_build_exact in SQL. */
 function buildExact(members, others, options = {}) {
-  const call = 'buildExact(members, others)', given = readOptions(call, options), known = ['fpr', 'seed', 'hash', 'affinity', 'collation'];
+  const call = 'buildExact(members, others)', known = ['fpr', 'seed', 'hash', 'affinity', 'collation'];
+  const given = readOptions(call, options, known);
   const other = Object.keys(options).find((name) => !known.includes(name));
   if (other) fail(call, `${other} has no meaning here; leave it out: ${known.join(', ')} have`);
   if (!options.fpr) given.numbers[1] = 0;
@@ -737,4 +778,4 @@ function buildExact(members, others, options = {}) {
   }, places));
 }
 
-export { open, build, buildExact, create, ready, CuckooFilter, ExactFilter, version };
+export { open, build, buildExact, create, ready, CuckooFilter, ExactFilter, TextBytes, version };

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """sqlite-cuckoo, the command of the Python package: what it prints, what it leaves in files, and what the user reads when
 something is wrong. Beside it: a set of lines, and SQL."""
+import fcntl
 import json
 import os
 import pty
@@ -11,8 +12,10 @@ import shutil
 import signal
 import sqlite3
 import stat
+import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -321,6 +324,37 @@ def test_an_interrupt_leaves_the_file(known, name, number):
     assert process.wait(10) == 128 + number
     assert process.stderr.read().decode() == f"sqlite-cuckoo {name}: interrupted; no file has changed\n"
     assert known.read() == before and os.listdir(known.folder) == [FILTER]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("arguments", [("check", FILTER), ("build", "/dev/stdout")])
+def test_an_interrupt_while_nobody_reads(known, arguments, number):
+    with open(known.folder / "lines", "wb") as lines:
+        lines.write(b"".join(b"nobody %d\n" % i for i in range(100_000)))
+    with open(known.folder / "lines", "rb") as lines:
+        process = known.start(*arguments, stdin=lines)
+        while struct.unpack("i", fcntl.ioctl(process.stdout, termios.FIONREAD, bytes(4)))[0] < 1 << 16 and process.poll() is None:
+            time.sleep(0.01)  # until the pipe is full
+        process.send_signal(number)
+        assert process.wait(10) == 128 + number
+    assert process.stderr.read().decode() == f"sqlite-cuckoo {arguments[0]}: interrupted; no file has changed\n"
+
+
+KILL = "import atexit, os, signal, sys\ndef kill(*_): os.kill(os.getpid(), signal.SIGINT)\n"
+IMPORTED = "import sqlite_cuckoo.__main__ as m\n"
+
+
+@pytest.mark.parametrize("script, status", [
+    ("class Finder:\n    def find_spec(name, *_):\n        name == 'argparse' and kill()\nsys.meta_path.insert(0, Finder)\n" + IMPORTED,
+     -signal.SIGINT),
+    (IMPORTED + "m.parser = kill\nm.main()", -signal.SIGINT),
+    (IMPORTED + "replace = os.replace\nos.replace = lambda *two: (replace(*two), kill())\nsys.exit(m.main())", 0),
+    (IMPORTED + "atexit.register(kill)\nsys.exit(m.main())", 0)], ids=["while it starts", "options", "done", "at exit"])
+def test_an_interrupt_is_quiet_before_the_work_and_after_it(known, script, status):
+    known.program = [sys.executable, "-c", KILL + script]
+    known("add", FILTER, lines=b"cyd\n", status=status)
+    known.program = [sys.executable, "-m", "sqlite_cuckoo"]
+    assert known("check", "-c", FILTER, lines=b"cyd\n", status=int(status == 0)) == (b"1\n" if status else b"0\n")
 
 
 def test_an_interrupt_ends_a_long_query(known):

@@ -179,6 +179,56 @@ def test_many_keys_and_growth(db, js):
     same_info(js("g", "info"), support.info(db, blob))
 
 
+@pytest.mark.parametrize("options", [{}, {"counter_bits": 3}, {"capacity": 9000}, {"affinity": "numeric", "seed": 4},
+                                     {"overflow": "on", "growth": "off", "capacity": 2000, "spill_bound": 99}], ids=str)
+def test_many_at_once_are_the_lists_of_sql(db, js, options):
+    """cf_add_keys and cf_delete_keys: keys that fit, keys for which it grows, keys that are not there, none."""
+    blob = build_sql(db, ["ada"], options)
+    js("", "open", blob, "f")
+    sure = [key for key in KEYS["twice"] if key is not None]
+    for call, keys in (("add", sure), ("add", list(range(1900))), ("delete", list(range(700, 1000)) + ["nobody"]), ("add", []),
+                       ("delete", []), ("delete", [None]), ("add", [None, "x"]),
+                       ("add", [f"key {i}" for i in range(60 if "overflow" in options else 5000)])):
+        db.execute("CREATE TEMP TABLE k(x)")
+        db.executemany("INSERT INTO k VALUES (?)", ((key,) for key in keys))
+        rule = "" if "affinity" not in options else ", NULL, 'affinity=numeric seed=4'"
+        blob = ask(db, f"SELECT cf_{call}_keys(?, (SELECT cf_keys(x{rule}) FROM k))", blob)
+        db.execute("DROP TABLE k")
+        js("f", f"{call}Many", keys)
+        assert js("f", "bytes") == blob, call
+
+
+def test_many_at_once_all_or_none(js):
+    js("", "build", list(range(4000)), {"growth": "off", "bucket_size": 4, "fingerprint_bits": 12}, "full")
+    js("", "create", 10, {"value_bits": 3}, "v")
+    before = js("full", "bytes")
+    for call, says in ((("full", "addMany", [f"x{i}" for i in range(4000)]), r"addMany\(keys\): filter is full: .*nothing has changed"),
+                       (("full", "addMany", ["x", True]), "got true"), (("full", "deleteMany", [1, math.nan]), "got NaN"),
+                       (("full", "deleteMany", 5), "keys must be an iterable"),
+                       (("v", "addMany", [1]), r"addMany\(keys\): the filter keeps a value with every key; change them one by one"),
+                       (("v", "deleteMany", [1]), "keeps a value")):
+        with pytest.raises(Failed, match=says):
+            js(*call)
+    assert js("full", "bytes") == before and js("full", "check") == "ok"
+
+
+def test_texts_of_any_bytes(db, tmp_path):
+    """A TEXT of SQL that is no UTF-8 has no string."""
+    out = run(tmp_path, r"""import {build, open, TextBytes} from './filter.mjs';
+        import assert from 'node:assert';
+        const bytes = Uint8Array.of(255, 0, 65), text = new TextBytes(bytes), rule = {affinity: 'numeric', fingerprint_bits: 32};
+        const f = build([text, new TextBytes(new Uint8Array(100000)), new TextBytes(new ArrayBuffer(0))], {fingerprint_bits: 32});
+        assert.deepEqual([text, bytes, new TextBytes(bytes.buffer), '', new Uint8Array()].map((key) => f.contains(key)), [true, false, true, true, false]);
+        assert.equal(build(['12'], rule).contains(new TextBytes(Buffer.from(' 12.0'))), true);
+        assert.equal(build(['é'], rule).contains(new TextBytes(Buffer.from('é'))), true);
+        assert.throws(() => build([new TextBytes(Buffer.from('0.12345'))], rule), /key '0.12345' is a number under.*versions of SQLite differ/);
+        for (const wrong of [undefined, 'a', [1]]) assert.throws(() => f.contains(new TextBytes(wrong)), /key must be a string, .*got an object/);
+        console.log(Buffer.from(f.bytes()).toString('hex'))""")
+    blob, = db.execute("SELECT cf_build(CAST(value AS TEXT), NULL, 'fingerprint_bits=32') FROM (SELECT x'ff0041' AS value UNION ALL "
+                       "SELECT zeroblob(100000) UNION ALL SELECT x'')").fetchone()
+    assert out.strip() == blob.hex()
+
+
 # ---- bytes that lie ----
 
 def verdicts(js, db, blob):
@@ -254,14 +304,15 @@ ERRORS = [
     (("", "build", [{"a": 1}]), "got an object"),
     (("", "build", [], {"fpr": 0}), "fpr must be a number above 0 and below 1"),
     (("", "build", [], {"fpr": "0.1"}), "fpr must be.*got 0.1"), (("", "build", [], {"fpr": 1}), "fpr must"),
-    (("", "build", [], {"bucket_size": 3}), "bucket"), (("", "build", [], {"bucket_size": 9}), "from 1 to 8"),
-    (("", "build", [], {"growth": "yes"}), "growth must be off or on"),
+    (("", "build", [], {"bucket_size": 3}), "bucket_size must be 1 or 2 or 4 or 8, got 3"),
+    (("", "build", [], {"bucket_size": "4"}), "bucket_size must be 1 or"), (("", "build", [], {"bucket_size": True}), "got true"),
+    (("", "build", [], {"growth": "yes"}), "growth must be off or false or on or true, got yes"),
     (("", "build", [], {"nonsense": 1}), "unknown option nonsense; valid"),
     (("", "build", [], {"toString": 1}), "unknown option toString"),
     (("", "build", [], {"capacity": 1.5}), "whole number"),
     (("", "build", [], {"capacity": -1}), "from 0 to"), (("", "build", [], {"seed": 2**63}), "seed must"),
     (("", "build", [], {"seed": 0.5}), "seed must"),
-    (("", "build", [], {"affinity": "int"}), "affinity must be none or text or numeric or real.*got int"),
+    (("", "build", [], {"affinity": "int"}), "affinity must be none or text or blob or numeric or integer or real, got int$"),
     (("", "build", [], {"collation": "NOCASE"}), "collation must be binary or nocase or rtrim, got NOCASE"),
     (("", "build", [], {"value_bits": 3}), r"create\(capacity"),
     (("", "build", [], {"spill_bound": 3}), "need overflow: 'on'"),
@@ -280,6 +331,25 @@ ERRORS = [
     (("f", "merge", {"filter": "closed"}), "was closed"), (("closed", "bytes"), "was closed"),
     (("full", "merge", {"filter": "full"}), "full|entries"),
 ]
+
+
+SAME = {"true": "on", "false": "off", "blob": "text", "integer": "numeric"}  # as info says it
+
+
+def test_errors_name_all_words_that_are_accepted(db, js):
+    """Those of SQL, too."""
+    for name in ("bucket_size", "hash", "growth", "layout", "overflow", "affinity", "collation"):
+        with pytest.raises(Failed) as mine:
+            js("", "build", [], {name: "x"}, "new")
+        with pytest.raises(sqlite3.Error) as theirs:
+            ask(db, "SELECT cf_new(5, NULL, ?)", f"{name}=x")
+        named = re.search(f"{name} must be (.*), got x$", str(mine.value))[1].split(" or ")
+        assert set(re.search(rf"valid: {name}=(.*)$", str(theirs.value))[1].split("|")) <= set(named)
+        for word in named:
+            value = {"true": True, "false": False}.get(word, int(word) if word.isdigit() else word)
+            js("", "build", ["ada"], {"growth": "off", name: value}, "new")
+            said = js("new", "info")[name]
+            assert word == "auto" or str(said) == SAME.get(word, word)
 
 
 def test_errors(js):

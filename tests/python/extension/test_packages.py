@@ -513,7 +513,7 @@ def npm_members(dist):
 def test_filters_without_sqlite_are_left_out_without_their_compiler(dist):
     members = npm_members(dist)
     package = json.loads(members["package/package.json"])
-    assert not any("filter" in name for name in (*members, *package["exports"], *package["files"]))
+    assert not any("filter" in name or "cli" in name for name in (*members, *package["exports"], *package["files"])) and "bin" not in package
 
 
 def test_filters_without_sqlite_are_in_the_package(tmp_path):
@@ -530,6 +530,7 @@ def test_filters_without_sqlite_are_in_the_package(tmp_path):
         assert ways["import"]["types"].endswith(".d.mts") and ways["require"]["types"].endswith(".d.ts")
     assert package["exports"]["./filter.html"] == "./filter.html" and "filter.html" in package["files"]
     assert members["package/filter.html"] == (out / f"cuckoo-{VERSION}-filter.html").read_text(encoding="utf-8")
+    assert package["bin"]["sqlite-cuckoo"] in package["files"] and members["package/cli.mjs"].startswith("#!/usr/bin/env node\n")
     content = base64.b64encode(wasm.read_bytes()).decode()
     for name, exports in (("filter.mjs", "\nexport { open"), ("filter.js", "\nmodule.exports = { open")):
         text = members[f"package/{name}"]

@@ -4,13 +4,17 @@
 Lines travel to SQLite in pieces, each a JSON array that json_each takes apart: so one statement reads all of them, and no
 line costs a call of Python.
 """
+import signal
+
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while it starts: no traceback
+
 import argparse
 import contextlib
 import json
 import os
 import re
 import shutil
-import signal
 import sqlite3
 import stat
 import sys
@@ -97,6 +101,7 @@ def replacing(path):
                 with contextlib.suppress(PermissionError):
                     os.chown(beside, old.st_uid, old.st_gid)
             shutil.copymode(target, beside)
+        listen(signal.SIG_IGN)  # the rest takes no time
         os.replace(beside, target)
     except OSError as error:
         error.filename = path if error.filename in (beside, None) else error.filename
@@ -351,13 +356,11 @@ def stop(number, frame):
     raise KeyboardInterrupt
 
 
-def listen():
+def listen(handler):
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number and signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, stop)
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # who reads the output has gone: end quietly, as grep does
+            signal.signal(number, handler)
 
 
 def explained(error, path):
@@ -371,10 +374,15 @@ def explained(error, path):
 
 
 def main():
-    listen()
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # who reads the output has gone: end quietly, as grep does
     arguments = parser().parse_args()
     try:
-        return arguments.function(arguments) or 0
+        try:
+            listen(stop)
+            return arguments.function(arguments) or 0
+        finally:
+            listen(signal.SIG_IGN)
     except (KeyboardInterrupt, OSError, sqlite3.Error, MemoryError, Failure) as error:
         if sys.stderr is not None:
             print(f"sqlite-cuckoo {arguments.command}: {explained(error, arguments.file)}", file=sys.stderr)

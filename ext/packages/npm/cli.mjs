@@ -1,0 +1,137 @@
+#!/usr/bin/env node
+// SPDX-License-Identifier: MIT
+/* The command of the Python package, but for --db, picture and the bar. Lines are keys, in the bytes that they have. It waits in read
+ * and write themselves, so that Ctrl-C ends it at once; files are written at the end. */
+import fs from 'node:fs';
+import { dirname } from 'node:path';
+import { getSystemErrorMap, parseArgs } from 'node:util';
+import { build, CuckooFilter, open, TextBytes, version } from './filter.mjs';
+
+const PIECE = 1 << 18, LONGEST = 1 << 26, BATCH = 1 << 20; // bytes of a read and of a line, lines that are changed at once (as in SQL)
+const NEWLINE = Buffer.from('\n'), text = { type: 'string' }, flag = (short) => ({ type: 'boolean', short });
+let subject; // the file that an error is about
+
+/* Reads or writes, as soon as a pipe has something, or room. */
+function stream(name, call) {
+  for (;;) {
+    try {
+      return call();
+    } catch (error) {
+      if (error.code === 'EOF') return 0; // of standard input on Windows
+      if (error.code !== 'EAGAIN') throw Object.assign(error, { subject: name });
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
+  }
+}
+
+function output(bytes) {
+  for (let at = 0; at < bytes.length;) at += stream('standard output', () => fs.writeSync(1, bytes, at));
+}
+
+/* Arrays of the lines that have come. The last one needs no newline. */
+function* input() {
+  const buffer = Buffer.allocUnsafe(PIECE);
+  for (let n = 1, begun = [], length = 0; n > 0;) {
+    n = stream('standard input', () => fs.readSync(0, buffer));
+    begun.push(Buffer.from(buffer.subarray(0, n)));
+    length += n;
+    if (length >= LONGEST) throw Object.assign(new Error(`a line is longer than ${LONGEST >> 20} MB`), { subject: 'standard input' });
+    if (n > 0 && !begun[begun.length - 1].includes(NEWLINE)) continue;
+    const piece = Buffer.concat(begun), lines = [];
+    let at = 0;
+    for (let end; (end = piece.indexOf(NEWLINE, at)) >= 0; at = end + 1) lines.push(new TextBytes(piece.subarray(at, end)));
+    begun = [piece.subarray(at)];
+    length = piece.length - at;
+    if (n === 0 && length > 0) lines.push(new TextBytes(begun[0]));
+    if (lines.length > 0) yield lines;
+  }
+}
+
+function* lines() {
+  for (const some of input()) yield* some;
+}
+
+function opened(path, changes) {
+  const filter = open(fs.readFileSync(subject = path));
+  if (changes && !(filter instanceof CuckooFilter)) throw new Error('filter is an exact one, which cannot be changed; build it anew');
+  return filter;
+}
+
+/* Writes what `work` returns beside the old file, whose place it takes. What cannot be written fails before that. */
+function write(path, work) {
+  const old = fs.statSync(subject = path, { throwIfNoEntry: false });
+  if (old && !old.isFile()) return fs.writeFileSync(fs.openSync(path, 'w'), work());
+  const real = old ? fs.realpathSync(path) : path;
+  for (const needed of [dirname(real), ...(old ? [real] : [])]) fs.accessSync(needed, fs.constants.W_OK);
+  const beside = `${real}.${process.pid}.new`, content = work();
+  try {
+    fs.writeFileSync(beside, content, { flag: 'wx', flush: true });
+    if (old) fs.chmodSync(beside, old.mode);
+    return fs.renameSync(beside, real);
+  } finally {
+    fs.rmSync(beside, { force: true });
+  }
+}
+
+const change = (method) => ([path]) => {
+  const filter = opened(path, true), all = lines();
+  write(path, () => {
+    for (let next = {}; !next.done;) {
+      filter[method](function* () { for (let i = 0; i < BATCH && !(next = all.next()).done; i++) yield next.value; }());
+    }
+    return filter.bytes();
+  });
+};
+const COMMANDS = {
+  build: ['[--fpr P] [--options TEXT] FILE < lines', { fpr: text, options: text }, ([path], { fpr = '0.01', options = '' }) => {
+    const number = (word) => (!/^-?\d+$/.test(word) ? word : Number.isSafeInteger(+word) ? +word : BigInt(word));
+    const words = options.match(/[^\s,]+/g) ?? [], given = words.map((word) => word.split('=')).map(([name, word = '']) => [name, number(word)]);
+    const all = { fpr: +fpr, ...Object.fromEntries(given) };
+    build([], all, subject = path);
+    write(path, () => build(lines(), all).bytes());
+  }],
+  check: ['[-0 | -1] [-c] FILE < lines', { unknown: flag('0'), known: flag('1'), count: flag('c') }, ([path], { known = false, count }) => {
+    const filter = opened(path);
+    let found = 0;
+    for (const some of input()) {
+      const answers = filter.containsMany(some), chosen = some.filter((_, i) => answers[i] === Number(known));
+      if (!count) output(Buffer.concat(chosen.flatMap(({ bytes }) => [bytes, NEWLINE])));
+      found += chosen.length;
+    }
+    if (count) output(Buffer.from(`${found}\n`));
+    return found ? 0 : 1;
+  }],
+  info: ['FILE', {}, ([path]) => {
+    const filter = opened(path), damage = filter.check(), { seed, ...fields } = filter.info();
+    if (damage !== 'ok') throw new Error(`filter is damaged: ${damage}; restore it from a copy, or build it anew`);
+    output(Buffer.from(JSON.stringify({ ...fields, seed: '@' }, null, 2).replace('"@"', String(seed)) + '\n'));
+  }],
+  add: ['FILE < lines', {}, change('addMany')],
+  delete: ['FILE < lines', {}, change('deleteMany')],
+  merge: ['FILE FROM...', {}, ([path, first, ...others]) => write(path, () => {
+    const sum = opened(first, true);
+    for (const other of others) sum.merge(opened(other, true));
+    return sum.bytes();
+  })]
+};
+
+const [name, ...args] = process.argv.slice(2), command = Object.hasOwn(COMMANDS, name ?? '') && COMMANDS[name];
+const usages = Object.keys(COMMANDS).filter((one) => !command || one === name).map((one) => `sqlite-cuckoo ${one} ${COMMANDS[one][0]}`);
+const usage = `usage: ${usages.join('\n       ')}\n`, misuse = (why) => { throw Object.assign(new Error(why), { code: 'ERR_PARSE_ARGS' }); };
+try {
+  if (name === '--version') output(Buffer.from(`sqlite-cuckoo ${version}\n`));
+  else if ([name, ...args].some((word) => word === '--help' || word === '-h')) output(Buffer.from(usage));
+  else {
+    if (!command) misuse(name === undefined ? 'which command?' : `there is no command ${name}`);
+    const { values, positionals } = parseArgs({ args, options: command[1], allowPositionals: true });
+    if (name === 'merge' ? positionals.length < 2 : positionals.length !== 1) misuse(`its arguments are ${command[0]}`);
+    if (values.unknown && values.known) misuse('-1 is not allowed with -0');
+    process.exitCode = command[2](positionals, values);
+  }
+} catch (error) {
+  if (error.code === 'EPIPE') process.exit(141); // who reads the output has gone: quietly, as after SIGPIPE
+  const about = error.subject ?? subject, words = getSystemErrorMap().get(error.errno)?.[1] ?? error.message;
+  console.error(`${/^ERR_PARSE/.test(error.code) ? usage : ''}sqlite-cuckoo${command ? ` ${name}` : ''}: ` +
+    `${about ? `${about}: ` : ''}${words.replace(/^sqlite-cuckoo\/filter: .*?\): /, '')}`);
+  process.exitCode = 2;
+}
