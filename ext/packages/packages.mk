@@ -60,7 +60,7 @@ FILES_LIBDIR       = build/libcuckoofilter.a build/libcuckoo_sqlite.a
 FILES_INCLUDEDIR   = build/dist/cuckoo_filter.h
 FILES_PKGCONFIGDIR = build/cuckoofilter.pc build/cuckoo_sqlite.pc
 FILES_MAN7DIR      = build/cuckoo.7
-FILES_DOCDIR       = build/dist/LICENSE ext/REFERENCE.md ext/CHANGES.md
+FILES_DOCDIR       = build/dist/LICENSE ext/REFERENCE.md ext/COMPATIBILITY.md ext/CHANGES.md
 FILES_SQLDIR       = $(patsubst %,build/%,$(wildcard sql/*.sql))
 
 ## install: extension, C libraries (make static), pkg-config files, manual page and documents below PREFIX. Debian's folder

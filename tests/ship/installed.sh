@@ -33,6 +33,7 @@ expected_files() {
 .$prefix/lib/pkgconfig/cuckoofilter.pc
 .$prefix/lib/sqlite3/cuckoo.$suffix
 .$prefix/share/doc/cuckoofilter/CHANGES.md
+.$prefix/share/doc/cuckoofilter/COMPATIBILITY.md
 .$prefix/share/doc/cuckoofilter/LICENSE
 .$prefix/share/doc/cuckoofilter/REFERENCE.md
 END
