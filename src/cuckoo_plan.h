@@ -97,8 +97,8 @@ typedef enum cf_hash_choice {
     CF_HASH_KEYED /* SipHash-1-3: keys cannot be aimed at a filter whose seed is secret */
 } cf_hash_choice;
 
-/* The key rule: which values are one key. The caller makes hashes of values by it (cuckoo_key.h); a filter
-** stores it, and only filters of one rule are merged. The names are those of SQLite's columns. */
+/* The key rule: which values are one key. The caller makes hashes of values by it (cuckoo_key.h); a
+** filter stores it, and only filters of one rule are merged. The names are those of SQLite's columns. */
 typedef enum cf_affinity {
     CF_AFFINITY_NONE,    /* values are compared as they are: text is no number */
     CF_AFFINITY_TEXT,    /* as a column of TEXT, BLOB or no affinity compares */

@@ -50,7 +50,8 @@ static int begin(front_cursor *cursor, cuckoo_table *table)
     return SQLITE_OK;
 }
 
-/* In how many rows is the key, at most? Only an unusual one is counted, unless it is vague (cuckoo_key.h). */
+/* In how many rows is the key, at most? Only an unusual one is counted, unless it is vague
+** (cuckoo_key.h). */
 static int look_up(cuckoo_table *table, sqlite3_value *key, uint32_t plan, uint64_t *most)
 {
     bool has;

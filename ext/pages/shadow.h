@@ -110,9 +110,9 @@ void cuckoo_shadow_release(cuckoo_shadow *shadow);
 ** still to be released. */
 bool cuckoo_shadow_is_within(cuckoo_shadow *shadow);
 
-/* How often SQLite has prepared CUCKOO_WATCH_SCHEMA, as it is known now. As long as this number stays when
-** that is held, neither the schema of this database nor that of temp has changed, no schema was detached,
-** and the authorizer is the same. */
+/* How often SQLite has prepared CUCKOO_WATCH_SCHEMA, as it is known now. As long as this number stays
+** when that is held, neither the schema of this database nor that of temp has changed, no schema was
+** detached, and the authorizer is the same. */
 int cuckoo_shadow_prepared(const cuckoo_shadow *shadow);
 
 /* The same number, after a look at the database, with nothing held. */

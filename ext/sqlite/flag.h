@@ -7,8 +7,8 @@
 
 #include "../../src/base/compiler.h"
 
-/* Clear at first: static cuckoo_flag flag = CUCKOO_FLAG_CLEAR. cuckoo_flag_set: was it set before? What a
-** thread has written before it clears the flag is seen by the next one that sets it. */
+/* Clear at first: static cuckoo_flag flag = CUCKOO_FLAG_CLEAR. cuckoo_flag_set: was it set before? What
+** a thread has written before it clears the flag is seen by the next one that sets it. */
 #if CF_IS_MSVC
 typedef volatile long cuckoo_flag;
 #define CUCKOO_FLAG_CLEAR       0

@@ -28,10 +28,10 @@ int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const ch
 /* The same, when the transaction writes to the database of the table. If it fails, nothing happens. */
 void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_table *table);
 
-/* Begins a use (table.h) of the table that `name` names, within a read transaction. *table is NULL when no table was found: CUCKOO_NO_TABLE, if that was no
-** other error. Otherwise it stays, also after an error, until it is let go: when the use has ended
-** (cuckoo_table_end), and all is said of it. After an error *why says what is wrong, until then, or
-** until the registry is used again. */
+/* Begins a use (table.h) of the table that `name` names, within a read transaction. *table is NULL when
+** no table was found: CUCKOO_NO_TABLE, if that was no other error. Otherwise it stays, also after an
+** error, until it is let go: when the use has ended (cuckoo_table_end), and all is said of it. After an
+** error *why says what is wrong, until then, or until the registry is used again. */
 int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo_use use,
                           cuckoo_table **table, const char **why);
 void cuckoo_registry_let_go(cuckoo_table *table);

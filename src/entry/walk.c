@@ -44,8 +44,8 @@ cf_walk cf_walk_begin(const cf_filter *filter, unsigned cost)
     return (cf_walk){.filter = filter, .slot = b, .cost = cost, .ticker = cf_ticker_of(filter->watch)};
 }
 
-/* The first bucket from `from` on that has bits in the first byte that is not zero. filter->buckets: there
-** is none. */
+/* The first bucket from `from` on that has bits in the first byte that is not zero. filter->buckets:
+** there is none. */
 static uint64_t seek(cf_walk *walk, uint64_t from)
 {
     const cf_filter *filter = walk->filter;

@@ -21,20 +21,20 @@ enum { OBJECT = 1024, EXACT = 32768, MOST = 0x7fffffff /* bytes of a block, as a
 /* What *why of the last call said; NULL: nothing. */
 static const char *said;
 
-FOR_JS("why") const char *why(void)
+FOR_JS("why") const char *js_why(void)
 {
     return said;
 }
 
 FROM_JS("resize") uint8_t *js_resize(uint8_t *bytes, size_t size);
 
-static uint8_t *resize(void *context, uint8_t *bytes, uint64_t size)
+static uint8_t *resize_in_js(void *context, uint8_t *bytes, uint64_t size)
 {
     (void)context;
     return size <= MOST ? js_resize(bytes, (size_t)size) : NULL;
 }
 
-static const cf_memory memory = {resize, MOST, NULL};
+static const cf_memory js_memory = {resize_in_js, MOST, NULL};
 
 /* ---- the key ---- */
 
@@ -75,7 +75,7 @@ FOR_JS("key") sureness put(const cf_geometry *rule, unsigned type, uint8_t *at, 
 FOR_JS("open") cf_status open(cf_filter *filter, uint8_t *bytes, size_t length)
 {
     cf_status status = cf_open_writable(filter, bytes, length, &said);
-    filter->memory = memory;
+    filter->memory = js_memory;
     return status;
 }
 
@@ -262,7 +262,7 @@ FOR_JS("push") bool push(list *keys)
 {
     if (keys->used == keys->room) {
         size_t room = keys->room ? 2 * keys->room : OBJECT;
-        uint64_t *longer = (void *)resize(NULL, (uint8_t *)keys->hashes, room * sizeof(uint64_t));
+        uint64_t *longer = (void *)resize_in_js(NULL, (uint8_t *)keys->hashes, room * sizeof(uint64_t));
         if (longer == NULL)
             return false;
         keys->hashes = longer;
@@ -281,7 +281,7 @@ FOR_JS("build")
 cf_status build(list *keys, cf_filter *filter, const double *options, const int64_t *seed)
 {
     cf_options given = options_of(options, seed);
-    filter->memory = memory;
+    filter->memory = js_memory;
     return cf_build(filter, keys->hashes, keys->used, (uint64_t)options[0], options[1], &given, &said);
 }
 
@@ -338,7 +338,7 @@ cf_status build_exact(list *others, list *members, double *made, const double *o
                             .fpr = options[1],
                             .hashes = {others->hashes, members->hashes},
                             .count = {others->used, members->used},
-                            .memory = memory};
+                            .memory = js_memory};
     built.options.growth = false;
     cf_status status = cf_exact_make(&built, &said);
     made[0] = (double)(size_t)built.bytes;
