@@ -58,7 +58,7 @@ typedef enum sureness {
 /* The key is the one of a filter or a list, which begin with their rule. It is a type, and the bytes at
 ** an address: text and blobs as they are, numbers as 8 bytes, an integer or a double. The bytes are
 ** lost, and 8 behind them. */
-FOR_JS("key") sureness put(const cf_geometry *rule, unsigned type, uint8_t *at, size_t n)
+FOR_JS("key") sureness js_put(const cf_geometry *rule, unsigned type, uint8_t *at, size_t n)
 {
     cf_key form = key_at(type, at, n);
     double real;
@@ -278,7 +278,7 @@ FOR_JS("end") void end(list *keys)
 }
 
 FOR_JS("build")
-cf_status build(list *keys, cf_filter *filter, const double *options, const int64_t *seed)
+cf_status js_build(list *keys, cf_filter *filter, const double *options, const int64_t *seed)
 {
     cf_options given = options_of(options, seed);
     filter->memory = js_memory;
