@@ -8,7 +8,7 @@ BENCHES = core growth exact maps size_table capacity bench_sql bench_table
 bench: $(EXTENSION) build/bench/core
 	@$(PYTHON) tests/bench/brief.py
 
-## bench-full: all figures of tests/bench/RESULTS.md, ten runs, in an hour or two, to build/bench/RESULTS.md; it may be
+## bench-full: all figures of tests/bench/RESULTS.md, ten runs, in an hour or two, to build/bench/report.html; it may be
 ##       stopped and called again; bench-quick: each of its programs once, in a small form, in half a minute
 bench-full bench-quick: need-test $(EXTENSION) $(BENCHES:%=build/bench/%)
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" $(PYTHON) tests/bench/run.py $(@:bench-%=%)

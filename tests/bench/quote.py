@@ -215,10 +215,11 @@ def files(folder=None):
 
 
 def write_pages(folder):
-    """RESULTS.md and ARTICLES.md in that folder: with its tables, and those that are committed where it has none."""
-    for name, (_, text) in files(folder).items():
-        if name != "README.md":
-            tables.put(os.path.join(folder, name), text)
+    """RESULTS.md and ARTICLES.md in that folder: with its tables, and those that are committed where it has none. The texts."""
+    texts = {name: text for name, (_, text) in files(folder).items() if name != "README.md"}
+    for name, text in texts.items():
+        tables.put(os.path.join(folder, name), text)
+    return texts
 
 
 def fill():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs the benchmarks: every program of measured.txt, ten times, each time with another seed; then the pages.
 
-    python3 tests/bench/run.py full [RUNS [PROGRAM ...]]    build/bench/run-<i>/, an hour or two; then build/bench/RESULTS.md and
-                                                            ARTICLES.md: the pages with the tables of this machine
+    python3 tests/bench/run.py full [RUNS [PROGRAM ...]]    build/bench/run-<i>/, an hour or two; then build/bench/RESULTS.md,
+                                                            ARTICLES.md and report.html with the tables of this machine
     python3 tests/bench/run.py quick [RUNS [PROGRAM ...]]   build/bench/quick/run-<i>/, one run: fewer points; do the
                                                             programs work?
 
@@ -20,6 +20,7 @@ import time
 
 import about
 import quote
+import report
 import tables
 
 OUT = "build/bench"
@@ -124,17 +125,19 @@ class Bench:
         """The joined tables; in full form the pages, too."""
         tables.join_all(self.folder)
         if self.size == "full":
-            quote.write_pages(self.folder)
+            report.write(self.folder, quote.write_pages(self.folder))
 
 
 def main(size="full", runs=None, *names):
+    if size == "full":
+        report.need()
     bench = Bench(size, int(runs or (10 if size == "full" else 1)), listed=programs(*names))
     try:
         bench.go(lambda text: print(text, file=sys.stderr, flush=True))
     except KeyboardInterrupt:
         raise SystemExit("\nStopped. What is complete is kept: the same command goes on from here.") from None
     bench.finish()
-    print(f"Look at {bench.folder}" + ("/RESULTS.md" if size == "full" else ""))
+    print(f"Look at {bench.folder}" + ("/report.html" if size == "full" else ""))
 
 
 if __name__ == "__main__":
