@@ -80,6 +80,9 @@ char *cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shado
 ** such trigger. */
 int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int which, char **text);
 
+/* Can a trigger write to the filter, and so run its commands? */
+int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is);
+
 /* ---- the table ---- */
 
 /* Finds the table to follow: that of the triggers, or, if they are gone, the one that was last saved. */

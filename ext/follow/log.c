@@ -5,6 +5,8 @@
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 
+#include <string.h>
+
 #define COLUMNS "(\"old\", \"new\", \"tag\" DEFAULT (random()))"
 
 /* ---- the table ---- */
@@ -23,22 +25,37 @@ int cuckoo_log_drop(const cuckoo_shadow *shadow)
     return cuckoo_sql_run(shadow->db, "DROP TABLE IF EXISTS \"%w\".\"%w\"", shadow->schema, log);
 }
 
-/* The TEMP trigger of this extension is no fault. */
+/* Is there a trigger on the log in this schema, except the TEMP one of this extension? */
+static int look_for_triggers(const cuckoo_shadow *shadow, const char *schema, const char *log,
+                             cuckoo_log_fault *fault)
+{
+    sqlite3_int64 found = 0;
+    int rc =
+        cuckoo_sql_integer(shadow->db, &found,
+                           "SELECT 1 FROM \"%w\".sqlite_master WHERE type = 'trigger' AND tbl_name = "
+                           "%Q COLLATE NOCASE AND name <> '" CUCKOO_TOUCH_NAME "'",
+                           schema, log, log);
+    if (found)
+        *fault = CUCKOO_LOG_WATCHED;
+    return rc;
+}
+
 int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault)
 {
-    char log[CUCKOO_LOG_NAME];
-    const char *s = shadow->schema;
-    sqlite3_int64 found = CUCKOO_LOG_MISSING;
+    char log[CUCKOO_LOG_NAME], *sql, want[CUCKOO_LOG_NAME + 64];
     cuckoo_log_name(shadow->log, log);
-    int rc = cuckoo_sql_integer(
-        shadow->db, &found,
-        "SELECT CASE WHEN sql <> 'CREATE TABLE \"%w\"" COLUMNS "' THEN %d WHEN EXISTS (SELECT 1 FROM "
-        "(SELECT * FROM \"%w\".sqlite_master UNION ALL SELECT * FROM temp.sqlite_master) AS t WHERE "
-        "t.type = 'trigger' AND t.tbl_name = %Q COLLATE NOCASE AND t.name <> '" CUCKOO_TOUCH_NAME "') "
-        "THEN %d ELSE %d END FROM \"%w\".sqlite_master WHERE type = 'table' AND name = %Q",
-        log, CUCKOO_LOG_CHANGED, s, log, log, CUCKOO_LOG_WATCHED, CUCKOO_LOG_SOUND, s, log);
-    *fault = (cuckoo_log_fault)found;
-    return rc;
+    sqlite3_snprintf(sizeof want, want, "CREATE TABLE \"%w\"" COLUMNS, log);
+    int rc = cuckoo_sql_text(shadow->db, &sql,
+                             "SELECT sql FROM \"%w\".sqlite_master WHERE type = 'table' AND name = %Q",
+                             shadow->schema, log);
+    *fault = sql == NULL              ? CUCKOO_LOG_MISSING
+             : strcmp(sql, want) != 0 ? CUCKOO_LOG_CHANGED
+                                      : CUCKOO_LOG_SOUND;
+    sqlite3_free(sql);
+    if (rc != SQLITE_OK || *fault != CUCKOO_LOG_SOUND)
+        return rc;
+    rc = look_for_triggers(shadow, shadow->schema, log, fault);
+    return rc ? rc : look_for_triggers(shadow, "temp", log, fault);
 }
 
 bool cuckoo_log_may_be_watched(const cuckoo_shadow *shadow)

@@ -13,6 +13,7 @@ typedef struct others {
     char *counts;                        /* the column, and those of the primary key, each with a NUL */
     bool computed;                       /* the column is generated: any UPDATE may change it */
     bool hidden;                         /* there is a TEMP table of this name, too */
+    sqlite3_int64 ours;                  /* the order of the oldest trigger of ours */
     char *before;                        /* a BEFORE trigger on the table that writes; NULL: none */
     char *changes;                       /* a trigger that may change a key; NULL: none */
     char *newer;                         /* one that breaks rule B; NULL: none */
@@ -23,7 +24,8 @@ typedef struct others {
 /* One trigger. */
 typedef struct other {
     const char *name, *table, *sql;
-    bool newer, temporary;     /* than the oldest of ours; TEMP, which is always newer */
+    int64_t order; /* the newer of two triggers has the larger one */
+    bool temporary;
     bool after, inserts;       /* AFTER ..; .. INSERT */
     bool writes, breaks, hits; /* any row; RAISE(IGNORE) or RAISE(FAIL); a key of the content */
 } other;
@@ -160,12 +162,34 @@ static int judge(others *all, other *trigger)
         return rc;
     if (!trigger->after && !trigger->inserts && trigger->writes)
         return keep_name(&all->before, trigger);
-    bool first = trigger->after && trigger->newer;
+    bool first = trigger->after && (trigger->temporary || trigger->order > all->ours);
     all->preceded |= first;
     if (!first || all->newer || !(trigger->writes || trigger->breaks))
         return rc;
     all->temporary = trigger->temporary;
     return keep_name(&all->newer, trigger);
+}
+
+static int read_schema(others *all, sqlite3 *db, const char *schema, bool temporary)
+{
+    sqlite3_stmt *rows;
+    int rc =
+        cuckoo_sql_prepare(db, &rows,
+                           "SELECT name, tbl_name, sql, rowid FROM \"%w\".sqlite_master WHERE type = "
+                           "'trigger' AND name NOT GLOB 'cuckoo_log_*" CUCKOO_TOUCH_SUFFIX "'",
+                           schema);
+    while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW) {
+        other trigger = {.name = (const char *)sqlite3_column_text(rows, 0),
+                         .table = (const char *)sqlite3_column_text(rows, 1),
+                         .sql = (const char *)sqlite3_column_text(rows, 2),
+                         .order = sqlite3_column_int64(rows, 3),
+                         .temporary = temporary};
+        if (!trigger.name || !trigger.table || !trigger.sql)
+            rc = SQLITE_NOMEM;
+        else if (!is_ours(trigger.name, trigger.sql))
+            rc = judge(all, &trigger);
+    }
+    return cuckoo_sql_end(rows, rc);
 }
 
 /* Reads which columns count. */
@@ -188,43 +212,25 @@ static int read_columns(sqlite3 *db, others *all)
     return rc == SQLITE_OK && all->counts == NULL ? SQLITE_NOMEM : rc;
 }
 
-/* Of the triggers in the schema of the table and in temp: which are newer than the oldest of ours? */
-#define OLDEST                                                                                          \
-    "(SELECT rowid FROM \"%w\".sqlite_master WHERE name IN (%Q, %Q, %Q) ORDER BY rowid LIMIT 1)"
-#define BOTH                                                                                            \
-    "(SELECT *, rowid > " OLDEST " AS newer, 0 AS temporary FROM \"%w\".sqlite_master "                 \
-    "UNION ALL SELECT *, 1, 1 FROM temp.sqlite_master WHERE %d)"
-#define TRIGGERS                                                                                        \
-    "SELECT name, tbl_name, sql, newer, temporary FROM " BOTH                                           \
-    " WHERE type = 'trigger' AND name NOT GLOB 'cuckoo_log_*" CUCKOO_TOUCH_SUFFIX "'"
-
+/* Reads the triggers of others in the schema of the table and in temp. */
 static int read_others(const cuckoo_shadow *shadow, others *all)
 {
     sqlite3 *db = shadow->db;
-    sqlite3_stmt *rows;
     char name[CUCKOO_FOLLOWERS][CUCKOO_TRIGGER_NAME];
-    const char *s = shadow->schema;
+    bool temp = sqlite3_stricmp(shadow->schema, "temp") == 0;
+    all->ours = INT64_MAX;
     all->hidden = sqlite3_table_column_metadata(db, "temp", all->table, NULL, NULL, NULL, NULL, NULL,
                                                 NULL) == SQLITE_OK;
     for (int i = 0; i < CUCKOO_FOLLOWERS; i++)
         cuckoo_follow_name(shadow, i, name[i]);
-    int rc = read_columns(db, all);
-    if (rc != SQLITE_OK)
-        return rc;
-    rc = cuckoo_sql_prepare(db, &rows, TRIGGERS, s, name[0], name[1], name[2], s,
-                            sqlite3_stricmp(s, "temp") != 0);
-    while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW) {
-        other trigger = {.name = (const char *)sqlite3_column_text(rows, 0),
-                         .table = (const char *)sqlite3_column_text(rows, 1),
-                         .sql = (const char *)sqlite3_column_text(rows, 2),
-                         .newer = sqlite3_column_int(rows, 3),
-                         .temporary = sqlite3_column_int(rows, 4)};
-        if (!trigger.name || !trigger.table || !trigger.sql)
-            rc = SQLITE_NOMEM;
-        else if (!is_ours(trigger.name, trigger.sql))
-            rc = judge(all, &trigger);
-    }
-    return cuckoo_sql_end(rows, rc);
+    int rc =
+        cuckoo_sql_integer(db, &all->ours,
+                           "SELECT rowid FROM \"%w\".sqlite_master WHERE name IN (%Q, %Q, %Q) ORDER "
+                           "BY rowid LIMIT 1",
+                           shadow->schema, name[0], name[1], name[2]);
+    rc = rc ? rc : read_columns(db, all);
+    rc = rc ? rc : read_schema(all, db, shadow->schema, false);
+    return rc == SQLITE_OK && !temp ? read_schema(all, db, "temp", true) : rc;
 }
 
 static void free_others(others *all)

@@ -198,8 +198,7 @@ static void build_last(sqlite3_context *context, void *state, bool failed)
 
 /* ---- cf_build_exact(key, member [, fpr [, options]]) ---- */
 
-/* Is the key a member? A vague key (cuckoo_key.h) is always found, so that it cannot be known as none.
-** */
+/* Is the key a member? A vague key (cuckoo_key.h) is always found: it cannot be known as none. */
 static bool read_member(sqlite3_context *context, sqlite3_value **argv, const collected *c, bool *member)
 {
     int type = sqlite3_value_type(argv[1]);

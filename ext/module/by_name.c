@@ -46,6 +46,7 @@ static void with_table(sqlite3_context *context, sqlite3_value **argv, cuckoo_wo
 
 typedef struct kept_use {
     cuckoo_table *table; /* NULL: it is not in use */
+    cuckoo_known known;
     cuckoo_calm calm;
 } kept_use;
 
@@ -64,12 +65,13 @@ static void free_use(void *kept)
     sqlite3_free(kept);
 }
 
-/* Begins a use of the table that argv[0] names. NULL: the function has failed. */
-static cuckoo_table *begin(sqlite3_context *context, int argc, sqlite3_value **argv)
+/* Begins a use of the table that argv[0] names; *known may be it already. NULL: the function has
+** failed. */
+static cuckoo_table *begin(sqlite3_context *context, int argc, sqlite3_value **argv, cuckoo_known *known)
 {
     const char *why;
     cuckoo_table *table;
-    int rc = cuckoo_registry_begin(registry_of(context), argv[0], CUCKOO_ASK, &table, &why);
+    int rc = cuckoo_registry_begin(registry_of(context), argv[0], known, CUCKOO_ASK, &table, &why);
     if (rc == SQLITE_OK)
         return table;
     if (rc == CUCKOO_NO_TABLE && are_swapped(registry_of(context), argc, argv))
@@ -92,12 +94,13 @@ static CF_ALWAYS_INLINE void look_within(sqlite3_context *context, cuckoo_table 
         cuckoo_fail_table(context, rc, cuckoo_table_damage(table, rc));
 }
 
-/* The use is kept if nobody writes, and it takes no lock that the statement does not have anyway. */
+/* The use is kept if nobody writes, and it takes no lock that the statement does not have anyway. What
+** is known of the table always is. */
 static void look_anew(sqlite3_context *context, kept_use *kept, int argc, sqlite3_value **argv,
                       lookup use)
 {
     end_use(kept);
-    kept->table = begin(context, argc, argv);
+    kept->table = begin(context, argc, argv, &kept->known);
     if (kept->table == NULL)
         return;
     look_within(context, kept->table, argv, use);
@@ -268,11 +271,12 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
         return;
     const cuckoo_shadow *shadow = &table->paged.shadow;
     uint64_t since = cuckoo_sql_clock(registry->db, shadow->schema);
-    table->uses++; /* it has to outlive the statement */
+    cuckoo_list_keep(table); /* it has to outlive the statement */
+    registry->rebuilds = true;
     registry->capacity = given ? &capacity : NULL;
     rc = cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(\"%w\") VALUES('rebuild')",
                         shadow->schema, shadow->table, shadow->table);
-    registry->capacity = NULL;
+    registry->rebuilds = false;
     if (rc != SQLITE_OK) {
         int code = sqlite3_extended_errcode(registry->db);
         cuckoo_fail_code(context, rc == SQLITE_NOMEM || code == SQLITE_OK ? rc : code,

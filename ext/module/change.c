@@ -4,7 +4,6 @@
 ** seen(seen [, key]) VALUES(command [, argument]). A filter that follows a table is changed
 ** by its log alone (transaction.c).
 */
-#include "../follow/sql_text.h"
 #include "../keys/options.h"
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"
@@ -53,35 +52,28 @@ static int delete_row(cuckoo_table *table, sqlite3_value *id)
 
 /* ---- commands ---- */
 
-/* Does a trigger run the command? Then the statement that runs inserts into another table. */
-static bool is_in_trigger(const cuckoo_table *table)
-{
-    sqlite3 *db = table->registry->db;
-    sqlite3_stmt *at = sqlite3_next_stmt(db, NULL);
-    while (at && (!sqlite3_stmt_busy(at) || sqlite3_stmt_readonly(at)))
-        at = sqlite3_next_stmt(db, at);
-    return at == NULL || !cuckoo_sql_names(sqlite3_sql(at), "into", table->paged.shadow.table);
-}
-
 /* In a trigger the table may be ahead of its triggers: what they tell later would count twice. The
 ** capacity may be NULL. */
 static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
 {
-    const uint64_t *given = table->registry->capacity;
+    const cuckoo_registry *registry = table->registry;
+    if (registry->rebuilds)
+        return cuckoo_maintenance_rebuild(table, registry->capacity, message);
+    bool is = false, given = sqlite3_value_type(argument) != SQLITE_NULL;
     uint64_t capacity;
-    if (cuckoo_sql_running(table->registry->db, true) == 1 && is_in_trigger(table))
-        return cuckoo_say(message, SQLITE_ERROR,
-                          "in a trigger the table may be ahead of the filter; use SELECT "
-                          "cf_table_rebuild('%q')",
-                          table->paged.shadow.table);
-    if (sqlite3_value_type(argument) != SQLITE_NULL) {
-        cf_status status =
-            cuckoo_capacity_take(argument, sqlite3_value_numeric_type(argument), &capacity, message);
-        if (status != CF_OK)
-            return cuckoo_error_code(status);
-        given = &capacity;
-    }
-    return cuckoo_maintenance_rebuild(table, given, message);
+    int type = sqlite3_value_numeric_type(argument);
+    cf_status status = given ? cuckoo_capacity_take(argument, type, &capacity, message) : CF_OK;
+    if (status != CF_OK)
+        return cuckoo_error_code(status);
+    int rc = cuckoo_follow_is_written_by_triggers(&table->paged.shadow, &is);
+    if (rc != SQLITE_OK || !is)
+        return rc == SQLITE_OK ? cuckoo_maintenance_rebuild(table, given ? &capacity : NULL, message)
+                               : rc;
+    return cuckoo_say(
+        message, SQLITE_ERROR,
+        "a trigger writes to it, and may run this command when it must not run; use SELECT "
+        "cf_table_rebuild('%q')",
+        table->paged.shadow.table);
 }
 
 enum { ADVANCE, CHECK, CLEAR, CLOCK, DRAIN, IMPORT, OPTIMIZE, REBUILD, COMMANDS };

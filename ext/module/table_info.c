@@ -67,12 +67,13 @@ void cuckoo_table_info_function(sqlite3_context *context, int argc, sqlite3_valu
     const char *why, *word = argc > 1 ? (const char *)sqlite3_value_text(argv[1]) : NULL;
     char *bad = NULL;
     cuckoo_table *table;
+    cuckoo_known known = {NULL, 0};
     cuckoo_use use = word ? CUCKOO_INSPECT : CUCKOO_TELL;
     if (word && sqlite3_stricmp(word, "all") != 0) {
         cuckoo_fail_code(context, SQLITE_ERROR, "the second argument must be 'all', or be left out");
         return;
     }
-    int rc = cuckoo_registry_begin(cuckoo_function_shared(context), argv[0], use, &table, &why);
+    int rc = cuckoo_registry_begin(cuckoo_function_shared(context), argv[0], &known, use, &table, &why);
     if (rc == SQLITE_OK) {
         rc = tell(context, table, use, NULL, true);
         why = cuckoo_table_damage(table, rc);

@@ -191,7 +191,7 @@ static int rename_filter(cuckoo_table *table, const char *name)
         rc = cuckoo_touch_watch(table, name, INT_MAX);
     if (rc == SQLITE_OK) {
         cuckoo_table_forget(table);
-        cuckoo_registry_remember(table, NULL);
+        cuckoo_registry_remember(table, NULL, 0);
         table->wrote = 0;
     }
     return rc;

@@ -146,13 +146,16 @@ int cuckoo_shadow_prepared(const cuckoo_shadow *shadow)
     return watch ? sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0) : 0;
 }
 
-int cuckoo_shadow_hold(cuckoo_shadow *shadow)
+int cuckoo_shadow_hold(cuckoo_shadow *shadow, int *prepared)
 {
     sqlite3_stmt *watch;
     int rc = cuckoo_shadow_query(shadow, CUCKOO_WATCH_SCHEMA, NULL, &watch);
     if (rc == SQLITE_OK && !sqlite3_stmt_busy(watch) && sqlite3_step(watch) != SQLITE_ROW)
         rc = cuckoo_shadow_end(shadow, watch, rc);
-    shadow->holds += rc == SQLITE_OK;
+    if (rc == SQLITE_OK) {
+        *prepared = cuckoo_shadow_prepared(shadow);
+        shadow->holds++;
+    }
     return rc;
 }
 
@@ -174,8 +177,7 @@ bool cuckoo_shadow_is_within(cuckoo_shadow *shadow)
 
 int cuckoo_shadow_schema(cuckoo_shadow *shadow, int *prepared)
 {
-    int rc = cuckoo_shadow_hold(shadow);
-    *prepared = cuckoo_shadow_prepared(shadow);
+    int rc = cuckoo_shadow_hold(shadow, prepared);
     if (rc == SQLITE_OK)
         cuckoo_shadow_release(shadow);
     return rc;

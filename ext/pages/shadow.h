@@ -101,21 +101,21 @@ int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query);
 int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
                           int64_t *found);
 
-/* Opens a read transaction, which stays open until it is released as often. After an error nothing is
-** held. */
-int cuckoo_shadow_hold(cuckoo_shadow *shadow);
+/* Opens a read transaction, which stays open until it is released as often. *prepared: how often SQLite
+** has prepared CUCKOO_WATCH_SCHEMA. As long as this number stays, neither the schema of this database
+** nor that of temp has changed, no schema was detached, and the authorizer is the same. After an error
+** nothing is held. */
+int cuckoo_shadow_hold(cuckoo_shadow *shadow, int *prepared);
 void cuckoo_shadow_release(cuckoo_shadow *shadow);
 
 /* Has the connection this read transaction for another reason, too? If not, it ends; what was held is
 ** still to be released. */
 bool cuckoo_shadow_is_within(cuckoo_shadow *shadow);
 
-/* How often SQLite has prepared CUCKOO_WATCH_SCHEMA, as it is known now. As long as this number stays
-** when that is held, neither the schema of this database nor that of temp has changed, no schema was
-** detached, and the authorizer is the same. */
+/* The same number, as it is known now: without a look at the database. */
 int cuckoo_shadow_prepared(const cuckoo_shadow *shadow);
 
-/* The same number, after a look at the database, with nothing held. */
+/* The same number, with nothing held. */
 int cuckoo_shadow_schema(cuckoo_shadow *shadow, int *prepared);
 
 /* Has this connection a transaction open on the database of the table (`writing`: that writes)? */

@@ -171,12 +171,13 @@ static bool is_done(const writing *w, int rc)
 ** it, and without memory to end that take back the whole transaction, and say nothing. */
 int cuckoo_table_write(cuckoo_table *table, const cuckoo_sums *left)
 {
+    int prepared;
     unsigned rollbacks = table->rollbacks;
     sqlite3_stmt *statement = NULL;
     cuckoo_shadow *shadow = &table->paged.shadow;
     writing w = {table, left, false};
     sqlite3_int64 rowid = sqlite3_last_insert_rowid(shadow->db);
-    int rc = cuckoo_shadow_hold(shadow);
+    int rc = cuckoo_shadow_hold(shadow, &prepared);
     if (rc == SQLITE_OK) {
         rc = cuckoo_shadow_query(shadow, CUCKOO_DRAIN, NULL, &statement);
         rc = rc ? rc : sqlite3_bind_pointer(statement, 1, &w, POINTER, NULL);

@@ -10,8 +10,9 @@
 **                                                   changes are not committed yet
 **      ROLLBACK or ROLLBACK TO in a transaction     xRollback and xRollbackTo (table.h)
 **      that the table has joined
-**      the same in a transaction that it could      not at all: after a use in such a transaction
-**      not join, and that has written               nothing is kept
+**      the same in a transaction that it has not    not at all: while such a transaction has
+**      joined                                       uncommitted writes, nothing is kept between
+**                                                   two uses
 **
 ** The data version is looked at before every use, inside a read transaction: outside of one SQLite
 ** does not know it yet. With a shared cache such a transaction does not keep others from committing
@@ -40,11 +41,11 @@ static int compare(cuckoo_table *table)
     if (rc == SQLITE_OK)
         table->version = version;
     if (rc == SQLITE_OK && (table->part == CUCKOO_APART || !table->looked)) {
-        bool more = changes != table->changes,
-             untold = more && cuckoo_shadow_in_transaction(shadow, true);
-        stale = untold || (more && !same);
-        if (!untold)
-            table->changes = changes;
+        bool more = changes != table->changes; /* comparing this is cheaper than the next line */
+        bool alone = (more || table->alone) && cuckoo_shadow_in_transaction(shadow, true);
+        stale = table->alone || (more && (alone || !same));
+        table->changes = changes;
+        table->alone = alone;
     }
     /* SQLite may not tell of rollbacks. And the generation does not tell if the log is that of before:
     ** the backup API may have put a copy in the place of the database, whose log has gone another way
@@ -94,9 +95,7 @@ int cuckoo_table_end(cuckoo_table *table)
         rc = SQLITE_LOCKED;
     table->paged.shadow.stepped = false;
     bool unwritten = table->paged.dirty && !table->paged.shadow.busy; /* by a drain that goes on */
-    bool untold =
-        table->part == CUCKOO_APART && table->changes != sqlite3_total_changes(table->paged.shadow.db);
-    if (rc != SQLITE_OK || unwritten || untold)
+    if (rc != SQLITE_OK || unwritten)
         cuckoo_table_forget(table);
     return rc;
 }
@@ -122,7 +121,7 @@ void cuckoo_fresh_joined(cuckoo_table *table)
     bool same = cuckoo_shadow_version(shadow, &version) == SQLITE_OK && version == table->version;
     if (same && sqlite3_get_autocommit(shadow->db))
         table->changes = changes;
-    table->looked = same && changes == table->changes;
+    table->looked = same && changes == table->changes && !table->alone;
 }
 
 /* SQLite counts the rows of the statement that commits only after it has called us. Connections that
@@ -136,4 +135,5 @@ void cuckoo_fresh_ended(cuckoo_table *table)
         version == table->version + 1)
         table->version = version;
     table->changes = sqlite3_total_changes(shadow->db);
+    table->alone = false;
 }

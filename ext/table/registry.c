@@ -99,11 +99,10 @@ int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const ch
 void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_table *table)
 {
     const cuckoo_shadow *shadow = &table->paged.shadow;
-    bool may = cuckoo_table_follows(table) || table->changes != sqlite3_total_changes(shadow->db);
-    if (!may || table->part != CUCKOO_APART ||
+    if (!cuckoo_table_follows(table) || table->part != CUCKOO_APART ||
         sqlite3_txn_state(shadow->db, shadow->schema) != SQLITE_TXN_WRITE)
         return;
-    table->uses++;
+    cuckoo_list_keep(table);
     cuckoo_registry_join(registry, shadow->schema, shadow->table);
     cuckoo_list_give(table);
 }
@@ -119,10 +118,10 @@ void cuckoo_registry_let_go(cuckoo_table *table)
 /* Holds a read transaction on the database of the table (shadow.h): outside of one SQLite does not know
 ** of commits by other connections. This may bring a new schema, after which any table may be gone.
 ** NULL: this one is, or *rc is an error. */
-static cuckoo_table *hold(cuckoo_table *table, int *rc)
+static cuckoo_table *hold(cuckoo_table *table, int *prepared, int *rc)
 {
-    table->uses++;
-    *rc = cuckoo_shadow_hold(&table->paged.shadow);
+    cuckoo_list_keep(table);
+    *rc = cuckoo_shadow_hold(&table->paged.shadow, prepared);
     if (*rc == SQLITE_OK && !table->released)
         return table;
     if (*rc == SQLITE_OK)
@@ -133,28 +132,29 @@ static cuckoo_table *hold(cuckoo_table *table, int *rc)
 
 /* In attached schemas names are looked for each time: there they
 ** change their meaning with main, too. */
-void cuckoo_registry_remember(cuckoo_table *table, const char *name)
+void cuckoo_registry_remember(cuckoo_table *table, const char *name, int prepared)
 {
     const char *schema = table->paged.shadow.schema;
     bool may = sqlite3_stricmp(schema, "main") == 0 || sqlite3_stricmp(schema, "temp") == 0;
     sqlite3_free(table->called);
     table->called = name && may ? sqlite3_mprintf("%s", name) : NULL;
-    table->called_at = cuckoo_shadow_prepared(&table->paged.shadow);
+    table->called_at = prepared;
 }
 
 /* Finds the table and holds it. Within the transaction nobody can change what is found. */
 static cuckoo_table *find_anew(cuckoo_registry *registry, const char *name, int *rc)
 {
+    int prepared;
     cuckoo_table *table = cuckoo_registry_find(registry, name, rc), *again = NULL;
     while (table && again != table) {
-        table = hold(table, rc);
+        table = hold(table, &prepared, rc);
         again = *rc == SQLITE_OK ? cuckoo_registry_find(registry, name, rc) : NULL;
         if (table && again != table)
             cuckoo_registry_let_go(table);
         table = again;
     }
     if (table)
-        cuckoo_registry_remember(table, name);
+        cuckoo_registry_remember(table, name, prepared);
     return table;
 }
 
@@ -169,26 +169,35 @@ static cuckoo_table *table_called(const cuckoo_registry *registry, const char *n
 /* Holds the table that had this name before, if it still has: no schema has changed. */
 static cuckoo_table *find_again(cuckoo_registry *registry, const char *name, int *rc)
 {
+    int prepared, at;
     cuckoo_table *table;
     while (*rc == SQLITE_OK && (table = table_called(registry, name)) != NULL) {
-        table = hold(table, rc);
-        if (table == NULL || table->called_at == cuckoo_shadow_prepared(&table->paged.shadow))
+        at = table->called_at;
+        table = hold(table, &prepared, rc);
+        if (table == NULL || prepared == at)
             return table;
-        cuckoo_registry_remember(table, NULL);
+        cuckoo_registry_remember(table, NULL, 0);
         cuckoo_registry_let_go(table);
     }
     return NULL;
 }
 
 /* The table that a value names, in a read transaction. NULL: there is none, or *rc says why. */
-static cuckoo_table *find_held(cuckoo_registry *registry, sqlite3_value *value, int *rc)
+static cuckoo_table *find_held(cuckoo_registry *registry, sqlite3_value *value,
+                               const cuckoo_known *known, int *rc)
 {
-    bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
-    const char *text = is_text ? (const char *)sqlite3_value_text(value) : NULL;
+    cuckoo_table *table = known->changes == registry->changes ? known->table : NULL;
     *rc = SQLITE_OK;
+    if (table && cuckoo_shadow_in_transaction(&table->paged.shadow, false)) {
+        table->paged.shadow.holds++;
+        cuckoo_list_keep(table);
+        return table;
+    }
+    const char *text =
+        sqlite3_value_type(value) == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
     if (text == NULL || strlen(text) != (size_t)sqlite3_value_bytes(value))
         return NULL;
-    cuckoo_table *table = find_again(registry, text, rc);
+    table = find_again(registry, text, rc);
     return table || *rc != SQLITE_OK ? table : find_anew(registry, text, rc);
 }
 
@@ -237,11 +246,12 @@ const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *n
     return registry->why ? registry->why : "there is no cuckoo_filter table of this name";
 }
 
-int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo_use use,
-                          cuckoo_table **table, const char **why)
+int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo_known *known,
+                          cuckoo_use use, cuckoo_table **table, const char **why)
 {
     int rc;
-    *table = find_held(registry, name, &rc);
+    *table = find_held(registry, name, known, &rc);
+    *known = (cuckoo_known){*table, registry->changes};
     if (*table) {
         if (use < CUCKOO_TELL)
             cuckoo_registry_join_writer(registry, *table);
@@ -261,7 +271,8 @@ int cuckoo_registry_with(cuckoo_registry *registry, sqlite3_value *name, cuckoo_
 {
     const char *wrong;
     cuckoo_table *table;
-    int rc = cuckoo_registry_begin(registry, name, CUCKOO_INSPECT, &table, &wrong);
+    cuckoo_known known = {NULL, 0};
+    int rc = cuckoo_registry_begin(registry, name, &known, CUCKOO_INSPECT, &table, &wrong);
     *why = NULL;
     if (rc == SQLITE_OK) {
         rc = cuckoo_table_end_work(table, work(table, data, why), why);

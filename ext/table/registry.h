@@ -25,19 +25,27 @@ const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *n
 ** connect another table of this name meanwhile. Returns an SQLite code. */
 int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const char *name);
 
-/* The same, when the transaction writes to the database of the table. If it fails, nothing happens. */
+/* The same for a filter that follows a table, when the transaction writes to its database. If it
+** fails, nothing happens. */
 void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_table *table);
 
-/* Begins a use (table.h) of the table that `name` names, within a read transaction. *table is NULL when
-** no table was found: CUCKOO_NO_TABLE, if that was no other error. Otherwise it stays, also after an
-** error, until it is let go: when the use has ended (cuckoo_table_end), and all is said of it. After an
-** error *why says what is wrong, until then, or until the registry is used again. */
-int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo_use use,
-                          cuckoo_table **table, const char **why);
+/* A table that was found. It is the same one without its name, as long as the list stays. */
+typedef struct cuckoo_known {
+    cuckoo_table *table; /* NULL: none */
+    unsigned changes;
+} cuckoo_known;
+
+/* Begins a use (table.h) of the table that `name` names, within a read transaction. It may be *known
+** already, and is afterwards. *table is NULL when no table was found: CUCKOO_NO_TABLE, if that was no
+** other error. Otherwise it stays, also after an error, until it is let go: when the use has ended
+** (cuckoo_table_end), and all is said of it. After an error *why says what is wrong, until then, or
+** until the registry is used again. */
+int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo_known *known,
+                          cuckoo_use use, cuckoo_table **table, const char **why);
 void cuckoo_registry_let_go(cuckoo_table *table);
 
 /* Remembers the name by which it was found; NULL: it is looked for again. */
-void cuckoo_registry_remember(cuckoo_table *table, const char *name);
+void cuckoo_registry_remember(cuckoo_table *table, const char *name, int prepared);
 
 /* Does some work within a use that looks into the filter (CUCKOO_INSPECT), from begin to let_go. After
 ** an error *why (sqlite3_malloc) says what is wrong: in the words of the work, if it has some. */

@@ -186,6 +186,7 @@ void cuckoo_list_add(cuckoo_registry *registry, cuckoo_table *table)
     table->next = registry->first;
     registry->first = table;
     registry->shared.references++;
+    registry->changes++;
 }
 
 static void free_table(cuckoo_table *table)
@@ -207,9 +208,15 @@ void cuckoo_list_remove(cuckoo_table *table)
     for (; *at != table; at = &(*at)->next)
         assert(*at != NULL);
     *at = table->next;
+    table->registry->changes++;
     table->released = true;
     if (table->uses == 0)
         free_table(table);
+}
+
+void cuckoo_list_keep(cuckoo_table *table)
+{
+    table->uses++;
 }
 
 void cuckoo_list_give(cuckoo_table *table)

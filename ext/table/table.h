@@ -64,7 +64,8 @@ typedef struct cuckoo_table {
     bool shared;        /* there is another table of this name */
     bool compared;      /* what is in memory with the database; what has changed since can be told */
     unsigned version;   /* of the database (cuckoo_shadow_version), when it was compared last */
-    int changes;        /* sqlite3_total_changes, as far as we would hear of a rollback */
+    int changes;        /* sqlite3_total_changes, as far as it is accounted for */
+    bool alone;         /* in the last use the connection had written, and tells of no rollback */
     cuckoo_part part;   /* in the transaction of the connection */
     unsigned rollbacks; /* of savepoints and transactions, that were told */
     int opened;         /* when savepoints 0 .. opened-1 opened, nothing was left pending */
@@ -79,7 +80,7 @@ typedef struct cuckoo_table {
     unsigned uses; /* of it by its name that go on (registry.c) */
     bool released; /* SQLite has let it go meanwhile */
     char *called;  /* the name by which it was found last; NULL: it has to be looked for */
-    int called_at; /* cuckoo_shadow_prepared, then */
+    int called_at; /* what cuckoo_shadow_hold said then */
     struct cuckoo_table *next;
 } cuckoo_table;
 
@@ -272,9 +273,11 @@ struct cuckoo_registry {
     cuckoo_shared shared; /* by the modules, their functions, and each table */
     sqlite3 *db;
     cuckoo_table *first;      /* of the list, in which the newest one comes first */
+    unsigned changes;         /* of the list, so far */
     cuckoo_table *planned;    /* for which SQLite has planned a query last; may be gone */
     char *why;                /* of the last cuckoo_registry_begin, when it is no static text */
-    const uint64_t *capacity; /* given to cf_table_rebuild, which is running; NULL: none */
+    bool rebuilds;            /* cf_table_rebuild is running, which no trigger can call, */
+    const uint64_t *capacity; /* with this one; NULL: none was given */
     unsigned touches;         /* calls of cf_touch */
     bool refused;   /* a table could not join the transaction: the next try has to wait until */
     int refused_at; /* the connection has changed more rows than so many */
@@ -294,7 +297,8 @@ bool cuckoo_registry_hears(cuckoo_registry *registry);
 void cuckoo_list_add(cuckoo_registry *registry, cuckoo_table *table);
 void cuckoo_list_remove(cuckoo_table *table);
 
-/* A use (table->uses) has ended, for which the table stays. */
+/* A use begins, or has ended, for which the table stays. */
+void cuckoo_list_keep(cuckoo_table *table);
 void cuckoo_list_give(cuckoo_table *table);
 
 bool cuckoo_list_is_named(const cuckoo_table *table, const char *schema, const char *name);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** compiler.h - what compilers offer beyond C11. No other file knows one compiler from another, but
-** inline.h, which is for C++, too.
+** compiler.h - what compilers offer beyond C11, but for what inline.h has.
 **
 ** There are three ways to everything here: that of GCC and Clang, that of MSVC, and plain C11. Any
 ** other compiler takes the last one, and so do all when CF_PLAIN_C is defined, as the tests do. The

@@ -14,12 +14,15 @@
 #define CF_INLINE inline
 #endif
 
+#if defined(_MSC_VER)
+#include <intrin.h>
+#endif
+
 /* How the compiler multiplies to 128 bits, if it does. */
 #if defined(__SIZEOF_INT128__) && !defined(__wasm__) && !defined(CF_PLAIN_C)
 #define CF_HAS_WIDE
 #elif defined(_MSC_VER) && !defined(CF_PLAIN_C) && (defined(_M_X64) || defined(_M_ARM64)) &&            \
     !defined(_M_ARM64EC)
-#include <intrin.h>
 #define CF_HAS_UMULH
 #endif
 

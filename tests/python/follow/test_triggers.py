@@ -86,21 +86,6 @@ def test_upkeep_within_a_trigger(event, sql):
     db.close()
 
 
-def test_rebuild_is_refused_in_a_trigger_and_nowhere_else():
-    db = support.connect()
-    db.execute("CREATE TABLE u(id INTEGER PRIMARY KEY, k)")
-    f = Follower(db).create()
-    db.execute("CREATE TABLE other(x)")
-    db.execute("CREATE TRIGGER t AFTER INSERT ON other BEGIN INSERT INTO f(f) VALUES ('rebuild'); END")
-    with pytest.raises(sqlite3.OperationalError, match="in a trigger the table may be ahead"):
-        db.execute("INSERT INTO other VALUES (1)")
-    for sql in ("INSERT INTO f(f) VALUES ('rebuild')", "WITH c(x) AS (VALUES ('rebuild')) REPLACE INTO main.\"F\"(f) SELECT x FROM c",
-                "SELECT cf_table_rebuild('f')"):
-        db.execute(sql).fetchall()
-    f.settled()
-    db.close()
-
-
 # ---- one of the filter's own triggers is not there, or not what it was ----
 
 @pytest.mark.parametrize("which", range(3))
