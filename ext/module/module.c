@@ -70,9 +70,8 @@ int cuckoo_module_begin(cuckoo_table *table, cuckoo_use use)
     sqlite3_free(
         table->base.zErrMsg); /* SQLite does not take over what xSavepoint and xIntegrity said */
     table->base.zErrMsg = NULL;
-    if (use < CUCKOO_TELL)
-        cuckoo_registry_join_writer(table->registry, table);
-    int rc = cuckoo_table_begin(table, use);
+    int rc = use < CUCKOO_TELL ? cuckoo_registry_join_writer(table->registry, table) : SQLITE_OK;
+    rc = rc == SQLITE_OK ? cuckoo_table_begin(table, use) : rc;
     return rc == SQLITE_OK ? rc : cuckoo_table_explain(table, rc, cuckoo_table_damage(table, rc));
 }
 

@@ -96,15 +96,16 @@ int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const ch
 }
 
 /* The table has to outlive the statement. */
-void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_table *table)
+int cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_table *table)
 {
     const cuckoo_shadow *shadow = &table->paged.shadow;
     if (!cuckoo_table_follows(table) || table->part != CUCKOO_APART ||
         sqlite3_txn_state(shadow->db, shadow->schema) != SQLITE_TXN_WRITE)
-        return;
+        return SQLITE_OK;
     cuckoo_list_keep(table);
-    cuckoo_registry_join(registry, shadow->schema, shadow->table);
+    int rc = cuckoo_registry_join(registry, shadow->schema, shadow->table);
     cuckoo_list_give(table);
+    return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
 }
 
 /* ---- using a table by its name ---- */
@@ -253,9 +254,8 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo
     *table = find_held(registry, name, known, &rc);
     *known = (cuckoo_known){*table, registry->changes};
     if (*table) {
-        if (use < CUCKOO_TELL)
-            cuckoo_registry_join_writer(registry, *table);
-        rc = cuckoo_table_begin(*table, use);
+        rc = use < CUCKOO_TELL ? cuckoo_registry_join_writer(registry, *table) : SQLITE_OK;
+        rc = rc == SQLITE_OK ? cuckoo_table_begin(*table, use) : rc;
         *why = cuckoo_table_damage(*table, rc);
         return rc;
     }
