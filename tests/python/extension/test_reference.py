@@ -121,6 +121,20 @@ def test_readme_says_what_growing_costs(db):
         assert grown / planned == pytest.approx(said, abs=0.15), times  # a blob has up to an eighth to spare
 
 
+@pytest.mark.parametrize("size, options", [(4, ""), (8, ""), (4, "growth=off")])
+def test_bits_of_a_pair(db, size, options):
+    """As the table of Values says; and what stands above it of growth=off."""
+    row = re.search(rf"^\| `bucket_size={size}` \|(.*)\|$", chapter("Values"), re.M)[1].split("|")
+    said = {3: numbers(r"With `growth=off` 3 values take (\d+) bits", REFERENCE)[0]} if options else dict(enumerate(row, 1))
+    for each, bits in said.items():
+        sql = f"""WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99999)
+            SELECT length(cf_build(i / {each}, 0.01, 'value_bits=11 bucket_size={size} {options}', i % 2003)) * 8e-5 FROM n"""
+        if str(bits).strip() == "none":
+            support.fails(db, support.FULL, sql)
+        else:
+            assert support.ask(db, sql) == pytest.approx(float(bits), abs=0.6), each
+
+
 @pytest.mark.parametrize("column, which", [("k UNIQUE", 0), ("k", 1)])
 def test_readme_says_what_a_followed_column_takes(db, column, which):
     keys = 200_000

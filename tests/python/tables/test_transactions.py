@@ -252,3 +252,15 @@ def test_a_savepoint_that_writes_half_of_what_is_pending(db):
     db.execute("UPDATE guarded SET x = 0")
     db.execute("COMMIT")
     assert [key for key in range(6) if has(db, key)] == [1, 2, 3] and items(db) == 3
+
+
+def test_commit_under_query_only(db):
+    """It fails, and the transaction stays."""
+    create(db)
+    db.execute("BEGIN")
+    insert(db, 1)
+    db.execute("PRAGMA query_only = ON")
+    assert attempt(db, "COMMIT") and db.in_transaction
+    db.execute("PRAGMA query_only = OFF")
+    db.execute("COMMIT")
+    assert has(db, 1) and items(db) == 1
