@@ -326,3 +326,7 @@ def test_bytes_of_the_log(path, key, most):
     db.execute(f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) INSERT INTO u(k) SELECT {key} FROM n")
     inserted = ask(db, "SELECT sum(pgsize) FROM dbstat WHERE name = ?", log) / 50_000
     assert most - 3 <= inserted <= most + 1
+    db = support.connect(path)
+    assert undrained(db) == 50_000
+    db.execute("DELETE FROM u WHERE id = 1")
+    assert undrained(db) == 0, "one COMMIT of a connection with the extension"
