@@ -252,5 +252,5 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 -- filter is not trusted, and asks its table. Make it an AFTER trigger.
 --
 -- A COMMIT under PRAGMA query_only leaves the log as it is. It cannot write a filter without content=: it
--- fails, and the transaction stays. Switch it off, and say COMMIT again. Before SQLite 3.39.3, an UPDATE of several blobs that fails inside a transaction keeps
--- the rows before the failure. This is a fault of SQLite.
+-- fails, and the transaction stays. Switch it off, and say COMMIT again. Before SQLite 3.39.3, an UPDATE of
+-- several blobs that fails inside a transaction keeps the rows before the failure. This is a fault of SQLite.
