@@ -264,3 +264,17 @@ def test_commit_under_query_only(db):
     db.execute("PRAGMA query_only = OFF")
     db.execute("COMMIT")
     assert has(db, 1) and items(db) == 1
+
+
+def test_commit_when_the_file_is_full(path):
+    """It fails, and takes the transaction back; the filter goes on when there is room."""
+    db = support.connect(path)
+    db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0] + 1}")
+    db.execute("BEGIN")
+    insert(db, *range(5000, 9000))
+    assert "full" in str(attempt(db, "COMMIT")) and not db.in_transaction
+    assert items(db) == 1
+    db.execute("PRAGMA max_page_count = 100000")
+    insert(db, 5)
+    check(db)
+    assert has(db, 1) and has(db, 5) and items(db) == 2
