@@ -34,7 +34,7 @@ SELECT id, 'augustus@example.com' FROM customers WHERE email = 'gus@example.com'
 SELECT cf_table_contains('known', 'gus@example.com') AS gus,
        cf_table_contains('known', 'augustus@example.com') AS augustus;
 --    A key that has gone is denied at once. Lookups add up the log, which is taken into the pages of the
---    filter, or drained, at a COMMIT of a program that has the extension, when it has more than 1,024 rows.
+--    filter, or drained, at a COMMIT of a program that has the extension, when it has 1,024 rows or more.
 --    The command "drain" does it now, and cf_table_info says how many rows wait.
 INSERT INTO customers(email) VALUES ('eve@example.com');
 SELECT json_extract(cf_table_info('known'), '$.undrained') AS undrained;
@@ -64,12 +64,11 @@ ALTER TABLE known RENAME TO known_mail;
 INSERT INTO clients(mail) VALUES ('hal@example.com');
 SELECT cf_table_contains('known_mail', 'hal@example.com') AS hal;
 --    Many tools make the table anew and drop the old one: SQLite's own recipe for ALTER TABLE, Django,
---    sqlite-utils, pandas with if_exists='replace'. The triggers are then lost. The next use of the
---    filter is an error that says so, and cf_table_rebuild mends it: it makes log and triggers and reads
---    the table again. A trigger of yours that is newer than the filter fires before those of the filter.
---    When it may keep a row and skip them, the same error appears: by RAISE(IGNORE), RAISE(FAIL) or OR
---    FAIL, or when it changes rows where a constraint may fail. cf_table_rebuild mends that, too. A TEMP
---    trigger of this kind must be dropped.
+--    sqlite-utils, pandas with if_exists='replace'. The triggers are then lost. Lookups ask the table
+--    by an index of the column, or are errors where there is none. cf_table_rebuild mends it: it makes log
+--    and triggers and reads the table again. A trigger of yours that is newer than the filter fires before
+--    those of the filter. When it writes, or says RAISE(IGNORE) or RAISE(FAIL), a row may stay without them:
+--    the same happens, and cf_table_rebuild mends that, too. A TEMP trigger of this kind must be dropped.
 BEGIN;
 CREATE TABLE new_clients(id INTEGER PRIMARY KEY, mail TEXT UNIQUE COLLATE NOCASE, since TEXT);
 INSERT INTO new_clients(id, mail) SELECT id, mail FROM clients;
@@ -200,7 +199,7 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 --
 -- Who needs the extension? Whoever asks the filter, or renames, drops or rebuilds it. Nobody needs it to
 -- write, to alter any other table, for VACUUM, backup or .dump. Programs without it never drain. What they
--- leave waits for a COMMIT of a program that has it, when the log has more than 1,024 rows; more than a
+-- leave waits for a COMMIT of a program that has it, when the log has 1,024 rows or more; more than a
 -- million wait for "drain". A filter in an attached database is drained only when a lookup is in the same
 -- transaction, or by "drain". A .dump is read without the extension; the shells of 3.43 and
 -- 3.44 need ".dbconfig defensive off" for that. Python's iterdump gives no dump that can be read.
@@ -211,7 +210,7 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 -- cf_table_rebuild makes another one.
 --
 -- What following costs. A key that comes is written twice, and one that changes three times, with a random
--- number of 9 bytes: 200,000 integers are 42 bytes of WAL a row instead of 13, UUIDs 107 instead of 46. After
+-- number of 9 bytes: 200,000 integers are 32 bytes of WAL a row instead of 11, UUIDs 100 instead of 45. After
 -- a large transaction the log leaves free pages in the file, the length of the key and 17 bytes for each row.
 -- SQLite fills them again.
 --
@@ -252,6 +251,6 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 -- that are no longer stored. So CREATE is refused where such a trigger is, and where one comes later the
 -- filter is not trusted, and asks its table. Make it an AFTER trigger.
 --
--- A COMMIT under PRAGMA query_only leaves the log as it is. It cannot write a filter without content=, and
--- is rolled back. Before SQLite 3.39.3, an UPDATE of several blobs that fails inside a transaction keeps
--- the rows before the failure. This is a fault of SQLite.
+-- A COMMIT under PRAGMA query_only leaves the log as it is. It cannot write a filter without content=: it
+-- fails, and the transaction stays. Switch it off, and say COMMIT again. Before SQLite 3.39.3, an UPDATE of
+-- several blobs that fails inside a transaction keeps the rows before the failure. This is a fault of SQLite.

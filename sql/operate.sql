@@ -61,10 +61,10 @@ DROP TRIGGER stamp;
 --    In the log of your service: SELECT cf_table_info('known') is one line of JSON. To look at it with your
 --    eyes: SELECT cf_picture('known').
 
--- 3. Bulk loads. Create the filter after the load: a key that comes through triggers costs three to five times
---    as much as one that CREATE reads (integers). CREATE and rebuild hold the write lock meanwhile, 0.14 to 0.3
+-- 3. Bulk loads. Create the filter after the load: a key that comes through triggers costs seven to ten times
+--    as much as one that CREATE reads (integers). CREATE and rebuild hold the write lock meanwhile, 0.1 to 0.3
 --    seconds for each million rows; readers go on in WAL mode. (Without a capacity, the keys of a column that is
---    not UNIQUE are sorted to count them: that takes 0.2 to 0.3 seconds more. Give a capacity.) If the filter
+--    not UNIQUE are sorted to count them: that takes 0.2 to 0.4 seconds more. Give a capacity.) If the filter
 --    is there already, drop it, and create it anew in the transaction of the load. Or load in parts of some
 --    10,000 rows: each COMMIT drains the log.
 BEGIN;

@@ -63,8 +63,8 @@ FROM events;
 .timer off
 
 -- What to know:
--- * Form 1 pays while less than two thirds of the rows match, and form 2 while less than a fifth do; less
---   than a third where the table is larger than the page cache. (SQLite 3.40, integers and texts.)
+-- * Form 1 pays while less than two thirds of the rows match, and form 2 while less than a quarter do; less
+--   than two fifths where the table is larger than the page cache. (SQLite 3.40, integers and texts.)
 -- * Keys compare as in the filter. When the columns are not alike, say how: cf_build(user, 0.01,
 --   'affinity=numeric') for a number beside a text, 'collation=nocase' for COLLATE NOCASE. A fronted
 --   table knows it from its column.

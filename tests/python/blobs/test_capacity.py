@@ -103,6 +103,16 @@ def test_a_large_build_is_as_large_as_planned(db):
     assert got["bytes"] <= 1.04 * support.plan(db, n, fpr, options)["bytes"]
 
 
+@pytest.mark.parametrize("rows, different, most", [(400_000, 400_000, 24 * 400_000), (400_000, 10_000, 200 * 10_000)])
+def test_memory_of_a_build(db, rows, different, most):
+    """8 to 24 bytes a row; of rows that repeat keys at most 200 bytes for each different key."""
+    memory = support.Memory()
+    memory.reset_peak()
+    before = memory.used()
+    blob = ask(db, KEYS.format(n=rows) + f"SELECT cf_build(x % {different}) FROM k")
+    assert different * 8 < memory.peak() - before - len(blob) <= most
+
+
 # ---- it is no larger than it must be ----
 
 def test_bytes_grow_in_proportion(db):

@@ -112,13 +112,44 @@ def numbers(pattern, text=(ROOT / "README.md").read_text()):
     return [float(number) for number in re.search(pattern, " ".join(text.split())).groups()]
 
 
+def times_the_bits(db, times, rate):
+    """Of a filter that has grown to so many times 1,000 keys, beside one that is planned for them."""
+    grown, planned = db.execute("""
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+        SELECT length(cf_add_keys(cf_new(1000, ?2), (SELECT cf_keys(i) FROM n))), length(cf_new(?1, ?2))""",
+        (1000 * times, rate)).fetchone()
+    return grown / planned
+
+
 def test_readme_says_what_growing_costs(db):
     for times, said in zip((2, 200), numbers(r"a filter takes ([\d.]+) times the bits, grown to 200 times that, ([\d.]+) times")):
-        grown, planned = db.execute("""
-            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
-            SELECT length(cf_add_keys(cf_new(1000), (SELECT cf_keys(i) FROM n))), length(cf_new(?1))""",
-            (1000 * times,)).fetchone()
-        assert grown / planned == pytest.approx(said, abs=0.15), times  # a blob has up to an eighth to spare
+        assert times_the_bits(db, times, 0.01) == pytest.approx(said, abs=0.15), times  # a blob has up to an eighth to spare
+
+
+@pytest.mark.parametrize("times, words", [(2, "twice its capacity {} times the bits"), (200, "200 times {}")])
+def test_reference_says_what_growing_costs(db, times, words):
+    """The least and the most of all error rates, and what 1 % takes."""
+    least, most, usual = numbers(words.format(r"([\d.]+) to ([\d.]+)") + r" \(1 %: ([\d.]+)\)", REFERENCE)
+    taken = {rate: times_the_bits(db, times, rate) for rate in (0.3, 0.01, 1e-4, 1e-8)}
+    assert least - 0.1 <= min(taken.values()) < max(taken.values()) <= most + 0.1
+    assert taken[0.01] == pytest.approx(usual, abs=0.15)
+
+
+@pytest.mark.parametrize("size, options", [(4, ""), (8, ""), (4, "growth=off")])
+def test_bits_of_a_pair(db, size, options):
+    """As the table of Values says; and what stands above it of growth=off."""
+    row = re.search(rf"^\| `bucket_size={size}` \|(.*)\|$", chapter("Values"), re.M)[1].split("|")
+    said = {3: re.search(r"With\s+`growth=off` 3 values take (\d+) bits", REFERENCE)[1]} if options else dict(enumerate(row, 1))
+    for each, cell in said.items():
+        sql = f"""WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99999)
+            SELECT length(cf_build(i / {each}, 0.01, 'value_bits=11 bucket_size={size} {options}', i % 2003)) * 8e-5 FROM n"""
+        try:
+            bits = support.ask(db, sql)
+        except sqlite3.IntegrityError:
+            assert "none" in cell, each
+        else:
+            least, *_, most = [*map(int, re.findall(r"\d+", cell))] * 2
+            assert least <= round(bits) <= most, each
 
 
 @pytest.mark.parametrize("column, which", [("k UNIQUE", 0), ("k", 1)])

@@ -6,6 +6,7 @@ After each of them no stored row is denied, no statement has failed that would n
 what the column holds.
 """
 import contextlib
+import json
 import sqlite3
 
 import pytest
@@ -283,3 +284,49 @@ def test_a_read_only_connection_finds_what_was_not_drained(path, mode, journal):
         run(writer, CHANGES.replace("'n'", "'m'").replace("= 1", "= 3"))
         assert there.answers() and sees(reader, "m")
     settle(f)
+
+
+# ---- how long it becomes ----
+
+def undrained(db, name="f"):
+    return json.loads(ask(db, f"SELECT cf_table_info('{name}')"))["undrained"]
+
+
+@pytest.mark.parametrize("keys", [10, 300_000])
+def test_when_a_commit_drains(path, keys):
+    """A 256th of the slots in use, and at least 1,024 rows."""
+    db = support.connect(path)
+    run(db, f"CREATE TABLE u(id INTEGER PRIMARY KEY, k); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {keys}) "
+            "INSERT INTO u(k) SELECT i FROM n; CREATE VIRTUAL TABLE f USING cuckoo_filter(content='u(k)')")
+    least = max(1024, json.loads(ask(db, "SELECT cf_table_info('f')"))["occupied"] // 256)
+    assert (least > 1100) == (keys > 1100 * 256)
+    db.execute("BEGIN")
+    db.executemany("INSERT INTO u(k) VALUES (?)", ((f"n{i}",) for i in range(least - 1)))
+    db.execute("COMMIT")
+    assert undrained(db) == least - 1
+    db.execute("INSERT INTO u(k) VALUES ('the last')")
+    assert undrained(db) == 0
+
+
+def test_when_a_commit_drains_an_attached_database(path, tmp_path):
+    """Only when a lookup is in its transaction."""
+    db = world_of(path, tmp_path, "another").db
+    insert = f"{NUMBERS} INSERT INTO another.u(k) SELECT 'n' || i FROM n, (SELECT 1 UNION ALL SELECT 2)"
+    run(db, f"BEGIN; {insert}; COMMIT")
+    assert undrained(db, "another.f") == 2000
+    run(db, f"BEGIN; {insert}; SELECT cf_table_contains('another.f', 1); COMMIT")
+    assert undrained(db, "another.f") == 0
+
+
+@pytest.mark.parametrize("key, most", [("i", 20), ("printf('%013d', i)", 31), ("printf('%036d', i)", 55)])
+def test_bytes_of_the_log(path, key, most):
+    """Of a change in a program without the extension, as REFERENCE.md says; both keys of an update."""
+    create(support.connect(path))
+    db, log = bare(path), inside.log_of(bare(path))
+    db.execute(f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) INSERT INTO u(k) SELECT {key} FROM n")
+    inserted = ask(db, "SELECT sum(pgsize) FROM dbstat WHERE name = ?", log) / 50_000
+    assert most - 3 <= inserted <= most + 1
+    db = support.connect(path)
+    assert undrained(db) == 50_000
+    db.execute("DELETE FROM u WHERE id = 1")
+    assert undrained(db) == 0, "one COMMIT of a connection with the extension"

@@ -147,6 +147,16 @@ def test_lookups_within_less(db, now):
     assert has(db, 3), "a narrow question does not stay"
 
 
+def test_or_ignore_leaves_the_age_and_insert_makes_young(db, now):
+    table(db)
+    for key in (1, 2):
+        add(db, key)
+    now.now += 20 * HOUR
+    assert add(db, 1, "OR IGNORE") == 0 and add(db, 2) == 1
+    now.now += 12 * HOUR
+    assert not has(db, 1) and has(db, 2)
+
+
 @pytest.mark.parametrize("text, message", [
     ("2 days", r"must be at most 24 hours \(keep=\), got the text '2 days'"), ("soon", "must be a number and seconds"),
     ("", "must be a number and"), (None, "must be a number and"),

@@ -252,3 +252,29 @@ def test_a_savepoint_that_writes_half_of_what_is_pending(db):
     db.execute("UPDATE guarded SET x = 0")
     db.execute("COMMIT")
     assert [key for key in range(6) if has(db, key)] == [1, 2, 3] and items(db) == 3
+
+
+def test_commit_under_query_only(db):
+    """It fails, and the transaction stays."""
+    create(db)
+    db.execute("BEGIN")
+    insert(db, 1)
+    db.execute("PRAGMA query_only = ON")
+    assert attempt(db, "COMMIT") and db.in_transaction
+    db.execute("PRAGMA query_only = OFF")
+    db.execute("COMMIT")
+    assert has(db, 1) and items(db) == 1
+
+
+def test_commit_when_the_file_is_full(path):
+    """It fails, and takes the transaction back; the filter goes on when there is room."""
+    db = support.connect(path)
+    db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0] + 1}")
+    db.execute("BEGIN")
+    insert(db, *range(5000, 9000))
+    assert "full" in str(attempt(db, "COMMIT")) and not db.in_transaction
+    assert items(db) == 1
+    db.execute("PRAGMA max_page_count = 100000")
+    insert(db, 5)
+    check(db)
+    assert has(db, 1) and has(db, 5) and items(db) == 2

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""tests/claims.tsv lists what the pages promise, and what shows it: a test (file::function, or file:name in C), a file, a command,
+`quote` (each # is a figure of tests/bench), `sql:` statements of which the last one gives 1, or `figure:`, which was measured by
+hand. Each claim stands in its page, what shows it is there, and the statements are run."""
+import re
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+
+import support
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.append(str(ROOT / "tests/bench"))
+import quote  # noqa: E402
+
+CLAIMS = [line.split("\t") for line in (ROOT / "tests/claims.tsv").read_text().splitlines()[1:]]
+MAKE = "".join(path.read_text() for path in (ROOT / "Makefile", *ROOT.glob("*/*.mk"), *ROOT.glob("*/*/*.mk")))
+
+
+def words(page):
+    """Its text in one line; of SQL without the dashes of comments."""
+    text = (ROOT / page).read_text()
+    return " ".join((re.sub(r"^--", "", text, flags=re.M) if page.endswith(".sql") else text).split())
+
+
+def quoted(page, claim):
+    """Is a part of it in quotes.tsv?"""
+    spans = [re.search(quote.pattern_of(passage)[0], words(page)).span() for name, passage in quote.quotes() if page.endswith(name)]
+    return any(first < claim.end() and claim.start() < last for first, last in spans)
+
+
+def is_there(shown):
+    if shown.startswith("make "):
+        return re.search(rf"^{shown[5:]}\b.*:", MAKE, re.M) or f" {shown[5:]} " in MAKE
+    path, name = re.fullmatch(r"(?:sh |python3 |sqlite3 < )?([\w./-]+)(?: \w+)?(?:::?(\w+))?", shown).groups()
+    return (ROOT / path).exists() and (not name or re.search(rf"\b{name}\b", (ROOT / path).read_text()))
+
+
+@pytest.mark.parametrize("page", sorted({page for page, _, _ in CLAIMS}))
+def test_each_claim_stands_in_its_page_and_what_shows_it_is_there(page):
+    for _, claim, shown in (row for row in CLAIMS if row[0] == page):
+        found = list(re.finditer(r"[\d.,]*\d".join(map(re.escape, claim.split("#"))), words(page)))
+        assert len(found) == 1, claim
+        if shown == "quote":
+            assert quoted(page, found[0]), claim
+        elif not shown.startswith(("sql: ", "figure: ")):
+            assert [one for one in shown.split("; ") if not is_there(one)] == [], claim
+
+
+@pytest.mark.parametrize("sql", [shown[len("sql: "):] for _, _, shown in CLAIMS if shown.startswith("sql: ")])
+def test_a_statement_shows_it(db, sql):
+    if "RETURNING" in sql and sqlite3.sqlite_version_info < (3, 35):
+        pytest.skip("no RETURNING")
+    *before, last = sql.split("; ")
+    for statement in before:
+        db.execute(statement)
+    assert support.ask(db, last) == 1
