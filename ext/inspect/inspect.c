@@ -26,19 +26,19 @@ typedef struct inspect_kind {
 static const inspect_kind kinds[3] = {
     {"cf_buckets",
      "CREATE TABLE x(bucket INTEGER, slot INTEGER, fingerprint INTEGER, alternate INTEGER, "
-     "length INTEGER, overflow INTEGER, payload INTEGER, copies INTEGER, filter HIDDEN)",
+     "length INTEGER, overflow INTEGER, payload INTEGER, copies INTEGER, cuckoo_filter HIDDEN)",
      false,
      {FACT_BUCKET, FACT_SLOT, FACT_FINGERPRINT, FACT_ALTERNATE, FACT_LENGTH, FACT_OVERFLOW, FACT_PAYLOAD,
       FACT_COPIES, FACT_FILTER}},
     {"cf_explain",
      "CREATE TABLE x(side TEXT, bucket INTEGER, slot INTEGER, fingerprint INTEGER, wanted INTEGER, "
-     "match INTEGER, source TEXT, length INTEGER, payload INTEGER, copies INTEGER, filter HIDDEN, "
-     "key HIDDEN)",
+     "match INTEGER, source TEXT, length INTEGER, payload INTEGER, copies INTEGER, cuckoo_filter HIDDEN, "
+     "cuckoo_key HIDDEN)",
      true,
      {FACT_SIDE, FACT_BUCKET, FACT_SLOT, FACT_FINGERPRINT, FACT_WANTED, FACT_MATCH, FACT_SOURCE,
       FACT_LENGTH, FACT_PAYLOAD, FACT_COPIES, FACT_FILTER, FACT_KEY}},
     {"cf_values",
-     "CREATE TABLE x(value INTEGER, filter HIDDEN, key HIDDEN)",
+     "CREATE TABLE x(value INTEGER, cuckoo_filter HIDDEN, cuckoo_key HIDDEN)",
      true,
      {FACT_VALUE, FACT_FILTER, FACT_KEY}}};
 

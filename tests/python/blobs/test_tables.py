@@ -197,10 +197,10 @@ TAKEN = [("a", 5), ("b", 50), ("c", 500)]
 
 @pytest.mark.parametrize("source", [
     "filters, cf_buckets(filters.f) s", "cf_buckets(filters.f) s, filters",
-    "filters CROSS JOIN cf_buckets(filters.f) s", "filters JOIN cf_buckets s ON s.filter = filters.f",
-    "cf_buckets s JOIN filters ON s.filter = filters.f", "filters, cf_buckets s WHERE s.filter = f",
+    "filters CROSS JOIN cf_buckets(filters.f) s", "filters JOIN cf_buckets s ON s.cuckoo_filter = filters.f",
+    "cf_buckets s JOIN filters ON s.cuckoo_filter = filters.f", "filters, cf_buckets s WHERE s.cuckoo_filter = f",
     "filters LEFT JOIN cf_buckets(filters.f) s",
-    "filters LEFT JOIN cf_buckets s ON s.filter = filters.f",
+    "filters LEFT JOIN cf_buckets s ON s.cuckoo_filter = filters.f",
     "filters, cf_buckets(cf_open(filters.f)) s"])
 def test_joins_with_a_table_of_filters(db, filters, source):
     rows = db.execute(f"SELECT name, count(s.fingerprint) FROM {source} GROUP BY name ORDER BY name")
@@ -209,7 +209,7 @@ def test_joins_with_a_table_of_filters(db, filters, source):
 
 def test_a_join_order_that_cannot_work_is_an_error(db, filters):
     fails(db, BAD_PARAMETER, "SELECT count(*) FROM cf_buckets s CROSS JOIN filters "
-                             "WHERE s.filter = filters.f", says="needs its arguments")
+                             "WHERE s.cuckoo_filter = filters.f", says="needs its arguments")
 
 
 @pytest.mark.parametrize("order", ["bucket, slot", "name, bucket, slot"])
@@ -223,7 +223,7 @@ def test_order_over_several_filters(db, filters, order):
 
 @pytest.mark.parametrize("source", [
     "filters, keys, cf_explain(f, k) e", "keys, cf_explain(f, k) e, filters",
-    "cf_explain(f, k) e, keys, filters", "filters, keys, cf_explain e WHERE e.filter = f AND e.key = k",
+    "cf_explain(f, k) e, keys, filters", "filters, keys, cf_explain e WHERE e.cuckoo_filter = f AND e.cuckoo_key = k",
     "filters, keys LEFT JOIN cf_explain(f, k) e", "keys, filters, cf_explain(cf_open(f), k) e"])
 def test_cf_explain_in_joins(db, filters, source):
     rows = db.execute(f"SELECT name, k, sum(match) = cf_count(f, k) FROM {source} GROUP BY name, k").fetchall()
@@ -248,12 +248,12 @@ def test_bucket_joined_with_bucket(db, f):
 def test_filters_given_by_in(db):
     """A list of filters is walked one by one, each once."""
     a, b = support.build(db, range(5)), support.build(db, range(50))
-    assert ask(db, "SELECT count(fingerprint) FROM cf_buckets WHERE filter IN (?1, ?2, ?1)", a, b) == 55
-    assert ask(db, "SELECT count(fingerprint) FROM cf_buckets WHERE filter = ?1 OR filter = ?2", a, b) == 55
+    assert ask(db, "SELECT count(fingerprint) FROM cf_buckets WHERE cuckoo_filter IN (?1, ?2, ?1)", a, b) == 55
+    assert ask(db, "SELECT count(fingerprint) FROM cf_buckets WHERE cuckoo_filter = ?1 OR cuckoo_filter = ?2", a, b) == 55
 
 
 def test_keys_given_by_in(db, f):
-    assert ask(db, "SELECT sum(match) FROM cf_explain(?) WHERE key IN (1, 2, 3)", f) >= 3
+    assert ask(db, "SELECT sum(match) FROM cf_explain(?) WHERE cuckoo_key IN (1, 2, 3)", f) >= 3
 
 
 def test_two_cursors_on_one_filter(db, f):
@@ -264,16 +264,16 @@ def test_two_cursors_on_one_filter(db, f):
 # ---- arguments ----
 
 def test_hidden_columns_show_the_arguments(db, f):
-    assert db.execute("SELECT DISTINCT filter FROM cf_buckets(?)", (f,)).fetchall() == [(f,)]
-    assert db.execute("SELECT DISTINCT filter, key FROM cf_explain(?, 'k')", (f,)).fetchall() == [(f, "k")]
-    assert db.execute("SELECT DISTINCT key, typeof(key) FROM cf_explain(?, 1.0)", (f,)).fetchall() == [(1.0, "real")]
-    assert db.execute("SELECT * FROM cf_buckets WHERE filter = ? LIMIT 1", (f,)).description[0][0] == "bucket"
+    assert db.execute("SELECT DISTINCT cuckoo_filter FROM cf_buckets(?)", (f,)).fetchall() == [(f,)]
+    assert db.execute("SELECT DISTINCT cuckoo_filter, cuckoo_key FROM cf_explain(?, 'k')", (f,)).fetchall() == [(f, "k")]
+    assert db.execute("SELECT DISTINCT cuckoo_key, typeof(cuckoo_key) FROM cf_explain(?, 1.0)", (f,)).fetchall() == [(1.0, "real")]
+    assert db.execute("SELECT * FROM cf_buckets WHERE cuckoo_filter = ? LIMIT 1", (f,)).description[0][0] == "bucket"
     assert "filter" not in [d[0] for d in db.execute("SELECT * FROM cf_buckets(?)", (f,)).description]
 
 
 def test_missing_arguments_are_errors(db, f):
-    for sql in ("cf_buckets WHERE bucket = 1", "cf_buckets WHERE filter > ?1", "cf_explain(?1)",
-                "cf_explain WHERE key = 1"):
+    for sql in ("cf_buckets WHERE bucket = 1", "cf_buckets WHERE cuckoo_filter > ?1", "cf_explain(?1)",
+                "cf_explain WHERE cuckoo_key = 1"):
         fails(db, BAD_PARAMETER, f"SELECT * FROM {sql}", *([f] if "?1" in sql else []), says="needs its arguments: cf_")
 
 

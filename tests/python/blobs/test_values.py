@@ -168,7 +168,7 @@ def test_in_a_join_and_by_a_condition_on_the_value(db):
     assert sorted(db.execute(asked)) == [("a", 1), ("a", 2), ("b", 2)]
     assert db.execute(asked + " WHERE value = 2 ORDER BY 1").fetchall() == [("a", 2), ("b", 2)]
     assert ask(db, "SELECT count(*) FROM f WHERE EXISTS (SELECT 1 FROM cf_values(f, 'b') WHERE value > 2)") == 0
-    assert db.execute("SELECT v.key, length(v.filter) > 64 FROM f, cf_values(f, 'b') v").fetchone() == ("b", 1)
+    assert db.execute("SELECT v.cuckoo_key, length(v.cuckoo_filter) > 64 FROM f, cf_values(f, 'b') v").fetchone() == ("b", 1)
 
 
 def test_a_long_build_can_be_interrupted(db):
@@ -180,3 +180,13 @@ def test_a_long_build_can_be_interrupted(db):
         while time.monotonic() - started < 30:
             db.execute("SELECT cf_build(k, 0.01, 'value_bits=8', v) FROM pair").fetchone()
     timer.join()
+
+
+def test_a_column_of_the_user_may_be_called_key_or_filter(db):
+    db.execute("CREATE TABLE t(key, filter)")
+    db.execute("INSERT INTO t VALUES ('a', 1), ('b', 2)")
+    found = db.execute("SELECT key, (SELECT group_concat(value) FROM cf_values((SELECT cf_build(key, 0.0001, 'value_bits=4', filter) "
+                       "FROM t), key)) FROM t").fetchall()
+    assert found == [("a", "1"), ("b", "2")]
+    assert db.execute("SELECT key, value FROM t, cf_values((SELECT cf_build(key, 0.0001, 'value_bits=4', filter) FROM t), key) "
+                      "ORDER BY key").fetchall() == [("a", 1), ("b", 2)]
