@@ -100,10 +100,13 @@ FOR_JS("count") double count(cf_filter *filter)
     return (double)cf_count(filter, hash);
 }
 
-FOR_JS("get") double get(cf_filter *filter)
+FOR_JS("values") unsigned js_values(const cf_filter *filter, double *values)
 {
-    uint64_t value;
-    return cf_get(filter, hash, &value) ? (double)value : -1;
+    uint64_t found[CF_VALUES_MAX];
+    unsigned n = cf_get_all(filter, hash, found);
+    for (unsigned i = 0; i < n; i++)
+        values[i] = (double)found[i];
+    return n;
 }
 
 FOR_JS("add") cf_status add(cf_filter *filter, double value)
@@ -317,7 +320,7 @@ FOR_JS("contains_many") const bool *contains_many(list *keys, const cf_filter *f
 
 _Static_assert(sizeof(cf_exact) <= EXACT, "EXACT is too small");
 _Static_assert(offsetof(cf_filter, geometry) + offsetof(cf_exact, rule) + offsetof(list, rule) == 0,
-               "`put` takes any of them for its rule");
+               "`js_put` takes any of them for its rule");
 
 FOR_JS("is_exact") bool is_exact(const uint8_t *bytes, size_t length)
 {

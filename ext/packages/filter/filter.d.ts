@@ -88,8 +88,10 @@ export declare class CuckooFilter {
   containsMany(keys: Iterable<Key | null>): Uint8Array;
   /** Copies of the key, with those of keys that look alike; null for null. */
   count(key: Key | null): number | null;
-  /** The value that was added with the key; null: the key is certainly not there. */
+  /** One value of the key; null: the key is certainly not there. */
   get(key: Key | null): number | null;
+  /** All values of the key, each once; none: the key is certainly not there. */
+  values(key: Key | null): number[];
   /** Adds one copy of the key; null adds nothing. `value`: in filters with value_bits. */
   add(key: Key | null, value?: number): this;
   /** Deletes one copy of a key that was added. false: nothing has changed. */

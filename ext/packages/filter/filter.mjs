@@ -426,14 +426,23 @@ class CuckooFilter {
     return c.count(handle) || Number(vague);
   }
 
-  /** The value that was added with the key; null: the key is certainly not there. */
+  /** One value of the key; null: the key is certainly not there. */
   get(key) {
-    const handle = this.#open('get(key)');
-    if (!this.#valueBits) fail('get(key)', 'the filter keeps no values; create it with value_bits');
-    if (key === null) return null;
-    put('get(key)', key, handle);
-    const value = c.get(handle);
-    return value < 0 ? null : value;
+    const values = this.#values('get(key)', key);
+    return values.length ? values[0] : null;
+  }
+
+  /** All values of the key, each once; none: the key is certainly not there. */
+  values(key) {
+    return this.#values('values(key)', key);
+  }
+
+  #values(call, key) {
+    const handle = this.#open(call);
+    if (!this.#valueBits) fail(call, 'the filter keeps no values; create it with value_bits');
+    if (key === null) return [];
+    put(call, key, handle);
+    return Array.from({ length: c.values(handle, scratch) }, (_, i) => view.getFloat64(scratch + 8 * i, true));
   }
 
   /** Adds one copy of the key. The filter grows when it has to and may. */
