@@ -117,8 +117,11 @@ const COMMANDS = {
 
 const [name, ...args] = process.argv.slice(2), command = Object.hasOwn(COMMANDS, name ?? '') && COMMANDS[name];
 const usages = Object.keys(COMMANDS).filter((one) => !command || one === name).map((one) => `sqlite-cuckoo ${one} ${COMMANDS[one][0]}`);
-const usage = `usage: ${usages.join('\n       ')}\ncheck prints the unknown lines (-0, --unknown), the known ones (-1, --known), or how many they are (-c, --count).\n` +
-  'Status: 0; 1: check has found no such line; 2: an error. Python\'s sqlite-cuckoo has --db and picture, too.\n', misuse = (why) => { throw Object.assign(new Error(why), { code: 'ERR_PARSE_ARGS' }); };
+const usage = `usage: ${usages.join('\n       ')}
+check prints the unknown lines (-0, --unknown), the known ones (-1, --known), or how many they are (-c, --count).
+Status: 0; 1: check has found no such line; 2: an error. The command of Python has --db and picture, too.
+`;
+const misuse = (why) => { throw Object.assign(new Error(why), { code: 'ERR_PARSE_ARGS' }); };
 try {
   if (name === '--version') output(Buffer.from(`sqlite-cuckoo ${version}\n`));
   else if ([name, ...args].some((word) => word === '--help' || word === '-h')) output(Buffer.from(usage));
