@@ -32,8 +32,8 @@ static const inspect_kind kinds[3] = {
       FACT_COPIES, FACT_FILTER}},
     {"cf_explain",
      "CREATE TABLE x(side TEXT, bucket INTEGER, slot INTEGER, fingerprint INTEGER, wanted INTEGER, "
-     "match INTEGER, source TEXT, length INTEGER, payload INTEGER, copies INTEGER, cuckoo_filter HIDDEN, "
-     "cuckoo_key HIDDEN)",
+     "match INTEGER, source TEXT, length INTEGER, payload INTEGER, copies INTEGER, "
+     "cuckoo_filter HIDDEN, cuckoo_key HIDDEN)",
      true,
      {FACT_SIDE, FACT_BUCKET, FACT_SLOT, FACT_FINGERPRINT, FACT_WANTED, FACT_MATCH, FACT_SOURCE,
       FACT_LENGTH, FACT_PAYLOAD, FACT_COPIES, FACT_FILTER, FACT_KEY}},

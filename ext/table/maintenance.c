@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "maintenance.h"
 
-
 #include "../functions/filters.h"
 #include "../keys/column_rule.h"
 #include "../keys/key.h"
