@@ -41,8 +41,7 @@ static int begin(front_cursor *cursor, cuckoo_table *table)
 {
     cuckoo_front *front = table->front;
     front->calm.is = false;
-    int rc = cuckoo_registry_join_writer(table->registry, table);
-    rc = rc == SQLITE_OK ? cuckoo_table_begin(table, CUCKOO_INSPECT) : rc;
+    int rc = cuckoo_registry_use(table, CUCKOO_INSPECT);
     if (rc != SQLITE_OK)
         return rc;
     cuckoo_table_calm(table, &front->calm);

@@ -70,8 +70,7 @@ int cuckoo_module_begin(cuckoo_table *table, cuckoo_use use)
     sqlite3_free(
         table->base.zErrMsg); /* SQLite does not take over what xSavepoint and xIntegrity said */
     table->base.zErrMsg = NULL;
-    int rc = use < CUCKOO_TELL ? cuckoo_registry_join_writer(table->registry, table) : SQLITE_OK;
-    rc = rc == SQLITE_OK ? cuckoo_table_begin(table, use) : rc;
+    int rc = cuckoo_registry_use(table, use);
     return rc == SQLITE_OK ? rc : cuckoo_table_explain(table, rc, cuckoo_table_damage(table, rc));
 }
 

@@ -96,16 +96,22 @@ int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const ch
 }
 
 /* The table has to outlive the statement. */
-int cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_table *table)
+static int join_writer(cuckoo_table *table)
 {
     const cuckoo_shadow *shadow = &table->paged.shadow;
     if (!cuckoo_table_follows(table) || table->part != CUCKOO_APART ||
         sqlite3_txn_state(shadow->db, shadow->schema) != SQLITE_TXN_WRITE)
         return SQLITE_OK;
     cuckoo_list_keep(table);
-    int rc = cuckoo_registry_join(registry, shadow->schema, shadow->table);
+    int rc = cuckoo_registry_join(table->registry, shadow->schema, shadow->table);
     cuckoo_list_give(table);
     return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
+}
+
+int cuckoo_registry_use(cuckoo_table *table, cuckoo_use use)
+{
+    int rc = use < CUCKOO_TELL ? join_writer(table) : SQLITE_OK;
+    return rc == SQLITE_OK ? cuckoo_table_begin(table, use) : rc;
 }
 
 /* ---- using a table by its name ---- */
@@ -131,8 +137,7 @@ static cuckoo_table *hold(cuckoo_table *table, int *prepared, int *rc)
     return NULL;
 }
 
-/* In attached schemas names are looked for each time: there they
-** change their meaning with main, too. */
+/* In attached schemas names are looked for each time: there they change their meaning with main, too. */
 void cuckoo_registry_remember(cuckoo_table *table, const char *name, int prepared)
 {
     const char *schema = table->paged.shadow.schema;
@@ -254,8 +259,7 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo
     *table = find_held(registry, name, known, &rc);
     *known = (cuckoo_known){*table, registry->changes};
     if (*table) {
-        rc = use < CUCKOO_TELL ? cuckoo_registry_join_writer(registry, *table) : SQLITE_OK;
-        rc = rc == SQLITE_OK ? cuckoo_table_begin(*table, use) : rc;
+        rc = cuckoo_registry_use(*table, use);
         *why = cuckoo_table_damage(*table, rc);
         return rc;
     }

@@ -25,9 +25,9 @@ const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *n
 ** connect another table of this name meanwhile. Returns an SQLite code. */
 int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const char *name);
 
-/* The same for a filter that follows a table, when the transaction writes to its database. An error only
-** when that transaction is gone; otherwise the table reads what it needs each time. */
-int cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_table *table);
+/* Begins a use (table.h). A filter that follows a table joins first, when the transaction writes to its
+** database: an error only when that transaction is gone; otherwise it reads what it needs each time. */
+int cuckoo_registry_use(cuckoo_table *table, cuckoo_use use);
 
 /* A table that was found. It is the same one without its name, as long as the list stays. */
 typedef struct cuckoo_known {
