@@ -2,6 +2,8 @@
 #include "copies.h"
 
 #include "../table/epochs.h"
+#include "eviction.h"
+#include "spill.h"
 
 /* ---- weighing ---- */
 
@@ -29,49 +31,52 @@ bool cf_is_sticky(const cf_filter *filter, const cf_matches *found)
     return weight_of_all(filter, found) >= filter->geometry.cap;
 }
 
+/* ---- several become one ---- */
+
+/* Takes out these entries but for `stays`, one of them, which stands for all of them from now on; and for
+** the new one, unless that is NULL. */
+static void unite(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *stays,
+                  const cf_entry *added)
+{
+    cf_entry one = *stays;
+    bool ages = filter->geometry.epochs != 0;
+    uint64_t further = UINT64_MAX, most = filter->view.payload_max; /* copies, less one */
+    for (unsigned i = 0; i < n + (added != NULL); i++) {
+        const cf_entry *its = i < n ? &entries[i] : added;
+        further += its->payload + 1; /* RULE: what stays counts all copies */
+        /* RULE: what stays is as young as the youngest; equivalent < to <=: equally young */
+        if (ages && cf_epoch_age(filter, its->payload) < cf_epoch_age(filter, one.payload))
+            one.payload = its->payload;
+    }
+    /* RULE: what stays knows no more than the new entry; equivalent > to >=: the same */
+    if (added != NULL && one.side.length > added->side.length)
+        one.side.length = added->side.length;
+    if (counts(filter)) /* RULE: a counter stops when it is full; equivalent < to <=: the same */
+        one.payload = further < most ? further : most;
+    else if (!ages)
+        one.sticky = true; /* RULE: what stays is marked */
+    bool same = one.payload == stays->payload && one.sticky == stays->sticky &&
+                one.side.length == stays->side.length;
+    if (n > 1 || !same)
+        cf_entries_replace(filter, entries, n, &one);
+}
+
 /* ---- adding ---- */
 
-/* Makes the shortest of the longest entries sticky that weigh cap with the new entry; the others go. */
-static void make_sticky(cf_filter *filter, const cf_entry *added, const cf_matches *found)
-{
-    unsigned weight = weight_of(filter, added), n = 0;
-    do
-        weight += weight_of(filter, &found->entry[n++]);
-    while (weight < filter->geometry.cap && n < found->n); /* RULE: chosen are as many as weigh cap */
-    assert(weight >= filter->geometry.cap);
-    cf_entry stays = found->entry[n - 1]; /* RULE: the shortest of the chosen stays */
-    /* RULE: what becomes sticky knows no more than the new entry; equivalent > to >=: the same */
-    if (stays.side.length > added->side.length)
-        stays.side.length = added->side.length;
-    else if (n == 1 && stays.sticky)
-        return;
-    stays.sticky = true; /* RULE: what stays is marked */
-    cf_entries_replace(filter, found->entry, n, &stays);
-}
-
-/* Absorbs the new entry when it and these matches weigh cap. */
+/* Absorbs the new entry when it and these matches weigh cap: as many as that takes, the longest first,
+** become one. */
 static bool absorb_at_cap(cf_filter *filter, const cf_entry *added, const cf_matches *found)
 {
-    unsigned weight = weight_of_all(filter, found) + weight_of(filter, added);
+    unsigned weight = weight_of(filter, added), n = 0, cap = filter->geometry.cap;
+    /* RULE: chosen are as many as weigh cap */
+    while (n < found->n && (n == 0 || weight < cap))
+        weight += weight_of(filter, &found->entry[n++]);
     /* RULE: matches and the new copy that weigh cap become one */
-    bool sticky = found->n > 0 && weight >= filter->geometry.cap;
+    bool sticky = n > 0 && weight >= cap;
     if (sticky)
-        make_sticky(filter, added, found);
+        unite(filter, found->entry, n, &found->entry[n - 1],
+              added); /* RULE: the shortest chosen stays */
     return sticky;
-}
-
-/* Makes an entry stand for the copies of a new one, too; it forgets what that does not know. */
-static void count_on(cf_filter *filter, const cf_entry *match, const cf_entry *added)
-{
-    cf_entry more = *match;
-    uint64_t copies = match->payload + added->payload + 1, most = filter->view.payload_max;
-    /* RULE: a counter stops when it is full; equivalent < to <=: the same */
-    more.payload = copies < most ? copies : most;
-    more.sticky = more.payload == most;
-    /* RULE: copies are counted on a prefix of the new entry; equivalent > to >=: the same */
-    if (more.side.length > added->side.length)
-        more.side.length = added->side.length;
-    cf_entries_replace(filter, match, 1, &more);
 }
 
 /* Is a match to count the copies of the new entry? It is when there are so many matches that the key
@@ -81,10 +86,9 @@ static bool can_count(const cf_filter *filter, const cf_entry *match, unsigned m
                       const cf_entry *added, bool is_prefix)
 {
     enum { TRUSTED = 4 }; /* remainder bits in the slot: strangers match one entry in 2^(s + 4) */
-    unsigned length = match->side.length, new = filter->view.new_length;
-    unsigned own = added->side.length < new ? added->side.length : new;
+    unsigned length = match->side.length;
     return matches >= filter->geometry.cap ||
-           (is_prefix && (length >= own || length >= match->extension + TRUSTED));
+           (is_prefix && (length >= added->side.length || length >= match->extension + TRUSTED));
 }
 
 /* Absorbs the new entry with these matches, or counts it on one of them. */
@@ -94,10 +98,20 @@ static bool absorb(cf_filter *filter, const cf_entry *added, const cf_matches *f
         return true;
     for (unsigned i = 0; counts(filter) && i < found->n; i++)
         if (can_count(filter, &found->entry[i], found->n, added, are_prefixes)) {
-            count_on(filter, &found->entry[i], added);
+            unite(filter, &found->entry[i], 1, &found->entry[i], added);
             return true;
         }
     return false;
+}
+
+bool cf_copies_refresh(cf_filter *filter, const cf_pair *pair, const cf_entry *added, bool any)
+{
+    cf_matches found;
+    cf_find_matches(filter, pair, CF_ANY_VALUE, &found);
+    bool has = found.n > 0 && (any || found.entry[0].side.length >= added->side.length);
+    if (has)
+        unite(filter, found.entry, 1, found.entry, added);
+    return has;
 }
 
 bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added)
@@ -112,7 +126,7 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added
     }
     if (absorb(filter, added, &found, true))
         return true;
-    if (!filter->view.form.grown || added->side.length == CF_KEY_LENGTH)
+    if (added->side.length == filter->view.new_length)
         return false; /* RULE: only entries of merges agree with longer entries */
     /* Without this the copies of one key would be stored anew for each length at which it comes from
     ** filters that have grown less, until its pair is full of them. */
@@ -122,9 +136,17 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added
 
 /* ---- making room ---- */
 
+/* Entries that can become one, so that a new entry whose pair is full finds room. */
+typedef struct fold {
+    cf_matches found; /* the first n of them */
+    unsigned n;       /* 0: there are none */
+    cf_entry stays;
+    bool absorbs; /* the new entry is a copy of it, too; else it takes the slot of one that goes */
+} fold;
+
 /* Is a fold better in which this entry stays? It is when it makes nothing sticky that is not; else
 ** when it keeps more bits. */
-static bool is_better(const cf_entry *stays, const cf_fold *than)
+static bool is_better(const cf_entry *stays, const fold *than)
 {
     if (than->n == 0)
         return true;
@@ -136,7 +158,7 @@ static bool is_better(const cf_entry *stays, const cf_fold *than)
 /* The longest two of these entries, with those that are as long as the second, become one; `goes`
 ** is among them, and does not stay. When `goes` is NULL the new entry becomes one with the longest, and
 ** those that are as long. */
-static void consider_fold(const cf_matches *found, const cf_entry *goes, unsigned copies, cf_fold *best)
+static void consider_fold(const cf_matches *found, const cf_entry *goes, unsigned copies, fold *best)
 {
     bool absorbs = goes == NULL;
     unsigned least = absorbs ? 1 : 2, n = least;
@@ -149,60 +171,33 @@ static void consider_fold(const cf_matches *found, const cf_entry *goes, unsigne
         stays = &found->entry[n - 2];
     bool enough = n + absorbs >= copies || stays->sticky;
     if (enough && is_better(stays, best))
-        *best = (cf_fold){.found = *found, .n = n, .stays = *stays, .absorbs = absorbs};
+        *best = (fold){.found = *found, .n = n, .stays = *stays, .absorbs = absorbs};
 }
 
-bool cf_find_fold(const cf_filter *filter, const cf_pair *pair, const cf_entry *added, unsigned copies,
-                  cf_fold *best)
+bool cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *added, unsigned copies)
 {
     cf_matches found;
     cf_entry entry;
-    best->n = 0;
+    fold best;
+    best.n = 0;
+    if (!filter->view.form.grown && !counts(filter) && !filter->geometry.epochs)
+        return false; /* there are no marks */
     cf_find_matches(filter, pair, added->payload, &found);
-    consider_fold(&found, NULL, copies, best);
+    consider_fold(&found, NULL, copies, &best);
     for (unsigned i = 0; i < pair->sides; i++)
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
             if (!cf_entry_at(filter, pair->place[i].bucket, slot, &entry))
                 continue;
             cf_pair its = cf_pair_from(filter, entry.side);
             cf_find_matches(filter, &its, entry.payload, &found);
-            consider_fold(&found, &entry, copies, best);
+            consider_fold(&found, &entry, copies, &best);
         }
-    return best->n > 0;
-}
-
-/* Copies that the entries of a fold stand for, all in all, less one. */
-static uint64_t further_copies(const cf_filter *filter, const cf_fold *fold, const cf_entry *added)
-{
-    uint64_t copies = fold->absorbs ? added->payload : UINT64_MAX, most = filter->view.payload_max;
-    for (unsigned i = 0; i < fold->n; i++)
-        copies += fold->found.entry[i].payload + 1; /* RULE: a fold counts all copies */
-    return copies < most ? copies : most;
-}
-
-/* The number of the latest epoch in which one of the keys was added for which a fold stands. */
-static uint64_t youngest(const cf_filter *filter, const cf_fold *fold, const cf_entry *added)
-{
-    uint64_t number = fold->absorbs ? added->payload : fold->stays.payload;
-    for (unsigned i = 0; i < fold->n; i++)
-        if (cf_epoch_age(filter, fold->found.entry[i].payload) < cf_epoch_age(filter, number))
-            number = fold->found.entry[i].payload;
-    return number;
-}
-
-void cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *added, const cf_fold *fold)
-{
-    cf_entry stays = fold->stays;
-    bool ages = filter->geometry.epochs != 0;
-    assert(filter->view.form.grown || counts(filter) || ages);
-    if (counts(filter))
-        stays.payload = further_copies(filter, fold, added);
-    else if (ages)
-        stays.payload = youngest(filter, fold, added); /* RULE: a fold is as young as its youngest */
-    stays.sticky = !counts(filter) && !ages;           /* RULE: a fold without counters is sticky */
-    cf_entries_replace(filter, fold->found.entry, fold->n, &stays);
-    if (!fold->absorbs)
+    if (best.n == 0)
+        return false;
+    unite(filter, best.found.entry, best.n, &best.stays, best.absorbs ? added : NULL);
+    if (!best.absorbs)
         cf_entry_place(filter, pair, added);
+    return true;
 }
 
 /* ---- deleting ---- */
@@ -220,7 +215,7 @@ cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t val
     bool stays = counts(filter) && fewer.payload > 0; /* RULE: a delete takes one copy off a counter */
     fewer.payload -= stays;
     cf_entries_replace(filter, found.entry, 1, stays ? &fewer : NULL);
-    if (!stays && filter->spilled > 0 && found.entry[0].slot < CF_IN_LIST)
-        cf_spill_place_in(filter, found.entry[0].bucket);
+    if (!stays && cf_overflow_get(filter, fewer.bucket)) /* a spilled entry takes the slot */
+        cf_spill_place(filter, cf_spill_of_bucket(filter, fewer.bucket), 0);
     return CF_REMOVED;
 }

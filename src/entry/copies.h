@@ -43,22 +43,15 @@ bool cf_is_sticky(const cf_filter *filter, const cf_matches *found);
 ** `pair`. */
 bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added);
 
-/* Entries that can become one, so that a new entry whose pair is full finds room. */
-typedef struct cf_fold {
-    cf_matches found; /* the first n of them */
-    unsigned n;
-    cf_entry stays; /* the one that is left */
-    bool absorbs;   /* the new entry is a copy of it, too; else it takes the slot of one that goes */
-} cf_fold;
+/* In a filter that ages: gives a new entry's epoch, when it is later, to the longest one that matches
+** it. `any`: also to one that knows less than the new entry. That one is often of another key, and
+** strangers would match it for longer. False: there is none. */
+bool cf_copies_refresh(cf_filter *filter, const cf_pair *pair, const cf_entry *added, bool any);
 
-/* The best way to fold entries in the buckets of a pair, both of them full: `copies` of them at
-** least, the new entry included, or any number when that makes nothing sticky that is not. False: there
-** is none. */
-bool cf_find_fold(const cf_filter *filter, const cf_pair *pair, const cf_entry *added, unsigned copies,
-                  cf_fold *best);
-
-/* Does it, and stores the new entry. The filter has grown, has counters, or ages. */
-void cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *added, const cf_fold *fold);
+/* The best way to fold entries in the buckets of a pair, both of them full, is done, and the new entry
+** stored: `copies` of them at least become one, the new entry included, or any number when that makes
+** nothing sticky that is not. False: there is none, or nothing can be marked. */
+bool cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *added, unsigned copies);
 
 /* Takes one copy off the pair. */
 cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t value);

@@ -120,35 +120,7 @@ void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, 
         replace_in_bucket(filter, entries[other].bucket, entries, n, by);
 }
 
-void cf_spill_place_in(cf_filter *filter, uint64_t bucket)
-{
-    for (unsigned i = 0; i < filter->spilled && cf_overflow_get(filter, bucket); i++) {
-        cf_entry entry;
-        if (!cf_spilled_at(filter, i, &entry))
-            continue;
-        cf_pair pair = cf_pair_from(filter, entry.side);
-        if ((pair.place[0].bucket == bucket || pair.place[1].bucket == bucket) &&
-            cf_entry_place(filter, &pair, &entry)) {
-            cf_spill_remove(filter, i);
-            return;
-        }
-    }
-}
-
 /* ---- finding ---- */
-
-bool cf_find_room(const cf_filter *filter, const cf_pair *pair, cf_room *room)
-{
-    bool match = false;
-    *room = (cf_room){2, 0};
-    for (unsigned side = 0; side < pair->sides; side++) {
-        int slot = room->side < 2 ? -1 : cf_bucket_usable_slot(filter, pair->place[side].bucket);
-        match |= cf_bucket_find(filter, pair->place[side].bucket, pair->place[side].tag) != 0;
-        if (slot >= 0)
-            *room = (cf_room){side, (unsigned)slot};
-    }
-    return match || (filter->spilled != 0 && cf_spilled_matches(filter, pair) != 0);
-}
 
 /* Is this entry to stand before the other? The longer one is; of equally long ones, one that is not
 ** sticky: it goes first when several become one. */
@@ -262,4 +234,13 @@ bool cf_entry_matches(const cf_filter *filter, const cf_entry *entry, const cf_s
 {
     return agrees(filter, key, entry) &&
            (!filter->geometry.epochs || cf_is_live(filter, entry->payload));
+}
+
+cf_side cf_new_fingerprint(const cf_filter *filter, const cf_side *key)
+{
+    cf_side cut = *key;
+    if (cut.length > filter->view.new_length)
+        cut.length = filter->view.new_length;
+    cut.bits &= cf_low_bits(filter->geometry.pair_bits + cut.length);
+    return cut;
 }

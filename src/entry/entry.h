@@ -58,19 +58,7 @@ bool cf_entry_place(cf_filter *filter, const cf_pair *pair, const cf_entry *entr
 ** NULL: all go. */
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by);
 
-/* A spilled entry takes the slot of a bucket that has become empty. */
-void cf_spill_place_in(cf_filter *filter, uint64_t bucket);
-
 /* ---- finding ---- */
-
-/* Where an entry is to go: a slot of a place of its pair; `side` 2: nowhere. */
-typedef struct cf_room {
-    unsigned side, slot;
-} cf_room;
-
-/* Does any entry match a key? And the first usable slot of its pair, found by the same look at both
-** buckets. */
-bool cf_find_room(const cf_filter *filter, const cf_pair *pair, cf_room *room);
 
 /* How many entries of the list match a key; more than CF_MATCHES_MAX are not counted. */
 unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair);

@@ -91,15 +91,16 @@ static bool buckets_of(const cf_filter *filter, const cf_spilled *entry, uint64_
     return true;
 }
 
-bool cf_spill_names(const cf_filter *filter, uint64_t bucket)
+unsigned cf_spill_of_bucket(const cf_filter *filter, uint64_t bucket)
 {
-    for (unsigned i = 0; i < filter->spilled; i++) {
+    unsigned i = 0;
+    for (; i < filter->spilled; i++) {
         cf_spilled entry = cf_spill_get(filter, i);
         uint64_t its[2];
         if (buckets_of(filter, &entry, its) && (its[0] == bucket || its[1] == bucket))
-            return true;
+            break;
     }
-    return false;
+    return i;
 }
 
 /* ---- entries ---- */
@@ -125,7 +126,7 @@ void cf_spill_remove(cf_filter *filter, unsigned index)
     put(filter, --filter->spilled, &none);
     for (unsigned i = 0; i < 2 && buckets_of(filter, &entry, bucket); i++)
         /* RULE: a bit stays while an entry needs it */
-        cf_overflow_set(filter, bucket[i], cf_spill_names(filter, bucket[i]));
+        cf_overflow_set(filter, bucket[i], cf_spill_of_bucket(filter, bucket[i]) < filter->spilled);
 }
 
 /* ---- looking inside ---- */

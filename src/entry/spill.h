@@ -54,7 +54,7 @@ void cf_spill_remove(cf_filter *filter, unsigned index);
 ** of the list. CF_OK; CF_DAMAGED and *why. */
 cf_status cf_spill_check(const cf_filter *filter, const char **why);
 
-/* Is a bucket in the pair of any spilled entry? */
-bool cf_spill_names(const cf_filter *filter, uint64_t bucket);
+/* The first entry that has a bucket in its pair; `spilled`: there is none. */
+unsigned cf_spill_of_bucket(const cf_filter *filter, uint64_t bucket);
 
 #endif

@@ -104,7 +104,9 @@ static const char *bucket_fault(cf_walk *walk)
     if (!cf_overflow_get(filter, walk->bucket))
         return NULL;
     cf_tick(&walk->ticker, LOOK * filter->spilled);
-    return cf_spill_names(filter, walk->bucket) ? NULL : "an overflow bit is set for nothing";
+    return cf_spill_of_bucket(filter, walk->bucket) < filter->spilled
+               ? NULL
+               : "an overflow bit is set for nothing";
 }
 
 /* A spilled entry whose buckets have a free slot should have been moved there. */

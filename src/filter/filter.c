@@ -5,6 +5,7 @@
 #include "../base/watch.h"
 #include "../cuckoo_ageing.h"
 #include "../entry/copies.h"
+#include "../entry/eviction.h"
 #include "../entry/spill.h"
 #include "../growth/growth.h"
 #include "../growth/insert.h"
@@ -223,7 +224,7 @@ static CF_NEVER_INLINE cf_deleted delete_otherwise(cf_filter *filter, uint64_t h
     cf_deleted deleted = cf_copies_remove(filter, &pair, value);
     filter->items -= deleted == CF_REMOVED && filter->items > 0;
     if (deleted == CF_REMOVED && filter->spilled > 0)
-        cf_spill_place(filter, (unsigned)(pair.place[0].bucket % filter->spilled));
+        cf_spill_place(filter, (unsigned)(pair.place[0].bucket % filter->spilled), CF_SEARCH_BUCKETS);
     return deleted;
 }
 
@@ -260,7 +261,7 @@ cf_status cf_settle(cf_filter *filter)
     if (filter->writable == NULL)
         return CF_BAD_ARGUMENT;
     for (unsigned i = filter->spilled; i > 0 && !cf_tick(&ticker, COST); i--)
-        cf_spill_place(filter, i - 1);
+        cf_spill_place(filter, i - 1, CF_SEARCH_BUCKETS);
     return ticker.stopped ? CF_INTERRUPTED : CF_OK;
 }
 
@@ -279,13 +280,4 @@ cf_pair cf_candidates(const cf_filter *filter, uint64_t hash)
 bool cf_overflows(const cf_filter *filter, uint64_t bucket)
 {
     return cf_overflow_get(filter, bucket);
-}
-
-cf_side cf_new_fingerprint(const cf_filter *filter, const cf_side *key)
-{
-    cf_side cut = *key;
-    if (cut.length > filter->view.new_length)
-        cut.length = filter->view.new_length;
-    cut.bits &= cf_low_bits(filter->geometry.pair_bits + cut.length);
-    return cut;
 }

@@ -9,17 +9,6 @@
 
 /* ---- in a table of a given size ---- */
 
-/* Frees a slot in full buckets by moving what lies there, and puts the entry into it. */
-static CF_NEVER_INLINE bool place_by_moving(cf_filter *filter, const cf_pair *pair,
-                                            cf_search_budget budget, const cf_entry *entry)
-{
-    cf_search search;
-    if (budget.examined == 0 || !cf_eviction_search(filter, pair, budget, &search))
-        return false;
-    cf_eviction_apply(filter, pair, &search, entry);
-    return true;
-}
-
 /* Puts an entry into the list, if there is one that has room. */
 static bool spill(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
 {
@@ -33,22 +22,18 @@ static bool spill(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
     return true;
 }
 
-/* In a filter that ages: gives a new entry's epoch, when it is later, to the longest one that matches
-** it. `any`: also to one that knows less than an entry of its own would. That one is often of another
-** key, and strangers would match it for longer. False: there is none. */
-static bool refresh(cf_filter *filter, const cf_pair *pair, const cf_entry *entry, bool any)
+/* What is stored of an entry now, and where. */
+typedef struct arrival {
+    cf_entry entry;
+    cf_pair pair;
+} arrival;
+
+static arrival arrive(const cf_filter *filter, const cf_entry *entry)
 {
-    cf_matches found;
-    unsigned length = entry->side.length, new = filter->view.new_length;
-    cf_find_matches(filter, pair, CF_ANY_VALUE, &found);
-    if (found.n == 0 || (!any && found.entry[0].side.length < (length < new ? length : new)))
-        return false;
-    cf_entry young = found.entry[0];
-    young.payload = entry->payload;
-    /* RULE: an entry never becomes older; equivalent < to <=: it stays as it is */
-    if (cf_epoch_age(filter, young.payload) < cf_epoch_age(filter, found.entry[0].payload))
-        cf_entries_replace(filter, found.entry, 1, &young);
-    return true;
+    arrival new = {.entry = *entry};
+    new.entry.side = cf_new_fingerprint(filter, &entry->side);
+    new.pair = cf_pair_from(filter, new.entry.side);
+    return new;
 }
 
 /* Stores an entry in the table as it is. One that matches takes it up; else it gets a free slot; else
@@ -57,40 +42,20 @@ static bool refresh(cf_filter *filter, const cf_pair *pair, const cf_entry *entr
 static cf_status store(cf_filter *filter, const cf_entry *entry, unsigned nodes)
 {
     const cf_geometry *shape = &filter->geometry;
-    cf_pair pair = cf_pair_from(filter, entry->side);
-    cf_room room;
-    if (pair.sides == 0)
+    arrival new = arrive(filter, entry);
+    if (new.pair.sides == 0)
         return CF_BAD_ARGUMENT;
-    bool match = cf_find_room(filter, &pair, &room);
-    if (shape->epochs
-            ? match && refresh(filter, &pair, entry, false)
-            : (match || entry->side.length != CF_KEY_LENGTH) && cf_copies_add(filter, &pair, entry))
+    if ((shape->epochs ? cf_copies_refresh(filter, &new.pair, &new.entry, false)
+                       : cf_copies_add(filter, &new.pair, &new.entry)) ||
+        cf_entry_place(filter, &new.pair, &new.entry))
         return CF_OK;
-    if (room.side < 2) {
-        cf_slot_claim(filter, pair.place[room.side].bucket, room.slot);
-        cf_entry_put(filter, pair.place[room.side], room.slot, entry);
-        return CF_OK;
-    }
     if (shape->spill_bound > 0 &&
-        (place_by_moving(filter, &pair, (cf_search_budget){nodes, shape->budget}, entry) ||
-         spill(filter, &pair, entry)))
+        ((shape->budget > 0 && cf_evict(filter, &new.pair, nodes, shape->budget, &new.entry)) ||
+         spill(filter, &new.pair, &new.entry)))
         return CF_OK;
-    if (place_by_moving(filter, &pair, (cf_search_budget){nodes, CF_ANY_NUMBER}, entry))
+    if (cf_evict(filter, &new.pair, nodes, CF_ANY_NUMBER, &new.entry))
         return CF_OK;
-    return shape->epochs && refresh(filter, &pair, entry, true) ? CF_OK : CF_FULL;
-}
-
-bool cf_spill_place(cf_filter *filter, unsigned index)
-{
-    static const cf_search_budget ordinary = {CF_SEARCH_BUCKETS, CF_ANY_NUMBER};
-    cf_entry entry;
-    if (!cf_spilled_at(filter, index, &entry))
-        return false;
-    cf_pair pair = cf_pair_from(filter, entry.side);
-    if (!cf_entry_place(filter, &pair, &entry) && !place_by_moving(filter, &pair, ordinary, &entry))
-        return false;
-    cf_spill_remove(filter, index);
-    return true;
+    return shape->epochs && cf_copies_refresh(filter, &new.pair, &new.entry, true) ? CF_OK : CF_FULL;
 }
 
 /* ---- in one that may grow ---- */
@@ -151,19 +116,11 @@ static cf_status split_some(cf_filter *filter, unsigned tries)
     return cf_grow_to(filter, filter->buckets + FEW + (many ? filter->buckets / PARTS : 0));
 }
 
-/* Folds entries that say the same, `copies` of them at least, and stores the entry. False: there are not
-** so many, or there is no way to mark one, or `copies` is 0; nothing has changed. */
-static CF_NEVER_INLINE bool fold_entries(cf_filter *filter, const cf_entry *entry, unsigned copies)
+/* Folds entries that say the same, `copies` of them at least; 0: none. */
+static CF_NEVER_INLINE bool fold(cf_filter *filter, const cf_entry *entry, unsigned copies)
 {
-    cf_fold best;
-    bool marks = filter->view.form.grown || filter->geometry.counter_bits || filter->geometry.epochs;
-    if (copies == 0 || !marks)
-        return false;
-    cf_pair pair = cf_pair_from(filter, entry->side);
-    if (pair.sides == 0 || !cf_find_fold(filter, &pair, entry, copies, &best))
-        return false;
-    cf_copies_fold(filter, &pair, entry, &best);
-    return true;
+    arrival new = arrive(filter, entry);
+    return copies > 0 && cf_copies_fold(filter, &new.pair, &new.entry, copies);
 }
 
 /* Keys that repeat crowd single places, and splitting helps them little. In a table that has grown
@@ -185,14 +142,14 @@ static cf_status insert_splitting(cf_filter *filter, const cf_entry *entry)
     enum { ANY = 2 };
     cf_status grown = CF_OK, status = CF_FULL;
     for (unsigned i = 0; status == CF_FULL && grown == CF_OK; i++) {
-        if (fold_entries(filter, entry, copies_to_fold(filter)))
+        if (fold(filter, entry, copies_to_fold(filter)))
             return CF_OK;
         grown = i < MOST_STEPS && cf_may_split(filter) ? split_some(filter, i) : CF_FULL;
         if (is_final(grown))
             return grown;
         status = store(filter, entry, grown == CF_OK ? SEARCH_GROWN : CF_SEARCH_BUCKETS);
     }
-    if (status == CF_FULL && fold_entries(filter, entry, ANY))
+    if (status == CF_FULL && fold(filter, entry, ANY))
         return CF_OK;
     return status == CF_FULL ? grown : status;
 }

@@ -18,8 +18,4 @@
 */
 cf_status cf_insert(cf_filter *filter, const cf_entry *entry);
 
-/* Moves spilled entry `index` to a slot, moving others when it must, with an ordinary search.
-** False: there is none, and nothing has changed. */
-bool cf_spill_place(cf_filter *filter, unsigned index);
-
 #endif
