@@ -78,7 +78,7 @@ static inline void probe_write(cf_filter *filter, uint64_t bucket, unsigned slot
 /* Puts a line into the list, which has room, whatever there is in slots. */
 static inline void probe_spill(cf_filter *filter, uint64_t bucket, uint64_t tag)
 {
-    cf_spill_add(filter, &(cf_spilled){bucket, tag & filter->view.form.slot_mask, 0});
+    cf_spill_add(filter, &(cf_record){bucket, tag & filter->view.form.slot_mask, 0});
     filter->items++;
 }
 
@@ -123,7 +123,7 @@ static inline bool probe_put_in(cf_filter *filter, uint64_t hash, unsigned i, un
         if (!full || filter->spilled >= filter->geometry.spill_bound ||
             cf_spilled_matches(filter, &pair) >= CF_SPILL_COPIES)
             return false;
-        cf_spill_add(filter, &(cf_spilled){place.bucket, tag, payload});
+        cf_spill_add(filter, &(cf_record){place.bucket, tag, payload});
     }
     filter->occupied += slot >= 0;
     filter->items += 1 + (filter->geometry.counter_bits ? payload : 0);

@@ -3,7 +3,6 @@
 
 #include "../table/epochs.h"
 #include "eviction.h"
-#include "spill.h"
 
 /* ---- weighing ---- */
 
@@ -107,7 +106,7 @@ static bool absorb(cf_filter *filter, const cf_entry *added, const cf_matches *f
 bool cf_copies_refresh(cf_filter *filter, const cf_pair *pair, const cf_entry *added, bool any)
 {
     cf_matches found;
-    cf_find_matches(filter, pair, CF_ANY_VALUE, &found);
+    cf_find(filter, pair, CF_ANY_VALUE, false, &found);
     bool has = found.n > 0 && (any || found.entry[0].side.length >= added->side.length);
     if (has)
         unite(filter, found.entry, 1, found.entry, added);
@@ -118,7 +117,7 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added
 {
     cf_matches found;
     assert(!added->sticky || filter->view.sticky != 0);
-    cf_find_matches(filter, pair, added->payload, &found);
+    cf_find(filter, pair, added->payload, false, &found);
     if (!filter->view.form.grown) {                 /* and no entries become one */
         bool sticky = cf_is_sticky(filter, &found); /* RULE: before growth cap equal entries absorb */
         if (sticky || !counts(filter))
@@ -130,7 +129,7 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added
         return false; /* RULE: only entries of merges agree with longer entries */
     /* Without this the copies of one key would be stored anew for each length at which it comes from
     ** filters that have grown less, until its pair is full of them. */
-    cf_find_agreeing(filter, pair, added->payload, &found);
+    cf_find(filter, pair, added->payload, true, &found);
     return absorb(filter, added, &found, false);
 }
 
@@ -182,14 +181,14 @@ bool cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *adde
     best.n = 0;
     if (!filter->view.form.grown && !counts(filter) && !filter->geometry.epochs)
         return false; /* there are no marks */
-    cf_find_matches(filter, pair, added->payload, &found);
+    cf_find(filter, pair, added->payload, false, &found);
     consider_fold(&found, NULL, copies, &best);
     for (unsigned i = 0; i < pair->sides; i++)
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
             if (!cf_entry_at(filter, pair->place[i].bucket, slot, &entry))
                 continue;
             cf_pair its = cf_pair_from(filter, entry.side);
-            cf_find_matches(filter, &its, entry.payload, &found);
+            cf_find(filter, &its, entry.payload, false, &found);
             consider_fold(&found, &entry, copies, &best);
         }
     if (best.n == 0)
@@ -206,7 +205,7 @@ cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t val
 {
     assert(filter->writable != NULL && pair->sides > 0);
     cf_matches found;
-    cf_find_matches(filter, pair, value, &found);
+    cf_find(filter, pair, value, false, &found);
     if (found.n == 0)
         return CF_ABSENT;
     if (cf_is_sticky(filter, &found)) /* RULE: what is sticky is not deleted */

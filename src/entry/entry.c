@@ -3,38 +3,33 @@
 
 #include "../base/watch.h"
 #include "../table/epochs.h"
-#include "spill.h"
 
 /* ---- what a slot holds ---- */
 
-static cf_entry decode(const cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
-                       uint64_t payload)
+static bool decode(const cf_filter *filter, cf_record stored, unsigned slot, cf_entry *entry)
 {
-    cf_address address = cf_address_of(filter, bucket);
     uint64_t sticky = filter->view.sticky;
-    return (cf_entry){.side = cf_side_of(filter, address, tag),
-                      .payload = payload & filter->view.payload_max,
-                      .sticky = sticky != 0 && (payload & sticky) == sticky,
-                      .bucket = bucket,
-                      .slot = slot,
-                      .extension = address.bits};
+    if (stored.tag == 0 || stored.bucket >= filter->buckets)
+        return false;
+    cf_address address = cf_address_of(filter, stored.bucket);
+    *entry = (cf_entry){.side = cf_side_of(filter, address, stored.tag),
+                        .payload = stored.payload & filter->view.payload_max,
+                        .sticky = sticky != 0 && (stored.payload & sticky) == sticky,
+                        .bucket = stored.bucket,
+                        .slot = slot,
+                        .extension = address.bits};
+    return true;
 }
 
 bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_entry *entry)
 {
-    uint64_t tag = cf_slot_get(filter, bucket, slot);
-    if (tag != 0)
-        *entry = decode(filter, bucket, slot, tag, cf_payload_get(filter, bucket, slot));
-    return tag != 0;
+    cf_record stored = {bucket, cf_slot_get(filter, bucket, slot), cf_payload_get(filter, bucket, slot)};
+    return decode(filter, stored, slot, entry);
 }
 
 bool cf_spilled_at(const cf_filter *filter, unsigned index, cf_entry *entry)
 {
-    cf_spilled stored = cf_spill_get(filter, index);
-    if (stored.tag == 0 || stored.bucket >= filter->buckets)
-        return false;
-    *entry = decode(filter, stored.bucket, CF_IN_LIST + index, stored.tag, stored.payload);
-    return true;
+    return decode(filter, cf_spill_get(filter, index), CF_IN_LIST + index, entry);
 }
 
 /* ---- changing ---- */
@@ -52,72 +47,47 @@ bool cf_entry_place(cf_filter *filter, const cf_pair *pair, const cf_entry *entr
     return false;
 }
 
-/* What an entry says in the place where it lies. */
-static cf_spilled stored_as(const cf_filter *filter, const cf_entry *entry)
-{
-    cf_place place = cf_locate(filter, &entry->side);
-    CF_ASSERT_CONTENT(filter, place.bucket == entry->bucket && place.extension == entry->extension);
-    return (cf_spilled){entry->bucket, cf_entry_tag(filter, entry, place),
-                        cf_entry_payload(filter, entry)};
-}
-
-/* All slots of a bucket with one write, which may give them other numbers. */
-static void replace_in_bucket(cf_filter *filter, uint64_t bucket, const cf_entry *entries, unsigned n,
-                              const cf_entry *by)
+/* Takes out those entries that lie in slots of a bucket, and puts what stays where it was, with one
+** write: it may give slots other numbers. */
+static void replace_in(cf_filter *filter, uint64_t bucket, const cf_entry *entries, unsigned n,
+                       const cf_entry *by, cf_record stored)
 {
     cf_contents contents;
     cf_bucket_read(filter, bucket, &contents);
-    for (unsigned i = 0; i < n; i++) {
-        unsigned slot = entries[i].slot;
-        if (entries[i].bucket != bucket)
-            continue;
-        CF_ASSERT_CONTENT(filter, contents.tag[slot] != 0);
-        bool stays = by != NULL && by->bucket == bucket && by->slot == slot;
-        cf_spilled stored = stays ? stored_as(filter, by) : (cf_spilled){0, 0, 0};
-        contents.tag[slot] = stored.tag;
-        contents.payload[slot] = stored.payload;
-        if (stored.tag == 0) /* RULE: slots that are emptied are counted */
-            cf_count_emptied(filter);
+    for (unsigned i = 0; i < n; i++)
+        if (entries[i].bucket == bucket)
+            contents.tag[entries[i].slot] = contents.payload[entries[i].slot] = 0;
+    if (by != NULL && by->bucket == bucket) {
+        contents.tag[by->slot] = stored.tag;
+        contents.payload[by->slot] = stored.payload;
     }
     cf_bucket_write(filter, bucket, &contents);
 }
 
-static void replace_in_list(cf_filter *filter, const cf_entry *entry, const cf_entry *by)
-{
-    cf_spill_remove(filter, entry->slot - CF_IN_LIST);
-    if (by != NULL) {
-        cf_spilled stored = stored_as(filter, by);
-        cf_spill_add(filter, &stored);
-    }
-}
-
-/* The most frequent case: one entry, in a slot. */
-static void replace_in_slot(cf_filter *filter, const cf_entry *entry, const cf_entry *by)
-{
-    cf_spilled stored = by != NULL ? stored_as(filter, by) : (cf_spilled){0, 0, 0};
-    CF_ASSERT_CONTENT(filter, cf_slot_get(filter, entry->bucket, entry->slot) != 0);
-    cf_bucket_set(filter, entry->bucket, entry->slot, stored.tag, stored.payload);
-    if (stored.tag == 0)
-        cf_count_emptied(filter);
-}
-
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by)
 {
-    assert(n > 0 && n <= CF_MATCHES_MAX);
-    if (n == 1) {
-        if (entries->slot < CF_IN_LIST)
-            replace_in_slot(filter, entries, by);
-        else
-            replace_in_list(filter, entries, by);
+    cf_record stored = {0, 0, 0};
+    assert(n > 0 && n <= CF_MATCHES_MAX && (n == 1 || filter->geometry.spill_bound == 0));
+    if (by != NULL)
+        stored = cf_record_of(filter, cf_locate(filter, &by->side), by);
+    CF_ASSERT_CONTENT(filter, by == NULL || stored.bucket == by->bucket);
+    if (entries->slot >= CF_IN_LIST) {
+        cf_spill_remove(filter, entries->slot - CF_IN_LIST);
+        if (by != NULL)
+            cf_spill_add(filter, &stored);
         return;
     }
-    assert(filter->geometry.spill_bound == 0);
     unsigned other = 1; /* the first of them that lies in the other bucket of their pair */
-    while (other < n && entries[other].bucket == entries[0].bucket)
+    while (other < n && entries[other].bucket == entries->bucket)
         other++;
-    replace_in_bucket(filter, entries[0].bucket, entries, n, by);
+    if (n == 1) /* the most frequent case */
+        cf_bucket_set(filter, entries->bucket, entries->slot, stored.tag, stored.payload);
+    else
+        replace_in(filter, entries->bucket, entries, n, by, stored);
     if (other < n)
-        replace_in_bucket(filter, entries[other].bucket, entries, n, by);
+        replace_in(filter, entries[other].bucket, entries, n, by, stored);
+    for (unsigned i = by != NULL; i < n; i++) /* RULE: slots that are emptied are counted */
+        cf_count_emptied(filter);
 }
 
 /* ---- finding ---- */
@@ -143,18 +113,6 @@ static void keep_match(const cf_filter *filter, const cf_entry *entry, uint64_t 
     for (; at > 0 && comes_first(entry, &found->entry[at - 1]); at--)
         found->entry[at] = found->entry[at - 1];
     found->entry[at] = *entry;
-}
-
-static void find_in_bucket(const cf_filter *filter, const cf_side *side, const cf_place *place,
-                           uint64_t value, cf_matches *found)
-{
-    cf_entry entry;
-    unsigned slots = cf_bucket_find(filter, place->bucket, place->tag);
-    for (; slots != 0; slots &= slots - 1)
-        /* RULE: a match knows no more than the new entry */
-        if (cf_entry_at(filter, place->bucket, cf_lowest_bit(slots), &entry) &&
-            entry.side.length <= side->length)
-            keep_match(filter, &entry, value, found);
 }
 
 /* Do an entry and a side agree in all the bits that both know? They lie in one place. */
@@ -191,25 +149,24 @@ unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair)
     return found.n;
 }
 
-void cf_find_matches(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found)
-{
-    found->n = 0;
-    if (pair->sides == 2 && filter->pages == NULL) /* it is on its way while the first one is read */
-        cf_bucket_fetch(filter, pair->place[1].bucket);
-    for (unsigned i = 0; i < pair->sides; i++)
-        find_in_bucket(filter, &pair->side[i], &pair->place[i], value, found);
-    find_spilled(filter, pair, value, found);
-}
-
-void cf_find_agreeing(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found)
+void cf_find(const cf_filter *filter, const cf_pair *pair, uint64_t value, bool longer,
+             cf_matches *found)
 {
     cf_entry entry;
     found->n = 0;
-    for (unsigned i = 0; i < pair->sides; i++)
-        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-            if (cf_entry_at(filter, pair->place[i].bucket, slot, &entry) &&
-                agrees(filter, &pair->side[i], &entry))
+    if (pair->sides == 2 && filter->pages == NULL) /* it is on its way while the first one is read */
+        cf_bucket_fetch(filter, pair->place[1].bucket);
+    for (unsigned i = 0; i < pair->sides; i++) {
+        const cf_side *side = &pair->side[i];
+        uint64_t bucket = pair->place[i].bucket;
+        unsigned slots = longer ? (1u << filter->geometry.bucket_size) - 1
+                                : cf_bucket_find(filter, bucket, pair->place[i].tag);
+        for (; slots != 0; slots &= slots - 1)
+            /* RULE: a match knows no more than the new entry */
+            if (cf_entry_at(filter, bucket, cf_lowest_bit(slots), &entry) &&
+                (longer ? agrees(filter, side, &entry) : entry.side.length <= side->length))
                 keep_match(filter, &entry, value, found);
+    }
     find_spilled(filter, pair, value, found);
 }
 

@@ -12,6 +12,7 @@
 
 #include "../shape/geometry.h"
 #include "../table/bucket.h"
+#include "spill.h"
 
 enum { CF_MATCHES_MAX = CF_VALUES_MAX /* 2 * CF_BUCKET_MAX in slots, CF_SPILL_COPIES in the list */ };
 
@@ -24,19 +25,13 @@ typedef struct cf_matches {
 
 /* ---- what a slot holds ---- */
 
-/* The tag of an entry, or of a key, in a place. It knows no more than a new entry does. */
-static inline uint64_t cf_entry_tag(const cf_filter *filter, const cf_entry *entry, cf_place place)
+/* What is stored of an entry, or of a key, in a place: in a slot, or in the list. */
+static inline cf_record cf_record_of(const cf_filter *filter, cf_place place, const cf_entry *entry)
 {
-    unsigned length = entry->side.length, most = filter->view.new_length;
-    CF_ASSERT_CONTENT(filter, length >= place.extension);
-    return cf_tag_of(filter, place, length < most ? length : most);
-}
-
-/* Its payload, sticky bit included. */
-static inline uint64_t cf_entry_payload(const cf_filter *filter, const cf_entry *entry)
-{
+    CF_ASSERT_CONTENT(filter, entry->side.length >= place.extension);
     assert(!entry->sticky || filter->view.sticky != 0);
-    return entry->sticky ? entry->payload | filter->view.sticky : entry->payload;
+    return (cf_record){place.bucket, cf_tag_of(filter, place, entry->side.length),
+                       entry->sticky ? entry->payload | filter->view.sticky : entry->payload};
 }
 
 /* ---- changing ---- */
@@ -45,8 +40,8 @@ static inline uint64_t cf_entry_payload(const cf_filter *filter, const cf_entry 
 ** `occupied`. */
 static inline void cf_entry_put(cf_filter *filter, cf_place place, unsigned slot, const cf_entry *entry)
 {
-    cf_bucket_set(filter, place.bucket, slot, cf_entry_tag(filter, entry, place),
-                  cf_entry_payload(filter, entry));
+    cf_record stored = cf_record_of(filter, place, entry);
+    cf_bucket_set(filter, place.bucket, slot, stored.tag, stored.payload);
     cf_count_occupied(filter);
 }
 
@@ -66,10 +61,9 @@ unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair);
 #define CF_ANY_VALUE UINT64_MAX
 
 /* The entries that match a key, or that know no more than `pair` and agree with it; with values,
-** those of this value, unless it is CF_ANY_VALUE. */
-void cf_find_matches(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found);
-
-/* The same, and those that know more than `pair` but agree with it in all that both know. */
-void cf_find_agreeing(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found);
+** those of this value, unless it is CF_ANY_VALUE. `longer`: also those that know more than `pair` but
+** agree with it in all that both know. */
+void cf_find(const cf_filter *filter, const cf_pair *pair, uint64_t value, bool longer,
+             cf_matches *found);
 
 #endif

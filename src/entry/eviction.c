@@ -3,7 +3,6 @@
 
 #include "../base/watch.h"
 #include "../table/epochs.h"
-#include "spill.h"
 
 /* ---- the search ---- */
 

@@ -10,7 +10,7 @@ static uint64_t offset_of(const cf_filter *filter, unsigned index)
     return filter->length - (uint64_t)(filter->geometry.spill_bound - index) * CF_SPILL_ENTRY;
 }
 
-cf_spilled cf_spill_get(const cf_filter *filter, unsigned index)
+cf_record cf_spill_get(const cf_filter *filter, unsigned index)
 {
     assert(index < filter->geometry.spill_bound);
     uint64_t offset = offset_of(filter, index);
@@ -18,18 +18,18 @@ cf_spilled cf_spill_get(const cf_filter *filter, unsigned index)
     cf_need(filter, offset, offset + CF_SPILL_ENTRY);
     uint64_t first = cf_load64(at), second = cf_load64(at + 8), tag = first >> 48 | second << 16;
     const cf_form *form = &filter->view.form;
-    return (cf_spilled){first & cf_low_bits(48), tag & form->slot_mask,
-                        second >> 32 & cf_low_bits(form->payload_bits)};
+    return (cf_record){first & cf_low_bits(48), tag & form->slot_mask,
+                       second >> 32 & cf_low_bits(form->payload_bits)};
 }
 
-static void encode(const cf_spilled *entry, uint8_t *at)
+static void encode(const cf_record *entry, uint8_t *at)
 {
     cf_store64(at, entry->bucket | entry->tag << 48);
     cf_store64(at + 8, entry->tag >> 16 | entry->payload << 32);
 }
 
 /* Writes an entry; the order stays as it is. */
-static void put(cf_filter *filter, unsigned index, const cf_spilled *entry)
+static void put(cf_filter *filter, unsigned index, const cf_record *entry)
 {
     assert(filter->writable != NULL && index < filter->geometry.spill_bound);
     uint64_t offset = offset_of(filter, index);
@@ -37,7 +37,7 @@ static void put(cf_filter *filter, unsigned index, const cf_spilled *entry)
     encode(entry, filter->writable + offset);
 }
 
-static bool comes_before(const cf_spilled *a, const cf_spilled *b)
+static bool comes_before(const cf_record *a, const cf_record *b)
 {
     if (a->bucket != b->bucket)
         return a->bucket < b->bucket;
@@ -45,12 +45,12 @@ static bool comes_before(const cf_spilled *a, const cf_spilled *b)
 }
 
 /* The first entry that does not come before this one. */
-static unsigned position(const cf_filter *filter, const cf_spilled *entry)
+static unsigned position(const cf_filter *filter, const cf_record *entry)
 {
     unsigned low = 0, high = filter->spilled;
     while (low < high) {
         unsigned middle = low + (high - low) / 2;
-        cf_spilled there = cf_spill_get(filter, middle);
+        cf_record there = cf_spill_get(filter, middle);
         if (comes_before(&there, entry))
             low = middle + 1;
         else
@@ -61,7 +61,7 @@ static unsigned position(const cf_filter *filter, const cf_spilled *entry)
 
 unsigned cf_spill_first(const cf_filter *filter, const cf_place *place)
 {
-    return position(filter, &(cf_spilled){place->bucket, place->tag, 0});
+    return position(filter, &(cf_record){place->bucket, place->tag, 0});
 }
 
 /* Moves n entries to where the first of them is number `to`. */
@@ -81,7 +81,7 @@ static void move_entries(cf_filter *filter, unsigned to, unsigned from, unsigned
 /* ---- overflow bits ---- */
 
 /* The two buckets where keys look that an entry may match. False: none, bytes that lie. */
-static bool buckets_of(const cf_filter *filter, const cf_spilled *entry, uint64_t *bucket)
+static bool buckets_of(const cf_filter *filter, const cf_record *entry, uint64_t *bucket)
 {
     if (entry->bucket >= filter->buckets || entry->tag == 0)
         return false;
@@ -95,7 +95,7 @@ unsigned cf_spill_of_bucket(const cf_filter *filter, uint64_t bucket)
 {
     unsigned i = 0;
     for (; i < filter->spilled; i++) {
-        cf_spilled entry = cf_spill_get(filter, i);
+        cf_record entry = cf_spill_get(filter, i);
         uint64_t its[2];
         if (buckets_of(filter, &entry, its) && (its[0] == bucket || its[1] == bucket))
             break;
@@ -105,7 +105,7 @@ unsigned cf_spill_of_bucket(const cf_filter *filter, uint64_t bucket)
 
 /* ---- entries ---- */
 
-void cf_spill_add(cf_filter *filter, const cf_spilled *entry)
+void cf_spill_add(cf_filter *filter, const cf_record *entry)
 {
     assert(filter->spilled < filter->geometry.spill_bound);
     unsigned at = position(filter, entry);
@@ -119,8 +119,8 @@ void cf_spill_add(cf_filter *filter, const cf_spilled *entry)
 
 void cf_spill_remove(cf_filter *filter, unsigned index)
 {
-    static const cf_spilled none = {0, 0, 0};
-    cf_spilled entry = cf_spill_get(filter, index);
+    static const cf_record none = {0, 0, 0};
+    cf_record entry = cf_spill_get(filter, index);
     uint64_t bucket[2];
     move_entries(filter, index, index + 1, filter->spilled - index - 1);
     put(filter, --filter->spilled, &none);
@@ -133,7 +133,7 @@ void cf_spill_remove(cf_filter *filter, unsigned index)
 
 static const char *entry_fault(const cf_filter *filter, unsigned index)
 {
-    cf_spilled entry = cf_spill_get(filter, index);
+    cf_record entry = cf_spill_get(filter, index);
     uint64_t bucket[2];
     uint8_t bytes[CF_SPILL_ENTRY];
     encode(&entry, bytes);
@@ -142,7 +142,7 @@ static const char *entry_fault(const cf_filter *filter, unsigned index)
     if (!buckets_of(filter, &entry, bucket))
         return "the spill list names a bucket that does not exist, or nothing";
     if (index > 0) {
-        cf_spilled before = cf_spill_get(filter, index - 1);
+        cf_record before = cf_spill_get(filter, index - 1);
         if (comes_before(&entry, &before))
             return "the spill list is not sorted";
     }

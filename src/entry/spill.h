@@ -30,20 +30,20 @@
 
 enum { CF_SPILL_COPIES = 8 /* entries of the list that match one key: there are never more */ };
 
-/* A spilled entry: its bucket, and tag and payload as a slot has them (bucket.h). */
-typedef struct cf_spilled {
+/* An entry as it is stored: its bucket, and tag and payload as a slot has them (bucket.h). */
+typedef struct cf_record {
     uint64_t bucket, tag, payload;
-} cf_spilled;
+} cf_record;
 
 /* Entry 0 .. spilled-1. */
-cf_spilled cf_spill_get(const cf_filter *filter, unsigned index);
+cf_record cf_spill_get(const cf_filter *filter, unsigned index);
 
 /* The first entry that has this tag in this bucket, or where it would be: such entries stand
 ** together. */
 unsigned cf_spill_first(const cf_filter *filter, const cf_place *place);
 
 /* Puts an entry into the list, which has room, and sets the overflow bits of its buckets. */
-void cf_spill_add(cf_filter *filter, const cf_spilled *entry);
+void cf_spill_add(cf_filter *filter, const cf_record *entry);
 
 /* Takes an entry out of the list, and clears overflow bits that no other entry needs. */
 void cf_spill_remove(cf_filter *filter, unsigned index);

@@ -40,47 +40,38 @@ uint64_t cf_first_set(const cf_filter *filter, uint64_t from, uint64_t to, cf_ti
 
 cf_walk cf_walk_begin(const cf_filter *filter, unsigned cost)
 {
-    unsigned b = filter->geometry.bucket_size; /* no bucket is under way */
-    return (cf_walk){.filter = filter, .slot = b, .cost = cost, .ticker = cf_ticker_of(filter->watch)};
-}
-
-/* The first bucket from `from` on that has bits in the first byte that is not zero. filter->buckets:
-** there is none. */
-static uint64_t seek(cf_walk *walk, uint64_t from)
-{
-    const cf_filter *filter = walk->filter;
-    uint64_t table = CF_HEADER_BYTES, bits = filter->view.form.bucket_bits, to = filter->buckets;
-    uint64_t at = table + from * bits / 8, end = table + (to * bits + 7) / 8;
-    uint64_t set = cf_first_set(filter, at, end, &walk->ticker), found = (set - table) * 8 / bits;
-    if (set == end || found >= to)
-        return to;
-    return found > from ? found : from;
+    return (cf_walk){.filter = filter,
+                     .bucket = UINT64_MAX, /* before the first one, and no slots of it are left */
+                     .slot = filter->geometry.bucket_size,
+                     .cost = cost,
+                     .ticker = cf_ticker_of(filter->watch)};
 }
 
 bool cf_walk_next(cf_walk *walk)
 {
     const cf_filter *filter = walk->filter;
-    while (walk->next < filter->buckets && !walk->ticker.stopped) {
-        walk->bucket = seek(walk, walk->next);
-        walk->next = walk->bucket + 1;
-        if (walk->bucket < filter->buckets && !cf_tick(&walk->ticker, walk->cost))
-            return true;
+    uint64_t bits = filter->view.form.bucket_bits, table = CF_HEADER_BYTES, next = walk->bucket + 1;
+    uint64_t all = filter->buckets, end = table + (all * bits + 7) / 8;
+    uint64_t set = next < all ? cf_first_set(filter, table + next * bits / 8, end, &walk->ticker) : end;
+    walk->slot = 0;
+    walk->bucket = all;
+    if (set < end && !cf_tick(&walk->ticker, walk->cost)) {
+        uint64_t found = (set - table) * 8 / bits; /* the first one of which a bit is in this byte */
+        walk->bucket = found > next ? found : next;
     }
-    if (walk->ticker.stopped)
-        walk->status = CF_INTERRUPTED;
-    return false;
+    walk->status = walk->ticker.stopped ? CF_INTERRUPTED : CF_OK;
+    return walk->bucket < all;
 }
 
 bool cf_walk_entry(cf_walk *walk, cf_entry *entry)
 {
     enum { LINE = 10 }; /* nanoseconds; all lines of the list may have to be looked at for each */
     const cf_filter *filter = walk->filter;
-    while (!walk->in_list) {
+    while (walk->bucket != filter->buckets) {
         while (walk->slot < filter->geometry.bucket_size)
             if (cf_entry_at(filter, walk->bucket, walk->slot++, entry))
                 return true;
-        walk->in_list = !cf_walk_next(walk);
-        walk->slot = 0;
+        cf_walk_next(walk);
     }
     while (walk->status == CF_OK && walk->slot < filter->spilled) {
         if (cf_tick(&walk->ticker, walk->cost + LINE * filter->spilled))

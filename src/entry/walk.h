@@ -18,10 +18,8 @@
 
 typedef struct cf_walk {
     const cf_filter *filter;
-    uint64_t bucket;  /* the one that was found */
-    uint64_t next;    /* where to look on */
+    uint64_t bucket;  /* the one that was found; filter->buckets: all have been seen */
     unsigned slot;    /* where to look on in `bucket`; then in the spill list */
-    bool in_list;     /* all buckets have been seen */
     unsigned cost;    /* of what the caller does with a bucket, nanoseconds */
     cf_ticker ticker; /* the caller may tell it of further work */
     cf_status status; /* CF_OK; CF_INTERRUPTED: filter->watch has ended the walk */

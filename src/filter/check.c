@@ -20,7 +20,7 @@ static void find_prefixes(const cf_filter *filter, const cf_entry *entry, uint64
                           cf_matches *found)
 {
     cf_pair pair = cf_pair_from(filter, entry->side);
-    cf_find_matches(filter, &pair, value, found);
+    cf_find(filter, &pair, value, false, found);
 }
 
 /* ---- census ---- */
@@ -154,8 +154,6 @@ static cf_status check_entries(const cf_filter *filter, cf_census *seen, const c
             if (cf_entry_at(filter, walk.bucket, slot, &entry))
                 fault = entry_fault(filter, &entry, seen);
     }
-    walk.in_list = true;
-    walk.slot = 0;
     while (fault == NULL && cf_walk_entry(&walk, &entry))
         fault = entry_fault(filter, &entry, seen);
     return fault ? cf_refuse(CF_DAMAGED, why, fault) : walk.status;

@@ -24,24 +24,17 @@ static void rewrite_bucket(const cf_filter *from, cf_filter *to, uint64_t bucket
     cf_bucket_write(to, bucket, &contents);
 }
 
-/* Zeroes what lies behind the last bucket, to before byte `end` of the table. */
-static void clear_behind(cf_filter *filter, uint64_t end)
-{
-    uint64_t bits = filter->buckets * filter->view.form.bucket_bits;
-    uint8_t *p = cf_writable_table(filter) + bits / 8;
-    cf_change(filter, CF_HEADER_BYTES + bits / 8, CF_HEADER_BYTES + end);
-    if (bits % 8 != 0)
-        *p++ &= (uint8_t)cf_low_bits(bits % 8);
-    memset(p, 0, (size_t)(cf_writable_table(filter) + end - p));
-}
-
 /* All buckets become wider, the last one first: each is written where those behind it have been. There
-** is room. When it is to stop, they become plain again, the last one that was written first. */
+** is room. When it is to stop, they become plain again, the last one that was written first; and what
+** lies behind them is as it was. */
 static cf_status begin_growth(cf_filter *filter, cf_ticker *ticker)
 {
     enum { COST = 100 }; /* nanoseconds */
     cf_filter plain = *filter, grown;
-    uint64_t bucket = filter->buckets;
+    uint64_t bucket = filter->buckets, bits = bucket * filter->view.form.bucket_bits;
+    uint64_t end = CF_HEADER_BYTES + (bits + 7) / 8;
+    cf_need(filter, end - 1, end);
+    uint8_t last = filter->bytes[end - 1];
     cf_set_stage(filter, 0, 0, true);
     while (bucket > 0 && !cf_tick(ticker, COST))
         rewrite_bucket(&plain, filter, --bucket);
@@ -51,7 +44,9 @@ static cf_status begin_growth(cf_filter *filter, cf_ticker *ticker)
     cf_set_stage(filter, 0, 0, false);
     for (; bucket < filter->buckets; bucket++)
         rewrite_bucket(&grown, filter, bucket);
-    clear_behind(filter, (filter->buckets * grown.view.form.bucket_bits + 7) / 8);
+    cf_change(filter, end - 1, filter->length);
+    memset(filter->writable + end, 0, cf_in_memory(filter->length - end));
+    filter->writable[end - 1] = last;
     return CF_INTERRUPTED;
 }
 
@@ -169,7 +164,8 @@ bool cf_may_split(const cf_filter *filter)
 
 /* ---- one step ---- */
 
-cf_status cf_split_one(cf_filter *filter, cf_ticker *ticker)
+/* Splits the bucket at the split pointer; errors as cf_grow_to. */
+static cf_status split_one(cf_filter *filter, cf_ticker *ticker)
 {
     enum { COST = 100, BUCKETS = 2 }; /* nanoseconds; that are written, besides their slots */
     const cf_geometry *g = &filter->geometry;
@@ -198,6 +194,6 @@ cf_status cf_grow_to(cf_filter *filter, uint64_t buckets)
     cf_ticker ticker = cf_ticker_of(filter->watch);
     cf_status status = CF_OK;
     while (status == CF_OK && filter->buckets < buckets)
-        status = cf_split_one(filter, &ticker);
+        status = split_one(filter, &ticker);
     return status;
 }

@@ -51,12 +51,9 @@
 
 #include "../base/watch.h"
 
-/* One step: splits the bucket at the split pointer. CF_OK; CF_FULL: this filter does not grow, or
-** cannot be longer in bits; CF_TOO_BIG, CF_NO_MEMORY: nor in bytes; CF_INTERRUPTED: only the first
-** step takes so long. Then nothing has changed but the length. */
-cf_status cf_split_one(cf_filter *filter, cf_ticker *ticker);
-
-/* Steps until there are so many buckets; the first error, or CF_INTERRUPTED between two steps. */
+/* Splits one bucket after the other until there are so many. CF_OK; CF_FULL: this filter does not grow,
+** or cannot be longer in bits; CF_TOO_BIG, CF_NO_MEMORY: nor in bytes; CF_INTERRUPTED. Steps that were
+** done stay; one that fails changes nothing but the length. */
 cf_status cf_grow_to(cf_filter *filter, uint64_t buckets);
 
 /* May the table grow for an entry that finds no room? Keys that were chosen to crowd one place leave
