@@ -118,6 +118,9 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added
     cf_matches found;
     assert(!added->sticky || filter->view.sticky != 0);
     cf_find(filter, pair, added->payload, false, &found);
+    bool is_whole = added->side.length == filter->view.new_length; /* nothing knows more */
+    if (found.n == 0 && is_whole)
+        return false;
     if (!filter->view.form.grown) {                 /* and no entries become one */
         bool sticky = cf_is_sticky(filter, &found); /* RULE: before growth cap equal entries absorb */
         if (sticky || !counts(filter))
@@ -125,7 +128,7 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added
     }
     if (absorb(filter, added, &found, true))
         return true;
-    if (added->side.length == filter->view.new_length)
+    if (is_whole)
         return false; /* RULE: only entries of merges agree with longer entries */
     /* Without this the copies of one key would be stored anew for each length at which it comes from
     ** filters that have grown less, until its pair is full of them. */

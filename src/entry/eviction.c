@@ -30,14 +30,14 @@ typedef struct search {
     /* A bit each for the buckets that were noted, few of them while the search is short. Two buckets that
     ** share one cost the search one branch in many, but see was_seen. */
     uint64_t seen[(1 << SEEN_LOG2) / 64];
+    unsigned seen_log2;
 } search;
 
 /* Notes a bucket. Was it noted before? Numbers are scattered, for in a grown table the two buckets of a
 ** pair may be 2^k apart. */
 static bool note(search *way, uint64_t bucket)
 {
-    unsigned bits_log2 = way->nodes < SHORT_SEARCH ? SEEN_FEW_LOG2 : SEEN_LOG2;
-    unsigned bit = (unsigned)(bucket * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits_log2));
+    unsigned bit = (unsigned)(bucket * UINT64_C(0x9e3779b97f4a7c15) >> (64 - way->seen_log2));
     uint64_t *word = &way->seen[bit / 64], before = *word >> bit % 64 & 1;
     *word |= (uint64_t)1 << bit % 64;
     return before;
@@ -50,6 +50,7 @@ static void note_nodes(search *way)
         way->seen[i] = 0;
     if (way->nodes >= SHORT_SEARCH)
         memset(way->seen, 0, sizeof way->seen);
+    way->seen_log2 = way->nodes < SHORT_SEARCH ? SEEN_FEW_LOG2 : SEEN_LOG2;
     for (unsigned i = 0; i < way->nodes; i++)
         note(way, way->kept[i]);
 }

@@ -113,6 +113,7 @@ void cf_spill_add(cf_filter *filter, const cf_record *entry)
     move_entries(filter, at + 1, at, filter->spilled - at);
     put(filter, at, entry);
     filter->spilled++;
+    filter->view.quick_add = false;
     for (unsigned i = 0; i < 2 && buckets_of(filter, entry, bucket); i++)
         cf_overflow_set(filter, bucket[i], true);
 }
@@ -124,6 +125,7 @@ void cf_spill_remove(cf_filter *filter, unsigned index)
     uint64_t bucket[2];
     move_entries(filter, index, index + 1, filter->spilled - index - 1);
     put(filter, --filter->spilled, &none);
+    filter->view.quick_add = filter->spilled == 0;
     for (unsigned i = 0; i < 2 && buckets_of(filter, &entry, bucket); i++)
         /* RULE: a bit stays while an entry needs it */
         cf_overflow_set(filter, bucket[i], cf_spill_of_bucket(filter, bucket[i]) < filter->spilled);

@@ -21,40 +21,28 @@ static bool spill(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
     return true;
 }
 
-/* What is stored of an entry now, and where. */
-typedef struct arrival {
-    cf_entry entry;
-    cf_pair pair;
-} arrival;
-
-static arrival arrive(const cf_filter *filter, const cf_entry *entry)
-{
-    arrival new = {.entry = *entry};
-    new.entry.side = cf_new_fingerprint(filter, &entry->side);
-    new.pair = cf_pair_from(filter, new.entry.side);
-    return new;
-}
-
 /* Stores an entry in the table as it is. One that matches takes it up; else it gets a free slot; else
 ** one is freed, by a path that goes on from `nodes` buckets at most. With a list it gets a line of that
 ** when no short path is found. */
 static cf_status store(cf_filter *filter, const cf_entry *entry, unsigned nodes)
 {
     const cf_geometry *shape = &filter->geometry;
-    arrival new = arrive(filter, entry);
-    if (new.pair.sides == 0)
+    cf_entry new = {.payload = entry->payload, .sticky = entry->sticky};
+    new.side = cf_new_fingerprint(filter, &entry->side);
+    cf_pair pair = cf_pair_from(filter, new.side);
+    if (pair.sides == 0)
         return CF_BAD_ARGUMENT;
-    if ((shape->epochs ? cf_copies_refresh(filter, &new.pair, &new.entry, false)
-                       : cf_copies_add(filter, &new.pair, &new.entry)) ||
-        cf_entry_place(filter, &new.pair, &new.entry))
+    if ((shape->epochs ? cf_copies_refresh(filter, &pair, &new, false)
+                       : cf_copies_add(filter, &pair, &new)) ||
+        cf_entry_place(filter, &pair, &new))
         return CF_OK;
     if (shape->spill_bound > 0 &&
-        ((shape->budget > 0 && cf_evict(filter, &new.pair, nodes, shape->budget, &new.entry)) ||
-         spill(filter, &new.pair, &new.entry)))
+        ((shape->budget > 0 && cf_evict(filter, &pair, nodes, shape->budget, &new)) ||
+         spill(filter, &pair, &new)))
         return CF_OK;
-    if (cf_evict(filter, &new.pair, nodes, CF_ANY_NUMBER, &new.entry))
+    if (cf_evict(filter, &pair, nodes, CF_ANY_NUMBER, &new))
         return CF_OK;
-    return shape->epochs && cf_copies_refresh(filter, &new.pair, &new.entry, true) ? CF_OK : CF_FULL;
+    return shape->epochs && cf_copies_refresh(filter, &pair, &new, true) ? CF_OK : CF_FULL;
 }
 
 /* ---- in one that may grow ---- */
@@ -106,8 +94,10 @@ static CF_NEVER_INLINE bool fold(cf_filter *filter, const cf_entry *entry, bool 
     uint64_t percent = filter->occupied * 100 / cf_slots(filter);
     if (!last && (!filter->view.form.grown || percent >= EMPTY))
         return false;
-    arrival new = arrive(filter, entry);
-    return cf_copies_fold(filter, &new.pair, &new.entry, last || percent < VERY_EMPTY ? 2 : 3);
+    cf_entry new = {.payload = entry->payload, .sticky = entry->sticky};
+    new.side = cf_new_fingerprint(filter, &entry->side);
+    cf_pair pair = cf_pair_from(filter, new.side);
+    return cf_copies_fold(filter, &pair, &new, last || percent < VERY_EMPTY ? 2 : 3);
 }
 
 /* Where an entry finds no room, some buckets are split, and it is tried again, as often as that may help;

@@ -41,7 +41,7 @@ typedef struct cf_form {
 typedef struct cf_view {
     const uint8_t *table;         /* the buckets */
     bool quick;                   /* neither a spill list, nor epochs: what buckets say is the answer */
-    bool quick_add, quick_delete; /* and most keys are added, or deleted, by a look at their buckets */
+    bool quick_add, quick_delete; /* most keys are added, or deleted, by a look at their buckets */
     unsigned kind;                /* that of the form; 0 with a pager */
     unsigned new_length;          /* remainder bits that a new entry knows */
     uint64_t payload_max;         /* of an entry, sticky bit apart */

@@ -19,10 +19,10 @@ static void set_ways(cf_filter *filter)
     view->quick = g->spill_bound == 0 && g->epochs == 0;
     bool whole = view->kind == CF_KIND_OF_WHOLE && view->quick && g->pair_bits == g->fingerprint_bits;
     view->whole = whole ? view->form.bucket_bits / 8 : 0;
-    view->quick_add = view->quick && filter->writable != NULL;
+    view->quick_add = g->epochs == 0 && filter->spilled == 0 && filter->writable != NULL;
     /* RULE: only what has one value, and may have two copies, is deleted so; equivalent removed: all
     ** deletes take the other way */
-    view->quick_delete = view->quick_add && g->cap > 1 && g->value_bits == 0;
+    view->quick_delete = view->quick && view->quick_add && g->cap > 1 && g->value_bits == 0;
 }
 
 void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
