@@ -17,17 +17,12 @@ static unsigned weight_of(const cf_filter *filter, const cf_entry *entry)
     return entry->sticky ? filter->geometry.cap : !counts(filter);
 }
 
-static unsigned weight_of_all(const cf_filter *filter, const cf_matches *found)
+bool cf_is_sticky(const cf_filter *filter, const cf_matches *found)
 {
     unsigned weight = 0;
     for (unsigned i = 0; i < found->n; i++)
         weight += weight_of(filter, &found->entry[i]);
-    return weight;
-}
-
-bool cf_is_sticky(const cf_filter *filter, const cf_matches *found)
-{
-    return weight_of_all(filter, found) >= filter->geometry.cap;
+    return weight >= filter->geometry.cap;
 }
 
 /* ---- several become one ---- */
@@ -63,57 +58,34 @@ static void unite(cf_filter *filter, const cf_entry *entries, unsigned n, const 
 /* ---- adding ---- */
 
 /* Absorbs the new entry when it and these matches weigh cap: as many as that takes, the longest first,
-** become one. */
-static bool absorb_at_cap(cf_filter *filter, const cf_entry *added, const cf_matches *found)
+** become one. Else one that counts may count it. It does when there are so many matches that the key
+** should not take one more slot. A prefix of the new entry also does when it knows as much as that, or so
+** much beyond its bucket that it is hardly of another key. */
+static bool absorb(cf_filter *filter, const cf_entry *added, const cf_matches *found, bool are_prefixes)
 {
+    enum { TRUSTED = 4 }; /* remainder bits in the slot: strangers match one entry in 2^(s + 4) */
     unsigned weight = weight_of(filter, added), n = 0, cap = filter->geometry.cap;
     /* RULE: chosen are as many as weigh cap */
     while (n < found->n && (n == 0 || weight < cap))
         weight += weight_of(filter, &found->entry[n++]);
     /* RULE: matches and the new copy that weigh cap become one */
-    bool sticky = n > 0 && weight >= cap;
-    if (sticky)
-        unite(filter, found->entry, n, &found->entry[n - 1],
-              added); /* RULE: the shortest chosen stays */
-    return sticky;
-}
-
-/* Is a match to count the copies of the new entry? It is when there are so many matches that the key
-** should not take one more slot. A prefix of the new entry also is when it knows as much as an entry of
-** the new entry's own would, or so much beyond its bucket that it is hardly of another key. */
-static bool can_count(const cf_filter *filter, const cf_entry *match, unsigned matches,
-                      const cf_entry *added, bool is_prefix)
-{
-    enum { TRUSTED = 4 }; /* remainder bits in the slot: strangers match one entry in 2^(s + 4) */
-    unsigned length = match->side.length;
-    return matches >= filter->geometry.cap ||
-           (is_prefix && (length >= added->side.length || length >= match->extension + TRUSTED));
-}
-
-/* Absorbs the new entry with these matches, or counts it on one of them. */
-static bool absorb(cf_filter *filter, const cf_entry *added, const cf_matches *found, bool are_prefixes)
-{
-    if (absorb_at_cap(filter, added, found))
+    if (n > 0 && weight >= cap) {
+        unite(filter, found->entry, n, &found->entry[n - 1], added); /* RULE: the shortest stays */
         return true;
-    for (unsigned i = 0; counts(filter) && i < found->n; i++)
-        if (can_count(filter, &found->entry[i], found->n, added, are_prefixes)) {
-            unite(filter, &found->entry[i], 1, &found->entry[i], added);
+    }
+    for (unsigned i = 0; counts(filter) && i < found->n; i++) {
+        const cf_entry *match = &found->entry[i];
+        unsigned length = match->side.length;
+        bool knows = length >= added->side.length || length >= match->extension + TRUSTED;
+        if (found->n >= cap || (are_prefixes && knows)) {
+            unite(filter, match, 1, match, added);
             return true;
         }
+    }
     return false;
 }
 
-bool cf_copies_refresh(cf_filter *filter, const cf_pair *pair, const cf_entry *added, bool any)
-{
-    cf_matches found;
-    cf_find(filter, pair, CF_ANY_VALUE, false, &found);
-    bool has = found.n > 0 && (any || found.entry[0].side.length >= added->side.length);
-    if (has)
-        unite(filter, found.entry, 1, found.entry, added);
-    return has;
-}
-
-bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added)
+bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added, bool any)
 {
     cf_matches found;
     assert(!added->sticky || filter->view.sticky != 0);
@@ -121,6 +93,12 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added
     bool is_whole = added->side.length == filter->view.new_length; /* nothing knows more */
     if (found.n == 0 && is_whole)
         return false;
+    if (filter->geometry.epochs) {
+        bool young = found.n > 0 && (any || found.entry[0].side.length >= added->side.length);
+        if (young)
+            unite(filter, found.entry, 1, found.entry, added);
+        return young;
+    }
     if (!filter->view.form.grown) {                 /* and no entries become one */
         bool sticky = cf_is_sticky(filter, &found); /* RULE: before growth cap equal entries absorb */
         if (sticky || !counts(filter))
@@ -146,20 +124,10 @@ typedef struct fold {
     bool absorbs; /* the new entry is a copy of it, too; else it takes the slot of one that goes */
 } fold;
 
-/* Is a fold better in which this entry stays? It is when it makes nothing sticky that is not; else
-** when it keeps more bits. */
-static bool is_better(const cf_entry *stays, const fold *than)
-{
-    if (than->n == 0)
-        return true;
-    if (stays->sticky != than->stays.sticky)
-        return stays->sticky;
-    return stays->side.length > than->stays.side.length;
-}
-
 /* The longest two of these entries, with those that are as long as the second, become one; `goes`
 ** is among them, and does not stay. When `goes` is NULL the new entry becomes one with the longest, and
-** those that are as long. */
+** those that are as long. A fold is better than another when it makes nothing sticky that is not; else
+** when what stays keeps more bits. */
 static void consider_fold(const cf_matches *found, const cf_entry *goes, unsigned copies, fold *best)
 {
     bool absorbs = goes == NULL;
@@ -172,7 +140,10 @@ static void consider_fold(const cf_matches *found, const cf_entry *goes, unsigne
     if (goes && stays->bucket == goes->bucket && stays->slot == goes->slot)
         stays = &found->entry[n - 2];
     bool enough = n + absorbs >= copies || stays->sticky;
-    if (enough && is_better(stays, best))
+    bool better = best->n == 0 ||
+                  (stays->sticky == best->stays.sticky ? stays->side.length > best->stays.side.length
+                                                       : stays->sticky);
+    if (enough && better)
         *best = (fold){.found = *found, .n = n, .stays = *stays, .absorbs = absorbs};
 }
 

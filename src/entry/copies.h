@@ -40,13 +40,9 @@ bool cf_is_sticky(const cf_filter *filter, const cf_matches *found);
 
 /* Absorbs a copy of a key, or an entry of another filter, or counts it. False: nothing has changed,
 ** and it needs a slot. Of the new entry, `side`, `payload` and `sticky` are read; the side is one of
-** `pair`. */
-bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added);
-
-/* In a filter that ages: gives a new entry's epoch, when it is later, to the longest one that matches
-** it. `any`: also to one that knows less than the new entry. That one is often of another key, and
-** strangers would match it for longer. False: there is none. */
-bool cf_copies_refresh(cf_filter *filter, const cf_pair *pair, const cf_entry *added, bool any);
+** `pair`. In a filter that ages, the longest entry that matches it gets its epoch, when that is later; one
+** that knows less only with `any`: it is often of another key, and strangers would match it for longer. */
+bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added, bool any);
 
 /* The best way to fold entries in the buckets of a pair, both of them full, is done, and the new entry
 ** stored: `copies` of them at least become one, the new entry included, or any number when that makes

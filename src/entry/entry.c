@@ -92,14 +92,11 @@ void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, 
 
 /* ---- finding ---- */
 
-/* Is this entry to stand before the other? The longer one is; of equally long ones, one that is not
-** sticky: it goes first when several become one. */
-static bool comes_first(const cf_entry *entry, const cf_entry *other)
+/* Matches stand in this order, the highest first: the longest, and of equally long ones those that are
+** not sticky, which go first when several become one. */
+static unsigned rank_of(const cf_entry *entry)
 {
-    if (entry->side.length != other->side.length)
-        /* RULE: matches are sorted by total length; equivalent > to >=: they are not equal */
-        return entry->side.length > other->side.length;
-    return other->sticky && !entry->sticky;
+    return 2 * entry->side.length + !entry->sticky; /* RULE: matches are sorted by total length */
 }
 
 static void keep_match(const cf_filter *filter, const cf_entry *entry, uint64_t value, cf_matches *found)
@@ -110,7 +107,7 @@ static void keep_match(const cf_filter *filter, const cf_entry *entry, uint64_t 
     if (found->n == CF_MATCHES_MAX)
         return; /* bytes that lie */
     unsigned at = found->n++;
-    for (; at > 0 && comes_first(entry, &found->entry[at - 1]); at--)
+    for (; at > 0 && rank_of(entry) > rank_of(&found->entry[at - 1]); at--)
         found->entry[at] = found->entry[at - 1];
     found->entry[at] = *entry;
 }
@@ -132,9 +129,10 @@ static void find_spilled(const cf_filter *filter, const cf_pair *pair, uint64_t 
         !cf_overflow_get(filter, pair->place[1].bucket))
         return;
     for (unsigned i = 0; i < 2; i++) {
-        unsigned first = cf_spill_first(filter, &pair->place[i]), at = first;
+        cf_record like = {pair->place[i].bucket, pair->place[i].tag, 0};
+        unsigned first = cf_spill_position(filter, &like), at = first;
         for (; at < filter->spilled && cf_spilled_at(filter, at, &entry) &&
-               entry.bucket == pair->place[i].bucket && agrees(filter, &pair->side[i], &entry);
+               entry.bucket == like.bucket && agrees(filter, &pair->side[i], &entry);
              at++)
             keep_match(filter, &entry, value, found);
         cf_work(filter, at - first);

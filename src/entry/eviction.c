@@ -46,11 +46,10 @@ static bool note(search *way, uint64_t bucket)
 /* Notes the buckets of all nodes, in as many bits as are in use from now on. */
 static void note_nodes(search *way)
 {
-    for (unsigned i = 0; i < (1 << SEEN_FEW_LOG2) / 64; i++) /* so many stores, and no call */
-        way->seen[i] = 0;
+    way->seen_log2 = way->nodes < SHORT_SEARCH ? SEEN_FEW_LOG2 : SEEN_LOG2;
+    memset(way->seen, 0, (1 << SEEN_FEW_LOG2) / 8); /* of so few bytes it is no call */
     if (way->nodes >= SHORT_SEARCH)
         memset(way->seen, 0, sizeof way->seen);
-    way->seen_log2 = way->nodes < SHORT_SEARCH ? SEEN_FEW_LOG2 : SEEN_LOG2;
     for (unsigned i = 0; i < way->nodes; i++)
         note(way, way->kept[i]);
 }

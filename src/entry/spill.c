@@ -28,15 +28,6 @@ static void encode(const cf_record *entry, uint8_t *at)
     cf_store64(at + 8, entry->tag >> 16 | entry->payload << 32);
 }
 
-/* Writes an entry; the order stays as it is. */
-static void put(cf_filter *filter, unsigned index, const cf_record *entry)
-{
-    assert(filter->writable != NULL && index < filter->geometry.spill_bound);
-    uint64_t offset = offset_of(filter, index);
-    cf_change(filter, offset, offset + CF_SPILL_ENTRY);
-    encode(entry, filter->writable + offset);
-}
-
 static bool comes_before(const cf_record *a, const cf_record *b)
 {
     if (a->bucket != b->bucket)
@@ -44,8 +35,7 @@ static bool comes_before(const cf_record *a, const cf_record *b)
     return a->tag != b->tag ? a->tag < b->tag : a->payload < b->payload;
 }
 
-/* The first entry that does not come before this one. */
-static unsigned position(const cf_filter *filter, const cf_record *entry)
+unsigned cf_spill_position(const cf_filter *filter, const cf_record *entry)
 {
     unsigned low = 0, high = filter->spilled;
     while (low < high) {
@@ -57,25 +47,6 @@ static unsigned position(const cf_filter *filter, const cf_record *entry)
             high = middle;
     }
     return low;
-}
-
-unsigned cf_spill_first(const cf_filter *filter, const cf_place *place)
-{
-    return position(filter, &(cf_record){place->bucket, place->tag, 0});
-}
-
-/* Moves n entries to where the first of them is number `to`. */
-static void move_entries(cf_filter *filter, unsigned to, unsigned from, unsigned n)
-{
-    uint8_t *blob = filter->writable;
-    uint64_t there = offset_of(filter, to), here = offset_of(filter, from);
-    uint64_t bytes = (uint64_t)n * CF_SPILL_ENTRY;
-    assert(to + n <= filter->geometry.spill_bound && from + n <= filter->geometry.spill_bound);
-    if (n == 0)
-        return;
-    cf_need(filter, here, here + bytes);
-    cf_change(filter, there, there + bytes);
-    memmove(blob + there, blob + here, cf_in_memory(bytes));
 }
 
 /* ---- overflow bits ---- */
@@ -108,11 +79,12 @@ unsigned cf_spill_of_bucket(const cf_filter *filter, uint64_t bucket)
 void cf_spill_add(cf_filter *filter, const cf_record *entry)
 {
     assert(filter->spilled < filter->geometry.spill_bound);
-    unsigned at = position(filter, entry);
-    uint64_t bucket[2];
-    move_entries(filter, at + 1, at, filter->spilled - at);
-    put(filter, at, entry);
-    filter->spilled++;
+    uint64_t from = offset_of(filter, cf_spill_position(filter, entry)), bucket[2];
+    uint64_t to = offset_of(filter, ++filter->spilled);
+    uint8_t *at = filter->writable + from;
+    cf_change(filter, from, to);
+    memmove(at + CF_SPILL_ENTRY, at, cf_in_memory(to - from - CF_SPILL_ENTRY));
+    encode(entry, at);
     filter->view.quick_add = false;
     for (unsigned i = 0; i < 2 && buckets_of(filter, entry, bucket); i++)
         cf_overflow_set(filter, bucket[i], true);
@@ -120,11 +92,13 @@ void cf_spill_add(cf_filter *filter, const cf_record *entry)
 
 void cf_spill_remove(cf_filter *filter, unsigned index)
 {
-    static const cf_record none = {0, 0, 0};
     cf_record entry = cf_spill_get(filter, index);
-    uint64_t bucket[2];
-    move_entries(filter, index, index + 1, filter->spilled - index - 1);
-    put(filter, --filter->spilled, &none);
+    uint64_t from = offset_of(filter, index), bucket[2];
+    uint64_t last = offset_of(filter, --filter->spilled);
+    uint8_t *at = filter->writable + from;
+    cf_change(filter, from, last + CF_SPILL_ENTRY);
+    memmove(at, at + CF_SPILL_ENTRY, cf_in_memory(last - from));
+    memset(filter->writable + last, 0, CF_SPILL_ENTRY);
     filter->view.quick_add = filter->spilled == 0;
     for (unsigned i = 0; i < 2 && buckets_of(filter, &entry, bucket); i++)
         /* RULE: a bit stays while an entry needs it */
@@ -133,31 +107,24 @@ void cf_spill_remove(cf_filter *filter, unsigned index)
 
 /* ---- looking inside ---- */
 
-static const char *entry_fault(const cf_filter *filter, unsigned index)
-{
-    cf_record entry = cf_spill_get(filter, index);
-    uint64_t bucket[2];
-    uint8_t bytes[CF_SPILL_ENTRY];
-    encode(&entry, bytes);
-    if (memcmp(bytes, filter->bytes + offset_of(filter, index), sizeof bytes) != 0)
-        return "an entry of the spill list has bits that mean nothing";
-    if (!buckets_of(filter, &entry, bucket))
-        return "the spill list names a bucket that does not exist, or nothing";
-    if (index > 0) {
-        cf_record before = cf_spill_get(filter, index - 1);
-        if (comes_before(&entry, &before))
-            return "the spill list is not sorted";
-    }
-    for (unsigned i = 0; i < 2; i++)
-        if (!cf_overflow_get(filter, bucket[i]))
-            return "an entry of the spill list has no overflow bits";
-    return NULL;
-}
-
 cf_status cf_spill_check(const cf_filter *filter, const char **why)
 {
     const char *fault = NULL;
-    for (unsigned i = 0; fault == NULL && i < filter->spilled; i++)
-        fault = entry_fault(filter, i);
+    cf_record before = {0, 0, 0};
+    for (unsigned i = 0; fault == NULL && i < filter->spilled; i++) {
+        cf_record entry = cf_spill_get(filter, i);
+        uint64_t bucket[2];
+        uint8_t bytes[CF_SPILL_ENTRY];
+        encode(&entry, bytes);
+        fault = memcmp(bytes, filter->bytes + offset_of(filter, i), sizeof bytes) != 0
+                    ? "an entry of the spill list has bits that mean nothing"
+                : !buckets_of(filter, &entry, bucket)
+                    ? "the spill list names a bucket that does not exist, or nothing"
+                : comes_before(&entry, &before) ? "the spill list is not sorted"
+                : !cf_overflow_get(filter, bucket[0]) || !cf_overflow_get(filter, bucket[1])
+                    ? "an entry of the spill list has no overflow bits"
+                    : NULL;
+        before = entry;
+    }
     return fault == NULL ? CF_OK : cf_refuse(CF_DAMAGED, why, fault);
 }

@@ -13,8 +13,8 @@
 **
 ** Entries are sorted by bucket, then tag, then payload. A spilled entry is one in every respect: it lies
 ** in one of the buckets where it would have a slot, matches, counts, and is deleted. The bucket is full,
-** because room that appears there is taken at once (entry.h). Each delete looks for room for one spilled
-** entry with an ordinary search (insert.h), so that the list is there for the next burst. A list that is
+** because room that appears there is taken at once (copies.c). Each delete looks for room for one spilled
+** entry with an ordinary search (eviction.h), so that the list is there for the next burst. A list that is
 ** full means ordinary search.
 **
 ** Growth bounds an insertion in a way of its own. A filter with a spill list does not grow (geometry.c):
@@ -38,9 +38,8 @@ typedef struct cf_record {
 /* Entry 0 .. spilled-1. */
 cf_record cf_spill_get(const cf_filter *filter, unsigned index);
 
-/* The first entry that has this tag in this bucket, or where it would be: such entries stand
-** together. */
-unsigned cf_spill_first(const cf_filter *filter, const cf_place *place);
+/* The first entry that does not come before this one. */
+unsigned cf_spill_position(const cf_filter *filter, const cf_record *entry);
 
 /* Puts an entry into the list, which has room, and sets the overflow bits of its buckets. */
 void cf_spill_add(cf_filter *filter, const cf_record *entry);

@@ -5,15 +5,6 @@
 
 /* ---- bytes ---- */
 
-static uint64_t first_set_in_memory(const uint8_t *bytes, uint64_t from, uint64_t to)
-{
-    while (to - from >= 8 && cf_load64(bytes + from) == 0)
-        from += 8;
-    while (from < to && bytes[from] == 0)
-        from++;
-    return from;
-}
-
 /* Skips what is known to be zero without looking. */
 static uint64_t skip_zeros(const cf_filter *filter, uint64_t from)
 {
@@ -27,7 +18,10 @@ uint64_t cf_first_set(const cf_filter *filter, uint64_t from, uint64_t to, cf_ti
     for (from = skip_zeros(filter, from); from < to; from = skip_zeros(filter, from)) {
         uint64_t end = to - from < PIECE ? to : from + PIECE;
         cf_need(filter, from, end);
-        from = first_set_in_memory(filter->bytes, from, end);
+        while (end - from >= 8 && cf_load64(filter->bytes + from) == 0)
+            from += 8;
+        while (from < end && filter->bytes[from] == 0)
+            from++;
         if (from < end)
             return from;
         if (cf_tick(ticker, COST))

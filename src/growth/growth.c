@@ -139,7 +139,7 @@ static bool splits_in_vain(const cf_filter *filter)
 {
     enum { SOME = 16 };
     uint64_t entries = 0, voids = 0, end = filter->geometry.buckets << filter->level;
-    for (uint64_t i = 0; filter->view.form.grown && i < SOME; i++) {
+    for (uint64_t i = 0; i < SOME; i++) {
         uint64_t bucket = bucket_at(filter, (filter->split + i) % end);
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
             uint64_t tag = cf_slot_get(filter, bucket, slot);
@@ -155,11 +155,12 @@ bool cf_may_split(const cf_filter *filter)
     enum { FEW = 64 };
     uint64_t slots = cf_slots(filter), occupied = filter->occupied, items = filter->items;
     bool values = filter->geometry.value_bits != 0;
+    if (!filter->view.form.grown)
+        return true;
     /* RULE: what ages counts void entries as items: it stops where most are */
     if (filter->geometry.epochs && splits_in_vain(filter))
         return false;
-    return !filter->view.form.grown ||
-           (slots <= (values ? 8 : 2) * occupied + FEW && slots <= (values ? 8 : 4) * items + FEW);
+    return slots <= (values ? 8 : 2) * occupied + FEW && slots <= (values ? 8 : 4) * items + FEW;
 }
 
 /* ---- one step ---- */

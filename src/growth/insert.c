@@ -32,9 +32,7 @@ static cf_status store(cf_filter *filter, const cf_entry *entry, unsigned nodes)
     cf_pair pair = cf_pair_from(filter, new.side);
     if (pair.sides == 0)
         return CF_BAD_ARGUMENT;
-    if ((shape->epochs ? cf_copies_refresh(filter, &pair, &new, false)
-                       : cf_copies_add(filter, &pair, &new)) ||
-        cf_entry_place(filter, &pair, &new))
+    if (cf_copies_add(filter, &pair, &new, false) || cf_entry_place(filter, &pair, &new))
         return CF_OK;
     if (shape->spill_bound > 0 &&
         ((shape->budget > 0 && cf_evict(filter, &pair, nodes, shape->budget, &new)) ||
@@ -42,7 +40,7 @@ static cf_status store(cf_filter *filter, const cf_entry *entry, unsigned nodes)
         return CF_OK;
     if (cf_evict(filter, &pair, nodes, CF_ANY_NUMBER, &new))
         return CF_OK;
-    return shape->epochs && cf_copies_refresh(filter, &pair, &new, true) ? CF_OK : CF_FULL;
+    return shape->epochs && cf_copies_add(filter, &pair, &new, true) ? CF_OK : CF_FULL;
 }
 
 /* ---- in one that may grow ---- */
