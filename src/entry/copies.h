@@ -44,9 +44,9 @@ bool cf_is_sticky(const cf_filter *filter, const cf_matches *found);
 ** that knows less only with `any`: it is often of another key, and strangers would match it for longer. */
 bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added, bool any);
 
-/* The best way to fold entries in the buckets of a pair, both of them full, is done, and the new entry
-** stored: `copies` of them at least become one, the new entry included, or any number when that makes
-** nothing sticky that is not. False: there is none, or nothing can be marked. */
+/* Folds entries in the buckets of a pair, both of them full, in the best way there is, and stores the new
+** entry: `copies` of them at least become one, the new one included, or any number when that makes
+** nothing sticky that is not. False: there are none, or nothing can be marked. */
 bool cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *added, unsigned copies);
 
 /* Takes one copy off the pair. */

@@ -35,7 +35,7 @@ typedef struct search {
 
 /* Notes a bucket. Was it noted before? Numbers are scattered, for in a grown table the two buckets of a
 ** pair may be 2^k apart. */
-static bool note(search *way, uint64_t bucket)
+static inline bool note(search *way, uint64_t bucket)
 {
     unsigned bit = (unsigned)(bucket * UINT64_C(0x9e3779b97f4a7c15) >> (64 - way->seen_log2));
     uint64_t *word = &way->seen[bit / 64], before = *word >> bit % 64 & 1;
@@ -47,7 +47,8 @@ static bool note(search *way, uint64_t bucket)
 static void note_nodes(search *way)
 {
     way->seen_log2 = way->nodes < SHORT_SEARCH ? SEEN_FEW_LOG2 : SEEN_LOG2;
-    memset(way->seen, 0, (1 << SEEN_FEW_LOG2) / 8); /* of so few bytes it is no call */
+    for (unsigned i = 0; i < (1 << SEEN_FEW_LOG2) / 64; i++) /* so many stores, and no call */
+        way->seen[i] = 0;
     if (way->nodes >= SHORT_SEARCH)
         memset(way->seen, 0, sizeof way->seen);
     for (unsigned i = 0; i < way->nodes; i++)
@@ -55,7 +56,7 @@ static void note_nodes(search *way)
 }
 
 /* Notes a bucket. Does the search go on from it already? */
-static bool was_seen(search *way, unsigned bucket_size, uint64_t bucket)
+static inline bool was_seen(search *way, unsigned bucket_size, uint64_t bucket)
 {
     bool perhaps = note(way, bucket);
     /* RULE: with one slot in a bucket there is one branch only; equivalent never: asking all is slow */

@@ -114,24 +114,20 @@ static cf_status make_longer(cf_filter *filter, uint64_t bytes)
 ** what is empty lies behind the split pointer, it is less still. From 440,000 to 960,000 keys, b = 4,
 ** f = 12, with 88 % throughout, or 85, 84, 82 % in the midst, searches go on from 2.1, 1.35, 1.2, 1.0
 ** buckets a key; slots take 1, 1.022, 1.03, 1.045 times as many bits on the whole. */
-static uint64_t most_occupied(const cf_filter *filter)
-{
-    enum { PARTS = 64, DIP = 40, SMALL = 800, LARGE = 880 }; /* of a thousand */
-    uint64_t x = filter->split * PARTS / (filter->geometry.buckets << filter->level);
-    uint64_t dip = DIP * 4 * x * (PARTS - x) / (PARTS * PARTS);
-    uint64_t most = (filter->geometry.bucket_size <= 2 ? SMALL : LARGE) - dip;
-    return cf_slots(filter) * most / 1000;
-}
-
 bool cf_is_crowded(cf_filter *filter)
 {
-    if (!filter->view.form.grown || filter->geometry.epochs)
+    enum { PARTS = 64, DIP = 40, SMALL = 800, LARGE = 880 }; /* of a thousand */
+    cf_view *view = &filter->view;
+    if (!view->form.grown || filter->geometry.epochs)
         return false;
-    if (filter->view.most_of != filter->buckets) {
-        filter->view.most_of = filter->buckets;
-        filter->view.most = most_occupied(filter);
+    if (view->most_of != filter->buckets) {
+        uint64_t x = filter->split * PARTS / (filter->geometry.buckets << filter->level);
+        uint64_t dip = DIP * 4 * x * (PARTS - x) / (PARTS * PARTS);
+        uint64_t most = (filter->geometry.bucket_size <= 2 ? SMALL : LARGE) - dip;
+        view->most_of = filter->buckets;
+        view->most = cf_slots(filter) * most / 1000;
     }
-    return filter->occupied > filter->view.most;
+    return filter->occupied > view->most;
 }
 
 /* Are most entries void in the buckets that are split next? Then splitting makes hardly any room. */
