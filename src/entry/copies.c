@@ -33,21 +33,21 @@ static void unite(cf_filter *filter, const cf_entry *entries, unsigned n, const 
                   const cf_entry *added)
 {
     cf_entry one = *stays;
-    bool ages = filter->geometry.epochs != 0;
     uint64_t further = UINT64_MAX, most = filter->view.payload_max; /* copies, less one */
     for (unsigned i = 0; i < n + (added != NULL); i++) {
         const cf_entry *its = i < n ? &entries[i] : added;
         further += its->payload + 1; /* RULE: what stays counts all copies */
         /* RULE: what stays is as young as the youngest; equivalent < to <=: equally young */
-        if (ages && cf_epoch_age(filter, its->payload) < cf_epoch_age(filter, one.payload))
-            one.payload = its->payload;
+        if (cf_epoch_age(filter, its->payload) < cf_epoch_age(filter, one.payload))
+            one.payload = its->payload; /* without epochs or counters all have one payload */
     }
     /* RULE: what stays knows no more than the new entry; equivalent > to >=: the same */
     if (added != NULL && one.side.length > added->side.length)
         one.side.length = added->side.length;
-    if (counts(filter)) /* RULE: a counter stops when it is full; equivalent < to <=: the same */
+    if (counts(filter))
+        /* RULE: a counter stops when it is full; equivalent < to <=: the same */
         one.payload = further < most ? further : most;
-    else if (!ages)
+    else if (filter->geometry.epochs == 0)
         one.sticky = true; /* RULE: what stays is marked */
     bool same = one.payload == stays->payload && one.sticky == stays->sticky &&
                 one.side.length == stays->side.length;

@@ -96,7 +96,8 @@ void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, 
 ** not sticky, which go first when several become one. */
 static unsigned rank_of(const cf_entry *entry)
 {
-    return 2 * entry->side.length + !entry->sticky; /* RULE: matches are sorted by total length */
+    unsigned rank = 2 * entry->side.length; /* RULE: matches are sorted by total length */
+    return rank + !entry->sticky;
 }
 
 static void keep_match(const cf_filter *filter, const cf_entry *entry, uint64_t value, cf_matches *found)
