@@ -252,6 +252,35 @@ TEST(sticky_keys_of_one_pair_take_one_slot_each)
     }
 }
 
+/* With a further copy of a key, the longest entries become one, and no more than weigh cap: an entry that knows little
+** matches many keys, and is not to be the one that stays. */
+TEST(only_as_many_become_one_as_weigh_cap)
+{
+    for (unsigned round = 0; round < 50; round++) {
+        const char *why = "";
+        cf_geometry shape = growing_shape(50, 8, 16); /* cap is 4 */
+        test_filter made[3];
+        uint64_t hash = random64() | 1;
+        for (unsigned i = 0; i < 3; i++) {
+            made[i] = growing_filter(shape, UINT64_MAX);
+            split(&made[i].filter, 60);
+        }
+        cf_filter *one = &made[0].filter, *two = &made[1].filter, *three = &made[2].filter;
+        for (unsigned i = 0; i < 4; i++)
+            assert_true(probe_put(one, hash, 13 - 4 * i, 0));
+        assert_int_equal(cf_add(one, hash), CF_OK); /* three and the new one */
+        assert_true(one->occupied == 2 && cf_delete(one, hash) == CF_STICKY);
+        assert_true(probe_put(two, hash, 13, 1) && probe_put(three, hash, 13, 0));
+        assert_int_equal(cf_merge(three, two, &why), CF_OK); /* a new one that is sticky, and one */
+        assert_true(three->occupied == 1 && cf_delete(three, hash) == CF_STICKY);
+        assert_true(probe_put(two, hash, 5, 0));
+        assert_int_equal(cf_add(two, hash), CF_OK); /* one that is sticky */
+        assert_int_equal(two->occupied, 2);
+        for (unsigned i = 0; i < 3; i++)
+            free_filter(&made[i]);
+    }
+}
+
 /* ---- values ---- */
 
 TEST(values_are_kept_and_deleted_one_by_one)
