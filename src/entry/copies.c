@@ -89,7 +89,7 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added
 {
     cf_matches found;
     assert(!added->sticky || filter->view.sticky != 0);
-    cf_find(filter, pair, added->payload, false, &found);
+    cf_entries_find(filter, pair, added->payload, false, &found);
     bool is_whole = added->side.length == filter->view.new_length; /* nothing knows more */
     if (found.n == 0 && is_whole)
         return false;
@@ -110,7 +110,7 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added
         return false; /* RULE: only entries of merges agree with longer entries */
     /* Without this the copies of one key would be stored anew for each length at which it comes from
     ** filters that have grown less, until its pair is full of them. */
-    cf_find(filter, pair, added->payload, true, &found);
+    cf_entries_find(filter, pair, added->payload, true, &found);
     return absorb(filter, added, &found, false);
 }
 
@@ -155,14 +155,14 @@ bool cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *adde
     best.n = 0;
     if (!filter->view.form.grown && !counts(filter) && !filter->geometry.epochs)
         return false; /* there are no marks */
-    cf_find(filter, pair, added->payload, false, &found);
+    cf_entries_find(filter, pair, added->payload, false, &found);
     consider_fold(&found, NULL, copies, &best);
     for (unsigned i = 0; i < pair->sides; i++)
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
             if (!cf_entry_at(filter, pair->place[i].bucket, slot, &entry))
                 continue;
             cf_pair its = cf_pair_from(filter, entry.side);
-            cf_find(filter, &its, entry.payload, false, &found);
+            cf_entries_find(filter, &its, entry.payload, false, &found);
             consider_fold(&found, &entry, copies, &best);
         }
     if (best.n == 0)
@@ -179,7 +179,7 @@ cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t val
 {
     assert(filter->writable != NULL && pair->sides > 0);
     cf_matches found;
-    cf_find(filter, pair, value, false, &found);
+    cf_entries_find(filter, pair, value, false, &found);
     if (found.n == 0)
         return CF_ABSENT;
     if (cf_is_sticky(filter, &found)) /* RULE: what is sticky is not deleted */

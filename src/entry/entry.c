@@ -148,8 +148,8 @@ unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair)
     return found.n;
 }
 
-void cf_find(const cf_filter *filter, const cf_pair *pair, uint64_t value, bool longer,
-             cf_matches *found)
+void cf_entries_find(const cf_filter *filter, const cf_pair *pair, uint64_t value, bool longer,
+                     cf_matches *found)
 {
     cf_entry entry;
     found->n = 0;

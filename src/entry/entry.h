@@ -63,7 +63,7 @@ unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair);
 /* The entries that match a key, or that know no more than `pair` and agree with it; with values,
 ** those of this value, unless it is CF_ANY_VALUE. `longer`: also those that know more than `pair` but
 ** agree with it in all that both know. */
-void cf_find(const cf_filter *filter, const cf_pair *pair, uint64_t value, bool longer,
-             cf_matches *found);
+void cf_entries_find(const cf_filter *filter, const cf_pair *pair, uint64_t value, bool longer,
+                     cf_matches *found);
 
 #endif

@@ -159,8 +159,8 @@ static CF_NEVER_INLINE void trim_key(cf_filter *filter, const cf_entry *entry)
     unsigned cap = filter->geometry.cap;
     cf_matches found;
     cf_pair pair = cf_pair_from(filter, entry->side);
-    cf_find(filter, &pair, CF_ANY_VALUE, false, &found);
-    for (; found.n > cap; cf_find(filter, &pair, CF_ANY_VALUE, false, &found))
+    cf_entries_find(filter, &pair, CF_ANY_VALUE, false, &found);
+    for (; found.n > cap; cf_entries_find(filter, &pair, CF_ANY_VALUE, false, &found))
         /* RULE: no key has more than cap; equivalent without: all of them say the same */
         cf_entries_replace(filter, found.entry + cap, 1, NULL);
 }

@@ -20,7 +20,7 @@ static void find_prefixes(const cf_filter *filter, const cf_entry *entry, uint64
                           cf_matches *found)
 {
     cf_pair pair = cf_pair_from(filter, entry->side);
-    cf_find(filter, &pair, value, false, found);
+    cf_entries_find(filter, &pair, value, false, found);
 }
 
 /* ---- census ---- */

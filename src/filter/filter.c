@@ -108,7 +108,7 @@ size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t 
 static void find_entries(const cf_filter *filter, uint64_t hash, cf_matches *found)
 {
     cf_pair pair = cf_pair_of(filter, hash);
-    cf_find(filter, &pair, CF_ANY_VALUE, false, found);
+    cf_entries_find(filter, &pair, CF_ANY_VALUE, false, found);
 }
 
 uint64_t cf_count(const cf_filter *filter, uint64_t hash)

@@ -55,7 +55,7 @@ static CF_NEVER_INLINE bool key_is_full(const cf_filter *into, const cf_entry *i
 {
     cf_matches found;
     cf_pair pair = cf_pair_from(into, item->side);
-    cf_find(into, &pair, CF_ANY_VALUE, true, &found);
+    cf_entries_find(into, &pair, CF_ANY_VALUE, true, &found);
     return found.n >= pair.sides * into->geometry.bucket_size;
 }
 

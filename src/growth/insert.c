@@ -3,8 +3,6 @@
 
 #include "../entry/copies.h"
 #include "../entry/eviction.h"
-#include "../entry/spill.h"
-#include "../table/epochs.h"
 #include "growth.h"
 
 /* ---- in a table of a given size ---- */
@@ -12,11 +10,11 @@
 /* Puts an entry into the list, if there is one that has room. */
 static bool spill(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
 {
-    cf_record line = cf_record_of(filter, pair->place[0], entry);
     /* RULE: few copies of a key are spilled */
     if (filter->spilled == filter->geometry.spill_bound ||
         cf_spilled_matches(filter, pair) >= CF_SPILL_COPIES)
         return false;
+    cf_record line = cf_record_of(filter, pair->place[0], entry);
     cf_spill_add(filter, &line);
     return true;
 }
@@ -34,11 +32,8 @@ static cf_status store(cf_filter *filter, const cf_entry *entry, unsigned nodes)
         return CF_BAD_ARGUMENT;
     if (cf_copies_add(filter, &pair, &new, false) || cf_entry_place(filter, &pair, &new))
         return CF_OK;
-    if (shape->spill_bound > 0 &&
-        ((shape->budget > 0 && cf_evict(filter, &pair, nodes, shape->budget, &new)) ||
-         spill(filter, &pair, &new)))
-        return CF_OK;
-    if (cf_evict(filter, &pair, nodes, CF_ANY_NUMBER, &new))
+    if ((shape->budget > 0 && cf_evict(filter, &pair, nodes, shape->budget, &new)) ||
+        spill(filter, &pair, &new) || cf_evict(filter, &pair, nodes, CF_ANY_NUMBER, &new))
         return CF_OK;
     return shape->epochs && cf_copies_add(filter, &pair, &new, true) ? CF_OK : CF_FULL;
 }
