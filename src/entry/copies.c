@@ -117,18 +117,19 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added
 /* ---- making room ---- */
 
 /* Entries that can become one, so that a new entry whose pair is full finds room. */
-typedef struct fold {
+typedef struct candidate {
     cf_matches found; /* the first n of them */
     unsigned n;       /* 0: there are none */
     cf_entry stays;
     bool absorbs; /* the new entry is a copy of it, too; else it takes the slot of one that goes */
-} fold;
+} candidate;
 
 /* The longest two of these entries, with those that are as long as the second, become one; `goes`
 ** is among them, and does not stay. When `goes` is NULL the new entry becomes one with the longest, and
 ** those that are as long. A fold is better than another when it makes nothing sticky that is not; else
 ** when what stays keeps more bits. */
-static void consider_fold(const cf_matches *found, const cf_entry *goes, unsigned copies, fold *best)
+static void consider_fold(const cf_matches *found, const cf_entry *goes, unsigned copies,
+                          candidate *best)
 {
     bool absorbs = goes == NULL;
     unsigned least = absorbs ? 1 : 2, n = least;
@@ -144,14 +145,14 @@ static void consider_fold(const cf_matches *found, const cf_entry *goes, unsigne
                   (stays->sticky == best->stays.sticky ? stays->side.length > best->stays.side.length
                                                        : stays->sticky);
     if (enough && better)
-        *best = (fold){.found = *found, .n = n, .stays = *stays, .absorbs = absorbs};
+        *best = (candidate){.found = *found, .n = n, .stays = *stays, .absorbs = absorbs};
 }
 
 bool cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *added, unsigned copies)
 {
     cf_matches found;
     cf_entry entry;
-    fold best;
+    candidate best;
     best.n = 0;
     if (!filter->view.form.grown && !counts(filter) && !filter->geometry.epochs)
         return false; /* there are no marks */
