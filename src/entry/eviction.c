@@ -108,16 +108,19 @@ static CF_ALWAYS_INLINE uint64_t other_bucket(const cf_filter *filter, bool grow
     return cf_bucket_number(filter, base, there.extension);
 }
 
-/* The bucket of a node. That of a later one follows from what lies in that of its parent, as long as
-** nothing has changed there; the parent is FAR calls from one that is kept, at most. */
+/* The bucket of a node. That of a later one follows from what lies in those that lead to it, as long as
+** nothing has changed there. */
 static uint64_t bucket_of(const cf_filter *filter, const search *way, unsigned node)
 {
-    if (node < KEPT)
-        return way->kept[node];
-    unsigned from = way->from[node];
-    uint64_t parent = bucket_of(filter, way, from / CF_BUCKET_MAX);
-    return other_bucket(filter, filter->view.form.grown, cf_address_of(filter, parent),
-                        cf_slot_get(filter, parent, from % CF_BUCKET_MAX));
+    unsigned char slot[FAR]; /* that lead there, the last one first */
+    unsigned steps = 0;
+    for (; node >= KEPT; node = way->from[node] / CF_BUCKET_MAX)
+        slot[steps++] = way->from[node] % CF_BUCKET_MAX;
+    uint64_t bucket = way->kept[node];
+    while (steps > 0)
+        bucket = other_bucket(filter, filter->view.form.grown, cf_address_of(filter, bucket),
+                              cf_slot_get(filter, bucket, slot[--steps]));
+    return bucket;
 }
 
 /* What lies in the bucket of a node. */
