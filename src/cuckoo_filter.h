@@ -150,9 +150,8 @@ void cf_clear(cf_filter *filter);
 cf_status cf_sort(uint64_t *hashes, size_t n, const cf_watch *watch);
 size_t cf_drop_repeated(uint64_t *hashes, size_t n);
 
-/* The same of pairs, by hash and value. They are sorted with memory for a copy. CF_NO_MEMORY;
-** CF_INTERRUPTED: some may be lost. */
-cf_status cf_sort_pairs(cf_valued *pairs, size_t n, const cf_memory *memory, const cf_watch *watch);
+/* The same of pairs, by hash and value. */
+cf_status cf_sort_pairs(cf_valued *pairs, size_t n, const cf_watch *watch);
 size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n);
 
 #endif /* CUCKOO_READ_ONLY */
