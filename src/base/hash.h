@@ -25,10 +25,6 @@
 #include "../cuckoo_plan.h"
 #include "inline.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* What comes first in the canonical bytes of a key, so that keys of different types differ. An SQL value
 ** is hashed so, under no key rule:
 **
@@ -88,9 +84,5 @@ uint32_t cf_checksum(const uint8_t *header);
 
 /* Is the hash of filters made with these options the keyed one? */
 bool cf_is_keyed(const cf_options *options);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

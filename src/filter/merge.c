@@ -11,7 +11,6 @@
 ** other may know too little for its bucket there: it becomes two, each with one bit more, as if the
 ** other had been split as well.
 */
-#include "../cuckoo_ageing.h"
 #include "../entry/entry.h"
 #include "../entry/walk.h"
 #include "../growth/growth.h"
