@@ -3,12 +3,12 @@
 #include "../shape/format.h"
 #include "many.h"
 
-/* How many different hashes there are among sorted keys. */
-static size_t count_distinct(const cf_many *keys)
+/* How many different ones there are among n sorted hashes. */
+static size_t count_distinct(const uint64_t *sorted, size_t n)
 {
     size_t distinct = 0;
-    for (size_t i = 0; i < keys->n; i++)
-        distinct += i == 0 || keys->at[i] != keys->at[i - 1];
+    for (size_t i = 0; i < n; i++)
+        distinct += i == 0 || sorted[i] != sorted[i - 1];
     return distinct;
 }
 
@@ -71,11 +71,13 @@ static cf_status build(cf_filter *filter, cf_many keys, uint64_t capacity, doubl
     filter->bytes = filter->writable = NULL;
     if (!cf_sort_many(&keys, &filter->memory, &ticker))
         return CF_INTERRUPTED;
-    if (keys.words > 1)
-        keys.n = cf_drop_repeated_pairs((cf_valued *)keys.at, keys.n);
-    else if (options->counter_bits == 0)
-        keys.n = cf_drop_repeated(keys.at, keys.n);
-    size_t entries = keys.words > 1 ? keys.n : count_distinct(&keys);
+    size_t entries;
+    if (keys.words == 1 && options->counter_bits > 0)
+        entries = count_distinct(keys.at, keys.n);
+    else if (keys.words == 1)
+        entries = keys.n = cf_drop_repeated(keys.at, keys.n);
+    else
+        entries = keys.n = cf_drop_repeated_pairs((cf_valued *)keys.at, keys.n);
     bool mergeable = entries <= capacity;
     cf_status status = cf_plan(mergeable ? capacity : entries, fpr, options, &shape, why);
     if (status != CF_OK)

@@ -61,13 +61,6 @@ static inline void send(cf_bulk *bulk, const cf_filter *filter, uint64_t bucket,
         (cf_flight){to.base, (uint32_t)to.bits, steps};
 }
 
-/* Stores a tag in the ordinary way, as if it were an entry of another filter. */
-static CF_NEVER_INLINE cf_status store(cf_filter *filter, const cf_flight *flight)
-{
-    cf_entry entry = {.side = {flight->bucket, flight->tag, filter->view.new_length}};
-    return cf_insert(filter, &entry);
-}
-
 /* The tag that has been in flight longest lands. In a full bucket the slots take turns, so that what has
 ** just come stays. */
 static CF_ALWAYS_INLINE cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *filter)
@@ -76,8 +69,11 @@ static CF_ALWAYS_INLINE cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *f
     uint64_t at = flight.bucket * filter->view.form.bucket_bits, tag[CF_BUCKET_MAX];
     bulk->first = (bulk->first + 1) % FLIGHTS;
     bulk->flying--;
-    if (CF_UNLIKELY(cf_slots_by(kind, filter, at, flight.tag) != 0 || flight.steps >= MOST_STEPS))
-        return store(filter, &flight);
+    if (CF_UNLIKELY(cf_slots_by(kind, filter, at, flight.tag) != 0 || flight.steps >= MOST_STEPS)) {
+        /* in the ordinary way, as if it were an entry of another filter */
+        cf_entry entry = {.side = {flight.bucket, flight.tag, filter->view.new_length}};
+        return cf_insert(filter, &entry);
+    }
     unsigned lane;
     if (cf_empty_by(kind, filter, at, &lane)) {
         filter->occupied++;
@@ -119,19 +115,19 @@ static CF_ALWAYS_INLINE cf_status walk_bases(cf_kind kind, cf_filter *filter, co
         uint64_t tag[CF_BUCKET_MAX] = {0}, bucket = cf_base(filter, hashes[i]).base;
         unsigned used = 0;
         for (; i < n && cf_base(filter, hashes[i]).base == bucket; i++) {
-            if ((used >= b && bulk == NULL) || !is_stored(filter, hashes, i))
+            if (!is_stored(filter, hashes, i))
                 continue;
-            if (bulk == NULL)
-                tag[used] = tag_of(filter, hashes[i]);
-            else if (used >= b)
+            if (used++ < b) {
+                tag[used - 1] = tag_of(filter, hashes[i]);
+            } else if (bulk != NULL) {
                 send(bulk, filter, bucket, tag_of(filter, hashes[i]), 0);
-            used++;
-            while (bulk != NULL && status == CF_OK && bulk->flying > ALOFT)
-                status = land(kind, bulk, filter);
+                while (status == CF_OK && bulk->flying > ALOFT)
+                    status = land(kind, bulk, filter);
+            }
         }
         if (bulk == NULL) {
             cf_tags_write(kind, filter, bucket * filter->view.form.bucket_bits, tag);
-            filter->occupied += used;
+            filter->occupied += used < b ? used : b;
         }
         if (cf_tick(ticker, COST * used))
             return CF_INTERRUPTED;

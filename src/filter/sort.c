@@ -126,18 +126,16 @@ static void sort_in_place(cf_ticker *ticker, uint64_t *a, size_t n, unsigned wor
 
 /* ---- with room ---- */
 
-typedef struct cf_sorter {
-    cf_ticker *ticker;
-    uint64_t *room; /* for as many hashes */
-    size_t *place;  /* behind it; of each part, where the next hash goes */
-} cf_sorter;
+/* In the block: of each part, where the next hash goes; then room for as many hashes. */
+enum { PLACES = 1 << LAST_BITS, PLACE_BYTES = PLACES * sizeof(size_t) };
 
 /* Parts hashes by the bits from `shift` on. Returns how many the largest part has. */
-static size_t part(const cf_sorter *sorter, uint64_t *a, size_t n, unsigned shift, size_t mask)
+static size_t part(cf_ticker *ticker, size_t *place, uint64_t *a, size_t n, unsigned shift, size_t mask)
 {
-    size_t *place = sorter->place, sum = 0, most = 0;
+    uint64_t *room = (uint64_t *)(place + PLACES);
+    size_t sum = 0, most = 0;
     memset(place, 0, (mask + 1) * sizeof *place);
-    for (size_t i = 0, end; (end = next_piece(sorter->ticker, i, n)) > i;)
+    for (size_t i = 0, end; (end = next_piece(ticker, i, n)) > i;)
         for (; i < end; i++)
             place[a[i] >> shift & mask]++;
     for (size_t d = 0; d <= mask; d++) {
@@ -146,12 +144,12 @@ static size_t part(const cf_sorter *sorter, uint64_t *a, size_t n, unsigned shif
         place[d] = sum;
         sum += hashes;
     }
-    for (size_t i = 0, end; (end = next_piece(sorter->ticker, i, n)) > i;)
+    for (size_t i = 0, end; (end = next_piece(ticker, i, n)) > i;)
         for (; i < end; i++)
-            sorter->room[place[a[i] >> shift & mask]++] = a[i];
-    if (sorter->ticker->stopped)
+            room[place[a[i] >> shift & mask]++] = a[i];
+    if (ticker->stopped)
         return n;
-    memcpy(a, sorter->room, n * sizeof *a);
+    memcpy(a, room, n * sizeof *a);
     return most;
 }
 
@@ -178,18 +176,18 @@ static unsigned digit_bits(size_t n, unsigned left)
 }
 
 /* Sorts hashes that may differ in their last `left` bits. */
-static void sort_by_room(const cf_sorter *sorter, uint64_t *a, size_t n, unsigned left)
+static void sort_by_room(cf_ticker *ticker, size_t *place, uint64_t *a, size_t n, unsigned left)
 {
     unsigned bits = digit_bits(n, left), shift = left - bits;
     if (left == 0)
         return;
-    if (n <= SMALL || part(sorter, a, n, shift, ((size_t)1 << bits) - 1) <= SMALL) {
-        insertion_sort(sorter->ticker, a, n, 1);
+    if (n <= SMALL || part(ticker, place, a, n, shift, ((size_t)1 << bits) - 1) <= SMALL) {
+        insertion_sort(ticker, a, n, 1);
         return;
     }
-    for (size_t from = 0, to; from < n && !sorter->ticker->stopped; from = to) {
+    for (size_t from = 0, to; from < n && !ticker->stopped; from = to) {
         to = end_of_part(a, from, n, shift);
-        sort_by_room(sorter, a + from, to - from, shift);
+        sort_by_room(ticker, place, a + from, to - from, shift);
     }
 }
 
@@ -206,19 +204,19 @@ static bool is_sorted(const uint64_t *a, size_t n, cf_ticker *ticker)
 
 bool cf_sort_many(const cf_many *keys, const cf_memory *memory, cf_ticker *ticker)
 {
-    enum { WORTH = 1024 };                         /* hashes from which on room pays */
-    enum { PLACES = sizeof(size_t) << LAST_BITS }; /* bytes */
-    uint64_t *room = NULL, *a = keys->at;
+    enum { WORTH = 1024 }; /* hashes from which on room pays */
+    uint8_t *block = NULL;
+    uint64_t *a = keys->at;
     size_t n = keys->n;
     if (keys->words == 1 && (is_sorted(a, n, ticker) || ticker->stopped))
         return !ticker->stopped;
     if (keys->words == 1 && memory->resize && n >= WORTH)
-        room = (void *)memory->resize(memory->context, NULL, (uint64_t)n * sizeof *a + PLACES);
-    if (room == NULL) {
+        block = memory->resize(memory->context, NULL, PLACE_BYTES + (uint64_t)n * sizeof *a);
+    if (block == NULL) {
         sort_in_place(ticker, a, n, keys->words, 64 * keys->words);
     } else {
-        sort_by_room(&(cf_sorter){ticker, room, (size_t *)(room + n)}, a, n, 64);
-        memory->resize(memory->context, (uint8_t *)room, 0);
+        sort_by_room(ticker, (void *)block, a, n, 64);
+        memory->resize(memory->context, block, 0);
     }
     return !ticker->stopped;
 }
