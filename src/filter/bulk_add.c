@@ -20,10 +20,9 @@
 ** Tables with counters or values take their keys in turn. So does a table in which the walk has found no
 ** room, after it was emptied again: then the keys before the first that has no room are in.
 **
-** Copies. Of equal hashes no more than cap are stored. A tag that lands beside its like is stored as
-** cf_insert does, which absorbs it or stores it when there are fewer than cap. What is in flight is not
-** counted then, so a key may have a few entries more than cap in the end. One look at all buckets takes
-** them out.
+** Copies. A tag that lands beside its like is stored as cf_insert does, which absorbs it when there are
+** cap of them. What is in flight is not counted then, so a key may have a few entries too many in the
+** end. One look at all buckets takes them out.
 */
 #include "../entry/entry.h"
 #include "../entry/walk.h"
@@ -91,8 +90,7 @@ static CF_ALWAYS_INLINE cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *f
 
 enum { COST = 20 }; /* of a key in one walk, nanoseconds */
 
-/* Is hash i of sorted ones stored? Of equal ones no more than cap are: others would be absorbed where
-** they land, or trimmed. */
+/* Is hash i of sorted ones stored? Of equal ones no more than cap are. */
 static inline bool is_stored(const cf_filter *filter, const uint64_t *hashes, size_t i)
 {
     unsigned cap = filter->geometry.cap;
@@ -179,8 +177,6 @@ static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, cf_ti
     const cf_form *form = &filter->view.form;
     cf_bulk bulk = {.flying = 0};
     cf_memory memory = filter->memory;
-    uint8_t header[CF_HEADER_BYTES]; /* which perhaps has counts of before */
-    memcpy(header, filter->bytes, sizeof header);
     filter->memory.resize = NULL; /* it must not grow while tags fly */
     cf_status status = CF_BY_NEW_FORM(form, walk_bases, filter, hashes, n, NULL, ticker);
     if (status == CF_OK)
@@ -191,8 +187,9 @@ static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, cf_ti
     if (status == CF_OK) {
         cf_count_items(filter, n);
     } else {
-        cf_clear(filter);
-        memcpy(filter->writable, header, sizeof header);
+        memset(filter->writable + CF_HEADER_BYTES, 0, cf_in_memory(filter->length - CF_HEADER_BYTES));
+        filter->occupied = 0;
+        filter->spilled = 0;
     }
     return status;
 }

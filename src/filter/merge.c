@@ -142,26 +142,16 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
     return walk.status == CF_OK ? status : walk.status;
 }
 
-/* The units of work (watch.h) that a merge may do, and the bytes that a sum may have. Hostile entries
-** can be such that each of them splits half of the table, in vain, or of kinds that double when
-** buckets are split; and the number of items in a header can be a lie. What keys take is a fifth of
-** the work at most (test_merge_hostile.c). */
-static uint64_t most_work(const cf_filter *into, const cf_filter *from)
-{
-    return 24 * (into->length + from->length) + (1 << 23);
-}
-
-static uint64_t most_bytes(const cf_filter *into, const cf_filter *from)
-{
-    return 16 * (into->length + from->length) + (1 << 18);
-}
-
 /* Comes to the epoch of `from`, grows to so many buckets, then stores the entries, in no more than
-** `most` bytes. CF_FULL: these do not suffice. Other errors, and *why, as cf_merge. */
+** `most` bytes, and with no more than so many units of work (watch.h). Hostile entries can be such that
+** each of them splits half of the table, in vain, or of kinds that double when buckets are split; and the
+** number of items in a header can be a lie. What keys take is a fifth of the work at most
+** (test_merge_hostile.c). CF_FULL: bytes or work do not suffice. Other errors, and *why, as cf_merge. */
 static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t buckets, uint64_t most,
                                 const char **why)
 {
-    uint64_t items = into->items, allowed = into->memory.most, left = most_work(into, from);
+    uint64_t items = into->items, allowed = into->memory.most;
+    uint64_t left = 24 * (into->length + from->length) + (1 << 23);
     into->view.left = &left;
     into->memory.most = most < allowed ? most : allowed;
     if (into->epoch < from->epoch)
@@ -209,7 +199,8 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
         memcpy(copy, into->bytes, cf_in_memory(into->length));
         cf_rebase(into, copy, copy);
     }
-    cf_status status = grow_and_merge(into, from, from->buckets, most_bytes(into, from), why);
+    uint64_t most = 16 * (into->length + from->length) + (1 << 18);
+    cf_status status = grow_and_merge(into, from, from->buckets, most, why);
     if (memory->resize) {
         memory->resize(memory->context, status == CF_OK ? was.writable : into->writable, 0);
         if (status != CF_OK)
@@ -251,29 +242,22 @@ static uint64_t buckets_needed(const cf_filter *filter, const cf_census *census)
     return needed > least / EMPTIEST ? least + 1 : filter->buckets;
 }
 
-/* CF_OK and how many buckets to grow to. CF_FULL: it is not worth it. */
-static cf_status plan_smaller(const cf_filter *into, const cf_filter *from, uint64_t *buckets)
+/* Clumped entries may make it grow further than was needed: then it is not worth it. */
+cf_status cf_shrink(cf_filter *into, const cf_filter *from)
 {
+    const char *why;
+    cf_filter watched = *from;
+    watched.watch = into->watch;
     if (into->writable == NULL)
         return CF_BAD_ARGUMENT;
     if (!from->view.form.grown)
         return CF_FULL;
-    cf_filter watched = *from;
-    watched.watch = into->watch;
     cf_census census = cf_take_census(&watched);
     if (census.status != CF_OK)
         return census.status;
-    *buckets = buckets_needed(from, &census);
-    return *buckets < from->buckets - from->buckets / 8 ? CF_OK : CF_FULL;
-}
-
-/* Clumped entries may make it grow further than was needed: then it is not worth it. */
-cf_status cf_shrink(cf_filter *into, const cf_filter *from)
-{
-    uint64_t buckets;
-    const char *why;
-    cf_status status = plan_smaller(into, from, &buckets);
-    if (status == CF_OK)
-        status = grow_and_merge(into, from, buckets, from->length - from->length / 8, &why);
+    uint64_t buckets = buckets_needed(from, &census);
+    if (buckets >= from->buckets - from->buckets / 8)
+        return CF_FULL;
+    cf_status status = grow_and_merge(into, from, buckets, from->length - from->length / 8, &why);
     return status == CF_TOO_BIG ? CF_FULL : status;
 }
