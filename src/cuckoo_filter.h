@@ -26,9 +26,8 @@
 **      cf_open(&other, bytes, length, &why);                   hostile bytes are refused
 **      cf_contains(&other, cf_hash(&other.geometry, "key", 3));
 **
-** cuckoo_plan.h: what filters can do, and their shapes. cuckoo_view.h: the rules of an open filter
-** (errors, threads, growth, paging). base/hash.h: keys; cuckoo_key.h: those of SQL. cuckoo_inspect.h
-** looks inside; cuckoo_exact.h never errs. The bytes: shape/format.h.
+** cuckoo_plan.h: what filters can do, and their shapes. cuckoo_view.h: the rules for all calls.
+** base/hash.h: keys; cuckoo_key.h: those of SQL. cuckoo_exact.h never errs. The bytes: shape/format.h.
 */
 #ifndef CUCKOO_FILTER_H
 #define CUCKOO_FILTER_H
@@ -155,8 +154,7 @@ size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n);
 ** found, when filter->live has the bit of that number. Opening and a new epoch set those of the last
 ** `epochs` epochs. An owner who knows at what time each epoch was may set others, for that view alone. */
 
-/* Begins the next epoch, or comes to a later one: what is too old then is gone. Time proportional to the
-** table. */
+/* Begins the next epoch, or a later one: what is too old then is gone. Time proportional to the table. */
 void cf_advance(cf_filter *filter);
 void cf_age_to(cf_filter *filter, uint64_t epoch);
 

@@ -75,9 +75,7 @@ enum {
 };
 #define CF_CAPACITY_MAX ((uint64_t)1 << 40) /* keys */
 
-/* ---------------------------------------------------------------------------------------------
-** Choosing a shape
-*/
+/* ---- choosing a shape ---- */
 
 /* How buckets are written down. */
 typedef enum cf_layout {

@@ -115,10 +115,10 @@ typedef struct cf_filter {
     cf_view view;
 } cf_filter;
 
-/* Opens one filter after another for reading, as a query does for each row. Bytes with the header of
-** the last ones, which is the rule, cost a comparison. Start with {0}. */
+/* Opens one filter after another for reading. Bytes with the header of the last ones, as in the rows of
+** a query, cost a comparison. Start with {0}. */
 typedef struct cf_reader {
-    cf_filter filter;                /* the open filter */
+    cf_filter filter;
     uint8_t header[CF_HEADER_BYTES]; /* its header, as it was read */
 } cf_reader;
 

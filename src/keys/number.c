@@ -58,8 +58,7 @@ static const char *read_power(const char *at, const char *end, cf_number *number
     const char *first = at;
     int power = 0;
     for (; at < end && is_digit(*at); at++)
-        power = power < MOST_POWER ? power * 10 + (*at - '0') : power;
-    power = power < MOST_POWER ? power : MOST_POWER;
+        power = power < MOST_POWER / 10 ? power * 10 + (*at - '0') : MOST_POWER;
     number->exponent += negative ? -power : power;
     return at > first ? at : NULL; /* RULE: an exponent has a digit */
 }
