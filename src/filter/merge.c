@@ -113,18 +113,6 @@ static bool is_live_in(const cf_filter *into, const cf_filter *from, const cf_en
            cf_is_live(into, entry->payload);
 }
 
-/* Entries of one bucket have their other ones anywhere. These are fetched for some entries at once. */
-static unsigned next_entries(cf_walk *walk, const cf_filter *into, cf_entry *some, unsigned most)
-{
-    unsigned n = 0;
-    for (; n < most && cf_walk_entry(walk, &some[n]); n++) {
-        cf_side other = cf_alternate(into, some[n].side);
-        if (into->pages == NULL)
-            cf_bucket_fetch(into, cf_locate(into, &other).bucket);
-    }
-    return n;
-}
-
 /* Stores all entries of `from`, also spilled ones, in `into`. Where slots have no room for all that an
 ** entry knows, it forgets the rest. Counts items as far as it comes; errors, and *why, as cf_merge. */
 static cf_status merge_entries(cf_filter *into, const cf_filter *from, const char **why)
@@ -132,13 +120,19 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
     enum { COST = 800, SOME = 16 }; /* nanoseconds, entries */
     cf_status status = CF_OK;
     cf_entry some[SOME];
-    unsigned n;
     cf_walk walk = cf_walk_begin(from, COST);
     walk.ticker.watch = into->watch;
-    while (status == CF_OK && (n = next_entries(&walk, into, some, SOME)) > 0)
+    for (unsigned n = SOME; status == CF_OK && n == SOME;) {
+        /* Entries of one bucket have their other ones anywhere: some are fetched at once */
+        for (n = 0; n < SOME && cf_walk_entry(&walk, &some[n]); n++) {
+            cf_side other = cf_alternate(into, some[n].side);
+            if (into->pages == NULL)
+                cf_bucket_fetch(into, cf_locate(into, &other).bucket);
+        }
         for (unsigned i = 0; i < n && status == CF_OK; i++)
             if (is_live_in(into, from, &some[i]))
                 status = merge_entry(into, from, &some[i], why);
+    }
     return walk.status == CF_OK ? status : walk.status;
 }
 

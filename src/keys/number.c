@@ -132,9 +132,8 @@ double cf_number_real(const cf_number *number)
 
 bool cf_number_sure(const cf_number *number, double *real)
 {
-    enum {
-        SURE_DECIMALS = 4
-    }; /* 5^4 * 2^54 < 2^64: a long double never lies at a half of two doubles */
+    /* 5^4 * 2^54 < 2^64: a long double never lies at a half of two doubles */
+    enum { SURE_DECIMALS = 4 };
     cf_number least = *number;
     int64_t whole;
     for (; least.digits != 0 && least.digits % 10 == 0; least.exponent++)
