@@ -195,8 +195,8 @@ static void sort_by_room(cf_ticker *ticker, size_t *place, uint64_t *a, size_t n
 
 static bool is_sorted(const uint64_t *a, size_t n, cf_ticker *ticker)
 {
-    for (size_t i = 0, end; (end = next_piece(ticker, i, n)) > i;)
-        for (i += i == 0; i < end; i++)
+    for (size_t i = n > 0, end; (end = next_piece(ticker, i, n)) > i;)
+        for (; i < end; i++)
             if (a[i - 1] > a[i])
                 return false;
     return !ticker->stopped;
