@@ -21,7 +21,7 @@
 ** Memory. The library allocates only through cf_memory, does no I/O, and draws no random numbers.
 ** Equal calls give equal bytes on every machine. Calls that sort hashes may ask for room, 8 bytes for
 ** each and 16 KB; memory.most does not limit that. When there is none they sort in place, with the same
-** result. cf_merge makes its sum in a copy of `into`.
+** result. cf_merge copies `into` first.
 **
 ** Small machines. Code for a Cortex-M4, by clang 14 -Os of the one file: 308 KB; with CUCKOO_SMALL
 ** 89 KB; with CUCKOO_READ_ONLY, too, 45 KB. There is no data and no bss. What READ_ONLY leaves calls
@@ -87,8 +87,8 @@ typedef struct cf_watch {
 ** a copy is a second view of the same bytes. Read the first part; set the second; leave `view` to the
 ** library.
 **
-** With `memory` set, cf_add, cf_add_many and cf_merge may replace `bytes`, whatever they return: take
-** them, and `length`, from here afterwards. Without it a filter does not grow.
+** With `memory` set, cf_add, cf_add_many and cf_merge may replace `bytes` by longer ones, whatever
+** they return: take them, and `length`, from here afterwards. Without it a filter does not grow.
 **
 ** The watch is asked by cf_add and cf_add_value while the filter grows, and by cf_add_many, cf_merge,
 ** cf_shrink, cf_settle, cf_take_census and cf_check: CF_INTERRUPTED when it says stop.

@@ -176,6 +176,7 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
 {
     const cf_filter was = *into;
     const cf_memory *memory = &was.memory;
+    uint8_t *copy = NULL;
     unsigned at = 0;
     *why = NULL;
     if (into->writable == NULL)
@@ -185,21 +186,24 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
     const char *field = cf_difference(into, from, &at);
     if (field)
         return cf_refuse(CF_MISMATCH, why, field);
-    if (memory->resize) { /* the sum is made in a copy */
-        uint8_t *copy = memory->resize(memory->context, NULL, into->length);
+    if (memory->resize) {
+        copy = memory->resize(memory->context, NULL, into->length);
         if (copy == NULL)
             return CF_NO_MEMORY;
         cf_need(into, 0, into->length);
         memcpy(copy, into->bytes, cf_in_memory(into->length));
-        cf_rebase(into, copy, copy);
     }
     uint64_t most = 16 * (into->length + from->length) + (1 << 18);
     cf_status status = grow_and_merge(into, from, from->buckets, most, why);
-    if (memory->resize) {
-        memory->resize(memory->context, status == CF_OK ? was.writable : into->writable, 0);
-        if (status != CF_OK)
-            *into = was;
+    if (copy && status != CF_OK) { /* its bytes may have moved, and may have become longer */
+        uint8_t *bytes = into->writable;
+        *into = was;
+        cf_rebase(into, bytes, bytes);
+        cf_change(into, 0, into->length);
+        memcpy(bytes, copy, cf_in_memory(into->length));
     }
+    if (copy)
+        memory->resize(memory->context, copy, 0);
     return status;
 }
 
