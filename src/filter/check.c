@@ -110,10 +110,9 @@ static const char *bucket_fault(cf_walk *walk)
 /* A spilled entry whose buckets have a free slot should have been moved there. */
 static const char *spilled_fault(const cf_filter *filter, const cf_entry *entry)
 {
-    bool movable;
     cf_pair pair = cf_pair_from(filter, entry->side);
-    if (cf_bucket_usable_slot(filter, entry->bucket) >= 0 ||
-        cf_bucket_usable_slot(filter, cf_entry_alternate(filter, entry, &movable)) >= 0)
+    if (cf_bucket_usable_slot(filter, pair.place[0].bucket) >= 0 ||
+        cf_bucket_usable_slot(filter, pair.place[1].bucket) >= 0)
         return "a spilled entry has room in its buckets";
     /* RULE: of the entries of a key no more are spilled than can be found */
     if (cf_spilled_matches(filter, &pair) > CF_SPILL_COPIES)
@@ -155,8 +154,6 @@ static cf_status check_entries(const cf_filter *filter, cf_census *seen, const c
             if (cf_entry_at(filter, walk.bucket, slot, &entry))
                 fault = entry_fault(filter, &entry, seen);
     }
-    walk.in_list = true;
-    walk.slot = 0;
     while (fault == NULL && cf_walk_entry(&walk, &entry))
         fault = entry_fault(filter, &entry, seen);
     return fault ? cf_refuse(CF_DAMAGED, why, fault) : walk.status;
