@@ -118,13 +118,14 @@ cf_status cf_build_values(cf_filter *filter, cf_valued *pairs, size_t n, uint64_
 /* Adds every copy in `from`, which has bytes of its own. Both must agree in hash, seed, key rule, m0, b,
 ** f, s, cap, payload and epochs; CF_MISMATCH: *why names the first field in which they differ. Filters
 ** that age come to the later one of their two epochs; what was added keeps its own, and a key the later
-** one of its two. When `from` has grown more, `into` grows as much first. CF_FULL: *why is NULL; or a key
-** would have more entries than can be found, two buckets full and, with a spill list, eight more; or the
-** merge would take far more work than keys do, as hostile bytes can. On error nothing has changed, with
-** memory.resize; without it `into` has perhaps a part of `from`, too. */
+** one of its two. When `from` has grown more, `into` grows as much first. CF_FULL: *why is NULL; or a
+** key would have more entries than can be found, two buckets full and, with a spill list, eight more; or
+** the merge would take far more work than keys do, as hostile bytes can. On error nothing has changed,
+** with memory.resize; without it `into` has perhaps a part of `from`, too. */
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);
 
-/* Each call names the next field that keeps two filters from being merged; NULL: no more. Start with 0. */
+/* Each call names the next field that keeps two filters from being merged; NULL: no more. *at is 0
+** first. */
 const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned *at);
 
 /* Takes all of `from` into an empty filter of the same shape that may grow, as far as that needs:
@@ -150,8 +151,8 @@ size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n);
 
 /* ---- filters that age ----
 **
-** An entry carries the number, epoch % 16, of the epoch in which its key was added last. It is *live*, and
-** found, when filter->live has the bit of that number. Opening and a new epoch set those of the last
+** An entry carries the number, epoch % 16, of the epoch in which its key was added last. It is *live*,
+** and found, when filter->live has the bit of that number. Opening and a new epoch set those of the last
 ** `epochs` epochs. An owner who knows at what time each epoch was may set others, for that view alone. */
 
 /* Begins the next epoch, or a later one: what is too old then is gone. Time proportional to the table. */
