@@ -153,9 +153,9 @@ size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n);
 **
 ** An entry carries the number, epoch % 16, of the epoch in which its key was added last. It is *live*,
 ** and found, when filter->live has the bit of that number. Opening and a new epoch set those of the last
-** `epochs` epochs. An owner who knows at what time each epoch was may set others, for that view alone. */
+** `epochs` epochs. An owner who knows at what time each epoch was may set others in a view of his. */
 
-/* Begins the next epoch, or a later one: what is too old then is gone. Time proportional to the table. */
+/* Begins the next epoch, or a later one: what is too old then is gone. Time as of a walk over all. */
 void cf_advance(cf_filter *filter);
 void cf_age_to(cf_filter *filter, uint64_t epoch);
 

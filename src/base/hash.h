@@ -25,8 +25,8 @@
 #include "../cuckoo_plan.h"
 #include "inline.h"
 
-/* What comes first in the canonical bytes of an SQL value (cuckoo_key.h), so that keys of different types
-** differ. Under no key rule numbers are hashed by cf_hash_words, texts and blobs by cf_hash_prefixed. */
+/* What comes first in the canonical bytes of an SQL value (cuckoo_key.h), so that keys of different
+** types differ. Under no key rule numbers are hashed by cf_hash_words, others by cf_hash_prefixed. */
 enum { CF_KEY_INTEGER = 1, CF_KEY_REAL = 2, CF_KEY_TEXT = 3, CF_KEY_BLOB = 4 };
 
 /* The hash of n key bytes for a filter of this shape: cf_hash(&filter.geometry, key, n). Only `seed`

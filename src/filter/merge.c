@@ -138,8 +138,8 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
 
 /* Comes to the epoch of `from`, grows to so many buckets, then stores the entries, in no more than
 ** `most` bytes, and with no more than so many units of work (watch.h). Hostile entries can be such that
-** each of them splits half of the table, in vain, or of kinds that double when buckets are split; and the
-** number of items in a header can be a lie. What keys take is a fifth of the work at most
+** each of them splits half of the table, in vain, or of kinds that double when buckets are split; and
+** the number of items in a header can be a lie. What keys take is a fifth of the work at most
 ** (test_merge_hostile.c). CF_FULL: bytes or work do not suffice. Other errors, and *why, as cf_merge. */
 static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t buckets, uint64_t most,
                                 const char **why)
