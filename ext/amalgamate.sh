@@ -15,7 +15,7 @@ xxhash_version=$(awk '$1 == "#define" && $2 ~ /^XXH_VERSION_(MAJOR|MINOR|RELEASE
 
 # What a program may call: the parts of cuckoo_filter.h, in order.
 headers="src/version.h ext/cuckoo.h src/cuckoo_plan.h src/base/hash.h src/shape/filter_private.h src/cuckoo_view.h src/shape/contains.h"
-headers="$headers src/cuckoo_filter.h src/cuckoo_inspect.h src/cuckoo_ageing.h src/cuckoo_exact.h src/cuckoo_key.h"
+headers="$headers src/cuckoo_filter.h src/cuckoo_inspect.h src/cuckoo_exact.h src/cuckoo_key.h"
 
 # sources HALF: its .c files, from bottom to top.
 sources() {

@@ -22,10 +22,6 @@
 
 #include "cuckoo_inspect.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum {
     CF_EXACT_VERSION = 1,  /* of the format */
     CF_EXACT_CONTENT = 48, /* offset in the header of 64 bits that differ when the bytes behind it do */
@@ -97,9 +93,5 @@ typedef struct cf_exact_build {
 cf_status cf_exact_make(cf_exact_build *build, const char **why);
 
 #endif /* CUCKOO_READ_ONLY */
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -26,10 +26,8 @@
 **      cf_open(&other, bytes, length, &why);                   hostile bytes are refused
 **      cf_contains(&other, cf_hash(&other.geometry, "key", 3));
 **
-** cuckoo_plan.h: what filters can do, and their shapes. cuckoo_view.h: the rules of an open filter
-** (errors, threads, growth, paging). base/hash.h: keys; cuckoo_key.h: those of SQL. cuckoo_inspect.h
-** looks inside; cuckoo_ageing.h is for those who keep time; cuckoo_exact.h never errs. The bytes:
-** shape/format.h.
+** cuckoo_plan.h: what filters can do, and their shapes. cuckoo_view.h: the rules for all calls.
+** base/hash.h: keys; cuckoo_key.h: those of SQL. cuckoo_exact.h never errs. The bytes: shape/format.h.
 */
 #ifndef CUCKOO_FILTER_H
 #define CUCKOO_FILTER_H
@@ -40,10 +38,6 @@
 #include "shape/contains.h"
 #include "version.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* ---- opening and asking ---- */
 
 /* Opens `length` bytes for reading. Reads the header alone, in constant time: whatever the bytes are,
@@ -52,8 +46,7 @@ extern "C" {
 ** changed bit of a fingerprint is noticed by no call, and nearly always loses a key. */
 cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const char **why);
 
-/* The same for reader->filter, of one blob after another. Bytes with the header of the last ones cost a
-** comparison. Start with {0}. `bytes` may be NULL when length is 0. */
+/* The same for reader->filter, of one blob after another. `bytes` may be NULL when length is 0. */
 cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why);
 
 /* Perhaps (true) or certainly not (false). Two memory reads. Paper, algorithm 2. Inline (contains.h). */
@@ -73,20 +66,21 @@ bool cf_get(const cf_filter *filter, uint64_t hash, uint64_t *value);
 /* All its values, each once, in that order, in room for CF_VALUES_MAX: how many. */
 unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values);
 
+/* Would what was added in this epoch be found, in a filter that ages? It may be any number. */
+bool cf_epoch_is_live(const cf_filter *filter, uint64_t epoch);
+
 /* ---- making and changing. CUCKOO_READ_ONLY leaves all of it out of cuckoo.c ---- */
 #ifndef CUCKOO_READ_ONLY
 
-/* Makes an empty filter in cf_geometry_bytes(shape) bytes, sealed and open for writing. `shape` has
-** passed cf_plan or cf_geometry_check. In bytes that are zeros, as of calloc, only the header is
-** written. */
+/* Makes an empty filter in cf_geometry_bytes(shape) bytes, sealed and open for writing. cf_plan or
+** cf_geometry_check has passed `shape`. In zeros, as of calloc, only the header is written. */
 void cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
 void cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
 
 /* cf_open for reading and writing. */
 cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, const char **why);
 
-/* Writes the counts into the header. Call it after the last change, before the bytes are stored or
-** sent. */
+/* Writes the counts into the header: after the last change, before the bytes are stored or sent. */
 void cf_seal(cf_filter *filter);
 
 /* Adds one copy of a key, in filters with values with one (otherwise 0). Paper, algorithm 1, but the
@@ -121,9 +115,13 @@ cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capac
 cf_status cf_build_values(cf_filter *filter, cf_valued *pairs, size_t n, uint64_t capacity, double fpr,
                           const cf_options *options, const char **why);
 
-/* Adds every copy in `from`, which has bytes of its own. CF_MISMATCH: *why names the field in which the
-** two differ (cf_difference). CF_FULL: *why is NULL or says why. On error nothing has changed, with
-** memory.resize; without it `into` has perhaps a part of `from`, too. */
+/* Adds every copy in `from`, which has bytes of its own. Both must agree in hash, seed, key rule, m0, b,
+** f, s, cap, payload and epochs; CF_MISMATCH: *why names the first field in which they differ. Filters
+** that age come to the later one of their two epochs; what was added keeps its own, and a key the later
+** one of its two. When `from` has grown more, `into` grows as much first. CF_FULL: *why is NULL; or a
+** key would have more entries than can be found, two buckets full and, with a spill list, eight more; or
+** the merge would take far more work than keys do, as hostile bytes can. On error nothing has changed,
+** with memory.resize; without it `into` has perhaps a part of `from`, too. */
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);
 
 /* Each call names the next field that keeps two filters from being merged; NULL: no more. *at is 0
@@ -134,9 +132,6 @@ const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned
 ** smaller than `from`, if that has lost keys. CF_FULL: by less than an eighth. On error `into` may hold
 ** a part. */
 cf_status cf_shrink(cf_filter *into, const cf_filter *from);
-
-/* Begins the next epoch of a filter that ages: what was added `epochs` epochs ago is gone. */
-void cf_advance(cf_filter *filter);
 
 /* Moves spilled entries to slots, where an ordinary search finds some; cf_add_many and cf_merge end
 ** with it, each delete does it for one. CF_OK; CF_INTERRUPTED: some were not looked at. */
@@ -150,15 +145,29 @@ void cf_clear(cf_filter *filter);
 cf_status cf_sort(uint64_t *hashes, size_t n, const cf_watch *watch);
 size_t cf_drop_repeated(uint64_t *hashes, size_t n);
 
-/* The same of pairs, by hash and value. They are sorted with memory for a copy. CF_NO_MEMORY;
-** CF_INTERRUPTED: some may be lost. */
-cf_status cf_sort_pairs(cf_valued *pairs, size_t n, const cf_memory *memory, const cf_watch *watch);
+/* The same of pairs, by hash and value. */
+cf_status cf_sort_pairs(cf_valued *pairs, size_t n, const cf_watch *watch);
 size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n);
 
-#endif /* CUCKOO_READ_ONLY */
+/* ---- filters that age ----
+**
+** An entry carries the number, epoch % 16, of the epoch in which its key was added last. It is *live*,
+** and found, when filter->live has the bit of that number. Opening and a new epoch set those of the last
+** `epochs` epochs. An owner who knows at what time each epoch was may set others in a view of his. */
 
-#ifdef __cplusplus
-}
-#endif
+/* Begins the next epoch, or a later one: what is too old then is gone. Time as of a walk over all. */
+void cf_advance(cf_filter *filter);
+void cf_age_to(cf_filter *filter, uint64_t epoch);
+
+/* cf_add for an earlier epoch, one of the last 16. */
+cf_status cf_add_epoch(cf_filter *filter, uint64_t hash, uint64_t epoch);
+
+/* Takes out what is not live. */
+void cf_sweep(cf_filter *filter);
+
+/* All that is live is as if it was added in the present epoch. */
+void cf_renew(cf_filter *filter);
+
+#endif /* CUCKOO_READ_ONLY */
 
 #endif

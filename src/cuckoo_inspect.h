@@ -7,10 +7,6 @@
 
 #include "cuckoo_filter.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* A fingerprint, or all the bits of a hash, as seen from one of its two sides. */
 typedef struct cf_side {
     uint64_t base;   /* base bucket, 0 .. m0-1 */
@@ -91,9 +87,5 @@ cf_census cf_take_census(const cf_filter *filter);
 ** rules, unused bits zero. A fingerprint that was changed into another has that form (cf_open). CF_OK;
 ** CF_DAMAGED and *why; CF_INTERRUPTED, and nothing is known. Time as cf_take_census. */
 cf_status cf_check(const cf_filter *filter, const char **why);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

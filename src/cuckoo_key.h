@@ -49,10 +49,6 @@
 
 #include "base/hash.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* A value, or the form of it: a number, or the bytes of a text or blob, which the caller keeps. */
 typedef struct cf_key {
     uint8_t type;    /* CF_KEY_INTEGER, CF_KEY_REAL, CF_KEY_TEXT or CF_KEY_BLOB */
@@ -117,9 +113,5 @@ bool cf_number_sure(const cf_number *number, double *real);
 /* The integer that it is when rounded to 15 significant digits, halves upwards. Numbers below 1e-300
 ** are 0. */
 bool cf_number_rounded(const cf_number *number, int64_t *value);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -43,10 +43,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef enum cf_status {
     CF_OK = 0,
     CF_FULL,         /* no room for this key, even by moving others */
@@ -79,9 +75,7 @@ enum {
 };
 #define CF_CAPACITY_MAX ((uint64_t)1 << 40) /* keys */
 
-/* ---------------------------------------------------------------------------------------------
-** Choosing a shape
-*/
+/* ---- choosing a shape ---- */
 
 /* How buckets are written down. */
 typedef enum cf_layout {
@@ -211,9 +205,5 @@ double cf_expected_fpr(const cf_geometry *shape, uint64_t entries);
 ** end. */
 #define CF_TURNOVERS_MAX ((uint64_t)1000000000)
 uint64_t cf_turnovers(const cf_geometry *shape);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

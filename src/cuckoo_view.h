@@ -19,30 +19,20 @@
 ** a change. A cf_reader belongs to one thread.
 **
 ** Memory. The library allocates only through cf_memory, does no I/O, and draws no random numbers.
-** Equal calls give equal bytes on every machine. cf_add_many and cf_build may ask for room to sort, 8
-** bytes for each hash and 16 KB, which they give back; memory.most does not limit that. They sort in
-** place, with the same result, when there is none. cf_merge copies `into` first.
+** Equal calls give equal bytes on every machine. Calls that sort hashes may ask for room, 8 bytes for
+** each and 16 KB; memory.most does not limit that. When there is none they sort in place, with the same
+** result. cf_merge copies `into` first.
 **
 ** Small machines. Code for a Cortex-M4, by clang 14 -Os of the one file: 308 KB; with CUCKOO_SMALL
 ** 89 KB; with CUCKOO_READ_ONLY, too, 45 KB. There is no data and no bss. What READ_ONLY leaves calls
 ** memcpy and its like, and of libm (-lm) expm1, log1p and ldexp for shares. A cf_filter takes 0.5 KB, a
 ** cf_exact 25 KB. No call takes 8 KB of stack, as measured on x86-64 (tests/unit/filter/test_stack.c).
-**
-** Merging. Both filters must agree in hash, seed, key rule, m0, b, f, s, cap, payload and epochs.
-** Filters that age come to the later one of their two epochs; what was added keeps its own, and a key
-** the later one of its two. When `from` has grown more, `into` grows as much first. CF_FULL, and *why
-** says it: a key would have more entries than can be found, two buckets full and, with a spill list,
-** eight more; or the merge would take far more work than keys do, as hostile bytes can.
 */
 #ifndef CF_CUCKOO_VIEW_H
 #define CF_CUCKOO_VIEW_H
 
 #include "cuckoo_plan.h"
 #include "shape/filter_private.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* Memory that can become longer: what a filter needs to grow. */
 typedef struct cf_memory {
@@ -120,15 +110,15 @@ typedef struct cf_filter {
     cf_memory memory;      /* {NULL, 0, NULL}: it cannot grow */
     const cf_watch *watch; /* NULL: nobody is asked */
     const cf_pages *pages; /* NULL: all of it is in memory; cf_attach_pages sets it */
-    uint32_t live;         /* of one that ages: bit e % 16 for each live epoch e (cuckoo_ageing.h) */
+    uint32_t live;         /* of one that ages: bit e % 16 for each live epoch e (cuckoo_filter.h) */
 
     cf_view view;
 } cf_filter;
 
-/* Opens one filter after another for reading, as a query does for each row. Bytes with the header of
-** the last ones, which is the rule, cost a comparison. Start with {0}. */
+/* Opens one filter after another for reading. Bytes with the header of the last ones, as in the rows of
+** a query, cost a comparison. Start with {0}. */
 typedef struct cf_reader {
-    cf_filter filter;                /* the open filter */
+    cf_filter filter;
     uint8_t header[CF_HEADER_BYTES]; /* its header, as it was read */
 } cf_reader;
 
@@ -150,9 +140,5 @@ typedef enum cf_deleted {
     CF_REMOVED, /* one copy is gone */
     CF_STICKY   /* the number of copies is unknown: nothing has changed */
 } cf_deleted;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

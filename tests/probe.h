@@ -6,7 +6,6 @@
 #ifndef CUCKOO_PROBE_H
 #define CUCKOO_PROBE_H
 
-#include "../src/cuckoo_ageing.h"
 #include "../src/entry/entry.h"
 #include "../src/entry/spill.h"
 #include "../src/growth/growth.h"

@@ -142,10 +142,9 @@ static bool drop_repeated(sqlite3_context *context, const collected *c, key_arra
         return true;
     cuckoo_watch watch;
     cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), NULL);
-    cf_status status =
-        c->options.filter.value_bits
-            ? cf_sort_pairs((cf_valued *)array->at, array->used / 2, &cuckoo_block_memory, &watch.hook)
-            : cf_sort(array->at, array->used, &watch.hook);
+    cf_status status = c->options.filter.value_bits
+                           ? cf_sort_pairs((cf_valued *)array->at, array->used / 2, &watch.hook)
+                           : cf_sort(array->at, array->used, &watch.hook);
     cuckoo_watch_end(&watch);
     if (status != CF_OK)
         return cuckoo_fail_with(context, cuckoo_error_code(status), NULL);

@@ -4,7 +4,6 @@
 #include "../sqlite/sql.h"
 
 #include "../../src/base/bits.h"
-#include "../../src/cuckoo_ageing.h"
 
 enum { EPOCHS = 12 /* in keep= */, NUMBERS = 15 /* of epochs that may be live */ };
 

@@ -25,17 +25,8 @@
 #include "../cuckoo_plan.h"
 #include "inline.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* What comes first in the canonical bytes of a key, so that keys of different types differ. An SQL value
-** is hashed so, under no key rule:
-**
-**      integer, or a real that equals one    cf_hash_words(shape, CF_KEY_INTEGER, two's complement)
-**      any other real                        cf_hash_words(shape, CF_KEY_REAL, IEEE 754)
-**      text, as UTF-8                        cf_hash_prefixed(shape, CF_KEY_TEXT, bytes, n)
-**      blob                                  cf_hash_prefixed(shape, CF_KEY_BLOB, bytes, n) */
+/* What comes first in the canonical bytes of an SQL value (cuckoo_key.h), so that keys of different
+** types differ. Under no key rule numbers are hashed by cf_hash_words, others by cf_hash_prefixed. */
 enum { CF_KEY_INTEGER = 1, CF_KEY_REAL = 2, CF_KEY_TEXT = 3, CF_KEY_BLOB = 4 };
 
 /* The hash of n key bytes for a filter of this shape: cf_hash(&filter.geometry, key, n). Only `seed`
@@ -88,9 +79,5 @@ uint32_t cf_checksum(const uint8_t *header);
 
 /* Is the hash of filters made with these options the keyed one? */
 bool cf_is_keyed(const cf_options *options);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

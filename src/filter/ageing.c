@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "../cuckoo_ageing.h"
-
 #include "../entry/walk.h"
 #include "../table/epochs.h"
 #include "../table/open.h"

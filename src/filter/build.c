@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "../entry/spill.h"
 #include "../shape/format.h"
-#include "../table/lanes.h"
-#include "sort.h"
-
-/* What a filter is built of: hashes, or pairs. The others are NULL. */
-typedef struct cf_content {
-    uint64_t *hashes;
-    const cf_valued *pairs;
-    size_t n;
-} cf_content;
+#include "many.h"
 
 /* How many different ones there are among n sorted hashes. */
 static size_t count_distinct(const uint64_t *sorted, size_t n)
@@ -20,21 +12,8 @@ static size_t count_distinct(const uint64_t *sorted, size_t n)
     return distinct;
 }
 
-static cf_status add_pairs(cf_filter *filter, const cf_valued *pairs, size_t n)
-{
-    enum { AHEAD = 16, COST = 100 };
-    cf_ticker ticker = cf_ticker_of(filter->watch);
-    cf_status status = CF_OK;
-    for (size_t i = 0; i < n && status == CF_OK; i++) {
-        cf_key_fetch(filter, pairs[n - i > AHEAD ? i + AHEAD : i].hash);
-        status = cf_tick(&ticker, COST) ? CF_INTERRUPTED
-                                        : cf_add_value(filter, pairs[i].hash, pairs[i].value);
-    }
-    return status == CF_OK ? cf_settle(filter) : status;
-}
-
-/* An empty filter of this shape takes the content. It may grow for it only when `grow` says so. */
-static cf_status fill(cf_filter *filter, const cf_geometry *shape, bool grow, const cf_content *content)
+/* An empty filter of this shape takes the keys. It may grow for it only when `grow` says so. */
+static cf_status fill(cf_filter *filter, const cf_geometry *shape, bool grow, const cf_many *keys)
 {
     const cf_memory memory = filter->memory;
     const cf_watch *watch = filter->watch;
@@ -50,8 +29,7 @@ static cf_status fill(cf_filter *filter, const cf_geometry *shape, bool grow, co
     filter->memory = memory;
     if (!grow)
         filter->memory.most = length;
-    cf_status status = content->pairs ? add_pairs(filter, content->pairs, content->n)
-                                      : cf_add_many(filter, content->hashes, content->n, NULL);
+    cf_status status = cf_add_all(filter, keys, NULL);
     filter->memory.most = memory.most;
     if (status == CF_OK)
         return status;
@@ -62,70 +40,66 @@ static cf_status fill(cf_filter *filter, const cf_geometry *shape, bool grow, co
 
 /* The planned table is full in a few of a million builds, or when many keys have several values. Then
 ** wider ones are tried, for values faster so: a table that grows would be larger by a third or more. */
-static cf_status fill_wider(cf_filter *filter, cf_geometry shape, const cf_content *content)
+static cf_status fill_wider(cf_filter *filter, cf_geometry shape, const cf_many *keys)
 {
-    cf_status status = fill(filter, &shape, false, content);
+    cf_status status = fill(filter, &shape, false, keys);
     for (int i = 1; i < CF_TRIES && status == CF_FULL; i++) {
-        for (int steps = content->pairs ? i : 1; steps > 0 && status == CF_FULL; steps--)
+        for (int steps = keys->words > 1 ? i : 1; steps > 0 && status == CF_FULL; steps--)
             if (cf_plan_wider(&shape) != CF_OK)
                 return status;
-        status = fill(filter, &shape, false, content);
+        status = fill(filter, &shape, false, keys);
     }
     return status;
 }
 
-/* Can the entries of no key be more than are found? Pairs are sorted. */
-static bool can_hold(const cf_geometry *shape, const cf_content *content)
+/* Can the entries of no key be more than are found? */
+static bool can_hold(const cf_geometry *shape, const cf_many *keys)
 {
     size_t most = 2u * shape->bucket_size + (shape->spill_bound ? CF_SPILL_COPIES : 0);
-    for (size_t i = most; content->pairs && i < content->n; i++)
-        if (content->pairs[i - most].hash == content->pairs[i].hash)
+    for (size_t i = most; keys->words > 1 && i < keys->n; i++)
+        if (keys->at[2 * (i - most)] == keys->at[2 * i])
             return false;
     return true;
 }
 
-/* Of a sorted content, in which `entries` are different. */
-static cf_status build(cf_filter *filter, const cf_content *content, size_t entries, uint64_t capacity,
-                       double fpr, const cf_options *options, const char **why)
+static cf_status build(cf_filter *filter, cf_many keys, uint64_t capacity, double fpr,
+                       const cf_options *options, const char **why)
 {
     cf_geometry shape;
+    cf_ticker ticker = cf_ticker_of(filter->watch);
+    *why = NULL;
+    filter->bytes = filter->writable = NULL;
+    if (!cf_sort_many(&keys, &filter->memory, &ticker))
+        return CF_INTERRUPTED;
+    size_t entries;
+    if (keys.words == 1 && options->counter_bits > 0)
+        entries = count_distinct(keys.at, keys.n);
+    else if (keys.words == 1)
+        entries = keys.n = cf_drop_repeated(keys.at, keys.n);
+    else
+        entries = keys.n = cf_drop_repeated_pairs((cf_valued *)keys.at, keys.n);
     bool mergeable = entries <= capacity;
     cf_status status = cf_plan(mergeable ? capacity : entries, fpr, options, &shape, why);
     if (status != CF_OK)
         return status;
-    if (!can_hold(&shape, content))
+    if (!can_hold(&shape, &keys))
         return CF_FULL;
     status = CF_FULL;
     if (!mergeable || !shape.growth)
-        status = fill_wider(filter, shape, content);
+        status = fill_wider(filter, shape, &keys);
     if (status == CF_FULL && shape.growth)
-        status = fill(filter, &shape, true, content);
+        status = fill(filter, &shape, true, &keys);
     return status;
 }
 
 cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capacity, double fpr,
                    const cf_options *options, const char **why)
 {
-    cf_ticker ticker = cf_ticker_of(filter->watch);
-    *why = NULL;
-    filter->bytes = filter->writable = NULL;
-    if (!cf_sort_with(hashes, n, &filter->memory, &ticker))
-        return CF_INTERRUPTED;
-    if (options->counter_bits == 0)
-        n = cf_drop_repeated(hashes, n);
-    cf_content content = {hashes, NULL, n};
-    return build(filter, &content, count_distinct(hashes, n), capacity, fpr, options, why);
+    return build(filter, (cf_many){hashes, n, 1}, capacity, fpr, options, why);
 }
 
 cf_status cf_build_values(cf_filter *filter, cf_valued *pairs, size_t n, uint64_t capacity, double fpr,
                           const cf_options *options, const char **why)
 {
-    *why = NULL;
-    filter->bytes = filter->writable = NULL;
-    cf_status status = cf_sort_pairs(pairs, n, &filter->memory, filter->watch);
-    if (status != CF_OK)
-        return status;
-    n = cf_drop_repeated_pairs(pairs, n);
-    cf_content content = {NULL, pairs, n};
-    return build(filter, &content, n, capacity, fpr, options, why);
+    return build(filter, (cf_many){&pairs->hash, n, 2}, capacity, fpr, options, why);
 }

@@ -20,53 +20,16 @@
 ** Tables with counters or values take their keys in turn. So does a table in which the walk has found no
 ** room, after it was emptied again: then the keys before the first that has no room are in.
 **
-** Copies. Of equal hashes no more than cap are stored. A tag that lands beside its like is stored as
-** cf_insert does, which absorbs it or stores it when there are fewer than cap. What is in flight is not
-** counted then, so a key may have a few entries more than cap in the end. One look at all buckets takes
-** them out.
+** Copies. A tag that lands beside its like is stored as cf_insert does, which absorbs it when there are
+** cap of them. What is in flight is not counted then, so a key may have a few entries too many in the
+** end. One look at all buckets takes them out.
 */
 #include "../entry/entry.h"
 #include "../entry/walk.h"
 #include "../growth/insert.h"
 #include "../shape/format.h"
 #include "../table/bucket.h"
-#include "sort.h"
-
-/* ---- base buckets ---- */
-
-enum { COST = 20 }; /* of a key in one walk, nanoseconds */
-
-/* Is hash i of sorted ones stored? Of equal ones no more than cap are: others would be absorbed where
-** they land, or trimmed. */
-static inline bool is_stored(const cf_filter *filter, const uint64_t *hashes, size_t i)
-{
-    unsigned cap = filter->geometry.cap;
-    return i < cap || hashes[i] != hashes[i - cap];
-}
-
-static inline uint64_t tag_of(const cf_filter *filter, uint64_t hash)
-{
-    return cf_key_bits(filter, hash) & filter->view.fingerprint_mask;
-}
-
-/* Writes all base buckets, as far as the ticker lets it. */
-static CF_ALWAYS_INLINE cf_status fill_bases(cf_kind kind, cf_filter *filter, const uint64_t *hashes,
-                                             size_t n, cf_ticker *ticker)
-{
-    unsigned b = filter->geometry.bucket_size;
-    for (size_t i = 0; i < n;) {
-        uint64_t tag[CF_BUCKET_MAX] = {0}, bucket = cf_base(filter, hashes[i]).base;
-        unsigned used = 0;
-        for (; i < n && cf_base(filter, hashes[i]).base == bucket; i++)
-            if (used < b && is_stored(filter, hashes, i))
-                tag[used++] = tag_of(filter, hashes[i]);
-        cf_tags_write(kind, filter, bucket * filter->view.form.bucket_bits, tag);
-        filter->occupied += used;
-        if (cf_tick(ticker, COST * used))
-            return CF_INTERRUPTED;
-    }
-    return CF_OK;
-}
+#include "many.h"
 
 /* ---- tags in flight ---- */
 
@@ -97,13 +60,6 @@ static inline void send(cf_bulk *bulk, const cf_filter *filter, uint64_t bucket,
         (cf_flight){to.base, (uint32_t)to.bits, steps};
 }
 
-/* Stores a tag in the ordinary way, as if it were an entry of another filter. */
-static CF_NEVER_INLINE cf_status store(cf_filter *filter, const cf_flight *flight)
-{
-    cf_entry entry = {.side = {flight->bucket, flight->tag, filter->view.new_length}};
-    return cf_insert(filter, &entry);
-}
-
 /* The tag that has been in flight longest lands. In a full bucket the slots take turns, so that what has
 ** just come stays. */
 static CF_ALWAYS_INLINE cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *filter)
@@ -112,8 +68,11 @@ static CF_ALWAYS_INLINE cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *f
     uint64_t at = flight.bucket * filter->view.form.bucket_bits, tag[CF_BUCKET_MAX];
     bulk->first = (bulk->first + 1) % FLIGHTS;
     bulk->flying--;
-    if (CF_UNLIKELY(cf_slots_by(kind, filter, at, flight.tag) != 0 || flight.steps >= MOST_STEPS))
-        return store(filter, &flight);
+    if (CF_UNLIKELY(cf_slots_by(kind, filter, at, flight.tag) != 0 || flight.steps >= MOST_STEPS)) {
+        /* in the ordinary way, as if it were an entry of another filter */
+        cf_entry entry = {.side = {flight.bucket, flight.tag, filter->view.new_length}};
+        return cf_insert(filter, &entry);
+    }
     unsigned lane;
     if (cf_empty_by(kind, filter, at, &lane)) {
         filter->occupied++;
@@ -127,27 +86,52 @@ static CF_ALWAYS_INLINE cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *f
     return CF_OK;
 }
 
-/* Sends on all keys that have not found room in their base buckets. */
-static CF_ALWAYS_INLINE cf_status fly(cf_kind kind, cf_filter *filter, const uint64_t *hashes, size_t n,
-                                      cf_ticker *ticker)
+/* ---- the two walks ---- */
+
+enum { COST = 20 }; /* of a key in one walk, nanoseconds */
+
+/* Is hash i of sorted ones stored? Of equal ones no more than cap are. */
+static inline bool is_stored(const cf_filter *filter, const uint64_t *hashes, size_t i)
 {
-    cf_bulk bulk = {.flying = 0};
+    unsigned cap = filter->geometry.cap;
+    return i < cap || hashes[i] != hashes[i - cap];
+}
+
+static inline uint64_t tag_of(const cf_filter *filter, uint64_t hash)
+{
+    return cf_key_bits(filter, hash) & filter->view.fingerprint_mask;
+}
+
+/* The first walk, in which bulk is the constant NULL, writes all base buckets. The second one sends on
+** the keys that have not found room there. */
+static CF_ALWAYS_INLINE cf_status walk_bases(cf_kind kind, cf_filter *filter, const uint64_t *hashes,
+                                             size_t n, cf_bulk *bulk, cf_ticker *ticker)
+{
     cf_status status = CF_OK;
+    unsigned b = filter->geometry.bucket_size;
     for (size_t i = 0; i < n && status == CF_OK;) {
-        uint64_t bucket = cf_base(filter, hashes[i]).base;
-        unsigned used = 0, b = filter->geometry.bucket_size;
+        uint64_t tag[CF_BUCKET_MAX] = {0}, bucket = cf_base(filter, hashes[i]).base;
+        unsigned used = 0;
         for (; i < n && cf_base(filter, hashes[i]).base == bucket; i++) {
-            if (!is_stored(filter, hashes, i) || used++ < b)
+            if (!is_stored(filter, hashes, i))
                 continue;
-            send(&bulk, filter, bucket, tag_of(filter, hashes[i]), 0);
-            while (status == CF_OK && bulk.flying > ALOFT)
-                status = land(kind, &bulk, filter);
+            if (used++ < b) {
+                tag[used - 1] = tag_of(filter, hashes[i]);
+            } else if (bulk != NULL) {
+                send(bulk, filter, bucket, tag_of(filter, hashes[i]), 0);
+                while (status == CF_OK && bulk->flying > ALOFT)
+                    status = land(kind, bulk, filter);
+            }
+        }
+        if (bulk == NULL) {
+            cf_tags_write(kind, filter, bucket * filter->view.form.bucket_bits, tag);
+            filter->occupied += used < b ? used : b;
         }
         if (cf_tick(ticker, COST * used))
             return CF_INTERRUPTED;
     }
-    while (status == CF_OK && bulk.flying > 0)
-        status = land(kind, &bulk, filter);
+    while (bulk != NULL && status == CF_OK && bulk->flying > 0)
+        status = land(kind, bulk, filter);
     return status;
 }
 
@@ -191,21 +175,21 @@ static CF_ALWAYS_INLINE void trim(cf_kind kind, cf_filter *filter, cf_ticker *ti
 static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, cf_ticker *ticker)
 {
     const cf_form *form = &filter->view.form;
+    cf_bulk bulk = {.flying = 0};
     cf_memory memory = filter->memory;
-    uint8_t header[CF_HEADER_BYTES]; /* which perhaps has counts of before */
-    memcpy(header, filter->bytes, sizeof header);
     filter->memory.resize = NULL; /* it must not grow while tags fly */
-    cf_status status = CF_BY_NEW_FORM(form, fill_bases, filter, hashes, n, ticker);
+    cf_status status = CF_BY_NEW_FORM(form, walk_bases, filter, hashes, n, NULL, ticker);
     if (status == CF_OK)
-        status = CF_BY_NEW_FORM(form, fly, filter, hashes, n, ticker);
+        status = CF_BY_NEW_FORM(form, walk_bases, filter, hashes, n, &bulk, ticker);
     if (status == CF_OK)
         CF_BY_NEW_FORM(form, trim, filter, ticker);
     filter->memory = memory;
     if (status == CF_OK) {
         cf_count_items(filter, n);
     } else {
-        cf_clear(filter);
-        memcpy(filter->writable, header, sizeof header);
+        memset(filter->writable + CF_HEADER_BYTES, 0, cf_in_memory(filter->length - CF_HEADER_BYTES));
+        filter->occupied = 0;
+        filter->spilled = 0;
     }
     return status;
 }
@@ -236,16 +220,18 @@ static bool can_fill(const cf_filter *filter, size_t n, cf_ticker *ticker)
            n >= cf_slots(filter) / LEAST_SHARE && is_empty(filter, ticker);
 }
 
-static cf_status add_in_turn(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
-                             cf_ticker *ticker)
+static cf_status add_in_turn(cf_filter *filter, const cf_many *keys, size_t *added, cf_ticker *ticker)
 {
     enum { AHEAD = 16, LARGE = 1 << 18, SLOW = 100 };
+    const unsigned words = keys->words;
     cf_status status = CF_OK;
     size_t i = 0;
-    while (i < n && status == CF_OK) {
-        if (n - i > AHEAD && filter->length > LARGE && filter->pages == NULL)
-            cf_key_fetch(filter, hashes[i + AHEAD]);
-        status = cf_tick(ticker, SLOW) ? CF_INTERRUPTED : cf_add(filter, hashes[i]);
+    while (i < keys->n && status == CF_OK) {
+        const uint64_t *at = keys->at + i * words;
+        if (keys->n - i > AHEAD && filter->length > LARGE && filter->pages == NULL)
+            cf_key_fetch(filter, at[AHEAD * words]);
+        status =
+            cf_tick(ticker, SLOW) ? CF_INTERRUPTED : cf_add_value(filter, at[0], words > 1 ? at[1] : 0);
         i += status == CF_OK;
     }
     *added = i;
@@ -255,35 +241,42 @@ static cf_status add_in_turn(cf_filter *filter, const uint64_t *hashes, size_t n
 /* Sorted, as a rule. For a filter that is going to grow in an order without pattern, that of their
 ** products with an odd number: the first of many sorted keys all belong in one bucket, and would find
 ** no room there before the table has grown for the others. */
-static bool put_in_order(const cf_filter *filter, uint64_t *hashes, size_t n, cf_ticker *ticker)
+static bool put_in_order(const cf_filter *filter, const cf_many *keys, cf_ticker *ticker)
 {
     static const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15), inverse = UINT64_C(0xf1de83e19937733d);
     const cf_geometry *shape = &filter->geometry;
+    uint64_t *hashes = keys->at;
+    size_t n = keys->n;
     bool grows = shape->growth && filter->memory.resize != NULL &&
                  filter->occupied + n > cf_planned_entries(shape->capacity, shape->epochs);
     for (size_t i = 0; grows && i < n; i++)
         hashes[i] *= factor;
-    bool done = cf_sort_with(hashes, n, &filter->memory, ticker);
+    bool done = cf_sort_many(keys, &filter->memory, ticker);
     for (size_t i = 0; grows && i < n; i++)
         hashes[i] *= inverse;
     return done;
 }
 
-cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *added)
+cf_status cf_add_all(cf_filter *filter, const cf_many *keys, size_t *added)
 {
     cf_ticker ticker = cf_ticker_of(filter->watch);
     size_t in = 0;
     cf_status status = CF_FULL;
-    if (put_in_order(filter, hashes, n, &ticker) && can_fill(filter, n, &ticker))
-        status = fill(filter, hashes, n, &ticker);
+    if (keys->words == 1 && put_in_order(filter, keys, &ticker) && can_fill(filter, keys->n, &ticker))
+        status = fill(filter, keys->at, keys->n, &ticker);
     if (status == CF_OK)
-        in = n;
+        in = keys->n;
     else if (status == CF_FULL && !ticker.stopped)
-        status = add_in_turn(filter, hashes, n, &in, &ticker);
+        status = add_in_turn(filter, keys, &in, &ticker);
     if (added)
         *added = in;
     if (ticker.stopped)
         return CF_INTERRUPTED;
     cf_status settled = in > 0 && status != CF_INTERRUPTED ? cf_settle(filter) : CF_OK;
     return status == CF_OK ? settled : status;
+}
+
+cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *added)
+{
+    return cf_add_all(filter, &(cf_many){hashes, n, 1}, added);
 }

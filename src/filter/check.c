@@ -112,10 +112,9 @@ static const char *bucket_fault(cf_walk *walk)
 /* A spilled entry whose buckets have a free slot should have been moved there. */
 static const char *spilled_fault(const cf_filter *filter, const cf_entry *entry)
 {
-    bool movable;
     cf_pair pair = cf_pair_from(filter, entry->side);
-    if (cf_bucket_usable_slot(filter, entry->bucket) >= 0 ||
-        cf_bucket_usable_slot(filter, cf_entry_alternate(filter, entry, &movable)) >= 0)
+    if (cf_bucket_usable_slot(filter, pair.place[0].bucket) >= 0 ||
+        cf_bucket_usable_slot(filter, pair.place[1].bucket) >= 0)
         return "a spilled entry has room in its buckets";
     /* RULE: of the entries of a key no more are spilled than can be found */
     if (cf_spilled_matches(filter, &pair) > CF_SPILL_COPIES)
@@ -123,22 +122,25 @@ static const char *spilled_fault(const cf_filter *filter, const cf_entry *entry)
     return NULL;
 }
 
-/* With an entry; counts slots and copies. Before growth all entries know as much, and the copies of a
-** key are those that are equal. */
+/* With an entry; counts slots and copies, and whether any key is sticky. Before growth all entries know
+** as much, and the copies of a key are those that are equal. */
 static const char *entry_fault(const cf_filter *filter, const cf_entry *entry, cf_census *seen)
 {
     cf_matches found;
-    const char *fault = entry->slot < CF_IN_LIST ? NULL : spilled_fault(filter, entry);
-    seen->occupied += entry->slot < CF_IN_LIST;
+    bool grown = filter->view.form.grown, listed = entry->slot >= CF_IN_LIST;
+    const char *fault = listed ? spilled_fault(filter, entry) : NULL;
+    seen->occupied += !listed;
     seen->copies += cf_entry_copies(filter, entry);
     found.n = 0;
-    if (!filter->view.form.grown)
+    /* Once grown, that is asked only while there are items that entries do not stand for */
+    if (!grown || (filter->items > filter->occupied && seen->sticky == 0))
         find_prefixes(filter, entry, entry->payload, &found);
+    seen->sticky += cf_is_sticky(filter, &found);
     return fault ? fault
            : entry->side.length > filter->view.new_length
                ? "an entry knows more bits than this level of growth gives"
-           : found.n > filter->geometry.cap ? "a key has more copies than cap allows"
-                                            : NULL;
+           : !grown && found.n > filter->geometry.cap ? "a key has more copies than cap allows"
+                                                      : NULL;
 }
 
 /* Buckets and what lies in them, then the list. */
@@ -180,37 +182,18 @@ static cf_status check_rest(const cf_filter *filter, const char **why)
 
 /* ---- the whole ---- */
 
-/* Is any key sticky? CF_INTERRUPTED: that is not known. */
-static cf_status find_sticky(const cf_filter *filter, bool *any)
-{
-    enum { COST = 400 }; /* nanoseconds */
-    cf_entry entry;
-    cf_matches found;
-    cf_walk walk = cf_walk_begin(filter, COST);
-    *any = false;
-    while (!*any && cf_walk_entry(&walk, &entry)) {
-        find_prefixes(filter, &entry, entry.payload, &found);
-        *any = cf_is_sticky(filter, &found);
-    }
-    return walk.status;
-}
-
 /* Each item is a copy of an entry's, unless a sticky key has absorbed it. Where a filter has grown
 ** there may be more copies than items: void entries are in several buckets, and count as one
 ** item. */
 static cf_status check_total(const cf_filter *filter, const cf_census *seen, const char **why)
 {
-    bool any;
     if (seen->occupied != filter->occupied)
         return cf_refuse(CF_DAMAGED, why, "the header does not count the occupied slots right");
     if (!filter->view.form.grown && filter->items < seen->copies)
         return cf_refuse(CF_DAMAGED, why, "the header counts fewer items than the entries stand for");
-    if (filter->items <= seen->copies)
-        return CF_OK;
-    cf_status status = find_sticky(filter, &any);
-    if (status == CF_OK && !any)
+    if (filter->items > seen->copies && seen->sticky == 0)
         return cf_refuse(CF_DAMAGED, why, "the header counts more items than the entries stand for");
-    return status;
+    return CF_OK;
 }
 
 cf_status cf_check(const cf_filter *filter, const char **why)

@@ -36,7 +36,7 @@
 
 #include "../base/bits.h"
 #include "../shape/format.h"
-#include "sort.h"
+#include "many.h"
 
 static const uint8_t exact_magic[4] = {CF_EXACT_MAGIC, CF_EXACT_VERSION};
 
@@ -317,16 +317,15 @@ static cf_status finish(cf_exact_work *work, uint64_t keys, uint64_t members)
 static bool have_common(cf_exact_work *work)
 {
     const size_t *count = work->build->count;
-    size_t i = 0, j = 0;
-    while (i < count[0] && j < count[1] && !cf_tick(&work->ticker, 2)) {
+    for (size_t i = 0, j = 0; i < count[0] && j < count[1] && !cf_tick(&work->ticker, 2);) {
         uint64_t one = work->build->hashes[0][i], other = work->build->hashes[1][j];
         /* RULE: no key is member and not */
         if (one == other)
             return true;
         /* RULE: the lesser of two hashes is passed; equivalent < to <=: two equal ones have ended it */
-        i += one < other;
-        /* RULE: the lesser of two hashes is passed, on the other side; equivalent < to <=: as above */
-        j += other < one;
+        bool lesser = one < other;
+        i += lesser;
+        j += !lesser;
     }
     return false;
 }
@@ -335,9 +334,10 @@ static cf_status make_all(cf_exact_work *work)
 {
     cf_exact_build *build = work->build;
     for (unsigned side = 0; side < 2; side++) {
-        if (!cf_sort_with(build->hashes[side], build->count[side], &build->memory, &work->ticker))
+        cf_many keys = {build->hashes[side], build->count[side], 1};
+        if (!cf_sort_many(&keys, &build->memory, &work->ticker))
             return CF_INTERRUPTED;
-        build->count[side] = cf_drop_repeated(build->hashes[side], build->count[side]);
+        build->count[side] = cf_drop_repeated(keys.at, keys.n);
     }
     if (have_common(work))
         return cf_refuse(CF_BAD_ARGUMENT, &work->why,

@@ -3,7 +3,6 @@
 ** filter.c - one filter in use: contains, count, get, add, delete; looking at single entries.
 */
 #include "../base/watch.h"
-#include "../cuckoo_ageing.h"
 #include "../entry/copies.h"
 #include "../entry/eviction.h"
 #include "../entry/spill.h"

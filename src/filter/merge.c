@@ -11,7 +11,6 @@
 ** other may know too little for its bucket there: it becomes two, each with one bit more, as if the
 ** other had been split as well.
 */
-#include "../cuckoo_ageing.h"
 #include "../entry/entry.h"
 #include "../entry/walk.h"
 #include "../growth/growth.h"
@@ -114,18 +113,6 @@ static bool is_live_in(const cf_filter *into, const cf_filter *from, const cf_en
            cf_is_live(into, entry->payload);
 }
 
-/* Entries of one bucket have their other ones anywhere. These are fetched for some entries at once. */
-static unsigned next_entries(cf_walk *walk, const cf_filter *into, cf_entry *some, unsigned most)
-{
-    unsigned n = 0;
-    for (; n < most && cf_walk_entry(walk, &some[n]); n++) {
-        cf_side other = cf_alternate(into, some[n].side);
-        if (into->pages == NULL)
-            cf_bucket_fetch(into, cf_locate(into, &other).bucket);
-    }
-    return n;
-}
-
 /* Stores all entries of `from`, also spilled ones, in `into`. Where slots have no room for all that an
 ** entry knows, it forgets the rest. Counts items as far as it comes; errors, and *why, as cf_merge. */
 static cf_status merge_entries(cf_filter *into, const cf_filter *from, const char **why)
@@ -133,36 +120,32 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
     enum { COST = 800, SOME = 16 }; /* nanoseconds, entries */
     cf_status status = CF_OK;
     cf_entry some[SOME];
-    unsigned n;
     cf_walk walk = cf_walk_begin(from, COST);
     walk.ticker.watch = into->watch;
-    while (status == CF_OK && (n = next_entries(&walk, into, some, SOME)) > 0)
+    for (unsigned n = SOME; status == CF_OK && n == SOME;) {
+        /* Entries of one bucket have their other ones anywhere: some are fetched at once */
+        for (n = 0; n < SOME && cf_walk_entry(&walk, &some[n]); n++) {
+            cf_side other = cf_alternate(into, some[n].side);
+            if (into->pages == NULL)
+                cf_bucket_fetch(into, cf_locate(into, &other).bucket);
+        }
         for (unsigned i = 0; i < n && status == CF_OK; i++)
             if (is_live_in(into, from, &some[i]))
                 status = merge_entry(into, from, &some[i], why);
+    }
     return walk.status == CF_OK ? status : walk.status;
 }
 
-/* The units of work (watch.h) that a merge may do, and the bytes that a sum may have. Hostile entries
-** can be such that each of them splits half of the table, in vain, or of kinds that double when
-** buckets are split; and the number of items in a header can be a lie. What keys take is a fifth of
-** the work at most (test_merge_hostile.c). */
-static uint64_t most_work(const cf_filter *into, const cf_filter *from)
-{
-    return 24 * (into->length + from->length) + (1 << 23);
-}
-
-static uint64_t most_bytes(const cf_filter *into, const cf_filter *from)
-{
-    return 16 * (into->length + from->length) + (1 << 18);
-}
-
 /* Comes to the epoch of `from`, grows to so many buckets, then stores the entries, in no more than
-** `most` bytes. CF_FULL: these do not suffice. Other errors, and *why, as cf_merge. */
+** `most` bytes, and with no more than so many units of work (watch.h). Hostile entries can be such that
+** each of them splits half of the table, in vain, or of kinds that double when buckets are split; and
+** the number of items in a header can be a lie. What keys take is a fifth of the work at most
+** (test_merge_hostile.c). CF_FULL: bytes or work do not suffice. Other errors, and *why, as cf_merge. */
 static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t buckets, uint64_t most,
                                 const char **why)
 {
-    uint64_t items = into->items, allowed = into->memory.most, left = most_work(into, from);
+    uint64_t items = into->items, allowed = into->memory.most;
+    uint64_t left = 24 * (into->length + from->length) + (1 << 23);
     into->view.left = &left;
     into->memory.most = most < allowed ? most : allowed;
     if (into->epoch < from->epoch)
@@ -189,16 +172,6 @@ static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t
 
 /* ---- the sum of two ---- */
 
-/* Makes `into` what it was. Its bytes may have moved, and may have become longer. */
-static void restore(cf_filter *into, const cf_filter *was, const uint8_t *copy)
-{
-    uint8_t *bytes = into->writable;
-    *into = *was;
-    cf_rebase(into, bytes, bytes);
-    cf_change(into, 0, into->length);
-    memcpy(bytes, copy, cf_in_memory(into->length));
-}
-
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
 {
     const cf_filter was = *into;
@@ -220,9 +193,15 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
         cf_need(into, 0, into->length);
         memcpy(copy, into->bytes, cf_in_memory(into->length));
     }
-    cf_status status = grow_and_merge(into, from, from->buckets, most_bytes(into, from), why);
-    if (copy && status != CF_OK)
-        restore(into, &was, copy);
+    uint64_t most = 16 * (into->length + from->length) + (1 << 18);
+    cf_status status = grow_and_merge(into, from, from->buckets, most, why);
+    if (copy && status != CF_OK) { /* its bytes may have moved, and may have become longer */
+        uint8_t *bytes = into->writable;
+        *into = was;
+        cf_rebase(into, bytes, bytes);
+        cf_change(into, 0, into->length);
+        memcpy(bytes, copy, cf_in_memory(into->length));
+    }
     if (copy)
         memory->resize(memory->context, copy, 0);
     return status;
@@ -261,29 +240,22 @@ static uint64_t buckets_needed(const cf_filter *filter, const cf_census *census)
     return needed > least / EMPTIEST ? least + 1 : filter->buckets;
 }
 
-/* CF_OK and how many buckets to grow to. CF_FULL: it is not worth it. */
-static cf_status plan_smaller(const cf_filter *into, const cf_filter *from, uint64_t *buckets)
+/* Clumped entries may make it grow further than was needed: then it is not worth it. */
+cf_status cf_shrink(cf_filter *into, const cf_filter *from)
 {
+    const char *why;
+    cf_filter watched = *from;
+    watched.watch = into->watch;
     if (into->writable == NULL)
         return CF_BAD_ARGUMENT;
     if (!from->view.form.grown)
         return CF_FULL;
-    cf_filter watched = *from;
-    watched.watch = into->watch;
     cf_census census = cf_take_census(&watched);
     if (census.status != CF_OK)
         return census.status;
-    *buckets = buckets_needed(from, &census);
-    return *buckets < from->buckets - from->buckets / 8 ? CF_OK : CF_FULL;
-}
-
-/* Clumped entries may make it grow further than was needed: then it is not worth it. */
-cf_status cf_shrink(cf_filter *into, const cf_filter *from)
-{
-    uint64_t buckets;
-    const char *why;
-    cf_status status = plan_smaller(into, from, &buckets);
-    if (status == CF_OK)
-        status = grow_and_merge(into, from, buckets, from->length - from->length / 8, &why);
+    uint64_t buckets = buckets_needed(from, &census);
+    if (buckets >= from->buckets - from->buckets / 8)
+        return CF_FULL;
+    cf_status status = grow_and_merge(into, from, buckets, from->length - from->length / 8, &why);
     return status == CF_TOO_BIG ? CF_FULL : status;
 }

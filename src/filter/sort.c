@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** sort.c - preparing many keys for one filter: hashes sorted, each once.
+** sort.c - preparing many keys for one filter: hashes, or pairs, sorted, each once.
 **
 ** Sorted hashes are sorted base buckets, so a build walks through the table from front to back, and
 ** what it writes depends on the set of keys alone. This is a radix sort, most significant digit
@@ -13,8 +13,10 @@
 ** until few hashes are left in a part. With room for a copy, digits have 8 bits or more: hashes go to
 ** their parts there, and all come back. The last digit of a range has nearly as many values as there are
 ** hashes: insertion has little to do then. Without room a digit is one bit: hashes change places.
+**
+** A pair is sorted so as the number of 128 bits that its two words make, always without room.
 */
-#include "sort.h"
+#include "many.h"
 
 #include <string.h>
 
@@ -28,12 +30,6 @@ enum {
     COST_OF_HASH = 2 /* of one hash in one pass over many, nanoseconds */
 };
 
-/* Is the work on many hashes to stop, of which so many are done? */
-static inline bool stops(cf_ticker *ticker, size_t done)
-{
-    return done % PIECE == 0 && cf_tick(ticker, COST_OF_HASH * PIECE);
-}
-
 /* Where the next piece of n hashes ends, whose cost is counted; `from`: there is none, or the work is to
 ** stop. */
 static inline size_t next_piece(cf_ticker *ticker, size_t from, size_t n)
@@ -42,65 +38,104 @@ static inline size_t next_piece(cf_ticker *ticker, size_t from, size_t n)
     return cf_tick(ticker, COST_OF_HASH * (unsigned)(end - from)) ? from : end;
 }
 
-static void insertion_sort(cf_ticker *ticker, uint64_t *a, size_t n)
+/* ---- keys of one word or two: `words` is a constant wherever time counts ---- */
+
+static CF_ALWAYS_INLINE bool is_less(const uint64_t *one, const uint64_t *other, unsigned words)
+{
+    return one[0] != other[0] ? one[0] < other[0] : one[words - 1] < other[words - 1];
+}
+
+static CF_ALWAYS_INLINE void copy(uint64_t *to, const uint64_t *from, unsigned words)
+{
+    to[0] = from[0];
+    to[words - 1] = from[words - 1];
+}
+
+static CF_ALWAYS_INLINE void insertion_sort(cf_ticker *ticker, uint64_t *a, size_t n, unsigned words)
 {
     for (size_t i = 1; i < n; i++) {
-        uint64_t x = a[i];
+        uint64_t x[2];
         size_t j = i;
-        for (; j > 0 && a[j - 1] > x; j--)
-            a[j] = a[j - 1];
-        a[j] = x;
+        copy(x, a + i * words, words);
+        for (; j > 0 && is_less(x, a + (j - 1) * words, words); j--)
+            copy(a + j * words, a + (j - 1) * words, words);
+        copy(a + j * words, x, words);
     }
     cf_tick(ticker, 4 * COST_OF_HASH * (unsigned)n);
 }
 
+static CF_ALWAYS_INLINE size_t drop_repeated(uint64_t *a, size_t n, unsigned words)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || is_less(a + (kept - 1) * words, a + i * words, words))
+            copy(a + kept++ * words, a + i * words, words);
+    return kept;
+}
+
+size_t cf_drop_repeated(uint64_t *hashes, size_t n)
+{
+    return drop_repeated(hashes, n, 1);
+}
+
+size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n)
+{
+    return drop_repeated(&pairs->hash, n, 2);
+}
+
 /* ---- in place ---- */
 
-/* Those below a limit come first: how many. There is no branch that cannot be foretold. */
-static size_t split(cf_ticker *ticker, uint64_t *a, size_t n, uint64_t limit)
+/* Those of which a word is below a limit come first: how many. There is no branch that cannot be
+** foretold. */
+static CF_ALWAYS_INLINE size_t split(cf_ticker *ticker, uint64_t *a, size_t n, unsigned words,
+                                     unsigned word, uint64_t limit)
 {
     size_t below = 0;
     for (size_t i = 0, end; (end = next_piece(ticker, i, n)) > i;)
         for (; i < end; i++) {
-            uint64_t x = a[i];
-            a[i] = a[below];
-            a[below] = x;
-            below += x < limit;
+            uint64_t x[2];
+            copy(x, a + i * words, words);
+            copy(a + i * words, a + below * words, words);
+            copy(a + below * words, x, words);
+            below += x[word] < limit;
         }
     return below;
 }
 
-/* Sorts hashes that may differ in their last `left` bits. The smaller part comes first, so that the
-** stack stays small. */
-static void sort_in_place(cf_ticker *ticker, uint64_t *a, size_t n, unsigned left)
+/* Sorts keys that may differ in their last `left` bits. The smaller part comes first, so that the stack
+** stays small. */
+static void sort_in_place(cf_ticker *ticker, uint64_t *a, size_t n, unsigned words, unsigned left)
 {
     while (n > SMALL && left > 0 && !ticker->stopped) {
         left--;
-        size_t below = split(ticker, a, n, (a[0] >> left | 1) << left);
+        unsigned word = words - 1 - left / 64, bit = left % 64;
+        uint64_t limit = (a[word] >> bit | 1) << bit;
+        size_t below =
+            words == 1 ? split(ticker, a, n, 1, 0, limit) : split(ticker, a, n, 2, word, limit);
         bool first = below <= n / 2;
         size_t few = first ? below : n - below;
-        sort_in_place(ticker, first ? a : a + below, few, left);
-        a += first ? below : 0;
+        sort_in_place(ticker, first ? a : a + below * words, few, words, left);
+        a += first ? below * words : 0;
         n -= few;
     }
-    if (n <= SMALL)
-        insertion_sort(ticker, a, n);
+    if (n <= SMALL && words == 1)
+        insertion_sort(ticker, a, n, 1);
+    else if (n <= SMALL)
+        insertion_sort(ticker, a, n, 2);
 }
 
 /* ---- with room ---- */
 
-typedef struct cf_sorter {
-    cf_ticker *ticker;
-    uint64_t *room; /* for as many hashes */
-    size_t *place;  /* behind it; of each part, where the next hash goes */
-} cf_sorter;
+/* In the block: of each part, where the next hash goes; then room for as many hashes. */
+enum { PLACES = 1 << LAST_BITS, PLACE_BYTES = PLACES * sizeof(size_t) };
 
 /* Parts hashes by the bits from `shift` on. Returns how many the largest part has. */
-static size_t part(const cf_sorter *sorter, uint64_t *a, size_t n, unsigned shift, size_t mask)
+static size_t part(cf_ticker *ticker, size_t *place, uint64_t *a, size_t n, unsigned shift, size_t mask)
 {
-    size_t *place = sorter->place, sum = 0, most = 0;
+    uint64_t *room = (uint64_t *)(place + PLACES);
+    size_t sum = 0, most = 0;
     memset(place, 0, (mask + 1) * sizeof *place);
-    for (size_t i = 0, end; (end = next_piece(sorter->ticker, i, n)) > i;)
+    for (size_t i = 0, end; (end = next_piece(ticker, i, n)) > i;)
         for (; i < end; i++)
             place[a[i] >> shift & mask]++;
     for (size_t d = 0; d <= mask; d++) {
@@ -109,23 +144,26 @@ static size_t part(const cf_sorter *sorter, uint64_t *a, size_t n, unsigned shif
         place[d] = sum;
         sum += hashes;
     }
-    for (size_t i = 0, end; (end = next_piece(sorter->ticker, i, n)) > i;)
+    for (size_t i = 0, end; (end = next_piece(ticker, i, n)) > i;)
         for (; i < end; i++)
-            sorter->room[place[a[i] >> shift & mask]++] = a[i];
-    if (sorter->ticker->stopped)
+            room[place[a[i] >> shift & mask]++] = a[i];
+    if (ticker->stopped)
         return n;
-    memcpy(a, sorter->room, n * sizeof *a);
+    memcpy(a, room, n * sizeof *a);
     return most;
 }
 
 /* Where the part ends that starts with a[from]. */
-static size_t end_of_part(const cf_sorter *sorter, const uint64_t *a, size_t from, size_t n,
-                          unsigned shift)
+static size_t end_of_part(const uint64_t *a, size_t from, size_t n, unsigned shift)
 {
-    uint64_t first = a[from];
-    while (++from < n && (a[from] ^ first) >> shift == 0 && !stops(sorter->ticker, from))
-        ;
-    return from;
+    uint64_t digit = a[from] >> shift;
+    while (n - from > 1) {
+        size_t middle = from + (n - from) / 2;
+        bool inside = a[middle] >> shift == digit;
+        from = inside ? middle : from;
+        n = inside ? n : middle;
+    }
+    return n;
 }
 
 /* Bits of the next digit of n hashes. */
@@ -138,18 +176,18 @@ static unsigned digit_bits(size_t n, unsigned left)
 }
 
 /* Sorts hashes that may differ in their last `left` bits. */
-static void sort_by_room(const cf_sorter *sorter, uint64_t *a, size_t n, unsigned left)
+static void sort_by_room(cf_ticker *ticker, size_t *place, uint64_t *a, size_t n, unsigned left)
 {
     unsigned bits = digit_bits(n, left), shift = left - bits;
     if (left == 0)
         return;
-    if (n <= SMALL || part(sorter, a, n, shift, ((size_t)1 << bits) - 1) <= SMALL) {
-        insertion_sort(sorter->ticker, a, n);
+    if (n <= SMALL || part(ticker, place, a, n, shift, ((size_t)1 << bits) - 1) <= SMALL) {
+        insertion_sort(ticker, a, n, 1);
         return;
     }
-    for (size_t from = 0, to; from < n && !sorter->ticker->stopped; from = to) {
-        to = end_of_part(sorter, a, from, n, shift);
-        sort_by_room(sorter, a + from, to - from, shift);
+    for (size_t from = 0, to; from < n && !ticker->stopped; from = to) {
+        to = end_of_part(a, from, n, shift);
+        sort_by_room(ticker, place, a + from, to - from, shift);
     }
 }
 
@@ -157,91 +195,44 @@ static void sort_by_room(const cf_sorter *sorter, uint64_t *a, size_t n, unsigne
 
 static bool is_sorted(const uint64_t *a, size_t n, cf_ticker *ticker)
 {
-    for (size_t i = 1; i < n; i++)
-        if (a[i - 1] > a[i] || stops(ticker, i))
-            return false;
-    return true;
+    for (size_t i = n > 0, end; (end = next_piece(ticker, i, n)) > i;)
+        for (; i < end; i++)
+            if (a[i - 1] > a[i])
+                return false;
+    return !ticker->stopped;
 }
 
-bool cf_sort_with(uint64_t *hashes, size_t n, const cf_memory *memory, cf_ticker *ticker)
+bool cf_sort_many(const cf_many *keys, const cf_memory *memory, cf_ticker *ticker)
 {
-    enum { WORTH = 1024 };                         /* hashes from which on room pays */
-    enum { PLACES = sizeof(size_t) << LAST_BITS }; /* bytes */
-    uint64_t *room = NULL;
-    if (is_sorted(hashes, n, ticker) || ticker->stopped)
+    enum { WORTH = 1024 }; /* hashes from which on room pays */
+    uint8_t *block = NULL;
+    uint64_t *a = keys->at;
+    size_t n = keys->n;
+    if (keys->words == 1 && (is_sorted(a, n, ticker) || ticker->stopped))
         return !ticker->stopped;
-    if (memory->resize && n >= WORTH)
-        room = (void *)memory->resize(memory->context, NULL, (uint64_t)n * sizeof *hashes + PLACES);
-    if (room == NULL) {
-        sort_in_place(ticker, hashes, n, 64);
+    if (keys->words == 1 && memory->resize && n >= WORTH)
+        block = memory->resize(memory->context, NULL, PLACE_BYTES + (uint64_t)n * sizeof *a);
+    if (block == NULL) {
+        sort_in_place(ticker, a, n, keys->words, 64 * keys->words);
     } else {
-        sort_by_room(&(cf_sorter){ticker, room, (size_t *)(room + n)}, hashes, n, 64);
-        memory->resize(memory->context, (uint8_t *)room, 0);
+        sort_by_room(ticker, (void *)block, a, n, 64);
+        memory->resize(memory->context, block, 0);
     }
     return !ticker->stopped;
 }
 
+static cf_status sort_alone(const cf_many *keys, const cf_watch *watch)
+{
+    cf_ticker ticker = cf_ticker_of(watch);
+    return cf_sort_many(keys, &(cf_memory){NULL, 0, NULL}, &ticker) ? CF_OK : CF_INTERRUPTED;
+}
+
 cf_status cf_sort(uint64_t *hashes, size_t n, const cf_watch *watch)
 {
-    cf_ticker ticker = cf_ticker_of(watch);
-    const cf_memory none = {NULL, 0, NULL};
-    return cf_sort_with(hashes, n, &none, &ticker) ? CF_OK : CF_INTERRUPTED;
+    return sort_alone(&(cf_many){hashes, n, 1}, watch);
 }
 
-size_t cf_drop_repeated(uint64_t *hashes, size_t n)
+cf_status cf_sort_pairs(cf_valued *pairs, size_t n, const cf_watch *watch)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++)
-        if (kept == 0 || hashes[kept - 1] != hashes[i])
-            hashes[kept++] = hashes[i];
-    return kept;
-}
-
-/* ---- pairs ---- */
-
-static bool is_before(const cf_valued *one, const cf_valued *other)
-{
-    return one->hash != other->hash ? one->hash < other->hash : one->value < other->value;
-}
-
-/* Merges from[at .. middle-1] and from[middle .. end-1], both sorted, into `to`. */
-static void merge_pairs(const cf_valued *from, size_t at, size_t middle, size_t end, cf_valued *to,
-                        cf_ticker *ticker)
-{
-    size_t second = middle;
-    for (size_t i = at; i < end && !cf_tick(ticker, COST_OF_HASH); i++)
-        to[i] = second == end || (at < middle && !is_before(&from[second], &from[at])) ? from[at++]
-                                                                                       : from[second++];
-}
-
-/* Sorted runs of 1, 2, 4 pairs and so on become runs of twice as many. */
-cf_status cf_sort_pairs(cf_valued *pairs, size_t n, const cf_memory *memory, const cf_watch *watch)
-{
-    cf_ticker ticker = cf_ticker_of(watch);
-    cf_valued *room = (void *)memory->resize(memory->context, NULL, (uint64_t)n * sizeof *room + 1);
-    cf_valued *from = pairs, *to = room;
-    if (room == NULL)
-        return CF_NO_MEMORY;
-    for (size_t run = 1; run < n && !ticker.stopped; run *= 2) {
-        for (size_t at = 0; at < n; at += 2 * run) {
-            size_t middle = n - at < run ? n : at + run;
-            merge_pairs(from, at, middle, n - middle < run ? n : middle + run, to, &ticker);
-        }
-        cf_valued *merged = to;
-        to = from;
-        from = merged;
-    }
-    if (from != pairs)
-        memcpy(pairs, from, n * sizeof *pairs);
-    memory->resize(memory->context, (uint8_t *)room, 0);
-    return ticker.stopped ? CF_INTERRUPTED : CF_OK;
-}
-
-size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++)
-        if (kept == 0 || is_before(&pairs[kept - 1], &pairs[i]))
-            pairs[kept++] = pairs[i];
-    return kept;
+    return sort_alone(&(cf_many){&pairs->hash, n, 2}, watch);
 }

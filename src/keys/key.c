@@ -97,18 +97,15 @@ bool cf_key_apply_sure(const cf_geometry *rule, cf_key *key)
 
 /* ---- collation ---- */
 
-static uint8_t fold_letter(uint8_t c)
-{
-    /* RULE: NOCASE folds the letters A to Z */
-    return c >= 'A' && c <= 'Z' ? (uint8_t)(c - 'A' + 'a') : c;
-}
-
 /* NOCASE compares texts up to their first NUL, and then their lengths. */
 static size_t fold(const cf_key *key, uint8_t *folded)
 {
     size_t n = 0;
-    for (; n < key->length && key->content[n] != 0; n++) /* RULE: NOCASE looks up to the first NUL */
-        folded[n] = fold_letter(key->content[n]);
+    for (; n < key->length && key->content[n] != 0; n++) { /* RULE: NOCASE looks up to the first NUL */
+        uint8_t c = key->content[n];
+        /* RULE: NOCASE folds the letters A to Z */
+        folded[n] = c >= 'A' && c <= 'Z' ? (uint8_t)(c - 'A' + 'a') : c;
+    }
     if (n == key->length)
         return n;
     folded[n++] = 0;

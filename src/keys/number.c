@@ -22,16 +22,8 @@ static bool is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Appends a digit. One for which there is no room changes the exponent only. */
-static void take_digit(cf_number *number, unsigned digit)
-{
-    bool room = number->digits < MOST_DIGITS; /* RULE: a digit without room only counts */
-    if (room)
-        number->digits = number->digits * 10 + digit;
-    number->exponent += !room - number->point; /* RULE: digits behind the point lower the exponent */
-}
-
-/* Reads the digits and the point. Returns their end; NULL: there is no digit. */
+/* Reads the digits and the point. Returns their end; NULL: there is no digit. A digit for which there is
+** no room changes the exponent only. */
 static const char *read_digits(const char *at, const char *end, cf_number *number)
 {
     bool any = false;
@@ -39,10 +31,13 @@ static const char *read_digits(const char *at, const char *end, cf_number *numbe
     for (; at < end && (is_digit(*at) || (*at == '.' && !number->point)); at++) {
         if (*at == '.') {
             number->point = true;
-        } else {
-            take_digit(number, (unsigned)(*at - '0'));
-            any = true;
+            continue;
         }
+        bool room = number->digits < MOST_DIGITS; /* RULE: a digit without room only counts */
+        if (room)
+            number->digits = number->digits * 10 + (unsigned)(*at - '0');
+        number->exponent += !room - number->point; /* RULE: digits behind the point lower the exponent */
+        any = true;
     }
     return any ? at : NULL; /* RULE: a number has a digit */
 }
@@ -63,8 +58,7 @@ static const char *read_power(const char *at, const char *end, cf_number *number
     const char *first = at;
     int power = 0;
     for (; at < end && is_digit(*at); at++)
-        power = power < MOST_POWER ? power * 10 + (*at - '0') : power;
-    power = power < MOST_POWER ? power : MOST_POWER;
+        power = power < MOST_POWER / 10 ? power * 10 + (*at - '0') : MOST_POWER;
     number->exponent += negative ? -power : power;
     return at > first ? at : NULL; /* RULE: an exponent has a digit */
 }
@@ -118,13 +112,9 @@ bool cf_number_whole(const cf_number *number, int64_t *value)
     return (digits == 0 || exponent == 0) && in_range(number, digits, value);
 }
 
-static double power_of_ten(int exponent)
-{
-    static const double powers[EXACT_POWER + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    return powers[exponent];
-}
+static const double power_of_ten[EXACT_POWER + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                     1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                                     1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 double cf_number_real(const cf_number *number)
 {
@@ -133,18 +123,17 @@ double cf_number_real(const cf_number *number)
     double real = (double)number->digits;
     exponent = exponent > FAR ? FAR : exponent < -FAR ? -FAR : exponent;
     for (; exponent > EXACT_POWER; exponent -= EXACT_POWER)
-        real *= power_of_ten(EXACT_POWER);
+        real *= power_of_ten[EXACT_POWER];
     for (; exponent < -EXACT_POWER; exponent += EXACT_POWER)
-        real /= power_of_ten(EXACT_POWER);
-    real = exponent < 0 ? real / power_of_ten(-exponent) : real * power_of_ten(exponent);
+        real /= power_of_ten[EXACT_POWER];
+    real = exponent < 0 ? real / power_of_ten[-exponent] : real * power_of_ten[exponent];
     return number->negative ? -real : real;
 }
 
 bool cf_number_sure(const cf_number *number, double *real)
 {
-    enum {
-        SURE_DECIMALS = 4
-    }; /* 5^4 * 2^54 < 2^64: a long double never lies at a half of two doubles */
+    /* 5^4 * 2^54 < 2^64: a long double never lies at a half of two doubles */
+    enum { SURE_DECIMALS = 4 };
     cf_number least = *number;
     int64_t whole;
     for (; least.digits != 0 && least.digits % 10 == 0; least.exponent++)

@@ -13,10 +13,6 @@
 
 #include "../base/inline.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* How a bucket is written down (bucket.h): four flags choose the code, the rest are its constants. */
 typedef struct cf_form {
     bool any;         /* lanes are loaded one at a time */
@@ -69,9 +65,5 @@ CF_INLINE uint64_t cf_turn_of(uint64_t mix)
 {
     return mix ^ (mix >> 29);
 }
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

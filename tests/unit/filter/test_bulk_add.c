@@ -386,7 +386,29 @@ TEST(no_keys_change_nothing)
     free(all.hash);
 }
 
-/* An empty table that has bytes to spare, because its growth was interrupted, keeps them when there is no room. */
+/* An empty table that has bytes to spare, because its growth was interrupted, takes its keys in turn. */
+TEST(bytes_to_spare_mean_keys_in_turn)
+{
+    enum { N = 2000 };
+    test_filter made[2];
+    keys all = random_keys(N);
+    for (unsigned i = 0; i < 2; i++) {
+        made[i] = growing_filter(growing_shape(2700, 4, 12), UINT64_MAX);
+        asked by = {{answer, &by}, 0, 1};
+        made[i].filter.watch = &by.watch;
+        assert_false(probe_split(&made[i].filter));
+        made[i].filter.watch = NULL;
+    }
+    assert_int_equal(cf_add_many(&made[0].filter, all.hash, N, NULL), CF_OK);
+    for (size_t i = 0; i < N; i++)
+        assert_int_equal(cf_add(&made[1].filter, all.hash[i]), CF_OK);
+    assert_memory_equal(made[0].filter.bytes, made[1].filter.bytes, made[0].filter.length);
+    free_filter(&made[0]);
+    free_filter(&made[1]);
+    free(all.hash);
+}
+
+/* It keeps them when there is no room. */
 TEST(what_is_refused_keeps_bytes_to_spare)
 {
     for (unsigned kind = 0; kind < 2; kind++) {
