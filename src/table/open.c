@@ -57,31 +57,24 @@ void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable)
     set_ways(filter);
 }
 
-static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *bytes, uint64_t length,
-                     uint8_t *writable)
+/* All of the view, of a filter that has what its header says. */
+static void set_view(cf_filter *filter)
 {
-    const cf_geometry *g = &header->geometry;
-    *filter = (cf_filter){.geometry = *g,
-                          .items = header->items,
-                          .occupied = header->occupied,
-                          .length = length,
-                          .spilled = header->spilled,
-                          .bytes = bytes,
-                          .writable = writable};
-    filter->view.fingerprint_mask = cf_low_bits(g->fingerprint_bits);
-    filter->view.pair_mask = cf_low_bits(g->pair_bits);
-    cf_set_epoch(filter, header->epoch);
-    cf_set_stage(filter, header->level, header->split, cf_is_grown(header->level, header->split));
+    filter->view.fingerprint_mask = cf_low_bits(filter->geometry.fingerprint_bits);
+    filter->view.pair_mask = cf_low_bits(filter->geometry.pair_bits);
+    cf_set_epoch(filter, filter->epoch);
+    cf_set_stage(filter, filter->level, filter->split, cf_is_grown(filter->level, filter->split));
 }
 
 /* ---- making and opening ---- */
 
 void cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes)
 {
-    cf_header header = {.geometry = *shape, .reserved = CF_RESERVED_MIN};
     assert(shape->buckets > 0 && shape->buckets % 2 == 0 && shape->bucket_size > 0); /* checked */
-    cf_header_encode(&header, bytes);
-    set_view(filter, &header, bytes, cf_geometry_bytes(shape), bytes);
+    *filter = (cf_filter){
+        .geometry = *shape, .length = cf_geometry_bytes(shape), .bytes = bytes, .writable = bytes};
+    cf_header_encode(filter, bytes);
+    set_view(filter);
 }
 
 void cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes)
@@ -93,10 +86,12 @@ void cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes)
 static cf_status open_view(cf_filter *filter, const uint8_t *bytes, size_t length, uint8_t *writable,
                            const char **why)
 {
-    cf_header header;
-    cf_status status = cf_header_decode(bytes, length, &header, why);
-    if (status == CF_OK)
-        set_view(filter, &header, bytes, length, writable);
+    cf_filter opened = {.bytes = bytes, .writable = writable};
+    cf_status status = cf_header_decode(&opened, bytes, length, why);
+    if (status == CF_OK) {
+        *filter = opened;
+        set_view(filter);
+    }
     return status;
 }
 
@@ -137,17 +132,8 @@ void cf_seal(cf_filter *filter)
         return;
     if (filter->geometry.epochs) /* growth may have doubled some */
         filter->items = filter->occupied;
-    uint64_t plain = cf_bytes_at(&filter->geometry, filter->level, filter->split);
-    cf_header header = {.geometry = filter->geometry,
-                        .level = filter->level,
-                        .split = filter->split,
-                        .items = filter->items,
-                        .occupied = filter->occupied,
-                        .epoch = filter->epoch,
-                        .spilled = filter->spilled,
-                        .reserved = (uint32_t)(filter->length - plain + CF_RESERVED_MIN)};
     cf_change(filter, 0, CF_HEADER_BYTES);
-    cf_header_encode(&header, filter->writable);
+    cf_header_encode(filter, filter->writable);
 }
 
 void cf_attach_pages(cf_filter *filter, const cf_pages *pages)
