@@ -3,7 +3,6 @@
 
 #include "../entry/walk.h"
 #include "../table/epochs.h"
-#include "../table/open.h"
 
 bool cf_epoch_is_live(const cf_filter *filter, uint64_t epoch)
 {

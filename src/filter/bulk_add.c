@@ -60,7 +60,7 @@ static CF_ALWAYS_INLINE cf_status fill_bases(cf_kind kind, cf_filter *filter, co
         for (; i < n && cf_base(filter, hashes[i]).base == bucket; i++)
             if (used < b && is_stored(filter, hashes, i))
                 tag[used++] = tag_of(filter, hashes[i]);
-        cf_tags_write(kind, filter, bucket * filter->view.form.bucket_bits, tag);
+        cf_store_by(kind, filter, bucket * filter->view.form.bucket_bits, tag, NULL);
         filter->occupied += used;
         if (cf_tick(ticker, COST * used))
             return CF_INTERRUPTED;

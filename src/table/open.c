@@ -1,11 +1,62 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** open.c - making a filter, opening one, and writing down its counts.
+** open.c - making a filter, opening one, and writing down its counts. The view of a filter follows from its
+** header, and from where its bytes are.
 */
-#include "open.h"
-
 #include "../shape/format.h"
-#include "bucket.h"
+#include "epochs.h"
+
+/* ---- forms ---- */
+
+/* Do so many bits, from bit `from` of a bucket on, lie within the 8 bytes in which they start, in every
+** bucket? Buckets start at multiples of `step` bits, a divisor of 8. */
+static bool fits_word(unsigned from, unsigned bits, unsigned step)
+{
+    unsigned most = 8 - step + (from & (step - 1)); /* bits before them in their first byte */
+    return most + bits <= 64;
+}
+
+/* Can the lanes be two halves: loaded as cf_halves_at does, stored as cf_lanes_write does? The second
+** word ends with the lanes, as a rule: no cache line more than these is needed. */
+static bool set_halves(cf_form *form, unsigned first, unsigned step)
+{
+    unsigned half = (form->tag_bits - first) / 2, second = first + half, end = form->tag_bits + 8 - step;
+    form->second = end > 64 ? (end + 7) / 8 - 8 : 0;
+    form->second_bit = second - 8 * form->second;
+    return fits_word(first, half, step) && fits_word(second, half, step) &&
+           first % 8 + half + 8 - step <= 64 && 8 * form->second <= second;
+}
+
+static void set_form(cf_form *form, const cf_geometry *shape, bool grown)
+{
+    unsigned b = shape->bucket_size, nibble = shape->semisorted ? CF_NIBBLE_BITS : 0;
+    memset(form, 0, sizeof *form);
+    form->semi = shape->semisorted;
+    form->grown = grown;
+    form->slot_bits = cf_slot_bits(shape, grown);
+    form->slot_mask = cf_low_bits(form->slot_bits);
+    form->payload_bits = cf_payload_bits(shape, grown);
+    unsigned bits = cf_bucket_bits(shape, grown);
+    form->bucket_bits = bits;
+    form->payloads_at = bits - b * form->payload_bits;
+    form->tag_bits = form->payloads_at - (shape->spill_bound != 0);
+    unsigned w = form->lane = form->slot_bits - nibble, first = shape->semisorted ? CF_CODE_BITS : 0;
+    unsigned step = 1u << cf_lowest_bit(bits | 8);
+    form->lane_of = ((1u << 16) + w - 1) / w;
+    form->two = b > CF_SEMISORT_SLOTS || !fits_word(0, form->tag_bits, step);
+    /* lanes of one bit: cf_zeros would miss some */
+    form->any =
+        w < 2 || (b < CF_SEMISORT_SLOTS && 3 * w > 63) || (form->two && !set_halves(form, first, step));
+    form->two &= !form->any;
+    for (unsigned i = 0; i < (form->two ? b / 2 : b) && !form->any; i++)
+        form->ones |= (uint64_t)1 << i * w;
+    form->highs = form->ones << (w - 1);
+    form->known = form->ones << (shape->pair_bits - nibble);
+#ifndef CUCKOO_SMALL
+    unsigned number = form->grown * 4u + form->semi * 2u + form->two;
+    form->kind = form->any ? 0 : number == 0 && bits % 8 == 0 ? CF_KIND_OF_WHOLE : 2 + number;
+#endif
+}
 
 /* ---- the view ---- */
 
@@ -34,7 +85,7 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
     filter->buckets = cf_buckets_at(g, level, split);
     view->new_length = cf_new_length(g, level, grown);
     view->level_mask = cf_low_bits(level);
-    cf_form_set(&view->form, g, grown);
+    set_form(&view->form, g, grown);
     uint64_t all = cf_low_bits(view->form.payload_bits);
     view->payload_max = grown && g->counter_bits == 0 && g->epochs == 0 ? all >> 1 : all;
     view->sticky = g->counter_bits ? all : all ^ view->payload_max;
