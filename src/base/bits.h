@@ -15,7 +15,6 @@
 #include "inline.h"
 
 #include <assert.h>
-#include <float.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -145,12 +144,8 @@ static inline int cf_product_at_most(uint64_t a, uint64_t b, uint64_t c, uint64_
 ** for i386 without SSE. */
 static inline double cf_rounded(double x)
 {
-#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
-    return x;
-#else
     volatile double rounded = x;
     return rounded;
-#endif
 }
 
 #endif

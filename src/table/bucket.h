@@ -175,8 +175,8 @@ static CF_ALWAYS_INLINE void cf_lanes_write(cf_kind kind, cf_filter *filter, uin
 {
     const cf_form *form = &filter->view.form;
     uint8_t *table = cf_writable_table(filter);
-    unsigned w = form->lane, first = cf_first_lane(kind);
-    uint64_t mask = form->slot_mask >> cf_below_lane(kind);
+    unsigned w = form->lane, first = kind.semi ? CF_CODE_BITS : 0;
+    uint64_t mask = kind.semi ? form->slot_mask >> CF_NIBBLE_BITS : form->slot_mask;
     if (cf_in_turn(kind, filter)) {
         for (unsigned i = 0; i < filter->geometry.bucket_size; i++)
             cf_store_bits(table, at + first + i * w, mask, lane[i] & mask);

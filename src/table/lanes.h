@@ -173,17 +173,6 @@ static inline void cf_key_fetch(const cf_filter *filter, uint64_t hash)
 
 /* ---- lanes ---- */
 
-/* Bits before the lanes, and below them in a tag. */
-static CF_ALWAYS_INLINE unsigned cf_first_lane(cf_kind kind)
-{
-    return kind.semi ? CF_CODE_BITS : 0;
-}
-
-static CF_ALWAYS_INLINE unsigned cf_below_lane(cf_kind kind)
-{
-    return kind.semi ? CF_NIBBLE_BITS : 0;
-}
-
 /* The first half of the lanes, and the second, each from bit 0 on, and above them whatever follows.
 ** Where they are one word, `low` has all of them. */
 typedef struct cf_halves {
@@ -200,7 +189,7 @@ static CF_ALWAYS_INLINE cf_halves cf_halves_at(const cf_filter *filter, cf_kind 
 {
     const cf_form *form = &filter->view.form;
     const uint8_t *p = filter->view.table + (at >> 3);
-    unsigned shift = cf_shift_of(kind, at), first = cf_first_lane(kind);
+    unsigned shift = cf_shift_of(kind, at), first = kind.semi ? CF_CODE_BITS : 0;
     if (kind.two)
         return (cf_halves){cf_load64(p + first / 8) >> (shift + first % 8),
                            cf_load64(p + form->second) >> (shift + form->second_bit)};
@@ -224,7 +213,7 @@ static inline uint64_t cf_compatible(const cf_form *form, uint64_t x, uint64_t w
 /* Top bits of lanes that may be those of a tag: all others are 0. */
 static CF_ALWAYS_INLINE cf_halves cf_alike(const cf_form *form, cf_kind kind, cf_halves x, uint64_t tag)
 {
-    uint64_t t = (tag >> cf_below_lane(kind)) * form->ones;
+    uint64_t t = (kind.semi ? tag >> CF_NIBBLE_BITS : tag) * form->ones;
     if (kind.grown)
         return (cf_halves){cf_compatible(form, x.low, t), kind.two ? cf_compatible(form, x.high, t) : 0};
     return (cf_halves){cf_zeros(form, x.low ^ t), kind.two ? cf_zeros(form, x.high ^ t) : 0};
@@ -234,7 +223,7 @@ static CF_ALWAYS_INLINE cf_halves cf_alike(const cf_form *form, cf_kind kind, cf
 ** it, but in no other half. No branch: it cannot be predicted. */
 static CF_ALWAYS_INLINE unsigned cf_lane_of(const cf_form *form, cf_kind kind, cf_halves set)
 {
-    unsigned half = (form->tag_bits - cf_first_lane(kind)) / 2, second = set.high != 0;
+    unsigned half = (form->tag_bits - (kind.semi ? CF_CODE_BITS : 0u)) / 2, second = set.high != 0;
     return cf_lowest_bit(set.low | set.high) - (form->lane - 1) + (half & (0 - second));
 }
 
@@ -256,11 +245,11 @@ static CF_ALWAYS_INLINE void cf_lanes_by(cf_kind kind, const cf_filter *filter, 
                                          uint64_t *lane)
 {
     const cf_form *form = &filter->view.form;
-    unsigned w = form->lane, b = filter->geometry.bucket_size;
-    uint64_t mask = form->slot_mask >> cf_below_lane(kind);
+    unsigned w = form->lane, b = filter->geometry.bucket_size, first = kind.semi ? CF_CODE_BITS : 0;
+    uint64_t mask = kind.semi ? form->slot_mask >> CF_NIBBLE_BITS : form->slot_mask;
     bool in_turn = cf_in_turn(kind, filter);
     for (unsigned i = 0; in_turn && i < b; i++)
-        lane[i] = cf_load_bits(filter->view.table, at + cf_first_lane(kind) + i * w) & mask;
+        lane[i] = cf_load_bits(filter->view.table, at + first + i * w) & mask;
     if (in_turn)
         return;
     cf_halves x = cf_halves_at(filter, kind, at);
