@@ -39,11 +39,12 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
         : g->affinity > CF_AFFINITY_REAL || g->collation > CF_COLLATION_RTRIM
             ? "the key rule has an unknown affinity or collation"
             : NULL;
-    /* RULE: the number of base buckets is even */
-    if (fault == NULL && (g->buckets < 2 || g->buckets % 2 != 0))
-        fault = "the number of base buckets must be even, and at least 2";
     if (fault)
         return cf_refuse(CF_BAD_ARGUMENT, why, fault);
+    /* RULE: the number of base buckets is even */
+    if (g->buckets < 2 || g->buckets % 2 != 0)
+        return cf_refuse(CF_BAD_ARGUMENT, why,
+                         "the number of base buckets must be even, and at least 2");
     if (g->buckets > CF_CAPACITY_MAX || cf_bits_for(g->buckets) + g->fingerprint_bits > 64)
         return cf_refuse(CF_TOO_BIG, why, "more buckets than the hash has bits for");
     return CF_OK;
