@@ -9,7 +9,7 @@
 ** serialized mode; and with SQLITE_THREADSAFE=0 there is one thread. Threads share only sqlite3_api.
 ** Connections that share a cache: fresh.c.
 */
-#include "../src/base/compiler.h"
+#include "../src/base/bits.h"
 
 /* It is found by its name in a shared library; all else is hidden. */
 #if defined(SQLITE_CORE) || defined(CUCKOO_ENTRY)

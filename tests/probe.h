@@ -10,8 +10,7 @@
 #include "../src/entry/spill.h"
 #include "../src/growth/growth.h"
 #include "../src/table/address.h"
-#include "../src/table/bucket.h"
-#include "../src/table/open.h"
+#include "../src/table/epochs.h"
 
 /* Splits one bucket before there is need. False: the filter does not grow. */
 static inline bool probe_split(cf_filter *filter)

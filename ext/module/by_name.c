@@ -16,7 +16,7 @@
 #include "../table/touch.h"
 #include "module.h"
 
-#include "../../src/base/compiler.h"
+#include "../../src/base/bits.h"
 
 static cuckoo_registry *registry_of(sqlite3_context *context)
 {

@@ -4,7 +4,7 @@
 */
 #include "front.h"
 
-#include "../../src/base/compiler.h"
+#include "../../src/base/bits.h"
 
 #include "../keys/key.h"
 #include "../sqlite/errors.h"

@@ -5,7 +5,7 @@
 #ifndef CUCKOO_FLAG_H
 #define CUCKOO_FLAG_H
 
-#include "../../src/base/compiler.h"
+#include "../../src/base/bits.h"
 
 /* Clear at first: static cuckoo_flag flag = CUCKOO_FLAG_CLEAR. cuckoo_flag_set: was it set before? What
 ** a thread has written before it clears the flag is seen by the next one that sets it. */

@@ -1,18 +1,71 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** bits.h - arithmetic with bits, the same on every machine.
+** bits.h - arithmetic with bits, the same on every machine, and what compilers offer beyond C11.
 **
 ** A filter is bytes that travel between machines: no struct overlays them, integers are little-endian,
-** and cf_load64 and cf_store64 (compiler.h) need no alignment.
+** and cf_load64 (inline.h) and cf_store64 need no alignment.
+**
+** Where compilers differ there are three ways: that of GCC and Clang, that of MSVC, and plain C11. Any
+** other compiler takes the last one, and so do all when CF_PLAIN_C is defined, as the tests do. The
+** answers are the same; plain C is slower.
 */
 #ifndef CF_BITS_H
 #define CF_BITS_H
 
-#include "compiler.h"
 #include "inline.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#if defined(__GNUC__) && !defined(CF_PLAIN_C)
+#define CF_IS_GNU 1
+#elif defined(_MSC_VER) && !defined(CF_PLAIN_C)
+#define CF_IS_MSVC 1
+#endif
+
+/* ---- hints: leaving them out changes no answer ---- */
+
+/* CUCKOO_SMALL, defined by who compiles the library: less code, and some calls take several times as
+** long. CF_NEVER_INLINE, CF_ALWAYS_INLINE: before the type of a function, behind `static`. CF_LIKELY,
+** CF_UNLIKELY: a condition that nearly always, or hardly ever, holds. */
+#if CF_IS_GNU
+#define CF_NEVER_INLINE        __attribute__((noinline))
+#define CF_LIKELY(condition)   __builtin_expect(condition, 1)
+#define CF_UNLIKELY(condition) __builtin_expect(condition, 0)
+#else
+#define CF_NEVER_INLINE
+#define CF_LIKELY(condition)   (condition)
+#define CF_UNLIKELY(condition) (condition)
+#endif
+#if CF_IS_GNU && !defined(CUCKOO_SMALL)
+#define CF_ALWAYS_INLINE inline __attribute__((always_inline))
+#elif CF_IS_MSVC
+#define CF_ALWAYS_INLINE __forceinline
+#else
+#define CF_ALWAYS_INLINE inline
+#endif
+
+/* These bytes are read soon. The address need not be a valid one. */
+static inline void cf_prefetch(const uint8_t *at)
+{
+#if CF_IS_GNU
+    __builtin_prefetch(at);
+    __asm__ volatile(""); /* else GCC drops calls of functions that do no more than this */
+#elif CF_IS_MSVC && (defined(_M_X64) || defined(_M_IX86)) && !defined(_M_ARM64EC)
+    _mm_prefetch((const char *)at, _MM_HINT_T0);
+#else
+    (void)at;
+#endif
+}
+
+/* ---- words ---- */
+
+static inline void cf_store64(uint8_t *p, uint64_t v)
+{
+    v = cf_little_endian(v);
+    memcpy(p, &v, sizeof v);
+}
 
 /* A length of bytes that are in memory, where none is longer than size_t can say. Lengths of filters
 ** are uint64_t on every machine. */
@@ -41,6 +94,38 @@ static inline uint64_t cf_choose(bool condition, uint64_t x, uint64_t y)
     return y ^ ((x ^ y) & (0 - (uint64_t)condition));
 }
 
+/* floor(log2(n)): the number of the highest bit that is set; n at least 1. */
+static inline unsigned cf_floor_log2(uint64_t n)
+{
+    assert(n != 0);
+#if CF_IS_GNU
+    return 63 ^ (unsigned)__builtin_clzll(n);
+#elif CF_IS_MSVC && (defined(_M_X64) || defined(_M_ARM64))
+    unsigned long at;
+    _BitScanReverse64(&at, n);
+    return at;
+#else
+    unsigned at = 0;
+    for (unsigned step = 32; step > 0; step /= 2)
+        if (n >> step != 0) {
+            n >>= step;
+            at += step;
+        }
+    return at;
+#endif
+}
+
+/* The number of the lowest bit that is set; n at least 1. */
+static inline unsigned cf_lowest_bit(uint64_t n)
+{
+    assert(n != 0);
+#if CF_IS_GNU
+    return (unsigned)__builtin_ctzll(n);
+#else
+    return cf_floor_log2(n & (0 - n));
+#endif
+}
+
 /* Bits needed to number n things, n at least 1. */
 static inline unsigned cf_bits_for(uint64_t n)
 {
@@ -53,6 +138,14 @@ static inline int cf_product_at_most(uint64_t a, uint64_t b, uint64_t c, uint64_
 {
     uint64_t one = cf_high_product(a, b), other = cf_high_product(c, d);
     return one != other ? one < other : a * b <= c * d;
+}
+
+/* x with the digits of a double, as in memory. Some compilers compute with more, and keep them: those
+** for i386 without SSE. */
+static inline double cf_rounded(double x)
+{
+    volatile double rounded = x;
+    return rounded;
 }
 
 #endif

@@ -2,7 +2,6 @@
 #include "hash.h"
 
 #include "bits.h"
-#include "siphash.h"
 
 #include <string.h>
 
@@ -11,27 +10,92 @@
 
 /* ---- keyed ---- */
 
-static cf_sip begin_keyed(int64_t seed)
+/* SipHash-1-3: one round for each word, three at the end. From the paper: Aumasson, Bernstein, "SipHash:
+** a fast short-input PRF", 2012. A message is a string of words of 8 bytes, least significant byte
+** first. The last word has the bytes that are left over, fewer than 8, and in its top byte the length of
+** the message modulo 256. */
+typedef struct sip {
+    uint64_t v0, v1, v2, v3;
+} sip;
+
+/* The state before the first word. hash.h says of which key. */
+static sip sip_begin(int64_t seed)
 {
     uint64_t k0 = (uint64_t)seed;
     uint64_t k1 = (k0 + UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xbf58476d1ce4e5b9);
-    return cf_sip_begin(k0, k1 ^ k1 >> 32);
+    k1 ^= k1 >> 32;
+    return (sip){k0 ^ UINT64_C(0x736f6d6570736575), k1 ^ UINT64_C(0x646f72616e646f6d),
+                 k0 ^ UINT64_C(0x6c7967656e657261), k1 ^ UINT64_C(0x7465646279746573)};
 }
 
-/* Of n bytes behind `begun` bytes, 0 or 1, in the word `head`. */
+static inline uint64_t rotate(uint64_t x, unsigned n)
+{
+    return x << n | x >> (64 - n);
+}
+
+static CF_ALWAYS_INLINE void sip_round(sip *s)
+{
+    s->v0 += s->v1;
+    s->v2 += s->v3;
+    s->v1 = rotate(s->v1, 13) ^ s->v0;
+    s->v3 = rotate(s->v3, 16) ^ s->v2;
+    s->v0 = rotate(s->v0, 32);
+    s->v2 += s->v1;
+    s->v0 += s->v3;
+    s->v1 = rotate(s->v1, 17) ^ s->v2;
+    s->v3 = rotate(s->v3, 21) ^ s->v0;
+    s->v2 = rotate(s->v2, 32);
+}
+
+static CF_ALWAYS_INLINE void sip_word(sip *s, uint64_t word)
+{
+    s->v3 ^= word;
+    sip_round(s);
+    s->v0 ^= word;
+}
+
+/* The hash. `rest` are the bytes that are left over, in a word whose top byte is zero; `length` is
+** that of the whole message. */
+static CF_ALWAYS_INLINE uint64_t sip_end(sip *s, uint64_t rest, size_t length)
+{
+    sip_word(s, rest | (uint64_t)length << 56);
+    s->v2 ^= 0xff;
+    sip_round(s);
+    sip_round(s);
+    sip_round(s);
+    return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
+}
+
+/* Of n bytes behind `begun` bytes, 0 or 1, in the word `head`. `bytes` may be NULL when n is 0. */
 static CF_NEVER_INLINE uint64_t keyed(int64_t seed, uint64_t head, unsigned begun, const void *bytes,
                                       size_t n)
 {
-    cf_sip state = begin_keyed(seed);
-    return cf_sip_bytes(&state, head, begun, bytes, n);
+    const uint8_t *at = bytes;
+    sip s = sip_begin(seed);
+    size_t i = 8 - begun; /* bytes of them in the first word */
+    if (n < 8) {
+        uint64_t few = 0;
+        for (size_t left = n; left-- > 0;)
+            few = few << 8 | at[left];
+        few = few << 8 * begun | head;
+        if (n < i)
+            return sip_end(&s, few, n + begun);
+        sip_word(&s, few);
+        return sip_end(&s, 0, n + begun);
+    }
+    sip_word(&s, head | cf_load64(at) << 8 * begun);
+    for (; i + 8 <= n; i += 8)
+        sip_word(&s, cf_load64(at + i));
+    /* The left over ones are the top ones of the last 8 bytes; a shift by 64 has no meaning. */
+    return sip_end(&s, cf_load64(at + n - 8) >> 8 >> (56 - 8 * (n - i)), n + begun);
 }
 
 uint64_t cf_hash_words_keyed(const cf_geometry *shape, uint64_t first, uint64_t second)
 {
-    cf_sip state = begin_keyed(shape->seed);
-    cf_sip_word(&state, first);
-    cf_sip_word(&state, second);
-    return cf_sip_end(&state, 0, 16);
+    sip s = sip_begin(shape->seed);
+    sip_word(&s, first);
+    sip_word(&s, second);
+    return sip_end(&s, 0, 16);
 }
 
 /* ---- XXH3 ---- */

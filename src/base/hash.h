@@ -10,7 +10,7 @@
 **            short keys than the seeded one; any other seed means XXH3 with that seed. The seed is no
 **            secret: some pairs of keys of 31 bytes share their hash under one seed in a thousand,
 **            and whoever chooses keys can make many of them.
-** keyed      SipHash-1-3 (siphash.h), hash identity 2. Its key of 128 bits is made of the seed: the
+** keyed      SipHash-1-3 (hash.c), hash identity 2. Its key of 128 bits is made of the seed: the
 **            first 64 bits are the seed, the other ones are (x ^ x >> 32) with
 **            x = (seed + 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9, modulo 2^64.
 **

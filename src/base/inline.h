@@ -26,17 +26,30 @@
 #define CF_HAS_UMULH
 #endif
 
-/* Lookups in the program that makes them (contains.h): elsewhere they are calls. */
-#if defined(CF_HAS_WIDE) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define CF_HAS_INLINE
-#endif
-
 /* The 8 bytes of x the other way round: compilers have an instruction for it. */
 CF_INLINE uint64_t cf_swapped(uint64_t x)
 {
     x = (x & UINT64_C(0x00ff00ff00ff00ff)) << 8 | (x >> 8 & UINT64_C(0x00ff00ff00ff00ff));
     x = (x & UINT64_C(0x0000ffff0000ffff)) << 16 | (x >> 16 & UINT64_C(0x0000ffff0000ffff));
     return x << 32 | x >> 32;
+}
+
+/* x, to be stored or as it was loaded: its lowest byte is the first one on every machine. Of which kind
+** a machine is its compiler knows, so that nothing is asked. */
+CF_INLINE uint64_t cf_little_endian(uint64_t x)
+{
+    const uint16_t one = 1;
+    uint8_t first;
+    memcpy(&first, &one, sizeof first);
+    return first != 0 ? x : cf_swapped(x);
+}
+
+/* The 8 bytes at p as an integer, least significant byte first. */
+CF_INLINE uint64_t cf_load64(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return cf_little_endian(v);
 }
 
 /* floor(a * b / 2^64). For a uniform a a uniform number below b (multiply-shift). */
@@ -46,7 +59,7 @@ CF_INLINE uint64_t cf_high_product(uint64_t a, uint64_t b)
     __extension__ unsigned __int128 product = a;
     uint64_t half[2];
     product *= b;
-    memcpy(half, &product, sizeof half);
+    memcpy(half, &product, sizeof half); /* GCC takes two instructions more for a shift by 64 */
     return half[__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__];
 #elif defined(CF_HAS_UMULH)
     return __umulh(a, b);

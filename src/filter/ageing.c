@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "../entry/walk.h"
 #include "../table/epochs.h"
-#include "../table/open.h"
 
 bool cf_epoch_is_live(const cf_filter *filter, uint64_t epoch)
 {

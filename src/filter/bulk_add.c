@@ -124,7 +124,7 @@ static CF_ALWAYS_INLINE cf_status walk_bases(cf_kind kind, cf_filter *filter, co
             }
         }
         if (bulk == NULL) {
-            cf_tags_write(kind, filter, bucket * filter->view.form.bucket_bits, tag);
+            cf_store_by(kind, filter, bucket * filter->view.form.bucket_bits, tag, NULL);
             filter->occupied += used < b ? used : b;
         }
         if (cf_tick(ticker, COST * used))

@@ -3,7 +3,6 @@
 
 #include "../table/bucket.h"
 #include "../table/epochs.h"
-#include "../table/open.h"
 
 /* ---- the first growth ---- */
 

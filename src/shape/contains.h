@@ -15,17 +15,17 @@ bool cf_contains_any(const cf_filter *filter, uint64_t hash);
 
 CF_INLINE bool cf_contains(const cf_filter *filter, uint64_t hash)
 {
-#ifdef CF_HAS_INLINE
+#ifdef CF_HAS_WIDE
     const cf_view *view = &filter->view;
     if (__builtin_expect(view->whole != 0, 1)) {
-        uint64_t m0 = filter->geometry.buckets, fingerprint = view->fingerprint_mask, here, there;
+        uint64_t m0 = filter->geometry.buckets, fingerprint = view->fingerprint_mask;
         if (__builtin_expect((hash & fingerprint) == 0, 0))
             hash++;
         uint64_t mix = cf_pair_mix(hash & fingerprint), base = cf_high_product(hash, m0);
         uint64_t other = (cf_high_product(mix, m0) | 1) - base;
         other = other >> 63 != 0 ? other + m0 : other;
-        memcpy(&here, view->table + base * view->whole, sizeof here);
-        memcpy(&there, view->table + other * view->whole, sizeof there);
+        uint64_t here = cf_load64(view->table + base * view->whole);
+        uint64_t there = cf_load64(view->table + other * view->whole);
         here ^= (hash & fingerprint) * view->form.ones;
         there ^= (hash & fingerprint) * view->form.ones;
         here = (here - view->form.ones) & ~here;

@@ -9,22 +9,34 @@ static const uint8_t magic[3] = {0xcf, 0x63, 0x6b};
 enum { FLAG_GROWTH = 1, FLAG_VALUES = 2, FLAG_SEMISORTED = 4, FLAG_AGEING = 0x80 };
 enum { AFFINITY_SHIFT = 3, COLLATION_SHIFT = 5, RULE_MASK = 3 };
 
-/* Where each field stands: see the table in format.h. */
-enum { AT_VERSION = 3, AT_HASH = 4, AT_BUCKET_SIZE = 5, AT_FINGERPRINT_BITS = 6, AT_PAIR_BITS = 7 };
-enum { AT_CAP = 8, AT_SLOT_BITS = 9, AT_LEVEL = 10, AT_PAYLOAD_BITS = 11, AT_FLAGS = 12 };
-enum { AT_OVERFLOW_BUDGET = 13, AT_SPILL_BOUND = 14, AT_SPILLED = 16, AT_BUCKETS = 18, AT_SEED = 24 };
-enum { AT_SPLIT_POINTER = 32, AT_ITEMS = 38, AT_OCCUPIED = 44, AT_CAPACITY = 50, AT_RESERVED = 56 };
-enum { AT_CHECKSUM = 60 };
+/* Fields that say something of a filter as it is: where each stands, its bytes, its type in memory. */
+#define FIELDS(F)                                                                                       \
+    F(5, 1, uint8_t, geometry.bucket_size)                                                              \
+    F(6, 1, uint8_t, geometry.fingerprint_bits)                                                         \
+    F(7, 1, uint8_t, geometry.pair_bits)                                                                \
+    F(8, 1, uint8_t, geometry.cap)                                                                      \
+    F(10, 1, unsigned, level)                                                                           \
+    F(14, 2, uint16_t, geometry.spill_bound)                                                            \
+    F(16, 2, unsigned, spilled)                                                                         \
+    F(18, 6, uint64_t, geometry.buckets)                                                                \
+    F(24, 8, int64_t, geometry.seed)                                                                    \
+    F(32, 6, uint64_t, split)                                                                           \
+    F(44, 6, uint64_t, occupied)                                                                        \
+    F(50, 6, uint64_t, geometry.capacity)
 
-/* Loads 1 to 6 bytes; at + 8 must lie inside the header. */
-static uint64_t load_bytes(const uint8_t *at, unsigned bytes)
+/* The others. The last word is the reserve, and above it the checksum. */
+enum { AT_VERSION = 3, AT_HASH = 4, AT_SLOT_BITS = 9, AT_PAYLOAD_BITS = 11, AT_FLAGS = 12 };
+enum { AT_BUDGET = 13, AT_ITEMS = 38, AT_LAST = 56, ITEMS_BYTES = 6 };
+
+/* Stores a number where zeros are; at + 8 must lie inside the header, as in get. */
+static inline void put(uint8_t *at, uint64_t number)
 {
-    return cf_load64(at) & cf_low_bits(8 * bytes);
+    cf_store64(at, cf_load64(at) | number);
 }
 
-static uint32_t load32(const uint8_t *header, unsigned offset)
+static inline uint64_t get(const uint8_t *at, unsigned size)
 {
-    return (uint32_t)(cf_load64(header + offset - 4) >> 32);
+    return cf_load64(at) & cf_low_bits(8 * size);
 }
 
 static uint8_t encode_flags(const cf_geometry *g)
@@ -35,33 +47,23 @@ static uint8_t encode_flags(const cf_geometry *g)
     return (uint8_t)(flags | rule);
 }
 
-void cf_header_encode(const cf_header *header, uint8_t *bytes)
+void cf_header_encode(const cf_filter *filter, uint8_t *bytes)
 {
-    const cf_geometry *g = &header->geometry;
+    const cf_geometry *g = &filter->geometry;
+    uint64_t plain = cf_bytes_at(g, filter->level, filter->split);
     memset(bytes, 0, CF_HEADER_BYTES);
     memcpy(bytes, magic, sizeof magic);
     bytes[AT_VERSION] = CF_FORMAT_VERSION;
     bytes[AT_HASH] = cf_hash_identity(g);
-    bytes[AT_BUCKET_SIZE] = g->bucket_size;
-    bytes[AT_FINGERPRINT_BITS] = g->fingerprint_bits;
-    bytes[AT_PAIR_BITS] = g->pair_bits;
-    bytes[AT_CAP] = g->cap;
-    bytes[AT_SLOT_BITS] = (uint8_t)cf_slot_bits(g, cf_is_grown(header->level, header->split));
-    bytes[AT_LEVEL] = (uint8_t)header->level;
+    bytes[AT_SLOT_BITS] = (uint8_t)cf_slot_bits(g, cf_is_grown(filter->level, filter->split));
     bytes[AT_PAYLOAD_BITS] = g->epochs ? CF_EPOCH_BITS : g->counter_bits | g->value_bits;
     bytes[AT_FLAGS] = encode_flags(g);
-    bytes[AT_OVERFLOW_BUDGET] = g->budget | g->epochs;
-    /* From front to back: each is stored as a whole word, and the next one replaces the zeros. */
-    cf_store64(bytes + AT_SPILL_BOUND, g->spill_bound);
-    cf_store64(bytes + AT_SPILLED, header->spilled);
-    cf_store64(bytes + AT_BUCKETS, g->buckets);
-    cf_store64(bytes + AT_SEED, (uint64_t)g->seed);
-    cf_store64(bytes + AT_SPLIT_POINTER, header->split);
-    cf_store64(bytes + AT_ITEMS, g->epochs ? header->epoch : header->items);
-    cf_store64(bytes + AT_OCCUPIED, header->occupied);
-    cf_store64(bytes + AT_CAPACITY, g->capacity);
-    cf_store64(bytes + AT_RESERVED, header->reserved);
-    cf_store64(bytes + AT_RESERVED, header->reserved | (uint64_t)cf_checksum(bytes) << 32);
+    bytes[AT_BUDGET] = g->budget | g->epochs;
+#define STORE(at, size, type, field) put(bytes + (at), (uint64_t)filter->field);
+    FIELDS(STORE)
+    put(bytes + AT_ITEMS, g->epochs ? filter->epoch : filter->items);
+    put(bytes + AT_LAST, filter->length - plain + CF_RESERVED_MIN);
+    put(bytes + AT_LAST, (uint64_t)cf_checksum(bytes) << 32);
 }
 
 bool cf_is_exact(const uint8_t *bytes, size_t length)
@@ -87,7 +89,7 @@ static cf_status check_identity(const uint8_t *bytes, uint64_t length, const cha
     if (bytes[AT_VERSION] > CF_FORMAT_VERSION)
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown format version"));
     /* RULE: a header matches its checksum */
-    if (load32(bytes, AT_CHECKSUM) != cf_checksum(bytes))
+    if (cf_load64(bytes + AT_LAST) >> 32 != cf_checksum(bytes))
         return cf_refuse(CF_DAMAGED, why, "the header does not match its checksum");
     /* RULE: an unknown hash is refused */
     if (!cf_knows_hash(bytes[AT_HASH]))
@@ -100,42 +102,32 @@ static cf_status check_identity(const uint8_t *bytes, uint64_t length, const cha
     return CF_OK;
 }
 
-static void decode_fields(const uint8_t *bytes, cf_header *header)
+static void decode_fields(const uint8_t *bytes, cf_filter *filter)
 {
-    cf_geometry *g = &header->geometry;
+    cf_geometry *g = &filter->geometry;
     unsigned flags = bytes[AT_FLAGS];
     bool ages = (flags & FLAG_AGEING) != 0, values = (flags & FLAG_VALUES) != 0;
-    g->buckets = load_bytes(bytes + AT_BUCKETS, 6);
-    g->capacity = load_bytes(bytes + AT_CAPACITY, 6);
-    g->seed = (int64_t)cf_load64(bytes + AT_SEED);
+    uint64_t items = get(bytes + AT_ITEMS, ITEMS_BYTES);
+#define LOAD(at, size, type, field) filter->field = (type)get(bytes + (at), size);
+    FIELDS(LOAD)
     g->keyed = bytes[AT_HASH] == CF_IDENTITY_KEYED;
-    g->bucket_size = bytes[AT_BUCKET_SIZE];
-    g->fingerprint_bits = bytes[AT_FINGERPRINT_BITS];
-    g->pair_bits = bytes[AT_PAIR_BITS];
-    g->cap = bytes[AT_CAP];
     g->growth = (flags & FLAG_GROWTH) != 0;
     g->value_bits = values ? bytes[AT_PAYLOAD_BITS] : 0;
     g->counter_bits = values || ages ? 0 : bytes[AT_PAYLOAD_BITS];
-    g->epochs = ages ? bytes[AT_OVERFLOW_BUDGET] : 0;
+    g->epochs = ages ? bytes[AT_BUDGET] : 0;
     g->semisorted = (flags & FLAG_SEMISORTED) != 0;
     g->affinity = flags >> AFFINITY_SHIFT & RULE_MASK;
     g->collation = flags >> COLLATION_SHIFT & RULE_MASK;
-    g->budget = ages ? 0 : bytes[AT_OVERFLOW_BUDGET];
-    g->spill_bound = (uint16_t)load_bytes(bytes + AT_SPILL_BOUND, 2);
-    header->level = bytes[AT_LEVEL];
-    header->split = load_bytes(bytes + AT_SPLIT_POINTER, 6);
-    header->reserved = load32(bytes, AT_RESERVED);
-    header->spilled = (unsigned)load_bytes(bytes + AT_SPILLED, 2);
-    header->occupied = load_bytes(bytes + AT_OCCUPIED, 6);
-    header->items = load_bytes(bytes + (ages ? AT_OCCUPIED : AT_ITEMS), 6);
-    header->epoch = ages ? load_bytes(bytes + AT_ITEMS, 6) : 0;
+    g->budget = ages ? 0 : bytes[AT_BUDGET];
+    filter->items = ages ? filter->occupied : items;
+    filter->epoch = ages ? items : 0;
 }
 
 /* What is wrong with the shape, or with its stage of growth, from which the width of slots follows;
 ** NULL: nothing. */
-static const char *shape_fault(const uint8_t *bytes, const cf_header *header)
+static const char *shape_fault(const uint8_t *bytes, const cf_filter *filter)
 {
-    const cf_geometry *g = &header->geometry;
+    const cf_geometry *g = &filter->geometry;
     const char *why;
     /* RULE: the shape in a header is sound */
     if (cf_geometry_check(g, &why) != CF_OK)
@@ -147,46 +139,48 @@ static const char *shape_fault(const uint8_t *bytes, const cf_header *header)
     if ((bytes[AT_FLAGS] & FLAG_VALUES) && g->value_bits == 0)
         return "values of no bits";
     /* RULE: the stage of growth is possible */
-    if (cf_stage_check(g, header->level, header->split, &why) != CF_OK)
+    if (cf_stage_check(g, filter->level, filter->split, &why) != CF_OK)
         return why;
     /* RULE: the width of slots says whether it has grown */
-    if (bytes[AT_SLOT_BITS] != cf_slot_bits(g, cf_is_grown(header->level, header->split)))
+    if (bytes[AT_SLOT_BITS] != cf_slot_bits(g, cf_is_grown(filter->level, filter->split)))
         return "the width of slots is not that of its stage of growth";
     return NULL;
 }
 
 /* What is wrong with the counts, of a sound shape; NULL: nothing. */
-static const char *count_fault(const cf_header *header, uint64_t length)
+static const char *count_fault(const uint8_t *bytes, const cf_filter *filter)
 {
-    const cf_geometry *g = &header->geometry;
-    uint64_t planned = cf_bytes_at(g, header->level, header->split) - CF_RESERVED_MIN;
+    const cf_geometry *g = &filter->geometry;
+    uint64_t planned = cf_bytes_at(g, filter->level, filter->split) - CF_RESERVED_MIN;
+    uint32_t reserved = (uint32_t)cf_load64(bytes + AT_LAST);
     /* RULE: the reserve is as large as the format needs */
-    if (header->reserved < CF_RESERVED_MIN)
+    if (reserved < CF_RESERVED_MIN)
         return "the header promises fewer reserved bytes than the format needs";
     /* RULE: the length is that of the header; equivalent without 2, < to <=: a difference below
     ** zero is larger than any reserve, and no reserve is zero */
-    if (length < planned || length - planned != header->reserved)
+    if (filter->length < planned || filter->length - planned != reserved)
         return "the length does not match the header: cut off, or not one filter";
     /* RULE: the spill list keeps its bound */
-    if (header->spilled > g->spill_bound)
+    if (filter->spilled > g->spill_bound)
         return "the spill list holds more than its bound";
     /* RULE: items are somewhere */
-    if (header->items > 0 && header->occupied == 0 && header->spilled == 0)
+    if (filter->items > 0 && filter->occupied == 0 && filter->spilled == 0)
         return "the header counts items, but neither occupied slots nor spilled entries";
     /* RULE: no more slots are occupied than there are */
-    if (header->occupied > g->bucket_size * cf_buckets_at(g, header->level, header->split))
+    if (filter->occupied > g->bucket_size * cf_buckets_at(g, filter->level, filter->split))
         return "the header counts more occupied slots than there are";
     return NULL;
 }
 
-cf_status cf_header_decode(const uint8_t *bytes, uint64_t length, cf_header *header, const char **why)
+cf_status cf_header_decode(cf_filter *filter, const uint8_t *bytes, uint64_t length, const char **why)
 {
     cf_status status = check_identity(bytes, length, why);
     if (status != CF_OK)
         return status;
-    decode_fields(bytes, header);
-    const char *fault = shape_fault(bytes, header);
+    decode_fields(bytes, filter);
+    filter->length = length;
+    const char *fault = shape_fault(bytes, filter);
     if (fault == NULL)
-        fault = count_fault(header, length);
+        fault = count_fault(bytes, filter);
     return fault ? cf_refuse(CF_DAMAGED, why, fault) : CF_OK;
 }

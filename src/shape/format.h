@@ -78,24 +78,12 @@ static inline void cf_count_items(cf_filter *filter, uint64_t more)
     filter->items = more < CF_ITEMS_MAX - filter->items ? filter->items + more : CF_ITEMS_MAX;
 }
 
-/* The header, decoded. Fields that must be zero in this version, or follow from others, have no
-** place here. */
-typedef struct cf_header {
-    cf_geometry geometry;
-    unsigned level;
-    uint64_t split;
-    uint64_t items;
-    uint64_t occupied;
-    uint64_t epoch;
-    unsigned spilled;
-    uint32_t reserved; /* bytes */
-} cf_header;
-
-/* Writes the 64 header bytes, checksum included. */
-void cf_header_encode(const cf_header *header, uint8_t *bytes);
+/* Writes the 64 header bytes of a filter, checksum included. */
+void cf_header_encode(const cf_filter *filter, uint8_t *bytes);
 
 /* Reads and validates the header of a filter of `length` bytes: every field against its range and
-** against the length. CF_OK; or CF_DAMAGED / CF_NEWER with *why, and *header unspecified. */
-cf_status cf_header_decode(const uint8_t *bytes, uint64_t length, cf_header *header, const char **why);
+** against the length. CF_OK, and what the header says stands in *filter: geometry, counts, level, split
+** and epoch; or CF_DAMAGED / CF_NEWER with *why, and *filter unspecified. */
+cf_status cf_header_decode(cf_filter *filter, const uint8_t *bytes, uint64_t length, const char **why);
 
 #endif

@@ -19,31 +19,26 @@ const char *cf_sizes_fault(unsigned b, unsigned f, unsigned counter_bits, unsign
                : NULL;
 }
 
-/* What else is wrong with a shape; NULL: nothing. */
-static const char *fault_of(const cf_geometry *g)
-{
-    return g->pair_bits < CF_PAIR_BITS_MIN || g->pair_bits > g->fingerprint_bits
-               ? "pair_bits must be from 4 to fingerprint_bits"
-           : g->cap < 1 || g->cap > 2 * g->bucket_size ? "cap must be from 1 to twice bucket_size"
-           : g->semisorted && (g->bucket_size != 4 || g->fingerprint_bits < 5)
-               ? "semi-sorted buckets have 4 slots of 5 bits or more"
-           : g->epochs > CF_EPOCHS_MAX ||
-                   (g->epochs && (g->counter_bits | g->value_bits | g->spill_bound || g->cap != 1))
-               ? "epochs are from 1 to 15, without counters, values and spill list"
-           : g->spill_bound > CF_SPILL_MAX || (g->budget && !g->spill_bound)
-               ? "a spill list has from 1 to 4096 entries"
-           : g->growth && g->spill_bound ? "a filter with a spill list does not grow"
-           : g->affinity > CF_AFFINITY_REAL || g->collation > CF_COLLATION_RTRIM
-               ? "the key rule has an unknown affinity or collation"
-               : NULL;
-}
-
 cf_status cf_geometry_check(const cf_geometry *g, const char **why)
 {
-    const char *fault =
+    const char *sizes =
         cf_sizes_fault(g->bucket_size, g->fingerprint_bits, g->counter_bits, g->value_bits);
-    if (fault == NULL)
-        fault = fault_of(g);
+    const char *fault =
+        sizes ? sizes
+        : g->pair_bits < CF_PAIR_BITS_MIN || g->pair_bits > g->fingerprint_bits
+            ? "pair_bits must be from 4 to fingerprint_bits"
+        : g->cap < 1 || g->cap > 2 * g->bucket_size ? "cap must be from 1 to twice bucket_size"
+        : g->semisorted && (g->bucket_size != 4 || g->fingerprint_bits < 5)
+            ? "semi-sorted buckets have 4 slots of 5 bits or more"
+        : g->epochs > CF_EPOCHS_MAX ||
+                (g->epochs && (g->counter_bits | g->value_bits | g->spill_bound || g->cap != 1))
+            ? "epochs are from 1 to 15, without counters, values and spill list"
+        : g->spill_bound > CF_SPILL_MAX || (g->budget && !g->spill_bound)
+            ? "a spill list has from 1 to 4096 entries"
+        : g->growth && g->spill_bound ? "a filter with a spill list does not grow"
+        : g->affinity > CF_AFFINITY_REAL || g->collation > CF_COLLATION_RTRIM
+            ? "the key rule has an unknown affinity or collation"
+            : NULL;
     if (fault)
         return cf_refuse(CF_BAD_ARGUMENT, why, fault);
     /* RULE: the number of base buckets is even */

@@ -198,13 +198,15 @@ static cf_geometry smallest(const cf_options *options, const request *want)
 
 /* ---- requests ---- */
 
-/* What is wrong with options; NULL: nothing. */
-static const char *options_fault(const cf_options *options)
+/* What is wrong with a request; NULL: nothing. */
+static const char *request_fault(double fpr, const cf_options *options)
 {
     unsigned b = options->bucket_size, f = options->fingerprint_bits;
     const char *sizes = cf_sizes_fault(b ? b : CF_BUCKET_MAX, f ? f : CF_FINGERPRINT_MAX,
                                        options->counter_bits, options->value_bits);
-    return sizes ? sizes
+    return !(fpr >= 0 && fpr < 1) ? "fpr must be above 0 and below 1"
+           : fpr == 0 && f == 0   ? "fpr must be above 0, or fingerprint_bits given in its place"
+           : sizes                ? sizes
            : options->layout == CF_LAYOUT_SEMISORT && !can_be_semisorted(b ? b : 4, f ? f : 5)
                ? "layout=semisort needs bucket_size=4 and fingerprint_bits of 5 or more: give these, or "
                  "leave one of them out"
@@ -226,20 +228,6 @@ static const char *options_fault(const cf_options *options)
                : NULL;
 }
 
-static cf_status check_request(uint64_t capacity, double fpr, const cf_options *options,
-                               const char **why)
-{
-    if (capacity > CF_CAPACITY_MAX)
-        return cf_refuse(
-            CF_TOO_BIG, why,
-            "capacity must be at most 1099511627776 keys; split the keys over several filters");
-    const char *fault = !(fpr >= 0 && fpr < 1) ? "fpr must be above 0 and below 1"
-                        : fpr == 0 && options->fingerprint_bits == 0
-                            ? "fpr must be above 0, or fingerprint_bits given in its place"
-                            : options_fault(options);
-    return fault ? cf_refuse(CF_BAD_ARGUMENT, why, fault) : CF_OK;
-}
-
 uint64_t cf_planned_entries(uint64_t capacity, unsigned epochs)
 {
     return epochs ? capacity + (capacity + epochs - 1) / epochs : capacity;
@@ -259,9 +247,13 @@ static cf_status refuse_plan(const cf_options *options, request want, const char
 cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_geometry *plan,
                   const char **why)
 {
-    cf_status status = check_request(capacity, fpr, options, why);
-    if (status != CF_OK)
-        return status;
+    if (capacity > CF_CAPACITY_MAX)
+        return cf_refuse(
+            CF_TOO_BIG, why,
+            "capacity must be at most 1099511627776 keys; split the keys over several filters");
+    const char *fault = request_fault(fpr, options);
+    if (fault)
+        return cf_refuse(CF_BAD_ARGUMENT, why, fault);
     if (capacity == 0)
         capacity = 1;
     request want = {.keys = cf_planned_entries(capacity, options->epochs), .capacity = capacity};

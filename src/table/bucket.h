@@ -175,8 +175,8 @@ static CF_ALWAYS_INLINE void cf_lanes_write(cf_kind kind, cf_filter *filter, uin
 {
     const cf_form *form = &filter->view.form;
     uint8_t *table = cf_writable_table(filter);
-    unsigned w = form->lane, first = cf_first_lane(kind);
-    uint64_t mask = form->slot_mask >> cf_below_lane(kind);
+    unsigned w = form->lane, first = kind.semi ? CF_CODE_BITS : 0;
+    uint64_t mask = kind.semi ? form->slot_mask >> CF_NIBBLE_BITS : form->slot_mask;
     if (cf_in_turn(kind, filter)) {
         for (unsigned i = 0; i < filter->geometry.bucket_size; i++)
             cf_store_bits(table, at + first + i * w, mask, lane[i] & mask);
@@ -217,26 +217,18 @@ static inline void cf_payloads_write(cf_filter *filter, uint64_t at, const uint6
     }
 }
 
-/* Writes the tags of a bucket whose payloads are 0. It may sort them. */
-static CF_ALWAYS_INLINE void cf_tags_write(cf_kind kind, cf_filter *filter, uint64_t at, uint64_t *tag)
+/* Writes tags and payloads, but not the overflow bit, and may sort them. `payload`: the constant NULL
+** where all payloads are 0, and stay so. */
+static CF_ALWAYS_INLINE void cf_store_by(cf_kind kind, cf_filter *filter, uint64_t at, uint64_t *tag,
+                                         uint64_t *payload)
 {
-    if (kind.semi)
+    if (kind.semi && payload != NULL && (payload[0] | payload[1] | payload[2] | payload[3]) != 0)
+        cf_semisort(tag, payload);
+    else if (kind.semi)
         cf_semisort(tag, NULL);
     cf_lanes_write(kind, filter, at, tag, kind.semi ? cf_code_of_ranks(tag) : 0);
-}
-
-/* Writes tags and payloads, but not the overflow bit. It may sort them. */
-static CF_ALWAYS_INLINE void cf_store_by(cf_kind kind, cf_filter *filter, uint64_t at,
-                                         cf_contents *contents)
-{
-    uint64_t *tag = contents->tag, *payload = contents->payload;
-    if (!kind.semi || (payload[0] | payload[1] | payload[2] | payload[3]) == 0) {
-        cf_tags_write(kind, filter, at, tag);
-    } else {
-        cf_semisort(tag, payload);
-        cf_lanes_write(kind, filter, at, tag, cf_code_of_ranks(tag));
-    }
-    cf_payloads_write(filter, at, payload);
+    if (payload != NULL)
+        cf_payloads_write(filter, at, payload);
 }
 
 /* Empties a slot where lanes are one word, and all payloads 0. */
@@ -307,7 +299,12 @@ static CF_ALWAYS_INLINE void cf_set_by(cf_kind kind, cf_filter *filter, uint64_t
 /* ---- the same by the number of a bucket ---- */
 
 uint64_t cf_slot_get(const cf_filter *filter, uint64_t bucket, unsigned slot);
-uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, unsigned slot);
+
+static inline uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
+{
+    bool any = filter->view.form.payload_bits != 0;
+    return any ? cf_payload_at(filter, cf_bucket_at(filter, bucket), slot) : 0;
+}
 
 /* The slots that match a tag, a bit each. */
 unsigned cf_bucket_find(const cf_filter *filter, uint64_t bucket, uint64_t tag);

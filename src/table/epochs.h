@@ -21,6 +21,9 @@ static inline unsigned cf_epoch_number(uint64_t epoch)
     return epoch % CF_EPOCH_NUMBERS;
 }
 
+/* Sets the present epoch; live are the numbers of the last `epochs` epochs. */
+void cf_set_epoch(cf_filter *filter, uint64_t epoch);
+
 /* How many epochs ago was this the number of the present one? */
 static inline unsigned cf_epoch_age(const cf_filter *filter, uint64_t number)
 {

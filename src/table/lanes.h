@@ -22,36 +22,21 @@
 
 #include "address.h"
 #include "semisort.h"
-#include "table.h"
 
-/* Constants of a form, in code that is made for each of them. `paged`: there may be a pager to be told.
-** `whole`: plain buckets of whole bytes, in one word. */
+/* Constants of a form, in code that is made for each of them. `any`: lanes are loaded one at a time, and
+** there may be a pager to be told. `whole`: plain buckets of whole bytes, in one word. */
 typedef struct cf_kind {
-    bool any, semi, two, grown, paged, whole;
+    bool any, semi, two, grown, whole;
 } cf_kind;
 
-#define CF_KIND(semi, two, grown, paged) ((cf_kind){false, semi, two, grown, paged, false})
-#define CF_KIND_WHOLE                    ((cf_kind){false, false, false, false, false, true})
+#define CF_KIND(semi, two, grown) ((cf_kind){false, semi, two, grown, false})
+#define CF_KIND_WHOLE             ((cf_kind){false, false, false, false, true})
+#define CF_KIND_ANY(form)         ((cf_kind){true, (form)->semi, false, (form)->grown, false})
 
-/* f(kind, ...) by the form of a filter. A small library has one way to all of them. */
-#define CF_KIND_ANY(form) ((cf_kind){true, (form)->semi, false, (form)->grown, true, false})
-#ifdef CUCKOO_SMALL
-#define CF_BY_FORM(form, f, ...)     f(CF_KIND_ANY(form), __VA_ARGS__)
-#define CF_BY_NEW_FORM(form, f, ...) f(CF_KIND_ANY(form), __VA_ARGS__)
-#else
-#define CF_BY_NEW_FORM(form, f, ...) /* the same of one that has not grown */                           \
-    ((form)->any ? f(CF_KIND_ANY(form), __VA_ARGS__) : CF_BY_LANES(form, false, f, __VA_ARGS__))
-#define CF_BY_FORM(form, f, ...)                                                                        \
-    (!(form)->any && (form)->grown ? CF_BY_LANES(form, true, f, __VA_ARGS__)                            \
-                                   : CF_BY_NEW_FORM(form, f, __VA_ARGS__))
-#define CF_BY_LANES(form, grown, f, ...)                                                                \
-    ((form)->semi  ? (form)->two ? f(CF_KIND(true, true, grown, true), __VA_ARGS__)                     \
-                                 : f(CF_KIND(true, false, grown, true), __VA_ARGS__)                    \
-      : (form)->two ? f(CF_KIND(false, true, grown, true), __VA_ARGS__)                                 \
-                   : f(CF_KIND(false, false, grown, true), __VA_ARGS__))
-#endif
-
-/* For what is done to one key: a function of its own for each kind without a pager, so that none saves
+/* CF_BY_FORM: f(kind, ...) by the form of a filter; CF_BY_NEW_FORM: by that of one which has not grown.
+** A small library has one way to all of them.
+**
+** For what is done to one key: a function of its own for each kind without a pager, so that none saves
 ** registers for what others do, and one for all the rest. CF_OWN(type, f, (parameters), arguments) makes
 ** them of f(kind, arguments), with a `filter` among the parameters; CF_OF_KIND is that for a filter. */
 #define CF_OF_KIND(f, filter) f##_by_kind[(filter)->view.kind]
@@ -61,29 +46,83 @@ typedef struct cf_kind {
         return call;                                                                                    \
     }
 #ifdef CUCKOO_SMALL
+#define CF_BY_FORM(form, f, ...)     f(CF_KIND_ANY(form), __VA_ARGS__)
+#define CF_BY_NEW_FORM(form, f, ...) f(CF_KIND_ANY(form), __VA_ARGS__)
 #define CF_OWN(type, f, parameters, ...)                                                                \
     CF_OWN_ONE(type, f##_any, parameters, f(CF_KIND_ANY(&filter->view.form), __VA_ARGS__))              \
     static type(*const f##_by_kind[]) parameters = {f##_any}
 #else
+#define CF_BY_NEW_FORM(form, f, ...)                                                                    \
+    ((form)->any ? f(CF_KIND_ANY(form), __VA_ARGS__) : CF_BY_LANES(form, false, f, __VA_ARGS__))
+#define CF_BY_FORM(form, f, ...)                                                                        \
+    (!(form)->any && (form)->grown ? CF_BY_LANES(form, true, f, __VA_ARGS__)                            \
+                                   : CF_BY_NEW_FORM(form, f, __VA_ARGS__))
+#define CF_BY_LANES(form, grown, f, ...)                                                                \
+    ((form)->semi  ? (form)->two ? f(CF_KIND(true, true, grown), __VA_ARGS__)                           \
+                                 : f(CF_KIND(true, false, grown), __VA_ARGS__)                          \
+      : (form)->two ? f(CF_KIND(false, true, grown), __VA_ARGS__)                                       \
+                   : f(CF_KIND(false, false, grown), __VA_ARGS__))
 #define CF_OWN(type, f, parameters, ...)                                                                \
     CF_OWN_ONE(type, f##_any, parameters, f(CF_KIND_ANY(&filter->view.form), __VA_ARGS__))              \
     CF_OWN_ONE(type, f##_whole, parameters, f(CF_KIND_WHOLE, __VA_ARGS__))                              \
-    CF_OWN_ONE(type, f##_2, parameters, f(CF_KIND(false, false, false, false), __VA_ARGS__))            \
-    CF_OWN_ONE(type, f##_3, parameters, f(CF_KIND(false, true, false, false), __VA_ARGS__))             \
-    CF_OWN_ONE(type, f##_4, parameters, f(CF_KIND(true, false, false, false), __VA_ARGS__))             \
-    CF_OWN_ONE(type, f##_5, parameters, f(CF_KIND(true, true, false, false), __VA_ARGS__))              \
-    CF_OWN_ONE(type, f##_6, parameters, f(CF_KIND(false, false, true, false), __VA_ARGS__))             \
-    CF_OWN_ONE(type, f##_7, parameters, f(CF_KIND(false, true, true, false), __VA_ARGS__))              \
-    CF_OWN_ONE(type, f##_8, parameters, f(CF_KIND(true, false, true, false), __VA_ARGS__))              \
-    CF_OWN_ONE(type, f##_9, parameters, f(CF_KIND(true, true, true, false), __VA_ARGS__))               \
+    CF_OWN_ONE(type, f##_2, parameters, f(CF_KIND(false, false, false), __VA_ARGS__))                   \
+    CF_OWN_ONE(type, f##_3, parameters, f(CF_KIND(false, true, false), __VA_ARGS__))                    \
+    CF_OWN_ONE(type, f##_4, parameters, f(CF_KIND(true, false, false), __VA_ARGS__))                    \
+    CF_OWN_ONE(type, f##_5, parameters, f(CF_KIND(true, true, false), __VA_ARGS__))                     \
+    CF_OWN_ONE(type, f##_6, parameters, f(CF_KIND(false, false, true), __VA_ARGS__))                    \
+    CF_OWN_ONE(type, f##_7, parameters, f(CF_KIND(false, true, true), __VA_ARGS__))                     \
+    CF_OWN_ONE(type, f##_8, parameters, f(CF_KIND(true, false, true), __VA_ARGS__))                     \
+    CF_OWN_ONE(type, f##_9, parameters, f(CF_KIND(true, true, true), __VA_ARGS__))                      \
     static type(*const f##_by_kind[])                                                                   \
         parameters = {f##_any, f##_whole, f##_2, f##_3, f##_4, f##_5, f##_6, f##_7, f##_8, f##_9}
 #endif
 
 enum { CF_KIND_OF_WHOLE = 1 };
 
-/* Sets the form of the buckets of this shape, plain or grown. */
-void cf_form_set(cf_form *form, const cf_geometry *shape, bool grown);
+/* Sets level and split pointer, and all of the view that follows from them and from the geometry. */
+void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown);
+
+/* ---- bits of the table ---- */
+
+/* For what follows from the contents of the table. Pages that cannot be provided read as zeros: then
+** nothing follows (cf_pages). */
+#define CF_ASSERT_CONTENT(filter, condition) assert((filter)->pages != NULL || (condition))
+
+/* The table, to be changed: view.table is for reading. */
+static inline uint8_t *cf_writable_table(const cf_filter *filter)
+{
+    return filter->writable + CF_HEADER_BYTES;
+}
+
+/* The bits from bit `at` of the table on: 57 at least, and more where `at` is early in a byte. Reads at
+** most 8 bytes beyond the table (CF_RESERVED_MIN). */
+static inline uint64_t cf_load_bits(const uint8_t *table, uint64_t at)
+{
+    return cf_load64(table + (at >> 3)) >> (at & 7);
+}
+
+/* Overwrites the bits under `mask` at bit `at`. The mask is low bits, one at least, that lie within the
+** 8 bytes they start in: 57 of them do, wherever that is. The pager has been told (cf_tell_change). */
+static inline void cf_store_bits(uint8_t *table, uint64_t at, uint64_t mask, uint64_t bits)
+{
+    uint8_t *p = table + (at >> 3);
+    unsigned shift = at & 7;
+    assert(mask != 0 && mask << shift >> shift == mask && (bits & ~mask) == 0);
+    cf_store64(p, (cf_load64(p) & ~(mask << shift)) | (bits << shift));
+}
+
+/* Tells the pager of bytes of the blob that are going to be read, or changed. */
+static CF_ALWAYS_INLINE void cf_need(const cf_filter *filter, uint64_t from, uint64_t to)
+{
+    if (CF_UNLIKELY(filter->pages != NULL))
+        filter->pages->need(filter->pages->context, from, to);
+}
+
+static CF_ALWAYS_INLINE void cf_change(const cf_filter *filter, uint64_t from, uint64_t to)
+{
+    if (CF_UNLIKELY(filter->pages != NULL))
+        filter->pages->change(filter->pages->context, from, to);
+}
 
 /* ---- where ---- */
 
@@ -91,15 +130,14 @@ void cf_form_set(cf_form *form, const cf_geometry *shape, bool grown);
 static CF_ALWAYS_INLINE uint64_t cf_bucket_at(const cf_filter *filter, uint64_t bucket)
 {
     uint64_t bits = filter->view.form.bucket_bits, at = bucket * bits;
-    if (CF_UNLIKELY(filter->pages != NULL))
-        cf_need(filter, CF_HEADER_BYTES + at / 8, CF_HEADER_BYTES + (at + bits + 7) / 8);
+    cf_need(filter, CF_HEADER_BYTES + at / 8, CF_HEADER_BYTES + (at + bits + 7) / 8);
     return at;
 }
 
 /* The same in code for one kind. */
 static CF_ALWAYS_INLINE uint64_t cf_at_by(cf_kind kind, const cf_filter *filter, uint64_t bucket)
 {
-    return kind.paged ? cf_bucket_at(filter, bucket) : bucket * filter->view.form.bucket_bits;
+    return kind.any ? cf_bucket_at(filter, bucket) : bucket * filter->view.form.bucket_bits;
 }
 
 /* Tells the pager that the bucket which starts there is going to be changed. */
@@ -107,7 +145,7 @@ static CF_ALWAYS_INLINE void cf_tell_change(cf_kind kind, const cf_filter *filte
 {
     uint64_t bits = filter->view.form.bucket_bits;
     assert(filter->writable != NULL);
-    if (kind.paged && CF_UNLIKELY(filter->pages != NULL))
+    if (kind.any)
         cf_change(filter, CF_HEADER_BYTES + at / 8, CF_HEADER_BYTES + (at + bits + 7) / 8);
 }
 
@@ -135,17 +173,6 @@ static inline void cf_key_fetch(const cf_filter *filter, uint64_t hash)
 
 /* ---- lanes ---- */
 
-/* Bits before the lanes, and below them in a tag. */
-static CF_ALWAYS_INLINE unsigned cf_first_lane(cf_kind kind)
-{
-    return kind.semi ? CF_CODE_BITS : 0;
-}
-
-static CF_ALWAYS_INLINE unsigned cf_below_lane(cf_kind kind)
-{
-    return kind.semi ? CF_NIBBLE_BITS : 0;
-}
-
 /* The first half of the lanes, and the second, each from bit 0 on, and above them whatever follows.
 ** Where they are one word, `low` has all of them. */
 typedef struct cf_halves {
@@ -162,7 +189,7 @@ static CF_ALWAYS_INLINE cf_halves cf_halves_at(const cf_filter *filter, cf_kind 
 {
     const cf_form *form = &filter->view.form;
     const uint8_t *p = filter->view.table + (at >> 3);
-    unsigned shift = cf_shift_of(kind, at), first = cf_first_lane(kind);
+    unsigned shift = cf_shift_of(kind, at), first = kind.semi ? CF_CODE_BITS : 0;
     if (kind.two)
         return (cf_halves){cf_load64(p + first / 8) >> (shift + first % 8),
                            cf_load64(p + form->second) >> (shift + form->second_bit)};
@@ -186,7 +213,7 @@ static inline uint64_t cf_compatible(const cf_form *form, uint64_t x, uint64_t w
 /* Top bits of lanes that may be those of a tag: all others are 0. */
 static CF_ALWAYS_INLINE cf_halves cf_alike(const cf_form *form, cf_kind kind, cf_halves x, uint64_t tag)
 {
-    uint64_t t = (tag >> cf_below_lane(kind)) * form->ones;
+    uint64_t t = (kind.semi ? tag >> CF_NIBBLE_BITS : tag) * form->ones;
     if (kind.grown)
         return (cf_halves){cf_compatible(form, x.low, t), kind.two ? cf_compatible(form, x.high, t) : 0};
     return (cf_halves){cf_zeros(form, x.low ^ t), kind.two ? cf_zeros(form, x.high ^ t) : 0};
@@ -196,7 +223,7 @@ static CF_ALWAYS_INLINE cf_halves cf_alike(const cf_form *form, cf_kind kind, cf
 ** it, but in no other half. No branch: it cannot be predicted. */
 static CF_ALWAYS_INLINE unsigned cf_lane_of(const cf_form *form, cf_kind kind, cf_halves set)
 {
-    unsigned half = (form->tag_bits - cf_first_lane(kind)) / 2, second = set.high != 0;
+    unsigned half = (form->tag_bits - (kind.semi ? CF_CODE_BITS : 0u)) / 2, second = set.high != 0;
     return cf_lowest_bit(set.low | set.high) - (form->lane - 1) + (half & (0 - second));
 }
 
@@ -218,11 +245,11 @@ static CF_ALWAYS_INLINE void cf_lanes_by(cf_kind kind, const cf_filter *filter, 
                                          uint64_t *lane)
 {
     const cf_form *form = &filter->view.form;
-    unsigned w = form->lane, b = filter->geometry.bucket_size;
-    uint64_t mask = form->slot_mask >> cf_below_lane(kind);
+    unsigned w = form->lane, b = filter->geometry.bucket_size, first = kind.semi ? CF_CODE_BITS : 0;
+    uint64_t mask = kind.semi ? form->slot_mask >> CF_NIBBLE_BITS : form->slot_mask;
     bool in_turn = cf_in_turn(kind, filter);
     for (unsigned i = 0; in_turn && i < b; i++)
-        lane[i] = cf_load_bits(filter->view.table, at + cf_first_lane(kind) + i * w) & mask;
+        lane[i] = cf_load_bits(filter->view.table, at + first + i * w) & mask;
     if (in_turn)
         return;
     cf_halves x = cf_halves_at(filter, kind, at);

@@ -1,11 +1,62 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** open.c - making a filter, opening one, and writing down its counts.
+** open.c - making a filter, opening one, and writing down its counts. The view of a filter follows from its
+** header, and from where its bytes are.
 */
-#include "open.h"
-
 #include "../shape/format.h"
-#include "bucket.h"
+#include "epochs.h"
+
+/* ---- forms ---- */
+
+/* Do so many bits, from bit `from` of a bucket on, lie within the 8 bytes in which they start, in every
+** bucket? Buckets start at multiples of `step` bits, a divisor of 8. */
+static bool fits_word(unsigned from, unsigned bits, unsigned step)
+{
+    unsigned most = 8 - step + (from & (step - 1)); /* bits before them in their first byte */
+    return most + bits <= 64;
+}
+
+/* Can the lanes be two halves: loaded as cf_halves_at does, stored as cf_lanes_write does? The second
+** word ends with the lanes, as a rule: no cache line more than these is needed. */
+static bool set_halves(cf_form *form, unsigned first, unsigned step)
+{
+    unsigned half = (form->tag_bits - first) / 2, second = first + half, end = form->tag_bits + 8 - step;
+    form->second = end > 64 ? (end + 7) / 8 - 8 : 0;
+    form->second_bit = second - 8 * form->second;
+    return fits_word(first, half, step) && fits_word(second, half, step) &&
+           first % 8 + half + 8 - step <= 64 && 8 * form->second <= second;
+}
+
+static void set_form(cf_form *form, const cf_geometry *shape, bool grown)
+{
+    unsigned b = shape->bucket_size, nibble = shape->semisorted ? CF_NIBBLE_BITS : 0;
+    memset(form, 0, sizeof *form);
+    form->semi = shape->semisorted;
+    form->grown = grown;
+    form->slot_bits = cf_slot_bits(shape, grown);
+    form->slot_mask = cf_low_bits(form->slot_bits);
+    form->payload_bits = cf_payload_bits(shape, grown);
+    unsigned bits = cf_bucket_bits(shape, grown);
+    form->bucket_bits = bits;
+    form->payloads_at = bits - b * form->payload_bits;
+    form->tag_bits = form->payloads_at - (shape->spill_bound != 0);
+    unsigned w = form->lane = form->slot_bits - nibble, first = shape->semisorted ? CF_CODE_BITS : 0;
+    unsigned step = 1u << cf_lowest_bit(bits | 8);
+    form->lane_of = ((1u << 16) + w - 1) / w;
+    form->two = b > CF_SEMISORT_SLOTS || !fits_word(0, form->tag_bits, step);
+    /* lanes of one bit: cf_zeros would miss some */
+    form->any =
+        w < 2 || (b < CF_SEMISORT_SLOTS && 3 * w > 63) || (form->two && !set_halves(form, first, step));
+    form->two &= !form->any;
+    for (unsigned i = 0; i < (form->two ? b / 2 : b) && !form->any; i++)
+        form->ones |= (uint64_t)1 << i * w;
+    form->highs = form->ones << (w - 1);
+    form->known = form->ones << (shape->pair_bits - nibble);
+#ifndef CUCKOO_SMALL
+    unsigned number = form->grown * 4u + form->semi * 2u + form->two;
+    form->kind = form->any ? 0 : number == 0 && bits % 8 == 0 ? CF_KIND_OF_WHOLE : 2 + number;
+#endif
+}
 
 /* ---- the view ---- */
 
@@ -34,7 +85,7 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
     filter->buckets = cf_buckets_at(g, level, split);
     view->new_length = cf_new_length(g, level, grown);
     view->level_mask = cf_low_bits(level);
-    cf_form_set(&view->form, g, grown);
+    set_form(&view->form, g, grown);
     uint64_t all = cf_low_bits(view->form.payload_bits);
     view->payload_max = grown && g->counter_bits == 0 && g->epochs == 0 ? all >> 1 : all;
     view->sticky = g->counter_bits ? all : all ^ view->payload_max;
@@ -57,31 +108,24 @@ void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable)
     set_ways(filter);
 }
 
-static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *bytes, uint64_t length,
-                     uint8_t *writable)
+/* All of the view, of a filter that has what its header says. */
+static void set_view(cf_filter *filter)
 {
-    const cf_geometry *g = &header->geometry;
-    *filter = (cf_filter){.geometry = *g,
-                          .items = header->items,
-                          .occupied = header->occupied,
-                          .length = length,
-                          .spilled = header->spilled,
-                          .bytes = bytes,
-                          .writable = writable};
-    filter->view.fingerprint_mask = cf_low_bits(g->fingerprint_bits);
-    filter->view.pair_mask = cf_low_bits(g->pair_bits);
-    cf_set_epoch(filter, header->epoch);
-    cf_set_stage(filter, header->level, header->split, cf_is_grown(header->level, header->split));
+    filter->view.fingerprint_mask = cf_low_bits(filter->geometry.fingerprint_bits);
+    filter->view.pair_mask = cf_low_bits(filter->geometry.pair_bits);
+    cf_set_epoch(filter, filter->epoch);
+    cf_set_stage(filter, filter->level, filter->split, cf_is_grown(filter->level, filter->split));
 }
 
 /* ---- making and opening ---- */
 
 void cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes)
 {
-    cf_header header = {.geometry = *shape, .reserved = CF_RESERVED_MIN};
     assert(shape->buckets > 0 && shape->buckets % 2 == 0 && shape->bucket_size > 0); /* checked */
-    cf_header_encode(&header, bytes);
-    set_view(filter, &header, bytes, cf_geometry_bytes(shape), bytes);
+    *filter = (cf_filter){
+        .geometry = *shape, .length = cf_geometry_bytes(shape), .bytes = bytes, .writable = bytes};
+    cf_header_encode(filter, bytes);
+    set_view(filter);
 }
 
 void cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes)
@@ -93,10 +137,12 @@ void cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes)
 static cf_status open_view(cf_filter *filter, const uint8_t *bytes, size_t length, uint8_t *writable,
                            const char **why)
 {
-    cf_header header;
-    cf_status status = cf_header_decode(bytes, length, &header, why);
-    if (status == CF_OK)
-        set_view(filter, &header, bytes, length, writable);
+    cf_filter opened = {.bytes = bytes, .writable = writable};
+    cf_status status = cf_header_decode(&opened, bytes, length, why);
+    if (status == CF_OK) {
+        *filter = opened;
+        set_view(filter);
+    }
     return status;
 }
 
@@ -137,17 +183,8 @@ void cf_seal(cf_filter *filter)
         return;
     if (filter->geometry.epochs) /* growth may have doubled some */
         filter->items = filter->occupied;
-    uint64_t plain = cf_bytes_at(&filter->geometry, filter->level, filter->split);
-    cf_header header = {.geometry = filter->geometry,
-                        .level = filter->level,
-                        .split = filter->split,
-                        .items = filter->items,
-                        .occupied = filter->occupied,
-                        .epoch = filter->epoch,
-                        .spilled = filter->spilled,
-                        .reserved = (uint32_t)(filter->length - plain + CF_RESERVED_MIN)};
     cf_change(filter, 0, CF_HEADER_BYTES);
-    cf_header_encode(&header, filter->writable);
+    cf_header_encode(filter, filter->writable);
 }
 
 void cf_attach_pages(cf_filter *filter, const cf_pages *pages)

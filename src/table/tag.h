@@ -14,7 +14,6 @@
 #define CF_TAG_H
 
 #include "address.h"
-#include "table.h"
 
 /* Bits that a slot with a terminator knows, pair bits included; the slot is not empty. */
 static inline unsigned cf_terminator(const cf_filter *filter, uint64_t tag)

@@ -287,7 +287,7 @@ static void check_writing(uint64_t bucket)
     synchronize();
     check_told(bucket, 0, 0);
     if (way == TAGS)
-        cf_tags_write(kind, &filter, cf_bucket_to_change(&filter, bucket), record.tag);
+        cf_store_by(kind, &filter, cf_bucket_to_change(&filter, bucket), record.tag, NULL);
     else if (way == RECORD)
         cf_bucket_write(&filter, bucket, &record);
     else if (way == SLOT)
@@ -377,9 +377,9 @@ static void set_form(const cf_geometry *g)
     overflow_at = code_bits + b * top_bits, overflow_bits = g->spill_bound != 0;
     payloads_at = overflow_at + overflow_bits, bits = payloads_at + b * payload_bits;
     const cf_form *form = &filter.view.form;
-    kinds[0] = (cf_kind){true, semi, false, grown, true, false};
-    kinds[1] = (cf_kind){false, semi, form->two, grown, false, false};
-    kinds[2] = (cf_kind){false, false, false, false, false, true};
+    kinds[0] = (cf_kind){true, semi, false, grown, false};
+    kinds[1] = (cf_kind){false, semi, form->two, grown, false};
+    kinds[2] = (cf_kind){false, false, false, false, true};
     kind_count = form->any ? 1 : semi || form->two || grown || bits % 8 != 0 ? 2 : 3;
 }
 
