@@ -190,8 +190,8 @@ int cuckoo_table_rolled_back(sqlite3_vtab *base);
 /* Savepoint `number` is about to open: writes what is pending. */
 int cuckoo_table_savepoint(cuckoo_table *table, int number);
 
-/* Methods, too: savepoint `number`, and each one within it, was released, or was rolled back. A rollback
-** does nothing if the savepoint never opened, because some table could not write. */
+/* Methods, too: savepoint `number`, and each one within it, was released, or was rolled back. What is
+** pending stays if the savepoint never opened, because some table could not write. */
 int cuckoo_table_release(sqlite3_vtab *base, int number);
 int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number);
 
