@@ -218,7 +218,7 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 -- filter, this trigger stays behind. ALTER TABLE ... RENAME and DROP COLUMN then fail, and the name
 -- of the trigger in the message says what to do: connect_anew_if_its_table_is_gone.
 --
--- An authorizer has to allow INSERT into the log, also in programs without the extension. One that is set
+-- An authorizer has to allow INSERT into the log, and SELECT, also in programs without the extension. One that is set
 -- after the extension was loaded has to allow the function cf_touch, too. Otherwise writes fail.
 --
 -- Sessions: attach tables by name. A session of all tables records <name>_page, and such a changeset
@@ -233,7 +233,7 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 --   - a TEMP trigger of another connection that fires after a change, and keeps the triggers of the filter
 --     from firing. In that connection itself the filter is not trusted.
 --   - a newer trigger that did so, and was dropped before anybody asked the filter.
---   - SQL that a function runs within a trigger, when it changes keys in the midst of a change.
+--   - SQL that a function runs within a trigger or an UPDATE, when it changes keys in the midst of a change.
 --   - an authorizer that answers SQLITE_IGNORE for the column, the log or a shadow table.
 --   - VACUUM, when the filter follows the rowid of a table without INTEGER PRIMARY KEY: it gives the rows
 --     new numbers.

@@ -10,15 +10,15 @@
 /* What is asked of them. */
 typedef struct others {
     const char *schema, *table, *column; /* of the content */
-    char *counts;                        /* the column, and those of the primary key, each with a NUL */
-    bool computed;                       /* the column is generated: any UPDATE may change it */
-    bool hidden;                         /* there is a TEMP table of this name, too */
-    sqlite3_int64 ours;                  /* the order of the oldest trigger of ours */
-    char *before;                        /* a BEFORE trigger on the table that writes; NULL: none */
-    char *changes;                       /* a trigger that may change a key; NULL: none */
-    char *newer;                         /* one that breaks rule B; NULL: none */
-    bool temporary;                      /* `newer` is TEMP */
-    bool preceded; /* some trigger fires after the change of a row and before ours */
+    char *sql;                           /* of the table, if the column is generated; else NULL */
+    char *counts; /* the column, those that it is made of, and the primary key, each with a NUL */
+    sqlite3_int64 hidden; /* the order of a TEMP table of this name */
+    sqlite3_int64 ours;   /* the order of the oldest trigger of ours */
+    char *before;         /* a BEFORE trigger on the table that writes; NULL: none */
+    char *changes;        /* a trigger that may change a key; NULL: none */
+    char *newer;          /* one that breaks rule B; NULL: none */
+    bool temporary;       /* `newer` is TEMP */
+    bool preceded;        /* some trigger fires after the change of a row and before ours */
 } others;
 
 /* One trigger. */
@@ -72,7 +72,7 @@ static void read_target(const others *all, other *trigger, reading *at, cuckoo_t
     if (is_part)
         return;
     bool hit = cuckoo_token_names(token, all->table);
-    trigger->hits |= hit && (at->expects == TARGET || all->computed);
+    trigger->hits |= hit && at->expects == TARGET;
     at->sets = hit && at->expects == UPDATE_TARGET;
     at->depth = 0;
     at->expects = NOTHING;
@@ -84,7 +84,8 @@ static bool is_set(const others *all, reading *at, cuckoo_token token)
     bool begins = cuckoo_token_is(at->last, "set") || cuckoo_token_is(at->last, ",") ||
                   cuckoo_token_is(at->last, "(");
     at->depth += cuckoo_token_is(token, "(") - cuckoo_token_is(token, ")");
-    bool ends = cuckoo_token_is(token, "where") || cuckoo_token_is(token, "from");
+    bool ends = cuckoo_token_is(token, "where") ||
+                (cuckoo_token_is(token, "from") && !cuckoo_token_is(at->last, "distinct"));
     at->sets &= !cuckoo_token_is(token, ";") && !(ends && at->depth == 0);
     return begins && names_key(all, token);
 }
@@ -137,12 +138,13 @@ static void read_trigger(const others *all, other *trigger)
     }
 }
 
-/* A TEMP trigger is on this table, unless there is a TEMP table of that name, and the trigger does not
-** name the schema. */
+/* A TEMP trigger is on this table, unless there was a TEMP table of that name when it was made, and it
+** does not name the schema. */
 static bool is_on(const others *all, const other *trigger)
 {
     return sqlite3_stricmp(trigger->table, all->table) == 0 &&
-           (!trigger->temporary || !all->hidden || cuckoo_sql_names(trigger->sql, "on", all->schema));
+           (!trigger->temporary || trigger->order < all->hidden ||
+            cuckoo_sql_names(trigger->sql, "on", all->schema));
 }
 
 static int keep_name(char **kept, const other *trigger)
@@ -192,19 +194,34 @@ static int read_schema(others *all, sqlite3 *db, const char *schema, bool tempor
     return cuckoo_sql_end(rows, rc);
 }
 
+/* Does the key change with this column? */
+static bool makes_key(const others *all, const char *column)
+{
+    return sqlite3_stricmp(column, all->column) == 0 ||
+           (all->sql && cuckoo_sql_computes(all->sql, column));
+}
+
 /* Reads which columns count. */
 static int read_columns(sqlite3 *db, others *all)
 {
     enum { NAME = 1, KEY = 5, HIDDEN = 6 /* columns of the list; 2 and 3: a generated column */ };
     sqlite3_stmt *rows;
+    bool generated = false;
     sqlite3_str *counts = sqlite3_str_new(db);
     int rc = cuckoo_sql_prepare(db, &rows, "PRAGMA \"%w\".table_xinfo(\"%w\")", all->schema, all->table);
+    while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW)
+        generated |= sqlite3_column_int(rows, HIDDEN) > 1 &&
+                     sqlite3_stricmp((const char *)sqlite3_column_text(rows, NAME), all->column) == 0;
+    rc = rc ? rc : sqlite3_reset(rows);
+    if (rc == SQLITE_OK && generated)
+        rc = cuckoo_sql_text(db, &all->sql,
+                             "SELECT sql FROM \"%w\".sqlite_master WHERE type = 'table' AND name = %Q "
+                             "COLLATE NOCASE",
+                             all->schema, all->table);
     while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(rows, NAME);
-        bool own = name && sqlite3_stricmp(name, all->column) == 0;
-        if (name && (own || sqlite3_column_int(rows, KEY)))
+        if (name && (sqlite3_column_int(rows, KEY) || makes_key(all, name)))
             sqlite3_str_append(counts, name, (int)strlen(name) + 1);
-        all->computed |= own && sqlite3_column_int(rows, HIDDEN) > 1;
     }
     sqlite3_str_append(counts, "", 1);
     all->counts = sqlite3_str_finish(counts);
@@ -219,8 +236,7 @@ static int read_others(const cuckoo_shadow *shadow, others *all)
     char name[CUCKOO_FOLLOWERS][CUCKOO_TRIGGER_NAME];
     bool temp = sqlite3_stricmp(shadow->schema, "temp") == 0;
     all->ours = INT64_MAX;
-    all->hidden = sqlite3_table_column_metadata(db, "temp", all->table, NULL, NULL, NULL, NULL, NULL,
-                                                NULL) == SQLITE_OK;
+    all->hidden = INT64_MAX;
     for (int i = 0; i < CUCKOO_FOLLOWERS; i++)
         cuckoo_follow_name(shadow, i, name[i]);
     int rc =
@@ -228,6 +244,11 @@ static int read_others(const cuckoo_shadow *shadow, others *all)
                            "SELECT rowid FROM \"%w\".sqlite_master WHERE name IN (%Q, %Q, %Q) ORDER "
                            "BY rowid LIMIT 1",
                            shadow->schema, name[0], name[1], name[2]);
+    rc = rc ? rc
+            : cuckoo_sql_integer(db, &all->hidden,
+                                 "SELECT rowid FROM sqlite_temp_master WHERE type IN ('table', 'view') "
+                                 "AND name = %Q COLLATE NOCASE",
+                                 all->table);
     rc = rc ? rc : read_columns(db, all);
     rc = rc ? rc : read_schema(all, db, shadow->schema, false);
     return rc == SQLITE_OK && !temp ? read_schema(all, db, "temp", true) : rc;
@@ -235,6 +256,7 @@ static int read_others(const cuckoo_shadow *shadow, others *all)
 
 static void free_others(others *all)
 {
+    sqlite3_free(all->sql);
     sqlite3_free(all->counts);
     sqlite3_free(all->before);
     sqlite3_free(all->changes);
@@ -252,7 +274,7 @@ static int look_at_keys(const others *all, sqlite3 *db, bool *acts, bool *self)
         cuckoo_sql_prepare(db, &rows, "PRAGMA \"%w\".foreign_key_list(\"%w\")", all->schema, all->table);
     while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW) {
         const char *from = (const char *)sqlite3_column_text(rows, FROM);
-        bool own = sqlite3_stricmp(from, all->column) == 0, counts = false;
+        bool own = from && makes_key(all, from), counts = false;
         for (const char *at = all->counts; *at; at += strlen(at) + 1)
             counts |= sqlite3_stricmp(from, at) == 0;
         for (int i = ON_UPDATE; counts && i <= ON_DELETE; i++) {

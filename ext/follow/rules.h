@@ -8,9 +8,10 @@
 **
 ** - A. A BEFORE UPDATE or BEFORE DELETE trigger on the table that writes anything, *and* something that
 **   may change a key in the midst of such a change: a trigger of others that puts rows into the table,
-**   deletes some, or sets the column or the primary key; or an action of a foreign key of these. SQLite
-**   then tells our triggers values that were read before. So it is with a column that refers to its own
-**   table with an action. Such a column is not followed.
+**   deletes some, or sets the column or the primary key; or an action of a foreign key of these. (Of a
+**   generated column, the columns that it is made of count.) SQLite then tells our triggers values that
+**   were read before. So it is with a column that refers to its own table with an action. Such a column
+**   is not followed.
 ** - B. A trigger that fires after the change of a row and before ours: it is newer, or TEMP. If it
 **   writes, what it writes may fail under OR FAIL; RAISE(IGNORE) and RAISE(FAIL) do the same: the row
 **   stays, and ours never hears of it. Then the filter is not trusted.

@@ -112,3 +112,18 @@ bool cuckoo_sql_names(const char *sql, const char *word, const char *name)
     }
     return false;
 }
+
+bool cuckoo_sql_computes(const char *sql, const char *name)
+{
+    int depth = 0; /* of parentheses, in the expression of a generated column */
+    bool as = false;
+    for (cuckoo_token token = cuckoo_sql_token(&sql); token.kind != CUCKOO_TOKEN_END;
+         token = cuckoo_sql_token(&sql)) {
+        if (depth > 0 && *token.at != '\'' && cuckoo_token_names(token, name))
+            return true;
+        depth += (as || depth > 0) && cuckoo_token_is(token, "(");
+        depth -= depth > 0 && cuckoo_token_is(token, ")");
+        as = cuckoo_token_is(token, "as");
+    }
+    return false;
+}

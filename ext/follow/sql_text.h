@@ -46,4 +46,7 @@ bool cuckoo_token_names(cuckoo_token token, const char *name);
 /* Does it contain this word, and behind it this name, which may stand behind its schema? */
 bool cuckoo_sql_names(const char *sql, const char *word, const char *name);
 
+/* Is this name in the expression of a generated column? */
+bool cuckoo_sql_computes(const char *sql, const char *name);
+
 #endif

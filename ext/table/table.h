@@ -145,14 +145,19 @@ typedef struct cuckoo_calm {
 /* Notes that a use has begun, if nobody writes. */
 void cuckoo_table_calm(const cuckoo_table *table, cuckoo_calm *calm);
 
+/* Has a transaction been committed since the use began, outside of our own one? With a shared cache by
+** another connection, else by this one. */
+bool cuckoo_fresh_overtaken(const cuckoo_table *table);
+
 /* Does it still hold? Then another use has begun. SQLite counts the rows of a statement when that has
-** ended. What one that runs has written the table is told of; else the state of the connection tells. */
+** ended. What one that runs has written the table is told of; else the state of the connection tells.
+** This connection may have committed nothing, which counts only while pages are still to be read. */
 static inline bool cuckoo_table_is_calm(cuckoo_table *table, const cuckoo_calm *calm)
 {
     sqlite3 *db = table->paged.shadow.db;
     bool is = calm->is && calm->changes == sqlite3_total_changes(db) &&
               ((table->told && table->net.current) || sqlite3_txn_state(db, NULL) == SQLITE_TXN_READ) &&
-              table->paged.loaded &&
+              table->paged.loaded && (table->paged.has_reader || !cuckoo_fresh_overtaken(table)) &&
               !cuckoo_late_expired(table->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
     table->asks_content = is ? calm->asks_content : table->asks_content;
     return is;
@@ -185,8 +190,8 @@ int cuckoo_table_rolled_back(sqlite3_vtab *base);
 /* Savepoint `number` is about to open: writes what is pending. */
 int cuckoo_table_savepoint(cuckoo_table *table, int number);
 
-/* Methods, too: savepoint `number`, and each one within it, was released, or was rolled back. A rollback
-** does nothing if the savepoint never opened, because some table could not write. */
+/* Methods, too: savepoint `number`, and each one within it, was released, or was rolled back. What is
+** pending stays if the savepoint never opened, because some table could not write. */
 int cuckoo_table_release(sqlite3_vtab *base, int number);
 int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number);
 
@@ -255,9 +260,6 @@ int cuckoo_table_gave_up(const cuckoo_table *table, int rc);
 void cuckoo_drain_function(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 /* ---- for the files of the table ---- */
-
-/* Has another connection committed since the use began, outside of our own transaction? */
-bool cuckoo_fresh_overtaken(const cuckoo_table *table);
 
 /* The table joins a transaction, which holds its locks. The transaction has ended: all changes until now
 ** are accounted for. */

@@ -166,18 +166,25 @@ int cuckoo_table_release(sqlite3_vtab *base, int number)
 
 /* The pages may stay: they are not dirty, and the generation tells if they were written. Nothing tells
 ** whether the names of table and column are still saved. */
-static void take_back(cuckoo_table *table)
+static void read_again(cuckoo_table *table)
 {
-    table->rollbacks++;
     table->follow.saved = table->compared = false;
-    cuckoo_changes_free(&table->pending);
     cuckoo_net_forget(&table->net);
 }
 
+static void take_back(cuckoo_table *table)
+{
+    table->rollbacks++;
+    cuckoo_changes_free(&table->pending);
+    read_again(table);
+}
+
+/* A drain may be taken back also by a savepoint of which the table was not told: SQLite opens one anew in
+** the place of one that a function has rolled back while a statement was running. */
 int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    table->net.current = false;
+    read_again(table);
     if (number >= table->opened)
         return SQLITE_OK;
     table->opened = number + 1;

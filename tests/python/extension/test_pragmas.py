@@ -13,7 +13,7 @@ import pytest
 
 import support
 
-DQS_DML, DQS_DDL, LEGACY_ALTER, DEFENSIVE = 1013, 1014, 1012, 1010
+DQS_DML, DQS_DDL, LEGACY_ALTER, DEFENSIVE, ENABLE_COMMENTS = 1013, 1014, 1012, 1010, 1022
 ON_OFF = ["short_column_names", "full_column_names", "empty_result_callbacks", "count_changes", "case_sensitive_like",
           "legacy_alter_table", "legacy_file_format", "reverse_unordered_selects", "recursive_triggers",
           "defer_foreign_keys",
@@ -31,7 +31,8 @@ SETTINGS |= {
     "names and counts": ["PRAGMA full_column_names = 1", "PRAGMA count_changes = 1", "PRAGMA empty_result_callbacks = 1",
                          "PRAGMA short_column_names = 0", "PRAGMA reverse_unordered_selects = 1"],
     "dqs off": [(DQS_DML, 0), (DQS_DDL, 0)], "dqs on": [(DQS_DML, 1), (DQS_DDL, 1)],
-    "defensive": [(DEFENSIVE, 1)], "legacy alter": [(LEGACY_ALTER, 1)]}
+    "defensive": [(DEFENSIVE, 1)], "legacy alter": [(LEGACY_ALTER, 1)],
+    **({"no comments": [(ENABLE_COMMENTS, 0)]} if sqlite3.sqlite_version_info >= (3, 49) else {})}
 
 KINDS = {
     "direct": (None, "capacity=100"),

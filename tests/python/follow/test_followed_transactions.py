@@ -254,3 +254,29 @@ def test_an_update_of_all_keys_does_not_swell_the_filter_each_time(db):
         script(db, "BEGIN; UPDATE u SET k = k + 100000; COMMIT")
     f.exact()
     assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.buckets')") <= before * 2.3
+
+
+@pytest.mark.parametrize("command", ["drain", "optimize", "rebuild"])
+@pytest.mark.parametrize("looks", [False, True], ids=["", "looked at before COMMIT"])
+def test_a_function_rolls_back_while_a_statement_runs(db, command, looks):
+    """SQLite lets it, and takes back what the function has done since when the statement fails for it."""
+    f = people(db, column="k")
+    db.execute("INSERT INTO u(id, k) VALUES (6, 'A1')")  # twice: one that is taken away twice is denied
+    said = []
+
+    def call(x):
+        if not said:
+            said.append(db.execute("ROLLBACK TO s").fetchall())
+            said.append(str(attempt(db, f"INSERT INTO f(f) VALUES ('{command}')")))
+        return x
+
+    db.create_function("call", 1, call)
+    db.execute("INSERT INTO other VALUES (1), (2)")
+    db.execute("BEGIN")
+    db.execute("DELETE FROM u WHERE id = 1")
+    db.execute("INSERT INTO u(k) VALUES ('new')")
+    db.execute("SAVEPOINT s")
+    assert "ROLLBACK" in str(attempt(db, "UPDATE other SET x = call(x)")) and len(said) == 2
+    assert not looks or f.answers()
+    db.execute("COMMIT")
+    f.exact()

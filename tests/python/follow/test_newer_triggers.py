@@ -117,3 +117,21 @@ def test_a_temporary_trigger_is_seen_by_the_next_question(question):
         assert "TEMP trigger trg" in str(error) if error else ask(db, question) == 0
         db.execute("DROP TRIGGER trg")
         assert ask(db, question) == 1
+
+
+@pytest.mark.parametrize("later", ["TABLE u(k)", "VIEW u AS SELECT 1 AS k"])
+def test_a_temporary_trigger_on_a_table_that_a_later_one_hides(later):
+    """SQLite looked for the table when the trigger was made."""
+    db, f = world()
+    db.execute("CREATE TEMP TRIGGER newer AFTER INSERT ON u BEGIN SELECT RAISE(IGNORE) WHERE new.k = 'b'; END")
+    db.execute(f"CREATE TEMP {later}")
+    db.execute("INSERT INTO main.u(id, k) VALUES (5005, 'b')")
+    assert not Follower(db, "main.u").answers()
+    db.execute(f"DROP {later.split()[0]} temp.u")
+    db.execute("DROP TRIGGER newer")
+    f.rebuild()
+    db.execute(f"CREATE TEMP {later}")
+    event = "AFTER" if later.startswith("TABLE") else "INSTEAD OF"
+    db.execute(f"CREATE TEMP TRIGGER newer {event} UPDATE ON u BEGIN INSERT INTO w(x) VALUES (new.k); END")
+    assert trusted(db) == 1 and Follower(db, "main.u").answers()
+    db.close()

@@ -53,6 +53,26 @@ def test_the_same_connection_writes(ask, table, how):
     db.close()
 
 
+@pytest.mark.parametrize("sql", ["DELETE FROM other WHERE x = 1", "PRAGMA user_version = 7", "BEGIN IMMEDIATE; COMMIT"])
+@pytest.mark.parametrize("table", [*TABLES, "fronted"])
+@pytest.mark.parametrize("ask", ["SELECT e.k, cf_table_contains('f', e.k) FROM e", "SELECT e.k, f.key IS NOT NULL FROM e LEFT JOIN f ON f.key = e.k",
+                                 "SELECT e.k, (SELECT count(*) FROM f WHERE f.key = e.k) FROM e"])
+def test_a_commit_that_changes_no_row(ask, table, sql):
+    """Pages are read one by one: what the connection itself commits between two of them is no commit of another one."""
+    followed = table.replace("fronted", "followed")
+    db = make(":memory:", followed)
+    arguments = TABLES[followed].replace("=100,", "=200000,") + ", capacity=200000" * (followed == "followed")
+    db.execute("DROP TABLE f")
+    db.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter({arguments}{', rows=on' * (table == 'fronted')})")
+    for key in (1, 3, 5, 7):
+        add(db, followed, key)
+    db.execute("INSERT INTO f(f) VALUES ('drain')")
+    for key, found in db.execute(ask.replace("f.key", "f.k") if table == "fronted" else ask):
+        assert found == key % 2
+        db.executescript(sql)
+    db.close()
+
+
 @pytest.mark.parametrize("back", ["ROLLBACK", "ROLLBACK TO s"])
 @pytest.mark.parametrize("ask", ASK)
 def test_what_is_rolled_back_is_as_before(ask, back):
