@@ -70,9 +70,8 @@ static cf_status insert_growing(cf_filter *into, const cf_filter *from, const cf
     cf_status status = CF_FULL, grown = CF_OK;
     while (status == CF_FULL && grown == CF_OK) {
         uint64_t left = *into->view.left;
-        status = cf_work(into, 1) ? CF_INTERRUPTED : cf_insert(into, item);
-        if (cf_tick(ticker, UNIT * (unsigned)(left - *into->view.left)))
-            return CF_INTERRUPTED;
+        status = ticker->stopped || cf_work(into, 1) ? CF_INTERRUPTED : cf_insert(into, item);
+        cf_tick(ticker, UNIT * (unsigned)(left - *into->view.left));
         if (status == CF_FULL)
             grown = (cf_may_split(into) || cf_slots(into) <= coming) && !key_is_full(into, item)
                         ? cf_grow_to(into, into->buckets + into->buckets / 8 + 1)
