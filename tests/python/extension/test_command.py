@@ -182,6 +182,8 @@ def test_from_a_database(command):
     command("build", "lines", lines=b"aa\nbb\n5\n1.5\n")
     assert command.read() == command.read("lines")
     command("delete", FILTER, "--db", "x.db", "SELECT sha1 FROM file WHERE n < 3; ")
+    command("build", "key", "--db", "x.db", "SELECT value FROM (SELECT 'KEY' AS value, 1 AS \"KEY\") WHERE \"KEY\" = 1")
+    assert command("check", "key", lines=b"KEY\nkey\n") == b"key\n"
     assert command("check", FILTER, lines=b"aa\nbb\n5") == b"aa\nbb\n"
     before = command.read()
     for query, says in (("SELECT * FROM file", "2 values for 1 columns"), ("SELECT md5 FROM file", "no such column: md5"),
