@@ -73,6 +73,18 @@ function write(path, work) {
   }
 }
 
+/* A text of options as SQL reads it: in either case, and numbers in any spelling. */
+function assigned(text) {
+  const given = new Map(), whole = /^[-+]?\d+(\.0*)?(e\+?\d+)?$/;
+  for (const word of text.toLowerCase().match(/[^\s,]+/g) ?? []) {
+    const [name, value = '', ...more] = word.split('=');
+    if (more.length > 0) throw new Error(`options must be a list of name=value, got ${word}`);
+    if (given.has(name)) throw new Error(`option ${name} is given twice`);
+    given.set(name, !whole.test(value) ? value : Number.isSafeInteger(+value) ? +value : /^-?\d+$/.test(value) ? BigInt(value) : value);
+  }
+  return Object.fromEntries(given);
+}
+
 const change = (method) => ([path]) => {
   const filter = opened(path, true), all = lines();
   write(path, () => {
@@ -84,10 +96,9 @@ const change = (method) => ([path]) => {
 };
 const COMMANDS = {
   build: ['[--fpr P] [--options TEXT] FILE < lines', { fpr: text, options: text }, ([path], { fpr = '0.01', options = '' }) => {
-    const number = (word) => (!/^-?\d+$/.test(word) ? word : Number.isSafeInteger(+word) ? +word : BigInt(word));
-    const words = options.match(/[^\s,]+/g) ?? [], given = words.map((word) => word.split('=')).map(([name, word = '']) => [name, number(word)]);
-    const all = { fpr: +fpr, ...Object.fromEntries(given) };
-    build([], all, subject = path);
+    subject = path;
+    const all = { fpr: +fpr, ...assigned(options) };
+    build([], all);
     write(path, () => build(lines(), all).bytes());
   }],
   check: ['[-0 | -1] [-c] FILE < lines', { unknown: flag('0'), known: flag('1'), count: flag('c') }, ([path], { known = false, count }) => {
