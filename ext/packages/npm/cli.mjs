@@ -60,10 +60,11 @@ function opened(path, changes) {
 /* Writes what `work` returns beside the old file, whose place it takes. What cannot be written fails before that. */
 function write(path, work) {
   const old = fs.statSync(subject = path, { throwIfNoEntry: false });
-  if (old && !old.isFile()) return fs.writeFileSync(fs.openSync(path, 'w'), work());
+  const made = () => [work(), subject = path][0]; // it reads other files
+  if (old && !old.isFile()) return fs.writeFileSync(fs.openSync(path, 'w'), made());
   const real = old ? fs.realpathSync(path) : path;
   for (const needed of [dirname(real), ...(old ? [real] : [])]) fs.accessSync(needed, fs.constants.W_OK);
-  const beside = `${real}.${process.pid}.new`, content = work();
+  const beside = `${real}.${process.pid}.new`, content = made();
   try {
     fs.writeFileSync(beside, content, { flag: 'wx', flush: true });
     if (old) fs.chmodSync(beside, old.mode);

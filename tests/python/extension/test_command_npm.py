@@ -156,6 +156,7 @@ def test_files_and_streams(both):
     assert (npm.folder / FILTER).stat().st_mode & 0o777 == 0o640 and (npm.folder / "link").is_symlink()
     assert npm("check", FILTER, lines=b"ada\ncyd\ndan\n") == b"dan\n"
     assert npm("build", "/dev/stdout", lines=b"x\n").startswith(b"\xcfck")
+    npm("merge", "/dev/full", FILTER, status=2, says="^sqlite-cuckoo merge: /dev/full: no space left on device$")
     before = npm.read()
     with open("/dev/zero", "rb") as zeros:
         npm("add", FILTER, stdin=zeros, status=2, says="^sqlite-cuckoo add: standard input: a line is longer than 64 MB$")
