@@ -274,6 +274,7 @@ def test_filters_of_other_kinds(command, db):
     (("check", "missing"), "^sqlite-cuckoo check: missing: No such file or directory$"),
     (("check", "."), "^sqlite-cuckoo check: .: Is a directory$"), (("build", "."), "^sqlite-cuckoo build: .: Is a directory$"),
     (("build", "no/where"), "^sqlite-cuckoo build: no/where: No such file or directory$"),
+    (("build", "/dev/null/x"), "^sqlite-cuckoo build: /dev/null/x: Not a directory$"),
     (("build", "/dev/full"), "^sqlite-cuckoo build: /dev/full: No space left on device$"),
     (("merge", FILTER), "required: FROM")])
 def test_errors(command, arguments, says):

@@ -107,7 +107,7 @@ def replacing(path):
         error.filename = path if error.filename in (beside, None) else error.filename
         raise
     finally:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):  # that it is not there, as a rule
             os.unlink(beside)
 
 
