@@ -340,8 +340,9 @@ static cf_status make_all(cf_exact_work *work)
         build->count[side] = cf_drop_repeated(keys.at, keys.n);
     }
     if (have_common(work))
-        return cf_refuse(CF_BAD_ARGUMENT, &work->why,
-                         "a key is both member and not; if none is, try another seed in the options");
+        return cf_refuse(
+            CF_BAD_ARGUMENT, &work->why,
+            "a key is both member and not; if none is, leave the affinity out, or try another seed");
     if (work->ticker.stopped)
         return CF_INTERRUPTED;
     uint64_t at, members = build->count[1], keys = members + build->count[0];

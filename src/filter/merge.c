@@ -59,13 +59,18 @@ static CF_NEVER_INLINE bool key_is_full(const cf_filter *into, const cf_entry *i
 }
 
 /* Stores an item of `from`. An add splits few buckets for one that finds no room; a merge takes long
-** anyway, and goes on. Half of the slots need not be in use before all of `from` has come. */
-static cf_status insert_growing(cf_filter *into, const cf_filter *from, const cf_entry *item)
+** anyway, and goes on. Half of the slots need not be in use before all of `from` has come. One entry may
+** be many items, so the ticker hears of each. */
+static cf_status insert_growing(cf_filter *into, const cf_filter *from, const cf_entry *item,
+                                cf_ticker *ticker)
 {
+    enum { UNIT = 200 }; /* nanoseconds that a unit of work takes */
     uint64_t coming = 2 * from->occupied;
     cf_status status = CF_FULL, grown = CF_OK;
     while (status == CF_FULL && grown == CF_OK) {
-        status = cf_work(into, 1) ? CF_INTERRUPTED : cf_insert(into, item);
+        uint64_t left = *into->view.left;
+        status = ticker->stopped || cf_work(into, 1) ? CF_INTERRUPTED : cf_insert(into, item);
+        cf_tick(ticker, UNIT * (unsigned)(left - *into->view.left));
         if (status == CF_FULL)
             grown = (cf_may_split(into) || cf_slots(into) <= coming) && !key_is_full(into, item)
                         ? cf_grow_to(into, into->buckets + into->buckets / 8 + 1)
@@ -77,13 +82,13 @@ static cf_status insert_growing(cf_filter *into, const cf_filter *from, const cf
 /* Stores an entry, or all of the entries that it becomes: those with a further bit set come first. In a
 ** filter that has grown less it knows no more than that one's slots hold. */
 static cf_status merge_entry(cf_filter *into, const cf_filter *from, const cf_entry *entry,
-                             const char **why)
+                             cf_ticker *ticker, const char **why)
 {
     cf_entry next = *entry;
     cf_status status;
     next.side = cf_new_fingerprint(into, &entry->side);
     const unsigned length = next.side.length;
-    while ((status = insert_growing(into, from, &next)) == CF_OK || status == CF_BAD_ARGUMENT) {
+    while ((status = insert_growing(into, from, &next, ticker)) == CF_OK || status == CF_BAD_ARGUMENT) {
         if (status == CF_BAD_ARGUMENT) { /* RULE: an item that knows too little becomes two */
             next.side.length++;
             next.side.bits |= last_bit(into, &next);
@@ -131,7 +136,7 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
         }
         for (unsigned i = 0; i < n && status == CF_OK; i++)
             if (is_live_in(into, from, &some[i]))
-                status = merge_entry(into, from, &some[i], why);
+                status = merge_entry(into, from, &some[i], &walk.ticker, why);
     }
     return walk.status == CF_OK ? status : walk.status;
 }
@@ -145,7 +150,7 @@ static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t
                                 const char **why)
 {
     uint64_t items = into->items, allowed = into->memory.most;
-    uint64_t left = 24 * (into->length + from->length) + (1 << 23);
+    uint64_t left = 24 * (into->length + from->length) + (1 << 20);
     into->view.left = &left;
     into->memory.most = most < allowed ? most : allowed;
     if (into->epoch < from->epoch)

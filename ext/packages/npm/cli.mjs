@@ -60,10 +60,11 @@ function opened(path, changes) {
 /* Writes what `work` returns beside the old file, whose place it takes. What cannot be written fails before that. */
 function write(path, work) {
   const old = fs.statSync(subject = path, { throwIfNoEntry: false });
-  if (old && !old.isFile()) return fs.writeFileSync(fs.openSync(path, 'w'), work());
+  const made = () => [work(), subject = path][0]; // it reads other files
+  if (old && !old.isFile()) return fs.writeFileSync(fs.openSync(path, 'w'), made());
   const real = old ? fs.realpathSync(path) : path;
   for (const needed of [dirname(real), ...(old ? [real] : [])]) fs.accessSync(needed, fs.constants.W_OK);
-  const beside = `${real}.${process.pid}.new`, content = work();
+  const beside = `${real}.${process.pid}.new`, content = made();
   try {
     fs.writeFileSync(beside, content, { flag: 'wx', flush: true });
     if (old) fs.chmodSync(beside, old.mode);
@@ -71,6 +72,18 @@ function write(path, work) {
   } finally {
     fs.rmSync(beside, { force: true });
   }
+}
+
+/* A text of options as SQL reads it: in either case, and numbers in any spelling. */
+function assigned(text) {
+  const given = new Map(), whole = /^[-+]?\d+(\.0*)?(e\+?\d+)?$/;
+  for (const word of text.toLowerCase().match(/[^\s,]+/g) ?? []) {
+    const [name, value = '', ...more] = word.split('=');
+    if (more.length > 0) throw new Error(`options must be a list of name=value, got ${word}`);
+    if (given.has(name)) throw new Error(`option ${name} is given twice`);
+    given.set(name, !whole.test(value) ? value : Number.isSafeInteger(+value) ? +value : /^-?\d+$/.test(value) ? BigInt(value) : value);
+  }
+  return Object.fromEntries(given);
 }
 
 const change = (method) => ([path]) => {
@@ -84,10 +97,9 @@ const change = (method) => ([path]) => {
 };
 const COMMANDS = {
   build: ['[--fpr P] [--options TEXT] FILE < lines', { fpr: text, options: text }, ([path], { fpr = '0.01', options = '' }) => {
-    const number = (word) => (!/^-?\d+$/.test(word) ? word : Number.isSafeInteger(+word) ? +word : BigInt(word));
-    const words = options.match(/[^\s,]+/g) ?? [], given = words.map((word) => word.split('=')).map(([name, word = '']) => [name, number(word)]);
-    const all = { fpr: +fpr, ...Object.fromEntries(given) };
-    build([], all, subject = path);
+    subject = path;
+    const all = { fpr: +fpr, ...assigned(options) };
+    build([], all);
     write(path, () => build(lines(), all).bytes());
   }],
   check: ['[-0 | -1] [-c] FILE < lines', { unknown: flag('0'), known: flag('1'), count: flag('c') }, ([path], { known = false, count }) => {

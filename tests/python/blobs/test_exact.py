@@ -132,9 +132,12 @@ def test_a_key_that_is_both(db):
     for n in (1, 10, 100, 5000):
         fill(db, numbers(n, 2) + [(0, 0)])
         fails(db, BAD_PARAMETER, "SELECT cf_build_exact(k, m) FROM u", says="a key is both member and not; if none is, "
-              "try another seed")
+              "leave the affinity out, or try another seed")
     fill(db, [(1, 1), (1.0, 0)])
     fails(db, BAD_PARAMETER, "SELECT cf_build_exact(k, m) FROM u", says="both member and not")
+    fill(db, [("1", 1), ("01", 0)])
+    fails(db, BAD_PARAMETER, "SELECT cf_build_exact(k, m, NULL, 'affinity=text') FROM u", says="leave the affinity out")
+    assert ask(db, "SELECT min(cf_contains((SELECT cf_build_exact(k, m) FROM u), k) = m) FROM u") == 1
 
 
 def test_longer_than_the_connection_allows(db):

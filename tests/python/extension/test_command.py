@@ -182,6 +182,8 @@ def test_from_a_database(command):
     command("build", "lines", lines=b"aa\nbb\n5\n1.5\n")
     assert command.read() == command.read("lines")
     command("delete", FILTER, "--db", "x.db", "SELECT sha1 FROM file WHERE n < 3; ")
+    command("build", "key", "--db", "x.db", "SELECT value FROM (SELECT 'KEY' AS value, 1 AS \"KEY\") WHERE \"KEY\" = 1")
+    assert command("check", "key", lines=b"KEY\nkey\n") == b"key\n"
     assert command("check", FILTER, lines=b"aa\nbb\n5") == b"aa\nbb\n"
     before = command.read()
     for query, says in (("SELECT * FROM file", "2 values for 1 columns"), ("SELECT md5 FROM file", "no such column: md5"),
@@ -272,6 +274,7 @@ def test_filters_of_other_kinds(command, db):
     (("check", "missing"), "^sqlite-cuckoo check: missing: No such file or directory$"),
     (("check", "."), "^sqlite-cuckoo check: .: Is a directory$"), (("build", "."), "^sqlite-cuckoo build: .: Is a directory$"),
     (("build", "no/where"), "^sqlite-cuckoo build: no/where: No such file or directory$"),
+    (("build", "/dev/null/x"), "^sqlite-cuckoo build: /dev/null/x: Not a directory$"),
     (("build", "/dev/full"), "^sqlite-cuckoo build: /dev/full: No space left on device$"),
     (("merge", FILTER), "required: FROM")])
 def test_errors(command, arguments, says):

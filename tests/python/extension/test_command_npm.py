@@ -64,7 +64,7 @@ def test_lines_of_any_bytes(both, rng):
 
 @pytest.mark.parametrize("options", [(), ("--fpr=1e-5", "--options", "seed=-9223372036854775808 counter_bits=4"),
                                      ("--options", "overflow=on growth=off spill_bound=9 bucket_size=2 layout=plain fingerprint_bits=24"),
-                                     ("--options", "affinity=text, collation=nocase, hash=keyed, capacity=5000")], ids=str)
+                                     ("--options", "Affinity=TEXT, collation=NoCase, hash=keyed, seed=+7.0, capacity=5e3")], ids=str)
 def test_changes_give_equal_bytes(both, options):
     """With those that make it grow."""
     both("build", FILTER, *options, lines=numbered(0, 3000) + numbered(0, 9))
@@ -135,6 +135,8 @@ def test_filters_of_other_kinds(both, db):
     (("build", FILTER, "--fpr", "2"), "^sqlite-cuckoo build: k.cuckoo: fpr must be.*above 0 and below 1.*got 2$"),
     (("build", FILTER, "--options", "x=1"), "build: k.cuckoo: unknown option x; valid options: "),
     (("build", FILTER, "--options", "fpr=0.1"), "fpr must be a number"), (("build", FILTER, "--options", "seed"), "seed must be"),
+    (("build", FILTER, "--options", "seed=5=6"), "options must be a list of name=value, got seed=5=6$"),
+    (("build", FILTER, "--options", "seed=5 Seed=6"), "option seed is given twice$"),
     (("build", FILTER, "--db", "x.db", "SELECT 1"), "'--db'"), (("check", "-0", "-1", FILTER), "-1 is not allowed with -0"),
     (("check", "-2", FILTER), "'-2'"), (("check", "missing"), "^sqlite-cuckoo check: missing: no such file or directory$"),
     (("check", "."), "^sqlite-cuckoo check: .: .*directory$"), (("build", "."), "^sqlite-cuckoo build: .: .*directory$"),
@@ -154,6 +156,7 @@ def test_files_and_streams(both):
     assert (npm.folder / FILTER).stat().st_mode & 0o777 == 0o640 and (npm.folder / "link").is_symlink()
     assert npm("check", FILTER, lines=b"ada\ncyd\ndan\n") == b"dan\n"
     assert npm("build", "/dev/stdout", lines=b"x\n").startswith(b"\xcfck")
+    npm("merge", "/dev/full", FILTER, status=2, says="^sqlite-cuckoo merge: /dev/full: no space left on device$")
     before = npm.read()
     with open("/dev/zero", "rb") as zeros:
         npm("add", FILTER, stdin=zeros, status=2, says="^sqlite-cuckoo add: standard input: a line is longer than 64 MB$")

@@ -108,8 +108,9 @@ TEST(a_hash_on_both_sides_is_an_error)
         universe u = random_universe(5000, members[i]);
         u.hash[u.n - 1] = u.hash[random_below(u.members)];
         assert_int_equal(make(&u, NULL, UINT64_MAX, &build, &why), CF_BAD_ARGUMENT);
-        assert_string_equal(why,
-                            "a key is both member and not; if none is, try another seed in the options");
+        assert_string_equal(
+            why,
+            "a key is both member and not; if none is, leave the affinity out, or try another seed");
         free(u.hash);
     }
 }

@@ -46,14 +46,22 @@ static const char found[] =
     "010000100003380132c0194003740120c0190000600120c000000338010040156002d401360017400290012440150002"
     "9c012ec0140002980132401c00034c0134400000000000000000";
 
-static test_filter filter_that_was_found(void)
+/* Its entries know nothing: each is 2^12 items in a table that has doubled so often (f = 28, s = 27, b = 8). */
+static const char doubling[] =
+    "cf636b0201081c1b101c00004900000000000600000000000500000000000000000000000000ffffffffffff30000000"
+    "000000000000000164000000c4afe679366d96f9df985986477fd81c0db207e691665fdc7965eb9ec5b04fda366d96f9"
+    "df985986477fd81c0db207e691665fdc7965eb9ec5b04fda366d96f9df985986477fd81c0db207e691665fdc7965eb9e"
+    "c5b04fda366d96f9df985986477fd81c0db207e691665fdc7965eb9ec5b04fda366d96f9df985986477fd81c0db207e6"
+    "91665fdc7965eb9ec5b04fda366d96f9df985986477fd81c0db207e691665fdc7965eb9ec5b04fda";
+
+/* The bytes in `hex`, with zeros behind them. */
+static test_filter filter_that_was_found(const char *hex, size_t length)
 {
-    size_t length = sizeof found / 2;
     const char *why = "";
-    test_filter made = {.bytes = malloc(length)};
-    for (size_t i = 0; i < length; i++) {
+    test_filter made = {.bytes = calloc(length, 1)};
+    for (size_t i = 0; hex[2 * i] != 0; i++) {
         unsigned byte;
-        assert_int_equal(sscanf(found + 2 * i, "%2x", &byte), 1);
+        assert_int_equal(sscanf(hex + 2 * i, "%2x", &byte), 1);
         made.bytes[i] = (uint8_t)byte;
     }
     assert_int_equal(cf_open_writable(&made.filter, made.bytes, length, &why), CF_OK);
@@ -64,9 +72,27 @@ static test_filter filter_that_was_found(void)
 TEST(growing_in_vain_takes_bounded_work)
 {
     const char *why = NULL;
-    test_filter one = filter_that_was_found(), two = filter_that_was_found();
+    test_filter one = filter_that_was_found(found, 170), two = filter_that_was_found(found, 170);
     snapshot then = remember(&one.filter);
     assert_int_equal(merge_watched(&one.filter, &two.filter, &why), CF_FULL);
+    assert_unchanged(&one.filter, &then);
+    free(then.bytes);
+    free_filter(&one);
+    free_filter(&two);
+}
+
+/* What is refused for its work can be interrupted before that: the work of one entry, too. */
+TEST(one_entry_that_takes_long_is_interrupted)
+{
+    const char *why = NULL;
+    test_filter one = filter_that_was_found(doubling, 332), two = filter_that_was_found(doubling, 332);
+    assert_int_equal(merge_watched(&one.filter, &two.filter, &why), CF_OK);
+    snapshot then = remember(&one.filter);
+    assert_int_equal(merge_watched(&one.filter, &two.filter, &why), CF_FULL);
+    assert_non_null(strstr(why, "take far too long"));
+    asked by = {{answer, &by}, 0, 100};
+    one.filter.watch = &by.watch;
+    assert_int_equal(cf_merge(&one.filter, &two.filter, &why), CF_INTERRUPTED);
     assert_unchanged(&one.filter, &then);
     free(then.bytes);
     free_filter(&one);

@@ -107,7 +107,7 @@ def replacing(path):
         error.filename = path if error.filename in (beside, None) else error.filename
         raise
     finally:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):  # that it is not there, as a rule
             os.unlink(beside)
 
 
@@ -221,27 +221,28 @@ class Database:
 # ---- the commands; each returns the exit status, if it is not 0 ----
 
 def aggregate(arguments, call, *parameters):
-    """The value of an aggregate of keys: `call` has KEY for the key."""
+    """The value of an aggregate of keys: `call` has {key} for the key."""
     if arguments.db:
         path, query = arguments.db
         if not os.path.exists(path):
             raise FileNotFoundError(2, "No such file or directory", path)
         database = Database(path)
-        sql = f"WITH keys(key) AS ({query.strip().rstrip(';')}\n) SELECT {call} FROM (SELECT 1) LEFT JOIN keys".replace("KEY", "CAST(key AS TEXT)")
+        call = call.format(key="CAST(key AS TEXT)")
+        sql = f"WITH keys(key) AS ({query.strip().rstrip(';')}\n) SELECT {call} FROM (SELECT 1) LEFT JOIN keys"
         try:
             return database.one(sql, *parameters)
         except sqlite3.Error as error:
             raise error if str(error).startswith("cf_") else Failure(f"{path}: {error}")
     database = Database()
     database.read_lines()
-    return database.one(f"{PIECES} SELECT {call} FROM pieces LEFT JOIN {LINES}".replace("KEY", KEY), *parameters)
+    return database.one(f"{PIECES} SELECT {call.format(key=KEY)} FROM pieces LEFT JOIN {LINES}", *parameters)
 
 
 def build(arguments):
     options = arguments.fpr, arguments.options
     Database().one("SELECT cf_build(NULL, ?, ?)", *options)
     with replacing(arguments.file) as file:
-        file.write(aggregate(arguments, "cf_build(KEY, ?, ?)", *options))
+        file.write(aggregate(arguments, "cf_build({key}, ?, ?)", *options))
 
 
 def change(arguments):
@@ -249,7 +250,7 @@ def change(arguments):
     old = content_of(arguments.file)
     Database().one(IS_FILTER, old)
     with replacing(arguments.file) as file:
-        file.write(aggregate(arguments, f"cf_{arguments.command}_all(?, KEY)", old))
+        file.write(aggregate(arguments, f"cf_{arguments.command}_all(?, {{key}})", old))
 
 
 def merge(arguments):
