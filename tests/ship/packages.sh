@@ -115,6 +115,16 @@ sqlite_cuckoo.load(db)
 assert db.cursor().execute("SELECT cf_contains(cf_add(cf_new(9), 5), 5)").fetchall() == [(1,)]'
 }
 
+# recipe README: the commands by which it runs a script in SQL.
+recipe() {
+    sh_block "$1" | sed -n '/^cd /,/^sqlite3 /p' | sed "s#^sqlite3 #$SQLITE3 :memory: #" > recipe && [ "$(wc -l < recipe)" -eq 2 ] &&
+        sh -e recipe > said 2>&1 && [ -s said ] && ! grep -E '^(Parse|Runtime|Error)' said
+}
+
+pip_recipe() {
+    cd "$work/pip" && PATH="$work/pip/venv/bin:$PATH" && recipe "$root/ext/packages/python/README.md"
+}
+
 pip_uninstall() {
     cd "$work/pip" && venv/bin/pip uninstall -y sqlite-cuckoo &&
         [ -z "$(find venv -name '*cuckoo*')" ]
@@ -132,6 +142,7 @@ else
     ok 'pip: installed in an empty virtual environment' pip_install --only-binary :all: --find-links "$dist" "sqlite-cuckoo==$version"
     ok 'pip: README examples' pip_example
     ok 'pip: the command' pip_command
+    ok 'pip: a script in SQL, as its README says' pip_recipe
     if "$PYTHON" -c 'import apsw' 2> /dev/null; then
         ok 'pip: apsw' pip_apsw
     else
@@ -154,6 +165,10 @@ npm_filter() {
     cd "$work/npm" && "$NODE" filter.mjs
 }
 
+npm_recipe() {
+    cd "$work/npm" && recipe "$root/ext/packages/npm/README.md"
+}
+
 npm_example() {
     cd "$work/npm" && "$NODE" readme.mjs "$root/README.md" "$1"
 }
@@ -162,6 +177,7 @@ if ! command -v npm > /dev/null || ! command -v "$NODE" > /dev/null; then
     skipped 'npm: npm or node is missing' npm
 else
     ok 'npm: installed in an empty folder' npm_install
+    ok 'npm: a script in SQL, as its README says' npm_recipe
     if [ "$wasm" ]; then
         ok 'npm: sqlite-cuckoo/filter, without SQLite' npm_filter
         [ ! -f "$work/pip.cuckoo" ] || ok 'npm: npx sqlite-cuckoo: the files and lines of the command from pip' command_alike
