@@ -213,14 +213,9 @@ loadable_example() {
     cd "$loadable" && example README.md '.load ./cuckoo'
 }
 
-# files FILE: writes each block of C in this README to the file that the line above it names.
-files() {
-    awk '/^`[a-z]+\.c`/ { split($0, part, "`"); name = part[2] } /^```c$/ { on = 1; next } /^```/ { on = 0 } on { print > name }' "$1"
-}
-
 # commands FILE: runs its commands, with our compiler and with clang. What they print is its last block of text.
 commands() {
-    files "$1" && awk '/^```text$/ { on = 1; text = ""; next } /^```/ { on = 0 } on { text = text $0 "\n" } END { printf "%s", text }' \
+    awk -f "$root/ext/packages/programs.awk" "$1" && awk '/^```text$/ { on = 1; text = ""; next } /^```/ { on = 0 } on { text = text $0 "\n" } END { printf "%s", text }' \
         "$1" > expected
     for compiler in "$CC" $(command -v clang); do
         sh_block "$1" | sed "s#^cc #$compiler #" > commands
@@ -289,6 +284,11 @@ deb_used() {
         zcat usr/share/man/man1/sqlite-cuckoo.1.gz | grep -x '.Nm sqlite-cuckoo'
 }
 
+deb_programs() {
+    PKG_CONFIG_SYSROOT_DIR=$work/deb PKG_CONFIG_PATH=$(echo "$work"/deb/usr/lib/*/pkgconfig) \
+        sh ext/packages/debian/tests/program "$work/deb/usr/share/doc/libcuckoofilter-dev/examples"
+}
+
 deb_copyright() {
     ! grep -r '@[A-Z0-9]*@' "$root"/build/deb/sqlite-cuckoo-*/debian --include=control --include=copyright --include=changelog &&
         grep -c 'Yann Collet\|POSSIBILITY OF SUCH DAMAGE\|AUTHORS OR COPYRIGHT HOLDERS BE' "$work/deb/usr/share/doc/libsqlite3-mod-cuckoo/copyright" |
@@ -304,6 +304,7 @@ if ! dpkg-checkbuilddeps "$root/ext/packages/debian/control" 2> /dev/null; then
 else
     ok 'Debian packages' deb
     ok 'Debian packages: used' deb_used
+    ok 'Debian packages: the examples of libcuckoofilter-dev' deb_programs
     ok 'Debian packages: the licences, no @NAMES@' deb_copyright
     if command -v lintian > /dev/null; then
         ok 'Debian packages: lintian' deb_lintian
