@@ -52,7 +52,7 @@ static void append_figures(sqlite3_str *text, const cf_filter *filter)
 
 void cuckoo_result_picture(sqlite3_context *context, const cf_filter *filter)
 {
-    double buckets = (double)filter->buckets / REGIONS;
+    double buckets = (double)filter->buckets / (double)REGIONS;
     sqlite3_str *text = sqlite3_str_new(sqlite3_context_db_handle(context));
     append_figures(text, filter);
     sqlite3_str_appendf(text, "      bucket +%.*c+", WIDE, '-');
@@ -64,7 +64,7 @@ void cuckoo_result_picture(sqlite3_context *context, const cf_filter *filter)
     }
     sqlite3_str_appendf(text, "\n%14c%.*c+\na character: %.*f buckets%s\n", '+', WIDE, '-',
                         buckets < 10 ? 3 : 0, buckets,
-                        buckets > COUNTED ? ", of which the first 64 are counted" : "");
+                        buckets > (double)COUNTED ? ", of which the first 64 are counted" : "");
     cuckoo_result_text(context, text,
                        "slots in use: blank none, then . : - = + * # % by eighths, @ all");
 }

@@ -47,8 +47,7 @@ def archive_papers(kind, version, licence, platform="", extension=""):
                     LIBRARY=filled("archives/library.md", COMMANDS=COMMANDS.get(kind, "")).rstrip("\n"),
                     CLAIM=claim[claim.index("\n"):].strip(), EXAMPLE=loading(example))
     address = f"\nAll of it: {PROJECT['repository']}\n" if PROJECT["repository"] else ""
-    scripts = {f"sql/{path.name}": loading(path.read_text()) for path in (ROOT / "sql").glob("*.sql")}
-    return {"README.md": readme + address, "LICENSE": licence, **papers(), **scripts}
+    return {"README.md": readme + address, "LICENSE": licence, **papers(), **recipes()}
 
 
 def papers():
@@ -56,8 +55,13 @@ def papers():
     return {name: (ROOT / "ext" / name).read_text() for name in ("REFERENCE.md", "COMPATIBILITY.md", "CHANGES.md")}
 
 
+def recipes():
+    """In every package with folders: the scripts that REFERENCE.md names, to be run where the compiled file is."""
+    return {f"sql/{path.name}": loading(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "sql").glob("*.sql"))}
+
+
 def loading(text):
-    """A script that loads the extension from where an archive has it."""
+    """A script that loads the extension from the working folder."""
     return text.replace(".load build/cuckoo", ".load ./cuckoo")
 
 
@@ -110,7 +114,8 @@ def python_package(version):
     """The files that do not depend on the platform."""
     modules = {f"sqlite_cuckoo/{name}": filled(f"python/sqlite_cuckoo/{name}", VERSION=version)
                for name in ("__init__.py", "__main__.py")}
-    return {**modules, "sqlite_cuckoo/py.typed": "", **{f"sqlite_cuckoo/{name}": text for name, text in papers().items()}}
+    texts = {**papers(), **recipes()}
+    return {**modules, "sqlite_cuckoo/py.typed": "", **{f"sqlite_cuckoo/{name}": text for name, text in texts.items()}}
 
 
 def wheel(out, version, binary, licence):
@@ -155,7 +160,7 @@ def npm(out, version, compiled, licence, wasm):
     if PROJECT["homepage"]:
         package["homepage"] = PROJECT["homepage"]
     files = {name: filled(f"npm/{name}") for name in ("index.js", "index.mjs", "index.d.ts", "index.d.mts", "README.md")}
-    files.update(papers())
+    files.update({**papers(), **recipes()})
     if wasm:
         files.update(filter_package(version, wasm, licence))
     else:

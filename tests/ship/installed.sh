@@ -68,7 +68,7 @@ program() {
 }
 
 # The program that the archive of the static libraries shows.
-awk '/^```c$/ && !n++ { on = 1; next } /^```/ { on = 0 } on' ext/packages/archives/static.md > "$work/linked.c"
+(cd "$work" && awk -f "$here/ext/packages/programs.awk" "$here/ext/packages/archives/static.md")
 
 loads() {
     "$SQLITE3" :memory: ".load '$dest$prefix/lib/sqlite3/cuckoo'" "SELECT cf_version()" | grep -x "$("$MAKE" -s version)"
@@ -129,11 +129,11 @@ ok 'these files' has_all_files
 ok 'installed again: the same' installing install
 has pkg-config || skipped 'the files for pkg-config' pkg-config
 ok 'the library, C11' program "$CC" c11 "-x c tests/ship/library.c -x none" cuckoofilter
-ok 'the extension linked in, C11' program "$CC" c11 "-x c $work/linked.c -x none" cuckoo_sqlite
+ok 'the extension linked in, C11' program "$CC" c11 "-x c $work/extension.c -x none" cuckoo_sqlite
 if has g++; then
     ok 'the library, C++17' program g++ c++17 "-x c++ tests/ship/library.c -x none" cuckoofilter
-    ok 'the extension linked in, C++17' program g++ c++17 "-x c++ $work/linked.c -x none" cuckoo_sqlite
-    ok 'both libraries in one program' program g++ c++17 "-x c++ $work/linked.c -x none" cuckoofilter cuckoo_sqlite
+    ok 'the extension linked in, C++17' program g++ c++17 "-x c++ $work/extension.c -x none" cuckoo_sqlite
+    ok 'both libraries in one program' program g++ c++17 "-x c++ $work/extension.c -x none" cuckoofilter cuckoo_sqlite
 else
     skipped 'programs in C++' g++
 fi

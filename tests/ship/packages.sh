@@ -115,6 +115,16 @@ sqlite_cuckoo.load(db)
 assert db.cursor().execute("SELECT cf_contains(cf_add(cf_new(9), 5), 5)").fetchall() == [(1,)]'
 }
 
+# recipe README: the commands by which it runs a script in SQL.
+recipe() {
+    sh_block "$1" | sed -n '/^cd /,/^sqlite3 /p' | sed "s#^sqlite3 #$SQLITE3 :memory: #" > recipe && [ "$(wc -l < recipe)" -eq 2 ] &&
+        sh -e recipe > said 2>&1 && [ -s said ] && ! grep -E '^(Parse|Runtime|Error)' said
+}
+
+pip_recipe() {
+    cd "$work/pip" && PATH="$work/pip/venv/bin:$PATH" && recipe "$root/ext/packages/python/README.md"
+}
+
 pip_uninstall() {
     cd "$work/pip" && venv/bin/pip uninstall -y sqlite-cuckoo &&
         [ -z "$(find venv -name '*cuckoo*')" ]
@@ -132,6 +142,7 @@ else
     ok 'pip: installed in an empty virtual environment' pip_install --only-binary :all: --find-links "$dist" "sqlite-cuckoo==$version"
     ok 'pip: README examples' pip_example
     ok 'pip: the command' pip_command
+    ok 'pip: a script in SQL, as its README says' pip_recipe
     if "$PYTHON" -c 'import apsw' 2> /dev/null; then
         ok 'pip: apsw' pip_apsw
     else
@@ -154,6 +165,10 @@ npm_filter() {
     cd "$work/npm" && "$NODE" filter.mjs
 }
 
+npm_recipe() {
+    cd "$work/npm" && recipe "$root/ext/packages/npm/README.md"
+}
+
 npm_example() {
     cd "$work/npm" && "$NODE" readme.mjs "$root/README.md" "$1"
 }
@@ -162,6 +177,7 @@ if ! command -v npm > /dev/null || ! command -v "$NODE" > /dev/null; then
     skipped 'npm: npm or node is missing' npm
 else
     ok 'npm: installed in an empty folder' npm_install
+    ok 'npm: a script in SQL, as its README says' npm_recipe
     if [ "$wasm" ]; then
         ok 'npm: sqlite-cuckoo/filter, without SQLite' npm_filter
         [ ! -f "$work/pip.cuckoo" ] || ok 'npm: npx sqlite-cuckoo: the files and lines of the command from pip' command_alike
@@ -197,14 +213,9 @@ loadable_example() {
     cd "$loadable" && example README.md '.load ./cuckoo'
 }
 
-# files FILE: writes each block of C in this README to the file that the line above it names.
-files() {
-    awk '/^`[a-z]+\.c`/ { split($0, part, "`"); name = part[2] } /^```c$/ { on = 1; next } /^```/ { on = 0 } on { print > name }' "$1"
-}
-
 # commands FILE: runs its commands, with our compiler and with clang. What they print is its last block of text.
 commands() {
-    files "$1" && awk '/^```text$/ { on = 1; text = ""; next } /^```/ { on = 0 } on { text = text $0 "\n" } END { printf "%s", text }' \
+    awk -f "$root/ext/packages/programs.awk" "$1" && awk '/^```text$/ { on = 1; text = ""; next } /^```/ { on = 0 } on { text = text $0 "\n" } END { printf "%s", text }' \
         "$1" > expected
     for compiler in "$CC" $(command -v clang); do
         sh_block "$1" | sed "s#^cc #$compiler #" > commands
@@ -273,6 +284,11 @@ deb_used() {
         zcat usr/share/man/man1/sqlite-cuckoo.1.gz | grep -x '.Nm sqlite-cuckoo'
 }
 
+deb_programs() {
+    PKG_CONFIG_SYSROOT_DIR=$work/deb PKG_CONFIG_PATH=$(echo "$work"/deb/usr/lib/*/pkgconfig) \
+        sh ext/packages/debian/tests/program "$work/deb/usr/share/doc/libcuckoofilter-dev/examples"
+}
+
 deb_copyright() {
     ! grep -r '@[A-Z0-9]*@' "$root"/build/deb/sqlite-cuckoo-*/debian --include=control --include=copyright --include=changelog &&
         grep -c 'Yann Collet\|POSSIBILITY OF SUCH DAMAGE\|AUTHORS OR COPYRIGHT HOLDERS BE' "$work/deb/usr/share/doc/libsqlite3-mod-cuckoo/copyright" |
@@ -288,6 +304,7 @@ if ! dpkg-checkbuilddeps "$root/ext/packages/debian/control" 2> /dev/null; then
 else
     ok 'Debian packages' deb
     ok 'Debian packages: used' deb_used
+    ok 'Debian packages: the examples of libcuckoofilter-dev' deb_programs
     ok 'Debian packages: the licences, no @NAMES@' deb_copyright
     if command -v lintian > /dev/null; then
         ok 'Debian packages: lintian' deb_lintian

@@ -218,7 +218,7 @@ def try_drops(visit, blob):
     browser.run("document.getElementById('lines-kind').value = 'number'; document.getElementById('build-it').click()")
     browser.wait(ALERTED)
     said = browser.text("alert")
-    visit.check(f"a line that is no number is named: {said}", "Line 2: “ada” is not a number" in said)
+    visit.check(f"a line that is no number is named: {said}", "Line 1: “ada” is not a number" in said)
 
 
 def try_rules(visit, db):

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#undef stop /* a macro of cmocka 2, and a field of cf_watch */
 
 #include "../../src/cuckoo_inspect.h"
 

@@ -8,7 +8,7 @@ import { getSystemErrorMap, parseArgs } from 'node:util';
 import { build, CuckooFilter, open, TextBytes, version } from './filter.mjs';
 
 const PIECE = 1 << 18, LONGEST = 1 << 26, BATCH = 1 << 20; // bytes of a read and of a line, lines that are changed at once (as in SQL)
-const NEWLINE = Buffer.from('\n'), text = { type: 'string' }, flag = (short) => ({ type: 'boolean', short });
+const NEWLINE = Buffer.from('\n'), RETURN = 13, MARK = Buffer.from('\ufeff'), text = { type: 'string' }, flag = (short) => ({ type: 'boolean', short });
 let subject; // the file that an error is about
 
 /* Reads or writes, as soon as a pipe has something, or room. */
@@ -28,18 +28,22 @@ function output(bytes) {
   for (let at = 0; at < bytes.length;) at += stream('standard output', () => fs.writeSync(1, bytes, at));
 }
 
-/* Arrays of the lines that have come. The last one needs no newline. */
+/* Arrays of the lines that have come. A line ends with a newline, or a carriage return and a newline; the last one needs neither.
+ * A byte order mark before the first one is left out. */
 function* input() {
   const buffer = Buffer.allocUnsafe(PIECE);
-  for (let n = 1, begun = [], length = 0; n > 0;) {
+  for (let n = 1, begun = [], length = 0, isFirst = true; n > 0;) {
     n = stream('standard input', () => fs.readSync(0, buffer));
     begun.push(Buffer.from(buffer.subarray(0, n)));
     length += n;
     if (length >= LONGEST) throw Object.assign(new Error(`a line is longer than ${LONGEST >> 20} MB`), { subject: 'standard input' });
     if (n > 0 && !begun[begun.length - 1].includes(NEWLINE)) continue;
     const piece = Buffer.concat(begun), lines = [];
-    let at = 0;
-    for (let end; (end = piece.indexOf(NEWLINE, at)) >= 0; at = end + 1) lines.push(new TextBytes(piece.subarray(at, end)));
+    let at = isFirst && piece.subarray(0, MARK.length).equals(MARK) ? MARK.length : 0;
+    isFirst = false;
+    for (let end; (end = piece.indexOf(NEWLINE, at)) >= 0; at = end + 1) {
+      lines.push(new TextBytes(piece.subarray(at, end > at && piece[end - 1] === RETURN ? end - 1 : end)));
+    }
     begun = [piece.subarray(at)];
     length = piece.length - at;
     if (n === 0 && length > 0) lines.push(new TextBytes(begun[0]));

@@ -55,16 +55,15 @@
     }
   };
 
-  /* Each line is a key, but an empty one. A line ends with LF or CR LF. */
+  /* Each line is a key, but an empty one. A line ends as for the command: with a newline, or a carriage return and a newline. */
   function* keysOf(bytes, kind, progress) {
     const decoder = new TextDecoder();
     let rest = '', line = 0;
     for (let at = 0; at <= bytes.length; at += CHUNK) {
       const last = at + CHUNK > bytes.length;
-      const lines = (rest + decoder.decode(bytes.subarray(at, at + CHUNK), { stream: !last })).split('\n');
+      const lines = (rest + decoder.decode(bytes.subarray(at, at + CHUNK), { stream: !last })).split(/\r?\n/);
       rest = last ? '' : lines.pop();
-      for (const one of lines) {
-        const written = one.endsWith('\r') ? one.slice(0, -1) : one;
+      for (const written of lines) {
         line++;
         if (written === '') continue;
         try {

@@ -79,10 +79,11 @@ def known(command):
 
 
 def odd_lines(rng, number):
-    """Lines of all bytes but newlines."""
-    usual = [b"C:\\temp\\a", b'"quoted"', b"a\tb", b"", b"dos\r", b"\xff\xfe", "\u00e9\u4e2d\U0001f600".encode(), b"a\0b", b"\0",
+    """Lines of all bytes but newlines, and a carriage return at the end."""
+    usual = [b"C:\\temp\\a", b'"quoted"', b"a\tb", b"", b"a\rb", b"\xff\xfe", "\u00e9\u4e2d\U0001f600".encode(), b"a\0b", b"\0",
              b"\x7f", b"[1]", b"null", b"5", b"\\u0041", b"\x1b[0m"]
-    return usual + [bytes(rng.choice(range(256)) for _ in range(rng.randrange(20))).replace(b"\n", b"") for _ in range(number)]
+    return usual + [bytes(rng.choice(range(256)) for _ in range(rng.randrange(20))).replace(b"\n", b"").rstrip(b"\r")
+                    for _ in range(number)]
 
 
 # ---- lines ----
@@ -116,6 +117,16 @@ def test_the_last_line_needs_no_newline_and_an_empty_line_is_a_line(known):
     assert known("check", FILTER, lines=b"\nada\n\n") == b"\n\n"
     known("add", FILTER, lines=b"\n")
     assert known("check", FILTER, lines=b"\nada\n", status=1) == b""
+
+
+@pytest.mark.parametrize("lines, printed", [
+    (b"ada\r\ncyd\r\n", b"cyd\n"), (b"cyd\r\nbob\ndan\r\n\r\n", b"cyd\ndan\n\n"), (b"\r\n", b"\n"), (b"bob\r\ncyd", b"cyd\n"),
+    (b"ada\r\r\nbob\r", b"ada\r\nbob\r\n"), (b"a\0da\r\nada\r\n", b"a\0da\n"), (b"\xef\xbb\xbfada\r\ncyd", b"cyd\n"),
+    (b"\xef\xbb\xbf\ncyd\n\xef\xbb\xbfada", b"\ncyd\n\xef\xbb\xbfada\n"), (b"\xef\xbb\xbf", b""),
+    (b"ada\r\n" * 200_000 + b"cyd\r\n", b"cyd\n")], ids=lambda some: str(some[:20]))
+def test_lists_from_windows(known, lines, printed):
+    """With CR LF at the end of lines, and a byte order mark."""
+    assert known("check", FILTER, lines=lines, status=int(not printed)) == printed
 
 
 def test_a_long_line(known):

@@ -88,10 +88,34 @@ def test_more_lines_than_are_added_at_once(both):
 @pytest.mark.parametrize("given", [("-0",), ("--known",), ("--count",), ("-1c",)])
 def test_what_is_printed(both, given):
     both("build", FILTER, lines=b"ada\nbob\n\n")
-    for lines in (b"cyd\n\nada\n", b"bob", b"cyd\r\ndan", b"ab\\" * 10**6 + b"\nada\nbob", b"x\n" * 300_000):
+    for lines in (b"cyd\n\nada\n", b"bob", b"cyd\r\ndan\r", b"\xef\xbb\xbfada\r\n\r\r\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n", b"ab\\" * 10**6 + b"\nada\nbob", b"x\n" * 300_000):
         reference = both.python.start("check", *given, FILTER)
         printed, _ = reference.communicate(lines)
         assert both.npm("check", *given, FILTER, lines=lines, status=reference.returncode) == printed
+
+
+PAGE = """\
+const fs = require('fs'), [page, list] = process.argv.slice(1);
+const source = /<script type="text\\/plain" id="worker">([^]*?)<\\/script>/.exec(fs.readFileSync(page, 'utf8'))[1];
+(0, eval)(source); // without workers it leaves a function
+const tell = ({ error, done, step }) => { if (error) throw new Error(error); if (done instanceof Uint8Array) fs.writeSync(1, done); };
+answerHere({ id: 1, task: 'build', kind: 'text', fpr: 0.01, bytes: new Uint8Array(fs.readFileSync(list)) }, tell);
+answerHere({ id: 2, task: 'save' }, tell);
+"""
+
+
+@pytest.mark.parametrize("keys", [400_000, 2], ids=str)
+def test_a_list_gives_the_same_bytes_in_either_command_and_the_page_whatever_ends_its_lines(both, package, keys):
+    lines = numbered(0, keys)
+    windows = lines.replace(b"\n", b"\r\n")
+    mixed = windows[:len(windows) // 2 + 1] + windows[len(windows) // 2 + 1:].replace(b"\r\n", b"\n")
+    for content in (lines, windows, b"\xef\xbb\xbf" + windows, mixed[:-1].rstrip(b"\r")):
+        both("build", FILTER, lines=content)
+        both.write(content, "list.txt")
+        page = subprocess.run([filter_process.NODE, "-e", PAGE, package / "filter.html", both.npm.folder / "list.txt"],
+                              stdout=subprocess.PIPE, check=True).stdout
+        both("build", "reference", lines=lines)
+        assert page == both.npm.read() == both.npm.read("reference")
 
 
 def test_figures(both):

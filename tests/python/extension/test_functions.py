@@ -219,9 +219,10 @@ def test_functions_of_values_stand_in_views_columns_defaults_indexes_and_trigger
             continue
         db.execute(f"""CREATE TABLE t{n}(f, x AS ({column}), d DEFAULT ({constant}), CHECK ({column} IS NOT 'x'))""")
         db.execute(f"INSERT INTO t{n}(f) VALUES (?)", (blob,))
-        db.execute(f"CREATE INDEX i{n} ON t{n}({column}) WHERE {constant} IS NOT 'x'")
+        some = f"f IS NOT ({constant} IS 'x')"  # without f it is a constant, for which SQLite 3.53 takes no index
+        db.execute(f"CREATE INDEX i{n} ON t{n}({column}) WHERE {some}")
         assert db.execute(f"SELECT x FROM t{n}").fetchall() == db.execute(f"SELECT d FROM t{n}").fetchall() == expected
-        found = f"SELECT {column} FROM t{n} INDEXED BY i{n} WHERE {column} IS ? AND {constant} IS NOT 'x'"
+        found = f"SELECT {column} FROM t{n} INDEXED BY i{n} WHERE {column} IS ? AND {some}"
         assert db.execute(found, expected[0]).fetchall() == expected
         db.execute(f"CREATE TRIGGER r{n} AFTER INSERT ON filters BEGIN INSERT INTO t{n}(f, d) VALUES (new.f, {call.format(f='new.f')}); END")
         made.append((f"SELECT count(*) FROM t{n} WHERE f NOT NULL AND x IS d", 2))
@@ -236,7 +237,7 @@ def test_what_reads_a_table_by_its_name_does_not(untrusting):
     db.execute("CREATE VIRTUAL TABLE known USING cuckoo_filter(content='u(k)')")
     for n, call in enumerate(BY_NAME):
         call = call.format(t="'known'", k="1")
-        with pytest.raises(sqlite3.OperationalError, match="non-deterministic"):
+        with pytest.raises(sqlite3.OperationalError, match="non-deterministic|unsafe use of cf_"):
             db.execute(f"CREATE INDEX i{n} ON u({call})")
         db.execute(f"CREATE VIEW w{n} AS SELECT {call} AS x")
         with pytest.raises(sqlite3.OperationalError, match="unsafe use of cf_"):

@@ -324,6 +324,7 @@ def test_a_package_for_each_platform(tmp_path):
     names = tarfile.open(out / f"sqlite-cuckoo-{VERSION}.tgz").getnames()
     assert {"package/compiled/linux-arm64/cuckoo.so", "package/compiled/win32-x64/cuckoo.dll",
             "package/compiled/linux-x64-musl/cuckoo.so"} <= set(names)
+    assert {name.split("/")[1] for name in names} - {"package.json", "README.md", "LICENSE"} <= set(package["files"])
     spec = json.loads((out / "sqlpkg.json").read_text())
     assert spec["owner"] == "someone" and spec["authors"] == ["A. Maker"]
     assert spec["assets"]["path"] == f"https://example.org/cuckoo/releases/download/v{VERSION}"
@@ -394,6 +395,9 @@ def test_sources_become_a_wheel_by_the_compiler_alone(sources, tmp_path):
     test_metadata_is_that_of_its_version(tmp_path / name)
     compiled, = (one for one in archive.namelist() if one.endswith((".so", ".dylib", ".dll")))
     assert b"sqlite3_cuckoo_init" in archive.read(compiled)
+    assert {one for one in archive.namelist() if one.startswith("sqlite_cuckoo/")} == {
+        path.relative_to(sources).as_posix() for path in sources.glob("sqlite_cuckoo/**/*.*")} | {compiled}
+    assert "sqlite_cuckoo/sql/tour.sql" in archive.namelist()
     assert archive.read("sqlite_cuckoo/__init__.py").decode() == (sources / "sqlite_cuckoo/__init__.py").read_text()
 
 
@@ -446,16 +450,26 @@ def test_an_archive_has_one_folder_that_is_named_as_it_is(dist, sources):
             assert {name.split("/")[0] for name in tar.getnames()} == {path.name[:-len(".tar.gz")]}
 
 
-def test_archives_have_what_their_papers_name(dist):
-    for path in with_papers(dist):
-        with tarfile.open(path) as tar:
-            texts = {one.name.split("/", 1)[1]: tar.extractfile(one).read() for one in tar.getmembers()}
-        assert {"LICENSE", "CHANGES.md"} < set(texts)
+def texts_of(path):
+    """{name: bytes} of an archive, a wheel or an npm package, without the folder that it has."""
+    if path.suffix == ".whl":
+        archive = zipfile.ZipFile(path)
+        return {name.split("/", 1)[1]: archive.read(name) for name in archive.namelist() if name.startswith("sqlite_cuckoo/")}
+    with tarfile.open(path) as tar:
+        return {one.name.split("/", 1)[1]: tar.extractfile(one).read() for one in tar.getmembers()}
+
+
+def test_packages_have_what_their_papers_name(dist, wheel):
+    for path in (*with_papers(dist), wheel, dist / f"sqlite-cuckoo-{VERSION}.tgz"):
+        texts = texts_of(path)
+        texts.setdefault("README.md", (PACKAGES / "python/README.md").read_bytes())  # of a wheel: in its metadata
+        assert "CHANGES.md" in texts
         for paper in ("README.md", "REFERENCE.md"):
             named = set(re.findall(r"`((?:sql/)?\w+\.(?:sql|md))`", texts[paper].decode()))
-            assert named and named <= set(texts), (path.name, named - set(texts))
-        scripts = [text for name, text in texts.items() if name.startswith("sql/")]
-        assert len(scripts) > 9 and all(b".load ./cuckoo\n" in text and b"build/" not in text for text in scripts)
+            assert named and named <= set(texts), (path.name, paper, named - set(texts))
+        scripts = {name for name in texts if name.startswith("sql/")}
+        assert scripts == {f"sql/{script.name}" for script in ROOT.glob("sql/*.sql")}, path.name
+        assert all(b".load ./cuckoo\n" in texts[name] and b"build/" not in texts[name] for name in scripts)
         assert not re.search(rb"@[A-Z]+@", texts["README.md"])
 
 
@@ -513,7 +527,8 @@ def npm_members(dist):
 def test_filters_without_sqlite_are_left_out_without_their_compiler(dist):
     members = npm_members(dist)
     package = json.loads(members["package/package.json"])
-    assert not any("filter" in name or "cli" in name for name in (*members, *package["exports"], *package["files"])) and "bin" not in package
+    names = [name for name in (*members, *package["exports"], *package["files"]) if not name.startswith("package/sql/")]
+    assert not any("filter" in name or "cli" in name for name in names) and "bin" not in package
 
 
 def test_filters_without_sqlite_are_in_the_package(tmp_path):

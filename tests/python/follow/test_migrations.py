@@ -279,7 +279,7 @@ def test_an_attached_database(path, tmp_path):
 
 @pytest.mark.parametrize("legacy", [0, 1])
 @pytest.mark.parametrize("who", ["with the extension", "bare"])
-@pytest.mark.parametrize("order", itertools.permutations(["f", "u", "k"]), ids="".join)
+@pytest.mark.parametrize("order", list(itertools.permutations(["f", "u", "k"])), ids="".join)
 def test_legacy_alter_table(path, order, who, legacy):
     """SQLite does not rewrite the bodies of triggers then."""
     f = create(support.connect(path))

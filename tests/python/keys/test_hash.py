@@ -102,7 +102,7 @@ def options_of(kind):
     return f"hash={kind[0]} seed={kind[1]}"
 
 
-@pytest.mark.parametrize("one, other", itertools.product(KINDS, KINDS))
+@pytest.mark.parametrize("one, other", list(itertools.product(KINDS, KINDS)))
 def test_neither_filters_nor_lists_of_two_hashes_meet(db, one, other):
     a, b = (support.build(db, keys, None, f"capacity=100 fingerprint_bits=32 {options_of(kind)}")
             for keys, kind in ((range(50), one), (range(50, 100), other)))

@@ -43,8 +43,6 @@ static jmp_buf cmocka_end_of_test;
     cmocka_compare((uintmax_t)(a), (uintmax_t)(b), 1, #a " == " #b, __FILE__, __LINE__)
 #define assert_int_not_equal(a, b)                                                                      \
     cmocka_compare((uintmax_t)(a), (uintmax_t)(b), 0, #a " != " #b, __FILE__, __LINE__)
-#define assert_in_range(a, least, most)                                                                 \
-    assert_true((uintmax_t)(a) >= (uintmax_t)(least) && (uintmax_t)(a) <= (uintmax_t)(most))
 #define assert_string_equal(a, b)     assert_int_equal(strcmp(a, b), 0)
 #define assert_string_not_equal(a, b) assert_int_not_equal(strcmp(a, b), 0)
 #define assert_memory_equal(a, b, n)  assert_int_equal(memcmp(a, b, n), 0)

@@ -24,6 +24,7 @@ from pathlib import Path
 import sqlite_cuckoo
 
 PIECE = 1 << 18  # bytes; such a piece and what is made of it stay in the processor's cache
+MARK = b"\xef\xbb\xbf"  # of UTF-8, with which lists from Windows may begin
 LONGEST = 1 << 26  # bytes of a line; it is in memory several times
 
 # The keys, one a row, and a NULL at the end, so that there is a row always. A piece with lines that JSON cannot carry is an
@@ -45,9 +46,11 @@ examples:
   find . -type f -exec sha1sum {} + | cut -d' ' -f1 | sqlite-cuckoo check known.cuckoo
   sqlite-cuckoo build known.cuckoo --db files.db 'SELECT sha1 FROM file'
 
-A line is the bytes before a newline, and the bytes behind the last one, if there are any. They are a key as the TEXT of
-SQL: any bytes, UTF-8 or not; an empty line is a key, and a carriage return is a part of its line. Numbers that SQL has
-added are no lines: add them as CAST(x AS TEXT), or build the filter with the option affinity=numeric.
+Lists from Windows give the same keys: a line ends with a newline, or with a carriage return and a newline, and a byte
+order mark of UTF-8 before the first line is left out. The bytes behind the last newline are a line, too, if there are
+any. A line is a key as the TEXT of SQL: any bytes, UTF-8 or not; an empty line is a key. What check prints ends with a
+newline alone. Numbers that SQL has added are no lines: add them as CAST(x AS TEXT), or build the filter with the option
+affinity=numeric.
 
 A file is written beside the old one, which it then replaces: after an error or Ctrl-C the old one is whole. Of two
 commands that change one file at the same time, the changes of one are lost.
@@ -197,7 +200,11 @@ class Database:
         except OSError as error:
             error.filename = "standard input"
             raise
+        mark = len(MARK) if self.progress.bytes == 0 and piece.startswith(MARK) else 0
         self.progress.bytes += len(piece)
+        piece = piece[mark:].replace(b"\r\n", b"\n")
+        if not piece:
+            return None
         if piece.endswith(b"\n"):
             piece = piece[:-1]
         elif len(piece) >= LONGEST:
