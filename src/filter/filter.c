@@ -235,7 +235,7 @@ static CF_ALWAYS_INLINE cf_deleted take(cf_kind kind, cf_filter *filter, uint64_
     uint64_t at = cf_choose(found.side, spots.at[1], spots.at[0]);
     if (found.n == 0)
         return CF_ABSENT;
-    if (found.n > 1 || (filter->view.form.payload_bits != 0 &&
+    if (found.n > 1 || (!kind.whole && filter->view.form.payload_bits != 0 &&
                         cf_payload_at(filter, at, cf_slot_of(&filter->view.form, found.lane)) != 0))
         return delete_otherwise(filter, hash, value);
     cf_tell_change(kind, filter, at);

@@ -85,7 +85,7 @@ static CF_ALWAYS_INLINE cf_spots cf_spots_of(cf_kind kind, const cf_filter *filt
     cf_place here = cf_locate_by(filter, kind.grown, &base);
     cf_place there = cf_locate_by(filter, kind.grown, &other);
     return (cf_spots){{cf_at_by(kind, filter, here.bucket), cf_at_by(kind, filter, there.bucket)},
-                      {here.tag, there.tag},
+                      {here.tag, kind.whole ? here.tag : there.tag},
                       {here.extension, there.extension}};
 }
 
@@ -288,7 +288,7 @@ static CF_ALWAYS_INLINE void cf_set_by(cf_kind kind, cf_filter *filter, uint64_t
                                        uint64_t tag, uint64_t payload)
 {
     const cf_form *form = &filter->view.form;
-    unsigned bits = form->payload_bits, slot = bits != 0 ? cf_slot_of(form, lane) : 0;
+    unsigned bits = kind.whole ? 0 : form->payload_bits, slot = bits != 0 ? cf_slot_of(form, lane) : 0;
     uint64_t payloads[CF_SEMISORT_SLOTS];
     assert(slot < filter->geometry.bucket_size);
     bool none = bits == 0 || (kind.semi && payload == 0 && cf_has_short_payloads(filter) &&

@@ -25,7 +25,8 @@
 #include "table.h"
 
 /* Constants of a form, in code that is made for each of them. `paged`: there may be a pager to be told.
-** `whole`: plain buckets of whole bytes, in one word. */
+** `whole`: plain buckets of whole bytes, in one word, without payloads; all of the fingerprint is pair
+** bits, and so a key has one tag. */
 typedef struct cf_kind {
     bool any, semi, two, grown, paged, whole;
 } cf_kind;
