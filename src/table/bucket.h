@@ -137,6 +137,18 @@ static CF_ALWAYS_INLINE bool cf_holds_by(cf_kind kind, const cf_filter *filter, 
            ((b.low | b.high) != 0 && cf_slots_by(kind, filter, spots->at[1], spots->tag[1]) != 0);
 }
 
+/* Before growth: the buckets to which the entries with these tags could move. They are fetched before the
+** first is looked at. */
+static CF_ALWAYS_INLINE void cf_others_of(const cf_filter *filter, uint64_t bucket, const uint64_t *tag,
+                                          uint64_t *to)
+{
+    for (unsigned i = 0; i < filter->geometry.bucket_size; i++) {
+        uint64_t mix = cf_pair_mix(tag[i] & filter->view.pair_mask);
+        to[i] = cf_alternate_base(filter, bucket, mix);
+        cf_bucket_fetch(filter, to[i]);
+    }
+}
+
 /* ---- payloads and overflow bits ---- */
 
 static inline uint64_t cf_payload_at(const cf_filter *filter, uint64_t at, unsigned slot)
