@@ -15,7 +15,7 @@ typedef struct seen_set {
 } seen_set;
 
 /* Notes a bucket. Was it noted before? */
-static bool note(seen_set *seen, uint64_t bucket)
+static CF_ALWAYS_INLINE bool note(seen_set *seen, uint64_t bucket)
 {
     unsigned bit = (unsigned)(bucket * UINT64_C(0x9e3779b97f4a7c15) >> (64 - seen->bits_log2));
     uint64_t *word = &seen->word[bit / 64], before = *word >> bit % 64 & 1;
@@ -36,7 +36,7 @@ static void note_all(seen_set *seen, unsigned bits_log2, const cf_search *search
 }
 
 /* Notes a bucket. Does the search go on from it already? */
-static bool was_seen(seen_set *seen, const cf_search *search, unsigned bucket_size, uint64_t bucket)
+static CF_ALWAYS_INLINE bool was_seen(seen_set *seen, const cf_search *search, unsigned bucket_size, uint64_t bucket)
 {
     bool perhaps = note(seen, bucket);
     /* RULE: with one slot in a bucket there is one branch only; equivalent never: asking all is slow */
