@@ -49,9 +49,9 @@ void cf_form_set(cf_form *form, const cf_geometry *shape, bool grown)
     form->known = form->ones << (shape->pair_bits - nibble);
 #ifndef CUCKOO_SMALL
     unsigned number = form->grown * 4u + form->semi * 2u + form->two;
-    bool whole = number == 0 && bits % 8 == 0 && form->payload_bits == 0 &&
+    bool whole = !form->two && !grown && bits % 8 == 0 && form->payload_bits == 0 &&
                  shape->pair_bits == shape->fingerprint_bits;
-    form->kind = form->any ? 0 : whole ? CF_KIND_OF_WHOLE : 2 + number;
+    form->kind = form->any ? 0 : whole ? CF_KIND_OF_WHOLE + (unsigned)form->semi : 3 + number;
 #endif
 }
 
@@ -90,7 +90,8 @@ uint64_t cf_slot_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
     if (!form->semi)
         return cf_load_bits(filter->view.table, lane) & form->slot_mask;
     uint64_t top = cf_load_bits(filter->view.table, lane + CF_CODE_BITS) & cf_ones(form->lane);
-    return top << CF_NIBBLE_BITS | (cf_nibbles_at(filter, at) >> slot * CF_NIBBLE_BITS & CF_NIBBLE_MASK);
+    return top << CF_NIBBLE_BITS |
+           (cf_nibbles_at(filter, CF_KIND_ANY(form), at) >> slot * CF_NIBBLE_BITS & CF_NIBBLE_MASK);
 }
 
 uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, unsigned slot)

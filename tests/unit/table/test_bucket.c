@@ -379,8 +379,8 @@ static void set_form(const cf_geometry *g)
     const cf_form *form = &filter.view.form;
     kinds[0] = (cf_kind){true, semi, false, grown, true, false};
     kinds[1] = (cf_kind){false, semi, form->two, grown, false, false};
-    kinds[2] = (cf_kind){false, false, false, false, false, true};
-    bool whole = !semi && !form->two && !grown && bits % 8 == 0 && payload_bits == 0 && s == f;
+    kinds[2] = (cf_kind){false, semi, false, false, false, true};
+    bool whole = !form->two && !grown && bits % 8 == 0 && payload_bits == 0 && s == f;
     kind_count = form->any ? 1 : whole ? 3 : 2;
 }
 
