@@ -130,17 +130,14 @@ typedef struct bucket_seen {
     uint64_t to[CF_BUCKET_MAX]; /* before growth: where it could move */
 } bucket_seen;
 
-/* Before growth all other buckets are fetched before the first is looked at. Later it takes longer to
-** know them than to look: one after the other. */
+/* After growth it takes longer to know the other buckets than to look: one after the other. */
 static CF_ALWAYS_INLINE void look_into(cf_kind kind, const cf_filter *filter, uint64_t bucket,
                                        bucket_seen *from)
 {
     from->address = kind.grown ? cf_address_of(filter, bucket) : (cf_address){bucket, 0, 0};
     cf_tags_by(kind, filter, cf_bucket_at(filter, bucket), from->tag);
-    for (unsigned slot = 0; !kind.grown && slot < filter->geometry.bucket_size; slot++) {
-        from->to[slot] = other_bucket(filter, false, from->address, from->tag[slot]);
-        cf_bucket_fetch(filter, from->to[slot]);
-    }
+    if (!kind.grown)
+        cf_others_of(filter, bucket, from->tag, from->to);
 }
 
 /* Looks behind every slot of a node: an empty slot ends the search. */

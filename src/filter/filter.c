@@ -173,6 +173,39 @@ static CF_NEVER_INLINE cf_status add_otherwise(cf_filter *filter, uint64_t hash,
     return status;
 }
 
+static inline cf_status count_added(cf_filter *filter)
+{
+    cf_count_occupied(filter);
+    filter->items += filter->items < CF_ITEMS_MAX; /* cf_count_items, shorter */
+    return CF_OK;
+}
+
+/* Stores the first copy of a key where one move makes room, on the path that a search would find. */
+static CF_ALWAYS_INLINE cf_status add_moving(cf_kind kind, cf_filter *filter, uint64_t hash,
+                                             uint64_t value)
+{
+    const cf_geometry *g = &filter->geometry;
+    cf_side base = cf_base(filter, hash), side[2] = {base, cf_alternate(filter, base)};
+    uint64_t tag[CF_BUCKET_MAX], to[CF_BUCKET_MAX];
+    for (unsigned i = 0; !kind.any && !kind.grown && i < 2; i++) {
+        uint64_t from = side[i].base, at = cf_at_by(kind, filter, from);
+        cf_tags_by(kind, filter, at, tag);
+        cf_others_of(filter, from, tag, to);
+        for (unsigned slot = 0, lane; slot < g->bucket_size; slot++)
+            if (cf_empty_by(kind, filter, cf_at_by(kind, filter, to[slot]), &lane)) {
+                cf_side goes = {from, tag[slot], g->fingerprint_bits - g->pair_bits};
+                cf_set_by(kind, filter, cf_at_by(kind, filter, to[slot]), lane,
+                          cf_alternate(filter, goes).bits, cf_payload_at(filter, at, slot));
+                cf_set_by(kind, filter, at, slot * filter->view.form.lane,
+                          side[i].bits & filter->view.fingerprint_mask, value);
+                return count_added(filter);
+            }
+    }
+    return add_otherwise(filter, hash, value);
+}
+
+CF_OWN(cf_status, add_moving, (cf_filter * filter, uint64_t hash, uint64_t value), filter, hash, value);
+
 /* Stores the first copy of a key where its pair has an empty slot, as cf_insert would do. */
 static CF_ALWAYS_INLINE cf_status add(cf_kind kind, cf_filter *filter, uint64_t hash, uint64_t value)
 {
@@ -188,15 +221,13 @@ static CF_ALWAYS_INLINE cf_status add(cf_kind kind, cf_filter *filter, uint64_t 
         tag = spots.tag[1];
         extension = spots.extension[1];
         if (!cf_empty_by(kind, filter, at, &lane))
-            return add_otherwise(filter, hash, value);
+            return CF_OF_KIND(add_moving, filter)(filter, hash, value);
     }
     if (kind.grown)
         tag = cf_tag_of(filter, (cf_place){0, tag, extension}, filter->view.new_length);
     cf_tell_change(kind, filter, at);
     cf_set_by(kind, filter, at, lane, tag, value);
-    cf_count_occupied(filter);
-    filter->items += filter->items < CF_ITEMS_MAX; /* cf_count_items, shorter */
-    return CF_OK;
+    return count_added(filter);
 }
 
 CF_OWN(cf_status, add, (cf_filter * filter, uint64_t hash, uint64_t value), filter, hash, value);
@@ -235,7 +266,7 @@ static CF_ALWAYS_INLINE cf_deleted take(cf_kind kind, cf_filter *filter, uint64_
     uint64_t at = cf_choose(found.side, spots.at[1], spots.at[0]);
     if (found.n == 0)
         return CF_ABSENT;
-    if (found.n > 1 || (filter->view.form.payload_bits != 0 &&
+    if (found.n > 1 || (!kind.whole && filter->view.form.payload_bits != 0 &&
                         cf_payload_at(filter, at, cf_slot_of(&filter->view.form, found.lane)) != 0))
         return delete_otherwise(filter, hash, value);
     cf_tell_change(kind, filter, at);

@@ -36,7 +36,8 @@ uint64_t cf_slot_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
     if (!form->semi)
         return cf_load_bits(filter->view.table, lane) & form->slot_mask;
     uint64_t top = cf_load_bits(filter->view.table, lane + CF_CODE_BITS) & cf_ones(form->lane);
-    return top << CF_NIBBLE_BITS | (cf_nibbles_at(filter, at) >> slot * CF_NIBBLE_BITS & CF_NIBBLE_MASK);
+    return top << CF_NIBBLE_BITS |
+           (cf_nibbles_at(filter, CF_KIND_ANY(form), at) >> slot * CF_NIBBLE_BITS & CF_NIBBLE_MASK);
 }
 
 unsigned cf_bucket_find(const cf_filter *filter, uint64_t bucket, uint64_t tag)

@@ -50,7 +50,7 @@ static CF_ALWAYS_INLINE bool cf_empty_by(cf_kind kind, const cf_filter *filter, 
     uint64_t all[CF_BUCKET_MAX];
     *lane = 0;
     if (kind.semi) { /* empty ones come first */
-        uint64_t bits = cf_load_bits(filter->view.table, at);
+        uint64_t bits = cf_bits_at(filter, kind, at);
         uint64_t top = bits >> CF_CODE_BITS & form->slot_mask >> CF_NIBBLE_BITS;
         return top == 0 && (cf_nibbles_of(bits) & CF_NIBBLE_MASK) == 0;
     }
@@ -85,7 +85,7 @@ static CF_ALWAYS_INLINE cf_spots cf_spots_of(cf_kind kind, const cf_filter *filt
     cf_place here = cf_locate_by(filter, kind.grown, &base);
     cf_place there = cf_locate_by(filter, kind.grown, &other);
     return (cf_spots){{cf_at_by(kind, filter, here.bucket), cf_at_by(kind, filter, there.bucket)},
-                      {here.tag, there.tag},
+                      {here.tag, kind.whole ? here.tag : there.tag},
                       {here.extension, there.extension}};
 }
 
@@ -118,7 +118,7 @@ static CF_ALWAYS_INLINE cf_found cf_find_by(cf_kind kind, const cf_filter *filte
     unsigned lane = cf_lane_of(form, kind, m), side = (a.low | a.high) == 0;
     if (!kind.semi)
         return (cf_found){1, side, lane};
-    uint64_t nibbles = cf_nibbles_at(filter, cf_choose(side, at[1], at[0]));
+    uint64_t nibbles = cf_nibbles_at(filter, kind, cf_choose(side, at[1], at[0]));
     nibbles >>= cf_slot_of(form, lane) * CF_NIBBLE_BITS;
     return (cf_found){((nibbles ^ tag[0]) & CF_NIBBLE_MASK) == 0, side, lane};
 }
@@ -135,6 +135,18 @@ static CF_ALWAYS_INLINE bool cf_holds_by(cf_kind kind, const cf_filter *filter, 
         return (a.low | a.high | b.low | b.high) != 0;
     return ((a.low | a.high) != 0 && cf_slots_by(kind, filter, spots->at[0], spots->tag[0]) != 0) ||
            ((b.low | b.high) != 0 && cf_slots_by(kind, filter, spots->at[1], spots->tag[1]) != 0);
+}
+
+/* Before growth: the buckets to which the entries with these tags could move. They are fetched before the
+** first is looked at. */
+static CF_ALWAYS_INLINE void cf_others_of(const cf_filter *filter, uint64_t bucket, const uint64_t *tag,
+                                          uint64_t *to)
+{
+    for (unsigned i = 0; i < filter->geometry.bucket_size; i++) {
+        uint64_t mix = cf_pair_mix(tag[i] & filter->view.pair_mask);
+        to[i] = cf_alternate_base(filter, bucket, mix);
+        cf_bucket_fetch(filter, to[i]);
+    }
 }
 
 /* ---- payloads and overflow bits ---- */
@@ -232,10 +244,11 @@ static CF_ALWAYS_INLINE void cf_store_by(cf_kind kind, cf_filter *filter, uint64
 }
 
 /* Empties a slot where lanes are one word, and all payloads 0. */
-static CF_ALWAYS_INLINE void cf_semisorted_empty(cf_filter *filter, uint64_t at, unsigned slot)
+static CF_ALWAYS_INLINE void cf_semisorted_empty(cf_kind kind, cf_filter *filter, uint64_t at,
+                                                 unsigned slot)
 {
     const cf_form *form = &filter->view.form;
-    uint64_t bits = cf_load_bits(filter->view.table, at), tags = cf_low_bits(form->tag_bits);
+    uint64_t bits = cf_bits_at(filter, kind, at), tags = cf_low_bits(form->tag_bits);
     uint64_t nibbles = cf_without_lane(cf_nibbles_of(bits), CF_NIBBLE_BITS, slot);
     uint64_t tops = cf_without_lane((bits & tags) >> CF_CODE_BITS, form->lane, slot) << CF_CODE_BITS;
     cf_store_bits(cf_writable_table(filter), at, tags, tops | cf_code_of_nibbles(nibbles));
@@ -248,7 +261,7 @@ static CF_ALWAYS_INLINE void cf_semisorted_set(cf_kind kind, cf_filter *filter, 
 {
     uint64_t rank[CF_BUCKET_MAX];
     cf_lanes_by(kind, filter, at, rank);
-    cf_tops_to_ranks(cf_nibbles_at(filter, at), rank);
+    cf_tops_to_ranks(cf_nibbles_at(filter, kind, at), rank);
     for (unsigned i = 0; payloads != NULL && i < CF_SEMISORT_SLOTS; i++)
         payloads[i] = cf_payload_at(filter, at, i);
     cf_semisort_replace(rank, payloads, slot, tag, payload);
@@ -263,7 +276,7 @@ static CF_ALWAYS_INLINE void cf_tag_set(cf_kind kind, cf_filter *filter, uint64_
 {
     const cf_form *form = &filter->view.form;
     if (kind.semi && tag == 0 && !kind.any && !kind.two) {
-        cf_semisorted_empty(filter, at, cf_slot_of(form, lane));
+        cf_semisorted_empty(kind, filter, at, cf_slot_of(form, lane));
     } else if (kind.semi) {
         cf_semisorted_set(kind, filter, at, cf_slot_of(form, lane), tag, NULL, 0);
     } else if (kind.any || kind.two) {
@@ -280,7 +293,7 @@ static CF_ALWAYS_INLINE void cf_set_by(cf_kind kind, cf_filter *filter, uint64_t
                                        uint64_t tag, uint64_t payload)
 {
     const cf_form *form = &filter->view.form;
-    unsigned bits = form->payload_bits, slot = bits != 0 ? cf_slot_of(form, lane) : 0;
+    unsigned bits = kind.whole ? 0 : form->payload_bits, slot = bits != 0 ? cf_slot_of(form, lane) : 0;
     uint64_t payloads[CF_SEMISORT_SLOTS];
     assert(slot < filter->geometry.bucket_size);
     bool none = bits == 0 || (kind.semi && payload == 0 && cf_has_short_payloads(filter) &&

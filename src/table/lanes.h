@@ -24,13 +24,14 @@
 #include "semisort.h"
 
 /* Constants of a form, in code that is made for each of them. `any`: lanes are loaded one at a time, and
-** there may be a pager to be told. `whole`: plain buckets of whole bytes, in one word. */
+** there may be a pager to be told. `whole`: buckets of whole bytes, in one word, without payloads, before
+** growth; all of the fingerprint is pair bits, and so a key has one tag. */
 typedef struct cf_kind {
     bool any, semi, two, grown, whole;
 } cf_kind;
 
 #define CF_KIND(semi, two, grown) ((cf_kind){false, semi, two, grown, false})
-#define CF_KIND_WHOLE             ((cf_kind){false, false, false, false, true})
+#define CF_KIND_WHOLE(semi)       ((cf_kind){false, semi, false, false, true})
 #define CF_KIND_ANY(form)         ((cf_kind){true, (form)->semi, false, (form)->grown, false})
 
 /* CF_BY_FORM: f(kind, ...) by the form of a filter; CF_BY_NEW_FORM: by that of one which has not grown.
@@ -64,17 +65,18 @@ typedef struct cf_kind {
                    : f(CF_KIND(false, false, grown), __VA_ARGS__))
 #define CF_OWN(type, f, parameters, ...)                                                                \
     CF_OWN_ONE(type, f##_any, parameters, f(CF_KIND_ANY(&filter->view.form), __VA_ARGS__))              \
-    CF_OWN_ONE(type, f##_whole, parameters, f(CF_KIND_WHOLE, __VA_ARGS__))                              \
-    CF_OWN_ONE(type, f##_2, parameters, f(CF_KIND(false, false, false), __VA_ARGS__))                   \
-    CF_OWN_ONE(type, f##_3, parameters, f(CF_KIND(false, true, false), __VA_ARGS__))                    \
-    CF_OWN_ONE(type, f##_4, parameters, f(CF_KIND(true, false, false), __VA_ARGS__))                    \
-    CF_OWN_ONE(type, f##_5, parameters, f(CF_KIND(true, true, false), __VA_ARGS__))                     \
-    CF_OWN_ONE(type, f##_6, parameters, f(CF_KIND(false, false, true), __VA_ARGS__))                    \
-    CF_OWN_ONE(type, f##_7, parameters, f(CF_KIND(false, true, true), __VA_ARGS__))                     \
-    CF_OWN_ONE(type, f##_8, parameters, f(CF_KIND(true, false, true), __VA_ARGS__))                     \
-    CF_OWN_ONE(type, f##_9, parameters, f(CF_KIND(true, true, true), __VA_ARGS__))                      \
-    static type(*const f##_by_kind[])                                                                   \
-        parameters = {f##_any, f##_whole, f##_2, f##_3, f##_4, f##_5, f##_6, f##_7, f##_8, f##_9}
+    CF_OWN_ONE(type, f##_whole, parameters, f(CF_KIND_WHOLE(false), __VA_ARGS__))                       \
+    CF_OWN_ONE(type, f##_whole_semi, parameters, f(CF_KIND_WHOLE(true), __VA_ARGS__))                   \
+    CF_OWN_ONE(type, f##_3, parameters, f(CF_KIND(false, false, false), __VA_ARGS__))            \
+    CF_OWN_ONE(type, f##_4, parameters, f(CF_KIND(false, true, false), __VA_ARGS__))             \
+    CF_OWN_ONE(type, f##_5, parameters, f(CF_KIND(true, false, false), __VA_ARGS__))             \
+    CF_OWN_ONE(type, f##_6, parameters, f(CF_KIND(true, true, false), __VA_ARGS__))              \
+    CF_OWN_ONE(type, f##_7, parameters, f(CF_KIND(false, false, true), __VA_ARGS__))             \
+    CF_OWN_ONE(type, f##_8, parameters, f(CF_KIND(false, true, true), __VA_ARGS__))              \
+    CF_OWN_ONE(type, f##_9, parameters, f(CF_KIND(true, false, true), __VA_ARGS__))              \
+    CF_OWN_ONE(type, f##_10, parameters, f(CF_KIND(true, true, true), __VA_ARGS__))              \
+    static type(*const f##_by_kind[]) parameters = {                                                    \
+        f##_any, f##_whole, f##_whole_semi, f##_3, f##_4, f##_5, f##_6, f##_7, f##_8, f##_9, f##_10}
 #endif
 
 enum { CF_KIND_OF_WHOLE = 1 };
@@ -185,15 +187,21 @@ static CF_ALWAYS_INLINE unsigned cf_shift_of(cf_kind kind, uint64_t at)
     return kind.whole ? 0 : at & 7;
 }
 
+/* What lies in a bucket, from its first bit on. */
+static CF_ALWAYS_INLINE uint64_t cf_bits_at(const cf_filter *filter, cf_kind kind, uint64_t at)
+{
+    return cf_load64(filter->view.table + (at >> 3)) >> cf_shift_of(kind, at);
+}
+
 static CF_ALWAYS_INLINE cf_halves cf_halves_at(const cf_filter *filter, cf_kind kind, uint64_t at)
 {
     const cf_form *form = &filter->view.form;
     const uint8_t *p = filter->view.table + (at >> 3);
-    unsigned shift = cf_shift_of(kind, at), first = kind.semi ? CF_CODE_BITS : 0;
+    unsigned shift = at & 7, first = kind.semi ? CF_CODE_BITS : 0;
     if (kind.two)
         return (cf_halves){cf_load64(p + first / 8) >> (shift + first % 8),
                            cf_load64(p + form->second) >> (shift + form->second_bit)};
-    return (cf_halves){cf_load64(p) >> shift >> first, 0};
+    return (cf_halves){cf_bits_at(filter, kind, at) >> first, 0};
 }
 
 /* The top bits of lanes that are zero. The lowest one that is set is right; others may be wrong, because
@@ -260,9 +268,9 @@ static CF_ALWAYS_INLINE void cf_lanes_by(cf_kind kind, const cf_filter *filter, 
     lane[3] = high >> w & mask;
 }
 
-static CF_ALWAYS_INLINE uint64_t cf_nibbles_at(const cf_filter *filter, uint64_t at)
+static CF_ALWAYS_INLINE uint64_t cf_nibbles_at(const cf_filter *filter, cf_kind kind, uint64_t at)
 {
-    return cf_nibbles_of(cf_load_bits(filter->view.table, at));
+    return cf_nibbles_of(cf_bits_at(filter, kind, at));
 }
 
 /* All tags of a bucket. */
@@ -271,7 +279,7 @@ static CF_ALWAYS_INLINE void cf_tags_by(cf_kind kind, const cf_filter *filter, u
 {
     cf_lanes_by(kind, filter, at, tag);
     if (kind.semi)
-        cf_tops_to_tags(cf_nibbles_at(filter, at), tag);
+        cf_tops_to_tags(cf_nibbles_at(filter, kind, at), tag);
 }
 
 #endif

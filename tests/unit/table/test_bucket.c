@@ -379,8 +379,9 @@ static void set_form(const cf_geometry *g)
     const cf_form *form = &filter.view.form;
     kinds[0] = (cf_kind){true, semi, false, grown, false};
     kinds[1] = (cf_kind){false, semi, form->two, grown, false};
-    kinds[2] = (cf_kind){false, false, false, false, true};
-    kind_count = form->any ? 1 : semi || form->two || grown || bits % 8 != 0 ? 2 : 3;
+    kinds[2] = (cf_kind){false, semi, false, false, true};
+    bool whole = !form->two && !grown && bits % 8 == 0 && payload_bits == 0 && s == f;
+    kind_count = form->any ? 1 : whole ? 3 : 2;
 }
 
 static void check_form(const cf_geometry *g)
