@@ -108,9 +108,9 @@ static CF_ALWAYS_INLINE uint64_t other_bucket(const cf_filter *filter, bool grow
     return cf_bucket_number(filter, base, there.extension);
 }
 
-/* The bucket of a node. That of a later one follows from what lies in those that lead to it, as long as
+/* The bucket of a node that is not kept. It follows from what lies in those that lead to it, as long as
 ** nothing has changed there. */
-static uint64_t bucket_of(const cf_filter *filter, const search *way, unsigned node)
+static CF_NEVER_INLINE uint64_t bucket_again(const cf_filter *filter, const search *way, unsigned node)
 {
     unsigned char slot[FAR]; /* that lead there, the last one first */
     unsigned steps = 0;
@@ -121,6 +121,11 @@ static uint64_t bucket_of(const cf_filter *filter, const search *way, unsigned n
         bucket = other_bucket(filter, filter->view.form.grown, cf_address_of(filter, bucket),
                               cf_slot_get(filter, bucket, slot[--steps]));
     return bucket;
+}
+
+static inline uint64_t bucket_of(const cf_filter *filter, const search *way, unsigned node)
+{
+    return node < KEPT ? way->kept[node] : bucket_again(filter, way, node);
 }
 
 /* What lies in the bucket of a node. */

@@ -13,7 +13,7 @@
 ** bit. Whatever does not fit (eight slots of more than 16 bits, a few widths above 20) is loaded a lane
 ** at a time: `any`.
 **
-** The form of a bucket (bucket.c) is asked once for each operation, and is then a constant in code of
+** The form of a bucket (open.c) is asked once for each operation, and is then a constant in code of
 ** its own, its *kind*: nothing of the choice is left in what is inlined. Nothing here can fail, whatever
 ** the bytes are; buckets and slots are in range.
 */
