@@ -187,7 +187,7 @@ static CF_ALWAYS_INLINE cf_status add_moving(cf_kind kind, cf_filter *filter, ui
     const cf_geometry *g = &filter->geometry;
     cf_side base = cf_base(filter, hash), side[2] = {base, cf_alternate(filter, base)};
     uint64_t tag[CF_BUCKET_MAX], to[CF_BUCKET_MAX];
-    for (unsigned i = 0; !kind.any && !kind.grown && i < 2; i++) {
+    for (unsigned i = 0; !kind.any && !kind.grown && g->spill_bound == 0 && i < 2; i++) {
         uint64_t from = side[i].base, at = cf_at_by(kind, filter, from);
         cf_tags_by(kind, filter, at, tag);
         cf_others_of(filter, from, tag, to);
