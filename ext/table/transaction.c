@@ -179,8 +179,8 @@ static void take_back(cuckoo_table *table)
     read_again(table);
 }
 
-/* A drain may be taken back also by a savepoint of which the table was not told: SQLite opens one anew in
-** the place of one that a function has rolled back while a statement was running. */
+/* A drain may be taken back also by a savepoint of which the table was not told: SQLite opens one anew
+** in the place of one that a function has rolled back while a statement was running. */
 int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number)
 {
     cuckoo_table *table = cuckoo_table_of(base);
@@ -195,16 +195,18 @@ int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number)
 /* ---- the end ---- */
 
 /* The last row that this connection has written tells the length of a log. (cf_touch tells of those of
-** triggers.) Rows that other connections wrote are known if a lookup has read them. */
+** triggers.) Rows that other connections wrote are known if a lookup has read them. A transaction that
+** has written nothing to a log must not commit anything. */
 static bool is_due(const cuckoo_table *table)
 {
+    bool writes = table->wrote > 0 || table->pending.n > 0 || !table->told;
     uint64_t read = table->net.own.rows + table->net.followed.rows, wrote = (uint64_t)table->wrote,
              left = table->paged.left, least = table->paged.filter.occupied / 256 + left / 4;
     uint64_t rows = (wrote > read ? wrote : read) + table->pending.n;
     least = least < CUCKOO_SHORT_LOG  ? CUCKOO_SHORT_LOG
             : least < CUCKOO_LONG_LOG ? least
                                       : CUCKOO_LONG_LOG;
-    return rows >= left + least && rows <= CUCKOO_MOST_LOGGED;
+    return writes && rows >= left + least && rows <= CUCKOO_MOST_LOGGED;
 }
 
 /* What comes before the first write must not cost the transaction: COMMIT can be said again after

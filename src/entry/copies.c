@@ -27,8 +27,8 @@ bool cf_is_sticky(const cf_filter *filter, const cf_matches *found)
 
 /* ---- several become one ---- */
 
-/* Takes out these entries but for `stays`, one of them, which stands for all of them from now on; and for
-** the new one, unless that is NULL. */
+/* Takes out these entries but for `stays`, one of them, which stands for all of them from now on; and
+** for the new one, unless that is NULL. */
 static void unite(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *stays,
                   const cf_entry *added)
 {
@@ -59,8 +59,8 @@ static void unite(cf_filter *filter, const cf_entry *entries, unsigned n, const 
 
 /* Absorbs the new entry when it and these matches weigh cap: as many as that takes, the longest first,
 ** become one. Else one that counts may count it. It does when there are so many matches that the key
-** should not take one more slot. A prefix of the new entry also does when it knows as much as that, or so
-** much beyond its bucket that it is hardly of another key. */
+** should not take one more slot. A prefix of the new entry also does when it knows as much as that, or
+** so much beyond its bucket that it is hardly of another key. */
 static bool absorb(cf_filter *filter, const cf_entry *added, const cf_matches *found, bool are_prefixes)
 {
     enum { TRUSTED = 4 }; /* remainder bits in the slot: strangers match one entry in 2^(s + 4) */

@@ -38,14 +38,14 @@
 /* Is a key with these matches sticky: do they weigh cap? */
 bool cf_is_sticky(const cf_filter *filter, const cf_matches *found);
 
-/* Absorbs a copy of a key, or an entry of another filter, or counts it. False: nothing has changed,
-** and it needs a slot. Of the new entry, `side`, `payload` and `sticky` are read; the side is one of
-** `pair`. In a filter that ages, the longest entry that matches it gets its epoch, when that is later; one
-** that knows less only with `any`: it is often of another key, and strangers would match it for longer. */
+/* Absorbs a copy of a key, or an entry of another filter, or counts it. False: nothing has changed, and
+** it needs a slot. Of the new entry, `side`, `payload` and `sticky` are read; the side is one of `pair`.
+** In a filter that ages, the longest entry that matches it gets its epoch, when that is later; one that
+** knows less only with `any`: it is often of another key, and strangers would match it for longer. */
 bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added, bool any);
 
-/* Folds entries in the buckets of a pair, both of them full, in the best way there is, and stores the new
-** entry: `copies` of them at least become one, the new one included, or any number when that makes
+/* Folds entries in the buckets of a pair, both of them full, in the best way there is, and stores the
+** new entry: `copies` of them at least become one, the new one included, or any number when that makes
 ** nothing sticky that is not. False: there are none, or nothing can be marked. */
 bool cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *added, unsigned copies);
 

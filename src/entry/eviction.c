@@ -27,8 +27,8 @@ typedef struct search {
     unsigned examined_left;
     unsigned leaf_from, free_slot; /* of the bucket with the empty slot */
     uint64_t leaf;
-    /* A bit each for the buckets that were noted, few of them while the search is short. Two buckets that
-    ** share one cost the search one branch in many, but see was_seen. */
+    /* A bit each for the buckets that were noted, few of them while the search is short. Two buckets
+    ** that share one cost the search one branch in many, but see was_seen. */
     uint64_t seen[(1 << SEEN_LOG2) / 64];
     unsigned seen_log2;
 } search;

@@ -13,9 +13,9 @@
 **
 ** Entries are sorted by bucket, then tag, then payload. A spilled entry is one in every respect: it lies
 ** in one of the buckets where it would have a slot, matches, counts, and is deleted. The bucket is full,
-** because room that appears there is taken at once (copies.c). Each delete looks for room for one spilled
-** entry with an ordinary search (eviction.h), so that the list is there for the next burst. A list that is
-** full means ordinary search.
+** because room that appears there is taken at once (copies.c). Each delete looks for room for one
+** spilled entry with an ordinary search (eviction.h), so that the list is there for the next burst. A
+** list that is full means ordinary search.
 **
 ** Growth bounds an insertion in a way of its own. A filter with a spill list does not grow (geometry.c):
 ** all that is said here is of plain filters, where entries know as much as each other.

@@ -93,10 +93,10 @@ static CF_NEVER_INLINE bool fold(cf_filter *filter, const cf_entry *entry, bool 
     return cf_copies_fold(filter, &pair, &new, last || percent < VERY_EMPTY ? 2 : 3);
 }
 
-/* Where an entry finds no room, some buckets are split, and it is tried again, as often as that may help;
-** at last with a longer path, or by folding. The splits of an entry that is refused stay: no answer has
-** changed. In a table that grows every other insertion needs a search, and long ones cost more than the
-** bucket that splitting adds; in a filter that ages they say when to split. */
+/* Where an entry finds no room, some buckets are split, and it is tried again, as often as that may
+** help; at last with a longer path, or by folding. The splits of an entry that is refused stay: no
+** answer has changed. In a table that grows every other insertion needs a search, and long ones cost
+** more than the bucket that splitting adds; in a filter that ages they say when to split. */
 cf_status cf_insert(cf_filter *filter, const cf_entry *entry)
 {
     enum { SEARCH_GROWN = 256, SEARCH_AGEING = 16 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** open.c - making a filter, opening one, and writing down its counts. The view of a filter follows from its
-** header, and from where its bytes are.
+** open.c - making a filter, opening one, and writing down its counts. The view of a filter follows from
+** its header, and from where its bytes are.
 */
 #include "../shape/format.h"
 #include "epochs.h"

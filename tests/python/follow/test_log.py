@@ -308,6 +308,24 @@ def test_when_a_commit_drains(path, keys):
     assert undrained(db) == 0
 
 
+@pytest.mark.parametrize("end", ["COMMIT", "PRAGMA user_version = 3; COMMIT"])
+def test_a_transaction_that_changes_no_key_does_not_drain(path, end):
+    """What a reader has begun with stays the newest: so it can write."""
+    db = create(support.connect(path)).db
+    run(db, "PRAGMA journal_mode = wal")
+    run(bare(path), f"{NUMBERS} INSERT INTO u(k) SELECT 'n' || i FROM n, (SELECT 1 UNION ALL SELECT 2)")
+    before = undrained(db)
+    assert before > 1024
+    reader = bare(path)
+    run(reader, "BEGIN; SELECT count(*) FROM u")
+    run(db, f"BEGIN IMMEDIATE; SELECT cf_table_contains('f', 'n1'); {end}")
+    assert undrained(db) == before
+    if end == "COMMIT":
+        run(reader, "INSERT INTO u(k) VALUES ('mine'); COMMIT")
+    run(db, "INSERT INTO u(k) VALUES ('the last')")
+    assert undrained(db) == 0
+
+
 def test_when_a_commit_drains_an_attached_database(path, tmp_path):
     """Only when a lookup is in its transaction."""
     db = world_of(path, tmp_path, "another").db
