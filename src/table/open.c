@@ -17,8 +17,7 @@ static void set_ways(cf_filter *filter)
     view->table = filter->bytes + CF_HEADER_BYTES;
     view->kind = filter->pages ? 0 : view->form.kind;
     view->quick = g->spill_bound == 0 && g->epochs == 0;
-    view->inline_mask = view->kind == CF_KIND_OF_WHOLE && view->quick ? view->fingerprint_mask : 0;
-    view->bucket_bytes = view->form.bucket_bits / 8;
+    view->whole = view->kind == CF_KIND_OF_WHOLE && view->quick ? view->form.bucket_bits / 8 : 0;
     view->quick_add = view->quick && filter->writable != NULL;
     /* RULE: only what has one value, and may have two copies, is deleted so; equivalent removed: all
     ** deletes take the other way */
