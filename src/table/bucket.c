@@ -49,9 +49,9 @@ void cf_form_set(cf_form *form, const cf_geometry *shape, bool grown)
     form->known = form->ones << (shape->pair_bits - nibble);
 #ifndef CUCKOO_SMALL
     unsigned number = form->grown * 4u + form->semi * 2u + form->two;
-    bool whole = !form->two && !grown && bits % 8 == 0 && form->payload_bits == 0 &&
-                 shape->pair_bits == shape->fingerprint_bits;
-    form->kind = form->any ? 0 : whole ? CF_KIND_OF_WHOLE + (unsigned)form->semi : 3 + number;
+    bool whole = !form->two && !grown && bits % 8 == 0 && form->payload_bits == 0;
+    bool one = shape->pair_bits == shape->fingerprint_bits;
+    form->kind = form->any ? 0 : whole ? (one ? 1u : 3u) + form->semi : 5 + number;
 #endif
 }
 

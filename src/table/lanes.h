@@ -25,17 +25,17 @@
 #include "table.h"
 
 /* Constants of a form, in code that is made for each of them. `paged`: there may be a pager to be told.
-** `whole`: buckets of whole bytes, in one word, without payloads, before growth; all of the fingerprint is
-** pair bits, and so a key has one tag. */
+** `whole`: buckets of whole bytes, in one word, without payloads, before growth. `one`: and all of the
+** fingerprint is pair bits, so that a key has one tag. */
 typedef struct cf_kind {
-    bool any, semi, two, grown, paged, whole;
+    bool any, semi, two, grown, paged, whole, one;
 } cf_kind;
 
-#define CF_KIND(semi, two, grown, paged) ((cf_kind){false, semi, two, grown, paged, false})
-#define CF_KIND_WHOLE(semi)              ((cf_kind){false, semi, false, false, false, true})
+#define CF_KIND(semi, two, grown, paged) ((cf_kind){false, semi, two, grown, paged, false, false})
+#define CF_KIND_WHOLE(semi, one)         ((cf_kind){false, semi, false, false, false, true, one})
 
 /* f(kind, ...) by the form of a filter. A small library has one way to all of them. */
-#define CF_KIND_ANY(form) ((cf_kind){true, (form)->semi, false, (form)->grown, true, false})
+#define CF_KIND_ANY(form) ((cf_kind){true, (form)->semi, false, (form)->grown, true, false, false})
 #ifdef CUCKOO_SMALL
 #define CF_BY_FORM(form, f, ...)     f(CF_KIND_ANY(form), __VA_ARGS__)
 #define CF_BY_NEW_FORM(form, f, ...) f(CF_KIND_ANY(form), __VA_ARGS__)
@@ -68,18 +68,21 @@ typedef struct cf_kind {
 #else
 #define CF_OWN(type, f, parameters, ...)                                                                \
     CF_OWN_ONE(type, f##_any, parameters, f(CF_KIND_ANY(&filter->view.form), __VA_ARGS__))              \
-    CF_OWN_ONE(type, f##_whole, parameters, f(CF_KIND_WHOLE(false), __VA_ARGS__))                       \
-    CF_OWN_ONE(type, f##_whole_semi, parameters, f(CF_KIND_WHOLE(true), __VA_ARGS__))                   \
-    CF_OWN_ONE(type, f##_3, parameters, f(CF_KIND(false, false, false, false), __VA_ARGS__))            \
-    CF_OWN_ONE(type, f##_4, parameters, f(CF_KIND(false, true, false, false), __VA_ARGS__))             \
-    CF_OWN_ONE(type, f##_5, parameters, f(CF_KIND(true, false, false, false), __VA_ARGS__))             \
-    CF_OWN_ONE(type, f##_6, parameters, f(CF_KIND(true, true, false, false), __VA_ARGS__))              \
-    CF_OWN_ONE(type, f##_7, parameters, f(CF_KIND(false, false, true, false), __VA_ARGS__))             \
-    CF_OWN_ONE(type, f##_8, parameters, f(CF_KIND(false, true, true, false), __VA_ARGS__))              \
-    CF_OWN_ONE(type, f##_9, parameters, f(CF_KIND(true, false, true, false), __VA_ARGS__))              \
-    CF_OWN_ONE(type, f##_10, parameters, f(CF_KIND(true, true, true, false), __VA_ARGS__))              \
-    static type(*const f##_by_kind[]) parameters = {                                                    \
-        f##_any, f##_whole, f##_whole_semi, f##_3, f##_4, f##_5, f##_6, f##_7, f##_8, f##_9, f##_10}
+    CF_OWN_ONE(type, f##_whole, parameters, f(CF_KIND_WHOLE(false, true), __VA_ARGS__))                 \
+    CF_OWN_ONE(type, f##_2, parameters, f(CF_KIND_WHOLE(true, true), __VA_ARGS__))                      \
+    CF_OWN_ONE(type, f##_3, parameters, f(CF_KIND_WHOLE(false, false), __VA_ARGS__))                    \
+    CF_OWN_ONE(type, f##_4, parameters, f(CF_KIND_WHOLE(true, false), __VA_ARGS__))                     \
+    CF_OWN_ONE(type, f##_5, parameters, f(CF_KIND(false, false, false, false), __VA_ARGS__))            \
+    CF_OWN_ONE(type, f##_6, parameters, f(CF_KIND(false, true, false, false), __VA_ARGS__))             \
+    CF_OWN_ONE(type, f##_7, parameters, f(CF_KIND(true, false, false, false), __VA_ARGS__))             \
+    CF_OWN_ONE(type, f##_8, parameters, f(CF_KIND(true, true, false, false), __VA_ARGS__))              \
+    CF_OWN_ONE(type, f##_9, parameters, f(CF_KIND(false, false, true, false), __VA_ARGS__))             \
+    CF_OWN_ONE(type, f##_10, parameters, f(CF_KIND(false, true, true, false), __VA_ARGS__))             \
+    CF_OWN_ONE(type, f##_11, parameters, f(CF_KIND(true, false, true, false), __VA_ARGS__))             \
+    CF_OWN_ONE(type, f##_12, parameters, f(CF_KIND(true, true, true, false), __VA_ARGS__))              \
+    static type(*const f##_by_kind[])                                                                   \
+        parameters = {f##_any, f##_whole, f##_2, f##_3,  f##_4,  f##_5, f##_6,                          \
+                      f##_7,   f##_8,     f##_9, f##_10, f##_11, f##_12}
 #endif
 
 enum { CF_KIND_OF_WHOLE = 1 };
