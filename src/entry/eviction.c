@@ -36,7 +36,8 @@ static void note_all(seen_set *seen, unsigned bits_log2, const cf_search *search
 }
 
 /* Notes a bucket. Does the search go on from it already? */
-static CF_ALWAYS_INLINE bool was_seen(seen_set *seen, const cf_search *search, unsigned bucket_size, uint64_t bucket)
+static CF_ALWAYS_INLINE bool was_seen(seen_set *seen, const cf_search *search, unsigned bucket_size,
+                                      uint64_t bucket)
 {
     bool perhaps = note(seen, bucket);
     /* RULE: with one slot in a bucket there is one branch only; equivalent never: asking all is slow */
