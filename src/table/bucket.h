@@ -137,7 +137,7 @@ static CF_ALWAYS_INLINE bool cf_holds_by(cf_kind kind, const cf_filter *filter, 
            ((b.low | b.high) != 0 && cf_slots_by(kind, filter, spots->at[1], spots->tag[1]) != 0);
 }
 
-/* Before growth: the buckets to which the entries with these tags could move. They are fetched before the
+/* Before growth: the buckets to which the entries with these tags could move. All are fetched before the
 ** first is looked at. */
 static CF_ALWAYS_INLINE void cf_others_of(const cf_filter *filter, uint64_t bucket, const uint64_t *tag,
                                           uint64_t *to)
