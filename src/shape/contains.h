@@ -11,27 +11,37 @@
 
 #include "../cuckoo_view.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 bool cf_contains_any(const cf_filter *filter, uint64_t hash);
 
 CF_INLINE bool cf_contains(const cf_filter *filter, uint64_t hash)
 {
 #ifdef CF_HAS_WIDE
     const cf_view *view = &filter->view;
-    uint64_t tag = hash & view->inline_mask;
-    if (__builtin_expect(tag != 0, 1)) {
-        uint64_t m0 = filter->geometry.buckets, bytes = view->bucket_bytes;
-        uint64_t base = cf_high_product(hash, m0);
-        uint64_t sum = cf_high_product(cf_pair_mix(tag), m0) | 1;
-        uint64_t other = sum < base ? sum - base + m0 : sum - base;
-        uint64_t here = cf_load64(view->table + base * bytes);
-        uint64_t there = cf_load64(view->table + other * bytes);
-        uint64_t ones = view->form.ones, wanted = ~(tag * ones);
-        here ^= wanted;
-        there ^= wanted;
-        return (((here & ~(here + ones)) | (there & ~(there + ones))) & view->form.highs) != 0;
+    if (__builtin_expect(view->whole != 0, 1)) {
+        uint64_t m0 = filter->geometry.buckets, fingerprint = view->fingerprint_mask;
+        if (__builtin_expect((hash & fingerprint) == 0, 0))
+            hash++;
+        uint64_t mix = cf_pair_mix(hash & fingerprint), base = cf_high_product(hash, m0);
+        uint64_t other = (cf_high_product(mix, m0) | 1) - base;
+        other = other >> 63 != 0 ? other + m0 : other;
+        uint64_t here = cf_load64(view->table + base * view->whole);
+        uint64_t there = cf_load64(view->table + other * view->whole);
+        here ^= (hash & fingerprint) * view->form.ones;
+        there ^= (hash & fingerprint) * view->form.ones;
+        here = (here - view->form.ones) & ~here;
+        there = (there - view->form.ones) & ~there;
+        return ((here | there) & view->form.highs) != 0;
     }
 #endif
     return cf_contains_any(filter, hash);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

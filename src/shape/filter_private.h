@@ -45,8 +45,7 @@ typedef struct cf_view {
     uint64_t *left; /* units of work that a merge may still do (watch.h); NULL: any number */
     uint64_t fingerprint_mask, level_mask, pair_mask; /* f, level and s low bits */
     cf_form form;                                     /* of the buckets */
-    uint64_t inline_mask;   /* f low bits, where cf_contains itself does the lookup; or 0 */
-    uint64_t bucket_bytes;  /* there: of a bucket */
+    uint64_t whole;         /* bytes of a bucket, where cf_contains itself does the lookup; or 0 */
     uint64_t most, most_of; /* the slots that may be occupied before a table of so many buckets grows */
 } cf_view;
 

@@ -380,7 +380,7 @@ static void set_form(const cf_geometry *g)
     kinds[0] = (cf_kind){true, semi, false, grown, false};
     kinds[1] = (cf_kind){false, semi, form->two, grown, false};
     kinds[2] = (cf_kind){false, semi, false, false, true};
-    bool whole = !form->two && !grown && bits % 8 == 0 && payload_bits == 0 && s == f;
+    bool whole = !form->two && !grown && bits % 8 == 0 && payload_bits == 0;
     kind_count = form->any ? 1 : whole ? 3 : 2;
 }
 
