@@ -11,10 +11,6 @@
 
 #include "../cuckoo_view.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 bool cf_contains_any(const cf_filter *filter, uint64_t hash);
 
 CF_INLINE bool cf_contains(const cf_filter *filter, uint64_t hash)
@@ -39,9 +35,5 @@ CF_INLINE bool cf_contains(const cf_filter *filter, uint64_t hash)
 #endif
     return cf_contains_any(filter, hash);
 }
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -85,7 +85,7 @@ static CF_ALWAYS_INLINE cf_spots cf_spots_of(cf_kind kind, const cf_filter *filt
     cf_place here = cf_locate_by(filter, kind.grown, &base);
     cf_place there = cf_locate_by(filter, kind.grown, &other);
     return (cf_spots){{cf_at_by(kind, filter, here.bucket), cf_at_by(kind, filter, there.bucket)},
-                      {here.tag, there.tag},
+                      {here.tag, kind.one ? here.tag : there.tag},
                       {here.extension, there.extension}};
 }
 

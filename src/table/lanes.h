@@ -25,14 +25,14 @@
 
 /* Constants of a form, in code that is made for each of them. `any`: lanes are loaded one at a time, and
 ** there may be a pager to be told. `whole`: buckets of whole bytes, in one word, without payloads, before
-** growth. */
+** growth. `one`: and all of the fingerprint is pair bits, so that a key has one tag. */
 typedef struct cf_kind {
-    bool any, semi, two, grown, whole;
+    bool any, semi, two, grown, whole, one;
 } cf_kind;
 
-#define CF_KIND(semi, two, grown) ((cf_kind){false, semi, two, grown, false})
-#define CF_KIND_WHOLE(semi)       ((cf_kind){false, semi, false, false, true})
-#define CF_KIND_ANY(form)         ((cf_kind){true, (form)->semi, false, (form)->grown, false})
+#define CF_KIND(semi, two, grown) ((cf_kind){false, semi, two, grown, false, false})
+#define CF_KIND_WHOLE(semi, one)  ((cf_kind){false, semi, false, false, true, one})
+#define CF_KIND_ANY(form)         ((cf_kind){true, (form)->semi, false, (form)->grown, false, false})
 
 /* CF_BY_FORM: f(kind, ...) by the form of a filter; CF_BY_NEW_FORM: by that of one which has not grown.
 ** A small library has one way to all of them.
@@ -65,18 +65,20 @@ typedef struct cf_kind {
                    : f(CF_KIND(false, false, grown), __VA_ARGS__))
 #define CF_OWN(type, f, parameters, ...)                                                                \
     CF_OWN_ONE(type, f##_any, parameters, f(CF_KIND_ANY(&filter->view.form), __VA_ARGS__))              \
-    CF_OWN_ONE(type, f##_whole, parameters, f(CF_KIND_WHOLE(false), __VA_ARGS__))                       \
-    CF_OWN_ONE(type, f##_whole_semi, parameters, f(CF_KIND_WHOLE(true), __VA_ARGS__))                   \
-    CF_OWN_ONE(type, f##_3, parameters, f(CF_KIND(false, false, false), __VA_ARGS__))            \
-    CF_OWN_ONE(type, f##_4, parameters, f(CF_KIND(false, true, false), __VA_ARGS__))             \
-    CF_OWN_ONE(type, f##_5, parameters, f(CF_KIND(true, false, false), __VA_ARGS__))             \
-    CF_OWN_ONE(type, f##_6, parameters, f(CF_KIND(true, true, false), __VA_ARGS__))              \
-    CF_OWN_ONE(type, f##_7, parameters, f(CF_KIND(false, false, true), __VA_ARGS__))             \
-    CF_OWN_ONE(type, f##_8, parameters, f(CF_KIND(false, true, true), __VA_ARGS__))              \
-    CF_OWN_ONE(type, f##_9, parameters, f(CF_KIND(true, false, true), __VA_ARGS__))              \
-    CF_OWN_ONE(type, f##_10, parameters, f(CF_KIND(true, true, true), __VA_ARGS__))              \
+    CF_OWN_ONE(type, f##_1, parameters, f(CF_KIND_WHOLE(false, true), __VA_ARGS__))                     \
+    CF_OWN_ONE(type, f##_2, parameters, f(CF_KIND_WHOLE(true, true), __VA_ARGS__))                      \
+    CF_OWN_ONE(type, f##_3, parameters, f(CF_KIND_WHOLE(false, false), __VA_ARGS__))                    \
+    CF_OWN_ONE(type, f##_4, parameters, f(CF_KIND_WHOLE(true, false), __VA_ARGS__))                     \
+    CF_OWN_ONE(type, f##_5, parameters, f(CF_KIND(false, false, false), __VA_ARGS__))                   \
+    CF_OWN_ONE(type, f##_6, parameters, f(CF_KIND(false, true, false), __VA_ARGS__))                    \
+    CF_OWN_ONE(type, f##_7, parameters, f(CF_KIND(true, false, false), __VA_ARGS__))                    \
+    CF_OWN_ONE(type, f##_8, parameters, f(CF_KIND(true, true, false), __VA_ARGS__))                     \
+    CF_OWN_ONE(type, f##_9, parameters, f(CF_KIND(false, false, true), __VA_ARGS__))                    \
+    CF_OWN_ONE(type, f##_10, parameters, f(CF_KIND(false, true, true), __VA_ARGS__))                    \
+    CF_OWN_ONE(type, f##_11, parameters, f(CF_KIND(true, false, true), __VA_ARGS__))                    \
+    CF_OWN_ONE(type, f##_12, parameters, f(CF_KIND(true, true, true), __VA_ARGS__))                     \
     static type(*const f##_by_kind[]) parameters = {                                                    \
-        f##_any, f##_whole, f##_whole_semi, f##_3, f##_4, f##_5, f##_6, f##_7, f##_8, f##_9, f##_10}
+        f##_any, f##_1, f##_2, f##_3, f##_4, f##_5, f##_6, f##_7, f##_8, f##_9, f##_10, f##_11, f##_12}
 #endif
 
 enum { CF_KIND_OF_WHOLE = 1 };

@@ -55,7 +55,8 @@ static void set_form(cf_form *form, const cf_geometry *shape, bool grown)
 #ifndef CUCKOO_SMALL
     unsigned number = form->grown * 4u + form->semi * 2u + form->two;
     bool whole = !form->two && !grown && bits % 8 == 0 && form->payload_bits == 0;
-    form->kind = form->any ? 0 : whole ? CF_KIND_OF_WHOLE + (unsigned)form->semi : 3 + number;
+    bool one = shape->pair_bits == shape->fingerprint_bits;
+    form->kind = form->any ? 0 : whole ? (one ? CF_KIND_OF_WHOLE : 3u) + form->semi : 5 + number;
 #endif
 }
 
@@ -69,8 +70,7 @@ static void set_ways(cf_filter *filter)
     view->table = filter->bytes + CF_HEADER_BYTES;
     view->kind = filter->pages ? 0 : view->form.kind;
     view->quick = g->spill_bound == 0 && g->epochs == 0;
-    bool whole = view->kind == CF_KIND_OF_WHOLE && view->quick && g->pair_bits == g->fingerprint_bits;
-    view->whole = whole ? view->form.bucket_bits / 8 : 0;
+    view->whole = view->kind == CF_KIND_OF_WHOLE && view->quick ? view->form.bucket_bits / 8 : 0;
     view->quick_add = g->epochs == 0 && filter->spilled == 0 && filter->writable != NULL;
     /* RULE: only what has one value, and may have two copies, is deleted so; equivalent removed: all
     ** deletes take the other way */

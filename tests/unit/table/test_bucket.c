@@ -377,9 +377,9 @@ static void set_form(const cf_geometry *g)
     overflow_at = code_bits + b * top_bits, overflow_bits = g->spill_bound != 0;
     payloads_at = overflow_at + overflow_bits, bits = payloads_at + b * payload_bits;
     const cf_form *form = &filter.view.form;
-    kinds[0] = (cf_kind){true, semi, false, grown, false};
-    kinds[1] = (cf_kind){false, semi, form->two, grown, false};
-    kinds[2] = (cf_kind){false, semi, false, false, true};
+    kinds[0] = (cf_kind){true, semi, false, grown, false, false};
+    kinds[1] = (cf_kind){false, semi, form->two, grown, false, false};
+    kinds[2] = (cf_kind){false, semi, false, false, true, s == f};
     bool whole = !form->two && !grown && bits % 8 == 0 && payload_bits == 0;
     kind_count = form->any ? 1 : whole ? 3 : 2;
 }
