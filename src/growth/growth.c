@@ -129,11 +129,15 @@ bool cf_is_crowded(cf_filter *filter)
     return filter->occupied > view->most;
 }
 
-/* Are most entries void in the buckets that are split next? Then splitting makes hardly any room. */
+/* Are most entries void in the buckets that are split next? Then splitting makes hardly any room. Where
+** nothing ages nearly all are so in hostile bytes only: few steps look. */
 static bool splits_in_vain(const cf_filter *filter)
 {
-    enum { SOME = 16 };
+    enum { SOME = 16, STEPS = 64, LOOKS = 4 };
+    bool ages = filter->geometry.epochs != 0;
     uint64_t entries = 0, voids = 0, end = filter->geometry.buckets << filter->level;
+    if (!ages && filter->split % STEPS >= LOOKS)
+        return false;
     for (uint64_t i = 0; i < SOME; i++) {
         uint64_t bucket = bucket_at(filter, (filter->split + i) % end);
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
@@ -142,7 +146,7 @@ static bool splits_in_vain(const cf_filter *filter)
             voids += tag != 0 && cf_is_void(filter, tag);
         }
     }
-    return 2 * voids > entries;
+    return ages ? 2 * voids > entries : 8 * voids > 7 * entries;
 }
 
 bool cf_may_split(const cf_filter *filter)
@@ -152,8 +156,8 @@ bool cf_may_split(const cf_filter *filter)
     bool values = filter->geometry.value_bits != 0;
     if (!filter->view.form.grown)
         return true;
-    /* RULE: what ages counts void entries as items: it stops where most are */
-    if (filter->geometry.epochs && splits_in_vain(filter))
+    /* RULE: what ages counts void entries as items, and headers lie: it stops where most are void */
+    if (splits_in_vain(filter))
         return false;
     return slots <= (values ? 8 : 2) * occupied + FEW && slots <= (values ? 8 : 4) * items + FEW;
 }
