@@ -24,8 +24,8 @@
 #include "semisort.h"
 
 /* Constants of a form, in code that is made for each of them. `any`: lanes are loaded one at a time, and
-** there may be a pager to be told. `whole`: buckets of whole bytes, in one word, without payloads, before
-** growth. `one`: and all of the fingerprint is pair bits, so that a key has one tag. */
+** there may be a pager to be told. `whole`: buckets of whole bytes, in one word, without payloads,
+** before growth. `one`: and all of the fingerprint is pair bits, so that a key has one tag. */
 typedef struct cf_kind {
     bool any, semi, two, grown, whole, one;
 } cf_kind;
