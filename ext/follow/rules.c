@@ -11,7 +11,8 @@
 typedef struct others {
     const char *schema, *table, *column; /* of the content */
     char *sql;                           /* of the table, if the column is generated; else NULL */
-    char *counts; /* the column, those that it is made of, and the primary key, each with a NUL */
+    char *counts;    /* the column, those that it is made of, and the primary key, each with a NUL */
+    const char *end; /* of these */
     sqlite3_int64 hidden; /* the order of a TEMP table of this name */
     sqlite3_int64 ours;   /* the order of the oldest trigger of ours */
     char *before;         /* a BEFORE trigger on the table that writes; NULL: none */
@@ -50,7 +51,7 @@ static bool names_key(const others *all, cuckoo_token token)
 {
     bool names = cuckoo_token_is(token, "rowid") || cuckoo_token_is(token, "_rowid_") ||
                  cuckoo_token_is(token, "oid");
-    for (const char *at = all->counts; *at && !names; at += strlen(at) + 1)
+    for (const char *at = all->counts; at < all->end && !names; at += strlen(at) + 1)
         names = cuckoo_token_names(token, at);
     return names;
 }
@@ -223,8 +224,10 @@ static int read_columns(sqlite3 *db, others *all)
         if (name && (sqlite3_column_int(rows, KEY) || makes_key(all, name)))
             sqlite3_str_append(counts, name, (int)strlen(name) + 1);
     }
-    sqlite3_str_append(counts, "", 1);
+    int length = sqlite3_str_length(counts);
+    sqlite3_str_append(counts, "", 1); /* what is empty has no text */
     all->counts = sqlite3_str_finish(counts);
+    all->end = all->counts + length;
     rc = cuckoo_sql_end(rows, rc);
     return rc == SQLITE_OK && all->counts == NULL ? SQLITE_NOMEM : rc;
 }
@@ -275,7 +278,7 @@ static int look_at_keys(const others *all, sqlite3 *db, bool *acts, bool *self)
     while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW) {
         const char *from = (const char *)sqlite3_column_text(rows, FROM);
         bool own = from && makes_key(all, from), counts = false;
-        for (const char *at = all->counts; *at; at += strlen(at) + 1)
+        for (const char *at = all->counts; at < all->end; at += strlen(at) + 1)
             counts |= sqlite3_stricmp(from, at) == 0;
         for (int i = ON_UPDATE; counts && i <= ON_DELETE; i++) {
             const char *action = (const char *)sqlite3_column_text(rows, i);

@@ -70,8 +70,10 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
     int rc = cuckoo_shadow_init(&table->paged.shadow, registry->db, argv[1], argv[2]);
     table->options = plan->options;
     table->once = plan->once;
-    table->follow = (cuckoo_follow){
-        .given_table = plan->content, .given_column = plan->column, .sample = CUCKOO_SAMPLE};
+    table->follow = (cuckoo_follow){.given_table = plan->content,
+                                    .given_column = plan->column,
+                                    .sample = CUCKOO_SAMPLE,
+                                    .prepared = -1};
     table->told = plan->content == NULL;
     table->later = plan->later;
     plan->content = plan->column = plan->later = NULL;

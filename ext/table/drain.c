@@ -209,7 +209,10 @@ int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc)
         rc = cuckoo_table_write(table, left);
     if (rc == SQLITE_OK && left) {
         cuckoo_changes_free(&table->pending);
+        table->drained = table->wrote > table->drained ? table->wrote : table->drained;
         table->wrote = 0; /* the log begins anew */
+        if (table->part == CUCKOO_JOINED && cuckoo_sql_running(table->paged.shadow.db, true) > 1)
+            table->part = CUCKOO_CREATED; /* a savepoint may have opened that nobody told of */
     }
     return rc;
 }

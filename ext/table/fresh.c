@@ -75,7 +75,7 @@ int cuckoo_table_load(cuckoo_table *table)
         return cuckoo_say(damage, CUCKOO_NEWER, "%s", table->later);
     if (table->part == CUCKOO_APART)
         cuckoo_changes_free(&table->pending); /* an error has ended the transaction */
-    int rc = table->pending.n && table->looked ? SQLITE_OK : compare(table);
+    int rc = table->pending.n && table->looked && table->compared ? SQLITE_OK : compare(table);
     return rc == SQLITE_OK ? cuckoo_paged_load(&table->paged) : rc;
 }
 

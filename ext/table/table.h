@@ -17,7 +17,9 @@
 **
 ** SQLite does not tell a table about savepoints that were open before the table was created. So until
 ** another savepoint opens, a table that was created in this transaction writes each change to its log at
-** once. So does each of several tables of one name.
+** once. So does one that was drained within the statement of another one: when a function has rolled
+** back a savepoint there, SQLite opens it anew in the midst of the drain. So does each of several tables
+** of one name.
 **
 ** Functions return SQLite codes.
 */
@@ -42,7 +44,7 @@ enum {
 typedef enum cuckoo_part {
     CUCKOO_APART,  /* in no transaction, or in one that this table has not joined */
     CUCKOO_JOINED, /* SQLite tells of savepoints and of the end */
-    CUCKOO_CREATED /* in this transaction, and no savepoint has opened since */
+    CUCKOO_CREATED /* the same of savepoints that open from now on; there may be others */
 } cuckoo_part;
 
 typedef struct cuckoo_registry cuckoo_registry; /* registry.h */
@@ -55,7 +57,8 @@ typedef struct cuckoo_table {
     cuckoo_follow follow;
     cuckoo_net net; /* of the logs */
     cuckoo_changes pending;
-    int64_t wrote; /* this connection has written rows to a log in this transaction: up to this one */
+    int64_t wrote;   /* this connection has written rows to a log in this transaction: up to this one */
+    int64_t drained; /* the same of rows that it has drained: they come back with a rollback */
     bool told; /* of each row that this connection writes to a log: by itself, or by the TEMP trigger */
     bool asks_content; /* in this use the filter is not trusted, and its table is asked (content.h) */
     cuckoo_options options; /* as CREATE gave them: for the plan of a filter that is made anew */

@@ -170,6 +170,8 @@ static void read_again(cuckoo_table *table)
 {
     table->follow.saved = table->compared = false;
     cuckoo_net_forget(&table->net);
+    if (table->drained > table->wrote)
+        table->wrote = table->drained; /* the log may be as long again */
 }
 
 static void take_back(cuckoo_table *table)
@@ -242,7 +244,7 @@ int cuckoo_table_committed(sqlite3_vtab *base)
         cuckoo_fresh_ended(table);
     table->part = CUCKOO_APART;
     table->looked = table->net.current = false;
-    table->wrote = 0;
+    table->wrote = table->drained = 0;
     table->opened = 0;
     cuckoo_changes_free(&table->pending);
     return SQLITE_OK;

@@ -101,5 +101,5 @@ cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capac
 cf_status cf_build_values(cf_filter *filter, cf_valued *pairs, size_t n, uint64_t capacity, double fpr,
                           const cf_options *options, const char **why)
 {
-    return build(filter, (cf_many){&pairs->hash, n, 2}, capacity, fpr, options, why);
+    return build(filter, (cf_many){(uint64_t *)pairs, n, 2}, capacity, fpr, options, why);
 }

@@ -190,6 +190,7 @@ static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, cf_ti
         memset(filter->writable + CF_HEADER_BYTES, 0, cf_in_memory(filter->length - CF_HEADER_BYTES));
         filter->occupied = 0;
         filter->spilled = 0;
+        cf_rebase(filter, filter->bytes, filter->writable); /* adds may be quick again */
     }
     return status;
 }

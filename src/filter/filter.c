@@ -181,13 +181,12 @@ static inline cf_status count_added(cf_filter *filter)
 }
 
 /* Stores the first copy of a key where one move makes room, on the path that a search would find. */
-static CF_ALWAYS_INLINE cf_status add_moving(cf_kind kind, cf_filter *filter, uint64_t hash,
-                                             uint64_t value)
+static CF_ALWAYS_INLINE bool move_by(cf_kind kind, cf_filter *filter, uint64_t hash, uint64_t value)
 {
     const cf_geometry *g = &filter->geometry;
     cf_side base = cf_base(filter, hash), side[2] = {base, cf_alternate(filter, base)};
     uint64_t tag[CF_BUCKET_MAX], to[CF_BUCKET_MAX];
-    for (unsigned i = 0; !kind.any && !kind.grown && g->spill_bound == 0 && i < 2; i++) {
+    for (unsigned i = 0; i < 2; i++) {
         uint64_t from = side[i].base, at = cf_at_by(kind, filter, from);
         cf_tags_by(kind, filter, at, tag);
         cf_others_of(filter, from, tag, to);
@@ -198,13 +197,21 @@ static CF_ALWAYS_INLINE cf_status add_moving(cf_kind kind, cf_filter *filter, ui
                           cf_alternate(filter, goes).bits, cf_payload_at(filter, at, slot));
                 cf_set_by(kind, filter, at, slot * filter->view.form.lane,
                           side[i].bits & filter->view.fingerprint_mask, value);
-                return count_added(filter);
+                return true;
             }
     }
-    return add_otherwise(filter, hash, value);
+    return false;
 }
 
-CF_OWN(cf_status, add_moving, (cf_filter * filter, uint64_t hash, uint64_t value), filter, hash, value);
+/* Adds the first copy of a key whose pair is full. */
+static CF_NEVER_INLINE cf_status add_moving(cf_filter *filter, uint64_t hash, uint64_t value)
+{
+    const cf_form *form = &filter->view.form;
+    bool tries = filter->view.kind != 0 && filter->geometry.spill_bound == 0;
+    if (!tries || !CF_BY_NEW_FORM(form, move_by, filter, hash, value))
+        return add_otherwise(filter, hash, value);
+    return count_added(filter);
+}
 
 /* Stores the first copy of a key where its pair has an empty slot, as cf_insert would do. */
 static CF_ALWAYS_INLINE cf_status add(cf_kind kind, cf_filter *filter, uint64_t hash, uint64_t value)
@@ -221,7 +228,7 @@ static CF_ALWAYS_INLINE cf_status add(cf_kind kind, cf_filter *filter, uint64_t 
         tag = spots.tag[1];
         extension = spots.extension[1];
         if (!cf_empty_by(kind, filter, at, &lane))
-            return CF_OF_KIND(add_moving, filter)(filter, hash, value);
+            return kind.grown ? add_otherwise(filter, hash, value) : add_moving(filter, hash, value);
     }
     if (kind.grown)
         tag = cf_tag_of(filter, (cf_place){0, tag, extension}, filter->view.new_length);

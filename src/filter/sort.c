@@ -80,7 +80,7 @@ size_t cf_drop_repeated(uint64_t *hashes, size_t n)
 
 size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n)
 {
-    return drop_repeated(&pairs->hash, n, 2);
+    return drop_repeated((uint64_t *)pairs, n, 2);
 }
 
 /* ---- in place ---- */
@@ -234,5 +234,5 @@ cf_status cf_sort(uint64_t *hashes, size_t n, const cf_watch *watch)
 
 cf_status cf_sort_pairs(cf_valued *pairs, size_t n, const cf_watch *watch)
 {
-    return sort_alone(&(cf_many){&pairs->hash, n, 2}, watch);
+    return sort_alone(&(cf_many){(uint64_t *)pairs, n, 2}, watch);
 }

@@ -28,10 +28,10 @@ enum { AFFINITY_SHIFT = 3, COLLATION_SHIFT = 5, RULE_MASK = 3 };
 enum { AT_VERSION = 3, AT_HASH = 4, AT_SLOT_BITS = 9, AT_PAYLOAD_BITS = 11, AT_FLAGS = 12 };
 enum { AT_BUDGET = 13, AT_ITEMS = 38, AT_LAST = 56, ITEMS_BYTES = 6 };
 
-/* Stores a number where zeros are; at + 8 must lie inside the header, as in get. */
-static inline void put(uint8_t *at, uint64_t number)
+/* Stores so many bytes of a number where zeros are; at + 8 must lie inside the header, as in get. */
+static inline void put(uint8_t *at, unsigned size, uint64_t number)
 {
-    cf_store64(at, cf_load64(at) | number);
+    cf_store64(at, cf_load64(at) | (number & cf_low_bits(8 * size)));
 }
 
 static inline uint64_t get(const uint8_t *at, unsigned size)
@@ -59,11 +59,11 @@ void cf_header_encode(const cf_filter *filter, uint8_t *bytes)
     bytes[AT_PAYLOAD_BITS] = g->epochs ? CF_EPOCH_BITS : g->counter_bits | g->value_bits;
     bytes[AT_FLAGS] = encode_flags(g);
     bytes[AT_BUDGET] = g->budget | g->epochs;
-#define STORE(at, size, type, field) put(bytes + (at), (uint64_t)filter->field);
+#define STORE(at, size, type, field) put(bytes + (at), size, (uint64_t)filter->field);
     FIELDS(STORE)
-    put(bytes + AT_ITEMS, g->epochs ? filter->epoch : filter->items);
-    put(bytes + AT_LAST, filter->length - plain + CF_RESERVED_MIN);
-    put(bytes + AT_LAST, (uint64_t)cf_checksum(bytes) << 32);
+    put(bytes + AT_ITEMS, ITEMS_BYTES, g->epochs ? filter->epoch : filter->items);
+    put(bytes + AT_LAST, 4, filter->length - plain + CF_RESERVED_MIN);
+    put(bytes + AT_LAST, 8, (uint64_t)cf_checksum(bytes) << 32);
 }
 
 bool cf_is_exact(const uint8_t *bytes, size_t length)

@@ -6,7 +6,7 @@ is not trusted. Everything else is followed, and no key is denied; random_trigge
 import pytest
 
 import support
-from promises import EXACT, Follower, attempt
+from promises import EXACT, Follower, attempt, run
 from support import ask
 
 TABLES = {"rowid": "", "WITHOUT ROWID": "WITHOUT ROWID"}
@@ -145,4 +145,12 @@ def test_a_trigger_sets_the_key(sets):
         pytest.skip("IS DISTINCT FROM came with SQLite 3.39")
     error = create(Follower(db))
     assert "the trigger t may change u(k)" in str(error) if SETS[sets] else error is None
+    db.close()
+
+
+@pytest.mark.parametrize("columns, sets", [('"" INT PRIMARY KEY, id, c, k', "k"), ('id INT PRIMARY KEY, c, "", k AS ("")', '""')])
+def test_columns_without_a_name(columns, sets):
+    db = support.connect()
+    run(db, f"CREATE TABLE u({columns}); CREATE TRIGGER t BEFORE UPDATE OF c ON u BEGIN UPDATE u SET {sets} = 1 WHERE id = new.id; END")
+    assert "the trigger t may change u(k)" in str(create(Follower(db)))
     db.close()

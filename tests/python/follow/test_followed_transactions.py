@@ -11,7 +11,7 @@ import pytest
 import inside
 import support
 from address import AIMED, AIMED_AT
-from promises import CONFLICTS, EXACT, NUMBERS, Follower, attempt, exercise, people, script
+from promises import CONFLICTS, EXACT, NUMBERS, Follower, attempt, exercise, people, run, script
 from seen import info
 from support import DEFENSIVE, TRUSTED_SCHEMA, ask, configure
 
@@ -280,3 +280,45 @@ def test_a_function_rolls_back_while_a_statement_runs(db, command, looks):
     assert not looks or f.answers()
     db.execute("COMMIT")
     f.exact()
+
+
+@pytest.mark.parametrize("after", ["", "INSERT INTO f(key) VALUES ('new')", "DELETE FROM f WHERE key = 'a'; DELETE FROM u WHERE k = 'a'"])
+@pytest.mark.parametrize("command", ["drain", "optimize"])
+def test_a_function_rolls_back_and_changes_keys(db, command, after):
+    """The same of a filter that is changed by hand, and of what the function changes after the drain."""
+    run(db, "CREATE TABLE u(k); CREATE TABLE other(x); INSERT INTO other VALUES (1), (2); INSERT INTO u VALUES ('a'), ('b'), ('b'); "
+            "CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=1000); INSERT INTO f(key) SELECT k FROM u; INSERT INTO f(f) VALUES ('drain')")
+    said = []
+
+    def call(x):
+        if not said:
+            said.append(db.execute("ROLLBACK TO s").fetchall())
+            said.append([attempt(db, sql) for sql in (f"INSERT INTO f(f) VALUES ('{command}')", *after.split("; ")) if sql])
+        return x
+
+    db.create_function("call", 1, call)
+    run(db, "BEGIN; DELETE FROM f WHERE key = 'b'; SAVEPOINT s")
+    assert "ROLLBACK" in str(attempt(db, "UPDATE other SET x = call(x)")) and len(said) == 2
+    for end in ("", "INSERT INTO f(f) VALUES ('drain')", "COMMIT"):
+        run(db, end)
+        assert db.execute("SELECT sum(cf_table_contains('f', k)), count(*) FROM u").fetchone() == (3, 3)
+        assert ask(db, "SELECT count(*) FROM f WHERE key = 'new'") == 0
+
+
+@pytest.mark.parametrize("drains", [False, True])
+def test_rows_beside_a_trigger_are_known_after_a_drain_that_is_taken_back(tmp_path, drains):
+    """Another connection does not see the TEMP trigger, and learns of it from the header."""
+    path = str(tmp_path / "a.db")
+    db = support.connect(path)
+    run(db, "CREATE TABLE u(id INTEGER PRIMARY KEY, k)")
+    db.executemany("INSERT INTO u(k) VALUES (?)", [(f"k{i}",) for i in range(500)])
+    run(db, "CREATE VIRTUAL TABLE f USING cuckoo_filter(content='u(k)'); "
+            "CREATE TEMP TRIGGER t AFTER INSERT ON u WHEN new.k = 'lost' BEGIN SELECT RAISE(IGNORE); END; "
+            "BEGIN; INSERT INTO u VALUES (2500, 'x'); INSERT INTO u VALUES (2501, 'lost'); SAVEPOINT s")
+    if drains:
+        attempt(db, "INSERT INTO f(f) VALUES ('drain')")
+    run(db, "ROLLBACK TO s; COMMIT")
+    other = support.connect(path)
+    assert ask(other, "SELECT count(*) FROM u WHERE k = 'lost'") == 1
+    assert ask(other, "SELECT json_extract(cf_table_info('f'), '$.trusted')") == 0
+    assert "trigger" in str(attempt(other, "SELECT cf_table_contains('f', 'lost')"))

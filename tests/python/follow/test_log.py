@@ -309,9 +309,11 @@ def test_when_a_commit_drains(path, keys):
 
 
 @pytest.mark.parametrize("end", ["COMMIT", "PRAGMA user_version = 3; COMMIT"])
-def test_a_transaction_that_changes_no_key_does_not_drain(path, end):
+@pytest.mark.parametrize("anew", [False, True], ids=["", "connected anew"])
+def test_a_transaction_that_changes_no_key_does_not_drain(path, anew, end):
     """What a reader has begun with stays the newest: so it can write."""
     db = create(support.connect(path)).db
+    db = support.connect(path) if anew else db
     run(db, "PRAGMA journal_mode = wal")
     run(bare(path), f"{NUMBERS} INSERT INTO u(k) SELECT 'n' || i FROM n, (SELECT 1 UNION ALL SELECT 2)")
     before = undrained(db)
