@@ -121,7 +121,9 @@ void cuckoo_fresh_joined(cuckoo_table *table)
     bool same = cuckoo_shadow_version(shadow, &version) == SQLITE_OK && version == table->version;
     if (same && sqlite3_get_autocommit(shadow->db))
         table->changes = changes;
-    table->looked = same && changes == table->changes && !table->alone;
+    bool idle = changes == table->changes && !table->alone;
+    table->looked = same && idle;
+    table->idle = idle ? changes + 1 : -1; /* joining was one */
 }
 
 /* SQLite counts the rows of the statement that commits only after it has called us. Connections that

@@ -69,6 +69,7 @@ typedef struct cuckoo_table {
     unsigned version;   /* of the database (cuckoo_shadow_version), when it was compared last */
     int changes;        /* sqlite3_total_changes, as far as it is accounted for */
     bool alone;         /* in the last use the connection had written, and tells of no rollback */
+    int idle;           /* the same number, if the transaction that it has joined has changed no row */
     cuckoo_part part;   /* in the transaction of the connection */
     unsigned rollbacks; /* of savepoints and transactions, that were told */
     int opened;         /* when savepoints 0 .. opened-1 opened, nothing was left pending */

@@ -198,10 +198,11 @@ int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number)
 
 /* The last row that this connection has written tells the length of a log. (cf_touch tells of those of
 ** triggers.) Rows that other connections wrote are known if a lookup has read them. A transaction that
-** has written nothing to a log must not commit anything. */
+** has changed nothing must not commit anything: others could not write on what they have read. */
 static bool is_due(const cuckoo_table *table)
 {
-    bool writes = table->wrote > 0 || table->pending.n > 0 || !table->told;
+    bool writes = table->wrote > 0 || table->pending.n > 0 ||
+                  sqlite3_total_changes(table->paged.shadow.db) != table->idle;
     uint64_t read = table->net.own.rows + table->net.followed.rows, wrote = (uint64_t)table->wrote,
              left = table->paged.left, least = table->paged.filter.occupied / 256 + left / 4;
     uint64_t rows = (wrote > read ? wrote : read) + table->pending.n;

@@ -137,7 +137,7 @@ def text(name):
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    names = sorted(path.relative_to(HERE).as_posix() for path in HERE.glob("sqlite_cuckoo/**/*.*"))
+    names = sorted(path.relative_to(HERE).as_posix() for path in HERE.glob("sqlite_cuckoo/**/*.*") if path.suffix != ".pyc")
     package = {name: text(name) for name in names}
     return write_wheel(Path(wheel_directory), tag(), text("PKG-INFO"), text("LICENSE"), package, text("sqlite-cuckoo.1"),
                        compiled()).name
