@@ -325,7 +325,7 @@ def test_a_transaction_that_changes_no_row_does_not_drain(path, anew, end):
     if end == "COMMIT":
         run(reader, "INSERT INTO u(k) VALUES ('mine'); COMMIT")
     run(db, "INSERT INTO u(k) VALUES ('the last')")
-    assert undrained(db) == 0
+    assert undrained(db) == ("INSERT" in end)
 
 
 def test_when_a_commit_drains_an_attached_database(path, tmp_path):
