@@ -79,19 +79,11 @@ int cuckoo_table_load(cuckoo_table *table)
     return rc == SQLITE_OK ? cuckoo_paged_load(&table->paged) : rc;
 }
 
-bool cuckoo_fresh_overtaken(const cuckoo_table *table)
-{
-    unsigned version;
-    return table->part == CUCKOO_APART && table->looked &&
-           (cuckoo_shadow_version(&table->paged.shadow, &version) != SQLITE_OK ||
-            version != table->version);
-}
-
 int cuckoo_table_end(cuckoo_table *table)
 {
     int rc = cuckoo_paged_error(&table->paged);
     bool fits = rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB; /* rows of two times are no damage */
-    if (table->paged.shadow.stepped && fits && cuckoo_fresh_overtaken(table))
+    if (table->paged.shadow.stepped && fits && cuckoo_table_overtaken(table))
         rc = SQLITE_LOCKED;
     table->paged.shadow.stepped = false;
     bool unwritten = table->paged.dirty && !table->paged.shadow.busy; /* by a drain that goes on */

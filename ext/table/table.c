@@ -71,6 +71,14 @@ int cuckoo_table_has_anew(cuckoo_table *table, uint64_t hash, bool *has)
 
 /* ---- many uses in one ---- */
 
+bool cuckoo_table_overtaken(const cuckoo_table *table)
+{
+    unsigned version;
+    return table->part == CUCKOO_APART && table->looked &&
+           (cuckoo_shadow_version(&table->paged.shadow, &version) != SQLITE_OK ||
+            version != table->version);
+}
+
 void cuckoo_table_calm(const cuckoo_table *table, cuckoo_calm *calm)
 {
     sqlite3 *db = table->paged.shadow.db;

@@ -151,7 +151,7 @@ void cuckoo_table_calm(const cuckoo_table *table, cuckoo_calm *calm);
 
 /* Has a transaction been committed since the use began, outside of our own one? With a shared cache by
 ** another connection, else by this one. */
-bool cuckoo_fresh_overtaken(const cuckoo_table *table);
+bool cuckoo_table_overtaken(const cuckoo_table *table);
 
 /* Does it still hold? Then another use has begun. SQLite counts the rows of a statement when that has
 ** ended. What one that runs has written the table is told of; else the state of the connection tells.
@@ -161,7 +161,7 @@ static inline bool cuckoo_table_is_calm(cuckoo_table *table, const cuckoo_calm *
     sqlite3 *db = table->paged.shadow.db;
     bool is = calm->is && calm->changes == sqlite3_total_changes(db) &&
               ((table->told && table->net.current) || sqlite3_txn_state(db, NULL) == SQLITE_TXN_READ) &&
-              table->paged.loaded && (table->paged.has_reader || !cuckoo_fresh_overtaken(table)) &&
+              table->paged.loaded && (table->paged.has_reader || !cuckoo_table_overtaken(table)) &&
               !cuckoo_late_expired(table->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
     table->asks_content = is ? calm->asks_content : table->asks_content;
     return is;

@@ -73,7 +73,7 @@ static int sample(cuckoo_table *table)
         return SQLITE_OK;
     follow->trust = CUCKOO_ROWS; /* now: a generated column may ask the filter while rows are read */
     int rc = cuckoo_table_misses(table, follow->sample, &misses);
-    if (rc == SQLITE_OK && misses && cuckoo_fresh_overtaken(table))
+    if (rc == SQLITE_OK && misses && cuckoo_table_overtaken(table))
         rc = SQLITE_LOCKED; /* the rows may have come since it was looked at */
     else if (rc == SQLITE_OK && misses)
         rc = fail_sample(follow, shadow);

@@ -96,7 +96,7 @@ size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t 
         for (size_t i = from; !quick && in_memory && i < from + some; i++)
             cf_key_fetch(filter, hashes[i]);
         for (size_t i = from; !quick && i < from + some; i++)
-            found += answers[i] = cf_contains(filter, hashes[i]);
+            found += answers[i] = cf_contains_any(filter, hashes[i]);
         for (size_t i = from; quick && filter->spilled != 0 && i < from + some; i++)
             if (!answers[i])
                 found += answers[i] = is_spilled(filter, hashes[i]);
@@ -115,7 +115,7 @@ uint64_t cf_count(const cf_filter *filter, uint64_t hash)
     cf_matches found;
     uint64_t copies = 0;
     if (filter->geometry.epochs)
-        return cf_contains(filter, hash);
+        return cf_contains_any(filter, hash);
     find_entries(filter, hash, &found);
     for (unsigned i = 0; i < found.n; i++)
         copies += cf_entry_copies(filter, &found.entry[i]);
