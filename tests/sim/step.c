@@ -280,7 +280,10 @@ static void compare_ends(world *w, const step *s, const outcome *real, const out
         fail(w, "transaction: %s a transaction, without the filter it is %s",
              sqlite3_get_autocommit(p->real) ? "not in" : "in",
              sqlite3_get_autocommit(p->twin) ? "not" : "so");
-    bool answers = s->act == BOTH && !begins(s->real, "PRAGMA"); /* a checkpoint tells of pages */
+    /* A checkpoint tells of pages. And from five TEMP triggers on, SQLite 3.46 runs them and RETURNING in an
+    ** order that hangs on an address: one that says RAISE(IGNORE) hides the row, or not. */
+    bool answers = s->act == BOTH && !begins(s->real, "PRAGMA") &&
+                   !(w->stale && w->watched && strstr(s->real, "RETURNING"));
     if (answers && real->code == SQLITE_OK && (real->n != twin->n || real->rows != twin->rows))
         fail(w, "rows: %d rows, without the filter %d, or others", real->n, twin->n);
     if (s->act == BOTH && real->code == SQLITE_OK && counts_changes(s->real) &&
