@@ -142,7 +142,8 @@ static int run_command_named(cuckoo_table *table, sqlite3_value *command, sqlite
     if (which < COMMANDS)
         return run_command(table, which, argument);
     return cuckoo_table_fail(table, SQLITE_ERROR,
-                             "unknown command '%s'; there are advance, check, clear, clock, drain, "
+                             "unknown command '" CUCKOO_PART
+                             "'; there are advance, check, clear, clock, drain, "
                              "import, optimize, rebuild",
                              name);
 }

@@ -224,7 +224,7 @@ static char *remedy_for(cuckoo_registry *registry, const char *text)
     char *remedy = follower ? sqlite3_mprintf("; %s follows it", follower)
                    : list && !example
                        ? sqlite3_mprintf("; there are %s", list)
-                       : sqlite3_mprintf("; create one: CREATE VIRTUAL TABLE \"%w_filter\" "
+                       : sqlite3_mprintf("; create one: CREATE VIRTUAL TABLE \"%!.40w_filter\" "
                                          "USING cuckoo_filter(%s%q%s)",
                                          word, example ? "content='" : "",
                                          example ? example : "capacity=1000000", example ? "'" : "");
@@ -242,7 +242,7 @@ const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *n
     char *remedy = text ? remedy_for(registry, text) : NULL;
     sqlite3_free(registry->why);
     registry->why =
-        text ? sqlite3_mprintf("there is no cuckoo_filter table of this name: %s%s", text,
+        text ? sqlite3_mprintf("there is no cuckoo_filter table of this name: " CUCKOO_PART "%s", text,
                                remedy ? remedy : "")
              : sqlite3_mprintf(
                    "the first argument must be the name of a cuckoo_filter table, got %s%s",

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))
+import pytest
+
 import inside
 import support
 
@@ -89,6 +91,11 @@ def test_no_statement_stands_twice_and_no_message_rambles():
     statements = [statement for statement, _ in cases()]
     assert len(set(statements)) == len(statements) > 150
     assert [message for _, message in cases() if len(message) > 300 and "valid options: " not in message] == []
+
+
+def test_a_long_name_is_cut_in_the_statement_that_would_make_a_filter_too(db):
+    with pytest.raises(sqlite3.Error, match=f"name: {40 * 'é'}; create one: .*\"{40 * 'é'}_filter\" USING"):
+        db.execute("SELECT cf_picture(?)", [999 * "é"])
 
 
 def test_what_a_filter_keeps_its_own_data_in_is_no_filter_and_cannot_be_followed():
