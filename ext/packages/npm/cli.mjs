@@ -3,7 +3,7 @@
 /* The command of the Python package, but for --db, picture and the bar. Lines are keys, in the bytes that they have. It waits in read
  * and write themselves, so that Ctrl-C ends it at once; files are written at the end. */
 import fs from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, isAbsolute } from 'node:path';
 import { getSystemErrorMap, parseArgs } from 'node:util';
 import { build, CuckooFilter, open, TextBytes, version } from './filter.mjs';
 
@@ -61,12 +61,20 @@ function opened(path, changes) {
   return filter;
 }
 
+/* Where links lead, whether anything is there or not. */
+function behindLinks(path) {
+  const isLink = fs.lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
+  if (!isLink) return path;
+  const aim = fs.readlinkSync(path);
+  return behindLinks(isAbsolute(aim) ? aim : `${dirname(path)}/${aim}`);
+}
+
 /* Writes what `work` returns beside the old file, whose place it takes. What cannot be written fails before that. */
 function write(path, work) {
   const old = fs.statSync(subject = path, { throwIfNoEntry: false });
   const made = () => [work(), subject = path][0]; // it reads other files
   if (old && !old.isFile()) return fs.writeFileSync(fs.openSync(path, 'w'), made());
-  const real = old ? fs.realpathSync(path) : path;
+  const real = behindLinks(path);
   for (const needed of [dirname(real), ...(old ? [real] : [])]) fs.accessSync(needed, fs.constants.W_OK);
   const beside = `${real}.${process.pid}.new`, content = made();
   try {

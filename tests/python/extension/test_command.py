@@ -213,6 +213,9 @@ def test_a_file_keeps_its_mode_and_a_link_stays_a_link(known):
     os.symlink(FILTER, known.folder / "link")
     known("add", "link", lines=b"cyd\n")
     assert stat.S_IMODE(path.stat().st_mode) == 0o640 and (known.folder / "link").is_symlink()
+    os.symlink("aim", known.folder / "dangling")
+    known("build", "dangling", lines=b"ada\n")
+    assert (known.folder / "dangling").is_symlink() and not (known.folder / "aim").is_symlink()
     assert known("check", FILTER, lines=b"cyd\ndan\n") == b"dan\n"
     assert known("build", "/dev/stdout", lines=b"x\n").startswith(b"\xcfck")
 

@@ -178,6 +178,15 @@ def test_files_and_streams(both):
     os.symlink(FILTER, npm.folder / "link")
     npm("add", "link", lines=b"cyd\n")
     assert (npm.folder / FILTER).stat().st_mode & 0o777 == 0o640 and (npm.folder / "link").is_symlink()
+    (npm.folder / "there").mkdir()
+    for name, aim in (("dangling", "there/aim"), ("circle", "circle"), ("nowhere", "no/where")):
+        os.symlink(aim, npm.folder / name)
+    os.symlink(npm.folder / "dangling", npm.folder / "there/twice")
+    npm("build", "there/twice", lines=b"ada\n")
+    npm("build", "nowhere", status=2, says="^sqlite-cuckoo build: nowhere: no such file or directory$")
+    npm("build", "circle", status=2, says="^sqlite-cuckoo build: circle: too many symbolic links encountered$")
+    assert all((npm.folder / name).is_symlink() for name in ("dangling", "there/twice", "nowhere", "circle"))
+    assert npm("check", "there/aim", lines=b"ada\ncyd\n") == b"cyd\n" and not (npm.folder / "there/aim").is_symlink()
     assert npm("check", FILTER, lines=b"ada\ncyd\ndan\n") == b"dan\n"
     assert npm("build", "/dev/stdout", lines=b"x\n").startswith(b"\xcfck")
     npm("merge", "/dev/full", FILTER, status=2, says="^sqlite-cuckoo merge: /dev/full: no space left on device$")
