@@ -43,6 +43,15 @@ function fail(call, what, kind = Error) {
   throw new kind(`sqlite-cuckoo/filter: ${call}: ${what}`);
 }
 
+/* What was given, in an error. Some objects have no text. */
+function textOf(value) {
+  try {
+    return String(value).slice(0, 40);
+  } catch {
+    return 'an object';
+  }
+}
+
 /* ---- the memory that all filters share: it grows, and never shrinks ---- */
 
 let c, memory, u8, view; // the C library, its memory, and two views of that
@@ -186,6 +195,9 @@ const isBuffer = (value) => Object.prototype.toString.call(value) === '[object A
 /** A key that is a TEXT of SQL in these bytes, whether they are UTF-8 or not: a line of a file, say. */
 class TextBytes {
   constructor(bytes) {
+    if (!ArrayBuffer.isView(bytes) && !isBuffer(bytes)) {
+      fail('new TextBytes(bytes)', `bytes must be a Uint8Array or an ArrayBuffer, got ${textOf(bytes)}`, TypeError);
+    }
     this.bytes = bytes;
   }
 
@@ -237,7 +249,7 @@ function putKey(call, key) {
   const isText = key instanceof TextBytes, bytes = bytesOf(call, isText ? key.bytes : key);
   if (bytes) return putBytes(call, bytes, isText ? TEXT : BLOB);
   const got = Array.isArray(key) ? 'an array' : key instanceof Date ? 'a Date; give what the column holds, such as key.toISOString()'
-    : typeof key === 'object' ? 'an object' : typeof key === 'boolean' ? `${key}; give 1 or 0` : String(key);
+    : typeof key === 'object' ? 'an object' : typeof key === 'boolean' ? `${key}; give 1 or 0` : textOf(key);
   return fail(call, `key must be a string, a number, a bigint, bytes (Uint8Array) or null, got ${got}`, TypeError);
 }
 
@@ -247,7 +259,7 @@ function put(call, key, handle) {
   if (at !== scratch) resize(at, 0);
   at = scratch;
   if (known === UNSURE) {
-    fail(call, `key '${String(key).slice(0, 40)}' is a number under the affinity of the filter, and versions of SQLite differ over which one; ` +
+    fail(call, `key '${textOf(key)}' is a number under the affinity of the filter, and versions of SQLite differ over which one; ` +
       'give it as a number');
   }
   return known === VAGUE;
@@ -292,17 +304,17 @@ function readOption(call, name, given) {
   const also = (word) => [word, ...[...OTHER_WORDS.keys()].filter((one) => OTHER_WORDS.get(one) === word)];
   const accepted = name === 'fpr' ? 'a number above 0 and below 1, such as 0.01'
     : isRange ? `a whole number from ${rule[0]} to ${rule[1]}` : rule.flatMap(also).join(' or ');
-  return fail(call, `${name} must be ${accepted}, got ${String(value)}`, typeof value === 'number' ? RangeError : TypeError);
+  return fail(call, `${name} must be ${accepted}, got ${textOf(value)}`, typeof value === 'number' ? RangeError : TypeError);
 }
 
 function readWhole(call, name, value) {
   if (Number.isInteger(value) && value >= 1 && value <= MOST) return value;
-  return fail(call, `${name} must be a whole number from 1 to ${MOST}, got ${String(value)}`, RangeError);
+  return fail(call, `${name} must be a whole number from 1 to ${MOST}, got ${textOf(value)}`, RangeError);
 }
 
 function readSeed(call, seed) {
   if (typeof seed === 'bigint' ? BigInt.asIntN(64, seed) === seed : Number.isSafeInteger(seed)) return BigInt(seed);
-  return fail(call, `seed must be an integer of 64 bits, a bigint beyond 2^53, got ${String(seed)}`, RangeError);
+  return fail(call, `seed must be an integer of 64 bits, a bigint beyond 2^53, got ${textOf(seed)}`, RangeError);
 }
 
 /* All options as exports.c takes them: numbers in order, and the seed. `names`: which there are. */
@@ -316,7 +328,7 @@ function readOptions(call, options, names = [...Object.keys(OPTIONS), 'seed']) {
   const seed = readSeed(call, given.seed ?? 0);
   delete given.seed;
   const unknown = Object.keys(given).find((name) => !Object.prototype.hasOwnProperty.call(OPTIONS, name));
-  if (unknown !== undefined) fail(call, `unknown option ${unknown}; valid options: ${names.join(', ')}`);
+  if (unknown !== undefined) fail(call, `unknown option ${textOf(unknown)}; valid options: ${names.join(', ')}`);
   if (given.fpr === undefined && given.fingerprint_bits === undefined) given.fpr = 0.01;
   if (given.overflow_budget === undefined) given.overflow_budget = 10;
   const numbers = Object.keys(OPTIONS).map((name) => (given[name] === undefined ? 0 : readOption(call, name, given[name])));
@@ -389,7 +401,7 @@ class CuckooFilter {
     const bits = this.#valueBits;
     if (bits === 0 && value !== undefined) fail(call, 'the filter keeps no values: leave the value out, or create it with value_bits');
     if (bits !== 0 && !(Number.isInteger(value) && value >= 0 && value < 2 ** bits)) {
-      fail(call, `value must be an integer from 0 to ${2 ** bits - 1} (value_bits ${bits}), got ${String(value)}`, RangeError);
+      fail(call, `value must be an integer from 0 to ${2 ** bits - 1} (value_bits ${bits}), got ${textOf(value)}`, RangeError);
     }
     return value || 0;
   }

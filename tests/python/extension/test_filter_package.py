@@ -225,11 +225,31 @@ def test_texts_of_any_bytes(db, tmp_path):
         assert.equal(build(['12'], rule).contains(new TextBytes(Buffer.from(' 12.0'))), true);
         assert.equal(build(['é'], rule).contains(new TextBytes(Buffer.from('é'))), true);
         assert.throws(() => build([new TextBytes(Buffer.from('0.12345'))], rule), /key '0.12345' is a number under.*versions of SQLite differ/);
-        for (const wrong of [undefined, 'a', [1]]) assert.throws(() => f.contains(new TextBytes(wrong)), /key must be a string, .*got an object/);
+        for (const wrong of [undefined, 'a', [1], Object.create(null)]) {
+          assert.throws(() => new TextBytes(wrong), /new TextBytes\(bytes\): bytes must be a Uint8Array or an ArrayBuffer, got (undefined|a|1|an object)$/);
+        }
         console.log(Buffer.from(f.bytes()).toString('hex'))""")
     blob, = db.execute("SELECT cf_build(CAST(value AS TEXT), NULL, 'fingerprint_bits=32') FROM (SELECT x'ff0041' AS value UNION ALL "
                        "SELECT zeroblob(100000) UNION ALL SELECT x'')").fetchone()
     assert out.strip() == blob.hex()
+
+
+def test_what_cannot_be_made_a_text_is_refused_by_name(tmp_path):
+    """Beside what is long: an error shows its beginning."""
+    run(tmp_path, r"""import {build, create} from './filter.mjs';
+        import assert from 'node:assert';
+        const odd = [Object.create(null), { toString: null }, Symbol('s'), 'x'.repeat(5000)], f = create(9), v = create(9, { value_bits: 3 });
+        for (const one of odd) {
+          for (const [call, says] of [[() => create(one), /capacity must be a whole number/], [() => create(9, { fpr: one }), /fpr must be a number/],
+            [() => create(9, { growth: one }), /growth must be off/], [() => create(9, { seed: one }), /seed must be an integer/],
+            [() => f.regions(one), /count must be a whole number/], [() => v.add(1, one), /value must be an integer/]]) {
+            assert.throws(call, (error) => says.test(error.message) && /got (an object|Symbol\(s\)|x{40})$/.test(error.message));
+          }
+        }
+        for (const one of [...odd.slice(0, 3), Function('x'.repeat(5000))]) {
+          assert.throws(() => f.contains(one), (error) => /got (an object|Symbol\(s\)|function.{0,32})$/s.test(error.message));
+        }
+        assert.throws(() => create(9, { ['x'.repeat(5000)]: 1 }), (error) => error.message.length < 500);""")
 
 
 # ---- bytes that lie ----
