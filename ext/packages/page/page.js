@@ -138,7 +138,7 @@
   function buildIt(event) {
     event.preventDefault();
     const file = $('list').files[0], typed = $('lines').value;
-    come(file ? file.name : 'your list', 'build', new Blob(file ? [typed, typed && '\n', file] : [typed]),
+    come(file ? file.name : 'your list', 'build', new Blob(file ? [typed.replace(/[^\n]$/, '$&\n'), file] : [typed]),
       { kind: $('lines-kind').value, fpr: Number($('fpr').value) });
   }
 

@@ -55,17 +55,18 @@
     }
   };
 
-  /* Each line is a key, but an empty one. A line ends as for the command: with a newline, or a carriage return and a newline. */
+  /* Each line is a key, also an empty one. A line ends as for the command: with a newline, or a carriage return and a newline; the
+   * last one needs neither. */
   function* keysOf(bytes, kind, progress) {
     const decoder = new TextDecoder();
     let rest = '', line = 0;
     for (let at = 0; at <= bytes.length; at += CHUNK) {
       const last = at + CHUNK > bytes.length;
       const lines = (rest + decoder.decode(bytes.subarray(at, at + CHUNK), { stream: !last })).split(/\r?\n/);
-      rest = last ? '' : lines.pop();
+      rest = lines.pop();
+      if (last && rest !== '') lines.push(rest);
       for (const written of lines) {
         line++;
-        if (written === '') continue;
         try {
           yield KEYS[kind](written);
         } catch (error) {

@@ -104,6 +104,13 @@ answerHere({ id: 2, task: 'save' }, tell);
 """
 
 
+def on_the_page(both, package, content):
+    """The filter that the page makes of a list."""
+    both.npm.write(content, "list.txt")
+    return subprocess.run([filter_process.NODE, "-e", PAGE, package / "filter.html", both.npm.folder / "list.txt"],
+                          stdout=subprocess.PIPE, check=True).stdout
+
+
 @pytest.mark.parametrize("keys", [400_000, 2], ids=str)
 def test_a_list_gives_the_same_bytes_in_either_command_and_the_page_whatever_ends_its_lines(both, package, keys):
     lines = numbered(0, keys)
@@ -111,11 +118,16 @@ def test_a_list_gives_the_same_bytes_in_either_command_and_the_page_whatever_end
     mixed = windows[:len(windows) // 2 + 1] + windows[len(windows) // 2 + 1:].replace(b"\r\n", b"\n")
     for content in (lines, windows, b"\xef\xbb\xbf" + windows, mixed[:-1].rstrip(b"\r")):
         both("build", FILTER, lines=content)
-        both.write(content, "list.txt")
-        page = subprocess.run([filter_process.NODE, "-e", PAGE, package / "filter.html", both.npm.folder / "list.txt"],
-                              stdout=subprocess.PIPE, check=True).stdout
+        page = on_the_page(both, package, content)
         both("build", "reference", lines=lines)
         assert page == both.npm.read() == both.npm.read("reference")
+
+
+@pytest.mark.parametrize("content", [b"\n", b"ada\n\nbob\n", b"\r\nada", b"ada\n\r\n"], ids=repr)
+def test_an_empty_line_is_a_key_of_either_command_and_the_page(both, package, content):
+    both("build", FILTER, lines=content)
+    assert both.npm("check", "-1", FILTER, lines=b"\n") == b"\n"
+    assert on_the_page(both, package, content) == both.npm.read()
 
 
 def test_figures(both):
