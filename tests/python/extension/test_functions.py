@@ -231,6 +231,17 @@ def test_functions_of_values_stand_in_views_columns_defaults_indexes_and_trigger
     assert ask(db, "PRAGMA integrity_check") == "ok"
 
 
+def test_handles_and_pictures_stand_in_no_index(db, blob):
+    """A picture may be of a table, which changes; of a handle a column keeps nothing."""
+    db.execute("CREATE TABLE kept(f, x AS (cf_open(f)))")
+    with pytest.raises(sqlite3.Error, match="non-deterministic"):
+        db.execute("CREATE INDEX i ON kept(cf_picture(f))")
+    with pytest.raises(sqlite3.Error, match="non-deterministic"):
+        db.execute("ALTER TABLE kept ADD COLUMN y AS (cf_picture(f))")
+    db.execute("INSERT INTO kept(f) VALUES (?)", (blob,))
+    assert ask(db, "SELECT x FROM kept") is None
+
+
 def test_what_reads_a_table_by_its_name_does_not(untrusting):
     db = untrusting
     db.execute("CREATE TABLE u(k)")
