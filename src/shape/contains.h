@@ -2,9 +2,8 @@
 /*
 ** contains.h - cf_contains, as it stands in the program that calls it.
 **
-** Here are the lookups in filters that cannot grow, in memory, with buckets of whole bytes that fit a
-** word: f = 8, 10, 12, 14 or 16 in four slots that are not semi-sorted (lanes.h). A call would cost
-** half as much again. cf_contains_any is the call, for every filter.
+** A call (cf_contains_any, for every filter) would cost half as much again where the filter cannot grow,
+** is in memory, and has four slots of 8, 10, 12, 14 or 16 bits, not semi-sorted (lanes.h).
 */
 #ifndef CF_CONTAINS_H
 #define CF_CONTAINS_H

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** filter_private.h - the library's own half of an open filter.
-**
-** All of it follows from the header of the filter, and from where its bytes are (open.c). Callers
-** leave it alone.
+** filter_private.h - the library's own half of an open filter. It follows from the header, and from
+** where the bytes are (open.c).
 */
 #ifndef CF_FILTER_PRIVATE_H
 #define CF_FILTER_PRIVATE_H

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
-** open.c - making a filter, opening one, and writing down its counts. The view of a filter follows from
-** its header, and from where its bytes are.
-*/
+/* open.c - making a filter, opening one, and writing down its counts. */
 #include "../shape/format.h"
 #include "epochs.h"
 
 /* ---- forms ---- */
 
-/* Do so many bits, from bit `from` of a bucket on, lie within the 8 bytes in which they start, in every
-** bucket? Buckets start at multiples of `step` bits, a divisor of 8. */
+/* Do so many bits, from bit `from` of a bucket on, always lie within the 8 bytes in which they start?
+** Buckets start at multiples of `step` bits, a divisor of 8. */
 static bool fits_word(unsigned from, unsigned bits, unsigned step)
 {
     unsigned most = 8 - step + (from & (step - 1)); /* bits before them in their first byte */
@@ -152,25 +149,20 @@ cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const 
     return open_view(filter, bytes, length, NULL, why);
 }
 
-static CF_NEVER_INLINE cf_status open_another(cf_reader *reader, const uint8_t *bytes, size_t length,
-                                              const char **why)
-{
-    cf_status status = cf_open(&reader->filter, bytes, length, why);
-    if (status == CF_OK)
-        memcpy(reader->header, bytes, CF_HEADER_BYTES);
-    return status;
-}
-
 /* All that a view says, but for where the bytes are, follows from the header and the length. A reader
 ** that has not opened anything has length 0. */
 cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why)
 {
-    if (length != reader->filter.length || length == 0 ||
-        memcmp(bytes, reader->header, CF_HEADER_BYTES) != 0)
-        return open_another(reader, bytes, length, why);
-    reader->filter.bytes = bytes;
-    reader->filter.view.table = bytes + CF_HEADER_BYTES;
-    return CF_OK;
+    if (length == reader->filter.length && length != 0 &&
+        memcmp(bytes, reader->header, CF_HEADER_BYTES) == 0) {
+        reader->filter.bytes = bytes;
+        reader->filter.view.table = bytes + CF_HEADER_BYTES;
+        return CF_OK;
+    }
+    cf_status status = cf_open(&reader->filter, bytes, length, why);
+    if (status == CF_OK)
+        memcpy(reader->header, bytes, CF_HEADER_BYTES);
+    return status;
 }
 
 cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, const char **why)
