@@ -77,8 +77,7 @@ typedef struct cf_exact_build {
 
 /*
 ** Builds the filter; its bytes follow from the two sets of hashes, fpr and options alone. The hashes and
-** their numbers are lost. Needs memory for a copy of the members; takes it, if there is any, for one of
-** the other hashes, too.
+** their numbers are lost. Memory for a copy of the members is needed; for one of the others it helps.
 **
 ** When most of the keys are members, a filter of the others is smaller: exchange the two, and the
 ** answers. Then unknown keys count as members.

@@ -109,9 +109,9 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
 cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capacity, double fpr,
                    const cf_options *options, const char **why);
 
-/* The same for a filter with values, of n pairs that it sorts: for the different ones. Where many
-** keys have several values it is up to 2.3 times as large: then fewer slots can be used. CF_FULL,
-** too: a key has more values than two buckets have slots, and with a spill list eight more. */
+/* The same for a filter with values, of n pairs, for the different ones. Where many keys have several
+** values it is up to 2.3 times as large. CF_FULL, too: a key has more values than two buckets have
+** slots, and with a spill list eight more. */
 cf_status cf_build_values(cf_filter *filter, cf_valued *pairs, size_t n, uint64_t capacity, double fpr,
                           const cf_options *options, const char **why);
 
@@ -120,12 +120,11 @@ cf_status cf_build_values(cf_filter *filter, cf_valued *pairs, size_t n, uint64_
 ** that age come to the later one of their two epochs; what was added keeps its own, and a key the later
 ** one of its two. When `from` has grown more, `into` grows as much first. CF_FULL: *why is NULL; or a
 ** key would have more entries than can be found, two buckets full and, with a spill list, eight more; or
-** the merge would take far more work than keys do, as hostile bytes can. On error nothing has changed,
-** with memory.resize; without it `into` has perhaps a part of `from`, too. */
+** hostile bytes would take far more work than keys do. On error nothing has changed, with memory.resize;
+** without it `into` has perhaps a part of `from`, too. */
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);
 
-/* Each call names the next field that keeps two filters from being merged; NULL: no more. *at is 0
-** first. */
+/* Names the next field that keeps two filters from being merged; NULL: no more. *at is 0 first. */
 const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned *at);
 
 /* Takes all of `from` into an empty filter of the same shape that may grow: smaller, if `from` has lost

@@ -21,12 +21,11 @@ typedef struct cf_place {
     unsigned extension; /* remainder bits that the number of the bucket stands for */
 } cf_place;
 
-/* The places where a key or an entry can lie, in different buckets. A key has two; an entry that knows
-** too little for some (growth.h) fewer. */
+/* The places where a key or an entry can lie, in different buckets. */
 typedef struct cf_pair {
     cf_side side[2]; /* base, alternate */
     cf_place place[2];
-    unsigned sides; /* so many of them */
+    unsigned sides; /* so many: 2 of a key; of an entry that knows too little for some fewer */
 } cf_pair;
 
 /* The candidate places of a key. */

@@ -29,14 +29,12 @@
 ** "perhaps" for it. A stored one is found all the same: SQLite makes text of parameters and of
 ** expressions, never of what lies in a column of BLOB or no affinity.
 **
-** Under NOCASE the letters A to Z of a text are hashed as a to z, up to the first NUL; what follows
-** counts by a NUL and the length of the whole text (8 bytes). Under RTRIM the spaces at the end of
-** a text are left out.
+** Under NOCASE the letters A to Z of a text are hashed as a to z, up to the first NUL; in place of what
+** follows come a NUL and the length of the text (8 bytes). Under RTRIM spaces at its end are left out.
 **
 ** A text looks like a number when SQLite takes it for one as it applies numeric affinity: blanks, a
 ** sign, digits with at most one point before, between or behind them, an exponent, blanks. It ends at
-** its first NUL, as in recent versions of SQLite. Which double it is may depend on the version:
-** cf_number_sure.
+** its first NUL, as in recent versions. Which double it is may depend on that, too: cf_number_sure.
 **
 **      uint8_t room[100];
 **      cf_key key = cf_key_text("+1 ", 3);
@@ -67,8 +65,7 @@ cf_key cf_key_blob(const void *bytes, size_t length);
 bool cf_key_apply(const cf_geometry *rule, cf_key *key);
 void cf_key_apply_real(const cf_geometry *rule, cf_key *key, double real);
 
-/* The same where there is no SQLite to ask for the double. False: versions of SQLite differ over it, and
-** the key is as it was. */
+/* The same without SQLite. False: its versions differ over the double, and the key is as it was. */
 bool cf_key_apply_sure(const cf_geometry *rule, cf_key *key);
 
 /* The bytes that cf_key_hash needs: 0 for most keys. */
@@ -107,8 +104,7 @@ double cf_number_real(const cf_number *number);
 ** have at most four decimals, or are whole and below 2^63. */
 bool cf_number_sure(const cf_number *number, double *real);
 
-/* The integer that it is when rounded to 15 significant digits, halves upwards. Numbers below 1e-300
-** are 0. */
+/* The integer when rounded to 15 significant digits, halves upwards. Numbers below 1e-300 are 0. */
 bool cf_number_rounded(const cf_number *number, int64_t *value);
 
 #endif

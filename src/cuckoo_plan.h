@@ -16,9 +16,8 @@
 ** half of the slots occupied; with values, an eighth. After k doublings a filter errs up to 1 + k / 16
 ** times as often as when it was first full: within three times the error rate asked for up to 2^13
 ** times the keys planned for. One that ages stops growing, and refuses adds, while most of its entries
-** know no bit by which they could be split. An add that is refused has perhaps split some buckets: the
-** filter is longer then, and to be sealed before its bytes are kept, and of several values of a key
-** cf_get may give another one.
+** know no bit by which they could be split. An add that is refused has perhaps split some buckets: seal
+** the filter, which is longer then. Of several values of a key cf_get may give another one.
 **
 ** Layouts. Buckets of four slots can be kept sorted by four bits of each fingerprint. That saves
 ** one bit per slot, and costs a little when it is written (semisort.h).
@@ -29,8 +28,7 @@
 ** Ageing. A filter with epochs forgets what was added long ago (cf_advance). An entry carries the epoch
 ** in which its key was added last: there are no copies, and cf_delete answers CF_STICKY.
 **
-** Values. A filter may keep a value of up to 32 bits with every copy of a key: an approximate map
-** (paper, section 6).
+** Values. A value of up to 32 bits with every copy of a key: an approximate map (paper, section 6).
 */
 #ifndef CF_CUCKOO_PLAN_H
 #define CF_CUCKOO_PLAN_H
@@ -153,8 +151,7 @@ enum { CF_TRIES = 8 }; /* shapes that a build tries: cf_plan_wider */
 ** options->fingerprint_bits decides. The chance that the filter is full before it holds `capacity` keys
 ** is some millionths (measured); with bucket_size 2 one in a thousand, with 1 one in a hundred.
 **
-** CF_OK and *plan; or CF_BAD_ARGUMENT or CF_TOO_BIG, *why names the parameter and the remedy, *plan
-** is unchanged. */
+** CF_OK and *plan; else CF_BAD_ARGUMENT or CF_TOO_BIG, *plan is unchanged, *why names the remedy. */
 cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_geometry *plan,
                   const char **why);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** cuckoo_view.h - the second part of the public header: an open filter, what its owner may give it, and
-** the rules for all calls.
+** cuckoo_view.h - the second part of the public header: an open filter, and the rules for all calls.
 **
 ** Errors. A call that does not answer CF_OK has changed nothing, unless its description says
 ** otherwise. `*why` is a constant text that names what is wrong; it is set only when the call fails.
@@ -32,8 +31,7 @@
 
 /* Memory that can become longer: what a filter needs to grow. */
 typedef struct cf_memory {
-    /* Like realloc: bytes == NULL allocates, size == 0 frees. Returning NULL means failure; the old
-    ** block stays valid. */
+    /* Like realloc: bytes == NULL allocates, size == 0 frees. NULL: no memory, the old block stays. */
     uint8_t *(*resize)(void *context, uint8_t *bytes, uint64_t size);
     uint64_t most; /* bytes; no filter becomes longer */
     void *context;
@@ -77,9 +75,8 @@ typedef struct cf_watch {
 } cf_watch;
 
 /*
-** An open filter: a view of bytes that the caller owns and keeps in place. There is nothing to free;
-** a copy is a second view of the same bytes. Read the first part; set the second; leave `view` to the
-** library.
+** An open filter: a view of bytes that the caller owns and keeps in place; a copy is a second view of
+** the same bytes. Read the first part; set the second; leave `view` to the library.
 **
 ** With `memory` set, cf_add, cf_add_many and cf_merge may replace `bytes` by longer ones, whatever
 ** they return: take them, and `length`, from here afterwards. Without it a filter does not grow.

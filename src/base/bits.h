@@ -23,8 +23,7 @@
 
 /* ---- hints: leaving them out changes no answer ---- */
 
-/* Who compiles the library may define CUCKOO_SMALL: less code, and some calls take several times as
-** long. */
+/* CUCKOO_SMALL, which users of the library define: less code, and some calls several times as long. */
 #if CF_IS_GNU
 #define CF_NEVER_INLINE        __attribute__((noinline))
 #define CF_LIKELY(condition)   __builtin_expect(condition, 1)

@@ -76,11 +76,10 @@ static CF_NEVER_INLINE uint64_t keyed(int64_t seed, uint64_t head, unsigned begu
         for (size_t left = n; left-- > 0;)
             few = few << 8 | at[left];
         few = few << 8 * begun | head;
-        if (n == i) {
-            sip_word(&s, few);
-            few = 0;
-        }
-        return sip_end(&s, few, n + begun);
+        if (n < i)
+            return sip_end(&s, few, n + begun);
+        sip_word(&s, few);
+        return sip_end(&s, 0, n + begun);
     }
     sip_word(&s, head | cf_load64(at) << 8 * begun);
     for (; i + 8 <= n; i += 8)

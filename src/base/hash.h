@@ -20,8 +20,8 @@
 #include "../cuckoo_plan.h"
 #include "inline.h"
 
-/* What comes first in the canonical bytes of an SQL value (cuckoo_key.h), so that keys of different
-** types differ. Under no key rule numbers are hashed by cf_hash_words, others by cf_hash_prefixed. */
+/* What comes first in the canonical bytes of an SQL value (cuckoo_key.h): keys of different types
+** differ. Numbers are hashed by cf_hash_words, others by cf_hash_prefixed. */
 enum { CF_KEY_INTEGER = 1, CF_KEY_REAL = 2, CF_KEY_TEXT = 3, CF_KEY_BLOB = 4 };
 
 /* The hash of n key bytes: cf_hash(&filter.geometry, key, n). Of the shape `seed` and `keyed` count. */
@@ -63,8 +63,7 @@ CF_INLINE bool cf_knows_hash(uint8_t identity)
     return identity == CF_IDENTITY_XXH3 || identity == CF_IDENTITY_KEYED;
 }
 
-/* The checksum of a header of a filter or a key list: the low 32 bits of XXH3 (unseeded) of its first
-** 60 bytes. */
+/* The checksum of a header: the low 32 bits of the unseeded XXH3 of its first 60 bytes. */
 uint32_t cf_checksum(const uint8_t *header);
 
 /* Is the hash of filters made with these options the keyed one? */

@@ -22,8 +22,7 @@ static bool is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Reads the digits and the point. Returns their end; NULL: there is no digit. A digit for which there is
-** no room changes the exponent only. */
+/* Reads the digits and the point. Returns their end; NULL: there is no digit. */
 static const char *read_digits(const char *at, const char *end, cf_number *number)
 {
     bool any = false;

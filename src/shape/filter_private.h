@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** filter_private.h - the library's own half of an open filter. It follows from the header, and from
-** where the bytes are (open.c).
+** filter_private.h - the half of an open filter that follows from its header and its place (open.c).
 */
 #ifndef CF_FILTER_PRIVATE_H
 #define CF_FILTER_PRIVATE_H
@@ -13,19 +12,18 @@
 
 /* How a bucket is written down (bucket.h): four flags choose the code, the rest are its constants. */
 typedef struct cf_form {
-    bool any;         /* lanes are loaded one at a time */
-    bool semi;        /* semi-sorted */
-    bool two;         /* lanes are two halves; else, unless `any`, one word */
-    bool grown;       /* tags have terminators */
-    unsigned kind;    /* the number of functions for one key (lanes.h) */
-    unsigned lane;    /* bits of a lane: what is left of a tag behind the code */
-    unsigned lane_of; /* bit n of a word is in lane n * lane_of >> 16 */
-    unsigned second,
-        second_bit;        /* halves: the byte where the second one is loaded, its first bit there */
-    unsigned slot_bits;    /* of a tag */
-    unsigned tag_bits;     /* of all tags of a bucket */
-    unsigned payload_bits; /* of a slot, sticky bit included */
-    unsigned payloads_at;  /* bits before the payloads: tags and overflow bit */
+    bool any;                    /* lanes are loaded one at a time */
+    bool semi;                   /* semi-sorted */
+    bool two;                    /* lanes are two halves; else, unless `any`, one word */
+    bool grown;                  /* tags have terminators */
+    unsigned kind;               /* the number of functions for one key (lanes.h) */
+    unsigned lane;               /* bits of a lane: what is left of a tag behind the code */
+    unsigned lane_of;            /* bit n of a word is in lane n * lane_of >> 16 */
+    unsigned second, second_bit; /* the byte where the second half is loaded, its first bit there */
+    unsigned slot_bits;          /* of a tag */
+    unsigned tag_bits;           /* of all tags of a bucket */
+    unsigned payload_bits;       /* of a slot, sticky bit included */
+    unsigned payloads_at;        /* bits before the payloads: tags and overflow bit */
     uint64_t bucket_bits;
     uint64_t ones, highs, known; /* of a word, or of both halves: the lowest bit of each lane, the top
                                     one, the lowest that can be a terminator */

@@ -48,11 +48,9 @@
 ** (one more bit per bucket); then the payloads in the same order. Once the filter has grown, a tag has a
 ** terminator (tag.h), and the payload of a slot without a counter one more bit above the value: the
 ** sticky bit (copies.h). Semi-sorted slots take 4 bits per bucket less: semisort.h. The spill list takes
-** 16 bytes for each entry of its bound: spill.h. Bits behind the last bucket, up to the next byte, are
-** zero.
+** 16 bytes for each entry of its bound: spill.h. Spare bits of the last byte of buckets are zero.
 **
-** The reserved bytes are room to grow into; the least of them, 8, let a reader load 64 bits from any bit
-** of the table.
+** The reserved bytes are room to grow into; 8 of them let a reader load 64 bits anywhere in the table.
 **
 ** Limits that follow: log2(m0) + f <= 64, so that base bucket and fingerprint share no hash bit;
 ** once grown log2(m0) + s + level + 2 <= 64. New entries never know more bits than that leaves.

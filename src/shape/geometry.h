@@ -46,8 +46,7 @@ uint64_t cf_buckets_at(const cf_geometry *shape, unsigned level, uint64_t split)
 /* Length in bytes without room to spare. */
 uint64_t cf_bytes_at(const cf_geometry *shape, unsigned level, uint64_t split);
 
-/* Can this (checked) shape be at this stage? CF_TOO_BIG: the hash or the format has no bits left;
-** CF_BAD_ARGUMENT; *why. */
+/* Can this (checked) shape be at this stage? CF_OK; CF_TOO_BIG or CF_BAD_ARGUMENT, and *why. */
 cf_status cf_stage_check(const cf_geometry *shape, unsigned level, uint64_t split, const char **why);
 
 #endif

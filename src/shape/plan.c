@@ -16,9 +16,8 @@
 enum { RATE_BITS = 62 };
 
 typedef struct request {
-    uint64_t keys;     /* at least 1 */
-    uint64_t rate;     /* in units of 2^-RATE_BITS; 0 = any */
-    uint64_t capacity; /* the keys of which the user spoke */
+    uint64_t keys; /* at least 1 */
+    uint64_t rate; /* in units of 2^-RATE_BITS; 0 = any */
 } request;
 
 /* ---- the fields of a shape ---- */
@@ -88,8 +87,7 @@ static uint64_t square_root(uint64_t n)
     return root;
 }
 
-/* The fewest buckets in which so many keys find room. Fewer than eight bits name few alternates, so more
-** keys meet (measured). */
+/* The fewest buckets in which so many keys find room. With fewer than eight bits more of them `meet`. */
 static uint64_t buckets_for_keys(const cf_geometry *shape, uint64_t keys)
 {
     unsigned b = shape->bucket_size, meet = shape->fingerprint_bits < 8;
@@ -157,8 +155,7 @@ static bool shape_of_width(unsigned f, const cf_options *options, const request 
 {
     const char *why;
     unsigned b = options->bucket_size ? options->bucket_size : 4;
-    *shape = (cf_geometry){.capacity = want->capacity,
-                           .seed = options->seed,
+    *shape = (cf_geometry){.seed = options->seed,
                            .keyed = cf_is_keyed(options),
                            .bucket_size = (uint8_t)b,
                            .fingerprint_bits = (uint8_t)f,
@@ -251,14 +248,15 @@ cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_g
         return cf_refuse(CF_BAD_ARGUMENT, why, fault);
     if (capacity == 0)
         capacity = 1;
-    request want = {.keys = cf_planned_entries(capacity, options->epochs), .capacity = capacity};
     /* rounded down; scaling by a power of two is exact everywhere */
-    want.rate = (uint64_t)(fpr * (double)((uint64_t)1 << RATE_BITS));
+    uint64_t rate = (uint64_t)(fpr * (double)((uint64_t)1 << RATE_BITS));
+    request want = {cf_planned_entries(capacity, options->epochs), rate};
     if (fpr > 0 && want.rate == 0)
         want.rate = 1;
     cf_geometry best = smallest(options, &want);
     if (best.buckets == 0)
         return refuse_plan(options, want, why);
+    best.capacity = capacity;
     *plan = best;
     return CF_OK;
 }

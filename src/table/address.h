@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** address.h - from a hash to the two places where its key may lie, and back from a place to what it
-** says.
+** address.h - from a hash to the two places where its key may lie, and back.
 **
 **      base bucket  j  = floor(hash * m0 / 2^64)            the high bits; m0 is even
 **      pair bits    p  = the lowest s bits of the hash

@@ -71,8 +71,7 @@ static CF_ALWAYS_INLINE bool cf_empty_by(cf_kind kind, const cf_filter *filter, 
 
 /* ---- two buckets ---- */
 
-/* Where a key may lie: where its buckets start, its tags there, and how many bits their numbers stand
-** for. */
+/* Where a key may lie: where its buckets start, its tags there, and the bits of their extensions. */
 typedef struct cf_spots {
     uint64_t at[2], tag[2];
     unsigned extension[2];
@@ -95,8 +94,7 @@ typedef struct cf_found {
 
 cf_found cf_find_all(const cf_filter *filter, uint64_t at0, uint64_t at1, uint64_t tag0, uint64_t tag1);
 
-/* Both buckets are read before anything is decided: so their cache misses overlap. Of plain lanes this
-** may say 2 where it cannot tell. */
+/* Reads both buckets first: their cache misses overlap. Of plain lanes 2 may also mean: unknown. */
 static CF_ALWAYS_INLINE cf_found cf_find_by(cf_kind kind, const cf_filter *filter, const cf_spots *spots)
 {
     const cf_form *form = &filter->view.form;

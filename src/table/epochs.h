@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** epochs.h - the number that an entry carries in a filter that ages, and which numbers are live
-** (cuckoo_filter.h).
-**
-** An entry is *live* when its number is, else dead: dead ones are not found nor moved, and their slots
-** are as good as empty.
+** epochs.h - which entries are live in a filter that ages (cuckoo_filter.h). The others are dead: not
+** found, not moved, and their slots are as good as empty.
 **
 ** **Numbers are used again only when no entry carries them any more.** cf_advance and cf_age_to take out
 ** what dies before the number of the next epoch comes back.

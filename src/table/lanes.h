@@ -2,16 +2,14 @@
 /*
 ** lanes.h - the slots of a bucket, compared all at once.
 **
-** *Lanes* are tags, in semi-sorted buckets what the code leaves of them. Up to four are loaded as one
-** word, or four, or eight, as two halves:
+** *Lanes* are tags, or what the code leaves of them. They are loaded as one word, or as two halves:
 **
 **      word     [ lane 3 ][ lane 2 ][ lane 1 ][ lane 0 ]
 **      wanted   [   t    ][   t    ][   t    ][   t    ]   = t * ones
 **      XOR      a lane is zero exactly where the lane is t
 **
 ** With terminators (tag.h) a lane agrees with t when the lowest bit of the XOR is not below its highest
-** bit. What does not fit (eight slots of more than 16 bits, a few widths above 20) is loaded a lane at a
-** time: `any`.
+** bit. What fits neither (eight slots of more than 16 bits, a few above 20) is loaded one by one: `any`.
 **
 ** The form of a bucket (open.c) is asked once for each operation, and is then a constant, its *kind*, in
 ** code of its own. Nothing here can fail, whatever the bytes are; buckets and slots are in range.

@@ -149,20 +149,25 @@ cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const 
     return open_view(filter, bytes, length, NULL, why);
 }
 
-/* All that a view says, but for where the bytes are, follows from the header and the length. A reader
-** that has not opened anything has length 0. */
-cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why)
+static CF_NEVER_INLINE cf_status open_another(cf_reader *reader, const uint8_t *bytes, size_t length,
+                                              const char **why)
 {
-    if (length == reader->filter.length && length != 0 &&
-        memcmp(bytes, reader->header, CF_HEADER_BYTES) == 0) {
-        reader->filter.bytes = bytes;
-        reader->filter.view.table = bytes + CF_HEADER_BYTES;
-        return CF_OK;
-    }
     cf_status status = cf_open(&reader->filter, bytes, length, why);
     if (status == CF_OK)
         memcpy(reader->header, bytes, CF_HEADER_BYTES);
     return status;
+}
+
+/* All that a view says, but for where the bytes are, follows from the header and the length. A reader
+** that has not opened anything has length 0. */
+cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why)
+{
+    if (length != reader->filter.length || length == 0 ||
+        memcmp(bytes, reader->header, CF_HEADER_BYTES) != 0)
+        return open_another(reader, bytes, length, why);
+    reader->filter.bytes = bytes;
+    reader->filter.view.table = bytes + CF_HEADER_BYTES;
+    return CF_OK;
 }
 
 cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, const char **why)
