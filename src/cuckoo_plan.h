@@ -17,7 +17,7 @@
 ** times as often as when it was first full: within three times the error rate asked for up to 2^13
 ** times the keys planned for. One that ages stops growing, and refuses adds, while most of its entries
 ** know no bit by which they could be split. An add that is refused has perhaps split some buckets: seal
-** the filter, which is longer then. Of several values of a key cf_get may give another one.
+** the filter, which is longer then; of several values of a key cf_get may give another one.
 **
 ** Layouts. Buckets of four slots can be kept sorted by four bits of each fingerprint. That saves
 ** one bit per slot, and costs a little when it is written (semisort.h).

@@ -52,8 +52,7 @@ static const char *read_power(const char *at, const char *end, cf_number *number
     /* RULE: an exponent may be negative; equivalent without 2, < to <=: it has no digits there */
     bool negative = at < end && *at == '-';
     /* RULE: an exponent may have a sign; equivalent without 2, < to <=: as above */
-    if (at < end && (*at == '-' || *at == '+'))
-        at++;
+    at += negative || (at < end && *at == '+');
     const char *first = at;
     int power = 0;
     for (; at < end && is_digit(*at); at++)

@@ -45,8 +45,6 @@ typedef struct cf_view {
     uint64_t most, most_of; /* the slots that may be occupied before a table of so many buckets grows */
 } cf_view;
 
-/* ---- what the lookup in the public header shares with address.h ---- */
-
 /* One strong mix of the pair bits; zero goes to zero. The multipliers are those of MurmurHash3's
 ** 64-bit finalizer, whose first shift is left out: pair bits are at most 32. g is taken from the
 ** high bits, x from the low ones, after the last shift. */
@@ -60,6 +58,20 @@ CF_INLINE uint64_t cf_pair_mix(uint64_t pair_bits)
 CF_INLINE uint64_t cf_turn_of(uint64_t mix)
 {
     return mix ^ (mix >> 29);
+}
+
+/* The base bucket on the other side, of m0. `mix` is that of the pair bits. */
+CF_INLINE uint64_t cf_alternate_base(uint64_t m0, uint64_t base, uint64_t mix)
+{
+    /* RULE: the buckets of a pair differ in parity */
+    uint64_t difference = (cf_high_product(mix, m0) | 1) - base;
+    return difference >> 63 != 0 ? difference + m0 : difference;
+}
+
+/* The top bits of lanes that are zero. Only the lowest one set is sure: zeros borrow from above. */
+CF_INLINE uint64_t cf_zeros(const cf_form *form, uint64_t x)
+{
+    return (x - form->ones) & ~x & form->highs;
 }
 
 #endif

@@ -37,22 +37,12 @@
 #include "../base/bits.h"
 #include "../cuckoo_inspect.h"
 
-/* The base bucket on the other side. `mix` is that of the pair bits. */
-static inline uint64_t cf_alternate_base(const cf_filter *filter, uint64_t base, uint64_t mix)
-{
-    uint64_t m0 = filter->geometry.buckets;
-    assert(m0 % 2 == 0);
-    /* RULE: the buckets of a pair differ in parity */
-    uint64_t difference = (cf_high_product(mix, m0) | 1) - base;
-    return (int64_t)difference < 0 ? difference + m0 : difference;
-}
-
 /* What the same entry, or key, is on its other side. */
 static inline cf_side cf_alternate(const cf_filter *filter, cf_side from)
 {
     unsigned s = filter->geometry.pair_bits;
     uint64_t mix = cf_pair_mix(from.bits & filter->view.pair_mask);
-    from.base = cf_alternate_base(filter, from.base, mix);
+    from.base = cf_alternate_base(filter->geometry.buckets, from.base, mix);
     /* RULE: the alternate turns the bits that are known, by the pair bits */
     from.bits ^= cf_turn_of(mix) << s & cf_low_bits(s + from.length);
     return from;

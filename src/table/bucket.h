@@ -140,7 +140,7 @@ static CF_ALWAYS_INLINE void cf_others_of(const cf_filter *filter, uint64_t buck
 {
     for (unsigned i = 0; i < filter->geometry.bucket_size; i++) {
         uint64_t mix = cf_pair_mix(tag[i] & filter->view.pair_mask);
-        to[i] = cf_alternate_base(filter, bucket, mix);
+        to[i] = cf_alternate_base(filter->geometry.buckets, bucket, mix);
         cf_bucket_fetch(filter, to[i]);
     }
 }

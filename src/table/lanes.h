@@ -2,14 +2,14 @@
 /*
 ** lanes.h - the slots of a bucket, compared all at once.
 **
-** *Lanes* are tags, or what the code leaves of them. They are loaded as one word, or as two halves:
+** *Lanes* are tags, or what the code leaves of them: up to four in one word, or four or eight in halves:
 **
 **      word     [ lane 3 ][ lane 2 ][ lane 1 ][ lane 0 ]
 **      wanted   [   t    ][   t    ][   t    ][   t    ]   = t * ones
 **      XOR      a lane is zero exactly where the lane is t
 **
 ** With terminators (tag.h) a lane agrees with t when the lowest bit of the XOR is not below its highest
-** bit. What fits neither (eight slots of more than 16 bits, a few above 20) is loaded one by one: `any`.
+** bit. What fits in neither (of eight lanes more than 16 bits, a few widths above 20) is `any`.
 **
 ** The form of a bucket (open.c) is asked once for each operation, and is then a constant, its *kind*, in
 ** code of its own. Nothing here can fail, whatever the bytes are; buckets and slots are in range.
@@ -200,13 +200,7 @@ static CF_ALWAYS_INLINE cf_halves cf_halves_at(const cf_filter *filter, cf_kind 
     return (cf_halves){cf_bits_at(filter, kind, at) >> first, 0};
 }
 
-/* The top bits of lanes that are zero. Only the lowest one set is sure: zeros borrow from above. */
-static inline uint64_t cf_zeros(const cf_form *form, uint64_t x)
-{
-    return (x - form->ones) & ~x & form->highs;
-}
-
-/* The same of lanes with terminators that agree with `wanted` in all that they know, or are empty. */
+/* As cf_zeros of lanes with terminators that agree with `wanted` in all that they know, or are empty. */
 static inline uint64_t cf_compatible(const cf_form *form, uint64_t x, uint64_t wanted)
 {
     uint64_t difference = x ^ wanted, below = ~(difference ^ (difference - form->ones));
