@@ -51,7 +51,7 @@ static const char *read_power(const char *at, const char *end, cf_number *number
     at++;
     /* RULE: an exponent may be negative; equivalent without 2, < to <=: it has no digits there */
     bool negative = at < end && *at == '-';
-    /* RULE: an exponent may have a sign; equivalent without 2, < to <=: as above */
+    /* RULE: an exponent may have a sign; equivalent without 4, < to <=: as above */
     at += negative || (at < end && *at == '+');
     const char *first = at;
     int power = 0;
