@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* open.c - making a filter, opening one, and writing down its counts. */
 #include "../shape/format.h"
 #include "epochs.h"
 
