@@ -2,20 +2,17 @@
 /*
 ** cuckoo_exact.h - exact filters: no wrong answer for any key of a known universe.
 **
-** A filter answers "perhaps" for some keys that it does not hold. When all the keys that will be asked
-** for are known, so are these: they go into a second filter, and what that one gets wrong goes into
-** a third:
+** When all the keys that will be asked for are known, so are those for which a filter is wrong: they go
+** into a second filter, and what that one gets wrong goes into a third:
 **
 **      level 0   holds the members
 **      level 1   holds those of the other keys for which level 0 says "perhaps"
 **      level 2   holds those of the members for which level 1 says "perhaps"; and so on
 **      list      the last few hashes themselves
 **
-** A key is a member when the number of levels that say "perhaps", up to the first "no", is odd. Each
-** level is an ordinary filter of far fewer keys. A key from outside the universe may get either answer.
-** Nothing can be added or deleted: it would make other answers wrong.
-**
-** Threads and errors: as in cuckoo_view.h.
+** A key is a member when the number of levels that say "perhaps", up to the first "no", is odd. A key
+** from outside the universe may get either answer. Nothing can be added or deleted: it would make other
+** answers wrong. Threads and errors: as in cuckoo_view.h.
 */
 #ifndef CF_CUCKOO_EXACT_H
 #define CF_CUCKOO_EXACT_H
@@ -45,9 +42,8 @@ typedef struct cf_exact {
 /* Do the bytes begin as an exact filter does? `bytes` may be NULL when length is 0. */
 bool cf_is_exact(const uint8_t *bytes, size_t length);
 
-/* Opens `length` bytes, and validates them, in time proportional to the length: all bytes are under a
-** checksum. After CF_OK no call reads outside of them, whoever made the checksum. CF_DAMAGED or
-** CF_NEWER: *why says what is wrong, and *exact is unspecified. */
+/* Opens `length` bytes, and compares them all with their checksum. After CF_OK no call reads outside of
+** them, whoever made that. CF_DAMAGED or CF_NEWER: *why says what is wrong; *exact is unspecified. */
 cf_status cf_exact_open(cf_exact *exact, const uint8_t *bytes, size_t length, const char **why);
 
 /* Is the key a member? `hash` is cf_hash(&exact->rule, ...). Never wrong for a key of the universe. */
@@ -81,8 +77,7 @@ typedef struct cf_exact_build {
 
 /*
 ** Builds the filter; its bytes follow from the two sets of hashes, fpr and options alone. The hashes and
-** their numbers are lost. Memory for a copy of the members is needed; for one of the other hashes it is
-** taken, too, while they are sorted, if there is any.
+** their numbers are lost. Memory for a copy of the members is needed; for one of the others it helps.
 **
 ** When most of the keys are members, a filter of the others is smaller: exchange the two, and the
 ** answers. Then unknown keys count as members.

@@ -42,14 +42,14 @@
 
 /* Opens `length` bytes for reading. Reads the header alone, in constant time: whatever the bytes are,
 ** after CF_OK no call reads or writes outside them. CF_DAMAGED, or CF_NEWER: only the version that
-** wrote it can read it; *why says what is wrong, *filter is unchanged. The contents have no checksum: a
-** changed bit of a fingerprint is noticed by no call, and nearly always loses a key. */
+** wrote it can read it; *why says what is wrong, *filter is unchanged. The contents have no checksum,
+** keep one beside a blob that travels: a changed bit of a fingerprint nearly always loses a key. */
 cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const char **why);
 
 /* The same for reader->filter, of one blob after another. `bytes` may be NULL when length is 0. */
 cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why);
 
-/* Perhaps (true) or certainly not (false). Two memory reads. Paper, algorithm 2. Inline (contains.h). */
+/* Perhaps (true) or certainly not (false). Two memory reads. Paper, algorithm 2. */
 CF_INLINE bool cf_contains(const cf_filter *filter, uint64_t hash);
 
 /* The same for n hashes, with their cache misses overlapped. Returns how many answers are true. */
@@ -109,9 +109,9 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
 cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capacity, double fpr,
                    const cf_options *options, const char **why);
 
-/* The same for a filter with values, of n pairs that it sorts: for the different ones. Where many
-** keys have several values it is up to 2.3 times as large: then fewer slots can be used. CF_FULL,
-** too: a key has more values than two buckets have slots, and with a spill list eight more. */
+/* The same for a filter with values, of n pairs, for the different ones. Where many keys have several
+** values it is up to 2.3 times as large. CF_FULL, too: a key has more values than two buckets have
+** slots, and with a spill list eight more. */
 cf_status cf_build_values(cf_filter *filter, cf_valued *pairs, size_t n, uint64_t capacity, double fpr,
                           const cf_options *options, const char **why);
 
@@ -120,17 +120,15 @@ cf_status cf_build_values(cf_filter *filter, cf_valued *pairs, size_t n, uint64_
 ** that age come to the later one of their two epochs; what was added keeps its own, and a key the later
 ** one of its two. When `from` has grown more, `into` grows as much first. CF_FULL: *why is NULL; or a
 ** key would have more entries than can be found, two buckets full and, with a spill list, eight more; or
-** the merge would take far more work than keys do, as hostile bytes can. On error nothing has changed,
-** with memory.resize; without it `into` has perhaps a part of `from`, too. */
+** hostile bytes would take far more work than keys do. On error nothing has changed, with memory.resize;
+** without it `into` has perhaps a part of `from`, too. */
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);
 
-/* Each call names the next field that keeps two filters from being merged; NULL: no more. *at is 0
-** first. */
+/* Names the next field that keeps two filters from being merged; NULL: no more. *at is 0 first. */
 const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned *at);
 
-/* Takes all of `from` into an empty filter of the same shape that may grow, as far as that needs:
-** smaller than `from`, if that has lost keys. CF_FULL: by less than an eighth. On error `into` may hold
-** a part. */
+/* Takes all of `from` into an empty filter of the same shape that may grow: smaller, if `from` has lost
+** keys. CF_FULL: by less than an eighth. On error `into` may hold a part. */
 cf_status cf_shrink(cf_filter *into, const cf_filter *from);
 
 /* Moves spilled entries to slots, where an ordinary search finds some; cf_add_many and cf_merge end
@@ -153,7 +151,7 @@ size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n);
 **
 ** An entry carries the number, epoch % 16, of the epoch in which its key was added last. It is *live*,
 ** and found, when filter->live has the bit of that number. Opening and a new epoch set those of the last
-** `epochs` epochs. An owner who knows at what time each epoch was may set others in a view of his. */
+** `epochs` epochs. An owner who knows at what time each was may set others. */
 
 /* Begins the next epoch, or a later one: what is too old then is gone. Time as of a walk over all. */
 void cf_advance(cf_filter *filter);

@@ -21,19 +21,17 @@ typedef struct cf_place {
     unsigned extension; /* remainder bits that the number of the bucket stands for */
 } cf_place;
 
-/* The places where a key or an entry can lie, in different buckets. A key has two. An entry that
-** knows too little for one of them (growth.h) has one, or none. */
+/* The places where a key or an entry can lie, in different buckets. */
 typedef struct cf_pair {
     cf_side side[2]; /* base, alternate */
     cf_place place[2];
-    unsigned sides; /* so many of them */
+    unsigned sides; /* so many: 2 of a key; of an entry that knows too little for some fewer */
 } cf_pair;
 
 /* The candidate places of a key. */
 cf_pair cf_candidates(const cf_filter *filter, uint64_t hash);
 
-/* An entry: what a slot or a line of the spill list holds. It knows `side.length` remainder bits:
-** they are stored in it or implied by its bucket. */
+/* An entry: what a slot or a line of the spill list holds. */
 typedef struct cf_entry {
     cf_side side;       /* what it knows, seen from its bucket */
     uint64_t payload;   /* its value; the copies beyond the first; or its epoch modulo 16 */
@@ -48,8 +46,7 @@ enum { CF_IN_LIST = CF_BUCKET_MAX };
 /* What lies in a slot of a bucket: 0 .. buckets-1, 0 .. b-1. False: nothing. */
 bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_entry *entry);
 
-/* Entry 0 .. spilled-1 of the spill list; it lies in its bucket without a slot. False: hostile
-** bytes, and no entry. */
+/* Entry 0 .. spilled-1 of the spill list. False: hostile bytes, and no entry. */
 bool cf_spilled_at(const cf_filter *filter, unsigned index, cf_entry *entry);
 
 /* The other bucket of an entry. *movable: can it lie there, too? */
@@ -61,12 +58,10 @@ uint64_t cf_entry_copies(const cf_filter *filter, const cf_entry *entry);
 /* The overflow bit of a bucket: is it in the pair of a spilled entry? */
 bool cf_overflows(const cf_filter *filter, uint64_t bucket);
 
-/* Does an entry that lies in the bucket of a key's side match the key? One that is too old matches
-** none. */
+/* Does an entry in the bucket of a key's side match the key? One that is too old matches none. */
 bool cf_entry_matches(const cf_filter *filter, const cf_entry *entry, const cf_side *key);
 
-/* The fingerprint that the key would get if it were added now: pair bits and so many remainder
-** bits. */
+/* The fingerprint that the key would get now: pair bits and so many remainder bits. */
 cf_side cf_new_fingerprint(const cf_filter *filter, const cf_side *key);
 
 /* What a full walk over the buckets finds. */
@@ -83,9 +78,9 @@ typedef struct cf_census {
 /* Counts, in time proportional to the part of the table that is in use. */
 cf_census cf_take_census(const cf_filter *filter);
 
-/* Checks the form, which opening does not: the counts against the buckets, the entries against the
-** rules, unused bits zero. A fingerprint that was changed into another has that form (cf_open). CF_OK;
-** CF_DAMAGED and *why; CF_INTERRUPTED, and nothing is known. Time as cf_take_census. */
+/* Checks the form, which opening does not, but no fingerprint (cf_open): the counts against the buckets,
+** the entries against the rules, unused bits zero. CF_OK; CF_DAMAGED and *why; CF_INTERRUPTED, and
+** nothing is known. Time as cf_take_census. */
 cf_status cf_check(const cf_filter *filter, const char **why);
 
 #endif

@@ -14,30 +14,27 @@
 ** 9007199254740992.0, '1' differs from 1, and 'a' from x'61'. NULL is no key.
 **
 ** A filter with a key rule (cf_affinity, cf_collation) never says "not there" of a key that some
-** comparison `column = key` finds in a column of that affinity and collation. SQLite converts both
-** sides before it compares, depending on the affinities of both, and a filter knows only one of them.
-** So values that some comparison finds equal have one form:
+** comparison `column = key` finds in a column of that affinity and collation. SQLite converts by the
+** affinities of both sides; a filter knows one of them. What some comparison finds equal has one form:
 **
 **      NUMERIC    Text that looks like a number is that number. Integers stay exact.
 **      REAL       The same, and every number is a double.
 **      TEXT       Text that looks like a whole number is that integer, when it fits into 64 bits.
 **                 With a point or an exponent it is rounded to 15 digits before; from 10^15 on it is
-**                 the number that SQLite reads. Integers stay exact. All other text is compared as
-**                 text. Columns of BLOB or no affinity have this rule, too.
+**                 the number that SQLite reads. All other text stays text. Columns of BLOB or no
+**                 affinity have this rule, too.
 **
 ** Under TEXT a real that is not whole, or is 10^15 or more, is *vague*: SQLite compares it as a number
-** or as a text of 15 digits (17 in recent versions), depending on the other side. Lookups answer
-** "perhaps" for a vague real, whatever the filter holds. A stored one is found all the same: SQLite
-** makes text of parameters and of expressions, never of what lies in a column of BLOB or no affinity.
+** or as a text of 15 digits (17 in recent versions), depending on the other side. Lookups have to answer
+** "perhaps" for it. A stored one is found all the same: SQLite makes text of parameters and of
+** expressions, never of what lies in a column of BLOB or no affinity.
 **
-** Under NOCASE the letters A to Z of a text are hashed as a to z, up to the first NUL; what follows
-** counts by a NUL and the length of the whole text (8 bytes). Under RTRIM the spaces at the end of
-** a text are left out.
+** Under NOCASE the letters A to Z of a text are hashed as a to z, up to the first NUL; in place of what
+** follows come a NUL and the length of the text (8 bytes). Under RTRIM spaces at its end are left out.
 **
 ** A text looks like a number when SQLite takes it for one as it applies numeric affinity: blanks, a
-** sign, digits with at most one point before, between or behind them, an exponent, blanks. A text
-** ends at its first NUL there: recent versions of SQLite do not look further. (Early versions take
-** no text with a NUL for a number.) Which double it is may depend on the version: cf_number_sure.
+** sign, digits with at most one point before, between or behind them, an exponent, blanks. It ends at
+** its first NUL, as in recent versions. Which double it is may depend on that, too: cf_number_sure.
 **
 **      uint8_t room[100];
 **      cf_key key = cf_key_text("+1 ", 3);
@@ -49,7 +46,7 @@
 
 #include "base/hash.h"
 
-/* A value, or the form of it: a number, or the bytes of a text or blob, which the caller keeps. */
+/* A value, or its form: a number, or the bytes of a text or blob, which the caller keeps. */
 typedef struct cf_key {
     uint8_t type;    /* CF_KEY_INTEGER, CF_KEY_REAL, CF_KEY_TEXT or CF_KEY_BLOB */
     uint64_t number; /* as an integer, signed; of a real, its bits */
@@ -68,8 +65,7 @@ cf_key cf_key_blob(const void *bytes, size_t length);
 bool cf_key_apply(const cf_geometry *rule, cf_key *key);
 void cf_key_apply_real(const cf_geometry *rule, cf_key *key, double real);
 
-/* The same where there is no SQLite to ask for the double. False: versions of SQLite differ over it, and
-** the key is as it was. */
+/* The same without SQLite. False: its versions differ over the double, and the key is as it was. */
 bool cf_key_apply_sure(const cf_geometry *rule, cf_key *key);
 
 /* The bytes that cf_key_hash needs: 0 for most keys. */
@@ -92,12 +88,10 @@ typedef struct cf_number {
     int exponent;    /* the number is digits * 10^exponent, or more if it has more than 19 digits */
 } cf_number;
 
-/* Reads the whole text, up to its first NUL. False: it does not look like a number, and *number is
-** unspecified. */
+/* Reads the text. False: it does not look like a number, and *number is unspecified. */
 bool cf_number_read(const char *text, size_t length, cf_number *number);
 
-/* The integer that the text says, when it was written without point and exponent and fits into 64
-** bits. False: it was not, or does not. */
+/* The integer. False: it was written with a point or an exponent, or does not fit into 64 bits. */
 bool cf_number_integer(const cf_number *number, int64_t *value);
 
 /* The same, however a whole number was written: 1e6, 1000.0. */
@@ -106,12 +100,11 @@ bool cf_number_whole(const cf_number *number, int64_t *value);
 /* The nearest double. It is exact for up to 15 digits with exponents from -22 to 22. */
 double cf_number_real(const cf_number *number);
 
-/* The nearest double, as above. True: every version of SQLite reads this one. So it is for numbers of up
-** to 15 digits that have at most four decimals, or are whole and below 2^63. */
+/* The same. True: every version of SQLite reads this one, as it is for numbers of up to 15 digits that
+** have at most four decimals, or are whole and below 2^63. */
 bool cf_number_sure(const cf_number *number, double *real);
 
-/* The integer that it is when rounded to 15 significant digits, halves upwards. Numbers below 1e-300
-** are 0. */
+/* The integer when rounded to 15 significant digits, halves upwards. Numbers below 1e-300 are 0. */
 bool cf_number_rounded(const cf_number *number, int64_t *value);
 
 #endif

@@ -5,36 +5,30 @@
 **
 ** Copies. Adding a key again stores another copy, up to `cap` copies: 3 to 6 in most filters, more
 ** where fingerprints are short (cf_turnovers). Below cap the number of copies is exact. At cap the
-** key is *sticky*: further adds are absorbed, and deletes change nothing. So one key takes no more than
-** cap slots, and deleting a key that was added never hides a key that is still there. With
-** counters of c bits a key is sticky at 2^c copies (copies.h). Deleting a key that was never added may
-** remove the fingerprint of another: no filter can know.
+** key is *sticky*: further adds are absorbed, and deletes change nothing. So deleting a key that was
+** added never hides a key that is still there. With counters of c bits a key is sticky at 2^c copies
+** (copies.h). Deleting a key that was never added may remove the fingerprint of another.
 **
 ** Growth. A filter that may grow, and whose memory may (cf_memory), takes more keys than it was
 ** planned for: buckets are split one at a time, without the keys (growth.h). The first split writes
-** the whole table anew, with wider slots: some 15 ms for a million keys, and no add takes so long
-** again: others split a hundred buckets at most; with values, more. Keys that were chosen to crowd one
-** place are refused, and leave half of the slots occupied; with values, an eighth. After k doublings a
-** filter errs up to 1 + k / 16 times as often as when it was first full: within three times the error
-** rate asked for up to 2^13 times the keys planned for. One that ages stops growing while most of its
-** entries know no bit by which they could be split; adds are refused until these have died. An add
-** that is refused has perhaps split some buckets: the filter is longer then, and to be sealed before
-** its bytes are kept, and of several values of a key cf_get may give another one.
+** the whole table anew, with wider slots: some 15 ms for a million keys. Later adds split a hundred
+** buckets at most; with values, more. Keys that were chosen to crowd one place are refused, and leave
+** half of the slots occupied; with values, an eighth. After k doublings a filter errs up to 1 + k / 16
+** times as often as when it was first full: within three times the error rate asked for up to 2^13
+** times the keys planned for. One that ages stops growing, and refuses adds, while most of its entries
+** know no bit by which they could be split. An add that is refused has perhaps split some buckets: seal
+** the filter, which is longer then; of several values of a key cf_get may give another one.
 **
 ** Layouts. Buckets of four slots can be kept sorted by four bits of each fingerprint. That saves
 ** one bit per slot, and costs a little when it is written (semisort.h).
 **
 ** Bounded insertion. A filter with a spill list looks at a few buckets for a new key; then the key
-** goes to an exact list, which lookups ask when a bit in their buckets says so (spill.h). Such a filter
-** does not grow: both bound what an insertion takes.
+** goes to an exact list, which lookups ask when a bit in their buckets says so (spill.h).
 **
-** Ageing. A filter with epochs forgets what was added long ago. An entry carries the epoch in which its
-** key was added last; cf_advance begins the next one, and drops those that are too old. There are no
-** copies: adding a key again makes its entry young. Nothing is deleted by key: cf_delete answers
-** CF_STICKY.
+** Ageing. A filter with epochs forgets what was added long ago (cf_advance). An entry carries the epoch
+** in which its key was added last: there are no copies, and cf_delete answers CF_STICKY.
 **
-** Values. A filter may keep a value of up to 32 bits with every copy of a key: an approximate map
-** (paper, section 6).
+** Values. A value of up to 32 bits with every copy of a key: an approximate map (paper, section 6).
 */
 #ifndef CF_CUCKOO_PLAN_H
 #define CF_CUCKOO_PLAN_H
@@ -91,8 +85,7 @@ typedef enum cf_hash_choice {
     CF_HASH_KEYED /* SipHash-1-3: keys cannot be aimed at a filter whose seed is secret */
 } cf_hash_choice;
 
-/* The key rule: which values are one key. The caller makes hashes of values by it (cuckoo_key.h); a
-** filter stores it, and only filters of one rule are merged. The names are those of SQLite's columns. */
+/* The key rule: which values are one key. The caller makes hashes of values by it (cuckoo_key.h). */
 typedef enum cf_affinity {
     CF_AFFINITY_NONE,    /* values are compared as they are: text is no number */
     CF_AFFINITY_TEXT,    /* as a column of TEXT, BLOB or no affinity compares */
@@ -106,8 +99,7 @@ typedef enum cf_collation {
     CF_COLLATION_RTRIM   /* spaces at the end do not count */
 } cf_collation;
 
-/* What the user fixes; the planner chooses the rest. {0} leaves all of it to the planner, without
-** growth. */
+/* What the user fixes; the planner chooses the rest. {0} fixes nothing but growth: none. */
 typedef struct cf_options {
     unsigned bucket_size;      /* slots in a bucket: 1, 2, 4, 8 (may be slower: lanes.h); 0: 4 */
     unsigned fingerprint_bits; /* CF_FINGERPRINT_MIN .. MAX; 0: the fewest that meet the error rate */
@@ -151,31 +143,25 @@ enum { CF_TRIES = 8 }; /* shapes that a build tries: cf_plan_wider */
 
 #ifndef CUCKOO_READ_ONLY
 
-/*
-** The smallest filter that takes `capacity` distinct keys and, holding them, answers "perhaps" for
-** at most the share `fpr` of the keys it does not hold.
+/* The smallest filter that takes `capacity` distinct keys and, holding them, answers "perhaps" for at
+** most the share `fpr` of the keys it does not hold; on every machine the same.
 **
 ** capacity: 0 .. CF_CAPACITY_MAX keys; 0 plans for one key. With epochs: distinct keys added within so
 ** many; those of one more find room as well. fpr: above 0 and below 1; or 0 when
-** options->fingerprint_bits decides. The chance that a filter so planned is full before it
-** holds `capacity` keys is some millionths at every capacity (measured); with bucket_size 2 one in a
-** thousand, with 1 one in a hundred. Integer arithmetic only: every machine plans the same bytes.
+** options->fingerprint_bits decides. The chance that the filter is full before it holds `capacity` keys
+** is some millionths (measured); with bucket_size 2 one in a thousand, with 1 one in a hundred.
 **
-** CF_OK and *plan; or CF_BAD_ARGUMENT or CF_TOO_BIG, *why names the parameter and the remedy, *plan
-** is unchanged.
-*/
+** CF_OK and *plan; else CF_BAD_ARGUMENT or CF_TOO_BIG, *plan is unchanged, *why names the remedy. */
 cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_geometry *plan,
                   const char **why);
 
-/* The next larger shape after `shape`, about 3 % more buckets: what to try when a build with the
-** planned one was full. Deterministic. CF_OK, or CF_TOO_BIG with *shape unchanged. CF_TRIES shapes
-** are tried; all of them are full only when the keys were chosen to crowd one place. */
+/* About 3 % more buckets: what to try when a build with this shape was full. CF_OK, or CF_TOO_BIG with
+** *shape unchanged. CF_TRIES shapes are full only when the keys were chosen to crowd one place. */
 cf_status cf_plan_wider(cf_geometry *shape);
 
 #endif /* CUCKOO_READ_ONLY */
 
-/* How many entries a filter of this capacity is planned for: with epochs those of one more, which are
-** on their way out. */
+/* How many entries a filter of this capacity is planned for: with epochs those of one more. */
 uint64_t cf_planned_entries(uint64_t capacity, unsigned epochs);
 
 /* CF_OK when `shape` is one that cf_create takes; else CF_BAD_ARGUMENT or CF_TOO_BIG, and *why. */
@@ -193,16 +179,14 @@ unsigned cf_slot_bits(const cf_geometry *shape, bool grown);
 /* Do keys have the same hashes in filters of both shapes? */
 bool cf_same_rule(const cf_geometry *one, const cf_geometry *other);
 
-/* The expected share of absent keys that are answered "perhaps" when `entries` slots of a new table
-** are occupied (paper, section 5.1). A slot matches a random fingerprint with probability (2^f + 2)
-** / 4^f, because the all-zero fingerprint becomes 1. For display: cf_take_census says what a filter in
-** use really has. */
+/* The expected share of absent keys that are answered "perhaps" when `entries` slots of a new table are
+** occupied (paper, section 5.1). A slot matches with probability (2^f + 2) / 4^f, because the all-zero
+** fingerprint becomes 1. For display: cf_take_census says what a filter in use really has. */
 double cf_expected_fpr(const cf_geometry *shape, uint64_t entries);
 
-/* How many complete turnovers (as many adds, and as many deletes, as it has keys) a filter of this
-** shape lives for at its capacity: then one slot in 200 is lost to distinct keys that became sticky
-** together, and adds begin to be refused, or the filter to grow. CF_TURNOVERS_MAX: practically without
-** end. */
+/* How many turnovers (as many adds, and as many deletes, as it has keys) a filter of this shape lives
+** for at its capacity: then one slot in 200 is lost to distinct keys that became sticky together, and
+** adds begin to be refused, or the filter to grow. CF_TURNOVERS_MAX: practically without end. */
 #define CF_TURNOVERS_MAX ((uint64_t)1000000000)
 uint64_t cf_turnovers(const cf_geometry *shape);
 

@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** cuckoo_view.h - the second part of the public header: an open filter, what its owner may give it, and
-** the rules for all calls.
+** cuckoo_view.h - the second part of the public header: an open filter, and the rules for all calls.
 **
 ** Errors. A call that does not answer CF_OK has changed nothing, unless its description says
 ** otherwise. `*why` is a constant text that names what is wrong; it is set only when the call fails.
 ** Through a view for reading only nothing changes: statuses are CF_BAD_ARGUMENT, cf_delete says
 ** CF_STICKY. What else callers owe (a bucket in range) assert checks, with CUCKOO_DEBUG in cuckoo.c.
-** Keep a checksum of your own beside a blob that travels. After CF_NEWER, do not build the filter
-** anew: it would lose its keys.
+** After CF_NEWER, do not build the filter anew: it would lose its keys.
 **
-** Threads. There are no globals, no locks and no memory barriers. A call that takes a
-** `const cf_filter *` changes neither the view nor the bytes: any number of threads may make such
-** calls at the same time, as long as nobody changes the filter. (cf_merge and cf_shrink only read
-** `from`.) A thread that changes a filter must be the only one that uses its bytes and its view; other
-** views of the same bytes are out of date then: open them anew. Callbacks (cf_memory, cf_watch,
-** cf_pages) run in the thread that called. With cf_pages a lookup may bring in bytes, and so counts as
-** a change. A cf_reader belongs to one thread.
+** Threads. There are no globals, no locks and no memory barriers. Any number of threads may make calls
+** that take a `const cf_filter *` at the same time, as long as nobody changes the filter. A thread that
+** changes a filter must be the only one that uses its bytes and its view; other views of the same bytes
+** are out of date then: open them anew. Callbacks (cf_memory, cf_watch, cf_pages) run in the thread that
+** called. With cf_pages a lookup counts as a change. A cf_reader belongs to one thread.
 **
 ** Memory. The library allocates only through cf_memory, does no I/O, and draws no random numbers.
 ** Equal calls give equal bytes on every machine. Calls that sort hashes may ask for room, 8 bytes for
-** each and 16 KB; memory.most does not limit that. When there is none they sort in place, with the same
-** result. cf_merge copies `into` first.
+** each and 16 KB, whatever memory.most is, or sort in place. cf_merge copies `into` first.
 **
 ** Small machines. Code for a Cortex-M4, by clang 14 -Os of the one file: 361 KB; with CUCKOO_SMALL
 ** 89 KB; with CUCKOO_READ_ONLY, too, 45 KB. There is no data and no bss. What READ_ONLY leaves calls
@@ -36,8 +31,7 @@
 
 /* Memory that can become longer: what a filter needs to grow. */
 typedef struct cf_memory {
-    /* Like realloc: bytes == NULL allocates, size == 0 frees. Returning NULL means failure; the old
-    ** block stays valid. */
+    /* Like realloc: bytes == NULL allocates, size == 0 frees. NULL: no memory, the old block stays. */
     uint8_t *(*resize)(void *context, uint8_t *bytes, uint64_t size);
     uint64_t most; /* bytes; no filter becomes longer */
     void *context;
@@ -59,16 +53,14 @@ static inline uint8_t *cf_realloc(void *context, uint8_t *bytes, uint64_t size)
 
 /* For filters of which only a part is in memory. Offsets are bytes from the start of the blob.
 **
-** `need` and `change` are told which bytes are going to be read or changed: from `from` to before
-** `to`, which is at most the length of the filter. `bytes` and `length` of the filter are up to date
-** then. Both may be called again with the same range. A caller that cannot provide the bytes leaves
-** zeros, and forgets what the operation under way has done. Bytes that a longer filter has behind
-** the old end are set to 0 in memory, and not told of.
+** `need` and `change` are told, perhaps again, which bytes are going to be read or changed: from `from`
+** to before `to`, at most the length of the filter. Its `bytes` and `length` are up to date then. A
+** caller that cannot provide the bytes leaves zeros, and forgets what the operation under way has done.
+** Bytes that a longer filter has behind the old end are set to 0 in memory, and not told of.
 **
 ** `skip`: the first offset at or behind `from` that may hold anything but zeros, or any offset behind
-** the blob. Walks over the whole filter (cf_check, cf_take_census, cf_merge, cf_shrink) do not need
-** what it skips: a filter that is nearly empty costs what it holds, not what its header claims. NULL:
-** everything may hold something. */
+** the blob. Walks over the whole filter (cf_check, cf_take_census, cf_merge, cf_shrink) do not need what
+** it skips. NULL: everything may hold something. */
 typedef struct cf_pages {
     void (*need)(void *context, uint64_t from, uint64_t to);
     void (*change)(void *context, uint64_t from, uint64_t to); /* implies need */
@@ -83,9 +75,8 @@ typedef struct cf_watch {
 } cf_watch;
 
 /*
-** An open filter: a view of bytes that the caller owns and keeps in place. There is nothing to free;
-** a copy is a second view of the same bytes. Read the first part; set the second; leave `view` to the
-** library.
+** An open filter: a view of bytes that the caller owns and keeps in place; a copy is a second view of
+** the same bytes. Read the first part; set the second; leave `view` to the library.
 **
 ** With `memory` set, cf_add, cf_add_many and cf_merge may replace `bytes` by longer ones, whatever
 ** they return: take them, and `length`, from here afterwards. Without it a filter does not grow.
@@ -115,15 +106,14 @@ typedef struct cf_filter {
     cf_view view;
 } cf_filter;
 
-/* Opens one filter after another for reading. Bytes with the header of the last ones, as in the rows of
-** a query, cost a comparison. Start with {0}. */
+/* Opens one filter after another for reading; equal headers cost a comparison. Start with {0}. */
 typedef struct cf_reader {
     cf_filter filter;
     uint8_t header[CF_HEADER_BYTES]; /* its header, as it was read */
 } cf_reader;
 
-/* Lets a view go on with a copy of its bytes. `writable` is `bytes`, or NULL for reading only. Cheaper
-** than opening the copy. Memory, watch and pages stay as they are. */
+/* Lets a view go on with a copy of its bytes. `writable` is `bytes`, or NULL for reading only. Memory,
+** watch and pages stay as they are. */
 void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable);
 
 /* From now on the filter tells of the bytes it touches; NULL: no more. `pages` must live as long. */

@@ -3,11 +3,8 @@
 ** bits.h - arithmetic with bits, the same on every machine, and what compilers offer beyond C11.
 **
 ** A filter is bytes that travel between machines: no struct overlays them, integers are little-endian,
-** and cf_load64 (inline.h) and cf_store64 need no alignment.
-**
-** Where compilers differ there are three ways: that of GCC and Clang, that of MSVC, and plain C11. Any
-** other compiler takes the last one, and so do all when CF_PLAIN_C is defined, as the tests do. The
-** answers are the same; plain C is slower.
+** not aligned. Where compilers differ there is code for GCC and Clang, for MSVC, and plain C11 for all
+** others. That is slower, with the same answers; CF_PLAIN_C chooses it everywhere, for tests.
 */
 #ifndef CF_BITS_H
 #define CF_BITS_H
@@ -26,9 +23,7 @@
 
 /* ---- hints: leaving them out changes no answer ---- */
 
-/* CUCKOO_SMALL, defined by who compiles the library: less code, and some calls take several times as
-** long. CF_NEVER_INLINE, CF_ALWAYS_INLINE: before the type of a function, behind `static`. CF_LIKELY,
-** CF_UNLIKELY: a condition that nearly always, or hardly ever, holds. */
+/* CUCKOO_SMALL, which users of the library define: less code, and some calls several times as long. */
 #if CF_IS_GNU
 #define CF_NEVER_INLINE        __attribute__((noinline))
 #define CF_LIKELY(condition)   __builtin_expect(condition, 1)
@@ -67,8 +62,7 @@ static inline void cf_store64(uint8_t *p, uint64_t v)
     memcpy(p, &v, sizeof v);
 }
 
-/* A length of bytes that are in memory, where none is longer than size_t can say. Lengths of filters
-** are uint64_t on every machine. */
+/* The length, which is uint64_t on every machine, of bytes that are in memory. */
 static inline size_t cf_in_memory(uint64_t bytes)
 {
     assert((size_t)bytes == bytes);
@@ -140,8 +134,7 @@ static inline int cf_product_at_most(uint64_t a, uint64_t b, uint64_t c, uint64_
     return one != other ? one < other : a * b <= c * d;
 }
 
-/* x with the digits of a double, as in memory. Some compilers compute with more, and keep them: those
-** for i386 without SSE. */
+/* x with the digits of a double: for i386 without SSE compilers compute with more. */
 static inline double cf_rounded(double x)
 {
     volatile double rounded = x;

@@ -10,10 +10,9 @@
 
 /* ---- keyed ---- */
 
-/* SipHash-1-3: one round for each word, three at the end. From the paper: Aumasson, Bernstein, "SipHash:
-** a fast short-input PRF", 2012. A message is a string of words of 8 bytes, least significant byte
-** first. The last word has the bytes that are left over, fewer than 8, and in its top byte the length of
-** the message modulo 256. */
+/* SipHash-1-3: one round for each word, three at the end (Aumasson, Bernstein, "SipHash: a fast
+** short-input PRF", 2012). Words have 8 bytes, least significant byte first; the last one has the bytes
+** that are left over, fewer than 8, and in its top byte the length of the message modulo 256. */
 typedef struct sip {
     uint64_t v0, v1, v2, v3;
 } sip;
@@ -54,8 +53,7 @@ static CF_ALWAYS_INLINE void sip_word(sip *s, uint64_t word)
     s->v0 ^= word;
 }
 
-/* The hash. `rest` are the bytes that are left over, in a word whose top byte is zero; `length` is
-** that of the whole message. */
+/* The hash of a message of so many bytes; `rest`: those left over, in a word whose top byte is zero. */
 static CF_ALWAYS_INLINE uint64_t sip_end(sip *s, uint64_t rest, size_t length)
 {
     sip_word(s, rest | (uint64_t)length << 56);

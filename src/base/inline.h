@@ -34,8 +34,7 @@ CF_INLINE uint64_t cf_swapped(uint64_t x)
     return x << 32 | x >> 32;
 }
 
-/* x, to be stored or as it was loaded: its lowest byte is the first one on every machine. Of which kind
-** a machine is its compiler knows, so that nothing is asked. */
+/* x, to be stored or as it was loaded, with its lowest byte first. Compilers know the order: no test. */
 CF_INLINE uint64_t cf_little_endian(uint64_t x)
 {
     const uint16_t one = 1;

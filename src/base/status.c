@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
-** status.c - a text for each status.
-*/
 #include "../cuckoo_filter.h"
 
 const char *cf_status_text(cf_status status)

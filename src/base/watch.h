@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** watch.h - asking, now and then in long work, whether it is to stop.
-**
-** Loops over a whole filter, or over many keys, say what each round has cost them: an estimate, right
-** within a factor of a few. After some microseconds of that they ask the watch (cf_watch).
+** watch.h - asking, now and then in long work, whether it is to stop. Loops over a whole filter, or over
+** many keys, say what each round has cost: an estimate, right within a factor of a few.
 */
 #ifndef CF_WATCH_H
 #define CF_WATCH_H

@@ -96,7 +96,7 @@ static CF_ALWAYS_INLINE uint64_t other_bucket(const cf_filter *filter, bool grow
                                               uint64_t tag)
 {
     uint64_t mix = cf_pair_mix(tag & filter->view.pair_mask);
-    uint64_t base = cf_alternate_base(filter, address.base, mix);
+    uint64_t base = cf_alternate_base(filter->geometry.buckets, address.base, mix);
     if (!grown)
         return base;
     /* and the terminator above it */

@@ -58,7 +58,7 @@ static bool buckets_of(const cf_filter *filter, const cf_record *entry, uint64_t
         return false;
     uint64_t mix = cf_pair_mix(entry->tag & filter->view.pair_mask);
     bucket[0] = entry->bucket;
-    bucket[1] = cf_alternate_base(filter, entry->bucket, mix);
+    bucket[1] = cf_alternate_base(filter->geometry.buckets, entry->bucket, mix);
     return true;
 }
 

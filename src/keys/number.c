@@ -22,8 +22,7 @@ static bool is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Reads the digits and the point. Returns their end; NULL: there is no digit. A digit for which there is
-** no room changes the exponent only. */
+/* Reads the digits and the point. Returns their end; NULL: there is no digit. */
 static const char *read_digits(const char *at, const char *end, cf_number *number)
 {
     bool any = false;
@@ -52,9 +51,8 @@ static const char *read_power(const char *at, const char *end, cf_number *number
     at++;
     /* RULE: an exponent may be negative; equivalent without 2, < to <=: it has no digits there */
     bool negative = at < end && *at == '-';
-    /* RULE: an exponent may have a sign; equivalent without 2, < to <=: as above */
-    if (at < end && (*at == '-' || *at == '+'))
-        at++;
+    /* RULE: an exponent may have a sign; equivalent without 4, < to <=: as above */
+    at += negative || (at < end && *at == '+');
     const char *first = at;
     int power = 0;
     for (; at < end && is_digit(*at); at++)
@@ -84,10 +82,16 @@ bool cf_number_read(const char *text, size_t length, cf_number *number)
     return at == end; /* RULE: nothing else stands behind a number */
 }
 
-static bool in_range(const cf_number *number, uint64_t digits, int64_t *value)
+bool cf_number_whole(const cf_number *number, int64_t *value)
 {
-    uint64_t most = (uint64_t)INT64_MAX + number->negative;
-    if (digits > most) /* RULE: an integer fits into 64 bits */
+    uint64_t digits = number->digits, most = (uint64_t)INT64_MAX + number->negative;
+    int exponent = number->exponent;
+    for (; digits != 0 && exponent < 0 && digits % 10 == 0; exponent++)
+        digits /= 10;
+    for (; digits != 0 && exponent > 0 && digits < MOST_DIGITS; exponent--)
+        digits *= 10;
+    /* RULE: a whole number has no digit behind the point, and fits into 64 bits */
+    if ((digits != 0 && exponent != 0) || digits > most)
         return false;
     *value = number->negative ? (int64_t)(0 - digits) : (int64_t)digits;
     return true;
@@ -96,20 +100,7 @@ static bool in_range(const cf_number *number, uint64_t digits, int64_t *value)
 bool cf_number_integer(const cf_number *number, int64_t *value)
 {
     /* RULE: an integer was written without point and exponent */
-    return !number->point && !number->power && number->exponent == 0 &&
-           in_range(number, number->digits, value);
-}
-
-bool cf_number_whole(const cf_number *number, int64_t *value)
-{
-    uint64_t digits = number->digits;
-    int exponent = number->exponent;
-    for (; digits != 0 && exponent < 0 && digits % 10 == 0; exponent++)
-        digits /= 10;
-    for (; digits != 0 && exponent > 0 && digits < MOST_DIGITS; exponent--)
-        digits *= 10;
-    /* RULE: a whole number has no digit behind the point */
-    return (digits == 0 || exponent == 0) && in_range(number, digits, value);
+    return !number->point && !number->power && cf_number_whole(number, value);
 }
 
 static const double power_of_ten[EXACT_POWER + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,

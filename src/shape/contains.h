@@ -2,9 +2,8 @@
 /*
 ** contains.h - cf_contains, as it stands in the program that calls it.
 **
-** Here are the lookups in filters that cannot grow, in memory, with buckets of whole bytes that fit a
-** word: f = 8, 10, 12, 14 or 16 in four slots that are not semi-sorted (lanes.h). A call would cost
-** half as much again. cf_contains_any is the call, for every filter.
+** A call (cf_contains_any, for every filter) would cost half as much again where the filter cannot grow,
+** is in memory, and has four slots of 8, 10, 12, 14 or 16 bits, not semi-sorted (lanes.h).
 */
 #ifndef CF_CONTAINS_H
 #define CF_CONTAINS_H
@@ -22,15 +21,11 @@ CF_INLINE bool cf_contains(const cf_filter *filter, uint64_t hash)
         if (__builtin_expect((hash & fingerprint) == 0, 0))
             hash++;
         uint64_t mix = cf_pair_mix(hash & fingerprint), base = cf_high_product(hash, m0);
-        uint64_t other = (cf_high_product(mix, m0) | 1) - base;
-        other = other >> 63 != 0 ? other + m0 : other;
+        uint64_t other = cf_alternate_base(m0, base, mix);
+        uint64_t wanted = (hash & fingerprint) * view->form.ones;
         uint64_t here = cf_load64(view->table + base * view->whole);
         uint64_t there = cf_load64(view->table + other * view->whole);
-        here ^= (hash & fingerprint) * view->form.ones;
-        there ^= (hash & fingerprint) * view->form.ones;
-        here = (here - view->form.ones) & ~here;
-        there = (there - view->form.ones) & ~there;
-        return ((here | there) & view->form.highs) != 0;
+        return (cf_zeros(&view->form, here ^ wanted) | cf_zeros(&view->form, there ^ wanted)) != 0;
     }
 #endif
     return cf_contains_any(filter, hash);

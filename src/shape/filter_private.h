@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** filter_private.h - the library's own half of an open filter.
-**
-** All of it follows from the header of the filter, and from where its bytes are (open.c). Callers
-** leave it alone.
+** filter_private.h - the half of an open filter that follows from its header and its place (open.c).
 */
 #ifndef CF_FILTER_PRIVATE_H
 #define CF_FILTER_PRIVATE_H
@@ -15,19 +12,18 @@
 
 /* How a bucket is written down (bucket.h): four flags choose the code, the rest are its constants. */
 typedef struct cf_form {
-    bool any;         /* lanes are loaded one at a time */
-    bool semi;        /* semi-sorted */
-    bool two;         /* lanes are two halves; else, unless `any`, one word */
-    bool grown;       /* tags have terminators */
-    unsigned kind;    /* the number of functions for one key (lanes.h) */
-    unsigned lane;    /* bits of a lane: what is left of a tag behind the code */
-    unsigned lane_of; /* bit n of a word is in lane n * lane_of >> 16 */
-    unsigned second,
-        second_bit;        /* halves: the byte where the second one is loaded, its first bit there */
-    unsigned slot_bits;    /* of a tag */
-    unsigned tag_bits;     /* of all tags of a bucket */
-    unsigned payload_bits; /* of a slot, sticky bit included */
-    unsigned payloads_at;  /* bits before the payloads: tags and overflow bit */
+    bool any;                    /* lanes are loaded one at a time */
+    bool semi;                   /* semi-sorted */
+    bool two;                    /* lanes are two halves; else, unless `any`, one word */
+    bool grown;                  /* tags have terminators */
+    unsigned kind;               /* the number of functions for one key (lanes.h) */
+    unsigned lane;               /* bits of a lane: what is left of a tag behind the code */
+    unsigned lane_of;            /* bit n of a word is in lane n * lane_of >> 16 */
+    unsigned second, second_bit; /* the byte where the second half is loaded, its first bit there */
+    unsigned slot_bits;          /* of a tag */
+    unsigned tag_bits;           /* of all tags of a bucket */
+    unsigned payload_bits;       /* of a slot, sticky bit included */
+    unsigned payloads_at;        /* bits before the payloads: tags and overflow bit */
     uint64_t bucket_bits;
     uint64_t ones, highs, known; /* of a word, or of both halves: the lowest bit of each lane, the top
                                     one, the lowest that can be a terminator */
@@ -49,8 +45,6 @@ typedef struct cf_view {
     uint64_t most, most_of; /* the slots that may be occupied before a table of so many buckets grows */
 } cf_view;
 
-/* ---- what the lookup in the public header shares with address.h ---- */
-
 /* One strong mix of the pair bits; zero goes to zero. The multipliers are those of MurmurHash3's
 ** 64-bit finalizer, whose first shift is left out: pair bits are at most 32. g is taken from the
 ** high bits, x from the low ones, after the last shift. */
@@ -64,6 +58,20 @@ CF_INLINE uint64_t cf_pair_mix(uint64_t pair_bits)
 CF_INLINE uint64_t cf_turn_of(uint64_t mix)
 {
     return mix ^ (mix >> 29);
+}
+
+/* The base bucket on the other side, of m0. `mix` is that of the pair bits. */
+CF_INLINE uint64_t cf_alternate_base(uint64_t m0, uint64_t base, uint64_t mix)
+{
+    /* RULE: the buckets of a pair differ in parity */
+    uint64_t difference = (cf_high_product(mix, m0) | 1) - base;
+    return difference >> 63 != 0 ? difference + m0 : difference;
+}
+
+/* The top bits of lanes that are zero. Only the lowest one set is sure: zeros borrow from above. */
+CF_INLINE uint64_t cf_zeros(const cf_form *form, uint64_t x)
+{
+    return (x - form->ones) & ~x & form->highs;
 }
 
 #endif

@@ -72,12 +72,10 @@ bool cf_is_exact(const uint8_t *bytes, size_t length)
     return length >= sizeof exact && memcmp(bytes, exact, sizeof exact) == 0;
 }
 
-/* Is this a filter at all, whole, of a version that can be read, and with nothing that this one does not
-** know? */
+/* Is this a filter, of a version that can be read, and with nothing that this one does not know? */
 static cf_status check_identity(const uint8_t *bytes, uint64_t length, const char **why)
 {
-    /* RULE: a blob without the magic is no filter; equivalent < to <=: no filter is only a
-    ** header */
+    /* RULE: a blob without the magic is no filter; equivalent < to <=: no filter is only a header */
     if (length < CF_HEADER_BYTES || memcmp(bytes, magic, sizeof magic) != 0)
         return cf_refuse(CF_DAMAGED, why,
                          cf_is_exact(bytes, (size_t)length)
@@ -94,8 +92,7 @@ static cf_status check_identity(const uint8_t *bytes, uint64_t length, const cha
     /* RULE: an unknown hash is refused */
     if (!cf_knows_hash(bytes[AT_HASH]))
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown hash"));
-    /* RULE: an unknown flag is refused; equivalent without 6: the bit above is refused as
-    ** unknown */
+    /* RULE: an unknown flag is refused; equivalent without 6: the bit above is refused as unknown */
     if ((bytes[AT_FLAGS] >> COLLATION_SHIFT & RULE_MASK) > CF_COLLATION_RTRIM ||
         (bytes[AT_FLAGS] & (FLAG_AGEING | FLAG_VALUES)) == (FLAG_AGEING | FLAG_VALUES))
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown flag"));
@@ -123,8 +120,7 @@ static void decode_fields(const uint8_t *bytes, cf_filter *filter)
     filter->epoch = ages ? items : 0;
 }
 
-/* What is wrong with the shape, or with its stage of growth, from which the width of slots follows;
-** NULL: nothing. */
+/* What is wrong with the shape, or with its stage of growth; NULL: nothing. */
 static const char *shape_fault(const uint8_t *bytes, const cf_filter *filter)
 {
     const cf_geometry *g = &filter->geometry;

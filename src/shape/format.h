@@ -6,8 +6,7 @@
 **      | header, 64 bytes | buckets, bit-packed | reserved zero bytes | spill list, if any    |
 **      +------------------+---------------------+---------------------+-----------------------+
 **
-** All integers are unsigned and little-endian, unless marked; a filter is the same on every
-** machine.
+** All integers are little-endian, and unsigned unless marked.
 **
 **   offset  bytes  field
 **        0      3  magic: cf 63 6b
@@ -40,21 +39,18 @@
 **       60      4  checksum: the low 32 bits of XXH3 (unseeded) of bytes 0 .. 59
 **       64         buckets
 **
-** A filter has grown when its level or its split pointer is not 0; growth is then allowed by its
-** flag. It has m0 * 2^level + split pointer buckets: address.h.
+** A filter has grown when its level or its split pointer is not 0, which needs flag 0. It has
+** m0 * 2^level + split pointer buckets: address.h.
 **
 ** Let r = b * (slot bits + payload bits). Bucket i is the r bits from bit i * r of the table on; bit k
-** of the table is bit k % 8 of byte k / 8. The slots come first, slot 0 first; then, when there is a
-** spill list, the overflow bit (one more bit per bucket); then the payloads in the same order.
-** A slot holds a tag, least significant bit first, or 0 when it is empty; with it goes the number
-** of further copies, or the value. Which bucket and which tag: address.h. Once the filter has
-** grown, a tag has a terminator (bucket.h), and the payload of a slot without a counter has one
-** more bit above the value: the sticky bit (copies.h). Semi-sorted slots take 4 bits per bucket
-** less: semisort.h. Entries of the spill list take 16 bytes each, up to its bound: spill.h. The
-** bits behind the last bucket, up to the next byte, are zero.
+** of the table is bit k % 8 of byte k / 8. The slots come first, slot 0 first, their tags least
+** significant bit first (address.h), 0 when empty; then, when there is a spill list, the overflow bit
+** (one more bit per bucket); then the payloads in the same order. Once the filter has grown, a tag has a
+** terminator (tag.h), and the payload of a slot without a counter one more bit above the value: the
+** sticky bit (copies.h). Semi-sorted slots take 4 bits per bucket less: semisort.h. The spill list takes
+** 16 bytes for each entry of its bound: spill.h. Spare bits of the last byte of buckets are zero.
 **
-** The reserved bytes are room to grow into; the least of them, 8, also lets a reader load 64 bits
-** from any bit of the table without leaving the blob.
+** The reserved bytes are room to grow into; 8 of them let a reader load 64 bits anywhere in the table.
 **
 ** Limits that follow: log2(m0) + f <= 64, so that base bucket and fingerprint share no hash bit;
 ** once grown log2(m0) + s + level + 2 <= 64. New entries never know more bits than that leaves.
@@ -66,8 +62,7 @@
 
 #define CF_EXACT_MAGIC 0xcf, 0x65, 0x78 /* an exact filter begins so (exact.c) */
 
-/* What is wrong, after CF_NEWER. Only the version that wrote such a filter knows what it means: no
-** other remedy may be named. */
+/* What is wrong, after CF_NEWER: no other remedy may be named. */
 #define CF_LATER(what) "made by a later version (" what "); use the version that wrote it"
 
 #define CF_ITEMS_MAX (((uint64_t)1 << 48) - 1)
@@ -81,9 +76,8 @@ static inline void cf_count_items(cf_filter *filter, uint64_t more)
 /* Writes the 64 header bytes of a filter, checksum included. */
 void cf_header_encode(const cf_filter *filter, uint8_t *bytes);
 
-/* Reads and validates the header of a filter of `length` bytes: every field against its range and
-** against the length. CF_OK, and what the header says stands in *filter: geometry, counts, level, split
-** and epoch; or CF_DAMAGED / CF_NEWER with *why, and *filter unspecified. */
+/* Reads and validates the header of a filter of `length` bytes. CF_OK: geometry, counts, level, split,
+** epoch stand in *filter; or CF_DAMAGED / CF_NEWER with *why, and *filter unspecified. */
 cf_status cf_header_decode(cf_filter *filter, const uint8_t *bytes, uint64_t length, const char **why);
 
 #endif

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
-** geometry.c - the shape of a filter: what is sound, how large it is, how often it errs.
-*/
 #include "geometry.h"
 
 #include <math.h>
@@ -138,10 +135,9 @@ double cf_expected_fpr(const cf_geometry *g, uint64_t entries)
     return compared < 1 ? compared * match : -expm1(compared * log1p(-match));
 }
 
-/* Distinct keys that name the same fingerprint and pair are copies of one key to the filter. When
-** `copies` of them are there at once they are sticky, and stay. While n keys leave and n others
-** come, that happens n * lambda^(copies - 1) / (copies - 1)! times, where lambda = 2b / 2^f is the
-** error rate of a full table. */
+/* Distinct keys that name the same fingerprint and pair are copies to the filter: `copies` of them are
+** sticky, and stay. While n keys leave and n others come, that happens n * lambda^(copies - 1) /
+** (copies - 1)! times, where lambda = 2b / 2^f is the error rate of a full table. */
 uint64_t cf_turnovers(const cf_geometry *shape)
 {
     enum { SLOTS_PER_LOSS = 200 };

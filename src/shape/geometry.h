@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** geometry.h - the shape of a filter at every stage of its growth: widths, counts, lengths, limits.
-**
-** A stage of growth is (level, split pointer): growth.h. A filter is plain at stage (0, 0), and grown at
-** every other one.
+** geometry.h - the shape of a filter at every stage of its growth: widths, counts, lengths, limits. A
+** stage is (level, split pointer): growth.h.
 */
 #ifndef CF_GEOMETRY_H
 #define CF_GEOMETRY_H
@@ -38,7 +36,7 @@ static inline bool cf_is_grown(unsigned level, uint64_t split)
 /* Remainder bits that a new entry knows. */
 unsigned cf_new_length(const cf_geometry *shape, unsigned level, bool grown);
 
-/* Bits of the payload of a slot, and of a bucket: of one of both forms. */
+/* Bits of the payload of a slot, and of a bucket. */
 unsigned cf_payload_bits(const cf_geometry *shape, bool grown);
 unsigned cf_bucket_bits(const cf_geometry *shape, bool grown);
 
@@ -48,8 +46,7 @@ uint64_t cf_buckets_at(const cf_geometry *shape, unsigned level, uint64_t split)
 /* Length in bytes without room to spare. */
 uint64_t cf_bytes_at(const cf_geometry *shape, unsigned level, uint64_t split);
 
-/* Can this (checked) shape be at this stage? CF_TOO_BIG: the hash or the format has no bits left;
-** CF_BAD_ARGUMENT; *why. */
+/* Can this (checked) shape be at this stage? CF_OK; CF_TOO_BIG or CF_BAD_ARGUMENT, and *why. */
 cf_status cf_stage_check(const cf_geometry *shape, unsigned level, uint64_t split, const char **why);
 
 #endif

@@ -4,10 +4,9 @@
 **
 ** For every fingerprint width allowed there are two bounds on the buckets. The keys have to find room:
 ** the share of the slots that is ever filled depends on the bucket size (paper, section 4, figure 2),
-** and small tables fail earlier now and then, when a few keys crowd a few buckets; n + sqrt(n) + 9 slots
-** of that share take n keys. And two buckets with so many keys have to err seldom enough. Of the widths
-** the one with the fewest bytes is taken: a slightly larger table with fingerprints one bit shorter
-** often wins, so size follows the error rate closely instead of jumping by a bit per key.
+** and in small tables a few keys may crowd a few buckets: n + sqrt(n) + 9 slots of that share take n
+** keys. And two buckets with so many keys have to err seldom enough. The width with the fewest bytes is
+** taken: fingerprints one bit shorter in a slightly larger table often win.
 **
 ** All decisions are made on integers: the error rate counts in units of 2^-62.
 */
@@ -17,16 +16,14 @@
 enum { RATE_BITS = 62 };
 
 typedef struct request {
-    uint64_t keys;     /* at least 1 */
-    uint64_t rate;     /* in units of 2^-RATE_BITS; 0 = any */
-    uint64_t capacity; /* the keys of which the user spoke */
+    uint64_t keys; /* at least 1 */
+    uint64_t rate; /* in units of 2^-RATE_BITS; 0 = any */
 } request;
 
 /* ---- the fields of a shape ---- */
 
-/* Growth turns remainder bits into address bits: it needs some to start with. With four pair bits more
-** than eight keys agree in all that names their place, from a million on: only who asks for it gets
-** that. */
+/* Growth turns remainder bits into address bits: it needs some to start with. Fewer, with which more
+** than eight of a million keys agree in all that names their place, gets only who asks for them. */
 static unsigned least_fingerprint(unsigned b, bool growth)
 {
     enum { GROWS = 9, GROWS_BY_TWO = 12 };
@@ -48,9 +45,9 @@ static unsigned pair_bits(const cf_geometry *shape)
     return s < f - REMAINDER ? s : f - REMAINDER;
 }
 
-/* The fewest copies with which a filter lives for so many turnovers, because a larger cap costs no
-** bytes: three at least, so that a key added twice can be deleted once. But copies of one key, or keys
-** that name the same fingerprint, must not crowd those of another out of their buckets. */
+/* The fewest copies with which a filter lives for so many turnovers: three at least, so that a key added
+** twice can be deleted once. But copies of one key, or keys that name the same fingerprint, must not
+** crowd those of another out of their buckets. */
 static uint8_t cap_for(const cf_geometry *shape)
 {
     enum { LEAST = 3, LIFE = 100000 };
@@ -62,9 +59,8 @@ static uint8_t cap_for(const cf_geometry *shape)
     return kept.cap;
 }
 
-/* The spill list takes enough entries, unless the user says, for what a burst of insertions spills
-** that adds two in a hundred keys to a table loaded to 95 % (with a budget of 10 buckets one
-** insertion in five does). */
+/* Unless the user says, the spill list takes what spills when a table loaded to 95 % gets two keys in a
+** hundred more at once: one in five of them with a budget of 10 buckets. */
 static void set_overflow(cf_geometry *shape, const cf_options *options)
 {
     enum { LEAST = 16, SLOTS_PER_ENTRY = 256 };
@@ -91,8 +87,7 @@ static uint64_t square_root(uint64_t n)
     return root;
 }
 
-/* The fewest buckets in which so many keys find room. Two are enough for as many as they have slots.
-** Fewer than eight bits name few alternates, so more keys meet (measured). */
+/* The fewest buckets in which so many keys find room. With fewer than eight bits more of them `meet`. */
 static uint64_t buckets_for_keys(const cf_geometry *shape, uint64_t keys)
 {
     unsigned b = shape->bucket_size, meet = shape->fingerprint_bits < 8;
@@ -120,9 +115,8 @@ static bool errs_seldom(const cf_geometry *shape, uint64_t buckets, const reques
            cf_product_at_most(2 * want->keys, match_rate(shape->fingerprint_bits), want->rate, buckets);
 }
 
-/* After k doublings a filter errs 1 + k / 16 times as often as when all its slots were first full
-** (growth.h): 1.82 times with 2^13 times the keys. That has to stay below three times the rate asked
-** for. Only sparse tables, of few keys, are far from full at capacity. */
+/* After 13 doublings a filter errs 1 + 13 / 16 times as often as when all its slots were first full
+** (growth.h): that has to stay below three times the rate asked for. */
 static bool errs_seldom_when_grown(const cf_geometry *shape, const request *want)
 {
     uint64_t slots_compared = 2 * (uint64_t)shape->bucket_size;
@@ -130,10 +124,9 @@ static bool errs_seldom_when_grown(const cf_geometry *shape, const request *want
            cf_product_at_most(5 * slots_compared, match_rate(shape->fingerprint_bits), 8, want->rate);
 }
 
-/* Sets the fewest buckets that keep both promises: an even number. To meet an error rate with
-** fingerprints that are far too short takes a table that is nearly empty: more than four times the
-** buckets that the keys need is taken for a mistake. A filter that grows starts with so many buckets at
-** least that few pairs are crowded, while the header is most of it anyway. */
+/* Sets the fewest buckets that keep both promises: an even number. More than four times those that the
+** keys need, because fingerprints are far too short for the rate, are taken for a mistake. In fewer
+** buckets than LEAST_TO_GROW pairs would be crowded. */
 static bool size_table(cf_geometry *shape, const request *want)
 {
     static const uint64_t LEAST = 2, LEAST_TO_GROW = 8;
@@ -162,8 +155,7 @@ static bool shape_of_width(unsigned f, const cf_options *options, const request 
 {
     const char *why;
     unsigned b = options->bucket_size ? options->bucket_size : 4;
-    *shape = (cf_geometry){.capacity = want->capacity,
-                           .seed = options->seed,
+    *shape = (cf_geometry){.seed = options->seed,
                            .keyed = cf_is_keyed(options),
                            .bucket_size = (uint8_t)b,
                            .fingerprint_bits = (uint8_t)f,
@@ -256,14 +248,15 @@ cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_g
         return cf_refuse(CF_BAD_ARGUMENT, why, fault);
     if (capacity == 0)
         capacity = 1;
-    request want = {.keys = cf_planned_entries(capacity, options->epochs), .capacity = capacity};
     /* rounded down; scaling by a power of two is exact everywhere */
-    want.rate = (uint64_t)(fpr * (double)((uint64_t)1 << RATE_BITS));
+    uint64_t rate = (uint64_t)(fpr * (double)((uint64_t)1 << RATE_BITS));
+    request want = {cf_planned_entries(capacity, options->epochs), rate};
     if (fpr > 0 && want.rate == 0)
         want.rate = 1;
     cf_geometry best = smallest(options, &want);
     if (best.buckets == 0)
         return refuse_plan(options, want, why);
+    best.capacity = capacity;
     *plan = best;
     return CF_OK;
 }

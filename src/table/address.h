@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** address.h - from a hash to the two places where its key may lie, and back from a place to what it
-** says.
+** address.h - from a hash to the two places where its key may lie, and back.
 **
 **      base bucket  j  = floor(hash * m0 / 2^64)            the high bits; m0 is even
 **      pair bits    p  = the lowest s bits of the hash
@@ -9,30 +8,26 @@
 **      alternate    j' = (g(p) - j) mod m0                  g is odd; known from (j, p) alone
 **                   R' = R XOR x(p)
 **
-** Going there and back is the identity for every even m0, as with the XOR of the paper (equation 1),
-** which needs a power of two: g - (g - j) = j, and the pair bits do not change. An entry does not know
-** on which side it is, and need not. The two buckets of a pair always differ: j + j' is g or g + m0,
-** which is odd, so one of j and j' is odd and the other one even.
+** Going there and back is the identity, g - (g - j) = j, for every even m0; the XOR of the paper
+** (equation 1) needs a power of two. An entry does not know on which side it is, and need not. j + j' is
+** g or g + m0, which is odd: one of j and j' is odd and the other one even.
 **
 ** The fingerprint of f bits is p and the first bits of R. Growth (growth.h) turns remainder bits
-** into address bits, lowest first. A bucket is then (j, e): base bucket j, extension e, and e
-** stands for the first remainder bits of all that lies in it: `level` of them, one more when the
-** bucket is split already, which it is when j * 2^level + e < split. Growth appends buckets; their
-** number is
+** into address bits, lowest first. A bucket is then (j, e): base bucket j, and extension e, the first
+** remainder bits of all that lies in it: `level` of them, one more when the bucket is split already,
+** which it is when j * 2^level + e < split. Growth appends buckets; their number is
 **
 **      e = 0:                      j
 **      else, t = floor(log2 e):    (m0 + j) * 2^t + e - 2^t
 **
 ** - A fingerprint is never zero, because zero marks an empty slot: a hash whose lowest f bits are zero
-**   gets bit 0 set before anything else, with the f of creation at every level. x(0) = 0, so on the
-**   alternate side it is not zero either.
-** - No key lives in one bucket alone. If about one key in m0 did, a few keys could crowd one bucket: at
-**   m0 = 20, b = 4, one filling in a million would fail at a load of about 0.4 instead of 0.5.
+**   gets bit 0 set before anything else, at every level. x(0) = 0, so on the alternate side it is not
+**   zero either.
+** - No key lives in one bucket alone: if about one key in m0 did, a few keys could crowd one bucket.
 ** - All of the fingerprint is pair bits, as in the paper, unless the filter may grow: growth takes
 **   its address bits from the remainder. With few pair bits many keys share one pair of buckets, which
 **   2b of them fill: with s = 8, b = 2 and a million keys that happens in one filling of two thousand
-**   at a load of 0.85. A filter that grows then splits. Keys that agree in pair and fingerprint are
-**   copies to the filter, kept up to cap.
+**   at a load of 0.85. A filter that grows then splits.
 ** - x makes the extensions of all base buckets one table; without it each base bucket, with those
 **   it is paired with, would be a small table of its own.
 */
@@ -42,22 +37,12 @@
 #include "../base/bits.h"
 #include "../cuckoo_inspect.h"
 
-/* The base bucket on the other side. `mix` is that of the pair bits. */
-static inline uint64_t cf_alternate_base(const cf_filter *filter, uint64_t base, uint64_t mix)
-{
-    uint64_t m0 = filter->geometry.buckets;
-    assert(m0 % 2 == 0);
-    /* RULE: the buckets of a pair differ in parity */
-    uint64_t difference = (cf_high_product(mix, m0) | 1) - base;
-    return (int64_t)difference < 0 ? difference + m0 : difference;
-}
-
 /* What the same entry, or key, is on its other side. */
 static inline cf_side cf_alternate(const cf_filter *filter, cf_side from)
 {
     unsigned s = filter->geometry.pair_bits;
     uint64_t mix = cf_pair_mix(from.bits & filter->view.pair_mask);
-    from.base = cf_alternate_base(filter, from.base, mix);
+    from.base = cf_alternate_base(filter->geometry.buckets, from.base, mix);
     /* RULE: the alternate turns the bits that are known, by the pair bits */
     from.bits ^= cf_turn_of(mix) << s & cf_low_bits(s + from.length);
     return from;
@@ -80,8 +65,7 @@ static inline cf_side cf_base(const cf_filter *filter, uint64_t hash)
     return (cf_side){cf_high_product(bits, filter->geometry.buckets), bits, CF_KEY_LENGTH};
 }
 
-/* The number of bucket (base, extension). No branch: whether an extension is 0 cannot be
-** predicted. */
+/* The number of bucket (base, extension). No branch: it could not be predicted. */
 static inline uint64_t cf_bucket_number(const cf_filter *filter, uint64_t base, uint64_t extension)
 {
     unsigned t = cf_floor_log2(extension | 1);
@@ -89,8 +73,7 @@ static inline uint64_t cf_bucket_number(const cf_filter *filter, uint64_t base, 
     return ((base + more) << t) + extension;
 }
 
-/* Is the bucket of this base and remainder split already? 0 or 1: its extension has so many bits
-** more than the level. */
+/* Is the bucket of this base and remainder split already? 0 or 1. */
 static inline unsigned cf_is_split(const cf_filter *filter, uint64_t base, uint64_t remainder)
 {
     /* RULE: split are the buckets before the split pointer */
@@ -103,15 +86,14 @@ typedef struct cf_address {
     unsigned bits;
 } cf_address;
 
-/* The bucket of this base and remainder; its extension is the remainder's first bits. */
+/* The bucket of this base and remainder. */
 static inline cf_address cf_address_in(const cf_filter *filter, uint64_t base, uint64_t remainder)
 {
     unsigned bits = filter->level + cf_is_split(filter, base, remainder);
     return (cf_address){base, remainder & cf_ones(bits), bits};
 }
 
-/* Where a side lies. It can lie there when it knows as many bits as the extension has. `grown`: does the
-** filter have extensions? */
+/* Where a side lies: it can when it knows as many bits as the extension has. `grown`: form.grown. */
 static CF_ALWAYS_INLINE cf_place cf_locate_by(const cf_filter *filter, bool grown, const cf_side *side)
 {
     if (!grown)
@@ -129,7 +111,7 @@ static CF_ALWAYS_INLINE cf_place cf_locate(const cf_filter *filter, const cf_sid
     return cf_locate_by(filter, filter->view.form.grown, side);
 }
 
-/* The same by its number. */
+/* A bucket by its number. */
 static inline cf_address cf_address_of(const cf_filter *filter, uint64_t bucket)
 {
     uint64_t m0 = filter->geometry.buckets;
@@ -146,9 +128,8 @@ static inline cf_address cf_address_of(const cf_filter *filter, uint64_t bucket)
     return address;
 }
 
-/* The places of an entry or a key, seen from one side: those that it can lie in.
-** A side that knows too little for its own place (it comes from a filter that has grown less) and
-** for the other one has none. */
+/* The places that an entry or a key can lie in, seen from one side. There are none when that knows too
+** little for both: it comes from a filter that has grown less. */
 static inline cf_pair cf_pair_from(const cf_filter *filter, cf_side one)
 {
     cf_side other = cf_alternate(filter, one);

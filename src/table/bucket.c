@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "bucket.h"
 
-/* ---- two buckets ---- */
-
 static inline unsigned bits_in(unsigned x)
 {
     unsigned n = 0;
@@ -25,8 +23,6 @@ cf_found cf_find_all(const cf_filter *filter, uint64_t at0, uint64_t at1, uint64
 {
     return CF_BY_FORM(&filter->view.form, find_all, filter, at0, at1, tag0, tag1);
 }
-
-/* ---- by the number of a bucket ---- */
 
 uint64_t cf_slot_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
 {

@@ -6,11 +6,10 @@
 **
 ** Tags: tag.h. The payload of an entry is the number of further copies, or a value with the sticky bit
 ** above it (copies.h), or its epoch; 0 in an empty slot. The overflow bit is there when the filter has a
-** spill list (spill.h). Semi-sorted buckets keep the low nibbles of their tags in a code before them
-** (semisort.h), and their slots in an order of their own: after a write, slots have other numbers.
+** spill list (spill.h). Semi-sorted buckets start with a code (semisort.h); a write sorts their slots.
 **
-** Functions of a kind (lanes.h) take a bucket by the bit where it starts, and lanes by the bits that are
-** between the first one and them. Nothing here can fail, whatever the bytes are.
+** Functions of a kind (lanes.h) take a bucket by the bit where it starts, and lanes by the bits between
+** the first one and them.
 */
 #ifndef CF_BUCKET_H
 #define CF_BUCKET_H
@@ -72,8 +71,7 @@ static CF_ALWAYS_INLINE bool cf_empty_by(cf_kind kind, const cf_filter *filter, 
 
 /* ---- two buckets ---- */
 
-/* Where a key may lie: where its buckets start, its tags there, and how many bits their numbers stand
-** for. */
+/* Where a key may lie: where its buckets start, its tags there, and the bits of their extensions. */
 typedef struct cf_spots {
     uint64_t at[2], tag[2];
     unsigned extension[2];
@@ -96,8 +94,7 @@ typedef struct cf_found {
 
 cf_found cf_find_all(const cf_filter *filter, uint64_t at0, uint64_t at1, uint64_t tag0, uint64_t tag1);
 
-/* Both buckets are read before anything is decided: so their cache misses overlap. Of plain lanes this
-** may say 2 where it cannot tell. */
+/* Reads both buckets first: their cache misses overlap. Of plain lanes 2 may also mean: unknown. */
 static CF_ALWAYS_INLINE cf_found cf_find_by(cf_kind kind, const cf_filter *filter, const cf_spots *spots)
 {
     const cf_form *form = &filter->view.form;
@@ -137,14 +134,13 @@ static CF_ALWAYS_INLINE bool cf_holds_by(cf_kind kind, const cf_filter *filter, 
            ((b.low | b.high) != 0 && cf_slots_by(kind, filter, spots->at[1], spots->tag[1]) != 0);
 }
 
-/* Before growth: the buckets to which the entries with these tags could move. They are fetched before
-** the first is looked at. */
+/* Before growth: the buckets to which the entries with these tags could move, and fetches them. */
 static CF_ALWAYS_INLINE void cf_others_of(const cf_filter *filter, uint64_t bucket, const uint64_t *tag,
                                           uint64_t *to)
 {
     for (unsigned i = 0; i < filter->geometry.bucket_size; i++) {
         uint64_t mix = cf_pair_mix(tag[i] & filter->view.pair_mask);
-        to[i] = cf_alternate_base(filter, bucket, mix);
+        to[i] = cf_alternate_base(filter->geometry.buckets, bucket, mix);
         cf_bucket_fetch(filter, to[i]);
     }
 }
@@ -229,8 +225,7 @@ static inline void cf_payloads_write(cf_filter *filter, uint64_t at, const uint6
     }
 }
 
-/* Writes tags and payloads, but not the overflow bit, and may sort them. `payload`: the constant NULL
-** where all payloads are 0, and stay so. */
+/* Writes tags and payloads, and may sort them. `payload`: NULL where all are 0, and stay so. */
 static CF_ALWAYS_INLINE void cf_store_by(cf_kind kind, cf_filter *filter, uint64_t at, uint64_t *tag,
                                          uint64_t *payload)
 {
@@ -254,7 +249,7 @@ static CF_ALWAYS_INLINE void cf_semisorted_empty(cf_kind kind, cf_filter *filter
     cf_store_bits(cf_writable_table(filter), at, tags, tops | cf_code_of_nibbles(nibbles));
 }
 
-/* `payloads`: room for those of the bucket, or the constant NULL: they are 0, and stay so. */
+/* `payloads`: room for those of the bucket; NULL as in cf_store_by. */
 static CF_ALWAYS_INLINE void cf_semisorted_set(cf_kind kind, cf_filter *filter, uint64_t at,
                                                unsigned slot, uint64_t tag, uint64_t *payloads,
                                                uint64_t payload)
@@ -338,14 +333,13 @@ static inline uint64_t cf_slots(const cf_filter *filter)
     return filter->buckets * filter->geometry.bucket_size;
 }
 
-/* Counts one more slot as occupied. A header that lies may count all of them already: never more
-** than there are. */
+/* Counts one more slot as occupied, or one less. A header that lies may count all of them already, or
+** none. */
 static inline void cf_count_occupied(cf_filter *filter)
 {
     filter->occupied += filter->occupied < cf_slots(filter);
 }
 
-/* Counts one slot less. The count of a header that lies may be 0. */
 static inline void cf_count_emptied(cf_filter *filter)
 {
     filter->occupied -= filter->occupied > 0;

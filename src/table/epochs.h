@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** epochs.h - the number that an entry carries in a filter that ages, and which numbers are live.
-**
-** Epochs are counted from 0. An entry carries in its payload the number, epoch modulo 16, of the epoch
-** in which its key was added last. It is *live* when its number is, else dead: dead entries are not
-** found, their slots are as good as empty, and no entry that is dead is ever moved. Which numbers are
-** live follows from the present epoch, unless the owner of the filter knows better (cuckoo_filter.h): a
-** filter table knows at what time each number was written last.
+** epochs.h - which entries are live in a filter that ages (cuckoo_filter.h). The others are dead: not
+** found, not moved, and their slots are as good as empty.
 **
 ** **Numbers are used again only when no entry carries them any more.** cf_advance and cf_age_to take out
 ** what dies before the number of the next epoch comes back.

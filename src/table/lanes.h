@@ -2,20 +2,17 @@
 /*
 ** lanes.h - the slots of a bucket, compared all at once.
 **
-** *Lanes* are what is left of the tags of a bucket behind the code, if it is semi-sorted. Up to four are
-** loaded as one word, or four, or eight, as two halves:
+** *Lanes* are tags, or what the code leaves of them: up to four in one word, or four or eight in halves:
 **
 **      word     [ lane 3 ][ lane 2 ][ lane 1 ][ lane 0 ]
 **      wanted   [   t    ][   t    ][   t    ][   t    ]   = t * ones
 **      XOR      a lane is zero exactly where the lane is t
 **
 ** With terminators (tag.h) a lane agrees with t when the lowest bit of the XOR is not below its highest
-** bit. Whatever does not fit (eight slots of more than 16 bits, a few widths above 20) is loaded a lane
-** at a time: `any`.
+** bit. What fits in neither (of eight lanes more than 16 bits, a few widths above 20) is `any`.
 **
-** The form of a bucket (open.c) is asked once for each operation, and is then a constant in code of
-** its own, its *kind*: nothing of the choice is left in what is inlined. Nothing here can fail, whatever
-** the bytes are; buckets and slots are in range.
+** The form of a bucket (open.c) is asked once for each operation, and is then a constant, its *kind*, in
+** code of its own. Nothing here can fail, whatever the bytes are; buckets and slots are in range.
 */
 #ifndef CF_LANES_H
 #define CF_LANES_H
@@ -23,9 +20,9 @@
 #include "address.h"
 #include "semisort.h"
 
-/* Constants of a form, in code that is made for each of them. `any`: lanes are loaded one at a time, and
-** there may be a pager to be told. `whole`: buckets of whole bytes, in one word, without payloads,
-** before growth. `one`: and all of the fingerprint is pair bits, so that a key has one tag. */
+/* `any`: lanes are loaded one at a time, and there may be a pager to be told. `whole`: buckets of whole
+** bytes, in one word, without payloads, before growth. `one`: and a key has one tag, because all of the
+** fingerprint is pair bits. */
 typedef struct cf_kind {
     bool any, semi, two, grown, whole, one;
 } cf_kind;
@@ -35,11 +32,10 @@ typedef struct cf_kind {
 #define CF_KIND_ANY(form)         ((cf_kind){true, (form)->semi, false, (form)->grown, false, false})
 
 /* CF_BY_FORM: f(kind, ...) by the form of a filter; CF_BY_NEW_FORM: by that of one which has not grown.
-** A small library has one way to all of them.
 **
-** For what is done to one key: a function of its own for each kind without a pager, so that none saves
-** registers for what others do, and one for all the rest. CF_OWN(type, f, (parameters), arguments) makes
-** them of f(kind, arguments), with a `filter` among the parameters; CF_OF_KIND is that for a filter. */
+** For what is done to one key CF_OWN(type, f, (parameters), arguments) makes functions of f(kind,
+** arguments), with a `filter` among the parameters: one for each kind without a pager, so that none
+** saves registers for what others do, and one for all the rest. CF_OF_KIND is that for a filter. */
 #define CF_OF_KIND(f, filter) f##_by_kind[(filter)->view.kind]
 #define CF_OWN_ONE(type, name, parameters, call)                                                        \
     static CF_NEVER_INLINE type name parameters                                                         \
@@ -88,8 +84,7 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
 
 /* ---- bits of the table ---- */
 
-/* For what follows from the contents of the table. Pages that cannot be provided read as zeros: then
-** nothing follows (cf_pages). */
+/* For what follows from the contents of the table: from pages that read as zeros nothing (cf_pages). */
 #define CF_ASSERT_CONTENT(filter, condition) assert((filter)->pages != NULL || (condition))
 
 /* The table, to be changed: view.table is for reading. */
@@ -105,8 +100,8 @@ static inline uint64_t cf_load_bits(const uint8_t *table, uint64_t at)
     return cf_load64(table + (at >> 3)) >> (at & 7);
 }
 
-/* Overwrites the bits under `mask` at bit `at`. The mask is low bits, one at least, that lie within the
-** 8 bytes they start in: 57 of them do, wherever that is. The pager has been told (cf_tell_change). */
+/* Overwrites the bits under `mask` at bit `at`: low bits, one at least, within the 8 bytes they start
+** in, as 57 always are. The pager has been told (cf_tell_change). */
 static inline void cf_store_bits(uint8_t *table, uint64_t at, uint64_t mask, uint64_t bits)
 {
     uint8_t *p = table + (at >> 3);
@@ -177,8 +172,7 @@ static inline void cf_key_fetch(const cf_filter *filter, uint64_t hash)
 
 /* ---- lanes ---- */
 
-/* The first half of the lanes, and the second, each from bit 0 on, and above them whatever follows.
-** Where they are one word, `low` has all of them. */
+/* The halves of the lanes, and above them whatever follows; `low` has all where they are one word. */
 typedef struct cf_halves {
     uint64_t low, high;
 } cf_halves;
@@ -206,14 +200,7 @@ static CF_ALWAYS_INLINE cf_halves cf_halves_at(const cf_filter *filter, cf_kind 
     return (cf_halves){cf_bits_at(filter, kind, at) >> first, 0};
 }
 
-/* The top bits of lanes that are zero. The lowest one that is set is right; others may be wrong, because
-** a borrow has come from a lane below that is zero. */
-static inline uint64_t cf_zeros(const cf_form *form, uint64_t x)
-{
-    return (x - form->ones) & ~x & form->highs;
-}
-
-/* The same of lanes with terminators that agree with `wanted` in all that they know, or are empty. */
+/* As cf_zeros of lanes with terminators that agree with `wanted` in all that they know, or are empty. */
 static inline uint64_t cf_compatible(const cf_form *form, uint64_t x, uint64_t wanted)
 {
     uint64_t difference = x ^ wanted, below = ~(difference ^ (difference - form->ones));
@@ -229,8 +216,8 @@ static CF_ALWAYS_INLINE cf_halves cf_alike(const cf_form *form, cf_kind kind, cf
     return (cf_halves){cf_zeros(form, x.low ^ t), kind.two ? cf_zeros(form, x.high ^ t) : 0};
 }
 
-/* Where the lane begins of which the top bit is set, in bits behind the first lane; others may be above
-** it, but in no other half. No branch: it cannot be predicted. */
+/* Where the lane of the lowest top bit that is set begins, in bits behind the first lane; only one
+** half has any. No branch: it cannot be predicted. */
 static CF_ALWAYS_INLINE unsigned cf_lane_of(const cf_form *form, cf_kind kind, cf_halves set)
 {
     unsigned half = (form->tag_bits - (kind.semi ? CF_CODE_BITS : 0u)) / 2, second = set.high != 0;

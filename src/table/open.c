@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
-** open.c - making a filter, opening one, and writing down its counts. The view of a filter follows from
-** its header, and from where its bytes are.
-*/
 #include "../shape/format.h"
 #include "epochs.h"
 
 /* ---- forms ---- */
 
-/* Do so many bits, from bit `from` of a bucket on, lie within the 8 bytes in which they start, in every
-** bucket? Buckets start at multiples of `step` bits, a divisor of 8. */
+/* Do so many bits, from bit `from` of a bucket on, always lie within the 8 bytes in which they start?
+** Buckets start at multiples of `step` bits, a divisor of 8. */
 static bool fits_word(unsigned from, unsigned bits, unsigned step)
 {
     unsigned most = 8 - step + (from & (step - 1)); /* bits before them in their first byte */

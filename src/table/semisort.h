@@ -5,14 +5,13 @@
 **      [ code, 12 bits ][ top 0 ][ top 1 ][ top 2 ][ top 3 ][ overflow ][ payload 0 ] .. [ payload 3 ]
 **
 ** The order of the slots of a bucket says nothing, so they are sorted by their low nibbles. Four
-** sorted nibbles can be one of 3,876 values: 12 bits, instead of 16, number them. The other bits of
-** each slot, its top, follow in that order; slots of equal nibbles are sorted by their tops, then
-** by their payloads, so that equal contents are equal bytes. An empty slot is 0, as everywhere, and
-** so comes first. The nibble is part of the pair bits, and a terminator is always in the top. Codes
-** from 3,876 on, which only hostile bytes have, read as four nibbles of zero.
+** sorted nibbles are one of 3,876 values: 12 bits, instead of 16, number them. The other bits of each
+** slot, its top, follow in that order; slots of equal nibbles are sorted by their tops, then by their
+** payloads, so that equal contents are equal bytes. An empty slot is 0, and so comes first. A terminator
+** is always in the top. Codes from 3,876 on, of hostile bytes, read as four nibbles of zero.
 **
-** A *rank* is a tag with its nibble in front, as the highest bits of a word: in the order of their ranks
-** slots are sorted. Its low bits are the top, so that ranks are lanes to be written.
+** A *rank* is a tag with its nibble in front, as the highest bits of a word: slots are sorted by their
+** ranks. Its low bits are the top, so that ranks are lanes to be written.
 */
 #ifndef CF_SEMISORT_H
 #define CF_SEMISORT_H
@@ -39,9 +38,8 @@ static inline uint64_t cf_nibbles_of(uint64_t bits)
 }
 #endif
 
-/* The rank of four sorted nibbles among all such, in colexicographic order: for each nibble, from
-** the least on, how many there are of which it is the largest one that differs. That is C(n, 1),
-** C(n + 1, 2), C(n + 2, 3), C(n + 3, 4). */
+/* The number of four sorted nibbles among all such, in colexicographic order: the sum of C(n, 1),
+** C(n + 1, 2), C(n + 2, 3), C(n + 3, 4), from the least one on. */
 static inline uint64_t cf_code_of(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     static const uint16_t third[16] = {0,   1,   4,   10,  20,  35,  56,  84,
@@ -135,8 +133,7 @@ static inline void cf_close_slot(uint64_t *x, unsigned slot)
     x[1] = cf_choose(slot >= 1, x[0], x[1]);
 }
 
-/* Another tag, with its payload, in the place of one slot. Tag 0 has none: that of hostile bytes may be
-** any. */
+/* Another tag, with its payload, in the place of one slot. Tag 0 has none, even in hostile bytes. */
 static CF_ALWAYS_INLINE void cf_semisort_replace(uint64_t *rank, uint64_t *payload, unsigned slot,
                                                  uint64_t tag, uint64_t with)
 {
@@ -160,8 +157,7 @@ static inline uint64_t cf_without_lane(uint64_t lanes, unsigned width, unsigned 
     return (lanes & ~from) << width | (lanes & from << width);
 }
 
-/* Is a bucket with this code and these tags written as it should be? Ties broken by payloads are not
-** looked at. */
+/* Is a bucket with this code and these tags in order? Payloads are not looked at. */
 bool cf_semisort_in_order(uint64_t code, const uint64_t *tag);
 
 #endif

@@ -2,8 +2,8 @@
 /*
 ** tag.h - what a slot says.
 **
-** A slot holds 0 when it is empty. Before the first growth it holds a fingerprint, all f bits. From
-** then on entries know different numbers of bits, and the highest bit set is a terminator:
+** 0: it is empty. Before the first growth all f bits of a fingerprint; from then on entries know
+** different numbers of bits, and the highest bit set is a terminator:
 **
 **      0 .. 0   1   remainder bits behind the extension   pair bits
 **               ^ terminator
@@ -50,8 +50,8 @@ static inline cf_side cf_side_of(const cf_filter *filter, cf_address address, ui
                      address.bits + known - s};
 }
 
-/* What a slot at `place` has to hold to say the first `length` remainder bits of a side: its
-** extension's at least. Bits that do not fit are forgotten. */
+/* What a slot at `place` has to hold to say the first `length` remainder bits of a side, its extension's
+** at least. Bits that do not fit are forgotten. */
 static inline uint64_t cf_tag_of(const cf_filter *filter, cf_place place, unsigned length)
 {
     const cf_form *form = &filter->view.form;
