@@ -162,8 +162,7 @@ bool cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *adde
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
             if (!cf_entry_at(filter, pair->place[i].bucket, slot, &entry))
                 continue;
-            cf_pair its = cf_pair_from(filter, entry.side);
-            cf_entries_find(filter, &its, entry.payload, false, &found);
+            cf_prefixes_find(filter, &entry.side, entry.payload, &found);
             consider_fold(&found, &entry, copies, &best);
         }
     if (best.n == 0)

@@ -66,4 +66,12 @@ unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair);
 void cf_entries_find(const cf_filter *filter, const cf_pair *pair, uint64_t value, bool longer,
                      cf_matches *found);
 
+/* The same for a side: those that know no more than it. */
+static inline void cf_prefixes_find(const cf_filter *filter, const cf_side *side, uint64_t value,
+                                    cf_matches *found)
+{
+    cf_pair pair = cf_pair_from(filter, *side);
+    cf_entries_find(filter, &pair, value, false, found);
+}
+
 #endif

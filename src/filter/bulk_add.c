@@ -142,9 +142,7 @@ static CF_NEVER_INLINE void trim_key(cf_filter *filter, const cf_entry *entry)
 {
     unsigned cap = filter->geometry.cap;
     cf_matches found;
-    cf_pair pair = cf_pair_from(filter, entry->side);
-    cf_entries_find(filter, &pair, CF_ANY_VALUE, false, &found);
-    for (; found.n > cap; cf_entries_find(filter, &pair, CF_ANY_VALUE, false, &found))
+    while (cf_prefixes_find(filter, &entry->side, CF_ANY_VALUE, &found), found.n > cap)
         /* RULE: no key has more than cap; equivalent without: all of them say the same */
         cf_entries_replace(filter, found.entry + cap, 1, NULL);
 }
