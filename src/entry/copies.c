@@ -4,8 +4,6 @@
 #include "../table/epochs.h"
 #include "eviction.h"
 
-/* ---- weighing ---- */
-
 static bool counts(const cf_filter *filter)
 {
     return filter->geometry.counter_bits != 0;
@@ -172,8 +170,6 @@ bool cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *adde
         cf_entry_place(filter, pair, added);
     return true;
 }
-
-/* ---- deleting ---- */
 
 cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t value)
 {

@@ -23,8 +23,6 @@ typedef struct cf_matches {
     unsigned n;
 } cf_matches;
 
-/* ---- what a slot holds ---- */
-
 /* What is stored of an entry, or of a key, in a place: in a slot, or in the list. */
 static inline cf_record cf_record_of(const cf_filter *filter, cf_place place, const cf_entry *entry)
 {
@@ -33,8 +31,6 @@ static inline cf_record cf_record_of(const cf_filter *filter, cf_place place, co
     return (cf_record){place.bucket, cf_tag_of(filter, place, entry->side.length),
                        entry->sticky ? entry->payload | filter->view.sticky : entry->payload};
 }
-
-/* ---- changing ---- */
 
 /* Puts a further entry into a slot of a place: an empty one, or one whose entry has moved. Counts
 ** `occupied`. */
@@ -52,8 +48,6 @@ bool cf_entry_place(cf_filter *filter, const cf_pair *pair, const cf_entry *entr
 ** them, which stays and says something else: it knows no more than before, but its extension at least;
 ** NULL: all go. */
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by);
-
-/* ---- finding ---- */
 
 /* How many entries of the list match a key; more than CF_MATCHES_MAX are not counted. */
 unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair);

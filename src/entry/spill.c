@@ -105,8 +105,6 @@ void cf_spill_remove(cf_filter *filter, unsigned index)
         cf_overflow_set(filter, bucket[i], cf_spill_of_bucket(filter, bucket[i]) < filter->spilled);
 }
 
-/* ---- looking inside ---- */
-
 const char *cf_spill_fault(const cf_filter *filter)
 {
     cf_record entry, before = {0, 0, 0};

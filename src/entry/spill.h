@@ -45,8 +45,6 @@ void cf_spill_add(cf_filter *filter, const cf_record *entry);
 /* Takes an entry out of the list, and clears overflow bits that no other entry needs. */
 void cf_spill_remove(cf_filter *filter, unsigned index);
 
-/* ---- looking inside ---- */
-
 /* What is wrong with the list, its order or its overflow bits; NULL: nothing. Time proportional to the
 ** square of the list. */
 const char *cf_spill_fault(const cf_filter *filter);

@@ -158,7 +158,7 @@ static CF_ALWAYS_INLINE void trim(cf_kind kind, cf_filter *filter, cf_ticker *ti
             trim_key(filter, &entry);
 }
 
-/* When it is not CF_OK, the filter is empty again, to the byte. */
+/* When it is not CF_OK, the filter is as it was when it was new. */
 static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, cf_ticker *ticker)
 {
     const cf_form *form = &filter->view.form;
@@ -171,14 +171,10 @@ static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, cf_ti
     if (status == CF_OK)
         CF_BY_NEW_FORM(form, trim, filter, ticker);
     filter->memory = memory;
-    if (status == CF_OK) {
+    if (status == CF_OK)
         cf_count_items(filter, n);
-    } else {
-        memset(filter->writable + CF_HEADER_BYTES, 0, cf_in_memory(filter->length - CF_HEADER_BYTES));
-        filter->occupied = 0;
-        filter->spilled = 0;
-        cf_rebase(filter, filter->bytes, filter->writable); /* adds may be quick again */
-    }
+    else
+        cf_clear(filter);
     return status;
 }
 

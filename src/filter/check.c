@@ -65,7 +65,7 @@ cf_census cf_take_census(const cf_filter *filter)
     enum { COST = 1000 }; /* nanoseconds */
     cf_census census = {.shortest = UINT_MAX};
     cf_entry entry;
-    cf_walk walk = cf_walk_begin(filter, COST);
+    cf_walk walk = cf_walk_begin(filter, filter->watch, COST);
     while (cf_walk_entry(&walk, &entry))
         count_entry(filter, &entry, &census);
     if (census.fpr > 1) /* lines of a list that lies, which no lookup finds, each count anew */
@@ -133,7 +133,6 @@ static const char *entry_fault(const cf_filter *filter, const cf_entry *entry, c
                                                       : NULL;
 }
 
-/* Buckets and what lies in them, then the list. */
 static const char *entries_fault(cf_walk *walk, cf_census *seen)
 {
     const cf_filter *filter = walk->filter;
@@ -150,7 +149,6 @@ static const char *entries_fault(cf_walk *walk, cf_census *seen)
     return fault;
 }
 
-/* The bits behind the last bucket, the reserved bytes, and the rest of the spill list. */
 static const char *rest_fault(const cf_filter *filter, cf_ticker *ticker)
 {
     uint64_t bits = filter->buckets * filter->view.form.bucket_bits;
@@ -183,7 +181,7 @@ cf_status cf_check(const cf_filter *filter, const char **why)
 {
     enum { COST = 400 }; /* nanoseconds */
     cf_census seen = {.occupied = 0};
-    cf_walk walk = cf_walk_begin(filter, COST);
+    cf_walk walk = cf_walk_begin(filter, filter->watch, COST);
     const char *fault = rest_fault(filter, &walk.ticker);
     if (fault == NULL && !walk.ticker.stopped)
         fault = cf_spill_fault(filter);

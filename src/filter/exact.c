@@ -91,7 +91,6 @@ static cf_status open_levels(cf_exact *exact, const char **why)
                                : cf_refuse(CF_DAMAGED, why, "bytes between the levels and the list");
 }
 
-/* Is the list sorted, and are there as many members as the header says? */
 static bool is_consistent(const cf_exact *exact)
 {
     /* RULE: the list is sorted: all of it */

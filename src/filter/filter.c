@@ -304,8 +304,6 @@ cf_deleted cf_delete(cf_filter *filter, uint64_t hash)
     return cf_delete_value(filter, hash, 0);
 }
 
-/* ---- looking inside ---- */
-
 cf_pair cf_candidates(const cf_filter *filter, uint64_t hash)
 {
     return cf_pair_of(filter, hash);

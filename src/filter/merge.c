@@ -123,8 +123,7 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
     enum { COST = 800, SOME = 16 }; /* nanoseconds, entries */
     cf_status status = CF_OK;
     cf_entry some[SOME];
-    cf_walk walk = cf_walk_begin(from, COST);
-    walk.ticker.watch = into->watch;
+    cf_walk walk = cf_walk_begin(from, into->watch, COST);
     for (unsigned n = SOME; status == CF_OK && n == SOME;) {
         /* Entries of one bucket have their other ones anywhere: some are fetched at once */
         for (n = 0; n < SOME && cf_walk_entry(&walk, &some[n]); n++) {

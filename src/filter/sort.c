@@ -161,7 +161,6 @@ static size_t end_of_part(const uint64_t *a, size_t from, size_t n, unsigned shi
     return n;
 }
 
-/* Bits of the next digit of n hashes. */
 static unsigned digit_bits(size_t n, unsigned left)
 {
     unsigned bits = cf_bits_for(n);

@@ -51,7 +51,6 @@ static cf_status begin_growth(cf_filter *filter, cf_ticker *ticker)
 
 /* ---- splitting a bucket ---- */
 
-/* The bucket that is split at this stage. */
 static uint64_t bucket_at(const cf_filter *filter, uint64_t split)
 {
     return cf_bucket_number(filter, split >> filter->level, split & cf_low_bits(filter->level));
@@ -82,8 +81,6 @@ static void split_bucket(cf_filter *filter)
     cf_bucket_write(filter, last, &high);
 }
 
-/* ---- room ---- */
-
 /* Makes the blob as long as asked for, and an eighth longer, so that most steps find room; but not so
 ** much that making it zero takes long. Nobody is told of the zeros, for nothing was there (cf_pages). */
 static cf_status make_longer(cf_filter *filter, uint64_t bytes)
@@ -107,12 +104,11 @@ static cf_status make_longer(cf_filter *filter, uint64_t bytes)
 
 /* ---- when ---- */
 
-/* Above this share of occupied slots a table that has grown splits before an add: where searches begin
-** to be long. It is less than in a new table, because as many keys fall into a bucket that is not split
-** yet as into both children of one that is. In the midst of a level, where most buckets are full and
-** what is empty lies behind the split pointer, it is less still. From 440,000 to 960,000 keys, b = 4,
-** f = 12, with 88 % throughout, or 85, 84, 82 % in the midst, searches go on from 2.1, 1.35, 1.2, 1.0
-** buckets a key; slots take 1, 1.022, 1.03, 1.045 times as many bits on the whole. */
+/* A table that has grown splits before an add where searches begin to be long. Less of its slots are
+** occupied then than in a new table, because as many keys fall into a bucket that is not split yet as
+** into both children of one that is; and still less in the midst of a level. From 440,000 to 960,000
+** keys, b = 4, f = 12, with 88 % throughout, or 85, 84, 82 % in the midst, searches go on from 2.1, 1.35,
+** 1.2, 1.0 buckets a key; slots take 1, 1.022, 1.03, 1.045 times as many bits on the whole. */
 bool cf_is_crowded(cf_filter *filter)
 {
     enum { PARTS = 64, DIP = 40, SMALL = 800, LARGE = 880 }; /* of a thousand */

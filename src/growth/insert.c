@@ -5,9 +5,6 @@
 #include "../entry/eviction.h"
 #include "growth.h"
 
-/* ---- in a table of a given size ---- */
-
-/* Puts an entry into the list, if there is one that has room. */
 static bool spill(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
 {
     /* RULE: few copies of a key are spilled */
