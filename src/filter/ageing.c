@@ -8,8 +8,7 @@ bool cf_epoch_is_live(const cf_filter *filter, uint64_t epoch)
     return filter->epoch - epoch < CF_EPOCH_NUMBERS && cf_is_live(filter, cf_epoch_number(epoch));
 }
 
-/* Nothing stops these walks: half of one would be no epoch's state. */
-
+/* Nothing stops this walk: half of it would be no epoch's state. */
 static void take_out(cf_filter *filter, uint32_t numbers)
 {
     cf_contents contents;

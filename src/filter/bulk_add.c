@@ -25,7 +25,7 @@
 */
 #include "../entry/entry.h"
 #include "../entry/walk.h"
-#include "../growth/insert.h"
+#include "../growth/growth.h"
 #include "../shape/format.h"
 #include "../table/bucket.h"
 #include "many.h"

@@ -7,7 +7,6 @@
 #include "../entry/eviction.h"
 #include "../entry/spill.h"
 #include "../growth/growth.h"
-#include "../growth/insert.h"
 #include "../shape/format.h"
 #include "../table/epochs.h"
 
@@ -168,13 +167,13 @@ static inline cf_status count_added(cf_filter *filter)
 }
 
 /* Stores the first copy of a key where one move makes room, on the path that a search would find. */
-static CF_ALWAYS_INLINE bool move_by(cf_kind kind, cf_filter *filter, const cf_spots *spots,
-                                     uint64_t value)
+static CF_ALWAYS_INLINE bool move_by(cf_kind kind, cf_filter *filter, uint64_t hash, uint64_t value)
 {
     const cf_form *form = &filter->view.form;
+    cf_side base = cf_base(filter, hash), side[2] = {base, cf_alternate(filter, base)};
     uint64_t tag[CF_BUCKET_MAX], to[CF_BUCKET_MAX];
     for (unsigned i = 0; i < 2; i++) {
-        uint64_t at = spots->at[i], from = at / form->bucket_bits;
+        uint64_t from = side[i].base, at = cf_at_by(kind, filter, from);
         cf_tags_by(kind, filter, at, tag);
         cf_others_of(filter, from, tag, to);
         for (unsigned slot = 0, lane; slot < filter->geometry.bucket_size; slot++) {
@@ -184,7 +183,8 @@ static CF_ALWAYS_INLINE bool move_by(cf_kind kind, cf_filter *filter, const cf_s
             cf_side goes = {from, tag[slot], filter->view.new_length};
             cf_set_by(kind, filter, there, lane, cf_alternate(filter, goes).bits,
                       cf_payload_at(filter, at, slot));
-            cf_set_by(kind, filter, at, slot * form->lane, spots->tag[i], value);
+            cf_set_by(kind, filter, at, slot * form->lane, side[i].bits & filter->view.fingerprint_mask,
+                      value);
             return true;
         }
     }
@@ -192,12 +192,11 @@ static CF_ALWAYS_INLINE bool move_by(cf_kind kind, cf_filter *filter, const cf_s
 }
 
 /* Before growth, without a pager: adds the first copy of a key whose pair is full. */
-static CF_NEVER_INLINE cf_status add_moving(cf_filter *filter, cf_spots spots, uint64_t hash,
-                                            uint64_t value)
+static CF_NEVER_INLINE cf_status add_moving(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     const cf_form *form = &filter->view.form;
     if (form->any || filter->geometry.spill_bound != 0 ||
-        !CF_BY_NEW_FORM(form, move_by, filter, &spots, value))
+        !CF_BY_NEW_FORM(form, move_by, filter, hash, value))
         return add_otherwise(filter, hash, value);
     return count_added(filter);
 }
@@ -218,7 +217,7 @@ static CF_ALWAYS_INLINE cf_status add(cf_kind kind, cf_filter *filter, uint64_t 
         extension = spots.extension[1];
         if (!cf_empty_by(kind, filter, at, &lane))
             return kind.any || kind.grown ? add_otherwise(filter, hash, value)
-                                          : add_moving(filter, spots, hash, value);
+                                          : add_moving(filter, hash, value);
     }
     if (kind.grown)
         tag = cf_tag_of(filter, (cf_place){0, tag, extension}, filter->view.new_length);

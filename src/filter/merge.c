@@ -13,7 +13,6 @@
 #include "../entry/entry.h"
 #include "../entry/walk.h"
 #include "../growth/growth.h"
-#include "../growth/insert.h"
 #include "../shape/format.h"
 #include "../table/bucket.h"
 #include "../table/epochs.h"

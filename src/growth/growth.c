@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "growth.h"
 
-#include "../table/bucket.h"
+#include "../base/watch.h"
 #include "../table/epochs.h"
 
 /* ---- the first growth ---- */
@@ -107,8 +107,8 @@ static cf_status make_longer(cf_filter *filter, uint64_t bytes)
 /* A table that has grown splits before an add where searches begin to be long. Less of its slots are
 ** occupied then than in a new table, because as many keys fall into a bucket that is not split yet as
 ** into both children of one that is; and still less in the midst of a level. From 440,000 to 960,000
-** keys, b = 4, f = 12, with 88 % throughout, or 85, 84, 82 % in the midst, searches go on from 2.1, 1.35,
-** 1.2, 1.0 buckets a key; slots take 1, 1.022, 1.03, 1.045 times as many bits on the whole. */
+** keys, b = 4, f = 12, with 88 % throughout, or 85, 84, 82 % in the midst, searches go on from 2.1,
+** 1.35, 1.2, 1.0 buckets a key; slots take 1, 1.022, 1.03, 1.045 times as many bits on the whole. */
 bool cf_is_crowded(cf_filter *filter)
 {
     enum { PARTS = 64, DIP = 40, SMALL = 800, LARGE = 880 }; /* of a thousand */

@@ -46,7 +46,7 @@
 #ifndef CF_GROWTH_H
 #define CF_GROWTH_H
 
-#include "../base/watch.h"
+#include "../cuckoo_inspect.h"
 
 /* Splits one bucket after the other until there are so many. CF_OK; CF_FULL: this filter does not grow,
 ** or cannot be longer in bits; CF_TOO_BIG, CF_NO_MEMORY: nor in bytes; CF_INTERRUPTED. Steps that were
@@ -63,5 +63,13 @@ bool cf_may_split(const cf_filter *filter);
 /* Is a table that has grown to split before an add: are so many of its slots in use? In a filter that
 ** ages they say nothing, for the dead take up no room. */
 bool cf_is_crowded(cf_filter *filter);
+
+/* Stores one copy of a key, or an entry of another filter (copies.h). Of the entry, `side`, `payload`
+** and `sticky` are read. The filter grows before, by 16 buckets at most, when it is crowded; and by 64
+** when there is no room, but for the first growth, and for values. CF_OK: stored, spilled, counted, or
+** absorbed. CF_FULL, CF_TOO_BIG, CF_NO_MEMORY; CF_INTERRUPTED, in the first growth; CF_BAD_ARGUMENT: the
+** entry, which comes from a filter that has grown less, knows too little for both of its buckets. Then
+** no answer has changed, but the filter may have grown. Counts `occupied`, not `items`. */
+cf_status cf_insert(cf_filter *filter, const cf_entry *entry);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "insert.h"
+#include "growth.h"
 
 #include "../entry/copies.h"
 #include "../entry/eviction.h"
-#include "growth.h"
 
 static bool spill(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
 {
@@ -34,8 +33,6 @@ static cf_status store(cf_filter *filter, const cf_entry *entry, unsigned nodes)
         return CF_OK;
     return shape->epochs && cf_copies_add(filter, &pair, &new, true) ? CF_OK : CF_FULL;
 }
-
-/* ---- in one that may grow ---- */
 
 enum { MOST_STEPS = 16 };
 
