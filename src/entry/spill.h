@@ -17,8 +17,7 @@
 ** entry with an ordinary search (eviction.h), so that the list is there for the next burst.
 **
 ** A filter with a spill list does not grow (geometry.c): its entries all know as much as each other. An
-** entry in a bucket that does not exist, or empty, which only bytes that lie have, is as good as not
-** there.
+** entry that names no bucket, or is empty, which only bytes that lie have, is as good as not there.
 */
 #ifndef CF_SPILL_H
 #define CF_SPILL_H

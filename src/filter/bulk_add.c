@@ -27,7 +27,6 @@
 #include "../entry/walk.h"
 #include "../growth/growth.h"
 #include "../shape/format.h"
-#include "../table/bucket.h"
 #include "many.h"
 
 /* ---- tags in flight ---- */

@@ -2,16 +2,15 @@
 /*
 ** check.c - walking over all the buckets: what opening, in constant time, cannot see.
 **
-** The error rate is computed from what is stored. The hashes that match an entry are those that
-** begin, on one of their two sides, with what it knows; of two entries of a pair either one knows
-** all that the other does, or no hash matches both. So the share of hashes that match anything is
-** the sum over the entries that no shorter one covers.
+** The error rate follows from what is stored. The hashes that match an entry begin, on one of their two
+** sides, with what it knows. Of two entries of a pair one knows all that the other does, or no hash
+** matches both: the share of hashes that match anything is the sum over the entries that no shorter one
+** covers.
 */
 #include <limits.h>
 #include <math.h>
 
 #include "../entry/copies.h"
-#include "../entry/spill.h"
 #include "../entry/walk.h"
 #include "../table/epochs.h"
 

@@ -5,7 +5,6 @@
 #include "../base/watch.h"
 #include "../entry/copies.h"
 #include "../entry/eviction.h"
-#include "../entry/spill.h"
 #include "../growth/growth.h"
 #include "../shape/format.h"
 #include "../table/epochs.h"
@@ -25,13 +24,11 @@ static CF_NEVER_INLINE bool is_spilled(const cf_filter *filter, uint64_t hash)
 static CF_NEVER_INLINE bool contains_live(const cf_filter *filter, uint64_t hash)
 {
     cf_pair pair = cf_pair_of(filter, hash);
-    for (unsigned i = 0; i < pair.sides; i++) {
-        uint64_t bucket = pair.place[i].bucket;
-        unsigned slots = cf_bucket_find(filter, bucket, pair.place[i].tag);
-        for (; slots != 0; slots &= slots - 1)
-            if (cf_is_live(filter, cf_payload_get(filter, bucket, cf_lowest_bit(slots))))
+    for (const cf_place *at = pair.place; at < pair.place + pair.sides; at++)
+        for (unsigned slots = cf_bucket_find(filter, at->bucket, at->tag); slots != 0;
+             slots &= slots - 1)
+            if (cf_is_live(filter, cf_payload_get(filter, at->bucket, cf_lowest_bit(slots))))
                 return true;
-    }
     return false;
 }
 
@@ -61,9 +58,8 @@ bool cf_contains_any(const cf_filter *filter, uint64_t hash)
 
 enum { BATCH = 32 };
 
-/* One long chain of dependent instructions for each key would keep the processor from working on
-** several at a time: short steps, each for all keys. The buckets are fetched before the first is
-** looked at. */
+/* Short steps, each for all keys, which the processor can overlap. All buckets are fetched before the
+** first is looked at. */
 static CF_ALWAYS_INLINE size_t look_up(cf_kind kind, const cf_filter *filter, const uint64_t *hashes,
                                        size_t n, bool *answers)
 {

@@ -14,7 +14,6 @@
 #include "../entry/walk.h"
 #include "../growth/growth.h"
 #include "../shape/format.h"
-#include "../table/bucket.h"
 #include "../table/epochs.h"
 
 const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned *at)

@@ -6,8 +6,7 @@
 
 /* ---- the first growth ---- */
 
-/* Writes a bucket as the other form says it: a fingerprint gets a terminator, or loses it. Both are
-** views of the same bytes. */
+/* Writes a bucket in the other form, in the same bytes: a fingerprint gets a terminator, or loses it. */
 static void rewrite_bucket(const cf_filter *from, cf_filter *to, uint64_t bucket)
 {
     cf_contents contents;
@@ -23,9 +22,8 @@ static void rewrite_bucket(const cf_filter *from, cf_filter *to, uint64_t bucket
     cf_bucket_write(to, bucket, &contents);
 }
 
-/* All buckets become wider, the last one first: each is written where those behind it have been. There
-** is room. When it is to stop, they become plain again, the last one that was written first; and what
-** lies behind them is as it was. */
+/* All buckets become wider, the last one first: each is written where those behind it have been. When
+** it is to stop, they become plain again, in reverse; and what lies behind them is as it was. */
 static cf_status begin_growth(cf_filter *filter, cf_ticker *ticker)
 {
     enum { COST = 100 }; /* nanoseconds */
@@ -81,8 +79,8 @@ static void split_bucket(cf_filter *filter)
     cf_bucket_write(filter, last, &high);
 }
 
-/* Makes the blob as long as asked for, and an eighth longer, so that most steps find room; but not so
-** much that making it zero takes long. Nobody is told of the zeros, for nothing was there (cf_pages). */
+/* Makes the blob as long as asked for, and an eighth longer, so that most steps find room; but zeros
+** must not take long. Nobody is told of them, for nothing was there (cf_pages). */
 static cf_status make_longer(cf_filter *filter, uint64_t bytes)
 {
     enum { MOST_SPARE = 1 << 20 };
@@ -125,8 +123,8 @@ bool cf_is_crowded(cf_filter *filter)
     return filter->occupied > view->most;
 }
 
-/* Are most entries void in the buckets that are split next? Then splitting makes hardly any room. Where
-** nothing ages nearly all are so in hostile bytes only: few steps look. */
+/* Are most entries void in the buckets that are split next, so that splitting makes hardly any room?
+** Where nothing ages that takes hostile bytes: few steps look. */
 static bool splits_in_vain(const cf_filter *filter)
 {
     enum { SOME = 16, STEPS = 64, LOOKS = 4 };
