@@ -58,8 +58,7 @@ static inline void send(cf_bulk *bulk, const cf_filter *filter, uint64_t bucket,
         (cf_flight){to.base, (uint32_t)to.bits, steps};
 }
 
-/* The tag that has been in flight longest lands. In a full bucket the slots take turns, so that what has
-** just come stays. */
+/* The first tag in flight lands. In a full bucket the slots take turns: what has just come stays. */
 static CF_ALWAYS_INLINE cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *filter)
 {
     cf_flight flight = bulk->flight[bulk->first];
