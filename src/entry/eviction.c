@@ -106,23 +106,16 @@ static CF_ALWAYS_INLINE uint64_t other_bucket(const cf_filter *filter, bool grow
     return cf_bucket_number(filter, base, there.extension);
 }
 
-/* The bucket of a node that is not kept follows from what still lies in those that lead to it. */
-static CF_NEVER_INLINE uint64_t bucket_again(const cf_filter *filter, const search *way, unsigned node)
+/* The bucket of a node. One that is not kept follows from what still lies in those that lead to it: no
+** more than FAR of them. */
+static uint64_t bucket_of(const cf_filter *filter, const search *way, unsigned node)
 {
-    unsigned char slot[FAR]; /* that lead there, the last one first */
-    unsigned steps = 0;
-    for (; node >= KEPT; node = way->from[node] / CF_BUCKET_MAX)
-        slot[steps++] = way->from[node] % CF_BUCKET_MAX;
-    uint64_t bucket = way->kept[node];
-    while (steps > 0)
-        bucket = other_bucket(filter, filter->view.form.grown, cf_address_of(filter, bucket),
-                              cf_slot_get(filter, bucket, slot[--steps]));
-    return bucket;
-}
-
-static inline uint64_t bucket_of(const cf_filter *filter, const search *way, unsigned node)
-{
-    return node < KEPT ? way->kept[node] : bucket_again(filter, way, node);
+    if (node < KEPT)
+        return way->kept[node];
+    unsigned from = way->from[node];
+    uint64_t bucket = bucket_of(filter, way, from / CF_BUCKET_MAX);
+    return other_bucket(filter, filter->view.form.grown, cf_address_of(filter, bucket),
+                        cf_slot_get(filter, bucket, from % CF_BUCKET_MAX));
 }
 
 /* What lies in the bucket of a node. */
