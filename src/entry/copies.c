@@ -4,8 +4,6 @@
 #include "../table/epochs.h"
 #include "eviction.h"
 
-/* ---- weighing ---- */
-
 static bool counts(const cf_filter *filter)
 {
     return filter->geometry.counter_bits != 0;
@@ -58,9 +56,8 @@ static void unite(cf_filter *filter, const cf_entry *entries, unsigned n, const 
 /* ---- adding ---- */
 
 /* Absorbs the new entry when it and these matches weigh cap: as many as that takes, the longest first,
-** become one. Else one that counts may count it. It does when there are so many matches that the key
-** should not take one more slot. A prefix of the new entry also does when it knows as much as that, or
-** so much beyond its bucket that it is hardly of another key. */
+** become one. Else one that counts may count it: when there are cap matches; or a prefix of the new
+** entry that knows as much, or so much beyond its bucket that it is hardly of another key. */
 static bool absorb(cf_filter *filter, const cf_entry *added, const cf_matches *found, bool are_prefixes)
 {
     enum { TRUSTED = 4 }; /* remainder bits in the slot: strangers match one entry in 2^(s + 4) */
@@ -108,8 +105,7 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added
         return true;
     if (is_whole)
         return false; /* RULE: only entries of merges agree with longer entries */
-    /* Without this the copies of one key would be stored anew for each length at which it comes from
-    ** filters that have grown less, until its pair is full of them. */
+    /* else a key would be stored anew for each length at which it comes from filters that grew less */
     cf_entries_find(filter, pair, added->payload, true, &found);
     return absorb(filter, added, &found, false);
 }
@@ -124,10 +120,9 @@ typedef struct candidate {
     bool absorbs; /* the new entry is a copy of it, too; else it takes the slot of one that goes */
 } candidate;
 
-/* The longest two of these entries, with those that are as long as the second, become one; `goes`
-** is among them, and does not stay. When `goes` is NULL the new entry becomes one with the longest, and
-** those that are as long. A fold is better than another when it makes nothing sticky that is not; else
-** when what stays keeps more bits. */
+/* The longest two of these entries, with those that are as long as the second, become one; `goes` is
+** among them, and does not stay. NULL: the new entry, and the longest, and those that are as long. A
+** fold is better when it makes nothing sticky that is not; else when what stays keeps more bits. */
 static void consider_fold(const cf_matches *found, const cf_entry *goes, unsigned copies,
                           candidate *best)
 {
@@ -162,8 +157,7 @@ bool cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *adde
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
             if (!cf_entry_at(filter, pair->place[i].bucket, slot, &entry))
                 continue;
-            cf_pair its = cf_pair_from(filter, entry.side);
-            cf_entries_find(filter, &its, entry.payload, false, &found);
+            cf_prefixes_find(filter, &entry.side, entry.payload, &found);
             consider_fold(&found, &entry, copies, &best);
         }
     if (best.n == 0)
@@ -173,8 +167,6 @@ bool cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *adde
         cf_entry_place(filter, pair, added);
     return true;
 }
-
-/* ---- deleting ---- */
 
 cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t value)
 {

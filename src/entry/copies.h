@@ -15,20 +15,17 @@
 ** - An add finds the entries that match the key. While they and the new copy weigh less than cap,
 **   the copy is counted on one of them, or stored. Else entries are chosen, the longest first,
 **   until they and the new copy weigh cap, one at least. The shortest of those becomes sticky, the
-**   others go. ("Longer" means all that is known, the extension included.) Without marks the add is
-**   absorbed when the matches alone weigh cap.
-** - A delete changes nothing when the matches weigh cap. Else it takes one copy off the longest
-**   match.
-** - A merge adds an entry of another filter. It may know less than entries that agree with
-**   it: these count as matches, too, when that saves room, and one that stays is cut to what the
-**   new entry knows.
-** - Where no room can be made otherwise, nor by a few splits, entries *fold* before cap is reached:
-**   some that say the same become one that is sticky, or counts their copies. An add that would be
-**   refused makes a key sticky instead.
+**   others go. Without marks the add is absorbed when the matches alone weigh cap.
+** - A delete changes nothing when the matches weigh cap. Else it takes one copy off the longest match.
+** - A merge adds an entry of another filter. Entries that know more than it, and agree with it, count as
+**   matches, too, when that saves room; one that stays is cut to what the new entry knows.
+** - Where no room can be made otherwise, entries *fold* before cap is reached: some that say the same
+**   become one that is sticky, or counts their copies. An add that would be refused makes a key sticky.
 **
-** Sound: the entry that stays is a prefix of each that goes, and of the new entry. Whoever owned one of
-** those matches it. It lies in a bucket whose extension it knows, so all of them look there.
-** growth.h has the argument for deletes. With values all of this holds for each value by itself.
+** "Longer" means all that is known, the extension included. Sound: the entry that stays is a prefix of
+** each that goes, and of the new one. Whoever owned one of those matches it. It lies in a bucket whose
+** extension it knows, so all of them look there. growth.h has the argument for deletes. With values all
+** of this holds for each value by itself.
 */
 #ifndef CF_COPIES_H
 #define CF_COPIES_H

@@ -23,8 +23,6 @@ typedef struct cf_matches {
     unsigned n;
 } cf_matches;
 
-/* ---- what a slot holds ---- */
-
 /* What is stored of an entry, or of a key, in a place: in a slot, or in the list. */
 static inline cf_record cf_record_of(const cf_filter *filter, cf_place place, const cf_entry *entry)
 {
@@ -33,8 +31,6 @@ static inline cf_record cf_record_of(const cf_filter *filter, cf_place place, co
     return (cf_record){place.bucket, cf_tag_of(filter, place, entry->side.length),
                        entry->sticky ? entry->payload | filter->view.sticky : entry->payload};
 }
-
-/* ---- changing ---- */
 
 /* Puts a further entry into a slot of a place: an empty one, or one whose entry has moved. Counts
 ** `occupied`. */
@@ -53,8 +49,6 @@ bool cf_entry_place(cf_filter *filter, const cf_pair *pair, const cf_entry *entr
 ** NULL: all go. */
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by);
 
-/* ---- finding ---- */
-
 /* How many entries of the list match a key; more than CF_MATCHES_MAX are not counted. */
 unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair);
 
@@ -65,5 +59,13 @@ unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair);
 ** agree with it in all that both know. */
 void cf_entries_find(const cf_filter *filter, const cf_pair *pair, uint64_t value, bool longer,
                      cf_matches *found);
+
+/* The same for a side: those that know no more than it. */
+static inline void cf_prefixes_find(const cf_filter *filter, const cf_side *side, uint64_t value,
+                                    cf_matches *found)
+{
+    cf_pair pair = cf_pair_from(filter, *side);
+    cf_entries_find(filter, &pair, value, false, found);
+}
 
 #endif

@@ -27,14 +27,13 @@ typedef struct search {
     unsigned examined_left;
     unsigned leaf_from, free_slot; /* of the bucket with the empty slot */
     uint64_t leaf;
-    /* A bit each for the buckets that were noted, few of them while the search is short. Two buckets
-    ** that share one cost the search one branch in many, but see was_seen. */
+    /* A bit each for the buckets that were noted; few bits while the search is short. Two buckets may
+    ** share one: that costs the search a branch (was_seen). */
     uint64_t seen[(1 << SEEN_LOG2) / 64];
     unsigned seen_log2;
 } search;
 
-/* Notes a bucket. Was it noted before? Numbers are scattered, for in a grown table the two buckets of a
-** pair may be 2^k apart. */
+/* Notes a bucket. Was it noted before? Bits are scattered: in a grown table pairs may be 2^k apart. */
 static inline bool note(search *way, uint64_t bucket)
 {
     unsigned bit = (unsigned)(bucket * UINT64_C(0x9e3779b97f4a7c15) >> (64 - way->seen_log2));
@@ -89,9 +88,8 @@ static inline void push_node(search *way, uint64_t bucket, unsigned from)
 /* Where an entry goes that cannot move. */
 #define NOWHERE UINT64_MAX
 
-/* The other bucket of the entry in a slot, by the mix of its pair bits. Before growth they say it, and
-** every entry can lie there. Later any entry knows what the number of a bucket stands for, if it is not
-** void: where its bits end need not be known. */
+/* The other bucket of the entry in a slot. Before growth its pair bits say it. Later any entry that is
+** not void knows what the number of a bucket stands for: where its bits end need not be known. */
 static CF_ALWAYS_INLINE uint64_t other_bucket(const cf_filter *filter, bool grown, cf_address address,
                                               uint64_t tag)
 {
@@ -108,24 +106,16 @@ static CF_ALWAYS_INLINE uint64_t other_bucket(const cf_filter *filter, bool grow
     return cf_bucket_number(filter, base, there.extension);
 }
 
-/* The bucket of a node that is not kept. It follows from what lies in those that lead to it, as long as
-** nothing has changed there. */
-static CF_NEVER_INLINE uint64_t bucket_again(const cf_filter *filter, const search *way, unsigned node)
+/* The bucket of a node. One that is not kept follows from what still lies in those that lead to it: no
+** more than FAR of them. */
+static uint64_t bucket_of(const cf_filter *filter, const search *way, unsigned node)
 {
-    unsigned char slot[FAR]; /* that lead there, the last one first */
-    unsigned steps = 0;
-    for (; node >= KEPT; node = way->from[node] / CF_BUCKET_MAX)
-        slot[steps++] = way->from[node] % CF_BUCKET_MAX;
-    uint64_t bucket = way->kept[node];
-    while (steps > 0)
-        bucket = other_bucket(filter, filter->view.form.grown, cf_address_of(filter, bucket),
-                              cf_slot_get(filter, bucket, slot[--steps]));
-    return bucket;
-}
-
-static inline uint64_t bucket_of(const cf_filter *filter, const search *way, unsigned node)
-{
-    return node < KEPT ? way->kept[node] : bucket_again(filter, way, node);
+    if (node < KEPT)
+        return way->kept[node];
+    unsigned from = way->from[node];
+    uint64_t bucket = bucket_of(filter, way, from / CF_BUCKET_MAX);
+    return other_bucket(filter, filter->view.form.grown, cf_address_of(filter, bucket),
+                        cf_slot_get(filter, bucket, from % CF_BUCKET_MAX));
 }
 
 /* What lies in the bucket of a node. */
@@ -172,8 +162,7 @@ static CF_ALWAYS_INLINE bool expand(cf_kind kind, const cf_filter *filter, searc
     return false;
 }
 
-/* Before growth the buckets behind the next node are on their way when those behind this one are looked
-** at. */
+/* Before growth the buckets behind the next node are fetched before those behind this one are read. */
 static CF_ALWAYS_INLINE bool search_by(cf_kind kind, const cf_filter *filter, search *way)
 {
     bucket_seen from[2];
@@ -189,8 +178,7 @@ static CF_ALWAYS_INLINE bool search_by(cf_kind kind, const cf_filter *filter, se
 
 /* ---- the moves ---- */
 
-/* Moves an entry to a slot of its other bucket, `to`. Its old slot is left as it is, to be
-** overwritten. */
+/* Moves an entry to a slot of its other bucket, `to`. Its old slot stays as it is, to be overwritten. */
 static void move_entry(cf_filter *filter, uint64_t from, unsigned from_slot, uint64_t to,
                        unsigned to_slot)
 {

@@ -3,9 +3,9 @@
 ** eviction.h - making room: the shortest chain of moves that frees a slot.
 **
 ** When both buckets of a key are full, entries can move to their own alternate buckets. The paper
-** (algorithm 1) kicks a random entry, then the one in its way, up to 500 times, writing as it goes:
-** a failure leaves a victim without a place. Here the chain is searched first, breadth first, and
-** written only when it is known to end in an empty slot:
+** (algorithm 1) kicks random entries, up to 500, and writes as it goes: a failure leaves a victim
+** without a place. Here the chain is searched first, breadth first, and written only when it ends in an
+** empty slot:
 **
 **      root: the two buckets of the key (full)
 **        '- every slot of them -> its alternate bucket: is there an empty slot? else go on from there
@@ -14,12 +14,10 @@
 **                  slot --(move 2)--> slot --(move 1)--> slot
 **                   ^ the new entry goes here last
 **
-** The moves are written from the empty slot backwards, so that at every moment each entry is in at
-** least one place. The search goes on from CF_SEARCH_BUCKETS buckets at most, from 128 where
-** a bucket has one slot, from none of them twice, and uses no random numbers. Shortest paths matter
-** most where a moved entry costs a page write. Load at the first failure, f = 12, b = 4, 1 M slots:
-** 0.967 with 256 buckets, 0.973 with 512, 0.975 with 1,024; the time of a fill to 0.95 does not depend
-** on it.
+** Moves are written from the empty slot backwards: at every moment each entry is in at least one place.
+** The search goes on from CF_SEARCH_BUCKETS buckets at most, from 128 where a bucket has one slot, from
+** none twice, and uses no random numbers. Load at the first failure, f = 12, b = 4, 1 M slots: 0.967
+** with 256 buckets, 0.973 with 512, 0.975 with 1,024; the time of a fill to 0.95 does not depend on it.
 */
 #ifndef CF_EVICTION_H
 #define CF_EVICTION_H

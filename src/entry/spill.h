@@ -2,25 +2,22 @@
 /*
 ** spill.h - bounded insertion: overflow bits, and an exact list of the entries that found no slot.
 **
-** In a nearly full table the search for a path can be long. With a spill list it may look at
-** `budget` buckets; then the entry goes to the list. Each bucket has an overflow bit, which says that
-** some entry of the list has this bucket in its pair; together the bits are a Bloom filter (the
-** Bloom-Cuckoo filter) of what was spilled. Only a lookup that finds the bits of both its buckets set
-** asks the list, and the list is exact: the error rate does not rise.
+** In a nearly full table the search for a path can be long. With a spill list it may look at `budget`
+** buckets; then the entry goes to the list. When the list is full, too, the search goes on as ever. Each
+** bucket has an overflow bit: some entry of the list has this bucket in its pair. Together the bits are
+** a Bloom filter of what was spilled (the Bloom-Cuckoo filter). Only a lookup that finds the bits of
+** both its buckets set asks the list, and the list is exact: the error rate does not rise.
 **
 **      | buckets | reserved zero bytes | entry 0 | entry 1 | ... | zeros up to spill_bound entries |
 **      entry, 16 bytes:  bucket, 6 bytes | tag, 6 bytes | value or counter, 4 bytes
 **
 ** Entries are sorted by bucket, then tag, then payload. A spilled entry is one in every respect: it lies
-** in one of the buckets where it would have a slot, matches, counts, and is deleted. The bucket is full,
-** because room that appears there is taken at once (copies.c). Each delete looks for room for one
-** spilled entry with an ordinary search (eviction.h), so that the list is there for the next burst. A
-** list that is full means ordinary search.
+** in one of the buckets where it would have a slot, matches, counts, and is deleted. That bucket is
+** full: room that appears there is taken at once (copies.c). Each delete looks for room for one spilled
+** entry with an ordinary search (eviction.h), so that the list is there for the next burst.
 **
-** Growth bounds an insertion in a way of its own. A filter with a spill list does not grow (geometry.c):
-** all that is said here is of plain filters, where entries know as much as each other.
-**
-** Bytes that lie: an entry in a bucket that does not exist, or empty, is as good as not there.
+** A filter with a spill list does not grow (geometry.c): its entries all know as much as each other. An
+** entry that names no bucket, or is empty, which only bytes that lie have, is as good as not there.
 */
 #ifndef CF_SPILL_H
 #define CF_SPILL_H
@@ -47,11 +44,9 @@ void cf_spill_add(cf_filter *filter, const cf_record *entry);
 /* Takes an entry out of the list, and clears overflow bits that no other entry needs. */
 void cf_spill_remove(cf_filter *filter, unsigned index);
 
-/* ---- looking inside ---- */
-
-/* Is the list in order, and are the overflow bits of its entries set? Time proportional to the square
-** of the list. CF_OK; CF_DAMAGED and *why. */
-cf_status cf_spill_check(const cf_filter *filter, const char **why);
+/* What is wrong with the list, its order or its overflow bits; NULL: nothing. Time proportional to the
+** square of the list. */
+const char *cf_spill_fault(const cf_filter *filter);
 
 /* The first entry that has a bucket in its pair; `spilled`: there is none. */
 unsigned cf_spill_of_bucket(const cf_filter *filter, uint64_t bucket);

@@ -3,9 +3,6 @@
 
 #include "../table/bucket.h"
 
-/* ---- bytes ---- */
-
-/* Skips what is known to be zero without looking. */
 static uint64_t skip_zeros(const cf_filter *filter, uint64_t from)
 {
     const cf_pages *pages = filter->pages;
@@ -30,15 +27,13 @@ uint64_t cf_first_set(const cf_filter *filter, uint64_t from, uint64_t to, cf_ti
     return to;
 }
 
-/* ---- buckets ---- */
-
-cf_walk cf_walk_begin(const cf_filter *filter, unsigned cost)
+cf_walk cf_walk_begin(const cf_filter *filter, const cf_watch *watch, unsigned cost)
 {
     return (cf_walk){.filter = filter,
                      .bucket = UINT64_MAX, /* before the first one, and no slots of it are left */
                      .slot = filter->geometry.bucket_size,
                      .cost = cost,
-                     .ticker = cf_ticker_of(filter->watch)};
+                     .ticker = cf_ticker_of(watch)};
 }
 
 bool cf_walk_next(cf_walk *walk)

@@ -2,7 +2,7 @@
 /*
 ** walk.h - one walk over the buckets that may hold something, or over all entries.
 **
-**      cf_walk walk = cf_walk_begin(filter, COST);          cf_entry entry;
+**      cf_walk walk = cf_walk_begin(filter, watch, COST);   cf_entry entry;
 **      while (cf_walk_next(&walk))                          while (cf_walk_entry(&walk, &entry))
 **          ... walk.bucket ...                                  ... entry ...
 **      return walk.status;                                  return walk.status;
@@ -22,10 +22,10 @@ typedef struct cf_walk {
     unsigned slot;    /* where to look on in `bucket`; then in the spill list */
     unsigned cost;    /* of what the caller does with a bucket, nanoseconds */
     cf_ticker ticker; /* the caller may tell it of further work */
-    cf_status status; /* CF_OK; CF_INTERRUPTED: filter->watch has ended the walk */
+    cf_status status; /* CF_OK; CF_INTERRUPTED: the watch has ended the walk */
 } cf_walk;
 
-cf_walk cf_walk_begin(const cf_filter *filter, unsigned cost);
+cf_walk cf_walk_begin(const cf_filter *filter, const cf_watch *watch, unsigned cost);
 
 /* On to the next bucket in whose bytes a bit is set: perhaps one of a bucket beside it. False: there is
 ** none, or the watch said stop. */

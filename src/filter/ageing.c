@@ -8,21 +8,12 @@ bool cf_epoch_is_live(const cf_filter *filter, uint64_t epoch)
     return filter->epoch - epoch < CF_EPOCH_NUMBERS && cf_is_live(filter, cf_epoch_number(epoch));
 }
 
-/* ---- taking out ---- */
-
-/* A walk that nothing stops: half of it would be no epoch's state. */
-static cf_walk walk_all(const cf_filter *filter)
-{
-    cf_walk walk = cf_walk_begin(filter, 0);
-    walk.ticker = cf_ticker_of(NULL);
-    return walk;
-}
-
+/* Nothing stops this walk: half of it would be no epoch's state. */
 static void take_out(cf_filter *filter, uint32_t numbers)
 {
     cf_contents contents;
     assert(filter->geometry.epochs > 0);
-    for (cf_walk walk = walk_all(filter); cf_walk_next(&walk);) {
+    for (cf_walk walk = cf_walk_begin(filter, NULL, 0); cf_walk_next(&walk);) {
         cf_bucket_read(filter, walk.bucket, &contents);
         if (cf_bucket_drop(filter, &contents, numbers))
             cf_bucket_write(filter, walk.bucket, &contents);
@@ -38,7 +29,7 @@ void cf_sweep(cf_filter *filter)
 void cf_renew(cf_filter *filter)
 {
     cf_contents contents;
-    for (cf_walk walk = walk_all(filter); cf_walk_next(&walk);) {
+    for (cf_walk walk = cf_walk_begin(filter, NULL, 0); cf_walk_next(&walk);) {
         cf_bucket_read(filter, walk.bucket, &contents);
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
             if (contents.tag[slot] != 0 && cf_is_live(filter, contents.payload[slot]))
@@ -46,8 +37,6 @@ void cf_renew(cf_filter *filter)
         cf_bucket_write(filter, walk.bucket, &contents);
     }
 }
-
-/* ---- epochs ---- */
 
 /* The numbers that are live now and will be at that epoch. */
 static uint32_t live_then(const cf_filter *filter, uint64_t epoch)

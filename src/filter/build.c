@@ -44,7 +44,7 @@ static cf_status fill_wider(cf_filter *filter, cf_geometry shape, const cf_many 
 {
     cf_status status = fill(filter, &shape, false, keys);
     for (int i = 1; i < CF_TRIES && status == CF_FULL; i++) {
-        for (int steps = keys->words > 1 ? i : 1; steps > 0 && status == CF_FULL; steps--)
+        for (int steps = keys->words > 1 ? i : 1; steps > 0; steps--)
             if (cf_plan_wider(&shape) != CF_OK)
                 return status;
         status = fill(filter, &shape, false, keys);

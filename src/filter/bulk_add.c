@@ -2,11 +2,11 @@
 /*
 ** bulk_add.c - adding many keys: sorted, then all at once or in turn.
 **
-** An empty table that was planned for as many keys is filled in two walks over them, in their order.
-** The first one writes each bucket once, with the first b keys that have it as base bucket. The second
-** one sends the others, every fifth key or so, to their alternate buckets, which may be anywhere: a tag
-** is *in flight* until the line of memory has come, while the walk goes on. Where it lands in a full
-** bucket it takes the slot of an entry, which flies on to its own alternate:
+** An empty table that was planned for as many keys is filled in two walks over them. The first one
+** writes each bucket once, with the first b keys that have it as base bucket. The second one sends the
+** others, every fifth key or so, to their alternate buckets, which may be anywhere: a tag is *in flight*
+** until the line of memory has come, while the walk goes on. Where it lands in a full bucket it takes
+** the slot of an entry, which flies on to its own alternate:
 **
 **      walk    -> [ j ][ j+1 ][ j+2 ] ...                  one bucket after the other
 **                   |            ^ full: what it holds flies on
@@ -14,21 +14,19 @@
 **      flights    ( tag ) ... ( tag )                      some at a time; first in, first out
 **
 ** So the misses of many keys overlap. Few tags need so many flights that an ordinary search ends them.
-** There are no random numbers: the slots of full buckets take turns. The bytes follow from the sorted
-** keys alone.
+** The slots of full buckets take turns: the bytes follow from the sorted keys alone.
 **
 ** Tables with counters or values take their keys in turn. So does a table in which the walk has found no
 ** room, after it was emptied again: then the keys before the first that has no room are in.
 **
 ** Copies. A tag that lands beside its like is stored as cf_insert does, which absorbs it when there are
-** cap of them. What is in flight is not counted then, so a key may have a few entries too many in the
-** end. One look at all buckets takes them out.
+** cap of them. It does not count what is in flight, so a key may end with a few entries too many. One
+** look at all buckets takes them out.
 */
 #include "../entry/entry.h"
 #include "../entry/walk.h"
-#include "../growth/insert.h"
+#include "../growth/growth.h"
 #include "../shape/format.h"
-#include "../table/bucket.h"
 #include "many.h"
 
 /* ---- tags in flight ---- */
@@ -60,8 +58,7 @@ static inline void send(cf_bulk *bulk, const cf_filter *filter, uint64_t bucket,
         (cf_flight){to.base, (uint32_t)to.bits, steps};
 }
 
-/* The tag that has been in flight longest lands. In a full bucket the slots take turns, so that what has
-** just come stays. */
+/* The first tag in flight lands. In a full bucket the slots take turns: what has just come stays. */
 static CF_ALWAYS_INLINE cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *filter)
 {
     cf_flight flight = bulk->flight[bulk->first];
@@ -90,35 +87,24 @@ static CF_ALWAYS_INLINE cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *f
 
 enum { COST = 20 }; /* of a key in one walk, nanoseconds */
 
-/* Is hash i of sorted ones stored? Of equal ones no more than cap are. */
-static inline bool is_stored(const cf_filter *filter, const uint64_t *hashes, size_t i)
-{
-    unsigned cap = filter->geometry.cap;
-    return i < cap || hashes[i] != hashes[i - cap];
-}
-
-static inline uint64_t tag_of(const cf_filter *filter, uint64_t hash)
-{
-    return cf_key_bits(filter, hash) & filter->view.fingerprint_mask;
-}
-
 /* The first walk, in which bulk is the constant NULL, writes all base buckets. The second one sends on
 ** the keys that have not found room there. */
 static CF_ALWAYS_INLINE cf_status walk_bases(cf_kind kind, cf_filter *filter, const uint64_t *hashes,
                                              size_t n, cf_bulk *bulk, cf_ticker *ticker)
 {
     cf_status status = CF_OK;
-    unsigned b = filter->geometry.bucket_size;
+    unsigned b = filter->geometry.bucket_size, cap = filter->geometry.cap;
     for (size_t i = 0; i < n && status == CF_OK;) {
         uint64_t tag[CF_BUCKET_MAX] = {0}, bucket = cf_base(filter, hashes[i]).base;
         unsigned used = 0;
         for (; i < n && cf_base(filter, hashes[i]).base == bucket; i++) {
-            if (!is_stored(filter, hashes, i))
-                continue;
+            if (i >= cap && hashes[i] == hashes[i - cap])
+                continue; /* of equal ones no more than cap are stored */
+            uint64_t its = cf_key_bits(filter, hashes[i]) & filter->view.fingerprint_mask;
             if (used++ < b) {
-                tag[used - 1] = tag_of(filter, hashes[i]);
+                tag[used - 1] = its;
             } else if (bulk != NULL) {
-                send(bulk, filter, bucket, tag_of(filter, hashes[i]), 0);
+                send(bulk, filter, bucket, its, 0);
                 while (status == CF_OK && bulk->flying > ALOFT)
                     status = land(kind, bulk, filter);
             }
@@ -137,14 +123,13 @@ static CF_ALWAYS_INLINE cf_status walk_bases(cf_kind kind, cf_filter *filter, co
 
 /* ---- no more than cap ---- */
 
-/* Takes out what a key has beyond cap that an entry may be of. */
+/* Takes out what the key of an entry has beyond cap. */
 static CF_NEVER_INLINE void trim_key(cf_filter *filter, const cf_entry *entry)
 {
     unsigned cap = filter->geometry.cap;
     cf_matches found;
-    cf_pair pair = cf_pair_from(filter, entry->side);
-    cf_entries_find(filter, &pair, CF_ANY_VALUE, false, &found);
-    for (; found.n > cap; cf_entries_find(filter, &pair, CF_ANY_VALUE, false, &found))
+    cf_prefixes_find(filter, &entry->side, CF_ANY_VALUE, &found);
+    for (; found.n > cap; cf_prefixes_find(filter, &entry->side, CF_ANY_VALUE, &found))
         /* RULE: no key has more than cap; equivalent without: all of them say the same */
         cf_entries_replace(filter, found.entry + cap, 1, NULL);
 }
@@ -171,7 +156,7 @@ static CF_ALWAYS_INLINE void trim(cf_kind kind, cf_filter *filter, cf_ticker *ti
             trim_key(filter, &entry);
 }
 
-/* When it is not CF_OK, the filter is empty again, to the byte. */
+/* When it is not CF_OK, the filter is as it was when it was new. */
 static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, cf_ticker *ticker)
 {
     const cf_form *form = &filter->view.form;
@@ -184,31 +169,18 @@ static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, cf_ti
     if (status == CF_OK)
         CF_BY_NEW_FORM(form, trim, filter, ticker);
     filter->memory = memory;
-    if (status == CF_OK) {
+    if (status == CF_OK)
         cf_count_items(filter, n);
-    } else {
-        memset(filter->writable + CF_HEADER_BYTES, 0, cf_in_memory(filter->length - CF_HEADER_BYTES));
-        filter->occupied = 0;
-        filter->spilled = 0;
-        cf_rebase(filter, filter->bytes, filter->writable); /* adds may be quick again */
-    }
+    else
+        cf_clear(filter);
     return status;
 }
 
 /* ---- the one or the other ---- */
 
-/* Is the table empty, whatever its header says? No, too, when the ticker has ended the look: what was
-** not seen may be there. */
-static bool is_empty(const cf_filter *filter, cf_ticker *ticker)
-{
-    return filter->items == 0 && filter->occupied == 0 && filter->spilled == 0 &&
-           cf_first_set(filter, CF_HEADER_BYTES, filter->length, ticker) == filter->length &&
-           !ticker->stopped;
-}
-
-/* Can a table be filled with n keys, and does it pay? All of its buckets have to be as they were when
-** it was made. It does not pay when most of the table stays empty. With short fingerprints too many
-** keys look equal. */
+/* Can a table be filled with n keys, and does it pay? All of its buckets have to be empty, whatever its
+** header says. It does not pay when most of the table stays empty. With short fingerprints too many keys
+** look equal. */
 static bool can_fill(const cf_filter *filter, size_t n, cf_ticker *ticker)
 {
     enum { LEAST_BITS = 8, LEAST_SHARE = 16 };
@@ -218,7 +190,10 @@ static bool can_fill(const cf_filter *filter, size_t n, cf_ticker *ticker)
         return false;
     return filter->pages == NULL && filter->view.form.payload_bits == 0 && shape->bucket_size > 1 &&
            shape->cap > 1 && shape->fingerprint_bits >= LEAST_BITS && n <= shape->capacity &&
-           n >= cf_slots(filter) / LEAST_SHARE && is_empty(filter, ticker);
+           n >= cf_slots(filter) / LEAST_SHARE && filter->items == 0 && filter->occupied == 0 &&
+           filter->spilled == 0 &&
+           cf_first_set(filter, CF_HEADER_BYTES, filter->length, ticker) == filter->length &&
+           !ticker->stopped;
 }
 
 static cf_status add_in_turn(cf_filter *filter, const cf_many *keys, size_t *added, cf_ticker *ticker)
@@ -239,9 +214,9 @@ static cf_status add_in_turn(cf_filter *filter, const cf_many *keys, size_t *add
     return status;
 }
 
-/* Sorted, as a rule. For a filter that is going to grow in an order without pattern, that of their
-** products with an odd number: the first of many sorted keys all belong in one bucket, and would find
-** no room there before the table has grown for the others. */
+/* Sorts them, as a rule. A filter that is going to grow takes them in an order without pattern, that of
+** their products with an odd number: the first of many sorted keys all belong in one bucket, and would
+** find no room there before the table has grown for the others. */
 static bool put_in_order(const cf_filter *filter, const cf_many *keys, cf_ticker *ticker)
 {
     static const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15), inverse = UINT64_C(0xf1de83e19937733d);

@@ -2,26 +2,17 @@
 /*
 ** check.c - walking over all the buckets: what opening, in constant time, cannot see.
 **
-** The error rate is computed from what is stored. The hashes that match an entry are those that
-** begin, on one of their two sides, with what it knows; of two entries of a pair either one knows
-** all that the other does, or no hash matches both. So the share of hashes that match anything is
-** the sum over the entries that no shorter one covers.
+** The error rate follows from what is stored. The hashes that match an entry begin, on one of their two
+** sides, with what it knows. Of two entries of a pair one knows all that the other does, or no hash
+** matches both: the share of hashes that match anything is the sum over the entries that no shorter one
+** covers.
 */
 #include <limits.h>
 #include <math.h>
 
 #include "../entry/copies.h"
-#include "../entry/spill.h"
 #include "../entry/walk.h"
 #include "../table/epochs.h"
-
-/* The entries that match everything this one does, itself included. */
-static void find_prefixes(const cf_filter *filter, const cf_entry *entry, uint64_t value,
-                          cf_matches *found)
-{
-    cf_pair pair = cf_pair_from(filter, entry->side);
-    cf_entries_find(filter, &pair, value, false, found);
-}
 
 /* ---- census ---- */
 
@@ -53,8 +44,8 @@ static void count_entry(const cf_filter *filter, const cf_entry *entry, cf_censu
     cf_matches same, any;
     if (filter->geometry.epochs && !cf_is_live(filter, entry->payload))
         return; /* it is as good as gone */
-    find_prefixes(filter, entry, entry->payload, &same);
-    find_prefixes(filter, entry, CF_ANY_VALUE, &any);
+    cf_prefixes_find(filter, &entry->side, entry->payload, &same);
+    cf_prefixes_find(filter, &entry->side, CF_ANY_VALUE, &any);
     unsigned length = entry->side.length, shortest = any.n ? any.entry[any.n - 1].side.length : length;
     census->occupied += entry->slot < CF_IN_LIST;
     census->copies += cf_entry_copies(filter, entry);
@@ -73,7 +64,7 @@ cf_census cf_take_census(const cf_filter *filter)
     enum { COST = 1000 }; /* nanoseconds */
     cf_census census = {.shortest = UINT_MAX};
     cf_entry entry;
-    cf_walk walk = cf_walk_begin(filter, COST);
+    cf_walk walk = cf_walk_begin(filter, filter->watch, COST);
     while (cf_walk_entry(&walk, &entry))
         count_entry(filter, &entry, &census);
     if (census.fpr > 1) /* lines of a list that lies, which no lookup finds, each count anew */
@@ -82,9 +73,7 @@ cf_census cf_take_census(const cf_filter *filter)
     return census;
 }
 
-/* ---- check ----
-**
-** What each of these finds is wrong, or NULL: nothing is. */
+/* ---- check: what each of these finds is wrong, or NULL: nothing is ---- */
 
 /* With a bucket, its entries apart. */
 static const char *bucket_fault(cf_walk *walk)
@@ -134,7 +123,7 @@ static const char *entry_fault(const cf_filter *filter, const cf_entry *entry, c
     found.n = 0;
     /* Once grown, that is asked only while there are items that entries do not stand for */
     if (!grown || (filter->items > filter->occupied && seen->sticky == 0))
-        find_prefixes(filter, entry, entry->payload, &found);
+        cf_prefixes_find(filter, &entry->side, entry->payload, &found);
     seen->sticky += cf_is_sticky(filter, &found);
     return fault ? fault
            : entry->side.length > filter->view.new_length
@@ -143,66 +132,63 @@ static const char *entry_fault(const cf_filter *filter, const cf_entry *entry, c
                                                       : NULL;
 }
 
-/* Buckets and what lies in them, then the list. */
-static cf_status check_entries(const cf_filter *filter, cf_census *seen, const char **why)
+static const char *entries_fault(cf_walk *walk, cf_census *seen)
 {
-    enum { COST = 400 }; /* nanoseconds */
+    const cf_filter *filter = walk->filter;
     const char *fault = NULL;
     cf_entry entry;
-    cf_walk walk = cf_walk_begin(filter, COST);
-    while (fault == NULL && cf_walk_next(&walk)) {
-        fault = bucket_fault(&walk);
+    while (fault == NULL && cf_walk_next(walk)) {
+        fault = bucket_fault(walk);
         for (unsigned slot = 0; fault == NULL && slot < filter->geometry.bucket_size; slot++)
-            if (cf_entry_at(filter, walk.bucket, slot, &entry))
+            if (cf_entry_at(filter, walk->bucket, slot, &entry))
                 fault = entry_fault(filter, &entry, seen);
     }
-    while (fault == NULL && cf_walk_entry(&walk, &entry))
+    while (fault == NULL && cf_walk_entry(walk, &entry))
         fault = entry_fault(filter, &entry, seen);
-    return fault ? cf_refuse(CF_DAMAGED, why, fault) : walk.status;
+    return fault;
 }
 
-/* ---- what is not in buckets ---- */
-
-/* The bits behind the last bucket, the reserved bytes, and the rest of the spill list. */
-static cf_status check_rest(const cf_filter *filter, const char **why)
+static const char *rest_fault(const cf_filter *filter, cf_ticker *ticker)
 {
-    cf_ticker ticker = cf_ticker_of(filter->watch);
     uint64_t bits = filter->buckets * filter->view.form.bucket_bits;
     uint64_t table = CF_HEADER_BYTES + (bits + 7) / 8, length = filter->length; /* where they end */
     uint64_t list = length - (uint64_t)filter->geometry.spill_bound * CF_SPILL_ENTRY;
     uint64_t rest = list + (uint64_t)filter->spilled * CF_SPILL_ENTRY;
-    if (bits % 8 != 0 && cf_first_set(filter, table - 1, table, &ticker) < table &&
+    if (bits % 8 != 0 && cf_first_set(filter, table - 1, table, ticker) < table &&
         filter->bytes[table - 1] >> bits % 8 != 0)
-        return cf_refuse(CF_DAMAGED, why, "the bits behind the last bucket are not zero");
-    if (cf_first_set(filter, table, list, &ticker) < list ||
-        cf_first_set(filter, rest, length, &ticker) < length)
-        return cf_refuse(CF_DAMAGED, why, "the reserved bytes are not zero");
-    return ticker.stopped ? CF_INTERRUPTED : CF_OK;
+        return "the bits behind the last bucket are not zero";
+    if (cf_first_set(filter, table, list, ticker) < list ||
+        cf_first_set(filter, rest, length, ticker) < length)
+        return "the reserved bytes are not zero";
+    return NULL;
 }
 
-/* ---- the whole ---- */
-
-/* Each item is a copy of an entry's, unless a sticky key has absorbed it. Where a filter has grown
-** there may be more copies than items: void entries are in several buckets, and count as one
-** item. */
-static cf_status check_total(const cf_filter *filter, const cf_census *seen, const char **why)
+/* Each item is a copy of an entry's, unless a sticky key has absorbed it. Once grown there may be more
+** copies than items: void entries are in several buckets, and count as one item. */
+static const char *total_fault(const cf_filter *filter, const cf_census *seen)
 {
     if (seen->occupied != filter->occupied)
-        return cf_refuse(CF_DAMAGED, why, "the header does not count the occupied slots right");
+        return "the header does not count the occupied slots right";
     if (!filter->view.form.grown && filter->items < seen->copies)
-        return cf_refuse(CF_DAMAGED, why, "the header counts fewer items than the entries stand for");
+        return "the header counts fewer items than the entries stand for";
     if (filter->items > seen->copies && seen->sticky == 0)
-        return cf_refuse(CF_DAMAGED, why, "the header counts more items than the entries stand for");
-    return CF_OK;
+        return "the header counts more items than the entries stand for";
+    return NULL;
 }
 
 cf_status cf_check(const cf_filter *filter, const char **why)
 {
+    enum { COST = 400 }; /* nanoseconds */
     cf_census seen = {.occupied = 0};
-    cf_status status = check_rest(filter, why);
-    if (status == CF_OK)
-        status = cf_spill_check(filter, why);
-    if (status == CF_OK)
-        status = check_entries(filter, &seen, why);
-    return status == CF_OK ? check_total(filter, &seen, why) : status;
+    cf_walk walk = cf_walk_begin(filter, filter->watch, COST);
+    const char *fault = rest_fault(filter, &walk.ticker);
+    if (fault == NULL && !walk.ticker.stopped)
+        fault = cf_spill_fault(filter);
+    if (fault == NULL && !walk.ticker.stopped)
+        fault = entries_fault(&walk, &seen);
+    if (fault == NULL && !walk.ticker.stopped)
+        fault = total_fault(filter, &seen);
+    if (fault != NULL)
+        return cf_refuse(CF_DAMAGED, why, fault);
+    return walk.ticker.stopped ? CF_INTERRUPTED : CF_OK;
 }

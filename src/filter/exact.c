@@ -27,10 +27,9 @@
 **       60      4  checksum: the low 32 bits of XXH3 (unseeded) of bytes 0 .. 59
 **
 ** Levels do not grow, have no payload and no spill list, and agree with the header in hash, seed and key
-** rule. Level 0 holds the hashes of the members. Level i holds mix(hash + i * 0x9e3779b97f4a7c15),
-** where mix is that of splitmix64. It must not be linear: with hash XOR constant, keys that look
-** equal in one level look equal in all. The list holds hashes themselves, each larger than the one
-** before.
+** rule. Level 0 holds the hashes of the members; level i holds mix(hash + i * 0x9e3779b97f4a7c15), with
+** the mix of splitmix64. It must not be linear: with hash XOR constant, keys that look equal in one
+** level look equal in all. The list holds hashes themselves, each larger than the one before.
 */
 #include "../cuckoo_exact.h"
 
@@ -92,7 +91,6 @@ static cf_status open_levels(cf_exact *exact, const char **why)
                                : cf_refuse(CF_DAMAGED, why, "bytes between the levels and the list");
 }
 
-/* Is the list sorted, and are there as many members as the header says? */
 static bool is_consistent(const cf_exact *exact)
 {
     /* RULE: the list is sorted: all of it */
@@ -183,25 +181,24 @@ cf_status cf_exact_check(const cf_exact *exact, const cf_watch *watch, const cha
 
 /* ---- building ---- */
 
-/* In the result the lengths of levels have room for the most there can be, until all are there. */
+/* Levels hold the two sides in turn; each is to tell what it holds from the other side. */
 typedef struct cf_exact_work {
     cf_exact_build *build;
     cf_ticker ticker;
+    cf_many side[2]; /* what is still to be told apart: members, other keys */
     unsigned levels;
-    unsigned held; /* the side that the next level is to hold, and to tell from the other one */
     const char *why;
 } cf_exact_work;
 
+/* In the result the lengths of levels have room for the most there can be, until all are there. */
 enum { LEVELS_AT = CF_HEADER_BYTES + 8 * CF_EXACT_LEVELS };
 
-/* Makes the result longer, by bytes that begin at *at. */
-static cf_status lengthen(cf_exact_build *build, uint64_t bytes, uint64_t *at)
+static cf_status lengthen(cf_exact_build *build, uint64_t bytes)
 {
     const cf_memory *memory = &build->memory;
-    *at = build->length;
-    if (bytes > memory->most || *at > memory->most - bytes)
+    if (bytes > memory->most || build->length > memory->most - bytes)
         return CF_TOO_BIG;
-    uint8_t *longer = memory->resize(memory->context, build->bytes, *at + bytes);
+    uint8_t *longer = memory->resize(memory->context, build->bytes, build->length + bytes);
     if (longer == NULL)
         return CF_NO_MEMORY;
     build->bytes = longer;
@@ -212,75 +209,69 @@ static cf_status lengthen(cf_exact_build *build, uint64_t bytes, uint64_t *at)
 /* The levels have the fewest bytes when each is wrong for a third of what it holds, or less where the
 ** overhead of one more level counts (found by trying: within 1 % of the best, in the mean). Of buckets
 ** of four at most 8.5 slots out of 2^bits match. */
-static double rate_of_level(const cf_exact_work *work)
+static double rate_of_level(const cf_exact_work *work, uint64_t held, uint64_t others)
 {
     enum { SHARE = 3, OVERHEAD = 2000, MOST_SHARE = 20, LEAST_BITS = 5, COMPARED = 8 };
-    const cf_exact_build *build = work->build;
-    uint64_t held = build->count[work->held], share = SHARE + OVERHEAD / held;
-    uint64_t wrong = COMPARED * (share < MOST_SHARE ? share : MOST_SHARE) * build->count[!work->held];
+    uint64_t share = SHARE + OVERHEAD / held;
+    uint64_t wrong = COMPARED * (share < MOST_SHARE ? share : MOST_SHARE) * others;
     unsigned bits = LEAST_BITS;
     while (bits < CF_FINGERPRINT_MAX && wrong >> bits > held)
         bits++;
-    double rate = 8.5 / (double)((uint64_t)1 << bits);
+    double rate = 8.5 / (double)((uint64_t)1 << bits), asked = work->build->fpr;
     /* RULE: the first level errs as rarely as was asked for; equivalent >= to >: both are equal */
-    if (work->levels == 0 && build->fpr != 0 && !(build->fpr >= rate))
-        rate = build->fpr;
-    return rate;
+    return work->levels == 0 && asked != 0 && !(asked >= rate) ? asked : rate;
 }
 
 /* Builds the next level, a filter with bytes of its own. Buckets of four make the fewest. */
-static cf_status build_level(cf_exact_work *work, cf_filter *level)
+static cf_status build_level(cf_exact_work *work, const cf_many *held, double rate, cf_filter *level)
 {
-    const cf_exact_build *build = work->build;
-    const cf_memory *memory = &build->memory;
-    size_t n = build->count[work->held];
-    cf_options options = build->options;
-    uint64_t *copy = (void *)memory->resize(memory->context, NULL, (uint64_t)n * sizeof *copy);
+    const cf_memory *memory = &work->build->memory;
+    cf_options options = work->build->options;
+    uint64_t *copy = (void *)memory->resize(memory->context, NULL, (uint64_t)held->n * sizeof *copy);
     if (copy == NULL)
         return CF_NO_MEMORY;
-    for (size_t i = 0; i < n; i++)
-        copy[i] = cf_exact_hash(build->hashes[work->held][i], work->levels);
+    for (size_t i = 0; i < held->n; i++)
+        copy[i] = cf_exact_hash(held->at[i], work->levels);
     options.bucket_size = 4;
-    cf_status status = cf_build(level, copy, n, n, rate_of_level(work), &options, &work->why);
+    *level = (cf_filter){.memory = *memory, .watch = work->build->watch};
+    cf_status status = cf_build(level, copy, held->n, held->n, rate, &options, &work->why);
     memory->resize(memory->context, (uint8_t *)copy, 0);
     return status;
 }
 
-/* Of the other side, those for which the level is wrong are what the next one holds. */
-static cf_status hold_wrong(cf_exact_work *work, const cf_filter *level)
+/* Appends a level. Of the other side, those for which it is wrong are left to the next one. */
+static cf_status append_level(cf_exact_work *work, cf_filter *level, cf_many *other)
 {
     enum { COST = 20 };
-    /* RULE: a level holds what the one before is wrong for, of the other side */
-    work->held = !work->held;
-    uint64_t *hashes = work->build->hashes[work->held];
-    size_t wrong = 0, n = work->build->count[work->held];
-    for (size_t i = 0; i < n && !cf_tick(&work->ticker, COST); i++) {
-        hashes[wrong] = hashes[i];
+    cf_exact_build *build = work->build;
+    size_t wrong = 0;
+    cf_status status = lengthen(build, level->length);
+    if (status != CF_OK)
+        return status;
+    cf_seal(level);
+    memcpy(build->bytes + build->length - level->length, level->bytes, cf_in_memory(level->length));
+    cf_store64(build->bytes + CF_HEADER_BYTES + 8 * work->levels, level->length);
+    for (size_t i = 0; i < other->n && !cf_tick(&work->ticker, COST); i++) {
+        other->at[wrong] = other->at[i];
         /* RULE: those for which a level is wrong go to the next one */
-        wrong += cf_contains(level, cf_exact_hash(hashes[i], work->levels));
+        wrong += cf_contains(level, cf_exact_hash(other->at[i], work->levels));
     }
-    work->build->count[work->held] = wrong;
+    other->n = wrong;
     work->levels++;
     return work->ticker.stopped ? CF_INTERRUPTED : CF_OK;
 }
 
-/* Appends the next level. */
 static cf_status add_level(cf_exact_work *work)
 {
-    cf_exact_build *build = work->build;
-    cf_filter level = {.memory = build->memory, .watch = build->watch};
-    uint64_t at;
-    cf_status status = build_level(work, &level);
+    const cf_memory *memory = &work->build->memory;
+    /* RULE: a level holds what the one before is wrong for, of the other side */
+    cf_many *held = &work->side[work->levels % 2], *other = &work->side[!(work->levels % 2)];
+    cf_filter level;
+    cf_status status = build_level(work, held, rate_of_level(work, held->n, other->n), &level);
     if (status != CF_OK)
         return status;
-    status = lengthen(build, level.length, &at);
-    if (status == CF_OK) {
-        cf_seal(&level);
-        memcpy(build->bytes + at, level.bytes, cf_in_memory(level.length));
-        cf_store64(build->bytes + CF_HEADER_BYTES + 8 * work->levels, level.length);
-        status = hold_wrong(work, &level);
-    }
-    build->memory.resize(build->memory.context, level.writable, 0);
+    status = append_level(work, &level, other);
+    memory->resize(memory->context, level.writable, 0);
     return status;
 }
 
@@ -289,13 +280,14 @@ static cf_status finish(cf_exact_work *work, uint64_t keys, uint64_t members)
 {
     cf_exact_build *build = work->build;
     const cf_options *rule = &build->options;
-    uint64_t at, gap = 8 * (CF_EXACT_LEVELS - work->levels), listed = build->count[work->held];
-    cf_status status = lengthen(build, 8 * listed, &at);
+    const cf_many *list = &work->side[work->levels % 2];
+    uint64_t at = build->length, gap = 8 * (CF_EXACT_LEVELS - work->levels);
+    cf_status status = lengthen(build, 8 * (uint64_t)list->n);
     if (status != CF_OK)
         return status;
     uint8_t *header = build->bytes;
-    for (size_t i = 0; i < listed; i++, at += 8)
-        cf_store64(header + at, build->hashes[work->held][i]);
+    for (size_t i = 0; i < list->n; i++, at += 8)
+        cf_store64(header + at, list->at[i]);
     memmove(header + LEVELS_AT - gap, header + LEVELS_AT, cf_in_memory(at - LEVELS_AT));
     build->length = at - gap;
     memset(header, 0, CF_HEADER_BYTES);
@@ -306,7 +298,7 @@ static cf_status finish(cf_exact_work *work, uint64_t keys, uint64_t members)
     cf_store64(header + 8, (uint64_t)rule->seed);
     cf_store64(header + AT_KEYS, keys);
     cf_store64(header + AT_MEMBERS, members);
-    cf_store64(header + AT_LEVELS, work->levels | listed << 8);
+    cf_store64(header + AT_LEVELS, work->levels | (uint64_t)list->n << 8);
     cf_store64(header + CF_EXACT_CONTENT, sum_of_content(header, build->length));
     cf_store64(header + AT_END, (uint64_t)cf_checksum(header) << 32);
     return CF_OK;
@@ -316,14 +308,13 @@ static cf_status finish(cf_exact_work *work, uint64_t keys, uint64_t members)
 ** stops. */
 static bool have_common(cf_exact_work *work)
 {
-    const size_t *count = work->build->count;
-    for (size_t i = 0, j = 0; i < count[0] && j < count[1] && !cf_tick(&work->ticker, 2);) {
-        uint64_t one = work->build->hashes[0][i], other = work->build->hashes[1][j];
+    const cf_many *a = &work->side[0], *b = &work->side[1];
+    for (size_t i = 0, j = 0; i < a->n && j < b->n && !cf_tick(&work->ticker, 2);) {
         /* RULE: no key is member and not */
-        if (one == other)
+        if (a->at[i] == b->at[j])
             return true;
         /* RULE: the lesser of two hashes is passed; equivalent < to <=: two equal ones have ended it */
-        bool lesser = one < other;
+        bool lesser = a->at[i] < b->at[j];
         i += lesser;
         j += !lesser;
     }
@@ -333,11 +324,12 @@ static bool have_common(cf_exact_work *work)
 static cf_status make_all(cf_exact_work *work)
 {
     cf_exact_build *build = work->build;
-    for (unsigned side = 0; side < 2; side++) {
-        cf_many keys = {build->hashes[side], build->count[side], 1};
-        if (!cf_sort_many(&keys, &build->memory, &work->ticker))
+    for (unsigned i = 0; i < 2; i++) {
+        cf_many *keys = &work->side[i];
+        *keys = (cf_many){build->hashes[!i], build->count[!i], 1};
+        if (!cf_sort_many(keys, &build->memory, &work->ticker))
             return CF_INTERRUPTED;
-        build->count[side] = cf_drop_repeated(keys.at, keys.n);
+        keys->n = cf_drop_repeated(keys->at, keys->n);
     }
     if (have_common(work))
         return cf_refuse(
@@ -345,17 +337,17 @@ static cf_status make_all(cf_exact_work *work)
             "a key is both member and not; if none is, leave the affinity out, or try another seed");
     if (work->ticker.stopped)
         return CF_INTERRUPTED;
-    uint64_t at, members = build->count[1], keys = members + build->count[0];
-    cf_status status = lengthen(build, LEVELS_AT, &at);
+    uint64_t members = work->side[0].n, keys = members + work->side[1].n;
+    cf_status status = lengthen(build, LEVELS_AT);
     /* RULE: levels end when the list has room */
-    while (status == CF_OK && build->count[work->held] > CF_EXACT_LIST)
+    while (status == CF_OK && work->side[work->levels % 2].n > CF_EXACT_LIST)
         status = work->levels < CF_EXACT_LEVELS ? add_level(work) : CF_FULL;
     return status == CF_OK ? finish(work, keys, members) : status;
 }
 
 cf_status cf_exact_make(cf_exact_build *build, const char **why)
 {
-    cf_exact_work work = {.build = build, .ticker = cf_ticker_of(build->watch), .held = 1};
+    cf_exact_work work = {.build = build, .ticker = cf_ticker_of(build->watch)};
     build->bytes = NULL;
     build->length = 0;
     cf_status status = make_all(&work);

@@ -5,9 +5,7 @@
 #include "../base/watch.h"
 #include "../entry/copies.h"
 #include "../entry/eviction.h"
-#include "../entry/spill.h"
 #include "../growth/growth.h"
-#include "../growth/insert.h"
 #include "../shape/format.h"
 #include "../table/epochs.h"
 
@@ -26,13 +24,11 @@ static CF_NEVER_INLINE bool is_spilled(const cf_filter *filter, uint64_t hash)
 static CF_NEVER_INLINE bool contains_live(const cf_filter *filter, uint64_t hash)
 {
     cf_pair pair = cf_pair_of(filter, hash);
-    for (unsigned i = 0; i < pair.sides; i++) {
-        uint64_t bucket = pair.place[i].bucket;
-        unsigned slots = cf_bucket_find(filter, bucket, pair.place[i].tag);
-        for (; slots != 0; slots &= slots - 1)
-            if (cf_is_live(filter, cf_payload_get(filter, bucket, cf_lowest_bit(slots))))
+    for (const cf_place *at = pair.place; at < pair.place + pair.sides; at++)
+        for (unsigned slots = cf_bucket_find(filter, at->bucket, at->tag); slots != 0;
+             slots &= slots - 1)
+            if (cf_is_live(filter, cf_payload_get(filter, at->bucket, cf_lowest_bit(slots))))
                 return true;
-    }
     return false;
 }
 
@@ -62,9 +58,8 @@ bool cf_contains_any(const cf_filter *filter, uint64_t hash)
 
 enum { BATCH = 32 };
 
-/* One long chain of dependent instructions for each key would keep the processor from working on
-** several at a time: short steps, each for all keys. The buckets are fetched before the first is
-** looked at. */
+/* Short steps, each for all keys, which the processor can overlap. All buckets are fetched before the
+** first is looked at. */
 static CF_ALWAYS_INLINE size_t look_up(cf_kind kind, const cf_filter *filter, const uint64_t *hashes,
                                        size_t n, bool *answers)
 {
@@ -106,8 +101,8 @@ size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t 
 
 static void find_entries(const cf_filter *filter, uint64_t hash, cf_matches *found)
 {
-    cf_pair pair = cf_pair_of(filter, hash);
-    cf_entries_find(filter, &pair, CF_ANY_VALUE, false, found);
+    cf_side base = cf_base(filter, hash);
+    cf_prefixes_find(filter, &base, CF_ANY_VALUE, found);
 }
 
 uint64_t cf_count(const cf_filter *filter, uint64_t hash)
@@ -149,26 +144,13 @@ unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values)
 
 /* ---- adding ---- */
 
-static cf_status insert_hash(cf_filter *filter, uint64_t hash, uint64_t value)
+static CF_NEVER_INLINE cf_status add_otherwise(cf_filter *filter, uint64_t hash, uint64_t payload)
 {
-    cf_entry item = {.side = cf_base(filter, hash), .payload = value};
-    return cf_insert(filter, &item);
-}
-
-cf_status cf_add_epoch(cf_filter *filter, uint64_t hash, uint64_t epoch)
-{
-    assert(filter->geometry.epochs > 0 && filter->epoch - epoch < CF_EPOCH_NUMBERS);
-    cf_status status = insert_hash(filter, hash, cf_epoch_number(epoch));
-    filter->items = filter->occupied;
-    return status;
-}
-
-static CF_NEVER_INLINE cf_status add_otherwise(cf_filter *filter, uint64_t hash, uint64_t value)
-{
+    cf_entry item = {.side = cf_base(filter, hash), .payload = payload};
+    cf_status status = cf_insert(filter, &item);
     if (filter->geometry.epochs)
-        return cf_add_epoch(filter, hash, filter->epoch);
-    cf_status status = insert_hash(filter, hash, value);
-    if (status == CF_OK)
+        filter->items = filter->occupied;
+    else if (status == CF_OK)
         cf_count_items(filter, 1);
     return status;
 }
@@ -183,32 +165,34 @@ static inline cf_status count_added(cf_filter *filter)
 /* Stores the first copy of a key where one move makes room, on the path that a search would find. */
 static CF_ALWAYS_INLINE bool move_by(cf_kind kind, cf_filter *filter, uint64_t hash, uint64_t value)
 {
-    const cf_geometry *g = &filter->geometry;
+    const cf_form *form = &filter->view.form;
     cf_side base = cf_base(filter, hash), side[2] = {base, cf_alternate(filter, base)};
     uint64_t tag[CF_BUCKET_MAX], to[CF_BUCKET_MAX];
     for (unsigned i = 0; i < 2; i++) {
         uint64_t from = side[i].base, at = cf_at_by(kind, filter, from);
         cf_tags_by(kind, filter, at, tag);
         cf_others_of(filter, from, tag, to);
-        for (unsigned slot = 0, lane; slot < g->bucket_size; slot++)
-            if (cf_empty_by(kind, filter, cf_at_by(kind, filter, to[slot]), &lane)) {
-                cf_side goes = {from, tag[slot], g->fingerprint_bits - g->pair_bits};
-                cf_set_by(kind, filter, cf_at_by(kind, filter, to[slot]), lane,
-                          cf_alternate(filter, goes).bits, cf_payload_at(filter, at, slot));
-                cf_set_by(kind, filter, at, slot * filter->view.form.lane,
-                          side[i].bits & filter->view.fingerprint_mask, value);
-                return true;
-            }
+        for (unsigned slot = 0, lane; slot < filter->geometry.bucket_size; slot++) {
+            uint64_t there = cf_at_by(kind, filter, to[slot]);
+            if (!cf_empty_by(kind, filter, there, &lane))
+                continue;
+            cf_side goes = {from, tag[slot], filter->view.new_length};
+            cf_set_by(kind, filter, there, lane, cf_alternate(filter, goes).bits,
+                      cf_payload_at(filter, at, slot));
+            cf_set_by(kind, filter, at, slot * form->lane, side[i].bits & filter->view.fingerprint_mask,
+                      value);
+            return true;
+        }
     }
     return false;
 }
 
-/* Adds the first copy of a key whose pair is full. */
+/* Before growth, without a pager: adds the first copy of a key whose pair is full. */
 static CF_NEVER_INLINE cf_status add_moving(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     const cf_form *form = &filter->view.form;
-    bool tries = filter->view.kind != 0 && filter->geometry.spill_bound == 0;
-    if (!tries || !CF_BY_NEW_FORM(form, move_by, filter, hash, value))
+    if (form->any || filter->geometry.spill_bound != 0 ||
+        !CF_BY_NEW_FORM(form, move_by, filter, hash, value))
         return add_otherwise(filter, hash, value);
     return count_added(filter);
 }
@@ -228,7 +212,8 @@ static CF_ALWAYS_INLINE cf_status add(cf_kind kind, cf_filter *filter, uint64_t 
         tag = spots.tag[1];
         extension = spots.extension[1];
         if (!cf_empty_by(kind, filter, at, &lane))
-            return kind.grown ? add_otherwise(filter, hash, value) : add_moving(filter, hash, value);
+            return kind.any || kind.grown ? add_otherwise(filter, hash, value)
+                                          : add_moving(filter, hash, value);
     }
     if (kind.grown)
         tag = cf_tag_of(filter, (cf_place){0, tag, extension}, filter->view.new_length);
@@ -239,11 +224,18 @@ static CF_ALWAYS_INLINE cf_status add(cf_kind kind, cf_filter *filter, uint64_t 
 
 CF_OWN(cf_status, add, (cf_filter * filter, uint64_t hash, uint64_t value), filter, hash, value);
 
+cf_status cf_add_epoch(cf_filter *filter, uint64_t hash, uint64_t epoch)
+{
+    assert(filter->geometry.epochs > 0 && filter->epoch - epoch < CF_EPOCH_NUMBERS);
+    return add_otherwise(filter, hash, cf_epoch_number(epoch));
+}
+
 cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     assert(value <= cf_low_bits(filter->geometry.value_bits));
-    return CF_LIKELY(filter->view.quick_add) ? CF_OF_KIND(add, filter)(filter, hash, value)
-                                             : add_otherwise(filter, hash, value);
+    if (CF_LIKELY(filter->view.quick_add))
+        return CF_OF_KIND(add, filter)(filter, hash, value);
+    return add_otherwise(filter, hash, filter->geometry.epochs ? cf_epoch_number(filter->epoch) : value);
 }
 
 cf_status cf_add(cf_filter *filter, uint64_t hash)
@@ -306,8 +298,6 @@ cf_deleted cf_delete(cf_filter *filter, uint64_t hash)
 {
     return cf_delete_value(filter, hash, 0);
 }
-
-/* ---- looking inside ---- */
 
 cf_pair cf_candidates(const cf_filter *filter, uint64_t hash)
 {

@@ -15,9 +15,9 @@ typedef struct cf_many {
     unsigned words;
 } cf_many;
 
-/* Sorts them, by hash and value. For hashes it asks `memory` for room for a copy, which it gives back:
-** twice as fast for many random ones. When its resize is NULL, or gives none, the sort is in place.
-** False: the ticker has stopped; the keys are all there, in some order. */
+/* Sorts them, by hash and value. For many hashes it asks `memory` for room for a copy, twice as fast,
+** and gives it back. When its resize is NULL, or gives none, the sort is in place. False: the ticker has
+** stopped; the keys are all there, in some order. */
 bool cf_sort_many(const cf_many *keys, const cf_memory *memory, cf_ticker *ticker);
 
 /* cf_add_many for both kinds. Pairs are sorted already, and added in this order. */

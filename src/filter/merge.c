@@ -2,21 +2,18 @@
 /*
 ** merge.c - the entries of one filter go into another: the multiset sum of two, or a smaller one.
 **
-** An entry knows the two places where it may lie (address.h), so the entries of one filter are
-** added to another of the same shape without their keys. Copies add up, up to cap, or to what
-** counters hold; a key that is sticky in one is sticky in the sum.
+** An entry knows the two places where it may lie (address.h), so the entries of one filter are added to
+** another of the same shape without their keys. Copies add up, up to cap, or to what counters hold; a
+** key that is sticky in one is sticky in the sum.
 **
-** The filters may have grown differently. The sum first grows as far as the other one has, so that
-** its entries may know as much as those of the other. Where the sum has grown further, an entry of the
-** other may know too little for its bucket there: it becomes two, each with one bit more, as if the
-** other had been split as well.
+** The filters may have grown differently. The sum first grows as far as the other one has: then its
+** entries may know as much. Where it has grown further, an entry of the other may know too little for
+** its bucket there: it becomes two, each with one bit more, as if the other had been split as well.
 */
 #include "../entry/entry.h"
 #include "../entry/walk.h"
 #include "../growth/growth.h"
-#include "../growth/insert.h"
 #include "../shape/format.h"
-#include "../table/bucket.h"
 #include "../table/epochs.h"
 
 const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned *at)
@@ -49,7 +46,7 @@ static uint64_t last_bit(const cf_filter *filter, const cf_entry *entry)
     return (uint64_t)1 << (filter->geometry.pair_bits + entry->side.length - 1);
 }
 
-/* There is no room for an item. Is its pair full of entries that may be of the same key? */
+/* There is no room for an item: is its pair full of entries that may be of the same key? */
 static CF_NEVER_INLINE bool key_is_full(const cf_filter *into, const cf_entry *item)
 {
     cf_matches found;
@@ -58,9 +55,9 @@ static CF_NEVER_INLINE bool key_is_full(const cf_filter *into, const cf_entry *i
     return found.n >= pair.sides * into->geometry.bucket_size;
 }
 
-/* Stores an item of `from`. An add splits few buckets for one that finds no room; a merge takes long
-** anyway, and goes on. Half of the slots need not be in use before all of `from` has come. One entry may
-** be many items, so the ticker hears of each. */
+/* Stores an item of `from`. A merge takes long anyway: where an add would split a few buckets it goes
+** on. Half of the slots need not be in use before all of `from` has come. An entry may be many items:
+** the ticker hears of each. */
 static cf_status insert_growing(cf_filter *into, const cf_filter *from, const cf_entry *item,
                                 cf_ticker *ticker)
 {
@@ -79,8 +76,7 @@ static cf_status insert_growing(cf_filter *into, const cf_filter *from, const cf
     return status == CF_FULL ? grown : status;
 }
 
-/* Stores an entry, or all of the entries that it becomes: those with a further bit set come first. In a
-** filter that has grown less it knows no more than that one's slots hold. */
+/* Stores an entry, or all of the items that it becomes: those with a further bit set come first. */
 static cf_status merge_entry(cf_filter *into, const cf_filter *from, const cf_entry *entry,
                              cf_ticker *ticker, const char **why)
 {
@@ -118,15 +114,14 @@ static bool is_live_in(const cf_filter *into, const cf_filter *from, const cf_en
            cf_is_live(into, entry->payload);
 }
 
-/* Stores all entries of `from`, also spilled ones, in `into`. Where slots have no room for all that an
-** entry knows, it forgets the rest. Counts items as far as it comes; errors, and *why, as cf_merge. */
+/* Stores all entries of `from`, also spilled ones, and counts items as far as it comes. An entry forgets
+** what slots have no room for. Errors, and *why, as cf_merge. */
 static cf_status merge_entries(cf_filter *into, const cf_filter *from, const char **why)
 {
     enum { COST = 800, SOME = 16 }; /* nanoseconds, entries */
     cf_status status = CF_OK;
     cf_entry some[SOME];
-    cf_walk walk = cf_walk_begin(from, COST);
-    walk.ticker.watch = into->watch;
+    cf_walk walk = cf_walk_begin(from, into->watch, COST);
     for (unsigned n = SOME; status == CF_OK && n == SOME;) {
         /* Entries of one bucket have their other ones anywhere: some are fetched at once */
         for (n = 0; n < SOME && cf_walk_entry(&walk, &some[n]); n++) {
@@ -142,9 +137,8 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
 }
 
 /* Comes to the epoch of `from`, grows to so many buckets, then stores the entries, in no more than
-** `most` bytes, and with no more than so many units of work (watch.h). Hostile entries can be such that
-** each of them splits half of the table, in vain, or of kinds that double when buckets are split; and
-** the number of items in a header can be a lie. What keys take is a fifth of the work at most
+** `most` bytes, and with bounded work (watch.h): each of hostile entries may split half of the table, in
+** vain, or double when buckets are split. What keys take is a fifth of it at most
 ** (test_merge_hostile.c). CF_FULL: bytes or work do not suffice. Other errors, and *why, as cf_merge. */
 static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t buckets, uint64_t most,
                                 const char **why)
@@ -215,12 +209,11 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
 /* ---- making smaller ----
 **
 ** The entries of a filter that has lost keys are added to an empty one of the same geometry, as in a
-** merge, that has grown only as far as they need. An entry forgets what it
-** knows beyond the length of new ones there. That is sound (growth.h): what is left is a prefix of the
-** same keys, and entries that have become equal count as copies of one key. */
+** merge, that has grown only as far as they need. An entry forgets what it knows beyond the length of
+** new ones there. That is sound (growth.h): what is left is a prefix of the same keys. */
 
-/* Could it be one that has not grown? There slots have no sticky bit, entries know as much as new
-** ones, and void ones that have doubled would be more copies than there are items. */
+/* Could it be one that has not grown? There slots have no sticky bit, entries know as much as new ones,
+** and void ones that have doubled would be too many copies. */
 static bool is_as_before_growth(const cf_filter *filter, const cf_census *census)
 {
     unsigned whole = filter->geometry.fingerprint_bits - filter->geometry.pair_bits;
@@ -229,9 +222,9 @@ static bool is_as_before_growth(const cf_filter *filter, const cf_census *census
     return census->shortest >= whole && census->copies <= filter->items && !marks;
 }
 
-/* Buckets for its entries, with a tenth to spare beyond what a table that grows fills. They are
-** counted: a header that lies must not let `into` grow. Nor is a table that was planned for far
-** more keys worth its first step of growth, which rewrites all of it. */
+/* Buckets for its entries, which are counted, for headers lie, with a tenth to spare beyond what a table
+** that grows fills. A table that was planned for far more keys is not worth its first step of growth,
+** which rewrites all of it. */
 static uint64_t buckets_needed(const cf_filter *filter, const cf_census *census)
 {
     enum { EMPTIEST = 16 };

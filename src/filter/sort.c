@@ -2,19 +2,17 @@
 /*
 ** sort.c - preparing many keys for one filter: hashes, or pairs, sorted, each once.
 **
-** Sorted hashes are sorted base buckets, so a build walks through the table from front to back, and
-** what it writes depends on the set of keys alone. This is a radix sort, most significant digit
-** first, whose time is bounded for any input:
+** Sorted hashes are sorted base buckets: a build walks through the table from front to back, and what it
+** writes depends on the set of keys alone. This is a radix sort, most significant digit first:
 **
 **      [ any order                                 ]     n hashes that may differ in `left` bits
 **      [ digit 0 | digit 1 | digit 2 | ...         ]     each goes to the part of its next digit
 **      [ sorted  | next    |         |             ]     each part is sorted so by the bits left
 **
-** until few hashes are left in a part. With room for a copy, digits have 8 bits or more: hashes go to
-** their parts there, and all come back. The last digit of a range has nearly as many values as there are
-** hashes: insertion has little to do then. Without room a digit is one bit: hashes change places.
-**
-** A pair is sorted so as the number of 128 bits that its two words make, always without room.
+** until few hashes are left in a part: its time is bounded for any input. With room for a copy, digits
+** have 8 bits or more: hashes go to their parts there, and all come back. The last digit of a range has
+** nearly as many values as there are hashes: insertion has little to do then. Without room a digit is
+** one bit: hashes change places. Pairs are sorted so as numbers of 128 bits.
 */
 #include "many.h"
 
@@ -30,8 +28,7 @@ enum {
     COST_OF_HASH = 2 /* of one hash in one pass over many, nanoseconds */
 };
 
-/* Where the next piece of n hashes ends, whose cost is counted; `from`: there is none, or the work is to
-** stop. */
+/* Counts the cost of the next piece of n hashes. Where it ends; `from`: there is none, or a stop. */
 static inline size_t next_piece(cf_ticker *ticker, size_t from, size_t n)
 {
     size_t end = n - from < PIECE ? n : from + PIECE;
@@ -85,8 +82,7 @@ size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n)
 
 /* ---- in place ---- */
 
-/* Those of which a word is below a limit come first: how many. There is no branch that cannot be
-** foretold. */
+/* Those of which a word is below a limit come first: how many. No branch is hard to foretell. */
 static CF_ALWAYS_INLINE size_t split(cf_ticker *ticker, uint64_t *a, size_t n, unsigned words,
                                      unsigned word, uint64_t limit)
 {
@@ -102,8 +98,7 @@ static CF_ALWAYS_INLINE size_t split(cf_ticker *ticker, uint64_t *a, size_t n, u
     return below;
 }
 
-/* Sorts keys that may differ in their last `left` bits. The smaller part comes first, so that the stack
-** stays small. */
+/* Sorts keys that may differ in their last `left` bits: the smaller part first, for a small stack. */
 static void sort_in_place(cf_ticker *ticker, uint64_t *a, size_t n, unsigned words, unsigned left)
 {
     while (n > SMALL && left > 0 && !ticker->stopped) {
@@ -166,7 +161,6 @@ static size_t end_of_part(const uint64_t *a, size_t from, size_t n, unsigned shi
     return n;
 }
 
-/* Bits of the next digit of n hashes. */
 static unsigned digit_bits(size_t n, unsigned left)
 {
     unsigned bits = cf_bits_for(n);

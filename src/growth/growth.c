@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "growth.h"
 
-#include "../table/bucket.h"
+#include "../base/watch.h"
 #include "../table/epochs.h"
 
 /* ---- the first growth ---- */
 
-/* Writes a bucket as the other form says it: a fingerprint gets a terminator, or loses it. Both are
-** views of the same bytes. */
+/* Writes a bucket in the other form, in the same bytes: a fingerprint gets a terminator, or loses it. */
 static void rewrite_bucket(const cf_filter *from, cf_filter *to, uint64_t bucket)
 {
     cf_contents contents;
@@ -23,9 +22,8 @@ static void rewrite_bucket(const cf_filter *from, cf_filter *to, uint64_t bucket
     cf_bucket_write(to, bucket, &contents);
 }
 
-/* All buckets become wider, the last one first: each is written where those behind it have been. There
-** is room. When it is to stop, they become plain again, the last one that was written first; and what
-** lies behind them is as it was. */
+/* All buckets become wider, the last one first: each is written where those behind it have been. When
+** it is to stop, they become plain again, in reverse; and what lies behind them is as it was. */
 static cf_status begin_growth(cf_filter *filter, cf_ticker *ticker)
 {
     enum { COST = 100 }; /* nanoseconds */
@@ -51,7 +49,6 @@ static cf_status begin_growth(cf_filter *filter, cf_ticker *ticker)
 
 /* ---- splitting a bucket ---- */
 
-/* The bucket that is split at this stage. */
 static uint64_t bucket_at(const cf_filter *filter, uint64_t split)
 {
     return cf_bucket_number(filter, split >> filter->level, split & cf_low_bits(filter->level));
@@ -82,10 +79,8 @@ static void split_bucket(cf_filter *filter)
     cf_bucket_write(filter, last, &high);
 }
 
-/* ---- room ---- */
-
-/* Makes the blob as long as asked for, and an eighth longer, so that most steps find room; but not so
-** much that making it zero takes long. Nobody is told of the zeros, for nothing was there (cf_pages). */
+/* Makes the blob as long as asked for, and an eighth longer, so that most steps find room; but zeros
+** must not take long. Nobody is told of them, for nothing was there (cf_pages). */
 static cf_status make_longer(cf_filter *filter, uint64_t bytes)
 {
     enum { MOST_SPARE = 1 << 20 };
@@ -107,12 +102,11 @@ static cf_status make_longer(cf_filter *filter, uint64_t bytes)
 
 /* ---- when ---- */
 
-/* Above this share of occupied slots a table that has grown splits before an add: where searches begin
-** to be long. It is less than in a new table, because as many keys fall into a bucket that is not split
-** yet as into both children of one that is. In the midst of a level, where most buckets are full and
-** what is empty lies behind the split pointer, it is less still. From 440,000 to 960,000 keys, b = 4,
-** f = 12, with 88 % throughout, or 85, 84, 82 % in the midst, searches go on from 2.1, 1.35, 1.2, 1.0
-** buckets a key; slots take 1, 1.022, 1.03, 1.045 times as many bits on the whole. */
+/* A table that has grown splits before an add where searches begin to be long. Less of its slots are
+** occupied then than in a new table, because as many keys fall into a bucket that is not split yet as
+** into both children of one that is; and still less in the midst of a level. From 440,000 to 960,000
+** keys, b = 4, f = 12, with 88 % throughout, or 85, 84, 82 % in the midst, searches go on from 2.1,
+** 1.35, 1.2, 1.0 buckets a key; slots take 1, 1.022, 1.03, 1.045 times as many bits on the whole. */
 bool cf_is_crowded(cf_filter *filter)
 {
     enum { PARTS = 64, DIP = 40, SMALL = 800, LARGE = 880 }; /* of a thousand */
@@ -129,8 +123,8 @@ bool cf_is_crowded(cf_filter *filter)
     return filter->occupied > view->most;
 }
 
-/* Are most entries void in the buckets that are split next? Then splitting makes hardly any room. Where
-** nothing ages nearly all are so in hostile bytes only: few steps look. */
+/* Are most entries void in the buckets that are split next, so that splitting makes hardly any room?
+** Where nothing ages that takes hostile bytes: few steps look. */
 static bool splits_in_vain(const cf_filter *filter)
 {
     enum { SOME = 16, STEPS = 64, LOOKS = 4 };

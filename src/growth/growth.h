@@ -20,51 +20,56 @@
 **   first full: after k doublings it errs 1 + k / 16 times as often.
 ** - When all buckets of a level are split, the next step begins the next level.
 **
-** **A filter has two forms in its life, plain and grown.** Plain slots hold f bits. The first step
-** gives each slot a terminator (bucket.h) and room for four bits more, f + 5 in all, as many at every
-** level: a split takes one bit of each entry, and new entries of the next level know one more. That one
-** step takes time proportional to the table, some 15 ms for a million keys; the others split one
-** bucket.
+** **A filter is plain, then grown.** Plain slots hold f bits. The first step gives each slot a
+** terminator (tag.h) and room for four bits more, f + 5 in all, as many at every level: a split takes
+** one bit of each entry, and new entries of the next level know one more. The first step takes time
+** proportional to the table, some 15 ms for a million keys; the others split one bucket.
 **
 ** **Deleting is safe.** Claim: as long as only keys are deleted that were added and not yet deleted,
 ** every present copy of a key has an entry of its own that matches the key, or the key is sticky
-** (copies.h). Sketch. What an entry knows is a prefix of the bits of the keys it matches, as seen from
-** its side. Adding stores a prefix of the key; cutting makes prefixes shorter; moving and splitting
-** leave them as they are; a void entry that is split becomes two, each longer by one bit, and exactly
-** one of them is a prefix of its key. So entries keep matching their keys. Now a copy of key K is
-** deleted, and D is the longest match of K. If D is K's own, all others keep theirs. Else D belongs to
-** some key K2, or to none, and K has another entry E, not longer than D. Both are prefixes of K's bits,
-** so E is a prefix of D, which is a prefix of K2's: E matches K2, and becomes its own. With the
-** shortest match instead, K2 would be left with a longer entry E that it need not match.
+** (copies.h). Sketch. Adding stores a prefix of the key's bits, as seen from its side. Cutting makes
+** prefixes shorter; moving and splitting keep them; of the two that a void entry becomes exactly one is
+** a prefix of its key. Now a copy of key K is deleted: D, the longest match of K, goes. If D is K's own,
+** all others keep theirs. Else D belongs to some key K2, or to none, and K has another entry E, not
+** longer than D. Both are prefixes of K's bits, so E is a prefix of D, which is a prefix of K2's: E
+** matches K2, and becomes its own. With the shortest match instead, K2 would be left with an entry that
+** it need not match.
 **
 **      K  = 0110..   deleted       D = 011  of K2       goes
 **      K2 = 0111..                 E = 01   of K        matches K2, too: it is K2's now
 **
-** "Longer" means all that is known, the extension included. Nor does D make K2 sticky together with
-** others: those match K as well, or are matched by a sticky entry that K matches, and then nothing
-** would be deleted. All of this needs each entry to lie where every key that it matches looks: in a
-** bucket whose extension it knows. That is why void entries do not move to longer extensions, and why
-** an entry is cut only as far as its bucket allows.
+** Nor does D make K2 sticky together with others: those match K as well, or are matched by a sticky
+** entry that K matches, and then nothing is deleted. All of this needs each entry to lie in a bucket
+** whose extension it knows: there every key looks that it matches. So void entries do not move to longer
+** extensions, and an entry is cut only as far as its bucket allows.
 */
 #ifndef CF_GROWTH_H
 #define CF_GROWTH_H
 
-#include "../base/watch.h"
+#include "../cuckoo_inspect.h"
 
 /* Splits one bucket after the other until there are so many. CF_OK; CF_FULL: this filter does not grow,
 ** or cannot be longer in bits; CF_TOO_BIG, CF_NO_MEMORY: nor in bytes; CF_INTERRUPTED. Steps that were
 ** done stay; one that fails changes nothing but the length. */
 cf_status cf_grow_to(cf_filter *filter, uint64_t buckets);
 
-/* May the table grow for an entry that finds no room? Keys that were chosen to crowd one place leave
-** half of its slots occupied; and of void entries, which splitting makes two of, it has four slots for
-** each item at most. A small table has a few more. In a filter with values an eighth is enough: four
-** values of a key fill half of its pair. The first growth may come at any time: without it there are no
-** marks, and copies of a few keys crowd an empty table (copies.h). */
+/* May the table grow for an entry that finds no room? At least half of its slots are in use then, for
+** keys may be chosen to crowd one place; and it has at most four for each item, for splitting makes two
+** of void entries. A small table has a few more. With values an eighth is enough: four values of a key
+** fill half of its pair. The first growth may come at any time: without it there are no marks
+** (copies.h). */
 bool cf_may_split(const cf_filter *filter);
 
-/* Is a table that has grown to split before an add: are so many of its slots occupied? The dead take up
-** no room, so that the slots of a filter that ages say nothing. */
+/* Is a table that has grown to split before an add: are so many of its slots in use? In a filter that
+** ages they say nothing, for the dead take up no room. */
 bool cf_is_crowded(cf_filter *filter);
+
+/* Stores one copy of a key, or an entry of another filter (copies.h). Of the entry, `side`, `payload`
+** and `sticky` are read. The filter grows before, by 16 buckets at most, when it is crowded; and by 64
+** when there is no room, but for the first growth, and for values. CF_OK: stored, spilled, counted, or
+** absorbed. CF_FULL, CF_TOO_BIG, CF_NO_MEMORY; CF_INTERRUPTED, in the first growth; CF_BAD_ARGUMENT: the
+** entry, which comes from a filter that has grown less, knows too little for both of its buckets. Then
+** no answer has changed, but the filter may have grown. Counts `occupied`, not `items`. */
+cf_status cf_insert(cf_filter *filter, const cf_entry *entry);
 
 #endif

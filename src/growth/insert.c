@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "insert.h"
+#include "growth.h"
 
 #include "../entry/copies.h"
 #include "../entry/eviction.h"
-#include "growth.h"
 
-/* ---- in a table of a given size ---- */
-
-/* Puts an entry into the list, if there is one that has room. */
 static bool spill(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
 {
     /* RULE: few copies of a key are spilled */
@@ -19,9 +15,9 @@ static bool spill(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
     return true;
 }
 
-/* Stores an entry in the table as it is. One that matches takes it up; else it gets a free slot; else
-** one is freed, by a path that goes on from `nodes` buckets at most. With a list it gets a line of that
-** when no short path is found. */
+/* Stores an entry in the table as it is: it is taken up by one that matches, or gets a free slot, or one
+** that is freed, by a path that goes on from `nodes` buckets at most; or a line of the list when no
+** short path is found. */
 static cf_status store(cf_filter *filter, const cf_entry *entry, unsigned nodes)
 {
     const cf_geometry *shape = &filter->geometry;
@@ -38,8 +34,6 @@ static cf_status store(cf_filter *filter, const cf_entry *entry, unsigned nodes)
     return shape->epochs && cf_copies_add(filter, &pair, &new, true) ? CF_OK : CF_FULL;
 }
 
-/* ---- in one that may grow ---- */
-
 enum { MOST_STEPS = 16 };
 
 /* Is this the end, whatever else might be tried? */
@@ -48,8 +42,8 @@ static bool is_final(cf_status status)
     return status == CF_NO_MEMORY || status == CF_INTERRUPTED;
 }
 
-/* Splits buckets of a crowded table; one or two are enough, unless they are full of void entries. Only
-** lack of memory, or an interrupt, is an error, so that equal calls give equal bytes or none. */
+/* Splits buckets of a crowded table: one or two, unless they are full of void entries. Only lack of
+** memory, or an interrupt, is an error, so that equal calls give equal bytes or none. */
 static cf_status relieve(cf_filter *filter)
 {
     cf_status status = CF_OK;
@@ -59,11 +53,11 @@ static cf_status relieve(cf_filter *filter)
     return is_final(status) ? status : CF_OK;
 }
 
-/* Splits a few buckets: that takes less time than a search in vain. Or a part of the table, where few
-** have not helped, and the values of a key, which stay together, have to be parted from those of
-** another one; or where buckets of two hold so few that many places are crowded. The first growth takes
-** long anyway: it goes on until the table is crowded no more. A few buckets of a large one that is full
-** to the last would hardly ever help the key for which it grows. */
+/* Splits a few buckets, which takes less time than a search in vain; or, when few have not helped, a
+** part of the table: where the values of a key, which stay together, have to be parted from those of
+** another one, and where buckets of two leave many places crowded. The first growth takes long anyway:
+** it goes on until the table is crowded no more. A few buckets of a large full one would hardly ever
+** help the key. */
 static cf_status split_some(cf_filter *filter, unsigned tries)
 {
     enum { FEW = 4, FEW_TRIES = 6, PARTS = 8, FIRST_PARTS = 64 };
@@ -77,10 +71,10 @@ static cf_status split_some(cf_filter *filter, unsigned tries)
     return status;
 }
 
-/* Folds entries that say the same, and stores the new one. Keys that repeat crowd single places, and
-** splitting helps them little. In a table that has grown a path is found, as a rule, up to 80 % and
-** more. The emptier it is where none is found, the fewer entries have to say the same to be folded:
-** three are hardly of different keys. `last`: nothing else is left to try, so any two are folded. */
+/* Folds entries that say the same, and stores the new one. Keys that repeat crowd single places, where
+** splitting helps little. In a table that has grown a path is found, as a rule, up to 80 % and more: the
+** emptier it is without one, the fewer entries have to say the same. `last`: nothing else is left to
+** try, so any two are folded. */
 static CF_NEVER_INLINE bool fold(cf_filter *filter, const cf_entry *entry, bool last)
 {
     enum { EMPTY = 75, VERY_EMPTY = 60 };
@@ -94,9 +88,9 @@ static CF_NEVER_INLINE bool fold(cf_filter *filter, const cf_entry *entry, bool 
 }
 
 /* Where an entry finds no room, some buckets are split, and it is tried again, as often as that may
-** help; at last with a longer path, or by folding. The splits of an entry that is refused stay: no
-** answer has changed. In a table that grows every other insertion needs a search, and long ones cost
-** more than the bucket that splitting adds; in a filter that ages they say when to split. */
+** help; at last with a longer path, or by folding. In a table that grows every other insertion needs a
+** search, and long ones cost more than the bucket that splitting adds; in a filter that ages they say
+** when to split. */
 cf_status cf_insert(cf_filter *filter, const cf_entry *entry)
 {
     enum { SEARCH_GROWN = 256, SEARCH_AGEING = 16 };
