@@ -305,6 +305,27 @@ def test_a_function_rolls_back_and_changes_keys(db, command, after):
         assert ask(db, "SELECT count(*) FROM f WHERE key = 'new'") == 0
 
 
+@pytest.mark.parametrize("command", ["drain", "optimize"])
+def test_a_function_rolls_back_and_changes_keys_before_a_drain(db, command):
+    """What it wrote before SQLite opened the savepoint anew stays, in the table and in the filter."""
+    run(db, "CREATE TABLE u(k); CREATE TABLE other(x); INSERT INTO other VALUES (1), (2); "
+            "CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=1000)")
+    said = []
+
+    def call(x):
+        for sql in ("ROLLBACK TO s", "INSERT INTO u VALUES ('new')", "INSERT INTO f(key) VALUES ('new')",
+                    f"INSERT INTO f(f) VALUES ('{command}')"):
+            said.append(attempt(db, sql))
+        return x
+
+    db.create_function("call", 1, call)
+    run(db, "BEGIN; SAVEPOINT s")
+    assert attempt(db, "UPDATE other SET x = call(x)") and said == [None] * 4
+    for end in ("", "INSERT INTO f(f) VALUES ('drain')", "COMMIT"):
+        run(db, end)
+        assert db.execute("SELECT k, cf_table_contains('f', k) FROM u").fetchall() == [("new", 1)]
+
+
 @pytest.mark.parametrize("drains", [False, True])
 def test_rows_beside_a_trigger_are_known_after_a_drain_that_is_taken_back(tmp_path, drains):
     """Another connection does not see the TEMP trigger, and learns of it from the header."""
