@@ -178,6 +178,19 @@ def test_a_write_that_an_authorizer_stops_half_way(db, f, when, denied):
     f.exact()
 
 
+@pytest.mark.parametrize("column", ["type", "name", "tbl_name", "sql", "rowid"])
+def test_an_authorizer_that_hides_a_column_of_the_schema(db, f, column):
+    """No write and no COMMIT fails. A lookup does, or it asks the table."""
+    db.execute("CREATE TRIGGER own AFTER INSERT ON u BEGIN INSERT INTO other VALUES (1); END")
+    db.set_authorizer(lambda _, table, of, *__: sqlite3.SQLITE_IGNORE if (table, of) == ("sqlite_master", column)
+                      else sqlite3.SQLITE_OK)
+    script(db, "BEGIN; INSERT INTO u(k) VALUES ('n1')")
+    attempt(db, "SELECT cf_table_contains('f', 'n1')")
+    script(db, "COMMIT; INSERT INTO u(k) VALUES ('n2')")
+    db.set_authorizer(None)
+    assert ask(db, "SELECT count(*) FROM u WHERE k LIKE 'n_' AND cf_table_contains('f', k)") == 2
+
+
 def test_a_copy_taken_inside_a_transaction(db, f):
     script(db,
            "BEGIN; INSERT INTO u(k) VALUES ('n1'), ('n2'); DELETE FROM u WHERE id = 1; SAVEPOINT s; UPDATE u SET k = k || '!'")
