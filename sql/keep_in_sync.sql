@@ -237,7 +237,8 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 --   - an authorizer that answers SQLITE_IGNORE for the column, the log or a shadow table.
 --   - VACUUM, when the filter follows the rowid of a table without INTEGER PRIMARY KEY: it gives the rows
 --     new numbers.
---   - sqlite3_deserialize over a database in use. Connect anew.
+--   - sqlite3_deserialize over a database in use. Connect anew before it: the TEMP trigger on the log stays, and
+--     then SQLite may crash.
 --   - writes to <name>_page or <name>_log by others. Defensive mode forbids them.
 --   - uncommitted changes of others, when you read them by PRAGMA read_uncommitted.
 --   - your own uncommitted changes to a filter without content= are missing in a .dump or serialize of

@@ -187,8 +187,8 @@ static int read_schema(others *all, sqlite3 *db, const char *schema, bool tempor
                          .sql = (const char *)sqlite3_column_text(rows, 2),
                          .order = sqlite3_column_int64(rows, 3),
                          .temporary = temporary};
-        if (!trigger.name || !trigger.table || !trigger.sql)
-            rc = SQLITE_NOMEM;
+        if (!trigger.name || !trigger.table || !trigger.sql) /* or an authorizer says SQLITE_IGNORE */
+            rc = sqlite3_errcode(db) == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_AUTH;
         else if (!is_ours(trigger.name, trigger.sql))
             rc = judge(all, &trigger);
     }

@@ -200,6 +200,12 @@ int cuckoo_table_write(cuckoo_table *table, const cuckoo_sums *left)
     return rc;
 }
 
+/* Within the statement of another one? */
+static bool is_within(const cuckoo_table *table)
+{
+    return cuckoo_sql_running(table->paged.shadow.db, true) > 1;
+}
+
 int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc)
 {
     rc = cuckoo_first_error(rc, cuckoo_paged_error(&table->paged));
@@ -211,10 +217,47 @@ int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc)
         cuckoo_changes_free(&table->pending);
         table->drained = table->wrote > table->drained ? table->wrote : table->drained;
         table->wrote = 0; /* the log begins anew */
-        if (table->part == CUCKOO_JOINED && cuckoo_sql_running(table->paged.shadow.db, true) > 1)
+        if (table->part == CUCKOO_JOINED && is_within(table))
             table->part = CUCKOO_CREATED; /* a savepoint may have opened that nobody told of */
     }
     return rc;
+}
+
+/* ---- what is pending, into the log ---- */
+
+/* The rowid is also the number of rows, since a drain empties the log. */
+int cuckoo_table_log(cuckoo_table *table, uint64_t hash, int64_t n)
+{
+    sqlite3 *db = table->paged.shadow.db;
+    sqlite3_int64 rowid = sqlite3_last_insert_rowid(db);
+    table->net.current = false;
+    cuckoo_list_tell(table, false);
+    int rc = cuckoo_log_write(&table->paged.shadow, hash, n);
+    if (rc == SQLITE_OK)
+        table->wrote = sqlite3_last_insert_rowid(db);
+    sqlite3_set_last_insert_rowid(db, rowid);
+    return rc;
+}
+
+/* What was written is pending no more, also when a later row fails. */
+static int write_pending(cuckoo_table *table)
+{
+    int rc = SQLITE_OK;
+    size_t written = 0;
+    cuckoo_changes *pending = &table->pending;
+    for (; rc == SQLITE_OK && written < pending->n; written += rc == SQLITE_OK)
+        rc = cuckoo_table_log(table, pending->change[written].hash, pending->change[written].n);
+    if (rc == SQLITE_OK)
+        cuckoo_changes_free(pending);
+    else if (pending->n > 0) /* SQLite may have taken all back, and told us */
+        cuckoo_changes_shift(pending, written);
+    return rc;
+}
+
+int cuckoo_table_put(cuckoo_table *table)
+{
+    int rc = table->pending.n ? cuckoo_shadow_run(&table->paged.shadow, CUCKOO_WATCH_SCHEMA) : SQLITE_OK;
+    return rc ? rc : write_pending(table);
 }
 
 /* ---- the whole ---- */
@@ -233,10 +276,12 @@ static int prepare(cuckoo_table *table)
     return rc;
 }
 
+/* A savepoint that SQLite opens anew in the midst of the drain takes back only what comes later. */
 int cuckoo_table_drain(cuckoo_table *table, bool all)
 {
     cuckoo_sums left = {.place = NULL};
-    int rc = prepare(table);
+    int rc = is_within(table) ? cuckoo_table_put(table) : SQLITE_OK;
+    rc = rc ? rc : prepare(table);
     rc = rc ? rc : cuckoo_table_take_in(table, all, &left);
     rc = cuckoo_table_finish(table, &left, rc);
     cuckoo_sums_free(&left);

@@ -234,6 +234,11 @@ int cuckoo_table_delete(cuckoo_table *table, uint64_t hash);
 
 /* ---- draining (drain.c) ---- */
 
+/* Writes a change of a key to the log; what is pending, after an interrupt is noticed: only one that comes
+** later takes the transaction back. */
+int cuckoo_table_log(cuckoo_table *table, uint64_t hash, int64_t n);
+int cuckoo_table_put(cuckoo_table *table);
+
 /* Takes the logs, and what is pending, into the pages. In a full filter only some keys are tried, unless
 ** `all` are to be. After an error nothing has changed, unless SQLite has rolled the transaction back. */
 int cuckoo_table_drain(cuckoo_table *table, bool all);

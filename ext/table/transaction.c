@@ -9,35 +9,6 @@
 
 /* ---- what is pending ---- */
 
-/* The rowid is also the number of rows, since a drain empties the log. */
-static int write_change(cuckoo_table *table, uint64_t hash, int64_t n)
-{
-    sqlite3 *db = table->paged.shadow.db;
-    sqlite3_int64 rowid = sqlite3_last_insert_rowid(db);
-    table->net.current = false;
-    cuckoo_list_tell(table, false);
-    int rc = cuckoo_log_write(&table->paged.shadow, hash, n);
-    if (rc == SQLITE_OK)
-        table->wrote = sqlite3_last_insert_rowid(db);
-    sqlite3_set_last_insert_rowid(db, rowid);
-    return rc;
-}
-
-/* What was written is pending no more, also when a later row fails. */
-static int write_pending(cuckoo_table *table)
-{
-    int rc = SQLITE_OK;
-    size_t written = 0;
-    cuckoo_changes *pending = &table->pending;
-    for (; rc == SQLITE_OK && written < pending->n; written += rc == SQLITE_OK)
-        rc = write_change(table, pending->change[written].hash, pending->change[written].n);
-    if (rc == SQLITE_OK)
-        cuckoo_changes_free(pending);
-    else if (pending->n > 0) /* SQLite may have taken all back, and told us */
-        cuckoo_changes_shift(pending, written);
-    return rc;
-}
-
 /* May the connection write to the log? Better an error of INSERT than one of COMMIT. */
 static int prepare_log(cuckoo_table *table)
 {
@@ -50,7 +21,7 @@ static int prepare_log(cuckoo_table *table)
 static int note(cuckoo_table *table, uint64_t hash, int64_t n)
 {
     if (table->part != CUCKOO_JOINED || table->shared)
-        return write_change(table, hash, n);
+        return cuckoo_table_log(table, hash, n);
     int rc = prepare_log(table);
     rc = rc ? rc : cuckoo_changes_add(&table->pending, hash, n);
     uint64_t rows = table->pending.n + (table->pending.summed ? 0 : (uint64_t)table->wrote),
@@ -58,17 +29,10 @@ static int note(cuckoo_table *table, uint64_t hash, int64_t n)
     if (rc != SQLITE_OK || rows <= most)
         return rc;
     rc = cuckoo_table_gave_up(table, cuckoo_table_drain(table, false));
-    rc = rc == SQLITE_OK && table->pending.n ? write_pending(table) : rc;
+    rc = rc == SQLITE_OK && table->pending.n ? cuckoo_table_put(table) : rc;
     if (rc != SQLITE_OK && table->pending.n > 0)
-        table->pending.n--; /* this one, which write_pending has not come to */
+        table->pending.n--; /* this one, which cuckoo_table_put has not come to */
     return rc;
-}
-
-/* The same, after an interrupt is noticed: only one that comes later takes the transaction back. */
-static int put_pending(cuckoo_table *table)
-{
-    int rc = table->pending.n ? cuckoo_shadow_run(&table->paged.shadow, CUCKOO_WATCH_SCHEMA) : SQLITE_OK;
-    return rc ? rc : write_pending(table);
 }
 
 /* ---- adding and deleting ---- */
@@ -120,7 +84,7 @@ int cuckoo_table_connected(cuckoo_table *table)
     table->shared = other != NULL;
     for (; rc == SQLITE_OK && other; other = cuckoo_list_other(table, other)) {
         other->shared = true;
-        rc = put_pending(other);
+        rc = cuckoo_table_put(other);
     }
     return rc;
 }
@@ -147,7 +111,7 @@ int cuckoo_table_savepoint(cuckoo_table *table, int number)
         return SQLITE_OK;
     if (table->opened > number)
         table->opened = number;
-    int rc = put_pending(table);
+    int rc = cuckoo_table_put(table);
     if (rc == SQLITE_OK) {
         table->opened = number + 1;
         if (table->part == CUCKOO_CREATED)
@@ -218,7 +182,7 @@ static bool is_due(const cuckoo_table *table)
 static int sync_pending(cuckoo_table *table)
 {
     size_t n = table->pending.n;
-    int rc = put_pending(table), kind = rc & 0xff;
+    int rc = cuckoo_table_put(table), kind = rc & 0xff;
     bool before = table->pending.n == n && cuckoo_sql_running(table->paged.shadow.db, true) == 0 &&
                   cuckoo_shadow_in_transaction(&table->paged.shadow, true);
     return before && (kind == SQLITE_INTERRUPT || kind == SQLITE_READONLY || kind == SQLITE_AUTH)

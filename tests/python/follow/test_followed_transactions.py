@@ -178,6 +178,19 @@ def test_a_write_that_an_authorizer_stops_half_way(db, f, when, denied):
     f.exact()
 
 
+@pytest.mark.parametrize("column", ["type", "name", "tbl_name", "sql", "rowid"])
+def test_an_authorizer_that_hides_a_column_of_the_schema(db, f, column):
+    """No write and no COMMIT fails. A lookup does, or it asks the table."""
+    db.execute("CREATE TRIGGER own AFTER INSERT ON u BEGIN INSERT INTO other VALUES (1); END")
+    db.set_authorizer(lambda _, table, of, *__: sqlite3.SQLITE_IGNORE if (table, of) == ("sqlite_master", column)
+                      else sqlite3.SQLITE_OK)
+    script(db, "BEGIN; INSERT INTO u(k) VALUES ('n1')")
+    attempt(db, "SELECT cf_table_contains('f', 'n1')")
+    script(db, "COMMIT; INSERT INTO u(k) VALUES ('n2')")
+    db.set_authorizer(None)
+    assert ask(db, "SELECT count(*) FROM u WHERE k LIKE 'n_' AND cf_table_contains('f', k)") == 2
+
+
 def test_a_copy_taken_inside_a_transaction(db, f):
     script(db,
            "BEGIN; INSERT INTO u(k) VALUES ('n1'), ('n2'); DELETE FROM u WHERE id = 1; SAVEPOINT s; UPDATE u SET k = k || '!'")
@@ -303,6 +316,27 @@ def test_a_function_rolls_back_and_changes_keys(db, command, after):
         run(db, end)
         assert db.execute("SELECT sum(cf_table_contains('f', k)), count(*) FROM u").fetchone() == (3, 3)
         assert ask(db, "SELECT count(*) FROM f WHERE key = 'new'") == 0
+
+
+@pytest.mark.parametrize("command", ["drain", "optimize"])
+def test_a_function_rolls_back_and_changes_keys_before_a_drain(db, command):
+    """What it wrote before SQLite opened the savepoint anew stays, in the table and in the filter."""
+    run(db, "CREATE TABLE u(k); CREATE TABLE other(x); INSERT INTO other VALUES (1), (2); "
+            "CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=1000)")
+    said = []
+
+    def call(x):
+        for sql in ("ROLLBACK TO s", "INSERT INTO u VALUES ('new')", "INSERT INTO f(key) VALUES ('new')",
+                    f"INSERT INTO f(f) VALUES ('{command}')"):
+            said.append(attempt(db, sql))
+        return x
+
+    db.create_function("call", 1, call)
+    run(db, "BEGIN; SAVEPOINT s")
+    assert attempt(db, "UPDATE other SET x = call(x)") and said == [None] * 4
+    for end in ("", "INSERT INTO f(f) VALUES ('drain')", "COMMIT"):
+        run(db, end)
+        assert db.execute("SELECT k, cf_table_contains('f', k) FROM u").fetchall() == [("new", 1)]
 
 
 @pytest.mark.parametrize("drains", [False, True])
