@@ -200,8 +200,7 @@ int cuckoo_table_write(cuckoo_table *table, const cuckoo_sums *left)
     return rc;
 }
 
-/* Within the statement of another one? */
-static bool is_within(const cuckoo_table *table)
+bool cuckoo_table_is_within(const cuckoo_table *table)
 {
     return cuckoo_sql_running(table->paged.shadow.db, true) > 1;
 }
@@ -217,7 +216,7 @@ int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc)
         cuckoo_changes_free(&table->pending);
         table->drained = table->wrote > table->drained ? table->wrote : table->drained;
         table->wrote = 0; /* the log begins anew */
-        if (table->part == CUCKOO_JOINED && is_within(table))
+        if (table->part == CUCKOO_JOINED && cuckoo_table_is_within(table))
             table->part = CUCKOO_CREATED; /* a savepoint may have opened that nobody told of */
     }
     return rc;
@@ -280,7 +279,7 @@ static int prepare(cuckoo_table *table)
 int cuckoo_table_drain(cuckoo_table *table, bool all)
 {
     cuckoo_sums left = {.place = NULL};
-    int rc = is_within(table) ? cuckoo_table_put(table) : SQLITE_OK;
+    int rc = cuckoo_table_is_within(table) ? cuckoo_table_put(table) : SQLITE_OK;
     rc = rc ? rc : prepare(table);
     rc = rc ? rc : cuckoo_table_take_in(table, all, &left);
     rc = cuckoo_table_finish(table, &left, rc);

@@ -44,7 +44,7 @@ enum {
 typedef enum cuckoo_part {
     CUCKOO_APART,  /* in no transaction, or in one that this table has not joined */
     CUCKOO_JOINED, /* SQLite tells of savepoints and of the end */
-    CUCKOO_CREATED /* the same of savepoints that open from now on; there may be others */
+    CUCKOO_CREATED /* the same, of savepoints that open from now on; others may be there, or gone */
 } cuckoo_part;
 
 typedef struct cuckoo_registry cuckoo_registry; /* registry.h */
@@ -233,6 +233,10 @@ int cuckoo_table_add(cuckoo_table *table, uint64_t hash, cf_status *status);
 int cuckoo_table_delete(cuckoo_table *table, uint64_t hash);
 
 /* ---- draining (drain.c) ---- */
+
+/* Is what goes on part of another statement that writes, by a function that it calls? Then there may be
+** fewer savepoints than SQLite tells of, or others: after ROLLBACK TO. */
+bool cuckoo_table_is_within(const cuckoo_table *table);
 
 /* Writes a change of a key to the log; what is pending, after an interrupt is noticed: only one that comes
 ** later takes the transaction back. */

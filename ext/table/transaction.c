@@ -94,7 +94,7 @@ int cuckoo_table_joined(sqlite3_vtab *base)
     cuckoo_table *table = cuckoo_table_of(base);
     if (table->part == CUCKOO_APART) {
         cuckoo_fresh_joined(table);
-        table->part = CUCKOO_JOINED;
+        table->part = cuckoo_table_is_within(table) ? CUCKOO_CREATED : CUCKOO_JOINED;
     }
     table->net.current = false;
     return cuckoo_table_connected(table);
@@ -114,7 +114,7 @@ int cuckoo_table_savepoint(cuckoo_table *table, int number)
     int rc = cuckoo_table_put(table);
     if (rc == SQLITE_OK) {
         table->opened = number + 1;
-        if (table->part == CUCKOO_CREATED)
+        if (table->part == CUCKOO_CREATED && !cuckoo_table_is_within(table))
             table->part = CUCKOO_JOINED;
     }
     return rc;
