@@ -36,7 +36,6 @@ HOLES = [
     ("a savepoint is not written", "ext/table/transaction.c", "int rc = put_pending(table);\n    if", "int rc = SQLITE_OK;\n    if"),
     ("ROLLBACK TO is not heard", "ext/table/transaction.c", "    if (number >= table->opened)\n        return SQLITE_OK;", "    return SQLITE_OK;"),
     ("ROLLBACK keeps what is pending", "ext/table/transaction.c", "    cuckoo_changes_free(&table->pending);\n    read_again", "    read_again"),
-    ("RELEASE counts no savepoint down", "ext/table/transaction.c", "        table->opened = number < 0 ? 0 : number;", "        ;"),
     ("COMMIT loses what is pending", "ext/table/transaction.c", "    return rc ? rc : write_pending(table);", "    return rc;"),
     ("a commit of others is not heard", "ext/table/fresh.c",
      "    if (stale)\n        cuckoo_table_forget(table);\n    else if (rc == SQLITE_OK && (anew || !same))",
@@ -79,8 +78,6 @@ HOLES = [
     ("DROP leaves the triggers", "ext/module/vtab.c", "    rc = cuckoo_sql_rolls_back(rc) ? rc : cuckoo_follow_drop(shadow);\n", ""),
     ("RENAME ignores errors of the pages", "ext/module/vtab.c", "    int rc = cuckoo_shadow_rename(&table->paged.shadow, name);",
      "    int rc = SQLITE_OK;\n    (void)cuckoo_shadow_rename(&table->paged.shadow, name);"),
-    ("rebuild ignores errors of the triggers", "ext/table/maintenance.c", "    rc = rc ? rc : cuckoo_follow_create(&table->follow, shadow);",
-     "    if (rc == 0) (void)cuckoo_follow_create(&table->follow, shadow);"),
     ("steps of SQL ignore errors", "ext/sqlite/sql.c", "sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;",
      "((void)sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK) : SQLITE_NOMEM;"),
 ]

@@ -318,24 +318,37 @@ def test_a_function_rolls_back_and_changes_keys(db, command, after):
         assert ask(db, "SELECT count(*) FROM f WHERE key = 'new'") == 0
 
 
-@pytest.mark.parametrize("after", ["INSERT INTO f(f) VALUES ('drain')", "INSERT INTO f(f) VALUES ('optimize')", "SELECT 1"])
-def test_a_function_rolls_back_and_changes_keys_before_a_drain(db, after):
-    """What it wrote before SQLite opened the savepoint anew, or never did, stays, in the table and in the filter."""
-    run(db, "CREATE TABLE u(k); CREATE TABLE other(x); INSERT INTO other VALUES (1), (2); "
-            "CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=1000)")
-    said = []
+ONE, TWO, DRAIN = "key", "two keys", "INSERT INTO f(f) VALUES ('drain')"
+WITHIN = [ONE, TWO, DRAIN, "ROLLBACK TO s", "SAVEPOINT z", "RELEASE z", "ROLLBACK TO z"]
 
-    def call(x):
-        for sql in ("ROLLBACK TO s", "INSERT INTO u VALUES ('new')", "INSERT INTO f(key) VALUES ('new')", after):
-            said.append(attempt(db, sql))
-        return x
 
-    db.create_function("call", 1, call)
-    run(db, "BEGIN; SAVEPOINT s")
-    assert attempt(db, "UPDATE other SET x = call(x)") and said == [None] * 4
-    for end in ("", "INSERT INTO f(f) VALUES ('drain')", "COMMIT"):
-        run(db, end)
-        assert db.execute("SELECT k, cf_table_contains('f', k) FROM u").fetchall() == [("new", 1)]
+@pytest.mark.parametrize("outer", ["UPDATE other SET x = call(x)", "INSERT INTO other SELECT call(x) FROM other",
+                                   "INSERT INTO f(key) SELECT call(x) FROM other"])
+@pytest.mark.parametrize("before", ["BEGIN, SAVEPOINT s", "BEGIN, key, SAVEPOINT s", "SAVEPOINT s, key, SAVEPOINT z, two keys",
+                                    "SAVEPOINT s, two keys, SAVEPOINT z, key", "BEGIN, key, SAVEPOINT z, key, RELEASE z, SAVEPOINT s"])
+def test_what_a_function_writes_after_it_has_rolled_back(db, before, outer):
+    """SQLite keeps what ordinary tables were given before it opens savepoints anew. So does a filter, whatever comes then."""
+    db.create_function("call", 1, lambda x: x != "last" or [do(sql) for sql in ("ROLLBACK TO s", *within)] and 1 / 0)
+
+    def do(sql):
+        if sql in (ONE, TWO):
+            keys = ", ".join(f"('k{next(number)}')" for _ in range(1 + (sql == TWO)))
+            run(db, f"INSERT INTO u VALUES {keys}; INSERT INTO f(key) VALUES {keys}")
+        else:
+            attempt(db, sql)
+
+    for within in itertools.product(WITHIN, repeat=2):
+        number = itertools.count()
+        run(db, "DROP TABLE IF EXISTS f; DROP TABLE IF EXISTS u; DROP TABLE IF EXISTS other; CREATE TABLE u(k UNIQUE); "
+                "CREATE TABLE other(x); INSERT INTO other VALUES ('first'), ('last'); "
+                "CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=1000)")
+        for sql in before.split(", "):
+            do(sql)
+        do(outer)
+        for end in ("SELECT 1", DRAIN, "COMMIT"):
+            attempt(db, end)
+            denied = db.execute("SELECT k FROM u WHERE NOT cf_table_contains('f', k)").fetchall()
+            assert (within, end, denied) == (within, end, [])
 
 
 @pytest.mark.parametrize("drains", [False, True])
