@@ -42,8 +42,8 @@
 
 /* Opens `length` bytes for reading. Reads the header alone, in constant time: whatever the bytes are,
 ** after CF_OK no call reads or writes outside them. CF_DAMAGED, or CF_NEWER: only the version that
-** wrote it can read it; *why says what is wrong, *filter is unchanged. The contents have no checksum,
-** keep one beside a blob that travels: a changed bit of a fingerprint nearly always loses a key. */
+** wrote it can read it; *why says what is wrong, *filter is unchanged. The contents have no checksum:
+** a changed bit of a fingerprint nearly always loses a key. Keep one beside a blob that travels. */
 cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const char **why);
 
 /* The same for reader->filter, of one blob after another. `bytes` may be NULL when length is 0. */
@@ -151,7 +151,7 @@ size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n);
 **
 ** An entry carries the number, epoch % 16, of the epoch in which its key was added last. It is *live*,
 ** and found, when filter->live has the bit of that number. Opening and a new epoch set those of the last
-** `epochs` epochs. An owner who knows at what time each was may set others. */
+** `epochs` epochs. An owner who knows at what time each epoch was may set others. */
 
 /* Begins the next epoch, or a later one: what is too old then is gone. Time as of a walk over all. */
 void cf_advance(cf_filter *filter);

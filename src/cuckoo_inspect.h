@@ -25,7 +25,7 @@ typedef struct cf_place {
 typedef struct cf_pair {
     cf_side side[2]; /* base, alternate */
     cf_place place[2];
-    unsigned sides; /* so many: 2 of a key; of an entry that knows too little for some fewer */
+    unsigned sides; /* so many: 2 of a key, fewer of an entry that knows too little */
 } cf_pair;
 
 /* The candidate places of a key. */

@@ -21,8 +21,8 @@
 **      REAL       The same, and every number is a double.
 **      TEXT       Text that looks like a whole number is that integer, when it fits into 64 bits.
 **                 With a point or an exponent it is rounded to 15 digits before; from 10^15 on it is
-**                 the number that SQLite reads. All other text stays text. Columns of BLOB or no
-**                 affinity have this rule, too.
+**                 the number that SQLite reads. All other text stays text. Integers stay exact.
+**                 Columns of BLOB or no affinity have this rule, too.
 **
 ** Under TEXT a real that is not whole, or is 10^15 or more, is *vague*: SQLite compares it as a number
 ** or as a text of 15 digits (17 in recent versions), depending on the other side. Lookups have to answer
@@ -34,7 +34,7 @@
 **
 ** A text looks like a number when SQLite takes it for one as it applies numeric affinity: blanks, a
 ** sign, digits with at most one point before, between or behind them, an exponent, blanks. It ends at
-** its first NUL, as in recent versions. Which double it is may depend on that, too: cf_number_sure.
+** its first NUL, as in recent versions. Which double it is may depend on the version: cf_number_sure.
 **
 **      uint8_t room[100];
 **      cf_key key = cf_key_text("+1 ", 3);
@@ -100,7 +100,7 @@ bool cf_number_whole(const cf_number *number, int64_t *value);
 /* The nearest double. It is exact for up to 15 digits with exponents from -22 to 22. */
 double cf_number_real(const cf_number *number);
 
-/* The same. True: every version of SQLite reads this one, as it is for numbers of up to 15 digits that
+/* The same. True: every version of SQLite reads this one. So it is for numbers of up to 15 digits that
 ** have at most four decimals, or are whole and below 2^63. */
 bool cf_number_sure(const cf_number *number, double *real);
 

@@ -92,7 +92,7 @@ void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, 
 
 /* ---- finding ---- */
 
-/* The order of matches, the highest first. Sticky ones stay longest when several become one. */
+/* The order of matches, the highest first. Of equally long ones those that are sticky go last. */
 static unsigned rank_of(const cf_entry *entry)
 {
     unsigned rank = 2 * entry->side.length; /* RULE: matches are sorted by total length */

@@ -22,8 +22,8 @@ typedef struct request {
 
 /* ---- the fields of a shape ---- */
 
-/* Growth turns remainder bits into address bits: it needs some to start with. Fewer, with which more
-** than eight of a million keys agree in all that names their place, gets only who asks for them. */
+/* Growth turns remainder bits into address bits: it needs some to start with. With fewer more than eight
+** of a million keys agree in all that names their place: only who asks for fewer gets them. */
 static unsigned least_fingerprint(unsigned b, bool growth)
 {
     enum { GROWS = 9, GROWS_BY_TWO = 12 };
