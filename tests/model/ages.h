@@ -49,7 +49,8 @@ static void forget_old(model *m, unsigned epochs)
     }
 }
 
-/* Is found as long as its epoch is among those that its owner says are live. */
+/* Is found as long as its epoch is among those that its owner says are live. A merge that failed without memory for a
+** copy may have left keys of which the model does not know. */
 static void check_live(const subject *s, unsigned epochs)
 {
     const cf_filter *filter = s->m.filter;
@@ -61,7 +62,7 @@ static void check_live(const subject *s, unsigned epochs)
         bool found = cf_contains(filter, one->hash);
         if (young && !found)
             model_fail("FALSE NEGATIVE: of an epoch that is live");
-        if (s->m.exact && found != known)
+        if (s->m.exact && !s->m.unsure && found != known)
             model_fail("found by an entry of an epoch that is not live");
     }
 }
