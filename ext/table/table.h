@@ -238,8 +238,8 @@ int cuckoo_table_delete(cuckoo_table *table, uint64_t hash);
 ** fewer savepoints than SQLite tells of, or others: after ROLLBACK TO. */
 bool cuckoo_table_is_within(const cuckoo_table *table);
 
-/* Writes a change of a key to the log; what is pending, after an interrupt is noticed: only one that comes
-** later takes the transaction back. */
+/* Writes a change of a key to the log; what is pending, after an interrupt is noticed: only one that
+** comes later takes the transaction back. */
 int cuckoo_table_log(cuckoo_table *table, uint64_t hash, int64_t n);
 int cuckoo_table_put(cuckoo_table *table);
 
