@@ -223,19 +223,15 @@ static bool is_as_before_growth(const cf_filter *filter, const cf_census *census
 }
 
 /* Buckets for its entries, which are counted, for headers lie, with a tenth to spare beyond what a table
-** that grows fills. A table that was planned for far more keys is not worth its first step of growth,
-** which rewrites all of it. */
+** that grows fills. */
 static uint64_t buckets_needed(const cf_filter *filter, const cf_census *census)
 {
-    enum { EMPTIEST = 16 };
     uint64_t b = filter->geometry.bucket_size, percent = b <= 2 ? 65 : 80;
     uint64_t needed = census->occupied * 100 / (percent * b) + 1;
     uint64_t least = filter->geometry.buckets;
     if (needed > least)
         return needed;
-    if (is_as_before_growth(filter, census))
-        return least;
-    return needed > least / EMPTIEST ? least + 1 : filter->buckets;
+    return is_as_before_growth(filter, census) ? least : least + 1;
 }
 
 /* Clumped entries may make it grow further than was needed: then it is not worth it. */

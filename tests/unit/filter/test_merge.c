@@ -327,12 +327,23 @@ TEST(more_values_than_are_found_are_refused)
 
 /* ---- shrinking ---- */
 
+/* Drops the keys that find no room: one in ten million, in buckets of two. */
+static void add_most(cf_filter *filter, keys *some)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < some->n; i++)
+        if (cf_add(filter, some->hash[i]) == CF_OK)
+            some->hash[kept++] = some->hash[i];
+    assert_true(kept + 1 >= some->n);
+    some->n = kept;
+}
+
 /* After all but `left` keys are deleted it is smaller, holds them, and lets them be deleted. */
 static void check_shrinking(cf_geometry shape, size_t left)
 {
     test_filter made = growing_filter(shape, UINT64_MAX), smaller = growing_filter(shape, UINT64_MAX);
     keys all = random_keys(2000), rest = {all.hash, left};
-    add_all(&made.filter, &all);
+    add_most(&made.filter, &all);
     for (size_t i = left; i < all.n; i++)
         assert_int_not_equal(cf_delete(&made.filter, all.hash[i]), CF_ABSENT);
     assert_int_equal(cf_shrink(&smaller.filter, &made.filter), CF_OK);
@@ -361,6 +372,30 @@ TEST(what_has_lost_keys_becomes_smaller)
             shape.counter_bits = 3;
             check_shrinking(shape, left);
         }
+}
+
+/* A key that was added too often to be deleted is all that is left. It does not keep the filter large, though
+** it has a mark, which only a filter that has grown can hold. */
+TEST(one_key_that_stays_does_not_keep_it_large)
+{
+    for (unsigned b = 2; b <= 8; b *= 2) {
+        cf_geometry shape = growing_shape(100, b, 16);
+        test_filter made = growing_filter(shape, UINT64_MAX), smaller = growing_filter(shape, UINT64_MAX);
+        keys all = random_keys(4000);
+        uint64_t often = random64();
+        add_most(&made.filter, &all);
+        for (unsigned i = 0; i < 10; i++)
+            assert_int_equal(cf_add(&made.filter, often), CF_OK);
+        for (size_t i = 0; i < all.n; i++)
+            assert_int_not_equal(cf_delete(&made.filter, all.hash[i]), CF_ABSENT);
+        assert_int_equal(cf_shrink(&smaller.filter, &made.filter), CF_OK);
+        assert_true(smaller.filter.buckets == 101 && smaller.filter.items == made.filter.items);
+        assert_true(cf_contains(&smaller.filter, often));
+        assert_sound(&smaller.filter);
+        free(all.hash);
+        free_filter(&made);
+        free_filter(&smaller);
+    }
 }
 
 /* Where nothing was forgotten it is again what it was before it grew. */
@@ -412,19 +447,8 @@ TEST(it_errs_no_more_than_one_that_has_grown_so_far)
     free_filter(&into);
 }
 
-/* Entries that know little are crowded before half of the other filter has come: buckets of two above all. */
-/* Drops the keys that find no room: one in ten million, in buckets of two. */
-static void add_most(cf_filter *filter, keys *some)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < some->n; i++)
-        if (cf_add(filter, some->hash[i]) == CF_OK)
-            some->hash[kept++] = some->hash[i];
-    assert_true(kept + 1 >= some->n);
-    some->n = kept;
-}
-
-/* With two slots in a bucket one of some 15,000 such sums is full. */
+/* Entries that know little are crowded before half of the other filter has come: buckets of two above all.
+** With two slots in a bucket one of some 15,000 such sums is full. */
 TEST(a_filter_merges_with_one_that_has_grown_far)
 {
     unsigned full = 0;
