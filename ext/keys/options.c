@@ -34,7 +34,7 @@ static const char *const layouts[] = {"auto", "plain", "semisort", NULL};
 static const char *const hashes[] = {"xxh3", "keyed", NULL};
 static const char *const switches[] = {"off", "on", NULL};
 
-/* In the order of the enums. The last two affinities mean the same as others: affinity_of_word. */
+/* In the order of the enums. The last two affinities mean the same as numeric and text. */
 static const char *const affinities[] = {"none", "text", "numeric", "real", "integer", "blob", NULL};
 static const char *const collations[] = {"binary", "nocase", "rtrim", NULL};
 
@@ -63,32 +63,20 @@ static const option_rule rules[CUCKOO_OPTION_COUNT] = {
                                 AT(capacity)},
 };
 
-static bool is_separator(char c)
-{
-    return c == ' ' || c == ',' || c == '\t' || c == '\n' || c == '\r';
-}
+#define SEPARATORS " ,\t\n\r"
 
-/* Copies the bytes up to a separator or `stop` into `word`. False: there are none, or above `most`. */
-static bool take_word(const char **text, const char *end, char stop, char *word, size_t most)
+/* Takes one name=value off the text. False: there is none. */
+static bool take_assignment(const char **text, assignment *found)
 {
-    size_t n = 0;
-    const char *p = *text;
-    for (; p < end && !is_separator(*p) && *p != stop; p++) {
-        if (n == most || *p == 0)
-            return false;
-        word[n++] = *p;
-    }
-    word[n] = 0;
-    *text = p;
-    return n > 0;
-}
-
-static bool take_assignment(const char **text, const char *end, assignment *found)
-{
-    if (!take_word(text, end, '=', found->name, MAX_NAME) || *text == end || **text != '=')
+    size_t n = strcspn(*text, "=" SEPARATORS);
+    const char *name = *text, *value = name + n + (name[n] == '=');
+    size_t m = strcspn(value, "=" SEPARATORS);
+    if (n == 0 || n > MAX_NAME || name[n] != '=' || m == 0 || m > MAX_VALUE || value[m] == '=')
         return false;
-    ++*text;
-    return take_word(text, end, '=', found->value, MAX_VALUE) && (*text == end || is_separator(**text));
+    sqlite3_snprintf((int)n + 1, found->name, "%s", name);
+    sqlite3_snprintf((int)m + 1, found->value, "%s", value);
+    *text = value + m;
+    return true;
 }
 
 static int rule_named(const char *name)
@@ -126,14 +114,6 @@ static cf_status parse_value(const option_rule *rule, const char *text, int64_t 
     return sound ? CF_OK : CF_BAD_ARGUMENT;
 }
 
-static cf_affinity affinity_of_word(int64_t index)
-{
-    enum { INTEGER = CF_AFFINITY_REAL + 1, BLOB };
-    return index == INTEGER ? CF_AFFINITY_NUMERIC
-           : index == BLOB  ? CF_AFFINITY_TEXT
-                            : (cf_affinity)index;
-}
-
 const char *cuckoo_hash_word(const cf_geometry *shape)
 {
     return hashes[shape->keyed];
@@ -165,8 +145,8 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
     options->given |= 1u << which;
     if (which == CUCKOO_OPTION_HASH)
         value += CF_HASH_XXH3;
-    if (which == CUCKOO_OPTION_AFFINITY)
-        value = affinity_of_word(value);
+    if (which == CUCKOO_OPTION_AFFINITY && value > CF_AFFINITY_REAL)
+        value = value == CF_AFFINITY_REAL + 1 ? CF_AFFINITY_NUMERIC : CF_AFFINITY_TEXT;
     if (rule->size == sizeof(int64_t))
         *(int64_t *)at = value;
     else if (rule->size == sizeof(bool))
@@ -272,15 +252,10 @@ cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *
     const char *end = text + length;
     cf_status status = CF_OK;
     *why = NULL;
-    while (status == CF_OK) {
+    while (status == CF_OK && (text += strspn(text, SEPARATORS)) < end) {
         assignment found;
-        while (text < end && is_separator(*text))
-            text++;
-        if (text == end)
-            break;
-        const char *from = text;
-        status = take_assignment(&text, end, &found) ? apply(&found, options, why)
-                                                     : no_assignment(from, options, why);
+        status = take_assignment(&text, &found) ? apply(&found, options, why)
+                                                : no_assignment(text, options, why);
     }
     return status;
 }
@@ -346,8 +321,9 @@ bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **va
     return true;
 }
 
-cf_status cuckoo_capacity_take(sqlite3_value *value, int type, uint64_t *capacity, char **why)
+cf_status cuckoo_capacity_take(sqlite3_value *value, uint64_t *capacity, char **why)
 {
+    int type = sqlite3_value_type(value);
     double keys = sqlite3_value_double(value);
     cuckoo_shown_value shown = cuckoo_show(value);
     bool whole = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
@@ -367,6 +343,6 @@ cf_status cuckoo_capacity_take(sqlite3_value *value, int type, uint64_t *capacit
 bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64_t *capacity)
 {
     char *why = NULL;
-    cf_status status = cuckoo_capacity_take(value, sqlite3_value_type(value), capacity, &why);
+    cf_status status = cuckoo_capacity_take(value, capacity, &why);
     return status == CF_OK || cuckoo_fail_with(context, cuckoo_error_code(status), why);
 }
