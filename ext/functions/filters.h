@@ -51,11 +51,8 @@ void cuckoo_result_same(sqlite3_context *context, sqlite3_value *argument, const
 /* Frees the memory of a filter; one that is all zeros has none. */
 void cuckoo_filter_free(cf_filter *filter);
 
-/* The text in `builder`, and its length; frees the builder. */
-char *cuckoo_finish_text(sqlite3_context *context, sqlite3_str *builder, int *length);
-
-/* Makes the text in `builder`, and this end, the result; frees the builder. */
-void cuckoo_result_text(sqlite3_context *context, sqlite3_str *builder, const char *end);
+/* Makes the text in `builder`, and this end, the result; `end` NULL: its bytes, as a blob. Frees it. */
+void cuckoo_result_built(sqlite3_context *context, sqlite3_str *builder, const char *end);
 
 /* The longest blob or text that the connection allows, in bytes. */
 uint64_t cuckoo_length_limit(sqlite3 *db);

@@ -161,11 +161,15 @@ static void fail_argument(sqlite3_context *context, int count, sqlite3_value **v
         cuckoo_fail_filter(context, status, why, values[0]);
 }
 
-cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, int count, sqlite3_value **values,
-                                     cf_status status, const char *why)
+cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, int count, sqlite3_value **values)
 {
+    const char *why = NULL;
+    const cf_filter *none;
     cuckoo_handle *exact = NULL;
-    if (status != CF_OK && why == cuckoo_is_exact)
+    cf_status status = cuckoo_filter_read(values[0], cuckoo_function_reader(context), &none, &why);
+    if (status == CF_OK)
+        status = CF_NO_MEMORY; /* which there was not the first time */
+    if (why == cuckoo_is_exact)
         status = cuckoo_exact_read(context, values[0], &exact, &why);
     if (status != CF_OK)
         fail_argument(context, count, values, status, why);
@@ -174,12 +178,12 @@ cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, int count, sqlite
 
 /* SQLite keeps what is set beside a parameter until the statement ends; beside another argument it would
 ** be freed at once. Keeping costs as much as reading some dozens of times, so it waits for its turn. */
-static CF_NEVER_INLINE const cf_filter *read_and_keep(sqlite3_context *context, sqlite3_value *value,
-                                                      cf_status *status, const char **why)
+static CF_NEVER_INLINE const cf_filter *read_and_keep(sqlite3_context *context, sqlite3_value *value)
 {
+    const char *why;
     const cf_filter *filter;
     cf_reader *kept = NULL, *reader = cuckoo_function_reader(context);
-    *status = cuckoo_filter_read(value, reader, &filter, why);
+    cuckoo_filter_read(value, reader, &filter, &why);
     if (filter && cuckoo_function_turn(context) && sqlite3_value_frombind(value))
         kept = sqlite3_malloc64(sizeof *kept);
     if (kept) {
@@ -189,11 +193,10 @@ static CF_NEVER_INLINE const cf_filter *read_and_keep(sqlite3_context *context, 
     return filter;
 }
 
-const cf_filter *cuckoo_filter_first_anew(sqlite3_context *context, sqlite3_value *value,
-                                          cf_status *status, const char **why)
+const cf_filter *cuckoo_filter_first_anew(sqlite3_context *context, sqlite3_value *value)
 {
     const cuckoo_handle *handle = pointer_in(value);
-    return handle && !handle->exact ? &handle->filter : read_and_keep(context, value, status, why);
+    return handle && !handle->exact ? &handle->filter : read_and_keep(context, value);
 }
 
 const cf_filter *cuckoo_filter_argument(sqlite3_context *context, int count, sqlite3_value **values)
@@ -208,11 +211,9 @@ const cf_filter *cuckoo_filter_argument(sqlite3_context *context, int count, sql
 
 void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    const char *why = NULL;
-    const cf_filter *filter;
-    cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
+    const cf_filter *filter = cuckoo_filter_first(context, argv[0]);
     cuckoo_handle *handle =
-        filter ? cuckoo_handle_new(filter) : cuckoo_exact_argument(context, argc, argv, status, why);
+        filter ? cuckoo_handle_new(filter) : cuckoo_exact_argument(context, argc, argv);
     if (handle)
         sqlite3_result_pointer(context, handle, pointer_type, cuckoo_handle_release);
     else if (filter)

@@ -81,7 +81,7 @@ static void result_exact_info(sqlite3_context *context, const cf_exact *exact)
     sqlite3_str_appendf(json, ",\"affinity\":\"%s\",\"collation\":\"%s\",\"format\":%d",
                         cuckoo_affinity_word(rule->affinity), cuckoo_collation_word(rule->collation),
                         CF_EXACT_VERSION);
-    cuckoo_result_text(context, json, "}");
+    cuckoo_result_built(context, json, "}");
 }
 
 void cuckoo_append_member(sqlite3_str *json, const char *name, const char *text)
@@ -113,7 +113,7 @@ static void result_info(sqlite3_context *context, const cf_filter *filter)
     sqlite3 *db = sqlite3_context_db_handle(context);
     sqlite3_str *json = sqlite3_str_new(db);
     if (cuckoo_append_info(db, json, filter, true)) {
-        cuckoo_result_text(context, json, "}");
+        cuckoo_result_built(context, json, "}");
         return;
     }
     sqlite3_free(sqlite3_str_finish(json));
@@ -122,10 +122,8 @@ static void result_info(sqlite3_context *context, const cf_filter *filter)
 
 static void info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    const char *why = NULL;
-    const cf_filter *filter;
-    cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
-    cuckoo_handle *exact = filter ? NULL : cuckoo_exact_argument(context, argc, argv, status, why);
+    const cf_filter *filter = cuckoo_filter_first(context, argv[0]);
+    cuckoo_handle *exact = filter ? NULL : cuckoo_exact_argument(context, argc, argv);
     if (filter)
         result_info(context, filter);
     else if (exact)
@@ -144,7 +142,7 @@ static void plan_function(sqlite3_context *context, int argc, sqlite3_value **ar
     planned.length = cf_geometry_bytes(&planned.geometry);
     sqlite3_str *json = sqlite3_str_new(sqlite3_context_db_handle(context));
     append_all(json, &planned, &nothing);
-    cuckoo_result_text(context, json, "}");
+    cuckoo_result_built(context, json, "}");
 }
 
 /* Of the exact filter, unless that is NULL. */

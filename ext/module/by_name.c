@@ -287,7 +287,7 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
         sqlite3_str_appendf(json, "{\"keys\":%llu,\"seconds\":%.3f,\"bytes\":%llu",
                             table->paged.filter.items + table->paged.left,
                             ((double)now - (double)since) / 1000, table->paged.filter.length);
-        cuckoo_result_text(context, json, "}");
+        cuckoo_result_built(context, json, "}");
     }
     cuckoo_list_give(table);
 }
