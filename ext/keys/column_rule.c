@@ -205,26 +205,18 @@ int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, c
 
 /* ---- the table ---- */
 
-/* What the table of this name is, where SQLite does not list it (before 3.37). A shadow table is named
-** after its virtual table, with one of these words behind the last "_". */
-#define PREFIX "rtrim(t.name, replace(t.name, '_', ''))"
-#define WORDS                                                                                           \
-    "('page', 'log', 'data', 'idx', 'content', 'docsize', 'config', 'segments', 'segdir', 'stat', "     \
-    "'node', 'parent', 'rowid')"
-#define KINDS                                                                                           \
-    "SELECT CASE WHEN t.type = 'view' THEN 'view' WHEN t.rootpage = 0 THEN 'virtual' WHEN EXISTS "      \
-    "(SELECT 1 FROM \"%w\".sqlite_master AS v WHERE v.rootpage = 0 AND v.name || '_' = " PREFIX         \
-    " COLLATE NOCASE AND lower(substr(t.name, length(" PREFIX ") + 1)) IN " WORDS ") THEN 'shadow' "    \
-    "ELSE 'table' END FROM \"%w\".sqlite_master AS t WHERE t.name = %Q COLLATE NOCASE AND t.type IN "   \
-    "('table', 'view')"
-
-/* "table", "view", "virtual" or "shadow" (sqlite3_malloc). NULL: there is none. */
+/* "table", "view", "virtual" or "shadow" (sqlite3_malloc). NULL: there is none. Where SQLite has no list
+** (before 3.37), a shadow table is a table like others. */
 static int read_kind(sqlite3 *db, const char *schema, const char *table, char **kind)
 {
     int rc = read_list(db, schema, table, LIST_TYPE, kind);
     if (rc != SQLITE_OK || *kind)
         return rc;
-    return cuckoo_sql_text(db, kind, KINDS, schema, schema, table);
+    return cuckoo_sql_text(
+        db, kind,
+        "SELECT iif(type = 'table' AND rootpage = 0, 'virtual', type) FROM "
+        "\"%w\".sqlite_master WHERE name = %Q COLLATE NOCASE AND type IN ('table', 'view')",
+        schema, table);
 }
 
 int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char **message)
