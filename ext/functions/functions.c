@@ -49,8 +49,7 @@ static void contains_exact(sqlite3_context *context, sqlite3_value **argv)
     const cf_exact *exact = handle ? handle->exact : NULL;
     if (exact && cuckoo_key_argument(context, argv[1], &exact->rule, &hash) == CUCKOO_KEY_OK)
         sqlite3_result_int(context,
-                           cf_exact_contains(exact, hash) ||
-                               (exact->rule.affinity == CF_AFFINITY_TEXT && cuckoo_key_vague(argv[1])));
+                           cf_exact_contains(exact, hash) || cuckoo_key_always(&exact->rule, argv[1]));
     cuckoo_handle_release(handle);
 }
 

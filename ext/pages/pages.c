@@ -30,20 +30,6 @@ enum {
 
 /* ---- the header ---- */
 
-static void take_age(cuckoo_age *age, const uint8_t *row)
-{
-    *age =
-        (cuckoo_age){cf_load64(row + AT_KEEP), cf_load64(row + AT_SHIFT), cf_load64(row + AT_PRESENT)};
-}
-
-static void put_age(const cuckoo_age *age, uint8_t *row)
-{
-    row[AT_FLAGS] = FLAG_AGES;
-    cf_store64(row + AT_KEEP, age->keep);
-    cf_store64(row + AT_SHIFT, age->shift);
-    cf_store64(row + AT_PRESENT, age->present);
-}
-
 /* Did a later version write the row? It has more in it, other flags, or another header of the filter. */
 static bool is_newer(const uint8_t *row, uint64_t length, cf_status status)
 {
@@ -82,7 +68,9 @@ static int open_image(cuckoo_paged *paged, const uint8_t *row)
     paged->unmatched = cf_load64(row + AT_UNMATCHED);
     paged->generation = cf_load64(row + AT_RANDOM);
     cuckoo_shadow_set_log(&paged->shadow, (int64_t)cf_load64(row + AT_LOG));
-    take_age(&paged->age, row);
+    paged->age.keep = cf_load64(row + AT_KEEP);
+    paged->age.shift = cf_load64(row + AT_SHIFT);
+    paged->age.present = cf_load64(row + AT_PRESENT);
     paged->loaded = true;
     return SQLITE_OK;
 }
@@ -115,7 +103,6 @@ static int write_header_row(cuckoo_paged *paged)
 {
     uint8_t row[AGEING_ROW] = {0};
     bool ages = paged->filter.geometry.epochs != 0;
-    uint64_t length = ages ? AGEING_ROW : HEADER_ROW;
     sqlite3_randomness(sizeof paged->generation, &paged->generation);
     cf_seal(&paged->filter);
     memcpy(row, paged->image, CF_HEADER_BYTES);
@@ -125,9 +112,11 @@ static int write_header_row(cuckoo_paged *paged)
     cf_store64(row + AT_UNMATCHED, paged->unmatched);
     cf_store64(row + AT_RANDOM, paged->generation);
     cf_store64(row + AT_LOG, (uint64_t)paged->shadow.log);
-    if (ages)
-        put_age(&paged->age, row);
-    return cuckoo_shadow_write(&paged->shadow, 0, row, length);
+    row[AT_FLAGS] = ages ? FLAG_AGES : 0;
+    cf_store64(row + AT_KEEP, paged->age.keep);
+    cf_store64(row + AT_SHIFT, paged->age.shift);
+    cf_store64(row + AT_PRESENT, paged->age.present);
+    return cuckoo_shadow_write(&paged->shadow, 0, row, ages ? AGEING_ROW : HEADER_ROW);
 }
 
 /* ---- using it ---- */
@@ -194,7 +183,7 @@ static int write_pages(cuckoo_paged *paged)
 int cuckoo_paged_write(cuckoo_paged *paged)
 {
     assert(paged->loaded);
-    int rc = paged->replaced ? cuckoo_shadow_empty(&paged->shadow) : SQLITE_OK;
+    int rc = paged->replaced ? cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_PAGES) : SQLITE_OK;
     rc = rc ? rc : write_pages(paged);
     rc = rc ? rc : write_header_row(paged);
     if (rc != SQLITE_OK)
