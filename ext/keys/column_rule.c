@@ -9,33 +9,24 @@
 
 /* ---- affinity ---- */
 
-static bool has_word(const char *type, const char *word)
-{
-    int n = (int)strlen(word);
-    for (; *type; type++)
-        if (sqlite3_strnicmp(type, word, n) == 0)
-            return true;
-    return false;
-}
-
 /* The rules of SQLite for declared types, in its order ("Datatypes In SQLite", 3.1). */
 typedef struct type_rule {
-    const char *word, *name;
+    const char *pattern, *name; /* for LIKE */
     cf_affinity affinity;
 } type_rule;
 
 static const type_rule *rule_of(const char *type)
 {
     static const type_rule rules[] = {
-        {"INT", "INTEGER", CF_AFFINITY_NUMERIC}, {"CHAR", "TEXT", CF_AFFINITY_TEXT},
-        {"CLOB", "TEXT", CF_AFFINITY_TEXT},      {"TEXT", "TEXT", CF_AFFINITY_TEXT},
-        {"BLOB", "", CF_AFFINITY_TEXT},          {"REAL", "REAL", CF_AFFINITY_REAL},
-        {"FLOA", "REAL", CF_AFFINITY_REAL},      {"DOUB", "REAL", CF_AFFINITY_REAL},
-        {"", "NUMERIC", CF_AFFINITY_NUMERIC}};
+        {"%INT%", "INTEGER", CF_AFFINITY_NUMERIC}, {"%CHAR%", "TEXT", CF_AFFINITY_TEXT},
+        {"%CLOB%", "TEXT", CF_AFFINITY_TEXT},      {"%TEXT%", "TEXT", CF_AFFINITY_TEXT},
+        {"%BLOB%", "", CF_AFFINITY_TEXT},          {"%REAL%", "REAL", CF_AFFINITY_REAL},
+        {"%FLOA%", "REAL", CF_AFFINITY_REAL},      {"%DOUB%", "REAL", CF_AFFINITY_REAL},
+        {"%", "NUMERIC", CF_AFFINITY_NUMERIC}};
     const type_rule *rule = rules;
     if (type == NULL || *type == 0)
         type = "BLOB";
-    while (!has_word(type, rule->word))
+    while (sqlite3_strlike(rule->pattern, type, 0) != 0)
         rule++;
     return rule;
 }
@@ -228,21 +219,17 @@ int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char
                  {"shadow",
                   "a table in which a virtual table keeps its own data, and which SQL must not "
                   "change: give an ordinary table"}};
-    char *kind;
+    const char *what = NULL;
+    char *kind = NULL;
     if (sqlite3_strglob("cuckoo_log_????????????????", table) == 0)
-        return cuckoo_say(message, SQLITE_ERROR,
-                          "content: %s is the log of a filter: give an ordinary table", table);
-    if (sqlite3_strnicmp(table, "sqlite_", 7) == 0)
-        return cuckoo_say(message, SQLITE_ERROR,
-                          "content: %s is a table of SQLite itself, which has no triggers: give an "
-                          "ordinary table",
-                          table);
-    int rc = read_kind(db, schema, table, &kind);
-    for (size_t i = 0; rc == SQLITE_OK && kind && i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kind, kinds[i].kind) == 0)
-            rc = cuckoo_say(message, SQLITE_ERROR, "content: %s is %s", table, kinds[i].what);
+        what = "the log of a filter: give an ordinary table";
+    else if (sqlite3_strnicmp(table, "sqlite_", 7) == 0)
+        what = "a table of SQLite itself, which has no triggers: give an ordinary table";
+    int rc = what ? SQLITE_OK : read_kind(db, schema, table, &kind);
+    for (size_t i = 0; kind && i < sizeof kinds / sizeof *kinds; i++)
+        what = strcmp(kind, kinds[i].kind) == 0 ? kinds[i].what : what;
     sqlite3_free(kind);
-    return rc;
+    return rc || !what ? rc : cuckoo_say(message, SQLITE_ERROR, "content: %s is %s", table, what);
 }
 
 char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table)

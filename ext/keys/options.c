@@ -212,13 +212,6 @@ static cf_status unknown_option(const char *name, const cuckoo_options *options,
     return CF_BAD_ARGUMENT;
 }
 
-/* The text where a name=value should stand. */
-static cf_status no_assignment(const char *text, const cuckoo_options *options, char **why)
-{
-    cuckoo_say(why, SQLITE_OK, "options must be a list of name=value, got '" CUCKOO_PART "'", text);
-    return list_options(options, why);
-}
-
 static cf_status apply(const assignment *found, cuckoo_options *options, char **why)
 {
     int which = rule_named(found->name);
@@ -254,8 +247,13 @@ cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *
     *why = NULL;
     while (status == CF_OK && (text += strspn(text, SEPARATORS)) < end) {
         assignment found;
-        status = take_assignment(&text, &found) ? apply(&found, options, why)
-                                                : no_assignment(text, options, why);
+        if (take_assignment(&text, &found)) {
+            status = apply(&found, options, why);
+        } else {
+            cuckoo_say(why, SQLITE_OK, "options must be a list of name=value, got '" CUCKOO_PART "'",
+                       text);
+            status = list_options(options, why);
+        }
     }
     return status;
 }

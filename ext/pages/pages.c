@@ -38,19 +38,14 @@ static bool is_newer(const uint8_t *row, uint64_t length, cf_status status)
             (row[AT_FLAGS] > FLAG_AGES || length > (row[AT_FLAGS] ? AGEING_ROW : HEADER_ROW)));
 }
 
-/* Times and counts: as much as the header of a filter can say. */
-static bool is_count(uint64_t n)
-{
-    return n <= cf_low_bits(48);
-}
-
 static bool is_sound(const uint8_t *row, uint64_t length, const cf_geometry *geometry)
 {
     uint32_t page_bytes = (uint32_t)cf_load64(row + AT_PAGE_BYTES);
+    const uint64_t most = cf_low_bits(48); /* of times and counts, as in the header of a filter */
     return length == (row[AT_FLAGS] ? AGEING_ROW : HEADER_ROW) &&
            (geometry->epochs != 0) == row[AT_FLAGS] && geometry->value_bits == 0 &&
-           is_count(cf_load64(row + AT_LEFT)) && is_count(cf_load64(row + AT_KEEP)) &&
-           is_count(cf_load64(row + AT_PRESENT)) && page_bytes >= LEAST_PAGE && page_bytes <= MOST_PAGE;
+           cf_load64(row + AT_LEFT) <= most && cf_load64(row + AT_KEEP) <= most &&
+           cf_load64(row + AT_PRESENT) <= most && page_bytes >= LEAST_PAGE && page_bytes <= MOST_PAGE;
 }
 
 static int open_image(cuckoo_paged *paged, const uint8_t *row)
@@ -75,13 +70,15 @@ static int open_image(cuckoo_paged *paged, const uint8_t *row)
     return SQLITE_OK;
 }
 
-static int read_header(cuckoo_paged *paged)
+int cuckoo_paged_load(cuckoo_paged *paged)
 {
     uint8_t row[AGEING_ROW] = {0};
     uint64_t length;
     cf_filter header;
     const char *why;
     char **damage = &paged->shadow.damage;
+    if (paged->loaded)
+        return SQLITE_OK;
     int rc = cuckoo_shadow_read(&paged->shadow, 0, row, sizeof row, &length);
     if (rc != SQLITE_OK)
         return rc;
@@ -120,11 +117,6 @@ static int write_header_row(cuckoo_paged *paged)
 }
 
 /* ---- using it ---- */
-
-int cuckoo_paged_load(cuckoo_paged *paged)
-{
-    return paged->loaded ? SQLITE_OK : read_header(paged);
-}
 
 void cuckoo_paged_forget(cuckoo_paged *paged)
 {
