@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** filters.h - filters that functions make, change and return.
+** filters.h - filters that functions make, change, return and describe.
 **
 ** A filter that a function makes lies in memory of its own (sqlite3_malloc64), which may grow up to what
 ** the connection allows. It ends as the result of the function, or in cuckoo_filter_free.
@@ -53,6 +53,16 @@ void cuckoo_filter_free(cf_filter *filter);
 
 /* Makes the text in `builder`, and this end, the result; `end` NULL: its bytes, as a blob. Frees it. */
 void cuckoo_result_built(sqlite3_context *context, sqlite3_str *builder, const char *end);
+
+/* Appends the members of cf_info to an object, or begins one. `all`: those, too, that need a walk over
+** the filter. False: the walk was interrupted. */
+bool cuckoo_append_info(sqlite3 *db, sqlite3_str *json, const cf_filter *filter, bool all);
+
+/* Appends a member to a JSON object, behind others. `text` NULL: null. */
+void cuckoo_append_member(sqlite3_str *json, const char *name, const char *text);
+
+/* The result is a picture: 24 lines of at most 80 characters (picture.c). */
+void cuckoo_result_picture(sqlite3_context *context, const cf_filter *filter);
 
 /* The longest blob or text that the connection allows, in bytes. */
 uint64_t cuckoo_length_limit(sqlite3 *db);

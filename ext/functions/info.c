@@ -2,8 +2,6 @@
 /*
 ** info.c - what a filter says of itself: cf_info, cf_plan, cf_check.
 */
-#include "info.h"
-
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/watch.h"
@@ -20,10 +18,10 @@ static void append_counts(sqlite3_str *json, const cf_filter *filter)
     uint64_t slots = filter->buckets * g->bucket_size,
              keys = filter->items ? filter->items : g->capacity;
     sqlite3_str_appendall(json, sqlite3_str_length(json) == 0 ? "{" : ",");
-    sqlite3_str_appendf(json, "\"items\":%llu,\"occupied\":%llu,\"capacity\":%llu", filter->items,
-                        filter->occupied, g->capacity);
-    sqlite3_str_appendf(json, ",\"buckets\":%llu,\"bucket_size\":%d", filter->buckets, g->bucket_size);
-    sqlite3_str_appendf(json, ",\"fingerprint_bits\":%d,\"slot_bits\":%d", g->fingerprint_bits,
+    sqlite3_str_appendf(json, "\"items\":%llu,\"occupied\":%llu,\"capacity\":%llu,\"buckets\":%llu",
+                        filter->items, filter->occupied, g->capacity, filter->buckets);
+    sqlite3_str_appendf(json, ",\"bucket_size\":%d,\"fingerprint_bits\":%d,\"slot_bits\":%d",
+                        g->bucket_size, g->fingerprint_bits,
                         cf_slot_bits(g, filter->level > 0 || filter->split > 0));
     sqlite3_str_appendf(json, ",\"layout\":\"%s\",\"level\":%d,\"split\":%llu",
                         g->semisorted ? "semisort" : "plain", filter->level, filter->split);

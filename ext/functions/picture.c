@@ -7,7 +7,6 @@
 #include "../../src/cuckoo_inspect.h"
 
 #include "filters.h"
-#include "info.h"
 
 enum { WIDE = 64, REGIONS = 16 * WIDE, COUNTED = 64 };
 

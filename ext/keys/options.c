@@ -264,6 +264,35 @@ void cuckoo_options_default(cuckoo_options *options)
                                 .fpr = CUCKOO_DEFAULT_FPR};
 }
 
+bool cuckoo_duration_read(const char *text, size_t length, uint64_t *milliseconds)
+{
+    static const struct {
+        const char *name;
+        double milliseconds;
+    } units[] = {{"second", 1e3}, {"minute", 6e4}, {"hour", 36e5}, {"day", 864e5}, {"week", 6048e5}};
+    const double least = 1e3, most = 36525 * 864e5;
+    cf_number number;
+    size_t n = strspn(text, "0123456789.+- "), digits = n;
+    double span = 0;
+    while (digits > 0 && text[digits - 1] == ' ')
+        digits--;
+    while (length > n && text[length - 1] == ' ')
+        length--;
+    if (!cf_number_read(text, digits, &number))
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        size_t letters = strlen(units[i].name);
+        bool plural = length == n + letters + 1 && (text[length - 1] == 's' || text[length - 1] == 'S');
+        if ((length == n + letters || plural) &&
+            sqlite3_strnicmp(text + n, units[i].name, (int)letters) == 0)
+            span = cf_number_real(&number) * units[i].milliseconds;
+    }
+    if (!(span >= least && span <= most))
+        return false;
+    *milliseconds = (uint64_t)span;
+    return true;
+}
+
 /* ---- as arguments of an SQL function ---- */
 
 static bool read_options(sqlite3_context *context, sqlite3_value *value, cuckoo_options *options)

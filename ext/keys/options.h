@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** options.h - capacity, fpr and the options text: 'bucket_size=4 seed=7, growth=off'.
+** options.h - capacity, fpr, spans of time, and the options text: 'bucket_size=4 seed=7, growth=off'.
 **
 ** The text is a list of name=value (options.c has all names), separated by blanks or commas, with each
 ** name at most once. Names and words may be in any case. Numbers may be written with a point or an
@@ -77,6 +77,14 @@ bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **va
 cf_status cuckoo_capacity_take(sqlite3_value *value, uint64_t *capacity, char **why);
 bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64_t *capacity);
 
+/* A span of time: a number, blanks, and seconds, minutes, hours, days or weeks, in any case, with or
+** without the last letter. False: it is no such text, or it says less than a second or more than a
+** century. */
+bool cuckoo_duration_read(const char *text, size_t length, uint64_t *milliseconds);
+
+#define CUCKOO_BAD_DURATION                                                                             \
+    "must be a number and seconds, minutes, hours, days or weeks, such as '24 hours', from 1 second "   \
+    "to 36525 days"
 #define CUCKOO_VALID_FPR "fpr must be a number above 0 and below 1, such as 0.01"
 
 #endif

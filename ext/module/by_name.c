@@ -6,8 +6,6 @@
 ** a trigger of a hostile schema could ask other databases with them.
 */
 #include "../functions/filters.h"
-#include "../functions/info.h"
-#include "../keys/duration.h"
 #include "../keys/key.h"
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"

@@ -2,7 +2,7 @@
 /*
 ** table_info.c - cf_table_info: what a filter table is like, also when it cannot be trusted.
 */
-#include "../functions/info.h"
+#include "../functions/filters.h"
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
