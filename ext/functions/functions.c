@@ -108,12 +108,11 @@ static void add_function(sqlite3_context *context, int argc, sqlite3_value **arg
     if (read != CUCKOO_KEY_OK || !cuckoo_filter_copy(context, q.filter, &copy))
         return;
     cf_status status = cuckoo_watched_add(sqlite3_context_db_handle(context), &copy, q.hash, q.value);
-    if (status == CF_OK) {
+    if (status == CF_OK)
         cuckoo_result_filter(context, &copy);
-    } else {
+    else
         cuckoo_fail_add(context, status, &copy);
-        cuckoo_filter_free(&copy);
-    }
+    cuckoo_filter_free(&copy);
 }
 
 static void delete_function(sqlite3_context *context, int argc, sqlite3_value **argv)

@@ -22,9 +22,8 @@
 /* A filter with its own copy of the bytes. References are counted, because a cursor may outlive the
 ** SQL value. Only one connection uses it, so the count needs no lock. */
 typedef struct cuckoo_handle {
-    cf_filter filter;
-    cf_exact
-        *exact; /* NULL: an ordinary filter. Else of `filter` only bytes, length and key rule are set */
+    cf_filter filter; /* of an exact one only bytes, length and key rule are set */
+    cf_exact *exact;  /* NULL: an ordinary one */
     unsigned references;
     uint8_t bytes[];
 } cuckoo_handle;

@@ -38,29 +38,24 @@ static const char *const switches[] = {"off", "on", NULL};
 static const char *const affinities[] = {"none", "text", "numeric", "real", "integer", "blob", NULL};
 static const char *const collations[] = {"binary", "nocase", "rtrim", NULL};
 
+/* In the order of enum cuckoo_option. */
 static const option_rule rules[CUCKOO_OPTION_COUNT] = {
-    [CUCKOO_OPTION_BUCKET_SIZE] = {"bucket_size=1|2|4|8", NULL, 1, CF_BUCKET_MAX,
-                                   AT(filter.bucket_size)},
-    [CUCKOO_OPTION_FINGERPRINT_BITS] = {"fingerprint_bits=4..32", NULL, CF_FINGERPRINT_MIN,
-                                        CF_FINGERPRINT_MAX, AT(filter.fingerprint_bits)},
-    [CUCKOO_OPTION_LAYOUT] = {"layout=auto|plain|semisort", layouts, 0, 0, AT(filter.layout)},
-    [CUCKOO_OPTION_COUNTER_BITS] = {"counter_bits=0..16", NULL, 0, CF_COUNTER_MAX,
-                                    AT(filter.counter_bits)},
-    [CUCKOO_OPTION_VALUE_BITS] = {"value_bits=0..32", NULL, 0, CF_VALUE_MAX, AT(filter.value_bits)},
-    [CUCKOO_OPTION_SEED] = {"seed=integer", NULL, INT64_MIN, INT64_MAX, AT(filter.seed)},
-    [CUCKOO_OPTION_HASH] = {"hash=xxh3|keyed", hashes, 0, 0, AT(filter.hash)},
-    [CUCKOO_OPTION_GROWTH] = {"growth=on|off", switches, 0, 0, AT(filter.growth)},
-    [CUCKOO_OPTION_OVERFLOW] = {"overflow=on|off", switches, 0, 0, AT(filter.overflow)},
-    [CUCKOO_OPTION_OVERFLOW_BUDGET] = {"overflow_budget=0..255", NULL, 0, CF_BUDGET_MAX,
-                                       AT(filter.overflow_budget)},
-    [CUCKOO_OPTION_SPILL_BOUND] = {"spill_bound=1..4096", NULL, 1, CF_SPILL_MAX, AT(filter.spill_bound)},
-    [CUCKOO_OPTION_AFFINITY] = {"affinity=none|text|blob|integer|real|numeric", affinities, 0, 0,
-                                AT(filter.affinity)},
-    [CUCKOO_OPTION_COLLATION] = {"collation=binary|nocase|rtrim", collations, 0, 0,
-                                 AT(filter.collation)},
-    [CUCKOO_OPTION_EPOCHS] = {"epochs=0..15", NULL, 0, CF_EPOCHS_MAX, AT(filter.epochs)},
-    [CUCKOO_OPTION_CAPACITY] = {"capacity=number of keys", NULL, 0, (int64_t)CF_CAPACITY_MAX,
-                                AT(capacity)},
+    {"bucket_size=1|2|4|8", NULL, 1, CF_BUCKET_MAX, AT(filter.bucket_size)},
+    {"fingerprint_bits=4..32", NULL, CF_FINGERPRINT_MIN, CF_FINGERPRINT_MAX,
+     AT(filter.fingerprint_bits)},
+    {"layout=auto|plain|semisort", layouts, 0, 0, AT(filter.layout)},
+    {"counter_bits=0..16", NULL, 0, CF_COUNTER_MAX, AT(filter.counter_bits)},
+    {"value_bits=0..32", NULL, 0, CF_VALUE_MAX, AT(filter.value_bits)},
+    {"seed=integer", NULL, INT64_MIN, INT64_MAX, AT(filter.seed)},
+    {"hash=xxh3|keyed", hashes, 0, 0, AT(filter.hash)},
+    {"growth=on|off", switches, 0, 0, AT(filter.growth)},
+    {"overflow=on|off", switches, 0, 0, AT(filter.overflow)},
+    {"overflow_budget=0..255", NULL, 0, CF_BUDGET_MAX, AT(filter.overflow_budget)},
+    {"spill_bound=1..4096", NULL, 1, CF_SPILL_MAX, AT(filter.spill_bound)},
+    {"affinity=none|text|blob|integer|real|numeric", affinities, 0, 0, AT(filter.affinity)},
+    {"collation=binary|nocase|rtrim", collations, 0, 0, AT(filter.collation)},
+    {"epochs=0..15", NULL, 0, CF_EPOCHS_MAX, AT(filter.epochs)},
+    {"capacity=number of keys", NULL, 0, (int64_t)CF_CAPACITY_MAX, AT(capacity)},
 };
 
 #define SEPARATORS " ,\t\n\r"
