@@ -3,10 +3,8 @@
 ** filters.h - filters that functions make, change, return and describe.
 **
 ** A filter that a function makes lies in memory of its own (sqlite3_malloc64), which may grow up to what
-** the connection allows. It ends as the result of the function, or in cuckoo_filter_free.
-**
-** When a function of this file takes an sqlite3_context and returns false or NULL, the running
-** function has failed, with its message.
+** the connection allows. It ends as the result of the function, or in cuckoo_filter_free. What is false
+** or NULL: as in handles.h.
 */
 #ifndef CUCKOO_FILTERS_H
 #define CUCKOO_FILTERS_H

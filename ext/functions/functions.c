@@ -3,8 +3,7 @@
 ** functions.c - the scalar functions: each reads its arguments, calls src, and hands over the
 ** result.
 **
-** All are pure, hence DETERMINISTIC and INNOCUOUS. When a helper returns false or NULL, the running
-** function has failed with its message, and just returns.
+** All are pure, hence DETERMINISTIC and INNOCUOUS.
 */
 #include "../keys/key.h"
 #include "../sqlite/errors.h"

@@ -104,20 +104,7 @@ static int read_collation(sqlite3 *db, const char *column, const char *name, cf_
 
 /* ---- no such table or column ---- */
 
-/* Says that there is no such table, and what to do. */
-static int no_table(const char *schema, const char *table, char **message)
-{
-    const char *dot = strchr(table, '.');
-    size_t n = strcspn(table, ".\"`]"); /* quotes may stand around the dot */
-    bool own = dot && n == strlen(schema) && sqlite3_strnicmp(table, schema, (int)n) == 0;
-    return cuckoo_say(message, SQLITE_ERROR, "there is no table %s in %s, the schema of the filter; %s",
-                      table, schema,
-                      own   ? "give its name without a schema"
-                      : dot ? "a filter follows tables of its own schema: create it in that schema"
-                            : "create it first");
-}
-
-/* Says which columns the table has. */
+/* Says which columns the table has, or that there is none. */
 static int no_column(sqlite3 *db, const char *schema, const char *table, const char *column,
                      char **message)
 {
@@ -127,7 +114,9 @@ static int no_column(sqlite3 *db, const char *schema, const char *table, const c
                              "pragma_table_xinfo(%Q, %Q) LIMIT 20)",
                              table, schema);
     if (rc == SQLITE_OK && list == NULL)
-        return no_table(schema, table, message);
+        return cuckoo_say(
+            message, SQLITE_ERROR, "there is no table %s in %s, the schema of the filter; %s", table,
+            schema, strchr(table, '.') ? "give the name alone, of a table there" : "create it first");
     if (rc == SQLITE_OK)
         rc = cuckoo_say(message, SQLITE_ERROR, "table %s has no column %s%s; it has %s", table, column,
                         strcspn(column, ",(") < strlen(column) ? "; give the name of one" : "", list);
