@@ -163,10 +163,9 @@ int cuckoo_paged_error(cuckoo_paged *paged)
 static int write_pages(cuckoo_paged *paged)
 {
     int rc = SQLITE_OK;
-    uint64_t pages = cuckoo_image_pages(paged, paged->filter.length),
-             page = cuckoo_image_dirty(paged, 1);
+    uint64_t pages = cuckoo_image_pages(paged, paged->filter.length), page = 0;
     cuckoo_image_end(paged, paged->filter.length);
-    for (; rc == SQLITE_OK && page < pages; page = cuckoo_image_dirty(paged, page + 1))
+    while (rc == SQLITE_OK && (page = cuckoo_image_clean(paged, page + 1)) < pages)
         rc = cuckoo_shadow_write(&paged->shadow, (int64_t)page, cuckoo_image_page(paged, page),
                                  paged->page_bytes);
     return rc;
@@ -178,10 +177,8 @@ int cuckoo_paged_write(cuckoo_paged *paged)
     int rc = paged->replaced ? cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_PAGES) : SQLITE_OK;
     rc = rc ? rc : write_pages(paged);
     rc = rc ? rc : write_header_row(paged);
-    if (rc != SQLITE_OK)
-        return rc;
-    paged->replaced = false;
-    cuckoo_image_clean(paged);
+    if (rc == SQLITE_OK)
+        paged->replaced = paged->dirty = false;
     return rc;
 }
 
@@ -242,7 +239,8 @@ int cuckoo_paged_complete(cuckoo_paged *paged)
 void cuckoo_paged_free(cuckoo_paged *paged)
 {
     cuckoo_shadow_free(&paged->shadow);
-    cuckoo_image_free(paged);
+    cuckoo_block_resize(NULL, paged->image, 0);
+    cuckoo_block_resize(NULL, paged->state, 0);
 }
 
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape, uint64_t keep)

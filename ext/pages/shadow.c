@@ -209,10 +209,8 @@ void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log)
 void cuckoo_shadow_new_log(cuckoo_shadow *shadow)
 {
     int64_t log;
-    do
-        sqlite3_randomness(sizeof log, &log);
-    while (log == 0);
-    cuckoo_shadow_set_log(shadow, log);
+    sqlite3_randomness(sizeof log, &log);
+    cuckoo_shadow_set_log(shadow, log ? log : 1);
 }
 
 /* ---- rows of seen_page ---- */
