@@ -141,12 +141,9 @@ void cuckoo_result_filter(sqlite3_context *context, cf_filter *filter)
     filter->writable = NULL;
 }
 
-void cuckoo_result_same(sqlite3_context *context, sqlite3_value *argument, const cf_filter *filter)
+void cuckoo_result_same(sqlite3_context *context, const cf_filter *filter)
 {
-    if (sqlite3_value_type(argument) == SQLITE_BLOB)
-        sqlite3_result_value(context, argument);
-    else
-        sqlite3_result_blob64(context, filter->bytes, filter->length, SQLITE_TRANSIENT);
+    sqlite3_result_blob64(context, filter->bytes, filter->length, SQLITE_TRANSIENT);
 }
 
 void cuckoo_filter_free(cf_filter *filter)

@@ -42,9 +42,8 @@ bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter
 /* Seals the filter and makes it the result. */
 void cuckoo_result_filter(sqlite3_context *context, cf_filter *filter);
 
-/* Makes the filter of an argument the result, unchanged: the same value, or the bytes behind a
-** handle. */
-void cuckoo_result_same(sqlite3_context *context, sqlite3_value *argument, const cf_filter *filter);
+/* Makes the filter of an argument the result, unchanged. */
+void cuckoo_result_same(sqlite3_context *context, const cf_filter *filter);
 
 /* Frees the memory of a filter; one that is all zeros has none. */
 void cuckoo_filter_free(cf_filter *filter);

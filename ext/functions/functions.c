@@ -103,7 +103,7 @@ static void add_function(sqlite3_context *context, int argc, sqlite3_value **arg
     cf_filter copy;
     cuckoo_key read = read_question_value(context, argc, argv, &q);
     if (read == CUCKOO_KEY_NULL)
-        cuckoo_result_same(context, argv[0], q.filter);
+        cuckoo_result_same(context, q.filter);
     if (read != CUCKOO_KEY_OK || !cuckoo_filter_copy(context, q.filter, &copy))
         return;
     cf_status status = cuckoo_watched_add(sqlite3_context_db_handle(context), &copy, q.hash, q.value);
@@ -122,7 +122,7 @@ static void delete_function(sqlite3_context *context, int argc, sqlite3_value **
     if (read != CUCKOO_KEY_NOMEM && !cuckoo_may_delete(context, q.filter))
         return;
     if (read == CUCKOO_KEY_NULL || (read == CUCKOO_KEY_OK && !cf_contains(q.filter, q.hash))) {
-        cuckoo_result_same(context, argv[0], q.filter);
+        cuckoo_result_same(context, q.filter);
     } else if (read == CUCKOO_KEY_OK && cuckoo_filter_copy(context, q.filter, &copy)) {
         cf_delete_value(&copy, q.hash, q.value);
         cuckoo_result_filter(context, &copy);

@@ -25,9 +25,8 @@ static void append_counts(sqlite3_str *json, const cf_filter *filter)
                         cf_slot_bits(g, filter->level > 0 || filter->split > 0));
     sqlite3_str_appendf(json, ",\"layout\":\"%s\",\"level\":%d,\"split\":%llu",
                         g->semisorted ? "semisort" : "plain", filter->level, filter->split);
-    sqlite3_str_appendf(json, ",\"load\":%.6g,\"load_items\":%.6g", ratio(filter->occupied, slots),
-                        ratio(filter->items, slots));
-    sqlite3_str_appendf(json, ",\"bytes\":%llu,\"bits_per_key\":%.6g", filter->length,
+    sqlite3_str_appendf(json, ",\"load\":%.6g,\"load_items\":%.6g,\"bytes\":%llu,\"bits_per_key\":%.6g",
+                        ratio(filter->occupied, slots), ratio(filter->items, slots), filter->length,
                         ratio(8 * filter->length, keys));
 }
 

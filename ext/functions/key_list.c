@@ -203,7 +203,7 @@ static void change_function(sqlite3_context *context, int argc, sqlite3_value **
         (!adds && !cuckoo_may_delete(context, filter)))
         return;
     if (list.n == 0)
-        cuckoo_result_same(context, argv[0], filter);
+        cuckoo_result_same(context, filter);
     else if (cuckoo_filter_copy(context, filter, &copy)) {
         if (cuckoo_list_apply(context, &copy, &list, adds))
             cuckoo_result_filter(context, &copy);
