@@ -194,10 +194,12 @@ static bool fail_merge(sqlite3_context *context, const cf_filter *one, const cf_
     while ((next = cf_difference(one, other, &at)) != NULL)
         sqlite3_str_appendf(all, ", %s", next);
     char *fields = sqlite3_str_finish(all);
+    if (fields == NULL)
+        return cuckoo_fail_no_memory(context);
     cuckoo_fail(context, CF_MISMATCH,
                 "the filters differ in %s (planned for %lld and %lld keys, fpr about %.2g and %.2g); %s",
-                fields ? fields + 2 : field, one->geometry.capacity, other->geometry.capacity,
-                cuckoo_planned_fpr(one), cuckoo_planned_fpr(other), remedy);
+                fields + 2, one->geometry.capacity, other->geometry.capacity, cuckoo_planned_fpr(one),
+                cuckoo_planned_fpr(other), remedy);
     sqlite3_free(fields);
     return false;
 }

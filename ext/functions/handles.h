@@ -42,8 +42,8 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
 cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
                             const char **why);
 
-/* The filter in the first argument of a scalar function; NULL: it is none that may be changed, as
-** cuckoo_filter_argument or cuckoo_exact_argument can tell. After some hundred rows a reader of its own
+/* The filter in the first argument of a scalar function. NULL: it is an exact one, or none:
+** cuckoo_filter_argument or cuckoo_exact_argument tells. After some hundred rows a reader of its own
 ** stands beside a parameter: then only the end of the header, with the checksum, is looked at. */
 const cf_filter *cuckoo_filter_first_anew(sqlite3_context *context, sqlite3_value *value);
 static inline const cf_filter *cuckoo_filter_first(sqlite3_context *context, sqlite3_value *value)

@@ -92,6 +92,8 @@ static char *not_a_blob(const char *why, const char *function, sqlite3_value *va
         return sqlite3_mprintf("%s; it was bound as text: bind it as a blob", why);
     bool named = text && *text && strlen(text) <= NAME;
     char *use = named ? sqlite3_mprintf(for_tables(function), text, text) : NULL;
+    if (named && use == NULL)
+        return NULL;
     char *all = sqlite3_mprintf("%s, got %s%s%s", why, cuckoo_show(value).text,
                                 use ? "; if it names a filter table, use " : "", use ? use : "");
     sqlite3_free(use);
