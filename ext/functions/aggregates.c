@@ -36,9 +36,8 @@ static bool grow(sqlite3_context *context, key_array *array)
             context, CF_TOO_BIG,
             "more than %d keys, or half as many with values; split them over several filters",
             KEYS_MOST);
-    size_t room = array->room == 0              ? KEYS_FEWEST
-                  : array->room > KEYS_MOST / 2 ? KEYS_MOST
-                                                : 2 * array->room;
+    size_t room = array->room ? 2 * array->room : KEYS_FEWEST;
+    room = room < KEYS_MOST ? room : KEYS_MOST;
     uint64_t *larger = sqlite3_realloc64(array->at, room * sizeof *larger);
     if (larger == NULL)
         return cuckoo_fail_no_memory(context);

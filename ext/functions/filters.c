@@ -141,12 +141,9 @@ void cuckoo_result_filter(sqlite3_context *context, cf_filter *filter)
     filter->writable = NULL;
 }
 
-void cuckoo_result_same(sqlite3_context *context, sqlite3_value *argument, const cf_filter *filter)
+void cuckoo_result_same(sqlite3_context *context, const cf_filter *filter)
 {
-    if (sqlite3_value_type(argument) == SQLITE_BLOB)
-        sqlite3_result_value(context, argument);
-    else
-        sqlite3_result_blob64(context, filter->bytes, filter->length, SQLITE_TRANSIENT);
+    sqlite3_result_blob64(context, filter->bytes, filter->length, SQLITE_TRANSIENT);
 }
 
 void cuckoo_filter_free(cf_filter *filter)
@@ -196,14 +193,13 @@ static bool fail_merge(sqlite3_context *context, const cf_filter *one, const cf_
                 : "build both with the same capacity=, fpr and options";
     while ((next = cf_difference(one, other, &at)) != NULL)
         sqlite3_str_appendf(all, ", %s", next);
-    bool lost = sqlite3_str_errcode(all) != SQLITE_OK;
     char *fields = sqlite3_str_finish(all);
-    if (lost)
+    if (fields == NULL)
         return cuckoo_fail_no_memory(context);
     cuckoo_fail(context, CF_MISMATCH,
                 "the filters differ in %s (planned for %lld and %lld keys, fpr about %.2g and %.2g); %s",
-                fields ? fields + 2 : field, one->geometry.capacity, other->geometry.capacity,
-                cuckoo_planned_fpr(one), cuckoo_planned_fpr(other), remedy);
+                fields + 2, one->geometry.capacity, other->geometry.capacity, cuckoo_planned_fpr(one),
+                cuckoo_planned_fpr(other), remedy);
     sqlite3_free(fields);
     return false;
 }
@@ -228,29 +224,18 @@ bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter
 
 /* ---- texts ---- */
 
-char *cuckoo_finish_text(sqlite3_context *context, sqlite3_str *builder, int *length)
+void cuckoo_result_built(sqlite3_context *context, sqlite3_str *builder, const char *end)
 {
-    int code = sqlite3_str_errcode(builder);
-    *length = sqlite3_str_length(builder);
-    char *text = sqlite3_str_finish(builder);
-    if (code == SQLITE_OK && text)
-        return text;
-    sqlite3_free(text);
-    if (code == SQLITE_TOOBIG)
-        cuckoo_fail_code(context, code,
-                         "the result is longer than this connection allows (SQLITE_LIMIT_LENGTH)");
+    sqlite3_str_appendall(builder, end ? end : "");
+    int code = sqlite3_str_errcode(builder), length = sqlite3_str_length(builder);
+    char *built = sqlite3_str_finish(builder); /* NULL after an error */
+    if (built && end)
+        sqlite3_result_text(context, built, length, sqlite3_free);
+    else if (built)
+        sqlite3_result_blob64(context, built, (sqlite3_uint64)length, sqlite3_free);
     else
-        cuckoo_fail_no_memory(context);
-    return NULL;
-}
-
-void cuckoo_result_text(sqlite3_context *context, sqlite3_str *builder, const char *end)
-{
-    int length;
-    sqlite3_str_appendall(builder, end);
-    char *text = cuckoo_finish_text(context, builder, &length);
-    if (text)
-        sqlite3_result_text(context, text, length, sqlite3_free);
+        cuckoo_fail_code(context, code == SQLITE_TOOBIG ? code : SQLITE_NOMEM,
+                         "the result is longer than this connection allows (SQLITE_LIMIT_LENGTH)");
 }
 
 bool cuckoo_may_delete(sqlite3_context *context, const cf_filter *filter)

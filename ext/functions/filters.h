@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** filters.h - filters that functions make, change and return.
+** filters.h - filters that functions make, change, return and describe.
 **
 ** A filter that a function makes lies in memory of its own (sqlite3_malloc64), which may grow up to what
-** the connection allows. It ends as the result of the function, or in cuckoo_filter_free.
-**
-** When a function of this file takes an sqlite3_context and returns false or NULL, the running
-** function has failed, with its message.
+** the connection allows. It ends as the result of the function, or in cuckoo_filter_free. What is false
+** or NULL: as in handles.h.
 */
 #ifndef CUCKOO_FILTERS_H
 #define CUCKOO_FILTERS_H
@@ -44,18 +42,24 @@ bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter
 /* Seals the filter and makes it the result. */
 void cuckoo_result_filter(sqlite3_context *context, cf_filter *filter);
 
-/* Makes the filter of an argument the result, unchanged: the same value, or the bytes behind a
-** handle. */
-void cuckoo_result_same(sqlite3_context *context, sqlite3_value *argument, const cf_filter *filter);
+/* Makes the filter of an argument the result, unchanged. */
+void cuckoo_result_same(sqlite3_context *context, const cf_filter *filter);
 
 /* Frees the memory of a filter; one that is all zeros has none. */
 void cuckoo_filter_free(cf_filter *filter);
 
-/* The text in `builder`, and its length; frees the builder. */
-char *cuckoo_finish_text(sqlite3_context *context, sqlite3_str *builder, int *length);
+/* Makes the text in `builder`, and this end, the result; `end` NULL: its bytes, as a blob. Frees it. */
+void cuckoo_result_built(sqlite3_context *context, sqlite3_str *builder, const char *end);
 
-/* Makes the text in `builder`, and this end, the result; frees the builder. */
-void cuckoo_result_text(sqlite3_context *context, sqlite3_str *builder, const char *end);
+/* Appends the members of cf_info to an object, or begins one. `all`: those, too, that need a walk over
+** the filter. False: the walk was interrupted. */
+bool cuckoo_append_info(sqlite3 *db, sqlite3_str *json, const cf_filter *filter, bool all);
+
+/* Appends a member to a JSON object, behind others. `text` NULL: null. */
+void cuckoo_append_member(sqlite3_str *json, const char *name, const char *text);
+
+/* The result is a picture: 24 lines of at most 80 characters (picture.c). */
+void cuckoo_result_picture(sqlite3_context *context, const cf_filter *filter);
 
 /* The longest blob or text that the connection allows, in bytes. */
 uint64_t cuckoo_length_limit(sqlite3 *db);

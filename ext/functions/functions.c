@@ -3,8 +3,7 @@
 ** functions.c - the scalar functions: each reads its arguments, calls src, and hands over the
 ** result.
 **
-** All are pure, hence DETERMINISTIC and INNOCUOUS. When a helper returns false or NULL, the running
-** function has failed with its message, and just returns.
+** All are pure, hence DETERMINISTIC and INNOCUOUS.
 */
 #include "../keys/key.h"
 #include "../sqlite/errors.h"
@@ -35,55 +34,44 @@ typedef struct question {
 /* CUCKOO_KEY_NOMEM also stands for a failure with another message. */
 static inline cuckoo_key read_question(sqlite3_context *context, sqlite3_value **argv, question *q)
 {
-    const char *why;
-    cf_status status;
-    q->filter = cuckoo_filter_first(context, argv[0], &status, &why);
+    q->filter = cuckoo_filter_first(context, argv[0]);
     if (q->filter == NULL)
         q->filter = cuckoo_filter_argument(context, 2, argv);
     return q->filter ? cuckoo_key_argument(context, argv[1], &q->filter->geometry, &q->hash)
                      : CUCKOO_KEY_NOMEM;
 }
 
-/* When the argument is an exact filter, or none: cuckoo_filter_read has said so much. */
-static void contains_exact(sqlite3_context *context, sqlite3_value **argv, cf_status status,
-                           const char *why)
+static void contains_exact(sqlite3_context *context, sqlite3_value **argv)
 {
     uint64_t hash;
-    cuckoo_handle *handle = cuckoo_exact_argument(context, 2, argv, status, why);
+    cuckoo_handle *handle = cuckoo_exact_argument(context, 2, argv);
     const cf_exact *exact = handle ? handle->exact : NULL;
     if (exact && cuckoo_key_argument(context, argv[1], &exact->rule, &hash) == CUCKOO_KEY_OK)
         sqlite3_result_int(context,
-                           cf_exact_contains(exact, hash) ||
-                               (exact->rule.affinity == CF_AFFINITY_TEXT && cuckoo_key_vague(argv[1])));
+                           cf_exact_contains(exact, hash) || cuckoo_key_always(&exact->rule, argv[1]));
     cuckoo_handle_release(handle);
 }
 
 static void contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     uint64_t hash;
-    const char *why = NULL;
-    cf_status status;
     (void)argc;
-    const cf_filter *filter = cuckoo_filter_first(context, argv[0], &status, &why);
+    const cf_filter *filter = cuckoo_filter_first(context, argv[0]);
     if (filter == NULL)
-        contains_exact(context, argv, status, why);
+        contains_exact(context, argv);
     else if (cuckoo_key_argument(context, argv[1], &filter->geometry, &hash) == CUCKOO_KEY_OK)
         sqlite3_result_int(context, cuckoo_key_found(filter, argv[1], hash));
 }
 
 /* 0 says "certainly not there": a key that is perhaps there counts 1 at least. */
-static sqlite3_int64 count_of(const question *q, sqlite3_value *key)
-{
-    uint64_t count = cf_count(q->filter, q->hash);
-    return count ? (sqlite3_int64)count : cuckoo_key_found(q->filter, key, q->hash);
-}
-
 static void count_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     question q;
     (void)argc;
-    if (read_question(context, argv, &q) == CUCKOO_KEY_OK)
-        sqlite3_result_int64(context, count_of(&q, argv[1]));
+    if (read_question(context, argv, &q) != CUCKOO_KEY_OK)
+        return;
+    sqlite3_int64 count = (sqlite3_int64)cf_count(q.filter, q.hash);
+    sqlite3_result_int64(context, count ? count : cuckoo_key_found(q.filter, argv[1], q.hash));
 }
 
 static void get_function(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -115,16 +103,15 @@ static void add_function(sqlite3_context *context, int argc, sqlite3_value **arg
     cf_filter copy;
     cuckoo_key read = read_question_value(context, argc, argv, &q);
     if (read == CUCKOO_KEY_NULL)
-        cuckoo_result_same(context, argv[0], q.filter);
+        cuckoo_result_same(context, q.filter);
     if (read != CUCKOO_KEY_OK || !cuckoo_filter_copy(context, q.filter, &copy))
         return;
     cf_status status = cuckoo_watched_add(sqlite3_context_db_handle(context), &copy, q.hash, q.value);
-    if (status == CF_OK) {
+    if (status == CF_OK)
         cuckoo_result_filter(context, &copy);
-    } else {
+    else
         cuckoo_fail_add(context, status, &copy);
-        cuckoo_filter_free(&copy);
-    }
+    cuckoo_filter_free(&copy);
 }
 
 static void delete_function(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -135,7 +122,7 @@ static void delete_function(sqlite3_context *context, int argc, sqlite3_value **
     if (read != CUCKOO_KEY_NOMEM && !cuckoo_may_delete(context, q.filter))
         return;
     if (read == CUCKOO_KEY_NULL || (read == CUCKOO_KEY_OK && !cf_contains(q.filter, q.hash))) {
-        cuckoo_result_same(context, argv[0], q.filter);
+        cuckoo_result_same(context, q.filter);
     } else if (read == CUCKOO_KEY_OK && cuckoo_filter_copy(context, q.filter, &copy)) {
         cf_delete_value(&copy, q.hash, q.value);
         cuckoo_result_filter(context, &copy);
@@ -165,35 +152,8 @@ static void advance_function(sqlite3_context *context, int argc, sqlite3_value *
     }
 }
 
-/* ---- cf_merge(filter, filter, ...) ---- */
+/* ---- cf_merge(filter, filter, ...), and the aggregate cf_merge(filter) ---- */
 
-static bool merge_rest(sqlite3_context *context, int argc, sqlite3_value **argv, cf_filter *sum)
-{
-    for (int i = 1; i < argc; i++) {
-        const cf_filter *filter = cuckoo_filter_argument(context, 1, argv + i);
-        if (filter == NULL || !cuckoo_merge_into(context, sum, filter))
-            return false;
-    }
-    return true;
-}
-
-static void merge_function(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    cf_filter sum;
-    if (argc == 0) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "needs at least one filter: cf_merge(filter, ...)");
-        return;
-    }
-    const cf_filter *first = cuckoo_filter_argument(context, 1, argv);
-    if (first == NULL || !cuckoo_filter_copy(context, first, &sum))
-        return;
-    if (merge_rest(context, argc, argv, &sum))
-        cuckoo_result_filter(context, &sum);
-    else
-        cuckoo_filter_free(&sum);
-}
-
-/* The aggregate: cf_merge(filter) over rows. */
 static bool merge_row(sqlite3_context *context, int argc, sqlite3_value **argv, void *state)
 {
     cf_filter *sum = state;
@@ -210,10 +170,19 @@ static void merge_last(sqlite3_context *context, void *state, bool failed)
     cf_filter *sum = state;
     if (!failed && sum->writable == NULL)
         cuckoo_fail(context, CF_BAD_ARGUMENT,
-                    "no rows, so there is no filter to merge; ask for rows with a filter");
+                    "no rows, or no argument, so there is no filter to merge; give one");
     else if (!failed)
         cuckoo_result_filter(context, sum);
     cuckoo_filter_free(sum);
+}
+
+static void merge_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    cf_filter sum = {.bytes = NULL};
+    bool failed = false;
+    for (int i = 0; i < argc && !failed; i++)
+        failed = !merge_row(context, 1, argv + i, &sum);
+    merge_last(context, &sum, failed);
 }
 
 /* ---- cf_key(part, ...) ---- */
@@ -228,16 +197,13 @@ static void key_function(sqlite3_context *context, int argc, sqlite3_value **arg
     cuckoo_key kind = CUCKOO_KEY_OK;
     for (int i = 0; i < argc && kind == CUCKOO_KEY_OK; i++)
         kind = cuckoo_key_append(key, argv[i]);
-    if (kind != CUCKOO_KEY_OK) {
-        sqlite3_free(sqlite3_str_finish(key));
-        if (kind == CUCKOO_KEY_NOMEM)
-            cuckoo_fail_no_memory(context);
+    if (kind == CUCKOO_KEY_OK) {
+        cuckoo_result_built(context, key, NULL);
         return;
     }
-    int length;
-    char *bytes = cuckoo_finish_text(context, key, &length);
-    if (bytes)
-        sqlite3_result_blob64(context, bytes, (sqlite3_uint64)length, sqlite3_free);
+    sqlite3_free(sqlite3_str_finish(key));
+    if (kind == CUCKOO_KEY_NOMEM)
+        cuckoo_fail_no_memory(context);
 }
 
 /* ---- cf_version() ---- */

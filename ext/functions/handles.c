@@ -17,12 +17,6 @@ static cuckoo_handle *pointer_in(sqlite3_value *value)
     return (cuckoo_handle *)sqlite3_value_pointer(value, pointer_type);
 }
 
-static cf_status refuse(const char **why, const char *reason)
-{
-    *why = reason;
-    return CF_BAD_ARGUMENT;
-}
-
 /* SQLite gives NULL for the bytes of an empty blob, and for
 ** those of a zeroblob when it has no memory for them. */
 static cf_status read_blob(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
@@ -35,21 +29,11 @@ static cf_status read_blob(sqlite3_value *value, cf_reader *reader, const cf_fil
     cf_status status = cf_reader_open(reader, bytes, (size_t)length, why);
     if (status == CF_OK)
         *filter = &reader->filter;
-    else if (cf_is_exact(bytes, (size_t)length))
-        status = refuse(why, cuckoo_is_exact);
+    else if (cf_is_exact(bytes, (size_t)length)) {
+        *why = cuckoo_is_exact;
+        status = CF_BAD_ARGUMENT;
+    }
     return status;
-}
-
-static cf_status read_handle(sqlite3_value *value, const cf_filter **filter, const char **why)
-{
-    const cuckoo_handle *handle = pointer_in(value);
-    if (handle == NULL)
-        return refuse(why, CUCKOO_NO_FILTER);
-    assert(handle->references > 0);
-    if (handle->exact)
-        return refuse(why, cuckoo_is_exact);
-    *filter = &handle->filter;
-    return CF_OK;
 }
 
 cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
@@ -59,9 +43,13 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
     *filter = NULL;
     if (type == SQLITE_BLOB)
         return read_blob(value, reader, filter, why);
-    if (type == SQLITE_NULL)
-        return read_handle(value, filter, why);
-    return refuse(why, CUCKOO_NOT_A_BLOB);
+    const cuckoo_handle *handle = pointer_in(value);
+    if (handle && !handle->exact) {
+        *filter = &handle->filter;
+        return CF_OK;
+    }
+    *why = handle ? cuckoo_is_exact : type == SQLITE_NULL ? CUCKOO_NO_FILTER : CUCKOO_NOT_A_BLOB;
+    return CF_BAD_ARGUMENT;
 }
 
 cuckoo_handle *cuckoo_handle_new(const cf_filter *filter)
@@ -127,9 +115,7 @@ cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuck
                       .length = (uint64_t)sqlite3_value_bytes(value)};
     bool keeps = handle == NULL && context && blob.length >= CF_HEADER_BYTES;
     int place = keeps ? KEPT - blob.bytes[CF_EXACT_CONTENT] % PLACES : 0;
-    if (keeps)
-        handle = sqlite3_get_auxdata(context, place);
-    if (keeps && handle &&
+    if (keeps && (handle = sqlite3_get_auxdata(context, place)) != NULL &&
         (handle->filter.length != blob.length ||
          memcmp(handle->bytes, blob.bytes, CF_HEADER_BYTES) != 0))
         handle = NULL;
@@ -161,11 +147,15 @@ static void fail_argument(sqlite3_context *context, int count, sqlite3_value **v
         cuckoo_fail_filter(context, status, why, values[0]);
 }
 
-cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, int count, sqlite3_value **values,
-                                     cf_status status, const char *why)
+cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, int count, sqlite3_value **values)
 {
+    const char *why = NULL;
+    const cf_filter *none;
     cuckoo_handle *exact = NULL;
-    if (status != CF_OK && why == cuckoo_is_exact)
+    cf_status status = cuckoo_filter_read(values[0], cuckoo_function_reader(context), &none, &why);
+    if (status == CF_OK)
+        status = CF_NO_MEMORY; /* which there was not the first time */
+    if (why == cuckoo_is_exact)
         status = cuckoo_exact_read(context, values[0], &exact, &why);
     if (status != CF_OK)
         fail_argument(context, count, values, status, why);
@@ -174,12 +164,12 @@ cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, int count, sqlite
 
 /* SQLite keeps what is set beside a parameter until the statement ends; beside another argument it would
 ** be freed at once. Keeping costs as much as reading some dozens of times, so it waits for its turn. */
-static CF_NEVER_INLINE const cf_filter *read_and_keep(sqlite3_context *context, sqlite3_value *value,
-                                                      cf_status *status, const char **why)
+static CF_NEVER_INLINE const cf_filter *read_and_keep(sqlite3_context *context, sqlite3_value *value)
 {
+    const char *why;
     const cf_filter *filter;
     cf_reader *kept = NULL, *reader = cuckoo_function_reader(context);
-    *status = cuckoo_filter_read(value, reader, &filter, why);
+    cuckoo_filter_read(value, reader, &filter, &why);
     if (filter && cuckoo_function_turn(context) && sqlite3_value_frombind(value))
         kept = sqlite3_malloc64(sizeof *kept);
     if (kept) {
@@ -189,11 +179,10 @@ static CF_NEVER_INLINE const cf_filter *read_and_keep(sqlite3_context *context, 
     return filter;
 }
 
-const cf_filter *cuckoo_filter_first_anew(sqlite3_context *context, sqlite3_value *value,
-                                          cf_status *status, const char **why)
+const cf_filter *cuckoo_filter_first_anew(sqlite3_context *context, sqlite3_value *value)
 {
     const cuckoo_handle *handle = pointer_in(value);
-    return handle && !handle->exact ? &handle->filter : read_and_keep(context, value, status, why);
+    return handle && !handle->exact ? &handle->filter : read_and_keep(context, value);
 }
 
 const cf_filter *cuckoo_filter_argument(sqlite3_context *context, int count, sqlite3_value **values)
@@ -208,11 +197,9 @@ const cf_filter *cuckoo_filter_argument(sqlite3_context *context, int count, sql
 
 void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    const char *why = NULL;
-    const cf_filter *filter;
-    cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
+    const cf_filter *filter = cuckoo_filter_first(context, argv[0]);
     cuckoo_handle *handle =
-        filter ? cuckoo_handle_new(filter) : cuckoo_exact_argument(context, argc, argv, status, why);
+        filter ? cuckoo_handle_new(filter) : cuckoo_exact_argument(context, argc, argv);
     if (handle)
         sqlite3_result_pointer(context, handle, pointer_type, cuckoo_handle_release);
     else if (filter)

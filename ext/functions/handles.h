@@ -22,9 +22,8 @@
 /* A filter with its own copy of the bytes. References are counted, because a cursor may outlive the
 ** SQL value. Only one connection uses it, so the count needs no lock. */
 typedef struct cuckoo_handle {
-    cf_filter filter;
-    cf_exact
-        *exact; /* NULL: an ordinary filter. Else of `filter` only bytes, length and key rule are set */
+    cf_filter filter; /* of an exact one only bytes, length and key rule are set */
+    cf_exact *exact;  /* NULL: an ordinary one */
     unsigned references;
     uint8_t bytes[];
 } cuckoo_handle;
@@ -43,28 +42,26 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
 cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
                             const char **why);
 
-/* The same for the first argument of a scalar function. After some hundred rows a reader of its own
+/* The filter in the first argument of a scalar function. NULL: it is an exact one, or none:
+** cuckoo_filter_argument or cuckoo_exact_argument tells. After some hundred rows a reader of its own
 ** stands beside a parameter: then only the end of the header, with the checksum, is looked at. */
-const cf_filter *cuckoo_filter_first_anew(sqlite3_context *context, sqlite3_value *value,
-                                          cf_status *status, const char **why);
-static inline const cf_filter *cuckoo_filter_first(sqlite3_context *context, sqlite3_value *value,
-                                                   cf_status *status, const char **why)
+const cf_filter *cuckoo_filter_first_anew(sqlite3_context *context, sqlite3_value *value);
+static inline const cf_filter *cuckoo_filter_first(sqlite3_context *context, sqlite3_value *value)
 {
     enum { END = CF_HEADER_BYTES - 8 };
     const cf_reader *kept = sqlite3_get_auxdata(context, 0);
     return kept && memcmp(kept->filter.bytes + END, kept->header + END, 8) == 0
                ? &kept->filter
-               : cuckoo_filter_first_anew(context, value, status, why);
+               : cuckoo_filter_first_anew(context, value);
 }
 
 /* The same of values[0] in the reader of the running function. The filter stays open until the function
 ** reads another one. An error says when values[1] (count > 1) is a filter instead. */
 const cf_filter *cuckoo_filter_argument(sqlite3_context *context, int count, sqlite3_value **values);
 
-/* For functions that know exact filters, when cuckoo_filter_read has said so much and given no filter:
-** an exact one, with a reference for the caller; or NULL. */
-cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, int count, sqlite3_value **values,
-                                     cf_status status, const char *why);
+/* The same for functions that know exact filters, when values[0] is no ordinary one: an exact one, with
+** a reference for the caller. */
+cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, int count, sqlite3_value **values);
 
 /* A handle to keep, with one reference for the caller: a new one with a copy of `filter`; or the one in
 ** `value`, if there is one. NULL: out of memory. */

@@ -2,8 +2,6 @@
 /*
 ** info.c - what a filter says of itself: cf_info, cf_plan, cf_check.
 */
-#include "info.h"
-
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/watch.h"
@@ -20,16 +18,15 @@ static void append_counts(sqlite3_str *json, const cf_filter *filter)
     uint64_t slots = filter->buckets * g->bucket_size,
              keys = filter->items ? filter->items : g->capacity;
     sqlite3_str_appendall(json, sqlite3_str_length(json) == 0 ? "{" : ",");
-    sqlite3_str_appendf(json, "\"items\":%llu,\"occupied\":%llu,\"capacity\":%llu", filter->items,
-                        filter->occupied, g->capacity);
-    sqlite3_str_appendf(json, ",\"buckets\":%llu,\"bucket_size\":%d", filter->buckets, g->bucket_size);
-    sqlite3_str_appendf(json, ",\"fingerprint_bits\":%d,\"slot_bits\":%d", g->fingerprint_bits,
+    sqlite3_str_appendf(json, "\"items\":%llu,\"occupied\":%llu,\"capacity\":%llu,\"buckets\":%llu",
+                        filter->items, filter->occupied, g->capacity, filter->buckets);
+    sqlite3_str_appendf(json, ",\"bucket_size\":%d,\"fingerprint_bits\":%d,\"slot_bits\":%d",
+                        g->bucket_size, g->fingerprint_bits,
                         cf_slot_bits(g, filter->level > 0 || filter->split > 0));
     sqlite3_str_appendf(json, ",\"layout\":\"%s\",\"level\":%d,\"split\":%llu",
                         g->semisorted ? "semisort" : "plain", filter->level, filter->split);
-    sqlite3_str_appendf(json, ",\"load\":%.6g,\"load_items\":%.6g", ratio(filter->occupied, slots),
-                        ratio(filter->items, slots));
-    sqlite3_str_appendf(json, ",\"bytes\":%llu,\"bits_per_key\":%.6g", filter->length,
+    sqlite3_str_appendf(json, ",\"load\":%.6g,\"load_items\":%.6g,\"bytes\":%llu,\"bits_per_key\":%.6g",
+                        ratio(filter->occupied, slots), ratio(filter->items, slots), filter->length,
                         ratio(8 * filter->length, keys));
 }
 
@@ -81,7 +78,7 @@ static void result_exact_info(sqlite3_context *context, const cf_exact *exact)
     sqlite3_str_appendf(json, ",\"affinity\":\"%s\",\"collation\":\"%s\",\"format\":%d",
                         cuckoo_affinity_word(rule->affinity), cuckoo_collation_word(rule->collation),
                         CF_EXACT_VERSION);
-    cuckoo_result_text(context, json, "}");
+    cuckoo_result_built(context, json, "}");
 }
 
 void cuckoo_append_member(sqlite3_str *json, const char *name, const char *text)
@@ -113,7 +110,7 @@ static void result_info(sqlite3_context *context, const cf_filter *filter)
     sqlite3 *db = sqlite3_context_db_handle(context);
     sqlite3_str *json = sqlite3_str_new(db);
     if (cuckoo_append_info(db, json, filter, true)) {
-        cuckoo_result_text(context, json, "}");
+        cuckoo_result_built(context, json, "}");
         return;
     }
     sqlite3_free(sqlite3_str_finish(json));
@@ -122,10 +119,8 @@ static void result_info(sqlite3_context *context, const cf_filter *filter)
 
 static void info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    const char *why = NULL;
-    const cf_filter *filter;
-    cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
-    cuckoo_handle *exact = filter ? NULL : cuckoo_exact_argument(context, argc, argv, status, why);
+    const cf_filter *filter = cuckoo_filter_first(context, argv[0]);
+    cuckoo_handle *exact = filter ? NULL : cuckoo_exact_argument(context, argc, argv);
     if (filter)
         result_info(context, filter);
     else if (exact)
@@ -144,7 +139,7 @@ static void plan_function(sqlite3_context *context, int argc, sqlite3_value **ar
     planned.length = cf_geometry_bytes(&planned.geometry);
     sqlite3_str *json = sqlite3_str_new(sqlite3_context_db_handle(context));
     append_all(json, &planned, &nothing);
-    cuckoo_result_text(context, json, "}");
+    cuckoo_result_built(context, json, "}");
 }
 
 /* Of the exact filter, unless that is NULL. */

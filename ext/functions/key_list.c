@@ -51,16 +51,8 @@ static unsigned step_of(const cuckoo_key_list *list)
 static const uint8_t list_magic[3] = {0xcf, 0x6b, 0x6c};
 
 enum { LIST_VERSION = 1 };
-enum {
-    LIST_AT_VERSION = 3,
-    LIST_AT_HASH = 4,
-    AT_VALUED = 5,
-    AT_AFFINITY = 6,
-    AT_COLLATION = 7,
-    LIST_AT_SEED = 8,
-    AT_COUNT = 16,
-    AT_LAST = 56 /* a word: 4 bytes of zero, and the checksum */
-};
+enum { LIST_AT_VERSION = 3, LIST_AT_HASH = 4, AT_VALUED = 5, AT_AFFINITY = 6, AT_COLLATION = 7 };
+enum { LIST_AT_SEED = 8, AT_COUNT = 16, AT_LAST = 56 /* a word: 4 bytes of zero, and the checksum */ };
 
 void cuckoo_list_encode(const cuckoo_key_list *list, uint8_t *header)
 {
@@ -207,19 +199,16 @@ static void change_function(sqlite3_context *context, int argc, sqlite3_value **
     cuckoo_key_list list = {.n = 0};
     cf_filter copy;
     const cf_filter *filter = cuckoo_filter_argument(context, argc, argv);
-    if (filter == NULL || !read_list(context, argv[1], &list) || !goes_with(context, &list, filter))
+    if (filter == NULL || !read_list(context, argv[1], &list) || !goes_with(context, &list, filter) ||
+        (!adds && !cuckoo_may_delete(context, filter)))
         return;
-    if (!adds && !cuckoo_may_delete(context, filter))
-        return;
-    if (list.n == 0) {
-        cuckoo_result_same(context, argv[0], filter);
-        return;
+    if (list.n == 0)
+        cuckoo_result_same(context, filter);
+    else if (cuckoo_filter_copy(context, filter, &copy)) {
+        if (cuckoo_list_apply(context, &copy, &list, adds))
+            cuckoo_result_filter(context, &copy);
+        cuckoo_filter_free(&copy);
     }
-    if (!cuckoo_filter_copy(context, filter, &copy))
-        return;
-    if (cuckoo_list_apply(context, &copy, &list, adds))
-        cuckoo_result_filter(context, &copy);
-    cuckoo_filter_free(&copy);
 }
 
 const cuckoo_function *const cuckoo_lists = (const cuckoo_function[]){

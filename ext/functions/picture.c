@@ -7,7 +7,6 @@
 #include "../../src/cuckoo_inspect.h"
 
 #include "filters.h"
-#include "info.h"
 
 enum { WIDE = 64, REGIONS = 16 * WIDE, COUNTED = 64 };
 
@@ -65,6 +64,6 @@ void cuckoo_result_picture(sqlite3_context *context, const cf_filter *filter)
     sqlite3_str_appendf(text, "\n%14c%.*c+\na character: %.*f buckets%s\n", '+', WIDE, '-',
                         buckets < 10 ? 3 : 0, buckets,
                         buckets > (double)COUNTED ? ", of which the first 64 are counted" : "");
-    cuckoo_result_text(context, text,
-                       "slots in use: blank none, then . : - = + * # % by eighths, @ all");
+    cuckoo_result_built(context, text,
+                        "slots in use: blank none, then . : - = + * # % by eighths, @ all");
 }

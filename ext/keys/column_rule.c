@@ -9,33 +9,24 @@
 
 /* ---- affinity ---- */
 
-static bool has_word(const char *type, const char *word)
-{
-    int n = (int)strlen(word);
-    for (; *type; type++)
-        if (sqlite3_strnicmp(type, word, n) == 0)
-            return true;
-    return false;
-}
-
 /* The rules of SQLite for declared types, in its order ("Datatypes In SQLite", 3.1). */
 typedef struct type_rule {
-    const char *word, *name;
+    const char *pattern, *name; /* for LIKE */
     cf_affinity affinity;
 } type_rule;
 
 static const type_rule *rule_of(const char *type)
 {
     static const type_rule rules[] = {
-        {"INT", "INTEGER", CF_AFFINITY_NUMERIC}, {"CHAR", "TEXT", CF_AFFINITY_TEXT},
-        {"CLOB", "TEXT", CF_AFFINITY_TEXT},      {"TEXT", "TEXT", CF_AFFINITY_TEXT},
-        {"BLOB", "", CF_AFFINITY_TEXT},          {"REAL", "REAL", CF_AFFINITY_REAL},
-        {"FLOA", "REAL", CF_AFFINITY_REAL},      {"DOUB", "REAL", CF_AFFINITY_REAL},
-        {"", "NUMERIC", CF_AFFINITY_NUMERIC}};
+        {"%INT%", "INTEGER", CF_AFFINITY_NUMERIC}, {"%CHAR%", "TEXT", CF_AFFINITY_TEXT},
+        {"%CLOB%", "TEXT", CF_AFFINITY_TEXT},      {"%TEXT%", "TEXT", CF_AFFINITY_TEXT},
+        {"%BLOB%", "", CF_AFFINITY_TEXT},          {"%REAL%", "REAL", CF_AFFINITY_REAL},
+        {"%FLOA%", "REAL", CF_AFFINITY_REAL},      {"%DOUB%", "REAL", CF_AFFINITY_REAL},
+        {"%", "NUMERIC", CF_AFFINITY_NUMERIC}};
     const type_rule *rule = rules;
     if (type == NULL || *type == 0)
         type = "BLOB";
-    while (!has_word(type, rule->word))
+    while (sqlite3_strlike(rule->pattern, type, 0) != 0)
         rule++;
     return rule;
 }
@@ -113,20 +104,7 @@ static int read_collation(sqlite3 *db, const char *column, const char *name, cf_
 
 /* ---- no such table or column ---- */
 
-/* Says that there is no such table, and what to do. */
-static int no_table(const char *schema, const char *table, char **message)
-{
-    const char *dot = strchr(table, '.');
-    size_t n = strcspn(table, ".\"`]"); /* quotes may stand around the dot */
-    bool own = dot && n == strlen(schema) && sqlite3_strnicmp(table, schema, (int)n) == 0;
-    return cuckoo_say(message, SQLITE_ERROR, "there is no table %s in %s, the schema of the filter; %s",
-                      table, schema,
-                      own   ? "give its name without a schema"
-                      : dot ? "a filter follows tables of its own schema: create it in that schema"
-                            : "create it first");
-}
-
-/* Says which columns the table has. */
+/* Says which columns the table has, or that there is none. */
 static int no_column(sqlite3 *db, const char *schema, const char *table, const char *column,
                      char **message)
 {
@@ -136,7 +114,9 @@ static int no_column(sqlite3 *db, const char *schema, const char *table, const c
                              "pragma_table_xinfo(%Q, %Q) LIMIT 20)",
                              table, schema);
     if (rc == SQLITE_OK && list == NULL)
-        return no_table(schema, table, message);
+        return cuckoo_say(
+            message, SQLITE_ERROR, "there is no table %s in %s, the schema of the filter; %s", table,
+            schema, strchr(table, '.') ? "give the name alone, of a table there" : "create it first");
     if (rc == SQLITE_OK)
         rc = cuckoo_say(message, SQLITE_ERROR, "table %s has no column %s%s; it has %s", table, column,
                         strcspn(column, ",(") < strlen(column) ? "; give the name of one" : "", list);
@@ -205,26 +185,18 @@ int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, c
 
 /* ---- the table ---- */
 
-/* What the table of this name is, where SQLite does not list it (before 3.37). A shadow table is named
-** after its virtual table, with one of these words behind the last "_". */
-#define PREFIX "rtrim(t.name, replace(t.name, '_', ''))"
-#define WORDS                                                                                           \
-    "('page', 'log', 'data', 'idx', 'content', 'docsize', 'config', 'segments', 'segdir', 'stat', "     \
-    "'node', 'parent', 'rowid')"
-#define KINDS                                                                                           \
-    "SELECT CASE WHEN t.type = 'view' THEN 'view' WHEN t.rootpage = 0 THEN 'virtual' WHEN EXISTS "      \
-    "(SELECT 1 FROM \"%w\".sqlite_master AS v WHERE v.rootpage = 0 AND v.name || '_' = " PREFIX         \
-    " COLLATE NOCASE AND lower(substr(t.name, length(" PREFIX ") + 1)) IN " WORDS ") THEN 'shadow' "    \
-    "ELSE 'table' END FROM \"%w\".sqlite_master AS t WHERE t.name = %Q COLLATE NOCASE AND t.type IN "   \
-    "('table', 'view')"
-
-/* "table", "view", "virtual" or "shadow" (sqlite3_malloc). NULL: there is none. */
+/* "table", "view", "virtual" or "shadow" (sqlite3_malloc). NULL: there is none. Where SQLite has no list
+** (before 3.37), a shadow table is a table like others. */
 static int read_kind(sqlite3 *db, const char *schema, const char *table, char **kind)
 {
     int rc = read_list(db, schema, table, LIST_TYPE, kind);
     if (rc != SQLITE_OK || *kind)
         return rc;
-    return cuckoo_sql_text(db, kind, KINDS, schema, schema, table);
+    return cuckoo_sql_text(
+        db, kind,
+        "SELECT iif(type = 'table' AND rootpage = 0, 'virtual', type) FROM "
+        "\"%w\".sqlite_master WHERE name = %Q COLLATE NOCASE AND type IN ('table', 'view')",
+        schema, table);
 }
 
 int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char **message)
@@ -236,21 +208,17 @@ int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char
                  {"shadow",
                   "a table in which a virtual table keeps its own data, and which SQL must not "
                   "change: give an ordinary table"}};
-    char *kind;
+    const char *what = NULL;
+    char *kind = NULL;
     if (sqlite3_strglob("cuckoo_log_????????????????", table) == 0)
-        return cuckoo_say(message, SQLITE_ERROR,
-                          "content: %s is the log of a filter: give an ordinary table", table);
-    if (sqlite3_strnicmp(table, "sqlite_", 7) == 0)
-        return cuckoo_say(message, SQLITE_ERROR,
-                          "content: %s is a table of SQLite itself, which has no triggers: give an "
-                          "ordinary table",
-                          table);
-    int rc = read_kind(db, schema, table, &kind);
-    for (size_t i = 0; rc == SQLITE_OK && kind && i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kind, kinds[i].kind) == 0)
-            rc = cuckoo_say(message, SQLITE_ERROR, "content: %s is %s", table, kinds[i].what);
+        what = "the log of a filter: give an ordinary table";
+    else if (sqlite3_strnicmp(table, "sqlite_", 7) == 0)
+        what = "a table of SQLite itself, which has no triggers: give an ordinary table";
+    int rc = what ? SQLITE_OK : read_kind(db, schema, table, &kind);
+    for (size_t i = 0; kind && i < sizeof kinds / sizeof *kinds; i++)
+        what = strcmp(kind, kinds[i].kind) == 0 ? kinds[i].what : what;
     sqlite3_free(kind);
-    return rc;
+    return rc || !what ? rc : cuckoo_say(message, SQLITE_ERROR, "content: %s is %s", table, what);
 }
 
 char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table)

@@ -34,61 +34,44 @@ static const char *const layouts[] = {"auto", "plain", "semisort", NULL};
 static const char *const hashes[] = {"xxh3", "keyed", NULL};
 static const char *const switches[] = {"off", "on", NULL};
 
-/* In the order of the enums. The last two affinities mean the same as others: affinity_of_word. */
+/* In the order of the enums. The last two affinities mean the same as numeric and text. */
 static const char *const affinities[] = {"none", "text", "numeric", "real", "integer", "blob", NULL};
 static const char *const collations[] = {"binary", "nocase", "rtrim", NULL};
 
+/* In the order of enum cuckoo_option. */
 static const option_rule rules[CUCKOO_OPTION_COUNT] = {
-    [CUCKOO_OPTION_BUCKET_SIZE] = {"bucket_size=1|2|4|8", NULL, 1, CF_BUCKET_MAX,
-                                   AT(filter.bucket_size)},
-    [CUCKOO_OPTION_FINGERPRINT_BITS] = {"fingerprint_bits=4..32", NULL, CF_FINGERPRINT_MIN,
-                                        CF_FINGERPRINT_MAX, AT(filter.fingerprint_bits)},
-    [CUCKOO_OPTION_LAYOUT] = {"layout=auto|plain|semisort", layouts, 0, 0, AT(filter.layout)},
-    [CUCKOO_OPTION_COUNTER_BITS] = {"counter_bits=0..16", NULL, 0, CF_COUNTER_MAX,
-                                    AT(filter.counter_bits)},
-    [CUCKOO_OPTION_VALUE_BITS] = {"value_bits=0..32", NULL, 0, CF_VALUE_MAX, AT(filter.value_bits)},
-    [CUCKOO_OPTION_SEED] = {"seed=integer", NULL, INT64_MIN, INT64_MAX, AT(filter.seed)},
-    [CUCKOO_OPTION_HASH] = {"hash=xxh3|keyed", hashes, 0, 0, AT(filter.hash)},
-    [CUCKOO_OPTION_GROWTH] = {"growth=on|off", switches, 0, 0, AT(filter.growth)},
-    [CUCKOO_OPTION_OVERFLOW] = {"overflow=on|off", switches, 0, 0, AT(filter.overflow)},
-    [CUCKOO_OPTION_OVERFLOW_BUDGET] = {"overflow_budget=0..255", NULL, 0, CF_BUDGET_MAX,
-                                       AT(filter.overflow_budget)},
-    [CUCKOO_OPTION_SPILL_BOUND] = {"spill_bound=1..4096", NULL, 1, CF_SPILL_MAX, AT(filter.spill_bound)},
-    [CUCKOO_OPTION_AFFINITY] = {"affinity=none|text|blob|integer|real|numeric", affinities, 0, 0,
-                                AT(filter.affinity)},
-    [CUCKOO_OPTION_COLLATION] = {"collation=binary|nocase|rtrim", collations, 0, 0,
-                                 AT(filter.collation)},
-    [CUCKOO_OPTION_EPOCHS] = {"epochs=0..15", NULL, 0, CF_EPOCHS_MAX, AT(filter.epochs)},
-    [CUCKOO_OPTION_CAPACITY] = {"capacity=number of keys", NULL, 0, (int64_t)CF_CAPACITY_MAX,
-                                AT(capacity)},
+    {"bucket_size=1|2|4|8", NULL, 1, CF_BUCKET_MAX, AT(filter.bucket_size)},
+    {"fingerprint_bits=4..32", NULL, CF_FINGERPRINT_MIN, CF_FINGERPRINT_MAX,
+     AT(filter.fingerprint_bits)},
+    {"layout=auto|plain|semisort", layouts, 0, 0, AT(filter.layout)},
+    {"counter_bits=0..16", NULL, 0, CF_COUNTER_MAX, AT(filter.counter_bits)},
+    {"value_bits=0..32", NULL, 0, CF_VALUE_MAX, AT(filter.value_bits)},
+    {"seed=integer", NULL, INT64_MIN, INT64_MAX, AT(filter.seed)},
+    {"hash=xxh3|keyed", hashes, 0, 0, AT(filter.hash)},
+    {"growth=on|off", switches, 0, 0, AT(filter.growth)},
+    {"overflow=on|off", switches, 0, 0, AT(filter.overflow)},
+    {"overflow_budget=0..255", NULL, 0, CF_BUDGET_MAX, AT(filter.overflow_budget)},
+    {"spill_bound=1..4096", NULL, 1, CF_SPILL_MAX, AT(filter.spill_bound)},
+    {"affinity=none|text|blob|integer|real|numeric", affinities, 0, 0, AT(filter.affinity)},
+    {"collation=binary|nocase|rtrim", collations, 0, 0, AT(filter.collation)},
+    {"epochs=0..15", NULL, 0, CF_EPOCHS_MAX, AT(filter.epochs)},
+    {"capacity=number of keys", NULL, 0, (int64_t)CF_CAPACITY_MAX, AT(capacity)},
 };
 
-static bool is_separator(char c)
-{
-    return c == ' ' || c == ',' || c == '\t' || c == '\n' || c == '\r';
-}
+#define SEPARATORS " ,\t\n\r"
 
-/* Copies the bytes up to a separator or `stop` into `word`. False: there are none, or above `most`. */
-static bool take_word(const char **text, const char *end, char stop, char *word, size_t most)
+/* Takes one name=value off the text. False: there is none. */
+static bool take_assignment(const char **text, assignment *found)
 {
-    size_t n = 0;
-    const char *p = *text;
-    for (; p < end && !is_separator(*p) && *p != stop; p++) {
-        if (n == most || *p == 0)
-            return false;
-        word[n++] = *p;
-    }
-    word[n] = 0;
-    *text = p;
-    return n > 0;
-}
-
-static bool take_assignment(const char **text, const char *end, assignment *found)
-{
-    if (!take_word(text, end, '=', found->name, MAX_NAME) || *text == end || **text != '=')
+    size_t n = strcspn(*text, "=" SEPARATORS);
+    const char *name = *text, *value = name + n + (name[n] == '=');
+    size_t m = strcspn(value, "=" SEPARATORS);
+    if (n == 0 || n > MAX_NAME || name[n] != '=' || m == 0 || m > MAX_VALUE || value[m] == '=')
         return false;
-    ++*text;
-    return take_word(text, end, '=', found->value, MAX_VALUE) && (*text == end || is_separator(**text));
+    sqlite3_snprintf((int)n + 1, found->name, "%s", name);
+    sqlite3_snprintf((int)m + 1, found->value, "%s", value);
+    *text = value + m;
+    return true;
 }
 
 static int rule_named(const char *name)
@@ -126,14 +109,6 @@ static cf_status parse_value(const option_rule *rule, const char *text, int64_t 
     return sound ? CF_OK : CF_BAD_ARGUMENT;
 }
 
-static cf_affinity affinity_of_word(int64_t index)
-{
-    enum { INTEGER = CF_AFFINITY_REAL + 1, BLOB };
-    return index == INTEGER ? CF_AFFINITY_NUMERIC
-           : index == BLOB  ? CF_AFFINITY_TEXT
-                            : (cf_affinity)index;
-}
-
 const char *cuckoo_hash_word(const cf_geometry *shape)
 {
     return hashes[shape->keyed];
@@ -165,8 +140,8 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
     options->given |= 1u << which;
     if (which == CUCKOO_OPTION_HASH)
         value += CF_HASH_XXH3;
-    if (which == CUCKOO_OPTION_AFFINITY)
-        value = affinity_of_word(value);
+    if (which == CUCKOO_OPTION_AFFINITY && value > CF_AFFINITY_REAL)
+        value = value == CF_AFFINITY_REAL + 1 ? CF_AFFINITY_NUMERIC : CF_AFFINITY_TEXT;
     if (rule->size == sizeof(int64_t))
         *(int64_t *)at = value;
     else if (rule->size == sizeof(bool))
@@ -232,13 +207,6 @@ static cf_status unknown_option(const char *name, const cuckoo_options *options,
     return CF_BAD_ARGUMENT;
 }
 
-/* The text where a name=value should stand. */
-static cf_status no_assignment(const char *text, const cuckoo_options *options, char **why)
-{
-    cuckoo_say(why, SQLITE_OK, "options must be a list of name=value, got '" CUCKOO_PART "'", text);
-    return list_options(options, why);
-}
-
 static cf_status apply(const assignment *found, cuckoo_options *options, char **why)
 {
     int which = rule_named(found->name);
@@ -272,15 +240,15 @@ cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *
     const char *end = text + length;
     cf_status status = CF_OK;
     *why = NULL;
-    while (status == CF_OK) {
+    while (status == CF_OK && (text += strspn(text, SEPARATORS)) < end) {
         assignment found;
-        while (text < end && is_separator(*text))
-            text++;
-        if (text == end)
-            break;
-        const char *from = text;
-        status = take_assignment(&text, end, &found) ? apply(&found, options, why)
-                                                     : no_assignment(from, options, why);
+        if (take_assignment(&text, &found)) {
+            status = apply(&found, options, why);
+        } else {
+            cuckoo_say(why, SQLITE_OK, "options must be a list of name=value, got '" CUCKOO_PART "'",
+                       text);
+            status = list_options(options, why);
+        }
     }
     return status;
 }
@@ -289,6 +257,35 @@ void cuckoo_options_default(cuckoo_options *options)
 {
     *options = (cuckoo_options){.filter = {.growth = true, .overflow_budget = CUCKOO_DEFAULT_BUDGET},
                                 .fpr = CUCKOO_DEFAULT_FPR};
+}
+
+bool cuckoo_duration_read(const char *text, size_t length, uint64_t *milliseconds)
+{
+    static const struct {
+        const char *name;
+        double milliseconds;
+    } units[] = {{"second", 1e3}, {"minute", 6e4}, {"hour", 36e5}, {"day", 864e5}, {"week", 6048e5}};
+    const double least = 1e3, most = 36525 * 864e5;
+    cf_number number;
+    size_t n = strspn(text, "0123456789.+- "), digits = n;
+    double span = 0;
+    while (digits > 0 && text[digits - 1] == ' ')
+        digits--;
+    while (length > n && text[length - 1] == ' ')
+        length--;
+    if (!cf_number_read(text, digits, &number))
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        size_t letters = strlen(units[i].name);
+        bool plural = length == n + letters + 1 && (text[length - 1] == 's' || text[length - 1] == 'S');
+        if ((length == n + letters || plural) &&
+            sqlite3_strnicmp(text + n, units[i].name, (int)letters) == 0)
+            span = cf_number_real(&number) * units[i].milliseconds;
+    }
+    if (!(span >= least && span <= most))
+        return false;
+    *milliseconds = (uint64_t)span;
+    return true;
 }
 
 /* ---- as arguments of an SQL function ---- */
@@ -346,8 +343,9 @@ bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **va
     return true;
 }
 
-cf_status cuckoo_capacity_take(sqlite3_value *value, int type, uint64_t *capacity, char **why)
+cf_status cuckoo_capacity_take(sqlite3_value *value, uint64_t *capacity, char **why)
 {
+    int type = sqlite3_value_type(value);
     double keys = sqlite3_value_double(value);
     cuckoo_shown_value shown = cuckoo_show(value);
     bool whole = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
@@ -367,6 +365,6 @@ cf_status cuckoo_capacity_take(sqlite3_value *value, int type, uint64_t *capacit
 bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64_t *capacity)
 {
     char *why = NULL;
-    cf_status status = cuckoo_capacity_take(value, sqlite3_value_type(value), capacity, &why);
+    cf_status status = cuckoo_capacity_take(value, capacity, &why);
     return status == CF_OK || cuckoo_fail_with(context, cuckoo_error_code(status), why);
 }

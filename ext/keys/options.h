@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** options.h - capacity, fpr and the options text: 'bucket_size=4 seed=7, growth=off'.
+** options.h - capacity, fpr, spans of time, and the options text: 'bucket_size=4 seed=7, growth=off'.
 **
-** The text is a list of name=value, separated by blanks or commas, with each name at most once.
-** Names and words may be in any case. Numbers may be written with a point or an exponent (1e6):
-**
-**      bucket_size=1|2|4|8      fingerprint_bits=4..32      layout=auto|plain|semisort
-**      counter_bits=0..16       value_bits=0..32            seed=any 64-bit integer
-**      hash=xxh3|keyed
-**      growth=on|off            overflow=on|off             capacity=keys
-**      epochs=0..15
-**      overflow_budget=0..255   spill_bound=1..4096         (with overflow=on)
-**      affinity=none|text|blob|integer|real|numeric         collation=binary|nocase|rtrim
-**
-** Affinity and collation are the key rule (cf_affinity): blob means text, integer means numeric.
+** The text is a list of name=value (options.c has all names), separated by blanks or commas, with each
+** name at most once. Names and words may be in any case. Numbers may be written with a point or an
+** exponent (1e6). Affinity and collation are the key rule (cf_affinity): blob means text, integer means
+** numeric.
 */
 #ifndef CUCKOO_OPTIONS_H
 #define CUCKOO_OPTIONS_H
@@ -81,10 +73,18 @@ cf_status cuckoo_options_check(const cuckoo_options *options, char **why);
 bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,
                          cuckoo_options *options);
 
-/* capacity: a whole number of keys. `type` is that of the value. CF_OK, or an error and a message. */
-cf_status cuckoo_capacity_take(sqlite3_value *value, int type, uint64_t *capacity, char **why);
+/* capacity: a whole number of keys. CF_OK, or an error and a message. */
+cf_status cuckoo_capacity_take(sqlite3_value *value, uint64_t *capacity, char **why);
 bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64_t *capacity);
 
+/* A span of time: a number, blanks, and seconds, minutes, hours, days or weeks, in any case, with or
+** without the last letter. False: it is no such text, or it says less than a second or more than a
+** century. */
+bool cuckoo_duration_read(const char *text, size_t length, uint64_t *milliseconds);
+
+#define CUCKOO_BAD_DURATION                                                                             \
+    "must be a number and seconds, minutes, hours, days or weeks, such as '24 hours', from 1 second "   \
+    "to 36525 days"
 #define CUCKOO_VALID_FPR "fpr must be a number above 0 and below 1, such as 0.01"
 
 #endif

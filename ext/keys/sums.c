@@ -32,25 +32,18 @@ static int enlarge(cuckoo_sums *sums)
     return SQLITE_OK;
 }
 
-/* The place of a hash, which is taken then. NULL: out of memory. */
-static cuckoo_sum *take_place(cuckoo_sums *sums, uint64_t hash)
+int cuckoo_sums_take(cuckoo_sums *sums, bool times, uint64_t hash, int64_t n)
 {
     if (sums->used + 1 > sums->places / 4 * 3 && enlarge(sums) != SQLITE_OK)
-        return NULL;
+        return SQLITE_NOMEM;
     cuckoo_sum *place = place_of(sums, hash);
     sums->used += !place->taken;
     *place = (cuckoo_sum){hash, place->sum, true};
-    return place;
-}
-
-int cuckoo_sums_take(cuckoo_sums *sums, bool times, uint64_t hash, int64_t n)
-{
-    cuckoo_sum *place = take_place(sums, hash);
-    if (place && !times)
+    if (!times)
         place->sum = (int64_t)((uint64_t)place->sum + (uint64_t)n); /* rows may have any numbers */
-    else if (place && n > place->sum)
+    else if (n > place->sum)
         place->sum = n;
-    return place ? SQLITE_OK : SQLITE_NOMEM;
+    return SQLITE_OK;
 }
 
 int64_t cuckoo_sums_of(const cuckoo_sums *sums, uint64_t hash)

@@ -5,7 +5,6 @@
 #include "../follow/sql_text.h"
 #include "../functions/filters.h"
 #include "../keys/column_rule.h"
-#include "../keys/duration.h"
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"

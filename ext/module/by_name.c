@@ -6,8 +6,6 @@
 ** a trigger of a hostile schema could ask other databases with them.
 */
 #include "../functions/filters.h"
-#include "../functions/info.h"
-#include "../keys/duration.h"
 #include "../keys/key.h"
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"
@@ -287,7 +285,7 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
         sqlite3_str_appendf(json, "{\"keys\":%llu,\"seconds\":%.3f,\"bytes\":%llu",
                             table->paged.filter.items + table->paged.left,
                             ((double)now - (double)since) / 1000, table->paged.filter.length);
-        cuckoo_result_text(context, json, "}");
+        cuckoo_result_built(context, json, "}");
     }
     cuckoo_list_give(table);
 }

@@ -59,10 +59,9 @@ static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
     const cuckoo_registry *registry = table->registry;
     if (registry->rebuilds)
         return cuckoo_maintenance_rebuild(table, registry->capacity, message);
-    bool is = false, given = sqlite3_value_type(argument) != SQLITE_NULL;
+    bool is = false, given = sqlite3_value_numeric_type(argument) != SQLITE_NULL;
     uint64_t capacity;
-    int type = sqlite3_value_numeric_type(argument);
-    cf_status status = given ? cuckoo_capacity_take(argument, type, &capacity, message) : CF_OK;
+    cf_status status = given ? cuckoo_capacity_take(argument, &capacity, message) : CF_OK;
     if (status != CF_OK)
         return cuckoo_error_code(status);
     int rc = cuckoo_follow_is_written_by_triggers(&table->paged.shadow, &is);

@@ -2,7 +2,7 @@
 /*
 ** table_info.c - cf_table_info: what a filter table is like, also when it cannot be trusted.
 */
-#include "../functions/info.h"
+#include "../functions/filters.h"
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
@@ -55,7 +55,7 @@ static int tell(sqlite3_context *context, cuckoo_table *table, cuckoo_use use, c
     int rc = loaded ? cuckoo_table_end_work(table, append_filter(json, table, use), &none) : SQLITE_OK;
     rc = bad && cuckoo_table_is_told(rc) ? SQLITE_OK : rc;
     if (rc == SQLITE_OK)
-        cuckoo_result_text(context, json, "}");
+        cuckoo_result_built(context, json, "}");
     else
         sqlite3_free(sqlite3_str_finish(json));
     return rc;

@@ -147,10 +147,9 @@ void cuckoo_ageing_adopt(cuckoo_paged *paged)
 void cuckoo_ageing_tell(const cuckoo_paged *paged, int64_t latest, sqlite3_str *json)
 {
     const cuckoo_age *age = &paged->age;
-    uint64_t clock = age->keep ? clock_of(paged) : 0,
-             last = (uint64_t)latest > age->present ? (uint64_t)latest : age->present;
-    double ahead = clock < last ? (double)(last - clock) / 1000 : 0;
+    uint64_t last = (uint64_t)latest > age->present ? (uint64_t)latest : age->present;
+    double ahead = (double)last - (double)clock_of(paged);
     if (age->keep)
         sqlite3_str_appendf(json, ",\"keep\":%.15g,\"clock_ahead\":%.15g", (double)age->keep / 1000,
-                            ahead);
+                            ahead > 0 ? ahead / 1000 : 0.0);
 }

@@ -43,16 +43,12 @@ static uint64_t find(const cuckoo_paged *paged, int state, uint64_t page)
     return at ? (uint64_t)(at - paged->state) : paged->pages;
 }
 
-uint64_t cuckoo_image_dirty(const cuckoo_paged *paged, uint64_t page)
+uint64_t cuckoo_image_clean(cuckoo_paged *paged, uint64_t page)
 {
-    return find(paged, DIRTY, page);
-}
-
-void cuckoo_image_clean(cuckoo_paged *paged)
-{
-    for (uint64_t page = find(paged, DIRTY, 1); page < paged->pages; page = find(paged, DIRTY, page + 1))
+    page = find(paged, DIRTY, page);
+    if (page < paged->pages)
         paged->state[page] = READ;
-    paged->dirty = false;
+    return page;
 }
 
 /* ---- room ---- */
@@ -133,12 +129,6 @@ static uint8_t *grow(void *context, uint8_t *bytes, uint64_t size)
     paged->image = image;
     paged->pages = pages;
     return image;
-}
-
-void cuckoo_image_free(cuckoo_paged *paged)
-{
-    cuckoo_block_resize(NULL, paged->image, 0);
-    cuckoo_block_resize(NULL, paged->state, 0);
 }
 
 /* ---- reading ---- */

@@ -43,8 +43,6 @@ typedef struct cuckoo_paged {
         window; /* of a table that ages: the time of this use, and what is asked for (ageing.h) */
 } cuckoo_paged;
 
-void cuckoo_image_free(cuckoo_paged *paged);
-
 /* Pages of a blob of this length, with the header. */
 uint64_t cuckoo_image_pages(const cuckoo_paged *paged, uint64_t length);
 
@@ -62,9 +60,8 @@ void cuckoo_image_end(cuckoo_paged *paged, uint64_t length);
 /* Opens the image for writing, with the hooks (cf_pages), whose errors go to paged->rc. */
 cf_status cuckoo_image_open(cuckoo_paged *paged, uint64_t length, const char **why);
 
-/* The first dirty page from `page` on, or the end of all pages. No page is dirty any more. */
-uint64_t cuckoo_image_dirty(const cuckoo_paged *paged, uint64_t page);
-void cuckoo_image_clean(cuckoo_paged *paged);
+/* The first dirty page from `page` on, which is dirty no more; or the end of all pages. */
+uint64_t cuckoo_image_clean(cuckoo_paged *paged, uint64_t page);
 
 /* Reads pages, at most so many. False: others are still absent, or there was an error. */
 bool cuckoo_image_complete(cuckoo_paged *paged, uint64_t most);

@@ -30,20 +30,6 @@ enum {
 
 /* ---- the header ---- */
 
-static void take_age(cuckoo_age *age, const uint8_t *row)
-{
-    *age =
-        (cuckoo_age){cf_load64(row + AT_KEEP), cf_load64(row + AT_SHIFT), cf_load64(row + AT_PRESENT)};
-}
-
-static void put_age(const cuckoo_age *age, uint8_t *row)
-{
-    row[AT_FLAGS] = FLAG_AGES;
-    cf_store64(row + AT_KEEP, age->keep);
-    cf_store64(row + AT_SHIFT, age->shift);
-    cf_store64(row + AT_PRESENT, age->present);
-}
-
 /* Did a later version write the row? It has more in it, other flags, or another header of the filter. */
 static bool is_newer(const uint8_t *row, uint64_t length, cf_status status)
 {
@@ -52,19 +38,14 @@ static bool is_newer(const uint8_t *row, uint64_t length, cf_status status)
             (row[AT_FLAGS] > FLAG_AGES || length > (row[AT_FLAGS] ? AGEING_ROW : HEADER_ROW)));
 }
 
-/* Times and counts: as much as the header of a filter can say. */
-static bool is_count(uint64_t n)
-{
-    return n <= cf_low_bits(48);
-}
-
 static bool is_sound(const uint8_t *row, uint64_t length, const cf_geometry *geometry)
 {
     uint32_t page_bytes = (uint32_t)cf_load64(row + AT_PAGE_BYTES);
+    const uint64_t most = cf_low_bits(48); /* of times and counts, as in the header of a filter */
     return length == (row[AT_FLAGS] ? AGEING_ROW : HEADER_ROW) &&
            (geometry->epochs != 0) == row[AT_FLAGS] && geometry->value_bits == 0 &&
-           is_count(cf_load64(row + AT_LEFT)) && is_count(cf_load64(row + AT_KEEP)) &&
-           is_count(cf_load64(row + AT_PRESENT)) && page_bytes >= LEAST_PAGE && page_bytes <= MOST_PAGE;
+           cf_load64(row + AT_LEFT) <= most && cf_load64(row + AT_KEEP) <= most &&
+           cf_load64(row + AT_PRESENT) <= most && page_bytes >= LEAST_PAGE && page_bytes <= MOST_PAGE;
 }
 
 static int open_image(cuckoo_paged *paged, const uint8_t *row)
@@ -82,18 +63,22 @@ static int open_image(cuckoo_paged *paged, const uint8_t *row)
     paged->unmatched = cf_load64(row + AT_UNMATCHED);
     paged->generation = cf_load64(row + AT_RANDOM);
     cuckoo_shadow_set_log(&paged->shadow, (int64_t)cf_load64(row + AT_LOG));
-    take_age(&paged->age, row);
+    paged->age.keep = cf_load64(row + AT_KEEP);
+    paged->age.shift = cf_load64(row + AT_SHIFT);
+    paged->age.present = cf_load64(row + AT_PRESENT);
     paged->loaded = true;
     return SQLITE_OK;
 }
 
-static int read_header(cuckoo_paged *paged)
+int cuckoo_paged_load(cuckoo_paged *paged)
 {
     uint8_t row[AGEING_ROW] = {0};
     uint64_t length;
     cf_filter header;
     const char *why;
     char **damage = &paged->shadow.damage;
+    if (paged->loaded)
+        return SQLITE_OK;
     int rc = cuckoo_shadow_read(&paged->shadow, 0, row, sizeof row, &length);
     if (rc != SQLITE_OK)
         return rc;
@@ -115,7 +100,6 @@ static int write_header_row(cuckoo_paged *paged)
 {
     uint8_t row[AGEING_ROW] = {0};
     bool ages = paged->filter.geometry.epochs != 0;
-    uint64_t length = ages ? AGEING_ROW : HEADER_ROW;
     sqlite3_randomness(sizeof paged->generation, &paged->generation);
     cf_seal(&paged->filter);
     memcpy(row, paged->image, CF_HEADER_BYTES);
@@ -125,17 +109,14 @@ static int write_header_row(cuckoo_paged *paged)
     cf_store64(row + AT_UNMATCHED, paged->unmatched);
     cf_store64(row + AT_RANDOM, paged->generation);
     cf_store64(row + AT_LOG, (uint64_t)paged->shadow.log);
-    if (ages)
-        put_age(&paged->age, row);
-    return cuckoo_shadow_write(&paged->shadow, 0, row, length);
+    row[AT_FLAGS] = ages ? FLAG_AGES : 0;
+    cf_store64(row + AT_KEEP, paged->age.keep);
+    cf_store64(row + AT_SHIFT, paged->age.shift);
+    cf_store64(row + AT_PRESENT, paged->age.present);
+    return cuckoo_shadow_write(&paged->shadow, 0, row, ages ? AGEING_ROW : HEADER_ROW);
 }
 
 /* ---- using it ---- */
-
-int cuckoo_paged_load(cuckoo_paged *paged)
-{
-    return paged->loaded ? SQLITE_OK : read_header(paged);
-}
 
 void cuckoo_paged_forget(cuckoo_paged *paged)
 {
@@ -182,10 +163,9 @@ int cuckoo_paged_error(cuckoo_paged *paged)
 static int write_pages(cuckoo_paged *paged)
 {
     int rc = SQLITE_OK;
-    uint64_t pages = cuckoo_image_pages(paged, paged->filter.length),
-             page = cuckoo_image_dirty(paged, 1);
+    uint64_t pages = cuckoo_image_pages(paged, paged->filter.length), page = 0;
     cuckoo_image_end(paged, paged->filter.length);
-    for (; rc == SQLITE_OK && page < pages; page = cuckoo_image_dirty(paged, page + 1))
+    while (rc == SQLITE_OK && (page = cuckoo_image_clean(paged, page + 1)) < pages)
         rc = cuckoo_shadow_write(&paged->shadow, (int64_t)page, cuckoo_image_page(paged, page),
                                  paged->page_bytes);
     return rc;
@@ -194,13 +174,11 @@ static int write_pages(cuckoo_paged *paged)
 int cuckoo_paged_write(cuckoo_paged *paged)
 {
     assert(paged->loaded);
-    int rc = paged->replaced ? cuckoo_shadow_empty(&paged->shadow) : SQLITE_OK;
+    int rc = paged->replaced ? cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_PAGES) : SQLITE_OK;
     rc = rc ? rc : write_pages(paged);
     rc = rc ? rc : write_header_row(paged);
-    if (rc != SQLITE_OK)
-        return rc;
-    paged->replaced = false;
-    cuckoo_image_clean(paged);
+    if (rc == SQLITE_OK)
+        paged->replaced = paged->dirty = false;
     return rc;
 }
 
@@ -261,7 +239,8 @@ int cuckoo_paged_complete(cuckoo_paged *paged)
 void cuckoo_paged_free(cuckoo_paged *paged)
 {
     cuckoo_shadow_free(&paged->shadow);
-    cuckoo_image_free(paged);
+    cuckoo_block_resize(NULL, paged->image, 0);
+    cuckoo_block_resize(NULL, paged->state, 0);
 }
 
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape, uint64_t keep)

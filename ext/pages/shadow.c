@@ -52,6 +52,7 @@ static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_WRITE_PAGE] = "INSERT INTO \"%w\".\"%w_page\"(no, data) VALUES (?1, ?2) "
                           "ON CONFLICT(no) DO UPDATE SET data = ?2",
     [CUCKOO_NEXT_PAGE] = "SELECT no FROM \"%w\".\"%w_page\" WHERE no >= ?1 ORDER BY no LIMIT 1",
+    [CUCKOO_EMPTY_PAGES] = "DELETE FROM \"%w\".\"%w_page\" WHERE no <> -1",
     [CUCKOO_ODD_PAGE] = "SELECT no FROM \"%w\".\"%w_page\" WHERE no > 0 AND (no >= ?1 OR "
                         "typeof(data) <> 'blob' OR length(data) <> ?2) OR no < -1 LIMIT 1",
     [CUCKOO_WATCH_SCHEMA] = "SELECT (SELECT 1 FROM \"%w\".sqlite_master WHERE 0)",
@@ -208,10 +209,8 @@ void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log)
 void cuckoo_shadow_new_log(cuckoo_shadow *shadow)
 {
     int64_t log;
-    do
-        sqlite3_randomness(sizeof log, &log);
-    while (log == 0);
-    cuckoo_shadow_set_log(shadow, log);
+    sqlite3_randomness(sizeof log, &log);
+    cuckoo_shadow_set_log(shadow, log ? log : 1);
 }
 
 /* ---- rows of seen_page ---- */
@@ -310,13 +309,6 @@ int cuckoo_shadow_check(cuckoo_shadow *shadow)
     cuckoo_shadow_finalize(shadow);
     int rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, NULL, &unused);
     return rc == SQLITE_OK ? cuckoo_shadow_query(shadow, CUCKOO_WRITE_OWN, NULL, &unused) : rc;
-}
-
-int cuckoo_shadow_empty(cuckoo_shadow *shadow)
-{
-    int rc = cuckoo_sql_run(shadow->db, "DELETE FROM \"%w\".\"%w_page\" WHERE no <> -1", shadow->schema,
-                            shadow->table);
-    return corrupt_if_missing(shadow, rc);
 }
 
 /* Somebody may have put a view in the place of a table. */

@@ -24,6 +24,7 @@ typedef enum cuckoo_query {
     CUCKOO_WRITE_PAGE,   /* (no, data) */
     CUCKOO_NEXT_PAGE,    /* (no): the first number of a row from there on */
     CUCKOO_ODD_PAGE,     /* (pages, bytes): a row of a page that is not one of so many, or not so long */
+    CUCKOO_EMPTY_PAGES,  /* (): all of them, and the header */
     CUCKOO_WATCH_SCHEMA, /* (): NULL; SQLite prepares it anew when the schema has changed */
     CUCKOO_DRAIN,        /* (pointer): what cf_drain does is one statement (drain.c) */
     CUCKOO_READ_OWN,     /* (rowid): hash, n, rowid, tag of the rows of seen_log from there on */
@@ -60,11 +61,10 @@ void cuckoo_shadow_let_go(cuckoo_shadow *shadow, cuckoo_query query);
 
 /* Creates the tables; *page_bytes is the most bytes of data for which a row fits on one page of the
 ** database. Checks if rows can be written to both tables; SQLITE_CORRUPT_VTAB: one is missing, or has no
-** key. Deletes all pages with their header. Renames the tables with their virtual table. Drops them, or
-** what stands in their place, if they are there. */
+** key. Renames the tables with their virtual table. Drops them, or what stands in their place, if they
+** are there. */
 int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes);
 int cuckoo_shadow_check(cuckoo_shadow *shadow);
-int cuckoo_shadow_empty(cuckoo_shadow *shadow);
 int cuckoo_shadow_rename(cuckoo_shadow *shadow, const char *table);
 int cuckoo_shadow_drop(cuckoo_shadow *shadow);
 

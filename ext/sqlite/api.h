@@ -55,15 +55,13 @@ static inline bool cuckoo_late_expired(sqlite3_stmt *statement)
 /* A module of version 4, for PRAGMA integrity_check. xIntegrity came with 3.44, as the last member;
 ** earlier SQLites take such a module and ignore it. Pass &module.base to SQLite, and initialize
 ** xIntegrity as .CUCKOO_XINTEGRITY. */
-typedef int cuckoo_integrity(sqlite3_vtab *table, const char *schema, const char *name, int flags,
-                             char **message);
 typedef struct cuckoo_module {
     sqlite3_module base;
 #if SQLITE_VERSION_NUMBER >= 3044000
 #define CUCKOO_XINTEGRITY base.xIntegrity
 #else
 #define CUCKOO_XINTEGRITY xIntegrity
-    cuckoo_integrity *xIntegrity;
+    int (*xIntegrity)(sqlite3_vtab *, const char *schema, const char *name, int flags, char **message);
 #endif
 } cuckoo_module;
 

@@ -82,28 +82,20 @@ static const char *for_tables(const char *function)
     return "cf_export('%q')";
 }
 
-/* What is no blob. Bytes of a filter that became text begin with its first byte, or in hexadecimal. */
+/* What is no blob. Bytes of a filter that became text begin with its first byte, which is no UTF-8. */
 static char *not_a_blob(const char *why, const char *function, sqlite3_value *value)
 {
     enum { NAME = 40 /* bytes; longer names of tables are rare */ };
     bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
     const char *text = is_text ? (const char *)sqlite3_value_text(value) : NULL;
-    text = text ? text : "";
-    const char *digits = text + strspn(text, "0xX\\'");
-    const char *hint =
-        *text == '\xcf' && (text[1] == 'c' || text[1] == 'e') ? "it was bound as text: bind it as a blob"
-        : sqlite3_strnicmp(digits, "cf636b", 6) == 0 || sqlite3_strnicmp(digits, "cf6578", 6) == 0
-            ? "it is hexadecimal: give the bytes, x'cf6...'"
-        : *text == '{' || *text == '[' ? "it is JSON, as of cf_info: give the blob itself"
-                                       : NULL;
-    if (hint)
-        return sqlite3_mprintf("%s; %s", why, hint);
-    if (*text == 0 || strlen(text) > NAME)
-        return sqlite3_mprintf("%s, got %s", why, cuckoo_show(value).text);
-    char *all = NULL, *use = sqlite3_mprintf(for_tables(function), text, text);
-    if (use)
-        all = sqlite3_mprintf("%s, got %s; if it names a filter table, use %s", why,
-                              cuckoo_show(value).text, use);
+    if (text && *text == '\xcf' && (text[1] == 'c' || text[1] == 'e'))
+        return sqlite3_mprintf("%s; it was bound as text: bind it as a blob", why);
+    bool named = text && *text && strlen(text) <= NAME;
+    char *use = named ? sqlite3_mprintf(for_tables(function), text, text) : NULL;
+    if (named && use == NULL)
+        return NULL;
+    char *all = sqlite3_mprintf("%s, got %s%s%s", why, cuckoo_show(value).text,
+                                use ? "; if it names a filter table, use " : "", use ? use : "");
     sqlite3_free(use);
     return all;
 }

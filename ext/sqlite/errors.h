@@ -37,22 +37,18 @@ int cuckoo_error_code(cf_status status);
 
 /* ---- the running function fails ---- */
 
-/* Each returns false, so that a helper that reads arguments can return the answer. */
-
-/* With "name of the function: message". */
+/* Each says "name of the function: message", and returns false, so that a helper that reads arguments can
+** return the answer. */
 bool cuckoo_fail(sqlite3_context *context, cf_status status, const char *format, ...);
+bool cuckoo_fail_no_memory(sqlite3_context *context);
 
-/* The same with an SQLite code. `why` NULL: SQLite's own words for the code. */
+/* With an SQLite code. `why` NULL: SQLite's own words for the code. Or `detail` (sqlite3_malloc), which
+** it frees; NULL: out of memory. For SQLITE_NOMEM and SQLITE_INTERRUPT SQLite has words of its own. */
 bool cuckoo_fail_code(sqlite3_context *context, int code, const char *why);
+bool cuckoo_fail_with(sqlite3_context *context, int code, char *detail);
 
 /* Because a filter table cannot be used: rc and why as in cuckoo_explain. */
 bool cuckoo_fail_table(sqlite3_context *context, int rc, const char *why);
-
-bool cuckoo_fail_no_memory(sqlite3_context *context);
-
-/* With an SQLite code and this message (sqlite3_malloc), which it frees; NULL: out of memory. For
-** SQLITE_NOMEM and SQLITE_INTERRUPT SQLite has words of its own. */
-bool cuckoo_fail_with(sqlite3_context *context, int code, char *detail);
 
 /* Because an argument is no filter: `status` and `why` are those of cuckoo_filter_read. */
 bool cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *why,

@@ -1,29 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "watch.h"
 
-/* One statement serves all questions of a watch, so that its steps add up until a
-** progress handler is due. Preparing it is the first question: SQLite looks for
-** interrupts there, too. If it cannot be prepared (an authorizer forbids it, or
-** there is no memory), nothing more is asked, and the work goes on to its end. */
-static int may_go_on(cuckoo_watch *watch)
-{
-    int rc = SQLITE_OK;
-    if (watch->db == NULL)
-        return rc;
-    if (watch->probe == NULL)
-        rc = sqlite3_prepare_v2(watch->db, "SELECT 1", -1, &watch->probe, NULL);
-    if (watch->probe == NULL) {
-        watch->db = NULL;
-        return rc;
-    }
-    rc = sqlite3_step(watch->probe);
-    sqlite3_reset(watch->probe);
-    return rc;
-}
-
+/* One statement serves all questions of a watch, so that its steps add up until a progress handler is
+** due. Preparing it is the first question: SQLite looks for interrupts there, too. If it cannot be
+** prepared (an authorizer forbids it, or there is no memory), nothing more is asked, and the work goes on
+** to its end. */
 static bool stop(void *context)
 {
-    return may_go_on(context) == SQLITE_INTERRUPT;
+    cuckoo_watch *watch = context;
+    int rc = SQLITE_OK;
+    if (watch->db && watch->probe == NULL)
+        rc = sqlite3_prepare_v2(watch->db, "SELECT 1", -1, &watch->probe, NULL);
+    if (watch->probe) {
+        rc = sqlite3_step(watch->probe);
+        sqlite3_reset(watch->probe);
+    } else {
+        watch->db = NULL;
+    }
+    return rc == SQLITE_INTERRUPT;
 }
 
 void cuckoo_watch_filter(cuckoo_watch *watch, sqlite3 *db, cf_filter *filter)

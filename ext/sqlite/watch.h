@@ -35,10 +35,8 @@ typedef struct cuckoo_watch {
 ** and cannot fail. */
 void cuckoo_watch_filter(cuckoo_watch *watch, sqlite3 *db, cf_filter *filter);
 
-/* cf_add_value, which asks a watch of its own while the filter grows. */
+/* cf_add_value and cf_check, which ask a watch of their own. */
 cf_status cuckoo_watched_add(sqlite3 *db, cf_filter *filter, uint64_t hash, uint64_t value);
-
-/* cf_check, which asks a watch of its own. */
 cf_status cuckoo_watched_check(sqlite3 *db, cf_filter *filter, const char **why);
 
 /* Frees what the watch has prepared. Its filter asks it no more. */

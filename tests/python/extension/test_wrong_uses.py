@@ -75,9 +75,12 @@ class Beginner:
         return answer
 
 
+LISTS_SHADOW_TABLES = sqlite3.sqlite_version_info >= (3, 37)
+
+
 def cases():
-    """(statement, message) of each line that is no heading."""
-    lines = TABLE.read_text().splitlines()
+    """(statement, message) of each line that is no heading, and that this SQLite can say."""
+    lines = [line for line in TABLE.read_text().splitlines() if LISTS_SHADOW_TABLES or "keeps its own data" not in line]
     return [line.partition(" | ")[::2] for line in lines if line and not line.startswith("#")]
 
 
@@ -98,6 +101,7 @@ def test_a_long_name_is_cut_in_the_statement_that_would_make_a_filter_too(db):
         db.execute("SELECT cf_picture(?)", [999 * "é"])
 
 
+@pytest.mark.skipif(not LISTS_SHADOW_TABLES, reason="this SQLite does not say which tables are those of others")
 def test_what_a_filter_keeps_its_own_data_in_is_no_filter_and_cannot_be_followed():
     beginner = Beginner()
     for what in ("pages", "hashed keys"):
