@@ -147,18 +147,24 @@ static void fail_argument(sqlite3_context *context, int count, sqlite3_value **v
         cuckoo_fail_filter(context, status, why, values[0]);
 }
 
+static bool is_exact(sqlite3_value *value)
+{
+    if (sqlite3_value_type(value) == SQLITE_BLOB)
+        return cf_is_exact(sqlite3_value_blob(value), (size_t)sqlite3_value_bytes(value));
+    const cuckoo_handle *handle = pointer_in(value);
+    return handle && handle->exact;
+}
+
 cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, int count, sqlite3_value **values)
 {
     const char *why = NULL;
     const cf_filter *none;
     cuckoo_handle *exact = NULL;
-    cf_status status = cuckoo_filter_read(values[0], cuckoo_function_reader(context), &none, &why);
-    if (status == CF_OK)
-        status = CF_NO_MEMORY; /* which there was not the first time */
-    if (why == cuckoo_is_exact)
-        status = cuckoo_exact_read(context, values[0], &exact, &why);
-    if (status != CF_OK)
-        fail_argument(context, count, values, status, why);
+    cf_status status = is_exact(values[0])
+                           ? cuckoo_exact_read(context, values[0], &exact, &why)
+                           : cuckoo_filter_read(values[0], cuckoo_function_reader(context), &none, &why);
+    if (exact == NULL) /* after CF_OK there was no memory the first time */
+        fail_argument(context, count, values, status == CF_OK ? CF_NO_MEMORY : status, why);
     return exact;
 }
 
