@@ -40,7 +40,7 @@ void cuckoo_follow_name(const cuckoo_shadow *shadow, int which, char name[CUCKOO
 }
 
 /* "%w" of each: the name of the trigger, the table; then what the trigger says. */
-#define HEAD(event)         "\"%w\" AFTER " event " ON \"%w\" WHEN "
+#define HEAD(event)         "CREATE TRIGGER \"%w\" AFTER " event " ON \"%w\" WHEN "
 #define BODY(columns, keys) " BEGIN INSERT INTO \"%w\"(" columns ") VALUES (" keys ")"
 #define TAIL                "; SELECT RAISE(ABORT, '') WHERE 0; END"
 #define OLD                 "old.\"%w\""
@@ -72,7 +72,8 @@ int cuckoo_follow_create(cuckoo_follow *follow, const cuckoo_shadow *shadow)
     follow->trust = CUCKOO_UNKNOWN;
     for (int i = 0; rc == SQLITE_OK && i < CUCKOO_FOLLOWERS; i++) {
         char *text = cuckoo_follow_text(follow, shadow, i);
-        rc = text ? cuckoo_sql_run(shadow->db, "CREATE TRIGGER \"%w\".%s", shadow->schema, text)
+        rc = text ? cuckoo_sql_run(shadow->db, "CREATE TRIGGER \"%w\".%s", shadow->schema,
+                                   text + strlen("CREATE TRIGGER "))
                   : SQLITE_NOMEM;
         sqlite3_free(text);
     }

@@ -70,8 +70,8 @@ int cuckoo_follow_create(cuckoo_follow *follow, const cuckoo_shadow *shadow);
 /* Drops the triggers of shadow->log, whatever they say. */
 int cuckoo_follow_drop(const cuckoo_shadow *shadow);
 
-/* The name of trigger `which` of shadow->log; and its text behind "CREATE TRIGGER " (sqlite3_malloc;
-** NULL: out of memory). */
+/* The name of trigger `which` of shadow->log; and its text in the schema (sqlite3_malloc; NULL: out of
+** memory). */
 enum { CUCKOO_TRIGGER_NAME = CUCKOO_LOG_NAME + 12 };
 void cuckoo_follow_name(const cuckoo_shadow *shadow, int which, char name[CUCKOO_TRIGGER_NAME]);
 char *cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which);
@@ -113,7 +113,7 @@ int cuckoo_follow_look_quickly(cuckoo_follow *follow, cuckoo_shadow *shadow, uns
 ** key that is in the way. follow->table and ->column are known. */
 int cuckoo_follow_refuse(const cuckoo_follow *follow, const cuckoo_shadow *shadow, char **message);
 
-/* Sets the fault: the message, and how to rebuild the filter. */
+/* Sets the fault: the message, and how to rebuild the filter; and the verdict. */
 int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *format, ...);
 
 #endif
