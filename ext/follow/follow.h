@@ -52,7 +52,7 @@ typedef struct cuckoo_follow {
     bool lossy;             /* the rules are broken: what this connection writes may be told wrong */
     bool preceded;          /* triggers of others may run after the change of a row and before ours */
     bool saved;             /* table and column are in the database, in row -1 of the pages */
-    unsigned version;       /* of the database, at the last look */
+    unsigned version;       /* of the database, at the last look while nothing was written */
     int prepared;           /* how often the kept statement was prepared anew */
 } cuckoo_follow;
 
@@ -103,11 +103,6 @@ int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
 
 /* Looks at the triggers, if the schema may have changed since the last look. */
 int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow);
-
-/* The same for lookups while this connection writes nothing. Then a change of the schema comes with a
-** commit, which changes `version` (fresh.c), or makes SQLite expire statements, as TEMP triggers do.
-** That is cheaper to ask. */
-int cuckoo_follow_look_quickly(cuckoo_follow *follow, cuckoo_shadow *shadow, unsigned version);
 
 /* Can the column be followed at all? SQLITE_ERROR: *message (sqlite3_malloc) names the trigger or the
 ** key that is in the way. follow->table and ->column are known. */

@@ -162,13 +162,3 @@ int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow)
     }
     return rc;
 }
-
-int cuckoo_follow_look_quickly(cuckoo_follow *follow, cuckoo_shadow *shadow, unsigned version)
-{
-    if (follow->trust != CUCKOO_UNKNOWN && follow->version == version &&
-        follow->prepared == cuckoo_shadow_prepared(shadow) &&
-        !cuckoo_late_expired(shadow->statement[CUCKOO_WATCH_SCHEMA]))
-        return SQLITE_OK;
-    follow->version = version;
-    return cuckoo_follow_look(follow, shadow);
-}

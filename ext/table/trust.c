@@ -99,15 +99,28 @@ static int check_rule(cuckoo_table *table)
     return rc;
 }
 
+/* Has the schema not changed since the last look? While this connection writes nothing, such a change
+** comes with a commit, which changes the version (fresh.c), or makes SQLite expire statements, as TEMP
+** triggers do. That is cheaper to ask. */
+static bool was_seen(const cuckoo_table *table)
+{
+    const cuckoo_follow *follow = &table->follow;
+    return follow->trust != CUCKOO_UNKNOWN && follow->version == table->version &&
+           follow->prepared == cuckoo_shadow_prepared(&table->paged.shadow) &&
+           !cuckoo_late_expired(table->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
+}
+
 static int trust(cuckoo_table *table, cuckoo_use use)
 {
     cuckoo_shadow *shadow = &table->paged.shadow;
     cuckoo_follow *follow = &table->follow;
     bool writes =
         table->part != CUCKOO_APART || use > CUCKOO_TELL || !sqlite3_get_autocommit(shadow->db);
+    bool seen = !writes && was_seen(table);
     int prepared = follow->prepared;
-    int rc = writes ? cuckoo_follow_look(follow, shadow)
-                    : cuckoo_follow_look_quickly(follow, shadow, table->version);
+    if (!writes)
+        follow->version = table->version;
+    int rc = seen ? SQLITE_OK : cuckoo_follow_look(follow, shadow);
     if (prepared != follow->prepared) { /* the TEMP trigger may have come, or gone */
         table->net.current = false;
         rc = rc ? rc : cuckoo_log_is_watched(shadow, &table->told);
