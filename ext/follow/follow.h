@@ -70,10 +70,11 @@ int cuckoo_follow_create(cuckoo_follow *follow, const cuckoo_shadow *shadow);
 /* Drops the triggers of shadow->log, whatever they say. */
 int cuckoo_follow_drop(const cuckoo_shadow *shadow);
 
-/* The name of trigger `which` of shadow->log; and its text in the schema (sqlite3_malloc; NULL: out of
-** memory). */
-enum { CUCKOO_TRIGGER_NAME = CUCKOO_LOG_NAME + 12 };
-void cuckoo_follow_name(const cuckoo_shadow *shadow, int which, char name[CUCKOO_TRIGGER_NAME]);
+/* The format of the name of a trigger, for shadow->log and one of the events. */
+#define CUCKOO_TRIGGER "cuckoo_%016llx_%s"
+extern const char *const cuckoo_trigger_events[CUCKOO_FOLLOWERS];
+
+/* The text of trigger `which` in the schema (sqlite3_malloc; NULL: out of memory). */
 char *cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which);
 
 /* What sqlite_master has in this column for trigger `which` (sqlite3_malloc). *text NULL: there is no

@@ -37,7 +37,7 @@ static bool is_ours(const char *name, const char *sql)
     enum { DIGITS = 16 };
     static const char opening[] = "cuckoo_", digits[] = "0123456789abcdef",
                       tail[] = "; SELECT RAISE(ABORT, '') WHERE 0; END";
-    char log[CUCKOO_LOG_NAME + 16];
+    char log[64];
     const char *at = name + sizeof opening - 1;
     if (strncmp(name, opening, sizeof opening - 1) != 0 || strspn(at, digits) != DIGITS)
         return false;

@@ -51,17 +51,18 @@ int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const
 /* Trigger `which` must be as it was made. */
 static int check_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, int which)
 {
-    char *text, name[CUCKOO_TRIGGER_NAME];
+    char *text;
     int rc = cuckoo_follow_read(shadow, "sql", which, &text);
     if (rc != SQLITE_OK)
         return rc;
     char *want = cuckoo_follow_text(follow, shadow, which);
-    cuckoo_follow_name(shadow, which, name);
     rc = want ? SQLITE_OK : SQLITE_NOMEM;
     if (rc == SQLITE_OK && !(text && strcmp(text, want) == 0))
         rc = cuckoo_follow_fail(follow, shadow,
-                                "its trigger %s on %s(%s) is %s: rows may have changed without it", name,
-                                follow->table, follow->column, text ? "not as it was made" : "missing");
+                                "its trigger " CUCKOO_TRIGGER
+                                " on %s(%s) is %s: rows may have changed without it",
+                                shadow->log, cuckoo_trigger_events[which], follow->table, follow->column,
+                                text ? "not as it was made" : "missing");
     sqlite3_free(text);
     sqlite3_free(want);
     return rc;
@@ -76,12 +77,11 @@ static int check_log(cuckoo_follow *follow, const cuckoo_shadow *shadow)
                                         [CUCKOO_LOG_WATCHED] =
                                             "has a trigger, which may take rows out: drop it"};
     cuckoo_log_fault fault;
-    char log[CUCKOO_LOG_NAME];
     int rc = cuckoo_log_look(shadow, &fault);
-    cuckoo_log_name(shadow->log, log);
     return rc != SQLITE_OK || fault == CUCKOO_LOG_SOUND
                ? rc
-               : cuckoo_follow_fail(follow, shadow, "its log %s %s", log, words[fault]);
+               : cuckoo_follow_fail(follow, shadow, "its log " CUCKOO_LOG " %s", shadow->log,
+                                    words[fault]);
 }
 
 /* ---- triggers of others ---- */

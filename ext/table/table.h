@@ -290,8 +290,7 @@ struct cuckoo_registry {
     bool rebuilds;            /* cf_table_rebuild is running, which no trigger can call, */
     const uint64_t *capacity; /* with this one; NULL: none was given */
     unsigned touches;         /* calls of cf_touch */
-    bool refused;   /* a table could not join the transaction: the next try has to wait until */
-    int refused_at; /* the connection has changed more rows than so many */
+    int refused; /* sqlite3_total_changes when a table could not join the transaction; -1: it could */
 };
 
 /* A new registry with one reference. NULL: out of memory. */
