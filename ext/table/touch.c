@@ -86,32 +86,27 @@ int cuckoo_touch_watch(cuckoo_table *table, const char *filter, int running)
 
 /* ---- when the extension is loaded ---- */
 
-/* The first name behind `name` of a filter of main that follows a table. */
-static int next_name(sqlite3 *db, const char *name, char **next)
-{
-    return cuckoo_sql_text(
-        db, next,
-        "SELECT min(name) FROM main.sqlite_master WHERE type = 'table' AND name > %Q AND "
-        "lower(sql) GLOB 'create virtual table*cuckoo_filter*content*'",
-        name);
-}
-
 void cuckoo_touch_all(sqlite3 *db)
 {
-    char *name;
+    int rc;
+    char *name = NULL;
     bool within = !sqlite3_get_autocommit(db);
     if (cuckoo_sql_running(db, false) > 0)
         return;
-    int rc = next_name(db, "", &name);
-    while (harm_of(rc, within) == SQLITE_OK && name) {
+    do {
         sqlite3_stmt *statement;
         char *last = name;
-        rc = cuckoo_sql_prepare(db, &statement, "SELECT 1 FROM main.\"%w\" LIMIT 0", last);
-        sqlite3_finalize(statement);
-        name = NULL;
-        if (harm_of(rc, within) == SQLITE_OK)
-            rc = next_name(db, last, &name);
+        rc = cuckoo_sql_text(
+            db, &name,
+            "SELECT min(name) FROM main.sqlite_master WHERE type = 'table' AND name > %Q AND "
+            "lower(sql) GLOB 'create virtual table*cuckoo_filter*content*'",
+            last ? last : "");
         sqlite3_free(last);
-    }
+        if (rc == SQLITE_OK && name) {
+            rc = cuckoo_sql_prepare(db, &statement, "SELECT 1 FROM main.\"%w\" LIMIT 0", name);
+            sqlite3_finalize(statement);
+        }
+    } while (name && harm_of(rc, within) == SQLITE_OK);
+    sqlite3_free(name);
     cuckoo_sql_run(db, " "); /* clears the message of a failure */
 }
