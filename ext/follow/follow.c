@@ -232,21 +232,20 @@ int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
 
 /* ---- triggers that write to the filter ---- */
 
-static int is_written_in(const cuckoo_shadow *shadow, const char *schema, bool *is)
-{
-    sqlite3_stmt *triggers;
-    int rc = cuckoo_sql_prepare(shadow->db, &triggers,
-                                "SELECT sql FROM \"%w\".sqlite_master WHERE type = 'trigger'", schema);
-    while (rc == SQLITE_OK && !*is && sqlite3_step(triggers) == SQLITE_ROW) {
-        const char *text = (const char *)sqlite3_column_text(triggers, 0);
-        *is = text && cuckoo_sql_names(text, "into", shadow->table);
-    }
-    return cuckoo_sql_end(triggers, rc);
-}
-
 int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is)
 {
+    int rc = SQLITE_OK;
     *is = false;
-    int rc = is_written_in(shadow, shadow->schema, is);
-    return rc ? rc : is_written_in(shadow, "temp", is);
+    for (int temp = 0; rc == SQLITE_OK && !*is && temp < 2; temp++) {
+        sqlite3_stmt *triggers;
+        rc = cuckoo_sql_prepare(shadow->db, &triggers,
+                                "SELECT sql FROM \"%w\".sqlite_master WHERE type = 'trigger'",
+                                temp ? "temp" : shadow->schema);
+        while (rc == SQLITE_OK && !*is && sqlite3_step(triggers) == SQLITE_ROW) {
+            const char *text = (const char *)sqlite3_column_text(triggers, 0);
+            *is = text && cuckoo_sql_names(text, "into", shadow->table);
+        }
+        rc = cuckoo_sql_end(triggers, rc);
+    }
+    return rc;
 }

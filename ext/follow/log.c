@@ -23,20 +23,6 @@ int cuckoo_log_drop(const cuckoo_shadow *shadow)
                           shadow->log);
 }
 
-/* Is there a trigger on the log in this schema, except the TEMP one of this extension? */
-static int look_for_triggers(const cuckoo_shadow *shadow, const char *schema, cuckoo_log_fault *fault)
-{
-    sqlite3_int64 found = 0;
-    int rc =
-        cuckoo_sql_integer(shadow->db, &found,
-                           "SELECT 1 FROM \"%w\".sqlite_master WHERE type = 'trigger' AND tbl_name = "
-                           "'" CUCKOO_LOG "' COLLATE NOCASE AND name <> '" CUCKOO_TOUCH_NAME "'",
-                           schema, shadow->log, shadow->log);
-    if (found)
-        *fault = CUCKOO_LOG_WATCHED;
-    return rc;
-}
-
 int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault)
 {
     static const char format[] = "CREATE TABLE \"" CUCKOO_LOG "\"" COLUMNS;
@@ -50,10 +36,15 @@ int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault)
              : strcmp(sql, want) != 0 ? CUCKOO_LOG_CHANGED
                                       : CUCKOO_LOG_SOUND;
     sqlite3_free(sql);
-    if (rc != SQLITE_OK || *fault != CUCKOO_LOG_SOUND)
-        return rc;
-    rc = look_for_triggers(shadow, shadow->schema, fault);
-    return rc ? rc : look_for_triggers(shadow, "temp", fault);
+    for (int temp = 0; rc == SQLITE_OK && *fault == CUCKOO_LOG_SOUND && temp < 2; temp++) {
+        sqlite3_int64 found = 0; /* a trigger, except the TEMP one of this extension */
+        rc = cuckoo_sql_integer(shadow->db, &found,
+                                "SELECT 1 FROM \"%w\".sqlite_master WHERE type = 'trigger' AND tbl_name "
+                                "= '" CUCKOO_LOG "' COLLATE NOCASE AND name <> '" CUCKOO_TOUCH_NAME "'",
+                                temp ? "temp" : shadow->schema, shadow->log, shadow->log);
+        *fault = found ? CUCKOO_LOG_WATCHED : CUCKOO_LOG_SOUND;
+    }
+    return rc;
 }
 
 bool cuckoo_log_may_be_watched(const cuckoo_shadow *shadow)

@@ -240,11 +240,13 @@ int cuckoo_table_log(cuckoo_table *table, uint64_t hash, int64_t n)
 }
 
 /* What was written is pending no more, also when a later row fails. */
-static int write_pending(cuckoo_table *table)
+int cuckoo_table_put(cuckoo_table *table)
 {
-    int rc = SQLITE_OK;
     size_t written = 0;
     cuckoo_changes *pending = &table->pending;
+    int rc = pending->n ? cuckoo_shadow_run(&table->paged.shadow, CUCKOO_WATCH_SCHEMA) : SQLITE_OK;
+    if (rc != SQLITE_OK)
+        return rc;
     for (; rc == SQLITE_OK && written < pending->n; written += rc == SQLITE_OK)
         rc = cuckoo_table_log(table, pending->change[written].hash, pending->change[written].n);
     if (rc == SQLITE_OK)
@@ -252,12 +254,6 @@ static int write_pending(cuckoo_table *table)
     else if (pending->n > 0) /* SQLite may have taken all back, and told us */
         cuckoo_changes_shift(pending, written);
     return rc;
-}
-
-int cuckoo_table_put(cuckoo_table *table)
-{
-    int rc = table->pending.n ? cuckoo_shadow_run(&table->paged.shadow, CUCKOO_WATCH_SCHEMA) : SQLITE_OK;
-    return rc ? rc : write_pending(table);
 }
 
 /* ---- the whole ---- */
