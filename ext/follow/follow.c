@@ -125,10 +125,9 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
         memcpy(row + AT_NAMES, follow->table, table);
         memcpy(row + AT_NAMES + table, follow->column, column);
         rc = cuckoo_shadow_read(shadow, SAVED_ROW, had, sizeof had, &read);
-        if (rc == SQLITE_CORRUPT_VTAB || read != length || memcmp(row, had, length) != 0)
-            rc = rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB
-                     ? cuckoo_shadow_write(shadow, SAVED_ROW, row, length)
-                     : rc;
+        bool same = rc == SQLITE_OK && read == length && memcmp(row, had, length) == 0;
+        if (!same && (rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB))
+            rc = cuckoo_shadow_write(shadow, SAVED_ROW, row, length);
     }
     follow->saved = rc == SQLITE_OK;
     return rc;
