@@ -6,12 +6,7 @@
 
 #include <string.h>
 
-#define FROM "FROM \"%w\".\"%w\" AS t WHERE t.\"%w\" "
-
-static const char *const has_key = "SELECT 1 " FROM "= ?1";
-/* Numbers come before texts, and texts before blobs. */
-static const char *const has_number = "SELECT 1 " FROM "< ''";
-static const char *const has_text = "SELECT 1 " FROM ">= '' AND t.\"%w\" < x''";
+#define HAS "SELECT 1 FROM \"%w\".\"%w\" AS t WHERE t.\"%w\" "
 
 void cuckoo_content_close(cuckoo_content *content)
 {
@@ -38,13 +33,16 @@ static int look_at_plan(cuckoo_content *content, sqlite3 *db)
     return rc;
 }
 
+/* Numbers come before texts, and texts before blobs. */
 static int prepare(cuckoo_content *content, sqlite3 *db, const char *schema, const char *table,
                    const char *column)
 {
     const char *affinity;
-    int rc = cuckoo_sql_prepare(db, &content->has, has_key, schema, table, column);
-    rc = rc ? rc : cuckoo_sql_prepare(db, &content->numbers, has_number, schema, table, column);
-    rc = rc ? rc : cuckoo_sql_prepare(db, &content->texts, has_text, schema, table, column, column);
+    int rc = cuckoo_sql_prepare(db, &content->has, HAS "= ?1", schema, table, column);
+    rc = rc ? rc : cuckoo_sql_prepare(db, &content->numbers, HAS "< ''", schema, table, column);
+    rc = rc ? rc
+            : cuckoo_sql_prepare(db, &content->texts, HAS ">= '' AND t.\"%w\" < x''", schema, table,
+                                 column, column);
     rc = rc ? rc : cuckoo_column_affinity(db, schema, table, column, &affinity);
     if (rc != SQLITE_OK)
         return rc;

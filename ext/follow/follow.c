@@ -32,16 +32,11 @@ void cuckoo_follow_free(cuckoo_follow *follow)
 
 /* ---- the triggers ---- */
 
-void cuckoo_follow_name(const cuckoo_shadow *shadow, int which, char name[CUCKOO_TRIGGER_NAME])
-{
-    static const char *const events[CUCKOO_FOLLOWERS] = {"inserted", "deleted", "updated"};
-    assert(which >= 0 && which < CUCKOO_FOLLOWERS);
-    sqlite3_snprintf(CUCKOO_TRIGGER_NAME, name, "cuckoo_%016llx_%s", shadow->log, events[which]);
-}
+const char *const cuckoo_trigger_events[CUCKOO_FOLLOWERS] = {"inserted", "deleted", "updated"};
 
-/* "%w" of each: the name of the trigger, the table; then what the trigger says. */
-#define HEAD(event)         "\"%w\" AFTER " event " ON \"%w\" WHEN "
-#define BODY(columns, keys) " BEGIN INSERT INTO \"%w\"(" columns ") VALUES (" keys ")"
+/* Of each: log and event, which name the trigger, and the table; then what the trigger says. */
+#define HEAD(event)         "CREATE TRIGGER \"" CUCKOO_TRIGGER "\" AFTER " event " ON \"%w\" WHEN "
+#define BODY(columns, keys) " BEGIN INSERT INTO \"" CUCKOO_LOG "\"(" columns ") VALUES (" keys ")"
 #define TAIL                "; SELECT RAISE(ABORT, '') WHERE 0; END"
 #define OLD                 "old.\"%w\""
 #define NEW                 "new.\"%w\""
@@ -50,19 +45,17 @@ void cuckoo_follow_name(const cuckoo_shadow *shadow, int which, char name[CUCKOO
 ** key, the log has that step already. */
 char *cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which)
 {
-    char name[CUCKOO_TRIGGER_NAME], log[CUCKOO_LOG_NAME];
-    const char *t = follow->table, *k = follow->column;
-    cuckoo_follow_name(shadow, which, name);
-    cuckoo_log_name(shadow->log, log);
+    const char *t = follow->table, *k = follow->column, *event = cuckoo_trigger_events[which];
+    int64_t log = shadow->log;
     if (which == INSERTED)
-        return sqlite3_mprintf(HEAD("INSERT") NEW " IS NOT NULL" BODY("\"new\"", NEW) TAIL, name, t, k,
-                               log, k);
+        return sqlite3_mprintf(HEAD("INSERT") NEW " IS NOT NULL" BODY("\"new\"", NEW) TAIL, log, event,
+                               t, k, log, k);
     if (which == DELETED)
-        return sqlite3_mprintf(HEAD("DELETE") OLD " IS NOT NULL" BODY("\"old\"", OLD) TAIL, name, t, k,
-                               log, k);
+        return sqlite3_mprintf(HEAD("DELETE") OLD " IS NOT NULL" BODY("\"old\"", OLD) TAIL, log, event,
+                               t, k, log, k);
     return sqlite3_mprintf(HEAD("UPDATE") OLD
                            " COLLATE BINARY IS NOT " NEW BODY("\"old\", \"new\"", OLD ", " NEW) TAIL,
-                           name, t, k, k, log, k, k);
+                           log, event, t, k, k, log, k, k);
 }
 
 int cuckoo_follow_create(cuckoo_follow *follow, const cuckoo_shadow *shadow)
@@ -72,7 +65,8 @@ int cuckoo_follow_create(cuckoo_follow *follow, const cuckoo_shadow *shadow)
     follow->trust = CUCKOO_UNKNOWN;
     for (int i = 0; rc == SQLITE_OK && i < CUCKOO_FOLLOWERS; i++) {
         char *text = cuckoo_follow_text(follow, shadow, i);
-        rc = text ? cuckoo_sql_run(shadow->db, "CREATE TRIGGER \"%w\".%s", shadow->schema, text)
+        rc = text ? cuckoo_sql_run(shadow->db, "CREATE TRIGGER \"%w\".%s", shadow->schema,
+                                   text + strlen("CREATE TRIGGER "))
                   : SQLITE_NOMEM;
         sqlite3_free(text);
     }
@@ -82,11 +76,9 @@ int cuckoo_follow_create(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 int cuckoo_follow_drop(const cuckoo_shadow *shadow)
 {
     int rc = SQLITE_OK;
-    for (int i = 0; rc == SQLITE_OK && i < CUCKOO_FOLLOWERS; i++) {
-        char name[CUCKOO_TRIGGER_NAME];
-        cuckoo_follow_name(shadow, i, name);
-        rc = cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS \"%w\".\"%w\"", shadow->schema, name);
-    }
+    for (int i = 0; rc == SQLITE_OK && i < CUCKOO_FOLLOWERS; i++)
+        rc = cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS \"%w\".\"" CUCKOO_TRIGGER "\"",
+                            shadow->schema, shadow->log, cuckoo_trigger_events[i]);
     return rc;
 }
 
@@ -94,11 +86,10 @@ int cuckoo_follow_drop(const cuckoo_shadow *shadow)
 
 int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int which, char **text)
 {
-    char name[CUCKOO_TRIGGER_NAME];
-    cuckoo_follow_name(shadow, which, name);
     return cuckoo_sql_text(shadow->db, text,
-                           "SELECT %s FROM \"%w\".sqlite_master WHERE type = 'trigger' AND name = %Q",
-                           column, shadow->schema, name);
+                           "SELECT %s FROM \"%w\".sqlite_master WHERE type = 'trigger' AND name = "
+                           "'" CUCKOO_TRIGGER "'",
+                           column, shadow->schema, shadow->log, cuckoo_trigger_events[which]);
 }
 
 /* The column that a trigger names, in quotes behind one of these texts (sqlite3_malloc).
@@ -134,10 +125,9 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
         memcpy(row + AT_NAMES, follow->table, table);
         memcpy(row + AT_NAMES + table, follow->column, column);
         rc = cuckoo_shadow_read(shadow, SAVED_ROW, had, sizeof had, &read);
-        if (rc == SQLITE_CORRUPT_VTAB || read != length || memcmp(row, had, length) != 0)
-            rc = rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB
-                     ? cuckoo_shadow_write(shadow, SAVED_ROW, row, length)
-                     : rc;
+        bool same = rc == SQLITE_OK && read == length && memcmp(row, had, length) == 0;
+        if (!same && (rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB))
+            rc = cuckoo_shadow_write(shadow, SAVED_ROW, row, length);
     }
     follow->saved = rc == SQLITE_OK;
     return rc;
@@ -241,21 +231,20 @@ int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
 
 /* ---- triggers that write to the filter ---- */
 
-static int is_written_in(const cuckoo_shadow *shadow, const char *schema, bool *is)
-{
-    sqlite3_stmt *triggers;
-    int rc = cuckoo_sql_prepare(shadow->db, &triggers,
-                                "SELECT sql FROM \"%w\".sqlite_master WHERE type = 'trigger'", schema);
-    while (rc == SQLITE_OK && !*is && sqlite3_step(triggers) == SQLITE_ROW) {
-        const char *text = (const char *)sqlite3_column_text(triggers, 0);
-        *is = text && cuckoo_sql_names(text, "into", shadow->table);
-    }
-    return cuckoo_sql_end(triggers, rc);
-}
-
 int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is)
 {
+    int rc = SQLITE_OK;
     *is = false;
-    int rc = is_written_in(shadow, shadow->schema, is);
-    return rc ? rc : is_written_in(shadow, "temp", is);
+    for (int temp = 0; rc == SQLITE_OK && !*is && temp < 2; temp++) {
+        sqlite3_stmt *triggers;
+        rc = cuckoo_sql_prepare(shadow->db, &triggers,
+                                "SELECT sql FROM \"%w\".sqlite_master WHERE type = 'trigger'",
+                                temp ? "temp" : shadow->schema);
+        while (rc == SQLITE_OK && !*is && sqlite3_step(triggers) == SQLITE_ROW) {
+            const char *text = (const char *)sqlite3_column_text(triggers, 0);
+            *is = text && cuckoo_sql_names(text, "into", shadow->table);
+        }
+        rc = cuckoo_sql_end(triggers, rc);
+    }
+    return rc;
 }

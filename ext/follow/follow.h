@@ -52,7 +52,7 @@ typedef struct cuckoo_follow {
     bool lossy;             /* the rules are broken: what this connection writes may be told wrong */
     bool preceded;          /* triggers of others may run after the change of a row and before ours */
     bool saved;             /* table and column are in the database, in row -1 of the pages */
-    unsigned version;       /* of the database, at the last look */
+    unsigned version;       /* of the database, at the last look while nothing was written */
     int prepared;           /* how often the kept statement was prepared anew */
 } cuckoo_follow;
 
@@ -70,10 +70,11 @@ int cuckoo_follow_create(cuckoo_follow *follow, const cuckoo_shadow *shadow);
 /* Drops the triggers of shadow->log, whatever they say. */
 int cuckoo_follow_drop(const cuckoo_shadow *shadow);
 
-/* The name of trigger `which` of shadow->log; and its text behind "CREATE TRIGGER " (sqlite3_malloc;
-** NULL: out of memory). */
-enum { CUCKOO_TRIGGER_NAME = CUCKOO_LOG_NAME + 12 };
-void cuckoo_follow_name(const cuckoo_shadow *shadow, int which, char name[CUCKOO_TRIGGER_NAME]);
+/* The format of the name of a trigger, for shadow->log and one of the events. */
+#define CUCKOO_TRIGGER "cuckoo_%016llx_%s"
+extern const char *const cuckoo_trigger_events[CUCKOO_FOLLOWERS];
+
+/* The text of trigger `which` in the schema (sqlite3_malloc; NULL: out of memory). */
 char *cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which);
 
 /* What sqlite_master has in this column for trigger `which` (sqlite3_malloc). *text NULL: there is no
@@ -104,16 +105,11 @@ int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
 /* Looks at the triggers, if the schema may have changed since the last look. */
 int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow);
 
-/* The same for lookups while this connection writes nothing. Then a change of the schema comes with a
-** commit, which changes `version` (fresh.c), or makes SQLite expire statements, as TEMP triggers do.
-** That is cheaper to ask. */
-int cuckoo_follow_look_quickly(cuckoo_follow *follow, cuckoo_shadow *shadow, unsigned version);
-
 /* Can the column be followed at all? SQLITE_ERROR: *message (sqlite3_malloc) names the trigger or the
 ** key that is in the way. follow->table and ->column are known. */
 int cuckoo_follow_refuse(const cuckoo_follow *follow, const cuckoo_shadow *shadow, char **message);
 
-/* Sets the fault: the message, and how to rebuild the filter. */
+/* Sets the fault: the message, and how to rebuild the filter; and the verdict. */
 int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *format, ...);
 
 #endif

@@ -13,49 +13,38 @@
 
 int cuckoo_log_create(const cuckoo_shadow *shadow)
 {
-    char log[CUCKOO_LOG_NAME];
-    cuckoo_log_name(shadow->log, log);
-    return cuckoo_sql_run(shadow->db, "CREATE TABLE \"%w\".\"%w\"" COLUMNS, shadow->schema, log);
+    return cuckoo_sql_run(shadow->db, "CREATE TABLE \"%w\".\"" CUCKOO_LOG "\"" COLUMNS, shadow->schema,
+                          shadow->log);
 }
 
 int cuckoo_log_drop(const cuckoo_shadow *shadow)
 {
-    char log[CUCKOO_LOG_NAME];
-    cuckoo_log_name(shadow->log, log);
-    return cuckoo_sql_run(shadow->db, "DROP TABLE IF EXISTS \"%w\".\"%w\"", shadow->schema, log);
-}
-
-/* Is there a trigger on the log in this schema, except the TEMP one of this extension? */
-static int look_for_triggers(const cuckoo_shadow *shadow, const char *schema, const char *log,
-                             cuckoo_log_fault *fault)
-{
-    sqlite3_int64 found = 0;
-    int rc =
-        cuckoo_sql_integer(shadow->db, &found,
-                           "SELECT 1 FROM \"%w\".sqlite_master WHERE type = 'trigger' AND tbl_name = "
-                           "%Q COLLATE NOCASE AND name <> '" CUCKOO_TOUCH_NAME "'",
-                           schema, log, log);
-    if (found)
-        *fault = CUCKOO_LOG_WATCHED;
-    return rc;
+    return cuckoo_sql_run(shadow->db, "DROP TABLE IF EXISTS \"%w\".\"" CUCKOO_LOG "\"", shadow->schema,
+                          shadow->log);
 }
 
 int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault)
 {
-    char log[CUCKOO_LOG_NAME], *sql, want[CUCKOO_LOG_NAME + 64];
-    cuckoo_log_name(shadow->log, log);
-    sqlite3_snprintf(sizeof want, want, "CREATE TABLE \"%w\"" COLUMNS, log);
+    static const char format[] = "CREATE TABLE \"" CUCKOO_LOG "\"" COLUMNS;
+    char *sql, want[sizeof format + 16];
+    sqlite3_snprintf(sizeof want, want, format, shadow->log);
     int rc = cuckoo_sql_text(shadow->db, &sql,
-                             "SELECT sql FROM \"%w\".sqlite_master WHERE type = 'table' AND name = %Q",
-                             shadow->schema, log);
+                             "SELECT sql FROM \"%w\".sqlite_master WHERE type = 'table' AND name = "
+                             "'" CUCKOO_LOG "'",
+                             shadow->schema, shadow->log);
     *fault = sql == NULL              ? CUCKOO_LOG_MISSING
              : strcmp(sql, want) != 0 ? CUCKOO_LOG_CHANGED
                                       : CUCKOO_LOG_SOUND;
     sqlite3_free(sql);
-    if (rc != SQLITE_OK || *fault != CUCKOO_LOG_SOUND)
-        return rc;
-    rc = look_for_triggers(shadow, shadow->schema, log, fault);
-    return rc ? rc : look_for_triggers(shadow, "temp", log, fault);
+    for (int temp = 0; rc == SQLITE_OK && *fault == CUCKOO_LOG_SOUND && temp < 2; temp++) {
+        sqlite3_int64 found = 0; /* a trigger, except the TEMP one of this extension */
+        rc = cuckoo_sql_integer(shadow->db, &found,
+                                "SELECT 1 FROM \"%w\".sqlite_master WHERE type = 'trigger' AND tbl_name "
+                                "= '" CUCKOO_LOG "' COLLATE NOCASE AND name <> '" CUCKOO_TOUCH_NAME "'",
+                                temp ? "temp" : shadow->schema, shadow->log, shadow->log);
+        *fault = found ? CUCKOO_LOG_WATCHED : CUCKOO_LOG_SOUND;
+    }
+    return rc;
 }
 
 bool cuckoo_log_may_be_watched(const cuckoo_shadow *shadow)
@@ -67,15 +56,13 @@ bool cuckoo_log_may_be_watched(const cuckoo_shadow *shadow)
 /* A copy of the database may be attached, whose log has the same name. */
 int cuckoo_log_is_watched(const cuckoo_shadow *shadow, bool *is)
 {
-    char log[CUCKOO_LOG_NAME];
     sqlite3_int64 found = 0;
-    cuckoo_log_name(shadow->log, log);
     int rc = SQLITE_OK;
     if (cuckoo_log_may_be_watched(shadow))
         rc = cuckoo_sql_integer(shadow->db, &found,
                                 "SELECT 1 FROM sqlite_temp_master WHERE name = '" CUCKOO_TOUCH_NAME
                                 "' AND instr(sql, ' ON \"%w\".')",
-                                log, shadow->schema);
+                                shadow->log, shadow->schema);
     *is = found != 0;
     return rc;
 }

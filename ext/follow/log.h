@@ -49,7 +49,7 @@
 /* The name of the TEMP trigger on a log, of connections that have the extension (touch.h). SQLite shows
 ** it in errors of ALTER TABLE when another connection has dropped the filter: so it says what to do. */
 #define CUCKOO_TOUCH_SUFFIX "_connect_anew_if_its_table_is_gone"
-#define CUCKOO_TOUCH_NAME   "%s" CUCKOO_TOUCH_SUFFIX
+#define CUCKOO_TOUCH_NAME   CUCKOO_LOG CUCKOO_TOUCH_SUFFIX
 
 /* Creates the log shadow->log. Drops it, if it is there. */
 int cuckoo_log_create(const cuckoo_shadow *shadow);

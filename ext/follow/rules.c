@@ -37,7 +37,7 @@ static bool is_ours(const char *name, const char *sql)
     enum { DIGITS = 16 };
     static const char opening[] = "cuckoo_", digits[] = "0123456789abcdef",
                       tail[] = "; SELECT RAISE(ABORT, '') WHERE 0; END";
-    char log[CUCKOO_LOG_NAME + 16];
+    char log[64];
     const char *at = name + sizeof opening - 1;
     if (strncmp(name, opening, sizeof opening - 1) != 0 || strspn(at, digits) != DIGITS)
         return false;
@@ -236,17 +236,13 @@ static int read_columns(sqlite3 *db, others *all)
 static int read_others(const cuckoo_shadow *shadow, others *all)
 {
     sqlite3 *db = shadow->db;
-    char name[CUCKOO_FOLLOWERS][CUCKOO_TRIGGER_NAME];
     bool temp = sqlite3_stricmp(shadow->schema, "temp") == 0;
     all->ours = INT64_MAX;
     all->hidden = INT64_MAX;
-    for (int i = 0; i < CUCKOO_FOLLOWERS; i++)
-        cuckoo_follow_name(shadow, i, name[i]);
-    int rc =
-        cuckoo_sql_integer(db, &all->ours,
-                           "SELECT rowid FROM \"%w\".sqlite_master WHERE name IN (%Q, %Q, %Q) ORDER "
-                           "BY rowid LIMIT 1",
-                           shadow->schema, name[0], name[1], name[2]);
+    int rc = cuckoo_sql_integer(db, &all->ours,
+                                "SELECT rowid FROM \"%w\".sqlite_master WHERE name GLOB "
+                                "'cuckoo_%016llx_*' ORDER BY rowid LIMIT 1",
+                                shadow->schema, shadow->log);
     rc = rc ? rc
             : cuckoo_sql_integer(db, &all->hidden,
                                  "SELECT rowid FROM sqlite_temp_master WHERE type IN ('table', 'view') "
@@ -291,36 +287,34 @@ static int look_at_keys(const others *all, sqlite3 *db, bool *acts, bool *self)
     return cuckoo_sql_end(rows, rc);
 }
 
-/* Says what breaks rule A, and what rule B. */
+/* Says what breaks rule A, or else what breaks rule B. */
 static int say(const others *all, bool acts, bool self, cuckoo_rules *rules)
 {
     const char *t = all->table, *k = all->column;
-    bool refuses = true, doubts = all->newer != NULL;
+    rules->refuses = self || (all->before && (all->changes || acts));
     if (self)
-        rules->refuses = sqlite3_mprintf(
+        rules->why = sqlite3_mprintf(
             "%s refers to %s itself with an action (ON DELETE, ON UPDATE), which changes "
             "keys in the midst of a change, and cannot be followed",
             k, t);
     else if (all->before && all->changes)
-        rules->refuses = sqlite3_mprintf(
+        rules->why = sqlite3_mprintf(
             "the BEFORE trigger %s on %s writes, and the trigger %s may change %s(%s) in the midst of a "
             "change, which cannot be followed: make %s an AFTER trigger",
             all->before, t, all->changes, t, k, all->before);
     else if (all->before && acts)
-        rules->refuses = sqlite3_mprintf(
+        rules->why = sqlite3_mprintf(
             "the BEFORE trigger %s on %s writes, and a foreign key may change %s in the midst of a "
             "change, which cannot be followed: make it an AFTER trigger",
             all->before, t, k);
-    else
-        refuses = false;
-    if (doubts)
-        rules->doubts = sqlite3_mprintf(
+    else if (all->newer)
+        rules->why = sqlite3_mprintf(
             all->temporary ? "the TEMP trigger %s on %s fires before its triggers, and may keep a row "
                              "without them: drop it"
                            : "the trigger %s on %s is newer than its own, fires before them, and may "
                              "keep a row without them",
             all->newer, t);
-    return (refuses && !rules->refuses) || (doubts && !rules->doubts) ? SQLITE_NOMEM : SQLITE_OK;
+    return (rules->refuses || all->newer) && !rules->why ? SQLITE_NOMEM : SQLITE_OK;
 }
 
 int cuckoo_rules_look(cuckoo_rules *rules, const cuckoo_shadow *shadow, const char *table,
@@ -328,17 +322,11 @@ int cuckoo_rules_look(cuckoo_rules *rules, const cuckoo_shadow *shadow, const ch
 {
     others all = {.schema = shadow->schema, .table = table, .column = column};
     bool acts = false, self = false;
-    *rules = (cuckoo_rules){.refuses = NULL};
+    *rules = (cuckoo_rules){.why = NULL};
     int rc = read_others(shadow, &all);
     rc = rc ? rc : look_at_keys(&all, shadow->db, &acts, &self);
     rc = rc ? rc : say(&all, acts, self, rules);
     rules->preceded = all.preceded;
     free_others(&all);
     return rc;
-}
-
-void cuckoo_rules_free(cuckoo_rules *rules)
-{
-    sqlite3_free(rules->refuses);
-    sqlite3_free(rules->doubts);
 }

@@ -21,17 +21,15 @@
 
 #include "../pages/shadow.h"
 
-/* Texts are those of sqlite3_malloc. NULL: nothing breaks the rule. */
 typedef struct cuckoo_rules {
-    char *refuses; /* what breaks rule A */
-    char *doubts;  /* what breaks rule B */
+    char *why;     /* what breaks a rule (sqlite3_malloc); NULL: nothing does */
+    bool refuses;  /* that is rule A */
     bool preceded; /* some trigger of others fires after the change of a row and before ours */
 } cuckoo_rules;
 
-/* Looks at the triggers and foreign keys of others, for this column. To be freed after errors, too.
+/* Looks at the triggers and foreign keys of others, for this column. After an error there is no text.
 ** Returns an SQLite code. */
 int cuckoo_rules_look(cuckoo_rules *rules, const cuckoo_shadow *shadow, const char *table,
                       const char *column);
-void cuckoo_rules_free(cuckoo_rules *rules);
 
 #endif

@@ -41,6 +41,7 @@ int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const
                         "the table again",
                   what, schema, name, schema, name)
             : SQLITE_NOMEM;
+    follow->trust = rc == SQLITE_OK ? CUCKOO_FAULT : CUCKOO_UNKNOWN;
     sqlite3_free(what);
     return rc;
 }
@@ -50,20 +51,18 @@ int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const
 /* Trigger `which` must be as it was made. */
 static int check_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, int which)
 {
-    static const char prefix[] = "CREATE TRIGGER ";
-    char *text, name[CUCKOO_TRIGGER_NAME];
+    char *text;
     int rc = cuckoo_follow_read(shadow, "sql", which, &text);
     if (rc != SQLITE_OK)
         return rc;
     char *want = cuckoo_follow_text(follow, shadow, which);
-    cuckoo_follow_name(shadow, which, name);
     rc = want ? SQLITE_OK : SQLITE_NOMEM;
-    bool same = text && want && strncmp(text, prefix, sizeof prefix - 1) == 0 &&
-                strcmp(text + sizeof prefix - 1, want) == 0;
-    if (rc == SQLITE_OK && !same)
+    if (rc == SQLITE_OK && !(text && strcmp(text, want) == 0))
         rc = cuckoo_follow_fail(follow, shadow,
-                                "its trigger %s on %s(%s) is %s: rows may have changed without it", name,
-                                follow->table, follow->column, text ? "not as it was made" : "missing");
+                                "its trigger " CUCKOO_TRIGGER
+                                " on %s(%s) is %s: rows may have changed without it",
+                                shadow->log, cuckoo_trigger_events[which], follow->table, follow->column,
+                                text ? "not as it was made" : "missing");
     sqlite3_free(text);
     sqlite3_free(want);
     return rc;
@@ -78,12 +77,11 @@ static int check_log(cuckoo_follow *follow, const cuckoo_shadow *shadow)
                                         [CUCKOO_LOG_WATCHED] =
                                             "has a trigger, which may take rows out: drop it"};
     cuckoo_log_fault fault;
-    char log[CUCKOO_LOG_NAME];
     int rc = cuckoo_log_look(shadow, &fault);
-    cuckoo_log_name(shadow->log, log);
     return rc != SQLITE_OK || fault == CUCKOO_LOG_SOUND
                ? rc
-               : cuckoo_follow_fail(follow, shadow, "its log %s %s", log, words[fault]);
+               : cuckoo_follow_fail(follow, shadow, "its log " CUCKOO_LOG " %s", shadow->log,
+                                    words[fault]);
 }
 
 /* ---- triggers of others ---- */
@@ -93,8 +91,8 @@ int cuckoo_follow_refuse(const cuckoo_follow *follow, const cuckoo_shadow *shado
     cuckoo_rules rules;
     int rc = cuckoo_rules_look(&rules, shadow, follow->table, follow->column);
     if (rc == SQLITE_OK && rules.refuses)
-        rc = cuckoo_say(message, SQLITE_ERROR, "%s", rules.refuses);
-    cuckoo_rules_free(&rules);
+        rc = cuckoo_say(message, SQLITE_ERROR, "%s", rules.why);
+    sqlite3_free(rules.why);
     return rc;
 }
 
@@ -102,29 +100,17 @@ static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 {
     cuckoo_rules rules;
     int rc = cuckoo_rules_look(&rules, shadow, follow->table, follow->column);
-    const char *why = rules.refuses ? rules.refuses : rules.doubts;
     follow->preceded = rules.preceded;
-    follow->lossy = rc == SQLITE_OK && why;
-    if (rc == SQLITE_OK && why) {
+    follow->lossy = rules.why != NULL;
+    if (rules.why) {
         follow->sample = CUCKOO_ALL_ROWS; /* rows may have been kept without ours until it has gone */
-        rc = cuckoo_follow_fail(follow, shadow, "%s", why);
+        rc = cuckoo_follow_fail(follow, shadow, "%s", rules.why);
     }
-    cuckoo_rules_free(&rules);
+    sqlite3_free(rules.why);
     return rc;
 }
 
 /* ---- looking ---- */
-
-/* Has the kept statement been prepared anew? */
-static int schema_changed(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *changed)
-{
-    int prepared, rc = cuckoo_shadow_schema(shadow, &prepared);
-    if (rc != SQLITE_OK)
-        return rc;
-    *changed = follow->trust == CUCKOO_UNKNOWN || prepared != follow->prepared;
-    follow->prepared = prepared;
-    return rc;
-}
 
 static bool triggers_are_off(const cuckoo_shadow *shadow)
 {
@@ -141,7 +127,11 @@ static int check_all(cuckoo_follow *follow, cuckoo_shadow *shadow)
         rc = check_trigger(follow, shadow, i);
     if (rc == SQLITE_OK && follow->fault == NULL)
         rc = check_log(follow, shadow);
-    return rc == SQLITE_OK && follow->fault == NULL ? check_others(follow, shadow) : rc;
+    if (rc == SQLITE_OK && follow->fault == NULL)
+        rc = check_others(follow, shadow);
+    if (rc == SQLITE_OK && follow->fault == NULL)
+        follow->trust = CUCKOO_TRIGGERS;
+    return rc;
 }
 
 static int look_again(cuckoo_follow *follow, cuckoo_shadow *shadow)
@@ -152,18 +142,18 @@ static int look_again(cuckoo_follow *follow, cuckoo_shadow *shadow)
     follow->preceded = follow->lossy = false;
     cuckoo_content_close(&follow->content);
     int rc = cuckoo_follow_find(follow, shadow);
-    rc = rc ? rc : check_all(follow, shadow);
-    if (rc == SQLITE_OK)
-        follow->trust = follow->fault ? CUCKOO_FAULT : CUCKOO_TRIGGERS;
-    return rc;
+    return rc ? rc : check_all(follow, shadow);
 }
 
 int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
-    bool changed;
-    int rc = schema_changed(follow, shadow, &changed);
-    if (rc == SQLITE_OK && changed)
+    int prepared, rc = cuckoo_shadow_schema(shadow, &prepared);
+    if (rc != SQLITE_OK)
+        return rc;
+    if (follow->trust == CUCKOO_UNKNOWN || prepared != follow->prepared) {
+        follow->prepared = prepared;
         rc = look_again(follow, shadow);
+    }
     if (rc == SQLITE_OK && follow->fault == NULL && triggers_are_off(shadow)) {
         rc = cuckoo_follow_fail(follow, shadow,
                                 "triggers are off in this connection (SQLITE_DBCONFIG_ENABLE_TRIGGER), "
@@ -171,14 +161,4 @@ int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow)
         follow->trust = CUCKOO_UNKNOWN;
     }
     return rc;
-}
-
-int cuckoo_follow_look_quickly(cuckoo_follow *follow, cuckoo_shadow *shadow, unsigned version)
-{
-    if (follow->trust != CUCKOO_UNKNOWN && follow->version == version &&
-        follow->prepared == cuckoo_shadow_prepared(shadow) &&
-        !cuckoo_late_expired(shadow->statement[CUCKOO_WATCH_SCHEMA]))
-        return SQLITE_OK;
-    follow->version = version;
-    return cuckoo_follow_look(follow, shadow);
 }

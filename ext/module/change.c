@@ -58,7 +58,7 @@ static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
 {
     const cuckoo_registry *registry = table->registry;
     if (registry->rebuilds)
-        return cuckoo_maintenance_rebuild(table, registry->capacity, message);
+        return cuckoo_maintenance_rebuild(table, true, registry->capacity, message);
     bool is = false, given = sqlite3_value_numeric_type(argument) != SQLITE_NULL;
     uint64_t capacity;
     cf_status status = given ? cuckoo_capacity_take(argument, &capacity, message) : CF_OK;
@@ -66,8 +66,9 @@ static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
         return cuckoo_error_code(status);
     int rc = cuckoo_follow_is_written_by_triggers(&table->paged.shadow, &is);
     if (rc != SQLITE_OK || !is)
-        return rc == SQLITE_OK ? cuckoo_maintenance_rebuild(table, given ? &capacity : NULL, message)
-                               : rc;
+        return rc == SQLITE_OK
+                   ? cuckoo_maintenance_rebuild(table, true, given ? &capacity : NULL, message)
+                   : rc;
     return cuckoo_say(
         message, SQLITE_ERROR,
         "a trigger writes to it, and may run this command when it must not run; use SELECT "

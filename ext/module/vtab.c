@@ -87,7 +87,7 @@ static int create(cuckoo_table *table, const cf_geometry *shape, uint64_t keep, 
     int rc = cuckoo_paged_create(&table->paged, shape, keep);
     table->part = CUCKOO_CREATED;
     if (rc == SQLITE_OK && table->follow.given_table) {
-        rc = cuckoo_maintenance_follow(table, false, NULL, message);
+        rc = cuckoo_maintenance_rebuild(table, false, NULL, message);
         rc = rc ? rc : cuckoo_touch_watch(table, table->paged.shadow.table, 1);
     }
     if (rc == SQLITE_OK)

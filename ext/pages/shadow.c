@@ -71,8 +71,8 @@ static const char *const texts[CUCKOO_QUERIES] = {
 
 static int prepare_query(cuckoo_shadow *shadow, cuckoo_query query, sqlite3_stmt **statement)
 {
-    char log[CUCKOO_LOG_NAME];
-    cuckoo_log_name(shadow->log, log);
+    char log[sizeof CUCKOO_LOG + 16];
+    sqlite3_snprintf(sizeof log, log, CUCKOO_LOG, shadow->log);
     char *sql =
         sqlite3_mprintf(texts[query], shadow->schema, query >= CUCKOO_READ_LOG ? log : shadow->table);
     if (sql == NULL)
@@ -193,11 +193,6 @@ void cuckoo_shadow_finalize(cuckoo_shadow *shadow)
 }
 
 /* ---- the log ---- */
-
-void cuckoo_log_name(int64_t log, char name[CUCKOO_LOG_NAME])
-{
-    sqlite3_snprintf(CUCKOO_LOG_NAME, name, "cuckoo_log_%016llx", log);
-}
 
 void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log)
 {

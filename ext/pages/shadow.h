@@ -129,8 +129,7 @@ int cuckoo_shadow_version(const cuckoo_shadow *shadow, unsigned *version);
 void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log);
 void cuckoo_shadow_new_log(cuckoo_shadow *shadow);
 
-/* The name of a log, by its identity. */
-enum { CUCKOO_LOG_NAME = 28 };
-void cuckoo_log_name(int64_t log, char name[CUCKOO_LOG_NAME]);
+/* The format of the name of a log, for its identity. */
+#define CUCKOO_LOG "cuckoo_log_%016llx"
 
 #endif

@@ -168,8 +168,9 @@ static bool is_done(const writing *w, int rc)
 
 /* Within COMMIT SQLite prepares to take a statement back only if another one reads. The statement is not
 ** kept: SQLite would prepare it anew after a change of the schema, perhaps with a savepoint begun for
-** it, and without memory to end that take back the whole transaction, and say nothing. */
-int cuckoo_table_write(cuckoo_table *table, const cuckoo_sums *left)
+** it, and without memory to end that take back the whole transaction, and say nothing. After an error
+** nothing was written, and nothing is in memory. */
+static int write_changes(cuckoo_table *table, const cuckoo_sums *left)
 {
     int prepared;
     unsigned rollbacks = table->rollbacks;
@@ -211,7 +212,7 @@ int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc)
     if (rc != SQLITE_OK)
         cuckoo_table_forget(table);
     else
-        rc = cuckoo_table_write(table, left);
+        rc = write_changes(table, left);
     if (rc == SQLITE_OK && left) {
         cuckoo_changes_free(&table->pending);
         table->drained = table->wrote > table->drained ? table->wrote : table->drained;
@@ -239,11 +240,13 @@ int cuckoo_table_log(cuckoo_table *table, uint64_t hash, int64_t n)
 }
 
 /* What was written is pending no more, also when a later row fails. */
-static int write_pending(cuckoo_table *table)
+int cuckoo_table_put(cuckoo_table *table)
 {
-    int rc = SQLITE_OK;
     size_t written = 0;
     cuckoo_changes *pending = &table->pending;
+    int rc = pending->n ? cuckoo_shadow_run(&table->paged.shadow, CUCKOO_WATCH_SCHEMA) : SQLITE_OK;
+    if (rc != SQLITE_OK)
+        return rc;
     for (; rc == SQLITE_OK && written < pending->n; written += rc == SQLITE_OK)
         rc = cuckoo_table_log(table, pending->change[written].hash, pending->change[written].n);
     if (rc == SQLITE_OK)
@@ -251,12 +254,6 @@ static int write_pending(cuckoo_table *table)
     else if (pending->n > 0) /* SQLite may have taken all back, and told us */
         cuckoo_changes_shift(pending, written);
     return rc;
-}
-
-int cuckoo_table_put(cuckoo_table *table)
-{
-    int rc = table->pending.n ? cuckoo_shadow_run(&table->paged.shadow, CUCKOO_WATCH_SCHEMA) : SQLITE_OK;
-    return rc ? rc : write_pending(table);
 }
 
 /* ---- the whole ---- */
@@ -292,7 +289,7 @@ int cuckoo_table_note_rows(cuckoo_table *table)
     int rc = prepare(table);
     bool saves = table->follow.fault == NULL && !table->follow.saved;
     if (rc == SQLITE_OK && (saves || table->paged.dirty))
-        rc = cuckoo_table_write(table, NULL);
+        rc = write_changes(table, NULL);
     return cuckoo_table_gave_up(table, rc);
 }
 

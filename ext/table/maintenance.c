@@ -266,11 +266,16 @@ static int make_triggers(cuckoo_table *table, char **message)
 
 /* SQLite does not take back what a single row of an INSERT did, within a transaction: so the table is
 ** read before anything changes. Triggers that are half made are a fault. */
-int cuckoo_maintenance_follow(cuckoo_table *table, bool anew, const uint64_t *capacity, char **message)
+int cuckoo_maintenance_rebuild(cuckoo_table *table, bool anew, const uint64_t *capacity, char **message)
 {
     cf_geometry shape;
     cf_filter filter;
     cuckoo_sums aside = {.place = NULL};
+    if (!cuckoo_table_follows(table))
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "nothing to rebuild from: it follows no table; create another one, and fill "
+                          "it: CREATE VIRTUAL TABLE \"%w_2\" USING cuckoo_filter(capacity=1000000)",
+                          table->paged.shadow.table);
     if (cuckoo_sql_running(table->paged.shadow.db, true) > 1)
         return cuckoo_say(message, SQLITE_ERROR,
                           "a statement that writes is running, and would not fire its triggers: do this "
@@ -290,15 +295,4 @@ int cuckoo_maintenance_follow(cuckoo_table *table, bool anew, const uint64_t *ca
     }
     cuckoo_sums_free(&aside);
     return rc;
-}
-
-int cuckoo_maintenance_rebuild(cuckoo_table *table, const uint64_t *capacity, char **message)
-{
-    assert(*message == NULL);
-    if (table->follow.given_table == NULL)
-        return cuckoo_say(message, SQLITE_ERROR,
-                          "nothing to rebuild from: it follows no table; create another one, and fill "
-                          "it: CREATE VIRTUAL TABLE \"%w_2\" USING cuckoo_filter(capacity=1000000)",
-                          table->paged.shadow.table);
-    return cuckoo_maintenance_follow(table, true, capacity, message);
 }

@@ -27,10 +27,9 @@ int cuckoo_maintenance_age(cuckoo_table *table, int (*how)(cuckoo_paged *paged, 
 
 /* Makes a filter of all keys of the table, and the log and the triggers anew, as the newest ones. It is
 ** planned for `capacity` keys, as CREATE would; NULL: for those of today, if they are more than it was
-** planned for. The second one does the work. Not `anew`: a filter that was just created keeps its plan;
-** if it may not grow, keys without a place are an error. */
-int cuckoo_maintenance_rebuild(cuckoo_table *table, const uint64_t *capacity, char **message);
-int cuckoo_maintenance_follow(cuckoo_table *table, bool anew, const uint64_t *capacity, char **message);
+** planned for. Not `anew`: a filter that was just created keeps its plan; if it may not grow, keys
+** without a place are an error. */
+int cuckoo_maintenance_rebuild(cuckoo_table *table, bool anew, const uint64_t *capacity, char **message);
 
 /* Puts the filter in a blob in the place of this one. It must keep no values. */
 int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **message);

@@ -80,18 +80,17 @@ cuckoo_table *cuckoo_registry_find(cuckoo_registry *registry, const char *name, 
 
 /* ---- joining a transaction ---- */
 
-/* What has failed is not tried again for each row of a statement. */
+/* What has failed is not tried again for each row of a statement: before more rows have changed. */
 int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const char *name)
 {
     int changes = sqlite3_total_changes(registry->db);
-    if (registry->refused && registry->refused_at == changes)
+    if (registry->refused == changes)
         return SQLITE_OK;
     sqlite3_int64 rowid = sqlite3_last_insert_rowid(registry->db);
     int rc =
         cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(cuckoo_touch) VALUES(1)", schema, name);
     sqlite3_set_last_insert_rowid(registry->db, rowid);
-    registry->refused = rc != SQLITE_OK;
-    registry->refused_at = changes;
+    registry->refused = rc == SQLITE_OK ? -1 : changes;
     return rc;
 }
 

@@ -152,7 +152,7 @@ cuckoo_registry *cuckoo_registry_new(sqlite3 *db)
 {
     cuckoo_registry *registry = sqlite3_malloc64(sizeof *registry);
     if (registry)
-        *registry = (cuckoo_registry){.shared = {1, cuckoo_registry_release}, .db = db};
+        *registry = (cuckoo_registry){.shared = {1, cuckoo_registry_release}, .db = db, .refused = -1};
     return registry;
 }
 

@@ -251,13 +251,9 @@ int cuckoo_table_drain(cuckoo_table *table, bool all);
 ** pages are to be written, or to be forgotten. */
 int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left);
 
-/* Writes pages that are dirty in memory. `left`: what the log of hashed keys is to hold afterwards,
-** and the log of triggers is emptied; NULL: the logs stay. After an error nothing was written, and
-** nothing is in memory. */
-int cuckoo_table_write(cuckoo_table *table, const cuckoo_sums *left);
-
-/* The end of a change in memory, with its error or SQLITE_OK: writes it, or forgets it. With `left`
-** nothing is pending any more. */
+/* The end of a change in memory, with its error or SQLITE_OK: writes it, or forgets it. `left`: what the
+** log of hashed keys is to hold afterwards; the log of triggers is emptied, and nothing is pending any
+** more. NULL: the logs stay. */
 int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc);
 
 /* At the end of a transaction that has written to the log, and does not drain it: saves what is to be
@@ -294,8 +290,7 @@ struct cuckoo_registry {
     bool rebuilds;            /* cf_table_rebuild is running, which no trigger can call, */
     const uint64_t *capacity; /* with this one; NULL: none was given */
     unsigned touches;         /* calls of cf_touch */
-    bool refused;   /* a table could not join the transaction: the next try has to wait until */
-    int refused_at; /* the connection has changed more rows than so many */
+    int refused; /* sqlite3_total_changes when a table could not join the transaction; -1: it could */
 };
 
 /* A new registry with one reference. NULL: out of memory. */

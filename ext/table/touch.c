@@ -33,20 +33,11 @@ void cuckoo_touch_function(sqlite3_context *context, int argc, sqlite3_value **a
 
 /* ---- the TEMP trigger ---- */
 
-enum { TRIGGER_NAME = 2 * CUCKOO_LOG_NAME + 16 };
-
-static void name_trigger(const cuckoo_shadow *shadow, char log[CUCKOO_LOG_NAME], char name[TRIGGER_NAME])
-{
-    cuckoo_log_name(shadow->log, log);
-    sqlite3_snprintf(TRIGGER_NAME, name, CUCKOO_TOUCH_NAME, log);
-}
-
 int cuckoo_touch_unwatch(const cuckoo_table *table)
 {
-    char log[CUCKOO_LOG_NAME], name[TRIGGER_NAME];
     const cuckoo_shadow *shadow = &table->paged.shadow;
-    name_trigger(shadow, log, name);
-    return cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS temp.\"%w\"", name);
+    return cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS temp.\"" CUCKOO_TOUCH_NAME "\"",
+                          shadow->log);
 }
 
 /* Without the trigger nothing goes wrong. So an error counts only if it has rolled back more than
@@ -58,15 +49,18 @@ static int harm_of(int rc, bool within)
 
 static int make_trigger(const cuckoo_table *table, const char *filter)
 {
-    char log[CUCKOO_LOG_NAME], name[TRIGGER_NAME], *had = NULL;
+    char *had = NULL;
     const cuckoo_shadow *shadow = &table->paged.shadow;
-    name_trigger(shadow, log, name);
-    char *text = sqlite3_mprintf("CREATE TRIGGER \"%w\" AFTER INSERT ON \"%w\".\"%w\" BEGIN SELECT "
-                                 "cf_touch(%Q, %Q, %lld, new.rowid); END",
-                                 name, shadow->schema, log, shadow->schema, filter, shadow->log);
-    int rc = text ? cuckoo_sql_text(shadow->db, &had,
-                                    "SELECT sql FROM sqlite_temp_master WHERE name = %Q", name)
-                  : SQLITE_NOMEM;
+    char *text =
+        sqlite3_mprintf("CREATE TRIGGER \"" CUCKOO_TOUCH_NAME "\" AFTER INSERT ON "
+                        "\"%w\".\"" CUCKOO_LOG "\" BEGIN SELECT cf_touch(%Q, %Q, %lld, "
+                        "new.rowid); END",
+                        shadow->log, shadow->schema, shadow->log, shadow->schema, filter, shadow->log);
+    int rc =
+        text ? cuckoo_sql_text(shadow->db, &had,
+                               "SELECT sql FROM sqlite_temp_master WHERE name = '" CUCKOO_TOUCH_NAME "'",
+                               shadow->log)
+             : SQLITE_NOMEM;
     if (rc == SQLITE_OK && !(had && strcmp(had, text) == 0)) {
         rc = had ? cuckoo_touch_unwatch(table) : SQLITE_OK;
         if (rc == SQLITE_OK && cuckoo_registry_hears(table->registry))
@@ -92,32 +86,27 @@ int cuckoo_touch_watch(cuckoo_table *table, const char *filter, int running)
 
 /* ---- when the extension is loaded ---- */
 
-/* The first name behind `name` of a filter of main that follows a table. */
-static int next_name(sqlite3 *db, const char *name, char **next)
-{
-    return cuckoo_sql_text(
-        db, next,
-        "SELECT min(name) FROM main.sqlite_master WHERE type = 'table' AND name > %Q AND "
-        "lower(sql) GLOB 'create virtual table*cuckoo_filter*content*'",
-        name);
-}
-
 void cuckoo_touch_all(sqlite3 *db)
 {
-    char *name;
+    int rc;
+    char *name = NULL;
     bool within = !sqlite3_get_autocommit(db);
     if (cuckoo_sql_running(db, false) > 0)
         return;
-    int rc = next_name(db, "", &name);
-    while (harm_of(rc, within) == SQLITE_OK && name) {
+    do {
         sqlite3_stmt *statement;
         char *last = name;
-        rc = cuckoo_sql_prepare(db, &statement, "SELECT 1 FROM main.\"%w\" LIMIT 0", last);
-        sqlite3_finalize(statement);
-        name = NULL;
-        if (harm_of(rc, within) == SQLITE_OK)
-            rc = next_name(db, last, &name);
+        rc = cuckoo_sql_text(
+            db, &name,
+            "SELECT min(name) FROM main.sqlite_master WHERE type = 'table' AND name > %Q AND "
+            "lower(sql) GLOB 'create virtual table*cuckoo_filter*content*'",
+            last ? last : "");
         sqlite3_free(last);
-    }
+        if (rc == SQLITE_OK && name) {
+            rc = cuckoo_sql_prepare(db, &statement, "SELECT 1 FROM main.\"%w\" LIMIT 0", name);
+            sqlite3_finalize(statement);
+        }
+    } while (name && harm_of(rc, within) == SQLITE_OK);
+    sqlite3_free(name);
     cuckoo_sql_run(db, " "); /* clears the message of a failure */
 }

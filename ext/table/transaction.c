@@ -9,20 +9,16 @@
 
 /* ---- what is pending ---- */
 
-/* May the connection write to the log? Better an error of INSERT than one of COMMIT. */
-static int prepare_log(cuckoo_table *table)
-{
-    sqlite3_stmt *write;
-    return table->pending.n ? SQLITE_OK
-                            : cuckoo_shadow_query(&table->paged.shadow, CUCKOO_WRITE_OWN, NULL, &write);
-}
-
-/* A drain that cannot be made just now leaves them to the log. */
+/* If the connection may not write to the log, better an error of INSERT than one of COMMIT. A drain that
+** cannot be made just now leaves them to the log. */
 static int note(cuckoo_table *table, uint64_t hash, int64_t n)
 {
     if (table->part != CUCKOO_JOINED || table->shared)
         return cuckoo_table_log(table, hash, n);
-    int rc = prepare_log(table);
+    int rc = SQLITE_OK;
+    sqlite3_stmt *write;
+    if (table->pending.n == 0)
+        rc = cuckoo_shadow_query(&table->paged.shadow, CUCKOO_WRITE_OWN, NULL, &write);
     rc = rc ? rc : cuckoo_changes_add(&table->pending, hash, n);
     uint64_t rows = table->pending.n + (table->pending.summed ? 0 : (uint64_t)table->wrote),
              most = table->pending.summed ? CUCKOO_LONG_LOG : CUCKOO_MOST_PENDING;

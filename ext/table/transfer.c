@@ -41,14 +41,12 @@ int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **m
             message, SQLITE_ERROR,
             "key is a filter with values (value_bits), and a table keeps none: keep it as a "
             "blob, and ask cf_get");
-    uint8_t *copy = cuckoo_block_resize(NULL, NULL, length);
-    if (copy == NULL)
-        return SQLITE_NOMEM;
-    memcpy(copy, bytes, length);
     int rc = cuckoo_shadow_check(&table->paged.shadow);
-    if (rc != SQLITE_OK)
-        cuckoo_block_resize(NULL, copy, 0);
-    rc = rc ? rc : cuckoo_paged_replace(&table->paged, copy, length);
+    uint8_t *copy = rc == SQLITE_OK ? cuckoo_block_resize(NULL, NULL, length) : NULL;
+    if (copy == NULL)
+        return rc ? rc : SQLITE_NOMEM;
+    memcpy(copy, bytes, length);
+    rc = cuckoo_paged_replace(&table->paged, copy, length);
     if (rc == SQLITE_OK && filter.geometry.epochs)
         cuckoo_ageing_adopt(&table->paged);
     return cuckoo_table_finish(table, &(cuckoo_sums){0}, rc);

@@ -37,24 +37,17 @@ int cuckoo_table_misses(cuckoo_table *table, int most, bool *misses)
     return rc;
 }
 
-/* A fault of which the message names the table. */
-static int fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *format)
-{
-    int rc = cuckoo_follow_fail(follow, shadow, format, follow->table);
-    follow->trust = rc == SQLITE_OK ? CUCKOO_FAULT : CUCKOO_UNKNOWN;
-    return rc;
-}
-
 /* Rows of a shared cache that others have not committed are seen; their keys are not. */
 static int fail_sample(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 {
     sqlite3_int64 uncommitted = 0;
     int rc = cuckoo_sql_integer(shadow->db, &uncommitted, "PRAGMA read_uncommitted");
     if (rc != SQLITE_OK || !uncommitted)
-        return fail(
+        return cuckoo_follow_fail(
             follow, shadow,
             "rows of %s are missing in it: perhaps its triggers were off, another trigger failed "
-            "before them, or the table was made anew");
+            "before them, or the table was made anew",
+            follow->table);
     follow->trust = CUCKOO_UNKNOWN; /* they may be committed before the next look */
     return cuckoo_say(&follow->fault, SQLITE_OK,
                       "rows of %s are missing in it, which another connection may not have committed "
@@ -100,10 +93,21 @@ static int check_rule(cuckoo_table *table)
         rc =
             cuckoo_follow_fail(follow, shadow, "%s(%s) compares other than when the filter was made%s%s",
                                follow->table, follow->column, why ? ": " : "", why ? why : "");
-    if (rc == SQLITE_OK)
-        follow->trust = differs ? CUCKOO_FAULT : CUCKOO_RULE;
+    else if (rc == SQLITE_OK)
+        follow->trust = CUCKOO_RULE;
     sqlite3_free(why);
     return rc;
+}
+
+/* Has the schema not changed since the last look? While this connection writes nothing, such a change
+** comes with a commit, which changes the version (fresh.c), or makes SQLite expire statements, as TEMP
+** triggers do. That is cheaper to ask. */
+static bool was_seen(const cuckoo_table *table)
+{
+    const cuckoo_follow *follow = &table->follow;
+    return follow->trust != CUCKOO_UNKNOWN && follow->version == table->version &&
+           follow->prepared == cuckoo_shadow_prepared(&table->paged.shadow) &&
+           !cuckoo_late_expired(table->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
 }
 
 static int trust(cuckoo_table *table, cuckoo_use use)
@@ -112,9 +116,11 @@ static int trust(cuckoo_table *table, cuckoo_use use)
     cuckoo_follow *follow = &table->follow;
     bool writes =
         table->part != CUCKOO_APART || use > CUCKOO_TELL || !sqlite3_get_autocommit(shadow->db);
+    bool seen = !writes && was_seen(table);
     int prepared = follow->prepared;
-    int rc = writes ? cuckoo_follow_look(follow, shadow)
-                    : cuckoo_follow_look_quickly(follow, shadow, table->version);
+    if (!writes)
+        follow->version = table->version;
+    int rc = seen ? SQLITE_OK : cuckoo_follow_look(follow, shadow);
     if (prepared != follow->prepared) { /* the TEMP trigger may have come, or gone */
         table->net.current = false;
         rc = rc ? rc : cuckoo_log_is_watched(shadow, &table->told);
@@ -123,10 +129,11 @@ static int trust(cuckoo_table *table, cuckoo_use use)
     if (rc == SQLITE_OK && follow->trust == CUCKOO_TRIGGERS)
         rc = check_rule(table);
     if (rc == SQLITE_OK && use <= CUCKOO_TELL && table->paged.unmatched > 0 && !follow->fault) {
-        rc = fail(
+        rc = cuckoo_follow_fail(
             follow, shadow,
             "rows of %s have changed without its triggers, or beside another trigger that it cannot "
-            "rely on");
+            "rely on",
+            follow->table);
         follow->trust = CUCKOO_UNKNOWN; /* as long as the header says so (pages.h) */
     }
     if (rc == SQLITE_OK && use < CUCKOO_TELL && follow->trust == CUCKOO_RULE)
