@@ -16,11 +16,6 @@
 
 #include "../../src/base/bits.h"
 
-static cuckoo_registry *registry_of(sqlite3_context *context)
-{
-    return cuckoo_function_shared(context);
-}
-
 /* Is the second argument the name of a filter table? */
 static bool are_swapped(cuckoo_registry *registry, int argc, sqlite3_value **argv)
 {
@@ -34,7 +29,7 @@ static bool are_swapped(cuckoo_registry *registry, int argc, sqlite3_value **arg
 static void with_table(sqlite3_context *context, sqlite3_value **argv, cuckoo_work work)
 {
     char *why;
-    int rc = cuckoo_registry_with(registry_of(context), argv[0], work, context, &why);
+    int rc = cuckoo_registry_with(cuckoo_function_shared(context), argv[0], work, context, &why);
     if (rc != SQLITE_OK)
         cuckoo_fail_table(context, rc, why);
     sqlite3_free(why);
@@ -69,66 +64,15 @@ static cuckoo_table *begin(sqlite3_context *context, int argc, sqlite3_value **a
 {
     const char *why;
     cuckoo_table *table;
-    int rc = cuckoo_registry_begin(registry_of(context), argv[0], known, CUCKOO_ASK, &table, &why);
+    int rc = cuckoo_registry_begin(cuckoo_function_shared(context), argv[0], known, CUCKOO_ASK, &table, &why);
     if (rc == SQLITE_OK)
         return table;
-    if (rc == CUCKOO_NO_TABLE && are_swapped(registry_of(context), argc, argv))
+    if (rc == CUCKOO_NO_TABLE && are_swapped(cuckoo_function_shared(context), argc, argv))
         why = "the arguments seem to be swapped: the name of the table comes first";
     cuckoo_fail_table(context, rc, why);
     if (table)
         cuckoo_registry_let_go(table);
     return NULL;
-}
-
-/* What a lookup does while its table is in use. */
-typedef void (*lookup)(sqlite3_context *context, cuckoo_table *table, sqlite3_value **argv);
-
-static CF_ALWAYS_INLINE void look_within(sqlite3_context *context, cuckoo_table *table,
-                                         sqlite3_value **argv, lookup use)
-{
-    use(context, table, argv);
-    int rc = cuckoo_table_is_quiet(table) ? SQLITE_OK : cuckoo_table_end(table);
-    if (rc != SQLITE_OK)
-        cuckoo_fail_table(context, rc, cuckoo_table_damage(table, rc));
-}
-
-/* The use is kept if nobody writes, and it takes no lock that the statement does not have anyway. What
-** is known of the table always is. */
-static void look_anew(sqlite3_context *context, kept_use *kept, int argc, sqlite3_value **argv,
-                      lookup use)
-{
-    end_use(kept);
-    kept->table = begin(context, argc, argv, &kept->known);
-    if (kept->table == NULL)
-        return;
-    look_within(context, kept->table, argv, use);
-    cuckoo_table_calm(kept->table, &kept->calm);
-    if (!kept->calm.is || !cuckoo_shadow_is_within(&kept->table->paged.shadow))
-        end_use(kept);
-}
-
-static void look_first(sqlite3_context *context, int argc, sqlite3_value **argv, lookup use)
-{
-    kept_use *kept = sqlite3_malloc64(sizeof *kept);
-    if (kept == NULL) {
-        cuckoo_fail_no_memory(context);
-        return;
-    }
-    *kept = (kept_use){.table = NULL};
-    look_anew(context, kept, argc, argv, use);
-    sqlite3_set_auxdata(context, 0, kept, free_use); /* this may free it */
-}
-
-static CF_ALWAYS_INLINE void look_up(sqlite3_context *context, int argc, sqlite3_value **argv,
-                                     lookup use)
-{
-    kept_use *kept = sqlite3_get_auxdata(context, 0);
-    if (kept && kept->table && cuckoo_table_is_calm(kept->table, &kept->calm))
-        look_within(context, kept->table, argv, use);
-    else if (kept)
-        look_anew(context, kept, argc, argv, use);
-    else
-        look_first(context, argc, argv, use);
 }
 
 static CF_ALWAYS_INLINE void result_contains(sqlite3_context *context, cuckoo_table *table,
@@ -141,11 +85,6 @@ static CF_ALWAYS_INLINE void result_contains(sqlite3_context *context, cuckoo_ta
         sqlite3_result_int(context, has);
     if (rc != SQLITE_OK)
         cuckoo_fail_table(context, rc, cuckoo_table_damage(table, rc));
-}
-
-static void table_contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    look_up(context, argc, argv, result_contains);
 }
 
 /* The window that a table is asked for. False: the function has failed. */
@@ -180,10 +119,54 @@ static void result_contains_within(sqlite3_context *context, cuckoo_table *table
     cuckoo_ageing_look(&table->paged, cuckoo_table_latest(table));
 }
 
-/* cf_table_contains('seen', key, '1 hour'): was the key added so lately? */
-static void table_contains_within_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+static CF_ALWAYS_INLINE void look_within(sqlite3_context *context, cuckoo_table *table, int argc,
+                                         sqlite3_value **argv)
 {
-    look_up(context, argc, argv, result_contains_within);
+    if (argc > 2)
+        result_contains_within(context, table, argv);
+    else
+        result_contains(context, table, argv);
+    int rc = cuckoo_table_is_quiet(table) ? SQLITE_OK : cuckoo_table_end(table);
+    if (rc != SQLITE_OK)
+        cuckoo_fail_table(context, rc, cuckoo_table_damage(table, rc));
+}
+
+/* The use is kept if nobody writes, and it takes no lock that the statement does not have anyway. What
+** is known of the table always is. */
+static void look_anew(sqlite3_context *context, kept_use *kept, int argc, sqlite3_value **argv)
+{
+    end_use(kept);
+    kept->table = begin(context, argc, argv, &kept->known);
+    if (kept->table == NULL)
+        return;
+    look_within(context, kept->table, argc, argv);
+    cuckoo_table_calm(kept->table, &kept->calm);
+    if (!kept->calm.is || !cuckoo_shadow_is_within(&kept->table->paged.shadow))
+        end_use(kept);
+}
+
+static void look_first(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    kept_use *kept = sqlite3_malloc64(sizeof *kept);
+    if (kept == NULL) {
+        cuckoo_fail_no_memory(context);
+        return;
+    }
+    *kept = (kept_use){.table = NULL};
+    look_anew(context, kept, argc, argv);
+    sqlite3_set_auxdata(context, 0, kept, free_use); /* this may free it */
+}
+
+/* cf_table_contains('seen', key); cf_table_contains('seen', key, '1 hour'): was it added so lately? */
+static void contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    kept_use *kept = sqlite3_get_auxdata(context, 0);
+    if (kept && kept->table && cuckoo_table_is_calm(kept->table, &kept->calm))
+        look_within(context, kept->table, argc, argv);
+    else if (kept)
+        look_anew(context, kept, argc, argv);
+    else
+        look_first(context, argc, argv);
 }
 
 /* ---- cf_picture ---- */
@@ -222,7 +205,7 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
 {
     char *why;
     (void)argc;
-    int rc = cuckoo_registry_with(registry_of(context), argv[0], check_table, NULL, &why);
+    int rc = cuckoo_registry_with(cuckoo_function_shared(context), argv[0], check_table, NULL, &why);
     if (rc == SQLITE_OK || cuckoo_table_is_told(rc))
         sqlite3_result_text(context, rc == SQLITE_OK ? "ok" : why, -1, SQLITE_TRANSIENT);
     else
@@ -253,7 +236,7 @@ static void export_function(sqlite3_context *context, int argc, sqlite3_value **
 ** the transaction. */
 static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    cuckoo_registry *registry = registry_of(context);
+    cuckoo_registry *registry = cuckoo_function_shared(context);
     int rc = SQLITE_OK;
     uint64_t capacity;
     bool is_text = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
@@ -291,8 +274,7 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
 }
 
 const cuckoo_function *const cuckoo_table_functions = (const cuckoo_function[]){
-    {"cf_table_contains", 2, 2, .function = table_contains_function},
-    {"cf_table_contains", 3, 3, .function = table_contains_within_function},
+    {"cf_table_contains", 2, 3, .function = contains_function},
     {"cf_table_info", 1, 2, .function = cuckoo_table_info_function},
     {"cf_table_check", 1, 1, .function = check_function},
     {"cf_table_rebuild", 1, 2, .function = rebuild_function, .direct = true},

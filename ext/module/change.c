@@ -56,19 +56,16 @@ static int delete_row(cuckoo_table *table, sqlite3_value *id)
 ** capacity may be NULL. */
 static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
 {
-    const cuckoo_registry *registry = table->registry;
-    if (registry->rebuilds)
-        return cuckoo_maintenance_rebuild(table, true, registry->capacity, message);
+    if (table->registry->rebuilds)
+        return cuckoo_maintenance_rebuild(table, true, table->registry->capacity, message);
     bool is = false, given = sqlite3_value_numeric_type(argument) != SQLITE_NULL;
     uint64_t capacity;
     cf_status status = given ? cuckoo_capacity_take(argument, &capacity, message) : CF_OK;
     if (status != CF_OK)
         return cuckoo_error_code(status);
     int rc = cuckoo_follow_is_written_by_triggers(&table->paged.shadow, &is);
-    if (rc != SQLITE_OK || !is)
-        return rc == SQLITE_OK
-                   ? cuckoo_maintenance_rebuild(table, true, given ? &capacity : NULL, message)
-                   : rc;
+    if (!is)
+        return rc ? rc : cuckoo_maintenance_rebuild(table, true, given ? &capacity : NULL, message);
     return cuckoo_say(
         message, SQLITE_ERROR,
         "a trigger writes to it, and may run this command when it must not run; use SELECT "
@@ -78,45 +75,30 @@ static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
 
 enum { ADVANCE, CHECK, CLEAR, CLOCK, DRAIN, IMPORT, OPTIMIZE, REBUILD, COMMANDS };
 
+/* What changes keys is not for a filter that follows a table. */
 static const struct command {
     const char *name;
     cuckoo_use use;
-    bool follows; /* it is also for a filter that follows a table */
 } commands[COMMANDS] = {
-    [ADVANCE] = {"advance", CUCKOO_CHANGE, false},  [CLOCK] = {"clock", CUCKOO_CHANGE, false},
-    [CHECK] = {"check", CUCKOO_INSPECT, true},      [CLEAR] = {"clear", CUCKOO_CHANGE, false},
-    [DRAIN] = {"drain", CUCKOO_REPAIR, true},       [IMPORT] = {"import", CUCKOO_CHANGE, false},
-    [OPTIMIZE] = {"optimize", CUCKOO_REPAIR, true}, [REBUILD] = {"rebuild", CUCKOO_REPAIR, true}};
+    [ADVANCE] = {"advance", CUCKOO_CHANGE},   [CHECK] = {"check", CUCKOO_INSPECT},
+    [CLEAR] = {"clear", CUCKOO_CHANGE},       [CLOCK] = {"clock", CUCKOO_CHANGE},
+    [DRAIN] = {"drain", CUCKOO_REPAIR},       [IMPORT] = {"import", CUCKOO_CHANGE},
+    [OPTIMIZE] = {"optimize", CUCKOO_REPAIR}, [REBUILD] = {"rebuild", CUCKOO_REPAIR}};
 
 static int run_one(cuckoo_table *table, int which, sqlite3_value *argument, char **message)
 {
-    switch (which) {
-    case ADVANCE:
-        return cuckoo_maintenance_age(table, cuckoo_ageing_advance, message);
-    case CLOCK:
-        return cuckoo_maintenance_age(table, cuckoo_ageing_set_clock, message);
-    case CHECK:
-        return cuckoo_maintenance_check(table, message);
-    case CLEAR:
-        return cuckoo_maintenance_clear(table);
-    case DRAIN:
-        return cuckoo_table_drain(table, false);
-    case IMPORT:
-        return cuckoo_maintenance_import(table, argument, message);
-    case OPTIMIZE:
-        return cuckoo_maintenance_optimize(table);
-    default:
-        return rebuild(table, argument, message);
-    }
-}
-
-static int run_if_allowed(cuckoo_table *table, int which, sqlite3_value *argument, char **message)
-{
-    if (table->follow.given_table == NULL || commands[which].follows)
-        return run_one(table, which, argument, message);
-    return cuckoo_say(message, SQLITE_ERROR,
-                      "it follows %s(%s), and %s would make it miss rows; use rebuild",
-                      table->follow.table, table->follow.column, commands[which].name);
+    if (cuckoo_table_follows(table) && commands[which].use == CUCKOO_CHANGE)
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "it follows %s(%s), and %s would make it miss rows; use rebuild",
+                          table->follow.table, table->follow.column, commands[which].name);
+    return which == ADVANCE    ? cuckoo_maintenance_age(table, cuckoo_ageing_advance, message)
+           : which == CLOCK    ? cuckoo_maintenance_age(table, cuckoo_ageing_set_clock, message)
+           : which == CHECK    ? cuckoo_maintenance_check(table, message)
+           : which == CLEAR    ? cuckoo_maintenance_clear(table)
+           : which == DRAIN    ? cuckoo_table_drain(table, false)
+           : which == IMPORT   ? cuckoo_maintenance_import(table, argument, message)
+           : which == OPTIMIZE ? cuckoo_maintenance_optimize(table)
+                               : rebuild(table, argument, message);
 }
 
 static int run_command(cuckoo_table *table, int which, sqlite3_value *argument)
@@ -125,7 +107,7 @@ static int run_command(cuckoo_table *table, int which, sqlite3_value *argument)
     int rc = cuckoo_module_begin(table, commands[which].use);
     if (rc != SQLITE_OK)
         return rc;
-    rc = run_if_allowed(table, which, argument, &why);
+    rc = run_one(table, which, argument, &why);
     rc = why ? cuckoo_table_fail(table, rc, "%s", why) : rc;
     sqlite3_free(why);
     return cuckoo_module_end(table, rc);
@@ -155,18 +137,15 @@ static bool is_given(sqlite3_value **columns, enum cuckoo_column column)
     return sqlite3_value_type(columns[column]) != SQLITE_NULL;
 }
 
-static int refuse_row(cuckoo_table *table, const char *content, const char *column)
-{
-    return cuckoo_table_fail(table, SQLITE_ERROR,
-                             "it follows %s(%s): change that table, and the filter changes with it",
-                             content, column);
-}
-
 static int change_row(cuckoo_table *table, int argc, sqlite3_value **argv, bool inserts, bool *skips)
 {
     const char *name = table->paged.shadow.table;
-    if (table->follow.given_table)
-        return refuse_row(table, table->follow.table, table->follow.column);
+    const cuckoo_follow *follow = &table->follow;
+    if (cuckoo_table_follows(table))
+        return cuckoo_table_fail(table, SQLITE_ERROR,
+                                 "it follows %s(%s): change that table, and the filter changes with it",
+                                 follow->table ? follow->table : follow->given_table,
+                                 follow->column ? follow->column : follow->given_column);
     if (inserts)
         return insert_row(table, argv[2 + COLUMN_KEY], skips);
     if (table->once)
@@ -206,9 +185,7 @@ static int update(cuckoo_table *table, int argc, sqlite3_value **argv, bool *ski
     }
     if (inserts && is_given(columns, COLUMN_TOUCH) && !is_given(columns, COLUMN_KEY))
         return SQLITE_OK;
-    if (table->front)
-        return refuse_row(table, table->front->content, table->follow.given_column);
-    int rc = cuckoo_module_begin(table, CUCKOO_CHANGE);
+    int rc = cuckoo_module_begin(table, cuckoo_table_follows(table) ? CUCKOO_REPAIR : CUCKOO_CHANGE);
     if (rc == SQLITE_OK)
         rc = cuckoo_module_end(table, change_row(table, argc, argv, inserts, skips));
     return rc;

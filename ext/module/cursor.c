@@ -168,15 +168,6 @@ static int list_keys(cuckoo_table *table, table_cursor *cursor)
 ** than 2^32 are an error. */
 static int count_rows(cuckoo_table *table, uint64_t *rows)
 {
-    const cuckoo_follow *follow = &table->follow;
-    if (table->asks_content) {
-        sqlite3_int64 all = 0;
-        int asked = cuckoo_sql_integer(table->registry->db, &all,
-                                       "SELECT count(t.\"%w\") FROM \"%w\".\"%w\" AS t", follow->column,
-                                       table->paged.shadow.schema, follow->table);
-        *rows = (uint64_t)all;
-        return asked;
-    }
     int rc = cuckoo_table_items(table, rows);
     if (rc != SQLITE_OK || *rows <= UINT32_MAX)
         return rc;
@@ -189,9 +180,11 @@ static int count_rows(cuckoo_table *table, uint64_t *rows)
 
 static int find_rows(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value **argv)
 {
-    cursor->counts = plan & ROWS_COUNT;
+    cursor->counts = plan & ROWS_COUNT && !table->asks_content;
     if (cursor->counts)
         return count_rows(table, &cursor->rows);
+    if (plan & ROWS_COUNT)
+        return list_keys(table, cursor);
     if (!compares_so(table, plan))
         return cannot_compare(table);
     if (plan & ROWS_KEY)
