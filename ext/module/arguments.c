@@ -31,35 +31,6 @@ static bool complain(char **message, const char *what, const char *given)
     return false;
 }
 
-/* Each of these takes a value without its quotes. False: it is wrong, or out of memory. */
-
-static bool take_fpr(const char *text, cuckoo_table_plan *plan, char **message)
-{
-    cf_number number;
-    double fpr = cf_number_read(text, strlen(text), &number) ? cf_number_real(&number) : 0;
-    plan->options.fpr = fpr;
-    return (fpr > 0 && fpr < 1) || complain(message, CUCKOO_VALID_FPR, text);
-}
-
-static bool take_rows(const char *text, cuckoo_table_plan *plan, char **message)
-{
-    plan->rows = sqlite3_stricmp(text, "on") == 0;
-    return plan->rows || sqlite3_stricmp(text, "off") == 0 ||
-           complain(message, "rows must be on or off", text);
-}
-
-static bool take_adds(const char *text, cuckoo_table_plan *plan, char **message)
-{
-    plan->once = sqlite3_stricmp(text, "once") == 0;
-    return plan->once || complain(message, "adds must be once, or left out", text);
-}
-
-static bool take_keep(const char *text, cuckoo_table_plan *plan, char **message)
-{
-    return cuckoo_duration_read(text, strlen(text), &plan->keep) ||
-           complain(message, "keep " CUCKOO_BAD_DURATION, text);
-}
-
 /* Shows a column of the table, if there is one. */
 static bool bad_content(const cuckoo_table_plan *plan, const char *text, char **message)
 {
@@ -90,21 +61,45 @@ static bool take_content(const char *text, cuckoo_table_plan *plan, char **messa
     return plan->content && plan->column;
 }
 
-typedef bool (*take_value)(const char *text, cuckoo_table_plan *plan, char **message);
+enum { FPR, CONTENT, ROWS, ADDS, KEEP };
 
-static const char *const valid[] = {"fpr=number", "content='table(column)'", "rows=on|off",
-                                    "adds=once",  "keep='24 hours'",         NULL};
+static const char *const valid[] = {[FPR] = "fpr=number",       [CONTENT] = "content='table(column)'",
+                                    [ROWS] = "rows=on|off",     [ADDS] = "adds=once",
+                                    [KEEP] = "keep='24 hours'", NULL};
 
-/* Takes the value of valid[which]. */
-static cf_status take_own(int which, const char *value, cuckoo_table_plan *plan, char **message)
+/* Takes the value of valid[which], without its quotes. False: it is wrong, or out of memory. */
+static bool take_own(int which, const char *text, cuckoo_table_plan *plan, char **message)
 {
-    static const take_value take[] = {take_fpr, take_content, take_rows, take_adds, take_keep};
+    cf_number number;
+    double *fpr = &plan->options.fpr;
+    switch (which) {
+    case FPR:
+        *fpr = cf_number_read(text, strlen(text), &number) ? cf_number_real(&number) : 0;
+        return (*fpr > 0 && *fpr < 1) || complain(message, CUCKOO_VALID_FPR, text);
+    case CONTENT:
+        return take_content(text, plan, message);
+    case ROWS:
+        plan->rows = sqlite3_stricmp(text, "on") == 0;
+        return plan->rows || sqlite3_stricmp(text, "off") == 0 ||
+               complain(message, "rows must be on or off", text);
+    case ADDS:
+        plan->once = sqlite3_stricmp(text, "once") == 0;
+        return plan->once || complain(message, "adds must be once, or left out", text);
+    default:
+        return cuckoo_duration_read(text, strlen(text), &plan->keep) ||
+               complain(message, "keep " CUCKOO_BAD_DURATION, text);
+    }
+}
+
+/* The same, unless it was given before. */
+static cf_status take_once(int which, const char *text, cuckoo_table_plan *plan, char **message)
+{
     bool again = plan->given >> which & 1;
     plan->given |= 1u << which;
     if (again)
         cuckoo_say(message, SQLITE_OK, "%.*s is given twice", (int)strcspn(valid[which], "="),
                    valid[which]);
-    return !again && take[which](value, plan, message) ? CF_OK : CF_BAD_ARGUMENT;
+    return !again && take_own(which, text, plan, message) ? CF_OK : CF_BAD_ARGUMENT;
 }
 
 /* Reads "name = value", in which both may be quoted. */
@@ -121,7 +116,7 @@ static cf_status take_argument(const char *argument, cuckoo_table_plan *plan, ch
         which++;
     cf_status status = text == NULL ? CF_NO_MEMORY
                        : valid[which]
-                           ? take_own(which, value, plan, message)
+                           ? take_once(which, value, plan, message)
                            : cuckoo_options_parse(text, strlen(text), &plan->options, message);
     sqlite3_free(name);
     sqlite3_free(value);
@@ -162,7 +157,7 @@ int cuckoo_table_plan_read(sqlite3 *db, int argc, const char *const *argv, bool 
         status = refuse(stored, take_argument(argv[i], plan, message), plan, message);
     if (status == CF_OK)
         status = refuse(stored, cuckoo_options_check(&plan->options, message), plan, message);
-    if (!(plan->given & 1) && plan->options.filter.fingerprint_bits)
+    if (!(plan->given & 1u << FPR) && plan->options.filter.fingerprint_bits)
         plan->options.fpr = 0; /* fingerprint_bits decides */
     plan->once |= plan->keep || plan->options.filter.epochs;
     if (status != CF_OK)

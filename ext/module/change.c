@@ -172,17 +172,12 @@ static sqlite3_value *command_in_content(const cuckoo_table *table, sqlite3_valu
 
 static int update(cuckoo_table *table, int argc, sqlite3_value **argv, bool *skips)
 {
-    const char *name = table->paged.shadow.table;
     sqlite3_value **columns = argv + 2 + table->shift, *other;
     bool inserts = argc > 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL;
     if (inserts && (other = command_in_content(table, argv + 2)) != NULL)
         return run_command_named(table, other, columns[COLUMN_COMMAND]);
-    if (argc > 1 && is_given(columns, COLUMN_COMMAND)) {
-        if (inserts)
-            return run_command_named(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
-        return cuckoo_table_fail(table, SQLITE_ERROR,
-                                 "commands are given by INSERT INTO %s(%s) VALUES(...)", name, name);
-    }
+    if (inserts && is_given(columns, COLUMN_COMMAND))
+        return run_command_named(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
     if (inserts && is_given(columns, COLUMN_TOUCH) && !is_given(columns, COLUMN_KEY))
         return SQLITE_OK;
     int rc = cuckoo_module_begin(table, cuckoo_table_follows(table) ? CUCKOO_REPAIR : CUCKOO_CHANGE);

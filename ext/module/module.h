@@ -82,7 +82,7 @@ typedef struct cuckoo_table_plan {
     cuckoo_options options;
     sqlite3 *db;        /* that may be asked for an example; NULL: none */
     const char *schema; /* of the table */
-    unsigned given;     /* a bit for each argument that is no option; the first one is fpr */
+    unsigned given;     /* a bit for each argument that is no option */
     bool rows;          /* rows=on */
     bool once;          /* adds=once */
     uint64_t keep;      /* keep='24 hours', milliseconds; 0: not given */
