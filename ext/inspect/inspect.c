@@ -78,36 +78,30 @@ static bool lists_values(const inspect_kind *kind)
 
 /* ---- plans ---- */
 
-/* Bits of idxNum: which values are in argv. The second one is a key, or the number of a bucket. */
-enum { FILTER = 1, SECOND = 2, BOTH = FILTER | SECOND };
-
-/* A plan without the arguments is an error when it runs (xFilter). It is refused here only for its join
-** order: SQLite asks for plans of the parts of an OR, too, and gives up on the query when one is
-** refused. */
+/* xFilter gets the filter, and then the key, or the number of a bucket, as far as they are given. A plan
+** that lacks an argument is an error when it runs. It is refused here only for its join order: SQLite
+** asks for plans of the parts of an OR, too, and gives up on the query when one is refused. */
 static int inspect_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
     const inspect_kind *kind = ((inspect_table *)table)->kind;
-    int found[BOTH] = {0}, count = 0, needed = kind->keyed ? BOTH : FILTER; /* found: from 1 on */
-    unsigned second = kind->keyed ? FACT_KEY : FACT_BUCKET;
-    bool unusable = false; /* an argument is there, but not in this join order */
+    int filter = -1, second = -1; /* their constraints */
+    bool unusable = false;        /* an argument is there, but not in this join order */
     for (int i = 0; i < info->nConstraint; i++) {
         const struct sqlite3_index_constraint *c = &info->aConstraint[i];
         unsigned fact = c->iColumn < 0 ? FACT_SLOT : kind->facts[c->iColumn];
-        if (c->op != SQLITE_INDEX_CONSTRAINT_EQ || (fact != FACT_FILTER && fact != second))
+        bool is_second = fact == (kind->keyed ? FACT_KEY : FACT_BUCKET);
+        if (c->op != SQLITE_INDEX_CONSTRAINT_EQ || (fact != FACT_FILTER && !is_second))
             continue;
         unusable |= !c->usable && fact != FACT_BUCKET;
         if (c->usable)
-            found[fact == FACT_FILTER ? FILTER : SECOND] = i + 1;
+            *(is_second ? &second : &filter) = i;
     }
-    info->idxNum = 0;
-    for (int bit = FILTER; bit <= SECOND; bit++)
-        if (found[bit]) {
-            info->aConstraintUsage[found[bit] - 1].argvIndex = ++count;
-            info->aConstraintUsage[found[bit] - 1].omit = (bit & needed) != 0;
-            info->idxNum |= bit;
-        }
-    bool misses = (info->idxNum & needed) != needed;
-    info->estimatedRows = info->idxNum & SECOND ? 8 : 1000000;
+    bool misses = filter < 0 || (kind->keyed && second < 0);
+    if (filter >= 0)
+        info->aConstraintUsage[filter] = (struct sqlite3_index_constraint_usage){1, 1};
+    if (filter >= 0 && second >= 0)
+        info->aConstraintUsage[second] = (struct sqlite3_index_constraint_usage){2, kind->keyed};
+    info->estimatedRows = second >= 0 ? 8 : 1000000;
     info->estimatedCost = misses ? 1e99 : (double)info->estimatedRows + 1000.0;
     return unusable && misses ? SQLITE_CONSTRAINT : SQLITE_OK;
 }
@@ -226,10 +220,9 @@ static int take_key(inspect_cursor *cursor, sqlite3_value *value)
     cursor->key = sqlite3_value_dup(value);
     if (kind == CUCKOO_KEY_NOMEM || cursor->key == NULL)
         return SQLITE_NOMEM;
-    unsigned yes = exact ? cf_exact_depth(exact, cursor->hash) : 0;
-    unsigned sides = !exact                ? 2 + (filter->spilled != 0)
-                     : yes < exact->levels ? 2 * (yes + 1)
-                                           : 2 * exact->levels;
+    unsigned sides = 2 + (filter->spilled != 0), yes = exact ? cf_exact_depth(exact, cursor->hash) : 0;
+    if (exact)
+        sides = 2 * (yes < exact->levels ? yes + 1 : exact->levels);
     if (lists_values(table_of(&cursor->base)->kind))
         sides = cf_get_all(filter, cursor->hash, cursor->value);
     cursor->end = kind == CUCKOO_KEY_OK ? sides : 0;
@@ -284,21 +277,21 @@ static int inspect_filter(sqlite3_vtab_cursor *base, int plan, const char *text,
 {
     inspect_cursor *cursor = (inspect_cursor *)base;
     const inspect_kind *kind = table_of(base)->kind;
-    (void)text, (void)argc;
+    (void)plan, (void)text;
     empty_cursor(cursor);
-    if (!(plan & FILTER) || (kind->keyed && plan != BOTH))
+    if (argc < 1 + kind->keyed)
         return fail(base, SQLITE_ERROR,
                     sqlite3_mprintf("needs its arguments: %s(filter%s)", kind->name,
                                     kind->keyed ? ", key" : ""));
-    int rc = take_filter(base, *argv++, &cursor->handle);
+    int rc = take_filter(base, argv[0], &cursor->handle);
     if (rc != SQLITE_OK)
         return rc;
     cursor->filter = &cursor->handle->filter;
     cursor->end = cursor->filter->buckets;
     if (kind->keyed)
-        rc = take_key(cursor, *argv);
-    else if (plan & SECOND && sqlite3_value_type(*argv) == SQLITE_INTEGER) {
-        uint64_t bucket = (uint64_t)sqlite3_value_int64(*argv);
+        rc = take_key(cursor, argv[1]);
+    else if (argc > 1 && sqlite3_value_type(argv[1]) == SQLITE_INTEGER) {
+        uint64_t bucket = (uint64_t)sqlite3_value_int64(argv[1]);
         cursor->at = bucket < cursor->end ? bucket : cursor->end;
         cursor->end = bucket < cursor->end ? bucket + 1 : cursor->end;
     }
