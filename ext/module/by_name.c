@@ -64,7 +64,8 @@ static cuckoo_table *begin(sqlite3_context *context, int argc, sqlite3_value **a
 {
     const char *why;
     cuckoo_table *table;
-    int rc = cuckoo_registry_begin(cuckoo_function_shared(context), argv[0], known, CUCKOO_ASK, &table, &why);
+    int rc =
+        cuckoo_registry_begin(cuckoo_function_shared(context), argv[0], known, CUCKOO_ASK, &table, &why);
     if (rc == SQLITE_OK)
         return table;
     if (rc == CUCKOO_NO_TABLE && are_swapped(cuckoo_function_shared(context), argc, argv))

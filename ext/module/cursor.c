@@ -30,24 +30,6 @@ static table_cursor *table_cursor_of(sqlite3_vtab_cursor *base)
     return (table_cursor *)base;
 }
 
-static bool is_key_constraint(sqlite3_index_info *info, int i)
-{
-    const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-    return c->iColumn == COLUMN_KEY &&
-           (c->op == SQLITE_INDEX_CONSTRAINT_EQ || c->op == SQLITE_INDEX_CONSTRAINT_IS);
-}
-
-/* Constraint i is key = ..., for each value of an IN. */
-static void plan_key(sqlite3_index_info *info, int i, int collation)
-{
-    info->aConstraintUsage[i].argvIndex = 1;
-    info->aConstraintUsage[i].omit = 1;
-    info->idxNum = (info->idxNum & ROWS_WANT_KEY) | ROWS_KEY | collation * ROWS_COLLATION;
-    info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE; /* a DELETE of one row opens no savepoint */
-    info->estimatedCost = 1;
-    info->estimatedRows = 1;
-}
-
 int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     cuckoo_table *table = cuckoo_table_of(base);
@@ -58,12 +40,19 @@ int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     info->estimatedCost = 1e12; /* of all keys, if they can be listed: the last resort */
     info->estimatedRows = 1000000;
     for (int i = 0; i < info->nConstraint; i++) {
-        int collation =
-            is_key_constraint(info, i) ? cuckoo_collation_named(sqlite3_vtab_collation(info, i)) : -1;
-        if (collation >= 0 && info->aConstraint[i].usable) {
-            plan_key(info, i, collation);
-            return SQLITE_OK;
-        }
+        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+        bool compares = c->op == SQLITE_INDEX_CONSTRAINT_EQ || c->op == SQLITE_INDEX_CONSTRAINT_IS;
+        bool asks = c->usable && c->iColumn == COLUMN_KEY && compares;
+        int collation = asks ? cuckoo_collation_named(sqlite3_vtab_collation(info, i)) : -1;
+        if (collation < 0)
+            continue;
+        info->aConstraintUsage[i].argvIndex = 1;
+        info->aConstraintUsage[i].omit = 1;
+        info->idxNum = (info->idxNum & ROWS_WANT_KEY) | ROWS_KEY | collation * ROWS_COLLATION;
+        info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE; /* a DELETE of one row opens no savepoint */
+        info->estimatedCost = 1;
+        info->estimatedRows = 1;
+        break;
     }
     return SQLITE_OK;
 }

@@ -186,19 +186,6 @@ static int refuse_later(cuckoo_table *table)
 
 /* Triggers and log are named by the identity of the log, and stay. The TEMP trigger names the filter.
 ** SQLite connects the table under its new name: this one has nothing more to do. */
-static int rename_filter(cuckoo_table *table, const char *name)
-{
-    int rc = cuckoo_shadow_rename(&table->paged.shadow, name);
-    if (rc == SQLITE_OK && cuckoo_table_follows(table))
-        rc = cuckoo_touch_watch(table, name, INT_MAX);
-    if (rc == SQLITE_OK) {
-        cuckoo_table_forget(table);
-        cuckoo_registry_remember(table, NULL, 0);
-        table->wrote = 0;
-    }
-    return rc;
-}
-
 static int table_rename(sqlite3_vtab *base, const char *name)
 {
     cuckoo_table *table = cuckoo_table_of(base);
@@ -206,12 +193,19 @@ static int table_rename(sqlite3_vtab *base, const char *name)
     rc = rc ? rc : refuse_name(table->front != NULL, name, &base->zErrMsg);
     if (rc != SQLITE_OK)
         return rc;
-    rc = rename_filter(table, name);
+    rc = cuckoo_shadow_rename(&table->paged.shadow, name);
+    if (rc == SQLITE_OK && cuckoo_table_follows(table))
+        rc = cuckoo_touch_watch(table, name, INT_MAX);
     if (rc == SQLITE_CORRUPT_VTAB)
-        rc = cuckoo_table_explain(table, rc, cuckoo_table_damage(table, rc));
-    else if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
-        rc = cuckoo_say(&base->zErrMsg, rc, "%s", cuckoo_sql_message(table->registry->db, rc));
-    return rc;
+        return cuckoo_table_explain(table, rc, cuckoo_table_damage(table, rc));
+    if (rc != SQLITE_OK)
+        return rc == SQLITE_NOMEM
+                   ? rc
+                   : cuckoo_say(&base->zErrMsg, rc, "%s", cuckoo_sql_message(table->registry->db, rc));
+    cuckoo_table_forget(table);
+    cuckoo_registry_remember(table, NULL, 0);
+    table->wrote = 0;
+    return SQLITE_OK;
 }
 
 static int shadow_name(const char *suffix)
