@@ -16,13 +16,13 @@
 
 #include "../../src/base/bits.h"
 
-/* Is the second argument the name of a filter table? */
-static bool are_swapped(cuckoo_registry *registry, int argc, sqlite3_value **argv)
+/* The filter table of this name; NULL: there is none, or *rc is an error. */
+static cuckoo_table *table_named(cuckoo_registry *registry, sqlite3_value *name, int *rc)
 {
-    int rc;
-    bool is_text = argc > 1 && sqlite3_value_type(argv[1]) == SQLITE_TEXT;
-    const char *text = is_text ? (const char *)sqlite3_value_text(argv[1]) : NULL;
-    return text && cuckoo_registry_find(registry, text, &rc) != NULL;
+    bool is_text = sqlite3_value_type(name) == SQLITE_TEXT;
+    const char *text = is_text ? (const char *)sqlite3_value_text(name) : NULL;
+    *rc = SQLITE_OK;
+    return text ? cuckoo_registry_find(registry, text, rc) : NULL;
 }
 
 /* Makes a result of the table that the first argument names. */
@@ -56,24 +56,6 @@ static void free_use(void *kept)
 {
     end_use(kept);
     sqlite3_free(kept);
-}
-
-/* Begins a use of the table that argv[0] names; *known may be it already. NULL: the function has
-** failed. */
-static cuckoo_table *begin(sqlite3_context *context, int argc, sqlite3_value **argv, cuckoo_known *known)
-{
-    const char *why;
-    cuckoo_table *table;
-    int rc =
-        cuckoo_registry_begin(cuckoo_function_shared(context), argv[0], known, CUCKOO_ASK, &table, &why);
-    if (rc == SQLITE_OK)
-        return table;
-    if (rc == CUCKOO_NO_TABLE && are_swapped(cuckoo_function_shared(context), argc, argv))
-        why = "the arguments seem to be swapped: the name of the table comes first";
-    cuckoo_fail_table(context, rc, why);
-    if (table)
-        cuckoo_registry_let_go(table);
-    return NULL;
 }
 
 static CF_ALWAYS_INLINE void result_contains(sqlite3_context *context, cuckoo_table *table,
@@ -136,13 +118,21 @@ static CF_ALWAYS_INLINE void look_within(sqlite3_context *context, cuckoo_table 
 ** is known of the table always is. */
 static void look_anew(sqlite3_context *context, kept_use *kept, int argc, sqlite3_value **argv)
 {
+    const char *why;
+    cuckoo_registry *registry = cuckoo_function_shared(context);
     end_use(kept);
-    kept->table = begin(context, argc, argv, &kept->known);
-    if (kept->table == NULL)
-        return;
-    look_within(context, kept->table, argc, argv);
-    cuckoo_table_calm(kept->table, &kept->calm);
-    if (!kept->calm.is || !cuckoo_shadow_is_within(&kept->table->paged.shadow))
+    int rc = cuckoo_registry_begin(registry, argv[0], &kept->known, CUCKOO_ASK, &kept->table, &why);
+    if (rc == SQLITE_OK) {
+        look_within(context, kept->table, argc, argv);
+        cuckoo_table_calm(kept->table, &kept->calm);
+    } else {
+        int looked;
+        bool swapped = rc == CUCKOO_NO_TABLE && table_named(registry, argv[1], &looked);
+        cuckoo_fail_table(context, rc,
+                          swapped ? "the arguments seem to be swapped: the name of the table comes first"
+                                  : why);
+    }
+    if (rc != SQLITE_OK || !kept->calm.is || !cuckoo_shadow_is_within(&kept->table->paged.shadow))
         end_use(kept);
 }
 
@@ -238,11 +228,9 @@ static void export_function(sqlite3_context *context, int argc, sqlite3_value **
 static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     cuckoo_registry *registry = cuckoo_function_shared(context);
-    int rc = SQLITE_OK;
+    int rc;
     uint64_t capacity;
-    bool is_text = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
-    const char *text = is_text ? (const char *)sqlite3_value_text(argv[0]) : NULL;
-    cuckoo_table *table = text ? cuckoo_registry_find(registry, text, &rc) : NULL;
+    cuckoo_table *table = table_named(registry, argv[0], &rc);
     if (table == NULL) {
         cuckoo_fail_code(context, rc == SQLITE_OK ? SQLITE_ERROR : rc,
                          rc == SQLITE_OK ? cuckoo_registry_no_table(registry, argv[0]) : NULL);
