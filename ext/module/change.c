@@ -13,15 +13,6 @@
 
 /* ---- rows ---- */
 
-/* The code is not SQLITE_CONSTRAINT, which OR IGNORE would hide. */
-static int refuse_key(cuckoo_table *table, cf_status status)
-{
-    char *message = cuckoo_full_message(status, &table->paged.filter);
-    int rc = message ? cuckoo_table_fail(table, SQLITE_ERROR, "%s", message) : SQLITE_NOMEM;
-    sqlite3_free(message);
-    return rc;
-}
-
 /* INSERT OR IGNORE skips NULL, and a key that is perhaps there, before anything is changed. */
 static int insert_row(cuckoo_table *table, sqlite3_value *key, bool *skips)
 {
@@ -35,7 +26,13 @@ static int insert_row(cuckoo_table *table, sqlite3_value *key, bool *skips)
     int rc = asks ? cuckoo_table_has(table, hash, skips) : SQLITE_OK;
     if (rc == SQLITE_OK && !*skips)
         rc = cuckoo_table_add(table, hash, &status);
-    return rc == SQLITE_OK && status != CF_OK ? refuse_key(table, status) : rc;
+    if (rc != SQLITE_OK || status == CF_OK)
+        return rc;
+    char *message = cuckoo_full_message(status, &table->paged.filter);
+    /* Not SQLITE_CONSTRAINT, which OR IGNORE would hide. */
+    rc = message ? cuckoo_table_fail(table, SQLITE_ERROR, "%s", message) : SQLITE_NOMEM;
+    sqlite3_free(message);
+    return rc;
 }
 
 /* `id` is cuckoo_id, as the cursor gave it. Rows that were only counted have none. */
@@ -101,9 +98,21 @@ static int run_one(cuckoo_table *table, int which, sqlite3_value *argument, char
                                : rebuild(table, argument, message);
 }
 
-static int run_command(cuckoo_table *table, int which, sqlite3_value *argument)
+static int run_command(cuckoo_table *table, sqlite3_value *command, sqlite3_value *argument)
 {
+    const char *name = (const char *)sqlite3_value_text(command);
     char *why = NULL;
+    int which = 0;
+    if (name == NULL)
+        return SQLITE_NOMEM;
+    while (which < COMMANDS && sqlite3_stricmp(name, commands[which].name) != 0)
+        which++;
+    if (which == COMMANDS)
+        return cuckoo_table_fail(table, SQLITE_ERROR,
+                                 "unknown command '" CUCKOO_PART
+                                 "'; there are advance, check, clear, clock, drain, "
+                                 "import, optimize, rebuild",
+                                 name);
     int rc = cuckoo_module_begin(table, commands[which].use);
     if (rc != SQLITE_OK)
         return rc;
@@ -111,23 +120,6 @@ static int run_command(cuckoo_table *table, int which, sqlite3_value *argument)
     rc = why ? cuckoo_table_fail(table, rc, "%s", why) : rc;
     sqlite3_free(why);
     return cuckoo_module_end(table, rc);
-}
-
-static int run_command_named(cuckoo_table *table, sqlite3_value *command, sqlite3_value *argument)
-{
-    const char *name = (const char *)sqlite3_value_text(command);
-    int which = 0;
-    if (name == NULL)
-        return SQLITE_NOMEM;
-    while (which < COMMANDS && sqlite3_stricmp(name, commands[which].name) != 0)
-        which++;
-    if (which < COMMANDS)
-        return run_command(table, which, argument);
-    return cuckoo_table_fail(table, SQLITE_ERROR,
-                             "unknown command '" CUCKOO_PART
-                             "'; there are advance, check, clear, clock, drain, "
-                             "import, optimize, rebuild",
-                             name);
 }
 
 /* ---- which of these it is ---- */
@@ -175,9 +167,9 @@ static int update(cuckoo_table *table, int argc, sqlite3_value **argv, bool *ski
     sqlite3_value **columns = argv + 2 + table->shift, *other;
     bool inserts = argc > 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL;
     if (inserts && (other = command_in_content(table, argv + 2)) != NULL)
-        return run_command_named(table, other, columns[COLUMN_COMMAND]);
+        return run_command(table, other, columns[COLUMN_COMMAND]);
     if (inserts && is_given(columns, COLUMN_COMMAND))
-        return run_command_named(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
+        return run_command(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
     if (inserts && is_given(columns, COLUMN_TOUCH) && !is_given(columns, COLUMN_KEY))
         return SQLITE_OK;
     int rc = cuckoo_module_begin(table, cuckoo_table_follows(table) ? CUCKOO_REPAIR : CUCKOO_CHANGE);

@@ -58,8 +58,8 @@ static int read_columns(sqlite3 *db, cuckoo_front *front, sqlite3_str *sql)
             break;
         bool text = strcmp(affinity, "TEXT") == 0, any = sqlite3_stricmp(type, "ANY") == 0,
              hides = sqlite3_strlike("%hidden%", type, 0) == 0;
-        sqlite3_str_appendf(sql, "\"%w\" %s COLLATE \"%w\", ", name,
-                            hides || (any && !*affinity) ? affinity : type, collation);
+        sqlite3_str_appendf(sql, "%s\"%w\" %s COLLATE \"%w\", ", front->columns ? "" : "CREATE TABLE x(",
+                            name, hides || (any && !*affinity) ? affinity : type, collation);
         rc = add_column(front, name,
                         (cuckoo_shown){.collation = cuckoo_collation_named(collation),
                                        .numeric = *affinity && !text,
@@ -118,20 +118,21 @@ static const char *apart(const cuckoo_front *front, const char *name)
     return cuckoo_front_find(front, name) >= 0 ? " (hidden)" : "";
 }
 
-/* Declares these columns, and the hidden ones. Without any there is only that which was followed. */
-static char *declaration(const cuckoo_front *front, const char *columns, const char *t, const char *k)
+/* Declares the columns in `sql`, and the hidden ones; frees `sql`. Without any there is only that which
+** was followed. NULL: out of memory. */
+static char *declaration(const cuckoo_front *front, sqlite3_str *sql, const char *t, const char *k)
 {
     bool taken = sqlite3_stricmp(k, t) == 0 || sqlite3_stricmp(k, "cuckoo_touch") == 0;
-    char *only = front->columns ? NULL : sqlite3_mprintf("\"%w%s\", ", k, taken ? " (shown)" : "");
-    char *sql = NULL;
-    if (front->columns || only)
-        sql = sqlite3_mprintf("CREATE TABLE x(%s\"%w%s\" HIDDEN, \"cuckoo_touch%s\" HIDDEN%s%s%s",
-                              only ? only : columns, t, apart(front, t), apart(front, "cuckoo_touch"),
-                              front->keyed ? ", \"cuckoo_id" : ")",
-                              front->keyed ? apart(front, "cuckoo_id") : "",
-                              front->keyed ? "\" HIDDEN PRIMARY KEY) WITHOUT ROWID" : "");
-    sqlite3_free(only);
-    return sql;
+    if (front->columns == 0)
+        sqlite3_str_appendf(sql, "CREATE TABLE x(\"%w%s\", ", k, taken ? " (shown)" : "");
+    sqlite3_str_appendf(sql, "\"%w%s\" HIDDEN, \"cuckoo_touch%s\" HIDDEN", t, apart(front, t),
+                        apart(front, "cuckoo_touch"));
+    if (front->keyed)
+        sqlite3_str_appendf(sql, ", \"cuckoo_id%s\" HIDDEN PRIMARY KEY) WITHOUT ROWID",
+                            apart(front, "cuckoo_id"));
+    else
+        sqlite3_str_appendall(sql, ")");
+    return sqlite3_str_finish(sql);
 }
 
 static void free_columns(cuckoo_front *front)
@@ -146,15 +147,12 @@ static void free_columns(cuckoo_front *front)
 static int read_content(const cuckoo_table *table, cuckoo_front *front, const char *k)
 {
     sqlite3 *db = table->registry->db;
-    sqlite3_str *columns = sqlite3_str_new(db);
-    int rc = read_columns(db, front, columns);
+    sqlite3_str *sql = sqlite3_str_new(db);
+    int rc = read_columns(db, front, sql);
     if (rc == SQLITE_OK && front->columns)
         rc = read_rowid(db, front);
     rc = rc ? rc : read_indexes(db, front);
-    char *text = sqlite3_str_finish(columns);
-    front->declared =
-        text || front->columns == 0 ? declaration(front, text, table->paged.shadow.table, k) : NULL;
-    sqlite3_free(text);
+    front->declared = declaration(front, sql, table->paged.shadow.table, k);
     front->followed = cuckoo_front_find(front, k);
     if (front->followed < 0 && front->columns && front->shown[0].name && has_column(db, front, k))
         front->followed = CUCKOO_ROWID;
@@ -180,7 +178,7 @@ int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *c
         free_columns(front);
         front->shown = NULL;
         front->columns = front->keyed = 0;
-        front->declared = declaration(front, NULL, table->paged.shadow.table, column);
+        front->declared = declaration(front, sqlite3_str_new(db), table->paged.shadow.table, column);
         rc = front->declared ? sqlite3_declare_vtab(db, front->declared) : SQLITE_NOMEM;
     }
     table->shift = front->columns > 0 ? front->columns - 1 : 0;

@@ -175,22 +175,16 @@ static int table_destroy(sqlite3_vtab *base)
 
 /* ---- renaming ---- */
 
-/* A later version may have more to rename than this one knows. */
-static int refuse_later(cuckoo_table *table)
-{
-    int rc = cuckoo_table_load(table);
-    return rc == CUCKOO_NEWER          ? cuckoo_table_explain(table, rc, cuckoo_table_damage(table, rc))
-           : cuckoo_sql_rolls_back(rc) ? rc
-                                       : SQLITE_OK;
-}
-
-/* Triggers and log are named by the identity of the log, and stay. The TEMP trigger names the filter.
-** SQLite connects the table under its new name: this one has nothing more to do. */
+/* Triggers and log are named by the identity of the log, and stay. The TEMP trigger names the filter. A
+** later version may have more to rename than this one knows. SQLite connects the table under its new
+** name: this one has nothing more to do. */
 static int table_rename(sqlite3_vtab *base, const char *name)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    int rc = refuse_later(table);
-    rc = rc ? rc : refuse_name(table->front != NULL, name, &base->zErrMsg);
+    int rc = cuckoo_table_load(table);
+    if (rc == CUCKOO_NEWER)
+        return cuckoo_table_explain(table, rc, cuckoo_table_damage(table, rc));
+    rc = cuckoo_sql_rolls_back(rc) ? rc : refuse_name(table->front != NULL, name, &base->zErrMsg);
     if (rc != SQLITE_OK)
         return rc;
     rc = cuckoo_shadow_rename(&table->paged.shadow, name);
