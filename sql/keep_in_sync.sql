@@ -239,7 +239,7 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 --     new numbers.
 --   - sqlite3_deserialize over a database in use. Connect anew before it: the TEMP trigger on the log stays, and
 --     then SQLite may crash.
---   - writes to <name>_page or <name>_log by others. Defensive mode forbids them.
+--   - writes to <name>_page or <name>_log by others. Defensive mode forbids them, but for incremental blob I/O.
 --   - uncommitted changes of others, when you read them by PRAGMA read_uncommitted.
 --   - your own uncommitted changes to a filter without content= are missing in a .dump or serialize of
 --     the same connection. Commit first.

@@ -61,6 +61,7 @@ cuckoo_handle *cuckoo_handle_new(const cf_filter *filter)
         handle->exact = NULL;
         handle->filter = *filter;
         cf_rebase(&handle->filter, handle->bytes, NULL);
+        cf_attach_pages(&handle->filter, NULL); /* of a filter table: it may go before the handle */
     }
     return handle;
 }

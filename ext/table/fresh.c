@@ -20,9 +20,9 @@
 ** has changed, the use fails with SQLITE_LOCKED, for which users of a shared cache have to be prepared
 ** anyway.
 **
-** Three events go unnoticed; SQLite's defensive mode forbids all of them: the incremental blob API on
-** the shadow tables, another table put in their place, and SQL that writes to them in a transaction
-** that changes the filter, too.
+** Three events go unnoticed: another table put in the place of a shadow table, SQL that writes to them
+** in a transaction that changes the filter, too, and the incremental blob API on them. SQLite's
+** defensive mode forbids the first two.
 */
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"

@@ -168,6 +168,16 @@ def test_rows_of_a_table_outlive_their_handle(db):
     assert got + rows.fetchall() == expected
 
 
+def test_rows_of_a_filter_table_outlive_what_is_in_memory_of_it(db):
+    """A change of the schema lets SQLite connect the table anew, and free what it had."""
+    db.execute("CREATE VIRTUAL TABLE known USING cuckoo_filter(content='t(k)')")
+    expected = db.execute("SELECT * FROM cf_buckets('known')").fetchall()
+    rows = db.execute("SELECT * FROM cf_buckets('known')")
+    got = [next(rows)]
+    db.execute("ALTER TABLE t ADD COLUMN another")
+    assert got + rows.fetchall() == expected
+
+
 # ---- lost handles ----
 
 LOST = "filter is NULL"
