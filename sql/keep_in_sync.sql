@@ -218,8 +218,9 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 -- filter, this trigger stays behind. ALTER TABLE ... RENAME and DROP COLUMN then fail, and the name
 -- of the trigger in the message says what to do: connect_anew_if_its_table_is_gone.
 --
--- An authorizer has to allow INSERT into the log, and SELECT, also in programs without the extension. One that is set
--- after the extension was loaded has to allow the function cf_touch, too. Otherwise writes fail.
+-- An authorizer has to allow INSERT into the log, and SELECT, also in programs without the extension; from SQLite 3.54
+-- on also the function random. One that is set after the extension was loaded has to allow the function cf_touch, too.
+-- Otherwise writes fail.
 --
 -- Sessions: attach tables by name. A session of all tables records <name>_page, and such a changeset
 -- damages the filter of the other database. The log has no PRIMARY KEY, so sessions leave it alone. A

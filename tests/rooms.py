@@ -11,13 +11,13 @@ stand before it. It uses a room when it includes its header, or when its object 
 tells). A function is counted where it is defined, not where it is declared: so the public header may stand at the bottom
 and declare what the upper rooms define. Inline functions of headers come with the include.
 
-The folders of src and ext are in order, too: no two need one another. What lies in src or ext itself, the public headers and
-the entry point, counts for none. Also checked: every file stands in rooms.txt and every name there has a file; src never
-includes sqlite3.h; ext includes no header of src but the public ones and base/bits.h; no variable is shared by all threads
-of a program but those that rooms.txt names; no file is longer than 400 lines, and no folder has more than 16 files; every
-source file, those of tests and sql included, names its licence. ext/packages has a program of its own, on top of src: it is no room,
-and uses nothing else. Exceptions stand in rooms.txt. One that is no longer needed is an
-error: the list gets shorter.
+The folders of src and ext are in order, too: no two need one another. What lies in src or ext itself, the public headers
+and the entry point, counts for none. Also checked: every file stands in rooms.txt and every name there has a file; src
+never includes sqlite3.h; one room alone asks SQLite for columns; ext includes no header of src but the public ones and
+base/bits.h; no variable is shared by all threads of a program but those that rooms.txt names; no file is longer than 400
+lines, and no folder has more than 16 files; every source file, those of tests and sql included, names its licence.
+ext/packages has a program of its own, on top of src: it is no room, and uses nothing else. Exceptions stand in rooms.txt.
+One that is no longer needed is an error: the list gets shorter.
 """
 import re
 import subprocess
@@ -193,6 +193,12 @@ def sqlite_in_src(order, found):
             yield f"{path.relative_to(ROOT)} includes sqlite3.h: src must do without SQLite"
 
 
+def columns_are_asked_for_in_one_place(order, found):
+    for path in sources():
+        if path.stem != "column_rule" and "sqlite3_table_column_metadata" in path.read_text():
+            yield f"{path.relative_to(ROOT)}: SQLite may crash for a virtual table there; cuckoo_column_look asks for ordinary tables alone"
+
+
 BOUNDARY = re.compile(r"src/(cuckoo_[a-z]+|version|base/bits)$")
 
 
@@ -242,7 +248,8 @@ def without_licence(order, found):
 
 CHECKS = {"every file has its place": places, "no arrow runs upwards": upward, "no circle": round_about,
           "no circle of folders": folders_round_about, "no folder is too large": large_folders,
-          "src does without SQLite": sqlite_in_src, "ext uses public headers": public_headers,
+          "src does without SQLite": sqlite_in_src,
+          "columns are asked for in one place": columns_are_asked_for_in_one_place, "ext uses public headers": public_headers,
           "packages use src alone": packages_use_src, "no file is too long": long_files,
           "no variable for all threads": shared_by_threads,
           "every exception is needed": exceptions, "every source names its licence": without_licence}

@@ -4,6 +4,7 @@
 */
 #include "follow.h"
 
+#include "../keys/column_rule.h"
 #include "../sqlite/sql.h"
 #include "sql_text.h"
 
@@ -133,24 +134,25 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
     return rc;
 }
 
-/* Takes over both texts. False: they name no column of a table of this schema, and are freed. */
-static bool take_names(cuckoo_follow *follow, const cuckoo_shadow *shadow, char *table, char *column)
+/* Takes over both texts. Not *found: they name no column of a table of this schema, and are freed. */
+static int take_names(cuckoo_follow *follow, const cuckoo_shadow *shadow, char *table, char *column,
+                      bool *found)
 {
-    bool there = table && column &&
-                 sqlite3_table_column_metadata(shadow->db, shadow->schema, table, column, NULL, NULL,
-                                               NULL, NULL, NULL) == SQLITE_OK;
-    bool same = there && follow->table && strcmp(table, follow->table) == 0 &&
+    int rc = table && column ? cuckoo_column_look(shadow->db, shadow->schema, table, column, NULL, NULL)
+                             : SQLITE_ERROR;
+    *found = rc == SQLITE_OK;
+    bool same = *found && follow->table && strcmp(table, follow->table) == 0 &&
                 strcmp(column, follow->column) == 0;
-    if (!there || same) { /* what is there stays: a look may begin another, as SQLite connects tables */
+    if (!*found || same) { /* what is there stays: a look may begin another, as SQLite connects tables */
         sqlite3_free(table);
         sqlite3_free(column);
-        return there;
+        return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
     }
     follow->saved = false;
     forget_names(follow);
     follow->table = table;
     follow->column = column;
-    return true;
+    return SQLITE_OK;
 }
 
 /* Takes the names from a trigger. *found: it was there, and they could be taken. */
@@ -162,8 +164,7 @@ static int names_in_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, 
     if (rc == SQLITE_OK && sql)
         column = column_in(sql, which, &rc);
     sqlite3_free(sql);
-    *found = take_names(follow, shadow, table, column);
-    return rc;
+    return cuckoo_first_error(rc, take_names(follow, shadow, table, column, found));
 }
 
 /* The same with the names that were saved. */
@@ -173,9 +174,9 @@ static int saved_names(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *found
     uint64_t length;
     const char *table = (const char *)row + AT_NAMES;
     int rc = cuckoo_shadow_read(shadow, SAVED_ROW, row, SAVED_MAX, &length);
-    *found = rc == SQLITE_OK && take_names(follow, shadow, sqlite3_mprintf("%s", table),
-                                           sqlite3_mprintf("%s", table + strlen(table) + 1));
-    return rc;
+    return rc ? rc
+              : take_names(follow, shadow, sqlite3_mprintf("%s", table),
+                           sqlite3_mprintf("%s", table + strlen(table) + 1), found);
 }
 
 int cuckoo_follow_check_saved(cuckoo_shadow *shadow, int64_t *log)
@@ -195,8 +196,8 @@ int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow)
     for (int i = 0; rc == SQLITE_OK && !found && i < CUCKOO_FOLLOWERS; i++)
         rc = names_in_trigger(follow, shadow, i, &found);
     if (rc == SQLITE_OK && !found && follow->table)
-        found = take_names(follow, shadow, sqlite3_mprintf("%s", follow->table),
-                           sqlite3_mprintf("%s", follow->column));
+        rc = take_names(follow, shadow, sqlite3_mprintf("%s", follow->table),
+                        sqlite3_mprintf("%s", follow->column), &found);
     if (rc == SQLITE_OK && !found)
         rc = saved_names(follow, shadow, &found);
     if (rc != SQLITE_OK || found || follow->table)

@@ -17,7 +17,7 @@ int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const
     va_list arguments;
     char *other = NULL;
     const char *schema = shadow->schema, *name = shadow->table, *t = follow->table, *k = follow->column;
-    int column = sqlite3_table_column_metadata(shadow->db, schema, t, k, NULL, NULL, NULL, NULL, NULL);
+    int column = cuckoo_column_look(shadow->db, schema, t, k, NULL, NULL);
     int table = cuckoo_column_table(shadow->db, schema, t, &other);
     int first = cuckoo_sql_rolls_back(column) ? column : table;
     if (cuckoo_sql_rolls_back(first)) { /* a transaction may be gone */

@@ -31,6 +31,23 @@ static const type_rule *rule_of(const char *type)
     return rule;
 }
 
+/* ---- what SQLite knows of the column ---- */
+
+int cuckoo_column_look(sqlite3 *db, const char *schema, const char *table, const char *column,
+                       const char **type, const char **collation)
+{
+    sqlite3_int64 is_virtual = 0;
+    int rc = cuckoo_sql_integer(db, &is_virtual,
+                                "SELECT rootpage = 0 FROM \"%w\".sqlite_master WHERE type = 'table' "
+                                "AND name = %Q COLLATE NOCASE",
+                                schema, table);
+    if (rc == SQLITE_OK && is_virtual)
+        return SQLITE_ERROR;
+    return rc ? rc
+              : sqlite3_table_column_metadata(db, schema, table, column, type, collation, NULL, NULL,
+                                              NULL);
+}
+
 /* ---- what SQLite lists of the table ---- */
 
 enum { LIST_TYPE = 2, LIST_STRICT = 5 };
@@ -55,7 +72,7 @@ static int read_affinity(sqlite3 *db, const char *schema, const char *table, con
 {
     char *strict = NULL;
     const char *type = NULL;
-    int rc = sqlite3_table_column_metadata(db, schema, table, column, &type, NULL, NULL, NULL, NULL);
+    int rc = cuckoo_column_look(db, schema, table, column, &type, NULL);
     *rule = rule_of(type);
     if (rc == SQLITE_OK && type && sqlite3_stricmp(type, "ANY") == 0)
         rc = read_list(db, schema, table, LIST_STRICT, &strict);
@@ -132,7 +149,7 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
     const char *name;
     const type_rule *rule;
     cf_collation collation = CF_COLLATION_BINARY;
-    int rc = sqlite3_table_column_metadata(db, schema, table, column, NULL, &name, NULL, NULL, NULL);
+    int rc = cuckoo_column_look(db, schema, table, column, NULL, &name);
     if (rc == SQLITE_ERROR)
         return no_column(db, schema, table, column, message);
     if (rc != SQLITE_OK)

@@ -18,10 +18,11 @@ int cuckoo_front_find(const cuckoo_front *front, const char *name)
 }
 
 /* Is there a rowid, or a column, of this name? */
-static bool has_column(sqlite3 *db, const cuckoo_front *front, const char *name)
+static int has_column(sqlite3 *db, const cuckoo_front *front, const char *name, bool *has)
 {
-    return sqlite3_table_column_metadata(db, front->schema, front->content, name, NULL, NULL, NULL, NULL,
-                                         NULL) == SQLITE_OK;
+    int rc = cuckoo_column_look(db, front->schema, front->content, name, NULL, NULL);
+    *has = rc == SQLITE_OK;
+    return rc == SQLITE_ERROR ? SQLITE_OK : rc;
 }
 
 static int add_column(cuckoo_front *front, const char *name, cuckoo_shown like)
@@ -53,7 +54,7 @@ static int read_columns(sqlite3 *db, cuckoo_front *front, sqlite3_str *sql)
                    *type = (const char *)sqlite3_column_text(all, TYPE);
         int key = sqlite3_column_int(all, KEY);
         rc = name && type ? cuckoo_column_affinity(db, s, t, name, &affinity) : SQLITE_NOMEM;
-        rc = rc ? rc : sqlite3_table_column_metadata(db, s, t, name, NULL, &collation, NULL, NULL, NULL);
+        rc = rc ? rc : cuckoo_column_look(db, s, t, name, NULL, &collation);
         if (rc != SQLITE_OK)
             break;
         bool text = strcmp(affinity, "TEXT") == 0, any = sqlite3_stricmp(type, "ANY") == 0,
@@ -80,9 +81,13 @@ static int read_rowid(sqlite3 *db, cuckoo_front *front)
     const char *const *name = names;
     while (*name && cuckoo_front_find(front, *name) >= 0)
         name++;
-    front->keyed = *name && !has_column(db, front, *name);
-    if (*name == NULL || front->keyed)
+    if (*name == NULL)
         return SQLITE_OK;
+    bool has;
+    int rc = has_column(db, front, *name, &has);
+    front->keyed = !has;
+    if (rc != SQLITE_OK || !has)
+        return rc;
     front->shown[0].name = sqlite3_mprintf("%s", *name);
     return front->shown[0].name ? SQLITE_OK : SQLITE_NOMEM;
 }
@@ -154,7 +159,10 @@ static int read_content(const cuckoo_table *table, cuckoo_front *front, const ch
     rc = rc ? rc : read_indexes(db, front);
     front->declared = declaration(front, sql, table->paged.shadow.table, k);
     front->followed = cuckoo_front_find(front, k);
-    if (front->followed < 0 && front->columns && front->shown[0].name && has_column(db, front, k))
+    bool has = false;
+    if (rc == SQLITE_OK && front->followed < 0 && front->columns && front->shown[0].name)
+        rc = has_column(db, front, k, &has);
+    if (has)
         front->followed = CUCKOO_ROWID;
     return rc == SQLITE_OK && front->declared == NULL ? SQLITE_NOMEM : rc;
 }

@@ -33,9 +33,9 @@ PROJECT = {}  # what project.json says; main() reads it
 # ---- what goes into all of them ----
 
 def excerpt():
-    """The beginning of the README, and its first example with the output."""
+    """The beginning of the README, without the pictures and results that only the project has, and its first example with the output."""
     readme = (ROOT / "README.md").read_text()
-    claim = readme[:readme.index("\n## ")]
+    claim = re.sub(r"!\[.*?\]\(tests/.*?\)\n?| \(\[\w+\]\(tests/.*?\)\)", "", readme[:readme.index("\n## ")])
     example = re.search(r"^```sql\n(.*?)^```\n```text\n(.*?)^```", readme, re.M | re.S)
     return claim, example[1], example[2]
 

@@ -467,6 +467,8 @@ def test_packages_have_what_their_papers_name(dist, wheel):
         for paper in ("README.md", "REFERENCE.md"):
             named = set(re.findall(r"`((?:sql/)?\w+\.(?:sql|md))`", texts[paper].decode()))
             assert named and named <= set(texts), (path.name, paper, named - set(texts))
+        linked = {link for name in texts if name.endswith(".md") for link in re.findall(r"\]\((?!https?:|#)(.*?)\)", texts[name].decode())}
+        assert linked <= set(texts), (path.name, linked - set(texts))
         scripts = {name for name in texts if name.startswith("sql/")}
         assert scripts == {f"sql/{script.name}" for script in ROOT.glob("sql/*.sql")}, path.name
         assert all(b".load ./cuckoo\n" in texts[name] and b"build/" not in texts[name] for name in scripts)
