@@ -9,6 +9,7 @@ thousand runs or so, hit a filling that honestly fails.
 import itertools
 import math
 import os
+import sqlite3
 import statistics
 
 import pytest
@@ -32,6 +33,18 @@ def seeds(count):
     return range(FIRST_SEED, FIRST_SEED + count)
 
 
+def all_filled(db, n, fpr, options, count):
+    """(seed, filter) for so many seeds. Of the small filters in buckets of one and of two, which cannot grow, one in a thousand
+    and one in four thousand is full before: at most two are left out."""
+    narrow, left_out = options.startswith(("bucket_size=1", "bucket_size=2")) and "growth=off" in options, 0
+    for seed in seeds(count):
+        try:
+            yield seed, filled(db, n, fpr, f"{options} seed={seed}")
+        except sqlite3.IntegrityError as error:
+            left_out += 1
+            assert narrow and n <= 1000 and left_out <= 2 and "filter is full" in str(error), error
+
+
 # ---- it takes the keys ----
 
 @pytest.mark.parametrize("options", [
@@ -44,9 +57,8 @@ def seeds(count):
 def test_it_takes_as_many_keys_as_planned(db, options):
     fpr = float(options[4:]) if options.startswith("fpr") else None if "fingerprint_bits" in options else 0.01
     for n in SIZES:
-        for seed in seeds(30 if n <= 100 else 5 if n <= 1000 else 1):
-            more = f"{'' if options.startswith('fpr') else options} seed={seed}"
-            blob = filled(db, n, fpr, more)
+        more = "" if options.startswith("fpr") else options
+        for seed, blob in all_filled(db, n, fpr, more, 30 if n <= 100 else 5 if n <= 1000 else 1):
             assert ask(db, "SELECT cf_check(?)", blob) == "ok"
             assert support.info(db, blob)["items"] == n
             assert ask(db, KEYS.format(n=n) + "SELECT count(*) FROM k WHERE NOT cf_contains(?, x)", blob) == 0, seed
@@ -215,13 +227,12 @@ def test_the_measured_rate_at_capacity(db, options):
     for n, fpr in [(1000, None)] if given else [(1, 0.3), (2, 0.1), (7, 0.01), (10, 0.3), (100, 0.01), (1000, 0.1),
                                                 (1000, 0.01), (12345, 1e-3)]:
         filters, probes = (40, 1000) if n <= 100 else (6, 8000)
-        rates = [ask(db, KEYS.format(n=probes) + "SELECT sum(cf_contains(?, -x)) FROM k",
-                     filled(db, n, fpr, f"{options} seed={seed}")) / probes
-                 for seed in seeds(filters)]
+        rates = [ask(db, KEYS.format(n=probes) + "SELECT sum(cf_contains(?, -x)) FROM k", blob) / probes
+                 for _, blob in all_filled(db, n, fpr, options, filters)]
         expected = support.plan(db, n, fpr, options)["fpr_at_capacity"]
         mean = statistics.fmean(rates)
-        error = max(math.sqrt(expected * (1 - expected) / (filters * probes)),
-                    statistics.stdev(rates) / math.sqrt(filters))
+        error = max(math.sqrt(expected * (1 - expected) / (len(rates) * probes)),
+                    statistics.stdev(rates) / math.sqrt(len(rates)))
         assert mean <= (fpr or 1) + 5 * error
         assert 0.9 * expected - 5 * error <= mean <= expected + 5 * error
 
