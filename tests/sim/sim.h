@@ -325,6 +325,7 @@ bool law_holds(const char *law, const outcome *r);
 bool is_locked(int code);
 bool is_early(void); /* SQLite has some faults that it has no more */
 void take_locks(pair *p);
+bool anybody_is_uneven(world *w);
 bool is_too_deep(const char *message);
 
 bool begins(const char *text, const char *with);

@@ -195,7 +195,7 @@ void take_locks(pair *p)
                 "DELETE FROM beat WHERE 0"); /* it writes nothing, which would be news to others */
 }
 
-static bool anybody_is_uneven(world *w)
+bool anybody_is_uneven(world *w)
 {
     bool uneven = false;
     for (int i = 0; i < w->shape.pairs; i++) {
