@@ -239,9 +239,10 @@ static int read_others(const cuckoo_shadow *shadow, others *all)
     bool temp = sqlite3_stricmp(shadow->schema, "temp") == 0;
     all->ours = INT64_MAX;
     all->hidden = INT64_MAX;
+    /* inserted, deleted, updated; in temp not the one on the log */
     int rc = cuckoo_sql_integer(db, &all->ours,
                                 "SELECT rowid FROM \"%w\".sqlite_master WHERE name GLOB "
-                                "'cuckoo_%016llx_*' ORDER BY rowid LIMIT 1",
+                                "'cuckoo_%016llx_*ted' ORDER BY rowid LIMIT 1",
                                 shadow->schema, shadow->log);
     rc = rc ? rc
             : cuckoo_sql_integer(db, &all->hidden,
