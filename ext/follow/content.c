@@ -37,13 +37,14 @@ static int look_at_plan(cuckoo_content *content, sqlite3 *db)
 static int prepare(cuckoo_content *content, sqlite3 *db, const char *schema, const char *table,
                    const char *column)
 {
-    const char *affinity;
+    const char *type, *affinity;
     int rc = cuckoo_sql_prepare(db, &content->has, HAS "= ?1", schema, table, column);
     rc = rc ? rc : cuckoo_sql_prepare(db, &content->numbers, HAS "< ''", schema, table, column);
     rc = rc ? rc
             : cuckoo_sql_prepare(db, &content->texts, HAS ">= '' AND t.\"%w\" < x''", schema, table,
                                  column, column);
-    rc = rc ? rc : cuckoo_column_affinity(db, schema, table, column, &affinity);
+    rc = rc ? rc : cuckoo_column_look(db, schema, table, column, &type, NULL);
+    rc = rc ? rc : cuckoo_column_affinity(db, schema, table, type, &affinity);
     if (rc != SQLITE_OK)
         return rc;
     content->numeric = *affinity && strcmp(affinity, "TEXT") != 0;

@@ -43,9 +43,13 @@ int cuckoo_column_look(sqlite3 *db, const char *schema, const char *table, const
                                 schema, table);
     if (rc == SQLITE_OK && is_virtual)
         return SQLITE_ERROR;
-    return rc ? rc
-              : sqlite3_table_column_metadata(db, schema, table, column, type, collation, NULL, NULL,
-                                              NULL);
+    return rc ? rc : cuckoo_column_look_on(db, schema, table, column, type, collation);
+}
+
+int cuckoo_column_look_on(sqlite3 *db, const char *schema, const char *table, const char *column,
+                          const char **type, const char **collation)
+{
+    return sqlite3_table_column_metadata(db, schema, table, column, type, collation, NULL, NULL, NULL);
 }
 
 /* ---- what SQLite lists of the table ---- */
@@ -67,14 +71,13 @@ static int read_list(sqlite3 *db, const char *schema, const char *table, int col
 }
 
 /* In a STRICT table the type ANY has no affinity. In others it is unknown, and so NUMERIC. */
-static int read_affinity(sqlite3 *db, const char *schema, const char *table, const char *column,
+static int read_affinity(sqlite3 *db, const char *schema, const char *table, const char *type,
                          const type_rule **rule)
 {
+    int rc = SQLITE_OK;
     char *strict = NULL;
-    const char *type = NULL;
-    int rc = cuckoo_column_look(db, schema, table, column, &type, NULL);
     *rule = rule_of(type);
-    if (rc == SQLITE_OK && type && sqlite3_stricmp(type, "ANY") == 0)
+    if (type && sqlite3_stricmp(type, "ANY") == 0)
         rc = read_list(db, schema, table, LIST_STRICT, &strict);
     if (strict && *strict == '1')
         *rule = rule_of(NULL);
@@ -82,11 +85,11 @@ static int read_affinity(sqlite3 *db, const char *schema, const char *table, con
     return rc;
 }
 
-int cuckoo_column_affinity(sqlite3 *db, const char *schema, const char *table, const char *column,
+int cuckoo_column_affinity(sqlite3 *db, const char *schema, const char *table, const char *type,
                            const char **word)
 {
     const type_rule *rule;
-    int rc = read_affinity(db, schema, table, column, &rule);
+    int rc = read_affinity(db, schema, table, type, &rule);
     *word = rule->name;
     return rc;
 }
@@ -146,18 +149,18 @@ static int no_column(sqlite3 *db, const char *schema, const char *table, const c
 int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const char *column,
                        cf_options *into, char **message)
 {
-    const char *name;
+    const char *type, *name;
     const type_rule *rule;
     cf_collation collation = CF_COLLATION_BINARY;
-    int rc = cuckoo_column_look(db, schema, table, column, NULL, &name);
+    int rc = cuckoo_column_look(db, schema, table, column, &type, &name);
     if (rc == SQLITE_ERROR)
         return no_column(db, schema, table, column, message);
     if (rc != SQLITE_OK)
         return rc;
     char *copy = sqlite3_mprintf("%s", name); /* the next statement may read the schema anew */
-    rc = copy ? read_collation(db, column, copy, &collation, message) : SQLITE_NOMEM;
+    rc = copy ? read_affinity(db, schema, table, type, &rule) : SQLITE_NOMEM;
+    rc = rc ? rc : read_collation(db, column, copy, &collation, message);
     sqlite3_free(copy);
-    rc = rc ? rc : read_affinity(db, schema, table, column, &rule);
     if (rc != SQLITE_OK)
         return rc;
     into->affinity = rule->affinity;

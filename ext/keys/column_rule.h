@@ -13,6 +13,10 @@
 int cuckoo_column_look(sqlite3 *db, const char *schema, const char *table, const char *column,
                        const char **type, const char **collation);
 
+/* The same of another column, when that has found one: it does not search the schema again. */
+int cuckoo_column_look_on(sqlite3 *db, const char *schema, const char *table, const char *column,
+                          const char **type, const char **collation);
+
 /*
 ** Sets affinity and collation of *into to those of a column of a table, or of its rowid. Returns
 ** SQLITE_OK, or an error with *into unchanged. There is a message (sqlite3_malloc) when
@@ -39,9 +43,9 @@ int cuckoo_column_is_unique(sqlite3 *db, const char *schema, const char *table, 
 int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, const char *column,
                            bool repeats, uint64_t *capacity, char **message);
 
-/* The affinity of a column, as the type to declare for it (static text); "": none, also after an error.
-** Returns an SQLite code. */
-int cuckoo_column_affinity(sqlite3 *db, const char *schema, const char *table, const char *column,
+/* The affinity of a column of this declared type, as the type to declare for it (static text); "": none,
+** also after an error. Returns an SQLite code. */
+int cuckoo_column_affinity(sqlite3 *db, const char *schema, const char *table, const char *type,
                            const char **word);
 
 /* One column of an ordinary table, as content= takes it: 'users(email)' (sqlite3_malloc). NULL: there is

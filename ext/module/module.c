@@ -14,12 +14,14 @@
 ** like x IN that column. Without one, that of the filter, which says less of texts. "": none. */
 static const char *type_of_key(const cuckoo_table *table, const char *t, const char *k)
 {
-    const char *type;
-    const char *schema = table->paged.shadow.schema;
-    return t && cuckoo_column_affinity(table->registry->db, schema, t, k, &type) == SQLITE_OK ? type
-           : table->affinity == CF_AFFINITY_NUMERIC                                           ? "NUMERIC"
-           : table->affinity == CF_AFFINITY_REAL                                              ? "REAL"
-                                                                                              : "";
+    const char *type, *word, *schema = table->paged.shadow.schema;
+    sqlite3 *db = table->registry->db;
+    return t && cuckoo_column_look(db, schema, t, k, &type, NULL) == SQLITE_OK &&
+                   cuckoo_column_affinity(db, schema, t, type, &word) == SQLITE_OK
+               ? word
+           : table->affinity == CF_AFFINITY_NUMERIC ? "NUMERIC"
+           : table->affinity == CF_AFFINITY_REAL    ? "REAL"
+                                                    : "";
 }
 
 /* SQLite obeys OR IGNORE only where it is told so. */
