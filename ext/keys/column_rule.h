@@ -7,9 +7,9 @@
 
 #include "../sqlite/api.h"
 
-/* The declared type of a column of an ordinary table, or of its rowid, and its collation: texts of SQLite,
-** until the next statement; a pointer may be NULL. SQLITE_ERROR: there is none. (Of a virtual table
-** that is not connected yet SQLite 3.53 cannot tell: it crashes.) */
+/* The declared type of a column of an ordinary table, or of its rowid, and its collation: texts of
+** SQLite, until the next statement; a pointer may be NULL. SQLITE_ERROR: there is none. (Of a virtual
+** table that is not connected yet SQLite 3.53 cannot tell: it crashes.) */
 int cuckoo_column_look(sqlite3 *db, const char *schema, const char *table, const char *column,
                        const char **type, const char **collation);
 

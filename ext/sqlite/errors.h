@@ -37,8 +37,8 @@ int cuckoo_error_code(cf_status status);
 
 /* ---- the running function fails ---- */
 
-/* Each says "name of the function: message", and returns false, so that a helper that reads arguments can
-** return the answer. */
+/* Each says "name of the function: message", and returns false, so that a helper that reads arguments
+** can return the answer. */
 bool cuckoo_fail(sqlite3_context *context, cf_status status, const char *format, ...);
 bool cuckoo_fail_no_memory(sqlite3_context *context);
 

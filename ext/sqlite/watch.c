@@ -3,8 +3,8 @@
 
 /* One statement serves all questions of a watch, so that its steps add up until a progress handler is
 ** due. Preparing it is the first question: SQLite looks for interrupts there, too. If it cannot be
-** prepared (an authorizer forbids it, or there is no memory), nothing more is asked, and the work goes on
-** to its end. */
+** prepared (an authorizer forbids it, or there is no memory), nothing more is asked, and the work goes
+** on to its end. */
 static bool stop(void *context)
 {
     cuckoo_watch *watch = context;

@@ -147,6 +147,7 @@ class Maker:
 
 
 # refused: it could not be made. error: its use was one. doubted: it says that it is not trusted. trusted: all the time.
+# documented, beside these: a key was denied as in no_rule_sees.
 ENDS = ["refused", "error", "doubted", "trusted"]
 Life = collections.namedtuple("Life", "end wrong what")  # what is wrong, in a word and in full; None: nothing
 LOST = re.compile("missing in it|did not hold")  # it has noticed by itself that it has lost keys
@@ -215,6 +216,14 @@ def run(db, life):
     return Life(ENDS[end], few(db, key) if exact else None, "count(*) is below the number of rows")
 
 
+def no_rule_sees(life):
+    """REPLACE deletes a row, and under recursive_triggers an AFTER DELETE trigger changes the key of the row in hand:
+    documented (REFERENCE, "What no rule sees"). Without recursive triggers the same life must be right."""
+    plain = [sql.replace("recursive_triggers = 1", "recursive_triggers = 0") for sql in life]
+    fires = any(re.search(r" TRIGGER \w+ AFTER DELETE ON u\b", sql) for sql in life)
+    return plain != life and fires and "REPLACE" in " ".join(life) and live(plain).wrong is None
+
+
 def shrink(life, wrong):
     """Leaves out what is not needed for the same to be wrong."""
     size = len(life) // 2
@@ -237,6 +246,9 @@ def lives(schemas, seed, shown=3, tell=lambda text: None):
         life = list(Maker(random.Random(f"{seed} {i}")).life())
         end, wrong, what = live(life)
         counts[end] += 1
+        if wrong and no_rule_sees(life):
+            counts["documented"] += 1
+            continue
         counts[wrong] += wrong is not None
         if wrong and len(told) < shown:
             small = shrink(life, wrong)
@@ -254,9 +266,9 @@ def main():
     print(f"{support.extension_path()}, SQLite {sqlite3.sqlite_version}, seed {given.seed}", flush=True)
     began = time.process_time()
     counts, _ = lives(given.schemas, given.seed, given.shown, lambda text: print(text, flush=True))
-    wrong = {name: n for name, n in counts.items() if name and name not in ENDS}
+    wrong = {name: n for name, n in counts.items() if name and name not in ENDS + ["documented"]}
     print(f"{given.schemas} schemas, {given.schemas / (time.process_time() - began):.0f} a second of processor time: " +
-          ", ".join(f"{counts[end]} {end}" for end in ENDS) + f"; wrong: {wrong or 0}")
+          ", ".join(f"{counts[end]} {end}" for end in ENDS + ["documented"]) + f"; wrong: {wrong or 0}")
     return bool(wrong)
 
 
