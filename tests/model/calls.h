@@ -71,12 +71,17 @@ static inline void model_put(model *m, uint32_t id, uint64_t copies)
         one->stuck = true;
 }
 
-/* What an entry of a key would know that were added now, and so what those that are there may know. */
+/* Entries may know no more than one of a key that were added to this filter now. */
+static inline void model_note_length(model *m, const cf_filter *filter)
+{
+    cf_pair pair = cf_candidates(filter, 1);
+    model_keep_shortest(m, cf_new_fingerprint(filter, &pair.side[0]).length);
+}
+
 static inline void model_note_stage(model *m)
 {
-    cf_pair pair = cf_candidates(m->filter, 1);
     m->exact = m->exact && !model_has_grown(m->filter);
-    model_keep_shortest(m, cf_new_fingerprint(m->filter, &pair.side[0]).length);
+    model_note_length(m, m->filter);
 }
 
 static inline cf_status model_add(model *m, uint32_t id)

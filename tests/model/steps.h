@@ -244,6 +244,7 @@ static void shrink(subject *s)
     smaller.watch = filter->watch;
     while (smaller.epoch != filter->epoch)
         cf_advance(&smaller);
+    model_note_length(&s->m, &smaller); /* it has not grown yet */
     cf_status status = cf_shrink(&smaller, filter);
     if (status != CF_OK) {
         free(model_bytes(&smaller));
