@@ -130,17 +130,19 @@ static bool alters_beside_an_orphan(sqlite3 *db, const char *sql)
 void fault_arm(world *w, const step *s)
 {
     const fault *f = &s->fault;
-    if (f->sort == FAIL_MEMORY && alters_beside_an_orphan(w->pairs[s->pair].real, s->real))
-        return;
+    bool never = f->sort == FAIL_MEMORY && alters_beside_an_orphan(w->pairs[s->pair].real, s->real);
     int code = f->what == DISK_READ                  ? SQLITE_IOERR_READ
                : f->what == DISK_OPEN                ? SQLITE_CANTOPEN
                : f->what == DISK_WRITE && f->onwards ? SQLITE_FULL
                                                      : SQLITE_IOERR;
     interrupts = 0;
     if (f->sort == FAIL_MEMORY)
-        fault_memory_arm(f->what ? f->n / 8 : f->n, f->what      ? FAULT_BLOCK
-                                                    : f->onwards ? FAULT_ONWARDS
-                                                                 : FAULT_ONCE);
+        fault_memory_arm(never     ? LONG_MAX
+                         : f->what ? f->n / 8
+                                   : f->n,
+                         f->what      ? FAULT_BLOCK
+                         : f->onwards ? FAULT_ONWARDS
+                                      : FAULT_ONCE);
     else if (f->sort == FAIL_DISK)
         disk_arm((disk_op)f->what, f->n, code, f->onwards);
     else if (f->sort == FAIL_INTERRUPT)
