@@ -189,8 +189,11 @@ static void build_last(sqlite3_context *context, void *state, bool failed)
     collected *c = state;
     if (!c->started)
         cuckoo_options_default(&c->options);
-    if (!failed && cuckoo_build_filter(context, c->keys.at, c->keys.used, &c->options, &filter))
+    if (!failed && cuckoo_build_filter(context, c->keys.at, c->keys.used, &c->options, &filter)) {
+        if (!c->started)
+            filter.geometry.capacity = 0; /* cuckoo_is_of_no_rows */
         cuckoo_result_filter(context, &filter);
+    }
     free_collected(c);
 }
 
@@ -362,7 +365,7 @@ static bool change_row(sqlite3_context *context, int argc, sqlite3_value **argv,
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
     if (!cuckoo_value_read(context, c->filter.geometry.value_bits, argc > 2 ? argv[2] : NULL, &value) ||
-        (!c->adds && !cuckoo_may_delete(context, &c->filter)) ||
+        !cuckoo_may_change(context, &c->filter, c->adds) ||
         (c->list.n == AT_ONCE && !apply_keys(context, c)))
         return false;
     return push_key(context, &c->keys, &c->list, hash, value);

@@ -64,8 +64,13 @@ void cuckoo_result_picture(sqlite3_context *context, const cf_filter *filter);
 /* The longest blob or text that the connection allows, in bytes. */
 uint64_t cuckoo_length_limit(sqlite3 *db);
 
-/* May single keys be deleted? A filter that ages has taken keys for others, and forgets by epochs. */
-bool cuckoo_may_delete(sqlite3_context *context, const cf_filter *filter);
+/* Is it one that cf_build made over no rows? SQLite shows an aggregate its arguments with the rows, so
+** nobody knows by which options its keys were to be hashed. The header says so: planned for 0 keys. */
+bool cuckoo_is_of_no_rows(const cf_filter *filter);
+
+/* May single keys be added, or deleted? A filter of no rows would miss them. One that ages has taken keys
+** for others, and forgets by epochs. */
+bool cuckoo_may_change(sqlite3_context *context, const cf_filter *filter, bool adds);
 
 /* Is there memory for so large a filter? Running out of it later would cost the transaction. CF_OK; or
 ** CF_TOO_BIG, and a message, unless memory is used up even for that. */

@@ -87,12 +87,15 @@ static void get_function(sqlite3_context *context, int argc, sqlite3_value **arg
 
 /* ---- cf_add, cf_delete, cf_clear, cf_advance ---- */
 
-static cuckoo_key read_question_value(sqlite3_context *context, int argc, sqlite3_value **argv,
-                                      question *q)
+static cuckoo_key read_change(sqlite3_context *context, int argc, sqlite3_value **argv, bool adds,
+                              question *q)
 {
     cuckoo_key read = read_question(context, argv, q);
-    if (read == CUCKOO_KEY_OK && !cuckoo_value_read(context, q->filter->geometry.value_bits,
-                                                    argc > 2 ? argv[2] : NULL, &q->value))
+    if (read == CUCKOO_KEY_NOMEM || (read == CUCKOO_KEY_NULL && adds))
+        return read;
+    if (!cuckoo_may_change(context, q->filter, adds) ||
+        (read == CUCKOO_KEY_OK && !cuckoo_value_read(context, q->filter->geometry.value_bits,
+                                                     argc > 2 ? argv[2] : NULL, &q->value)))
         return CUCKOO_KEY_NOMEM;
     return read;
 }
@@ -101,7 +104,7 @@ static void add_function(sqlite3_context *context, int argc, sqlite3_value **arg
 {
     question q;
     cf_filter copy;
-    cuckoo_key read = read_question_value(context, argc, argv, &q);
+    cuckoo_key read = read_change(context, argc, argv, true, &q);
     if (read == CUCKOO_KEY_NULL)
         cuckoo_result_same(context, q.filter);
     if (read != CUCKOO_KEY_OK || !cuckoo_filter_copy(context, q.filter, &copy))
@@ -118,9 +121,7 @@ static void delete_function(sqlite3_context *context, int argc, sqlite3_value **
 {
     question q;
     cf_filter copy;
-    cuckoo_key read = read_question_value(context, argc, argv, &q);
-    if (read != CUCKOO_KEY_NOMEM && !cuckoo_may_delete(context, q.filter))
-        return;
+    cuckoo_key read = read_change(context, argc, argv, false, &q);
     if (read == CUCKOO_KEY_NULL || (read == CUCKOO_KEY_OK && !cf_contains(q.filter, q.hash))) {
         cuckoo_result_same(context, q.filter);
     } else if (read == CUCKOO_KEY_OK && cuckoo_filter_copy(context, q.filter, &copy)) {
@@ -161,8 +162,12 @@ static bool merge_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
     const cf_filter *filter = cuckoo_filter_argument(context, 1, argv);
     if (filter == NULL)
         return false;
-    return sum->writable ? cuckoo_merge_into(context, sum, filter)
-                         : cuckoo_filter_copy(context, filter, sum);
+    if (sum->writable && cuckoo_is_of_no_rows(filter))
+        return true;
+    if (sum->writable && !cuckoo_is_of_no_rows(sum))
+        return cuckoo_merge_into(context, sum, filter);
+    cuckoo_filter_free(sum);
+    return cuckoo_filter_copy(context, filter, sum);
 }
 
 static void merge_last(sqlite3_context *context, void *state, bool failed)

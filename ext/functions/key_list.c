@@ -199,8 +199,9 @@ static void change_function(sqlite3_context *context, int argc, sqlite3_value **
     cuckoo_key_list list = {.n = 0};
     cf_filter copy;
     const cf_filter *filter = cuckoo_filter_argument(context, argc, argv);
-    if (filter == NULL || !read_list(context, argv[1], &list) || !goes_with(context, &list, filter) ||
-        (!adds && !cuckoo_may_delete(context, filter)))
+    if (filter == NULL || !read_list(context, argv[1], &list) ||
+        ((list.n > 0 || !adds) && !cuckoo_may_change(context, filter, adds)) ||
+        !goes_with(context, &list, filter))
         return;
     if (list.n == 0)
         cuckoo_result_same(context, filter);

@@ -188,11 +188,13 @@ static char *statement(front_choice *choice)
 {
     sqlite3_str *sql = sqlite3_str_new(NULL);
     char *where = sqlite3_str_finish(choice->where);
-    sqlite3_str_appendf(sql, "%s%s%s", choice->plan & CUCKOO_LIST ? "/* for each of a list */ " : "",
-                        choice->plan & CUCKOO_ASKS ? "/* if the filter has it */ " : "",
-                        choice->plan >> CUCKOO_SPELLED
-                            ? "/* numbers in texts by their usual spelling, others by one pass */ "
-                            : "");
+    if (choice->plan & CUCKOO_LIST)
+        sqlite3_str_appendall(sql, "/* for each of a list */ ");
+    if (choice->plan & CUCKOO_ASKS)
+        sqlite3_str_appendall(sql, "/* if the filter has it */ ");
+    if (choice->plan >> CUCKOO_SPELLED)
+        sqlite3_str_appendall(sql,
+                              "/* numbers in texts by their usual spelling, others by one pass */ ");
     append_columns(choice, sql);
     sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS c%s", choice->front->schema, choice->front->content,
                         where ? where : "");

@@ -162,6 +162,30 @@ def test_no_rows(db):
         assert support.info(db, empty)["items"] == 0 == support.contains(db, empty, 1)
 
 
+def test_built_over_no_rows(db):
+    """cf_build does not see its options then. Keys would be missed under others: the filter takes none, and cf_merge passes
+    over it."""
+    options = "0.001, 'collation=nocase affinity=numeric seed=7 capacity=100'"
+    db.execute("CREATE TABLE new(k, v)")
+    none = ask(db, f"SELECT cf_build(k, {options}) FROM new")
+    assert support.info(db, none)["capacity"] == 0
+    for add in ("cf_add(?, 'Ada')", "cf_add(?, 'Ada', 3)", "cf_add_all(?, 'Ada')", "cf_add_keys(?, cf_keys('Ada'))",
+                "cf_add_keys(?, cf_keys('Ada', NULL, 'collation=nocase'))"):
+        fails(db, BAD_PARAMETER, f"SELECT {add}", none, says="built over no rows, where cf_build does not see its options")
+    for same in ("cf_add(?, NULL)", "cf_add_all(?, NULL)", "cf_add_keys(?, (SELECT cf_keys(k) FROM new))", "cf_delete(?, 'Ada')",
+                 "cf_delete_all(?, 'Ada')", "cf_clear(?)", "cf_merge(?)"):
+        assert ask(db, f"SELECT {same}", none) == none
+    assert ask(db, "SELECT cf_merge(?1, ?1)", none) == none
+    some = ask(db, f"SELECT cf_build('Ada', {options})")
+    new = ask(db, f"SELECT cf_new(100, {options})")
+    assert ask(db, "SELECT cf_merge(?, ?)", none, some) == some == ask(db, "SELECT cf_merge(?, ?)", some, none)
+    assert ask(db, "SELECT cf_merge(column1) FROM (VALUES (?1), (?2), (?1), (?2))", none, some) == ask(db, "SELECT cf_merge(?1, ?1)", some)
+    taking = ask(db, "SELECT cf_add(cf_merge(?, ?), 'Ada')", new, none)  # what the error names, and may be empty or not
+    assert support.contains(db, taking, "aDA") == 1 == support.contains(db, ask(db, "SELECT cf_merge(?, ?)", new, some), "aDA")
+    of_nulls = ask(db, f"SELECT cf_build(NULL, {options})")  # a row shows the options
+    assert support.contains(db, ask(db, "SELECT cf_add(?, 'Ada')", of_nulls), "aDA") == 1
+
+
 # ---- handles, and equal calls ----
 
 @pytest.mark.parametrize("key", ["1", "'5'", "x'00'", "2.5", "NULL"])
