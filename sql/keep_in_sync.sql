@@ -115,7 +115,8 @@ INSERT INTO filters SELECT 'customers', cf_build(email, 0.001, 'capacity=1000') 
 
 -- 5. Row by row, with your own triggers. This is right for a UNIQUE column, because each key is then
 --    added once and deleted once. Every call copies the filter: it should not be larger than about 100
---    KB. INSERT OR REPLACE needs PRAGMA recursive_triggers = ON, as above.
+--    KB. INSERT OR REPLACE needs PRAGMA recursive_triggers = ON, as above. Where the table may be empty when
+--    the filter is made, use cf_new(capacity, fpr, options): over no rows cf_build does not see its options.
 CREATE TRIGGER customers_filter_insert AFTER INSERT ON customers BEGIN
   UPDATE filters SET f = cf_add(f, new.email) WHERE name = 'customers';
 END;
@@ -202,7 +203,8 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 -- leave waits for a COMMIT of a program that has it, when the log has 1,024 rows or more; more than a
 -- million wait for "drain". A filter in an attached database is drained only when a lookup is in the same
 -- transaction, or by "drain". A .dump is read without the extension; the shells of 3.43 and
--- 3.44 need ".dbconfig defensive off" for that. Python's iterdump gives no dump that can be read.
+-- 3.44 need ".dbconfig defensive off" for that. Python's iterdump gives no dump that can be read. The shell's
+-- .clone fails: it opens a connection of its own, which has not loaded the extension.
 --
 -- To give up a filter where nobody has the extension: DROP TRIGGER the three on the table whose names begin
 -- with cuckoo_, and DROP TABLE the log that they name. The filter itself stays until a program with the
