@@ -85,7 +85,7 @@ int cuckoo_content_has(cuckoo_content *content, sqlite3_value *key, bool *has)
     int type = sqlite3_value_type(key);
     bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
     *has = false;
-    int rc = sqlite3_bind_value(content->has, 1, key);
+    int rc = cuckoo_sql_bind(content->has, 1, key);
     rc = rc ? rc : ask(content->has, has);
     sqlite3_clear_bindings(content->has);
     if (rc != SQLITE_OK || *has || content->numeric)

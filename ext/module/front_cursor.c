@@ -142,7 +142,7 @@ static int bind_next(front_cursor *cursor, bool *any)
             cuckoo_front_others(cuckoo_table_of(cursor->base.pVtab), cursor->column, list->all[0], list);
     n = n < 0 ? 0 : n;
     *any = rc == SQLITE_OK && n < list->n;
-    return *any ? sqlite3_bind_value(cursor->rows, 1, list->all[n]) : rc;
+    return *any ? cuckoo_sql_bind(cursor->rows, 1, list->all[n]) : rc;
 }
 
 /* ---- rows ---- */
@@ -220,7 +220,7 @@ static int start(front_cursor *cursor, const char *text, uint32_t dropped, int a
     if (rc == SQLITE_OK && any)
         rc = bind_next(cursor, &any);
     for (int i = any; rc == SQLITE_OK && i < argc; i++)
-        rc = sqlite3_bind_value(cursor->rows, i + 1, argv[i]);
+        rc = cuckoo_sql_bind(cursor->rows, i + 1, argv[i]);
     return rc == SQLITE_OK ? step(cursor) : fail(cursor, rc);
 }
 

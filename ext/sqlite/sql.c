@@ -56,6 +56,16 @@ int cuckoo_sql_prepare(sqlite3 *db, sqlite3_stmt **statement, const char *format
     return rc;
 }
 
+int cuckoo_sql_bind(sqlite3_stmt *statement, int parameter, sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_FLOAT)
+        return sqlite3_bind_double(statement, parameter, sqlite3_value_double(value));
+    if (type == SQLITE_TEXT && sqlite3_value_text(value) == NULL) /* UTF-8 has no mark */
+        return SQLITE_NOMEM;
+    return sqlite3_bind_value(statement, parameter, value);
+}
+
 int cuckoo_sql_end(sqlite3_stmt *statement, int rc)
 {
     sqlite3 *db = sqlite3_db_handle(statement);

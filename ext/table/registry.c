@@ -150,17 +150,18 @@ void cuckoo_registry_remember(cuckoo_table *table, const char *name, int prepare
 static cuckoo_table *find_anew(cuckoo_registry *registry, const char *name, int *rc)
 {
     int prepared;
-    cuckoo_table *table = cuckoo_registry_find(registry, name, rc), *again = NULL;
-    while (table && again != table) {
-        table = hold(table, &prepared, rc);
-        again = *rc == SQLITE_OK ? cuckoo_registry_find(registry, name, rc) : NULL;
-        if (table && again != table)
-            cuckoo_registry_let_go(table);
-        table = again;
+    cuckoo_table *held = NULL, *found = cuckoo_registry_find(registry, name, rc);
+    while (found && found != held) {
+        if (held)
+            cuckoo_registry_let_go(held);
+        held = hold(found, &prepared, rc);
+        found = *rc == SQLITE_OK ? cuckoo_registry_find(registry, name, rc) : NULL;
     }
-    if (table)
-        cuckoo_registry_remember(table, name, prepared);
-    return table;
+    if (held && found)
+        cuckoo_registry_remember(held, name, prepared);
+    else if (held)
+        cuckoo_registry_let_go(held);
+    return found;
 }
 
 static cuckoo_table *table_called(const cuckoo_registry *registry, const char *name)

@@ -431,3 +431,34 @@ def test_another_filter_takes_the_name_between_two_rows(tmp_path):
     for sql in ("ALTER TABLE g RENAME TO g9", "ALTER TABLE x RENAME TO g"):
         db.execute(sql)
     assert [row for row in rows if not row[2]] == []
+
+
+@pytest.mark.parametrize("asks", ["length(cf_export('g'))", "cf_table_contains('x', 'a')", "length(cf_table_info('x'))",
+                                  "cf_table_check('x')"])
+def test_another_connection_changes_the_schema_while_a_name_is_looked_up(tmp_path, asks):
+    """At each statement that the extension runs for it. Nothing is held afterwards."""
+    path, at, reached = str(tmp_path / "names.db"), 0, True
+    db = support.connect(path)
+    db.executescript("PRAGMA journal_mode = wal; CREATE TABLE t(k UNIQUE); INSERT INTO t VALUES ('a');"
+                     "CREATE VIRTUAL TABLE g USING cuckoo_filter(capacity=100);"
+                     "CREATE VIRTUAL TABLE x USING cuckoo_filter(content='t(k)')")
+    db.close()
+    while reached:
+        at, ran = at + 1, [0]
+        db, other = support.connect(path, timeout=0), support.connect(path, timeout=0)
+
+        def look(sql):
+            ran[0] += 1
+            if ran[0] == at:
+                other.execute(f"CREATE TABLE z{at}(x)")
+
+        db.set_trace_callback(look)
+        db.execute(f"SELECT {asks}").fetchall()
+        db.set_trace_callback(None)
+        db.execute(f"SELECT {asks}").fetchall()
+        reached = ran[0] >= at
+        other.execute("UPDATE t SET k = k")
+        assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0, f"something reads since statement {at}"
+        db.execute("UPDATE t SET k = k")
+        db.close(), other.close()
+    assert at > 3
