@@ -263,10 +263,14 @@ int cuckoo_front_look(cuckoo_table *table)
         rc = cuckoo_say(&table->base.zErrMsg, SQLITE_ERROR, "no such table: %s.%s", front->schema,
                         front->content);
     } else if (rc == SQLITE_OK && strcmp(now.declared, front->declared) != 0) {
-        rc = cuckoo_table_fail(table, SQLITE_ERROR,
-                               "the columns of %s are not those that this connection has read; run "
-                               "PRAGMA writable_schema = RESET, or connect anew",
-                               front->content);
+        rc = cuckoo_table_fail(
+            table, SQLITE_ERROR,
+            front->columns ? "the columns of %s are not those that this connection has read; run "
+                             "PRAGMA writable_schema = RESET, or connect anew"
+                           : "the columns of %s could not be read: it was not there, or this "
+                             "connection lacks a collation of it; once that is there, run PRAGMA "
+                             "writable_schema = RESET, or connect anew",
+            front->content);
     } else if (rc == SQLITE_OK) {
         cuckoo_shown *shown = front->shown;
         front->shown = now.shown;

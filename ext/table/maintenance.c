@@ -246,26 +246,30 @@ static int make_log(cuckoo_shadow *shadow)
     return cuckoo_shadow_run(shadow, CUCKOO_EMPTY_LOG);
 }
 
-/* Triggers of these names may be there, whatever they say. */
+/* After an error of SQLite. */
+static int say_no_triggers(const cuckoo_table *table, int rc, char **message)
+{
+    return rc == SQLITE_OK || rc == SQLITE_NOMEM || table->paged.shadow.damage
+               ? rc
+               : cuckoo_say(message, rc, "its triggers on %s(%s) cannot be made: %s",
+                            table->follow.table, table->follow.column,
+                            cuckoo_sql_message(table->paged.shadow.db, rc));
+}
+
 static int make_triggers(cuckoo_table *table, char **message)
 {
     cuckoo_shadow *shadow = &table->paged.shadow;
-    int rc = cuckoo_follow_drop(shadow);
-    rc = rc ? rc : make_log(shadow);
+    int rc = make_log(shadow);
     rc = rc ? rc : cuckoo_follow_save(&table->follow, shadow);
     if (rc == SQLITE_CORRUPT_VTAB)
         return rc; /* shadow->damage says why */
     rc = rc ? rc : cuckoo_follow_create(&table->follow, shadow);
-    if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
-        return shadow->damage ? rc
-                              : cuckoo_say(message, rc, "its triggers on %s(%s) cannot be made: %s",
-                                           table->follow.table, table->follow.column,
-                                           cuckoo_sql_message(shadow->db, rc));
-    return rc;
+    return say_no_triggers(table, rc, message);
 }
 
 /* SQLite does not take back what a single row of an INSERT did, within a transaction: so the table is
-** read before anything changes. Triggers that are half made are a fault. */
+** read before anything changes. Triggers of these names may be there, whatever they say. Where they
+** cannot be dropped, the log stays; triggers that are half made are a fault. */
 int cuckoo_maintenance_rebuild(cuckoo_table *table, bool anew, const uint64_t *capacity, char **message)
 {
     cf_geometry shape;
@@ -286,7 +290,10 @@ int cuckoo_maintenance_rebuild(cuckoo_table *table, bool anew, const uint64_t *c
     rc = rc ? rc : plan_shape(table, anew, capacity, &shape, message);
     rc = rc ? rc : cuckoo_follow_refuse(&table->follow, &table->paged.shadow, message);
     rc = rc ? rc : read_table(table, &shape, &filter, anew || shape.growth ? &aside : NULL, message);
-    if (rc == SQLITE_OK) {
+    if (rc == SQLITE_OK && (rc = cuckoo_follow_drop(&table->paged.shadow)) != SQLITE_OK) {
+        free_filter(&filter);
+        rc = say_no_triggers(table, rc, message);
+    } else if (rc == SQLITE_OK) {
         rc = make_triggers(table, message);
         cuckoo_net_forget(&table->net);
         rc = cuckoo_table_finish(table, &aside, put_filter(table, &filter, rc));

@@ -190,3 +190,31 @@ def test_arguments(db):
     db.execute("DELETE FROM t")
     db.execute("CREATE VIRTUAL TABLE h USING cuckoo_filter(content='t(k)', rows=on)")
     assert '"capacity":10000,' in support.ask(db, "SELECT cf_table_info('h')")
+
+
+MARKED = ("\ufeffname", "\ufffename", "name")
+
+
+@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16le", "UTF-16be"])
+def test_texts_that_begin_with_a_byte_order_mark(encoding):
+    """Also while the filter is not trusted, and asks by the index."""
+    db = support.connect(encoding=encoding)
+    db.execute("CREATE TABLE t(k TEXT UNIQUE, other TEXT)")
+    db.executemany("INSERT INTO t VALUES (?1, ?1)", zip(MARKED))
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', rows=on)")
+    for trigger in ("", "CREATE TRIGGER newer AFTER INSERT ON t BEGIN UPDATE t SET other = '' WHERE 0; END"):
+        db.execute(trigger)
+        for column in ("k", "other"):
+            rows = db.execute(f"SELECT (SELECT count(*) FROM f WHERE f.{column} = t.{column}), cf_table_contains('f', k) FROM t").fetchall()
+            assert rows == [(1, 1)] * len(MARKED)
+            assert [len(db.execute(f"SELECT 1 FROM f WHERE {column} = ?", (text,)).fetchall()) for text in MARKED] == [1] * len(MARKED)
+
+
+def test_asked_with_a_real_of_a_generated_column(db):
+    """SQLite before 3.38 misreads it in sqlite3_bind_value."""
+    db.executescript("CREATE TABLE made(source, k REAL AS (source)); INSERT INTO made(source) VALUES (7), (1.5), (100);"
+                     "CREATE TABLE t(k REAL UNIQUE); INSERT INTO t SELECT k FROM made;"
+                     "CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', rows=on)")
+    for trigger in ("", "CREATE TRIGGER newer AFTER INSERT ON t BEGIN UPDATE t SET k = 0 WHERE 0; END"):
+        db.execute(trigger)
+        assert db.execute("SELECT (SELECT count(*) FROM f WHERE f.k = made.k), cf_table_contains('f', k) FROM made").fetchall() == [(1, 1)] * 3

@@ -222,3 +222,30 @@ def test_more_columns_search_the_schema_no_more_often(db):
         db.set_trace_callback(None)
         statements.append(len(begun))
     assert statements[0] == statements[1] > 0
+
+
+def test_a_collation_of_another_column_that_this_connection_lacks(tmp_path):
+    def connect():
+        return support.connect(str(tmp_path / "front.db"))
+
+    def order(one, other):
+        return (one > other) - (one < other)
+
+    db = connect()
+    db.create_collation("mine", order)
+    db.execute("CREATE TABLE t(k TEXT UNIQUE, x TEXT COLLATE mine)")
+    db.execute("INSERT INTO t VALUES ('ada', 'q')")
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', rows=on)")
+    db.close()
+    db = connect()
+    assert support.ask(db, "SELECT cf_table_contains('f', 'ada')") == 1
+    with pytest.raises(sqlite3.OperationalError, match="this connection lacks a collation of it"):
+        db.execute("SELECT count(*) FROM f")
+    db.create_collation("mine", order)
+    if sqlite3.sqlite_version_info >= (3, 38):
+        db.execute("PRAGMA writable_schema = RESET")
+    else:
+        db.close()
+        db = connect()
+        db.create_collation("mine", order)
+    assert db.execute("SELECT x FROM f WHERE k = 'ada'").fetchall() == [("q",)]
