@@ -244,8 +244,9 @@ def test_a_collation_of_another_column_that_this_connection_lacks(tmp_path):
     db.create_collation("mine", order)
     if sqlite3.sqlite_version_info >= (3, 38):
         db.execute("PRAGMA writable_schema = RESET")
-    else:
-        db.close()
-        db = connect()
+    else:  # before the extension reads the schema
+        db = sqlite3.connect(str(tmp_path / "front.db"))
         db.create_collation("mine", order)
+        db.enable_load_extension(True)
+        db.load_extension(support.extension_path().removesuffix(".so"))
     assert db.execute("SELECT x FROM f WHERE k = 'ada'").fetchall() == [("q",)]
