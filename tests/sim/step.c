@@ -173,12 +173,6 @@ static bool counts_changes(const char *text)
                                           begins(text, "DELETE") || begins(text, "REPLACE");
 }
 
-/* SQLite writes no page for an UPDATE that gives a row the values it has, and counts it. */
-static bool surely_writes(const char *text)
-{
-    return counts_changes(text) && (begins(text, "UPDATE tick") || !strstr(text, "UPDATE"));
-}
-
 /* The twin waits for a lock where the real one does not. Both take the transaction back; if there is
 ** none, they differ for good. */
 static void resync(world *w, const step *s)
@@ -404,8 +398,8 @@ static void run_both(world *w, const step *s)
     print_outcome(w, "without the filter: ", &twin);
     compare(w, s, &real, &twin);
     if (real.code == SQLITE_OK) {
-        w->unsynced &= !surely_writes(s->real) || real.changes == 0 || !sqlite3_get_autocommit(p->real);
         p->counted = begins(s->real, "UPDATE tick");
+        w->unsynced &= !p->counted || !sqlite3_get_autocommit(p->real); /* it surely writes to main */
         remember(w, s);
         count_words(w->counts, s->real);
     }
