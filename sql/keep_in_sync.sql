@@ -116,7 +116,8 @@ INSERT INTO filters SELECT 'customers', cf_build(email, 0.001, 'capacity=1000') 
 -- 5. Row by row, with your own triggers. This is right for a UNIQUE column, because each key is then
 --    added once and deleted once. Every call copies the filter: it should not be larger than about 100
 --    KB. INSERT OR REPLACE needs PRAGMA recursive_triggers = ON, as above. Where the table may be empty when
---    the filter is made, use cf_new(capacity, fpr, options): over no rows cf_build does not see its options.
+--    the filter is made, build it FROM (SELECT 1) LEFT JOIN customers: over no rows cf_build does not see
+--    its options.
 CREATE TRIGGER customers_filter_insert AFTER INSERT ON customers BEGIN
   UPDATE filters SET f = cf_add(f, new.email) WHERE name = 'customers';
 END;

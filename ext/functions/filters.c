@@ -240,16 +240,14 @@ void cuckoo_result_built(sqlite3_context *context, sqlite3_str *builder, const c
 
 bool cuckoo_is_of_no_rows(const cf_filter *filter)
 {
-    return filter->geometry.capacity == 0 && filter->occupied == 0;
+    return filter->geometry.capacity == 0 && filter->geometry.epochs == 0 && filter->occupied == 0;
 }
 
 bool cuckoo_may_change(sqlite3_context *context, const cf_filter *filter, bool adds)
 {
     if (adds)
         return !cuckoo_is_of_no_rows(filter) ||
-               cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "the filter was built over no rows, where cf_build does not see its options, "
-                           "and would miss this key; make it by cf_new(capacity, fpr, options)");
+               cuckoo_fail(context, CF_BAD_ARGUMENT, "the filter " CUCKOO_OF_NO_ROWS);
     return !filter->geometry.epochs ||
            cuckoo_fail(context, CF_BAD_ARGUMENT,
                        "filter ages (epochs=%d), and forgets no single key: use cf_advance",

@@ -79,7 +79,8 @@ static void get_function(sqlite3_context *context, int argc, sqlite3_value **arg
     question q;
     (void)argc;
     cuckoo_key read = read_question(context, argv, &q);
-    if (read != CUCKOO_KEY_NOMEM && q.filter->geometry.value_bits == 0)
+    if (read != CUCKOO_KEY_NOMEM && q.filter->geometry.value_bits == 0 &&
+        !cuckoo_is_of_no_rows(q.filter))
         cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_NO_VALUES);
     else if (read == CUCKOO_KEY_OK && cf_get(q.filter, q.hash, &q.value))
         sqlite3_result_int64(context, (sqlite3_int64)q.value);

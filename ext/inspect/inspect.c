@@ -206,7 +206,7 @@ static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value, cuckoo_h
     if (status != CF_OK)
         return fail(base, cuckoo_error_code(status),
                     cuckoo_filter_message(status, why, kind->name, value));
-    if (lists_values(kind) && filter->geometry.value_bits == 0)
+    if (lists_values(kind) && filter->geometry.value_bits == 0 && !cuckoo_is_of_no_rows(filter))
         return fail(base, SQLITE_ERROR, sqlite3_mprintf(CUCKOO_NO_VALUES));
     return *handle ? SQLITE_OK : SQLITE_NOMEM;
 }

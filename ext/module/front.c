@@ -269,7 +269,8 @@ int cuckoo_front_look(cuckoo_table *table)
                              "PRAGMA writable_schema = RESET, or connect anew"
                            : "the columns of %s could not be read: it was not there, or this "
                              "connection lacks a collation of it; once that is there, run PRAGMA "
-                             "writable_schema = RESET, or connect anew",
+                             "writable_schema = RESET; or connect anew, and make the collation "
+                             "before the extension is loaded",
             front->content);
     } else if (rc == SQLITE_OK) {
         cuckoo_shown *shown = front->shown;

@@ -34,8 +34,9 @@ int cuckoo_sql_run(sqlite3 *db, const char *format, ...);
 /* Prepares a statement, to be ended by cuckoo_sql_end. *statement is NULL after an error. */
 int cuckoo_sql_prepare(sqlite3 *db, sqlite3_stmt **statement, const char *format, ...);
 
-/* sqlite3_bind_value takes a byte order mark off a UTF-16 text, and before SQLite 3.38 misreads a real of
-** a generated column. This does neither. */
+/* sqlite3_bind_value takes a byte order mark off a UTF-16 text, and before SQLite 3.38 misreads a real
+** of a generated column. This does neither; but half of a surrogate pair becomes U+FFFD, and so do
+** U+FFFE and U+FFFF in older versions. */
 int cuckoo_sql_bind(sqlite3_stmt *statement, int parameter, sqlite3_value *value);
 
 /* Finalizes a statement, which may be NULL. Returns the first error: `rc`, or that of the last step. */

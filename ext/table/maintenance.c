@@ -246,7 +246,7 @@ static int make_log(cuckoo_shadow *shadow)
     return cuckoo_shadow_run(shadow, CUCKOO_EMPTY_LOG);
 }
 
-/* After an error of SQLite. */
+/* Says why, unless nothing is wrong, memory has failed, or `damage` says it. */
 static int say_no_triggers(const cuckoo_table *table, int rc, char **message)
 {
     return rc == SQLITE_OK || rc == SQLITE_NOMEM || table->paged.shadow.damage

@@ -33,10 +33,7 @@ int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **m
     if (status != CF_OK)
         return cuckoo_say(message, SQLITE_ERROR, "key is not a sound filter to import: %s", why);
     if (cuckoo_is_of_no_rows(&filter))
-        return cuckoo_say(
-            message, SQLITE_ERROR,
-            "key was built over no rows, where cf_build does not see its options; make it by "
-            "cf_new(capacity, fpr, options)");
+        return cuckoo_say(message, SQLITE_ERROR, "key " CUCKOO_OF_NO_ROWS);
     if (filter.geometry.epochs != table->paged.filter.geometry.epochs)
         return cuckoo_say(message, SQLITE_ERROR,
                           "a filter with epochs=%d goes only into a table with as many (keep= has 15)",

@@ -34,7 +34,7 @@
 **       38      6  items: adds minus deletes that took effect; at most 2^48 - 1. When it ages: the
 **                  present epoch; an entry of epoch e has the payload e mod 16 (ageing.h)
 **       44      6  occupied: slots in use
-**       50      6  capacity: distinct keys it was planned for; 0: it was built over no rows
+**       50      6  capacity: distinct keys it was planned for; 0: built over no rows, or it ages
 **       56      4  reserved: number of zero bytes between buckets and spill list, at least 8
 **       60      4  checksum: the low 32 bits of XXH3 (unseeded) of bytes 0 .. 59
 **       64         buckets

@@ -384,17 +384,25 @@ function entryAt(handle, bucket, slot, look, i, valued) {
 class CuckooFilter {
   #handle = 0;
   #valueBits = 0;
+  #ofNoRows = false; // cf_build has made it in SQL, where it did not see its options
 
   constructor(key, handle) {
     if (key !== token) fail('CuckooFilter', 'has no constructor; call open(bytes), build(keys) or create(capacity)', TypeError);
     this.#handle = handle;
-    this.#valueBits = numbersOf(this.#handle, 0).value_bits;
+    const { value_bits, capacity, occupied, epochs } = numbersOf(this.#handle, 0);
+    this.#valueBits = value_bits;
+    this.#ofNoRows = !capacity && !occupied && !epochs;
     if (closing) closing.register(this, () => release(handle), this);
   }
 
   #open(call) {
     if (!this.#handle) fail(call, 'this filter was closed; open it anew', TypeError);
     return this.#handle;
+  }
+
+  #forKeys(call) {
+    if (this.#ofNoRows) fail(call, 'the filter was built over no rows, where cf_build does not see its options; create it anew');
+    return this.#open(call);
   }
 
   #value(call, value) {
@@ -459,7 +467,7 @@ class CuckooFilter {
 
   /** Adds one copy of the key. The filter grows when it has to and may. */
   add(key, value) {
-    const call = 'add(key)', handle = this.#open(call);
+    const call = 'add(key)', handle = this.#forKeys(call);
     if (key === null) return this;
     const number = this.#value(call, value);
     put(call, key, handle);
@@ -488,7 +496,7 @@ class CuckooFilter {
   }
 
   #changeMany(call, keys, adds) {
-    const handle = this.#open(call);
+    const handle = adds ? this.#forKeys(call) : this.#open(call);
     if (this.#valueBits) fail(call, 'the filter keeps a value with every key; change them one by one, with their values');
     return withList(call, keys, (list) => c.begin_like(list, handle), (list) => {
       const copy = open(this.bytes()), ours = u8.slice(handle, handle + OBJECT);
@@ -516,6 +524,8 @@ class CuckooFilter {
         copy.close();
       }
     }
+    if (other.#ofNoRows) return this;
+    this.#forKeys(call);
     const status = c.merge(handle, other.#open(call));
     if (status === MISMATCH) fail(call, `the filters differ in ${why()}; build both with the same capacity, fpr, seed and options`);
     if (status === FULL && why()) fail(call, `${why()}; nothing has changed; ask the filters one by one`);
@@ -582,7 +592,7 @@ class CuckooFilter {
     }
     if (!counted) for (const name of ['fpr_now', 'sticky', 'void']) delete info[name];
     return { ...info, load: info.occupied / slots, load_items: info.items / slots,
-      bits_per_key: (8 * info.bytes) / (info.items || info.capacity) };
+      bits_per_key: (8 * info.bytes) / (info.items || info.capacity || Infinity) };
   }
 
   /** A copy of the bytes: what SQL has as a blob. */
@@ -741,7 +751,7 @@ function open(bytes) {
   }
 }
 
-/** A filter of these keys, each once, of the size that they need; the bytes are those of cf_build in SQL. */
+/** A filter of these keys, each once, of the size that they need; of one key or more the bytes are those of cf_build in SQL. */
 function build(keys, options = {}) {
   const call = 'build(keys)', given = readOptions(call, options);
   if (options.value_bits) fail(call, 'keys come without values here; use create(capacity, options) and add(key, value)');

@@ -519,3 +519,18 @@ def test_the_compiled_library_is_small_and_needs_nothing(tmp_path):
         const m = new WebAssembly.Module(fs.readFileSync({str(filter_process.WASM)!r}));
         console.log(JSON.stringify(WebAssembly.Module.imports(m).map((i) => i.module + '.' + i.name)))"""))
     assert sorted(imports) == ["js.expm1", "js.log1p", "js.resize"]
+
+
+def test_a_filter_that_sql_built_over_no_rows(js, db):
+    """cf_build does not see its options then: keys would be missed. Its own build knows them."""
+    db.execute("CREATE TEMP TABLE none(k)")
+    for name, rows in (("of none", "none"), ("some", "(SELECT 'Ada' AS k)")):
+        js("", "open", ask(db, f"SELECT cf_build(k, 0.01, 'collation=nocase') FROM {rows}"), name)
+    for call, argument in (("add", "Ada"), ("addMany", ["Ada"])):
+        with pytest.raises(Failed, match="built over no rows"):
+            js("of none", call, argument)
+    assert js("of none", "info")["bits_per_key"] == 0
+    assert not js("of none", "contains", "Ada") and not js("of none", "delete", "Ada")
+    js("", "build", [], {"collation": "nocase"}, "own")
+    js("own", "add", "Ada")
+    assert js("own", "contains", "ADA") and js("some", "contains", "ADA")

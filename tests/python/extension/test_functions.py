@@ -177,13 +177,21 @@ def test_built_over_no_rows(db):
         assert ask(db, f"SELECT {same}", none) == none
     assert ask(db, "SELECT cf_merge(?1, ?1)", none) == none
     some = ask(db, f"SELECT cf_build('Ada', {options})")
-    new = ask(db, f"SELECT cf_new(100, {options})")
+    assert ask(db, "SELECT cf_get(?, 'Ada')", none) is None and db.execute("SELECT * FROM cf_values(?, 'Ada')", (none,)).fetchall() == []
     assert ask(db, "SELECT cf_merge(?, ?)", none, some) == some == ask(db, "SELECT cf_merge(?, ?)", some, none)
     assert ask(db, "SELECT cf_merge(column1) FROM (VALUES (?1), (?2), (?1), (?2))", none, some) == ask(db, "SELECT cf_merge(?1, ?1)", some)
-    taking = ask(db, "SELECT cf_add(cf_merge(?, ?), 'Ada')", new, none)  # what the error names, and may be empty or not
-    assert support.contains(db, taking, "aDA") == 1 == support.contains(db, ask(db, "SELECT cf_merge(?, ?)", new, some), "aDA")
-    of_nulls = ask(db, f"SELECT cf_build(NULL, {options})")  # a row shows the options
-    assert support.contains(db, ask(db, "SELECT cf_add(?, 'Ada')", of_nulls), "aDA") == 1
+    for rows in ("(SELECT 1) LEFT JOIN new", "(SELECT 1) LEFT JOIN (SELECT 'Eve' AS k)"):  # what the error names
+        made = ask(db, f"SELECT cf_build(k, {options}) FROM {rows}")
+        assert support.contains(db, ask(db, "SELECT cf_add(?, 'Ada')", made), "aDA") == 1
+
+
+def test_a_table_that_ages_is_not_one_built_over_no_rows(db):
+    db.execute("CREATE VIRTUAL TABLE s USING cuckoo_filter(capacity=0, keep='1 day')")
+    blob = ask(db, "SELECT cf_export('s')")
+    assert support.contains(db, ask(db, "SELECT cf_add(?, 'a')", blob), "a") == 1
+    db.execute("INSERT INTO s(s, key) VALUES ('import', ?)", (blob,))
+    with pytest.raises(sqlite3.IntegrityError, match="differ in seed"):
+        ask(db, "SELECT cf_merge(?, cf_new(9))", blob)
 
 
 # ---- handles, and equal calls ----
