@@ -12,7 +12,8 @@ import pytest
 import support
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.append(str(ROOT / "tests/bench"))
+sys.path += [str(ROOT / "tests/bench"), str(ROOT / "tests/sim")]
+import holes  # noqa: E402
 import quote  # noqa: E402
 
 CLAIMS = [line.split("\t") for line in (ROOT / "tests/claims.tsv").read_text().splitlines()[1:]]
@@ -57,3 +58,8 @@ def test_a_statement_shows_it(db, sql):
     for statement in before:
         db.execute(statement)
     assert support.ask(db, last) == 1
+
+
+def test_each_hole_of_the_simulator_has_its_place():
+    """What holes.py breaks stands in the code, once."""
+    assert [name for name, file, old, *_ in holes.HOLES if file and (ROOT / file).read_text().count(old) != 1] == []
