@@ -86,6 +86,7 @@ typedef struct cf_number {
     bool power;      /* it was written with an exponent, or a NUL follows: SQLite reads a real */
     uint64_t digits; /* its first significant digits, at most 19 of them */
     int exponent;    /* the number is digits * 10^exponent, or more if it has more than 19 digits */
+    const char *first, *last; /* all digits and the point: from `first` to before `last` */
 } cf_number;
 
 /* Reads the text. False: it does not look like a number, and *number is unspecified. */
@@ -97,7 +98,7 @@ bool cf_number_integer(const cf_number *number, int64_t *value);
 /* The same, however a whole number was written: 1e6, 1000.0. */
 bool cf_number_whole(const cf_number *number, int64_t *value);
 
-/* The nearest double. It is exact for up to 15 digits with exponents from -22 to 22. */
+/* The nearest double, of two equally near ones the even one, on every machine and under every locale. */
 double cf_number_real(const cf_number *number);
 
 /* The same. True: every version of SQLite reads this one. So it is for numbers of up to 15 digits that

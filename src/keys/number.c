@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "../cuckoo_key.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
     EXACT_POWER = 22,    /* 10^22 is the last power of ten that a double holds exactly */
-    MOST_POWER = 1000000 /* larger exponents are read as this one: all are far out of range */
+    MOST_POWER = 1000000, /* larger exponents are read as this one: all are far out of range */
+    KEPT = 19,            /* digits in cf_number */
+    ENOUGH = 800 /* more digits only say on which side of a half: that has 767 at most */
 };
 #define MOST_DIGITS UINT64_C(1000000000000000000) /* below it there is room for one more digit */
 #define ROUND_LIMIT UINT64_C(1000000000000000) /* 10^15: every double of moderate size keeps 15 digits */
@@ -26,6 +30,7 @@ static bool is_blank(char c)
 static const char *read_digits(const char *at, const char *end, cf_number *number)
 {
     bool any = false;
+    number->first = at;
     /* RULE: a number has one point at most */
     for (; at < end && (is_digit(*at) || (*at == '.' && !number->point)); at++) {
         if (*at == '.') {
@@ -38,6 +43,7 @@ static const char *read_digits(const char *at, const char *end, cf_number *numbe
         number->exponent += !room - number->point; /* RULE: digits behind the point lower the exponent */
         any = true;
     }
+    number->last = at;
     return any ? at : NULL; /* RULE: a number has a digit */
 }
 
@@ -107,17 +113,44 @@ static const double power_of_ten[EXACT_POWER + 1] = {1e0,  1e1,  1e2,  1e3,  1e4
                                                      1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                                      1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
+/* Writes the number as digits and an exponent, which strtod reads alike under every locale. */
+static void write_plainly(const cf_number *number, char *to)
+{
+    int n = 0;
+    bool more = false;
+    for (const char *at = number->first; at < number->last; at++) {
+        if (*at == '.' || (n == 0 && *at == '0'))
+            continue;
+        if (n++ < ENOUGH)
+            *to++ = *at;
+        else
+            more |= *at != '0'; /* RULE: a digit behind all others counts */
+    }
+    if (more)
+        *to++ = '1';
+    int power = number->exponent - (n > KEPT ? n - KEPT : 0) + (n > ENOUGH ? n - ENOUGH : 0) - more;
+    *to++ = 'e';
+    *to++ = power < 0 ? '-' : '+';
+    for (int unit = 1000000000; unit > 0; unit /= 10)
+        *to++ = (char)('0' + abs(power / unit % 10));
+    *to = 0;
+}
+
 double cf_number_real(const cf_number *number)
 {
-    enum { FAR = 400 }; /* beyond it the result is 0 or infinite in any case */
+    char plain[ENOUGH + 14];
     int exponent = number->exponent;
     double real = (double)number->digits;
-    exponent = exponent > FAR ? FAR : exponent < -FAR ? -FAR : exponent;
-    for (; exponent > EXACT_POWER; exponent -= EXACT_POWER)
-        real *= power_of_ten[EXACT_POWER];
-    for (; exponent < -EXACT_POWER; exponent += EXACT_POWER)
-        real /= power_of_ten[EXACT_POWER];
-    real = exponent < 0 ? real / power_of_ten[-exponent] : real * power_of_ten[exponent];
+    /* A short number takes one rounding of two exact ones. RULE: others are read by strtod; equivalent
+    ** < to <=: 10^15 is exact, too */
+    if (number->digits == 0 ||
+        (FLT_EVAL_METHOD == 0 && number->digits < ROUND_LIMIT && abs(exponent) <= EXACT_POWER)) {
+        exponent = number->digits ? exponent : 0;
+        real = exponent < 0 ? real / power_of_ten[-exponent] : real * power_of_ten[exponent];
+    } else {
+        write_plainly(number, plain);
+        real = strtod(plain, NULL);
+    }
     return number->negative ? -real : real;
 }
 
@@ -129,7 +162,7 @@ bool cf_number_sure(const cf_number *number, double *real)
     int64_t whole;
     for (; least.digits != 0 && least.digits % 10 == 0; least.exponent++)
         least.digits /= 10;
-    *real = cf_number_real(&least);
+    *real = cf_number_real(number);
     /* RULE: sure are up to 15 digits with few decimals; equivalent < to <=, < to <= 2: 10^15 ends in a
     ** zero; what has no decimals is whole */
     return least.digits < ROUND_LIMIT &&
