@@ -17,29 +17,35 @@
 ** comparison `column = key` finds in a column of that affinity and collation. SQLite converts by the
 ** affinities of both sides; a filter knows one of them. What some comparison finds equal has one form:
 **
-**      NUMERIC    Text that looks like a number is that number. Integers stay exact.
+**      NUMERIC    Text that looks like a number is that number: with a point or an exponent the integer
+**                 that it is when rounded to 15 digits, if it is below 10^15 and there is one; otherwise
+**                 the nearest double. Integers stay exact.
 **      REAL       The same, and every number is a double.
-**      TEXT       Text that looks like a whole number is that integer, when it fits into 64 bits.
-**                 With a point or an exponent it is rounded to 15 digits before; from 10^15 on it is
-**                 the number that SQLite reads. All other text stays text. Integers stay exact.
-**                 Columns of BLOB or no affinity have this rule, too.
+**      TEXT       The same for whole numbers that fit into 64 bits. All other text stays text. Integers
+**                 stay exact. Columns of BLOB or no affinity have this rule.
 **
-** Under TEXT a real that is not whole, or is 10^15 or more, is *vague*: SQLite compares it as a number
-** or as a text of 15 digits (17 in recent versions), depending on the other side. Lookups have to answer
-** "perhaps" for it. A stored one is found all the same: SQLite makes text of parameters and of
-** expressions, never of what lies in a column of BLOB or no affinity.
+** Versions of SQLite read some texts as different doubles, side by side. Such a text is *inexact*, and a
+** filter knows that it has one (CF_TYPE_INEXACT). A key is *vague*, and the answer is "probably",
+**
+**      - under TEXT if it is a real that is not whole, or is 10^15 or more: SQLite compares it as a number
+**        or as a text of 15 digits (17 in recent versions), depending on the other side. A stored one is
+**        found: SQLite makes text of parameters and of expressions, never of what lies in a column of
+**        BLOB or no affinity;
+**      - under NUMERIC and REAL if it is an inexact text;
+**      - in a filter with an inexact text, if it is not whole, or is a double of 10^15 or more.
 **
 ** Under NOCASE the letters A to Z of a text are hashed as a to z, up to the first NUL; in place of what
 ** follows come a NUL and the length of the text (8 bytes). Under RTRIM spaces at its end are left out.
 **
 ** A text looks like a number when SQLite takes it for one as it applies numeric affinity: blanks, a
 ** sign, digits with at most one point before, between or behind them, an exponent, blanks. It ends at
-** its first NUL, as in recent versions. Which double it is may depend on the version: cf_number_sure.
+** its first NUL, as in recent versions.
 **
 **      uint8_t room[100];
 **      cf_key key = cf_key_text("+1 ", 3);
-**      if (cf_key_apply_sure(&filter.geometry, &key))
-**          found = cf_contains(&filter, cf_key_hash(&filter.geometry, &key, room));
+**      bool vague = cf_key_is_vague(&filter.geometry, &key);
+**      cf_key_apply(&filter.geometry, &key);
+**      found = vague || cf_contains(&filter, cf_key_hash(&filter.geometry, &key, room));
 */
 #ifndef CF_CUCKOO_KEY_H
 #define CF_CUCKOO_KEY_H
@@ -49,6 +55,7 @@
 /* A value, or its form: a number, or the bytes of a text or blob, which the caller keeps. */
 typedef struct cf_key {
     uint8_t type;    /* CF_KEY_INTEGER, CF_KEY_REAL, CF_KEY_TEXT or CF_KEY_BLOB */
+    bool real;       /* it was given as a real, whole or not */
     uint64_t number; /* as an integer, signed; of a real, its bits */
     const uint8_t *content;
     size_t length;
@@ -60,13 +67,13 @@ cf_key cf_key_real(double real);
 cf_key cf_key_text(const void *utf8, size_t length);
 cf_key cf_key_blob(const void *bytes, size_t length);
 
-/* Gives the key the form that it has under the affinity of a filter. False: it is a text, and the form
-** depends on which double the text is read as; call cf_key_apply_real with that one. */
+/* Gives the key the form that it has under the affinity of a filter. True: it is a text that versions of
+** SQLite read as different numbers; who adds it says cf_note_types(filter, CF_TYPE_INEXACT). */
 bool cf_key_apply(const cf_geometry *rule, cf_key *key);
-void cf_key_apply_real(const cf_geometry *rule, cf_key *key, double real);
 
-/* The same without SQLite. False: its versions differ over the double, and the key is as it was. */
-bool cf_key_apply_sure(const cf_geometry *rule, cf_key *key);
+/* True if some version of SQLite may find the key whatever the filter says: then the answer is "probably".
+** `key` is as it was before cf_key_apply. */
+bool cf_key_is_vague(const cf_geometry *rule, const cf_key *key);
 
 /* The bytes that cf_key_hash needs: 0 for most keys. */
 size_t cf_key_room(const cf_geometry *rule, const cf_key *key);
@@ -74,9 +81,6 @@ size_t cf_key_room(const cf_geometry *rule, const cf_key *key);
 /* The hash of a key that has its form. `room` is of cf_key_room bytes, and may be where the content of
 ** the key is; if these are 0, it may be NULL. */
 uint64_t cf_key_hash(const cf_geometry *rule, const cf_key *key, uint8_t *room);
-
-/* Is the real vague under TEXT? Then the answer is "perhaps", whatever the filter says. */
-bool cf_key_is_vague(double real);
 
 /* ---- decimal numbers in text, read without the locale and without losing digits ---- */
 

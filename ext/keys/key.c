@@ -32,9 +32,17 @@ static CF_ALWAYS_INLINE cuckoo_key key_of(sqlite3_value *value, cf_key *key)
     }
 }
 
-bool cuckoo_key_vague(sqlite3_value *value)
+bool cuckoo_key_vague(const cf_geometry *geometry, sqlite3_value *value)
 {
-    return sqlite3_value_type(value) == SQLITE_FLOAT && cf_key_is_vague(real_of(value));
+    cf_key key, other;
+    if (key_of(value, &key) != CUCKOO_KEY_OK)
+        return false;
+    bool vague = cf_key_is_vague(geometry, &key);
+    if (!vague || key.type != CF_KEY_TEXT || geometry->key_types & CF_TYPE_INEXACT)
+        return vague;
+    other = cf_key_real(real_of(value));
+    cf_key_apply(geometry, &key);
+    return key.type != other.type || key.number != other.number;
 }
 
 cuckoo_key cuckoo_key_hash_any(sqlite3_value *value, const cf_geometry *geometry, uint64_t *hash)
@@ -44,8 +52,7 @@ cuckoo_key cuckoo_key_hash_any(sqlite3_value *value, const cf_geometry *geometry
     cuckoo_key kind = key_of(value, &key);
     if (kind != CUCKOO_KEY_OK)
         return kind;
-    if (!cf_key_apply(geometry, &key))
-        cf_key_apply_real(geometry, &key, real_of(value));
+    cf_key_apply(geometry, &key);
     size_t needed = cf_key_room(geometry, &key);
     if (needed > sizeof small && (room = sqlite3_malloc64(needed)) == NULL)
         return CUCKOO_KEY_NOMEM;

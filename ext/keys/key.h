@@ -40,13 +40,16 @@ static inline cuckoo_key cuckoo_key_argument(sqlite3_context *context, sqlite3_v
     return kind;
 }
 
-/* Is the value vague under TEXT? */
-bool cuckoo_key_vague(sqlite3_value *value);
+/* True if the key is vague in a filter of these rules (src/cuckoo_key.h). A text is not, if the running
+** SQLite reads it as it was hashed, and no other was added that some version reads otherwise. */
+bool cuckoo_key_vague(const cf_geometry *geometry, sqlite3_value *value);
 
-/* May a join find the key whatever is in a filter of these rules? It is vague, and they are of TEXT. */
+/* The same, with a short way for integers. */
 static inline bool cuckoo_key_always(const cf_geometry *geometry, sqlite3_value *key)
 {
-    return geometry->affinity == CF_AFFINITY_TEXT && cuckoo_key_vague(key);
+    return geometry->affinity != CF_AFFINITY_NONE &&
+           (sqlite3_value_type(key) != SQLITE_INTEGER || geometry->key_types & CF_TYPE_INEXACT) &&
+           cuckoo_key_vague(geometry, key);
 }
 
 /* Is the key perhaps in the filter? `hash` is that of `key`. Lookups of SQL values call this instead of

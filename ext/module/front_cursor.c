@@ -58,7 +58,8 @@ static int look_up(cuckoo_table *table, sqlite3_value *key, uint32_t plan, uint6
     int64_t copies = 0;
     int rc = cuckoo_table_has_value(table, key, &hash, &has);
     *most = has ? UINT64_MAX : 0;
-    if (rc != SQLITE_OK || !has || !cuckoo_front_unusual(plan, 0, key) || cuckoo_key_vague(key))
+    if (rc != SQLITE_OK || !has || !cuckoo_front_unusual(plan, 0, key) ||
+        cuckoo_key_always(&table->paged.filter.geometry, key))
         return rc;
     rc = cuckoo_table_most(table, hash, &copies);
     *most = copies > 0 ? (uint64_t)copies : 0;

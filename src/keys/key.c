@@ -23,9 +23,10 @@ cf_key cf_key_integer(int64_t integer)
 cf_key cf_key_real(double real)
 {
     cf_key key = {.type = CF_KEY_REAL};
-    if (is_integer(real))
-        return cf_key_integer((int64_t)real);
     memcpy(&key.number, &real, sizeof key.number);
+    if (is_integer(real))
+        key = cf_key_integer((int64_t)real);
+    key.real = true;
     return key;
 }
 
@@ -44,55 +45,61 @@ cf_key cf_key_blob(const void *bytes, size_t length)
 /* Reals of this size or more are coarser than the 15 digits that SQLite may make of them. */
 #define COARSE 1e15
 
-bool cf_key_is_vague(double real)
+/* Gives a text the form of the number that it is. True: versions of SQLite differ over the double. One of
+** these has the form of the double nearest to it, or of the integer that a version may read. */
+static bool apply_number(const cf_geometry *rule, cf_key *key, const cf_number *number)
 {
-    /* RULE: vague is what is not whole, or coarse */
-    return !(fabs(real) < COARSE && is_integer(real));
+    const double beyond = 9.3e18; /* no version takes it for an integer */
+    double real;
+    int64_t whole;
+    bool as_text = rule->affinity == CF_AFFINITY_TEXT, sure = cf_number_sure(number, &real);
+    bool coarse = fabs(real) >= COARSE;
+    if (!coarse && cf_number_rounded(number, &whole)) /* RULE: small numbers are rounded */
+        *key = cf_key_integer(whole);
+    else if (!as_text || is_integer(real)) /* RULE: under TEXT only a whole number is none */
+        *key = cf_key_real(real);
+    /* RULE: inexact is what versions read differently, under TEXT as an integer; equivalent > to >=: any
+    ** limit so large would do */
+    return !sure && (!as_text || (coarse && !(fabs(real) > beyond)));
 }
 
 bool cf_key_apply(const cf_geometry *rule, cf_key *key)
 {
     cf_number number;
     int64_t whole;
+    bool inexact = false;
     /* RULE: without an affinity a text is no number, nor is a blob with one */
     if (rule->affinity != CF_AFFINITY_NONE && key->type == CF_KEY_TEXT &&
         cf_number_read((const char *)key->content, key->length, &number)) {
         if (cf_number_integer(&number, &whole))
             *key = cf_key_integer(whole);
-        /* Below COARSE this does not depend on how well the SQLite that runs reads reals. */
-        else if (rule->affinity != CF_AFFINITY_TEXT ||
-                 fabs(cf_number_real(&number)) >= COARSE) /* RULE: small ones are rounded under TEXT */
-            return false;
-        else if (cf_number_rounded(&number, &whole))
-            *key = cf_key_integer(whole);
+        else
+            inexact = apply_number(rule, key, &number);
     }
     /* RULE: under REAL an integer is a double */
     if (rule->affinity == CF_AFFINITY_REAL && key->type == CF_KEY_INTEGER)
         *key = cf_key_real(cf_rounded((double)(int64_t)key->number));
-    return true;
+    return inexact;
 }
 
-void cf_key_apply_real(const cf_geometry *rule, cf_key *key, double real)
+bool cf_key_is_vague(const cf_geometry *rule, const cf_key *key)
 {
-    /* RULE: under TEXT a text that is a double stays a text, unless it is whole */
-    if (rule->affinity != CF_AFFINITY_TEXT || is_integer(real))
-        *key = cf_key_real(real);
-}
-
-bool cf_key_apply_sure(const cf_geometry *rule, cf_key *key)
-{
-    const double beyond = 9.3e18; /* no version takes it for an integer */
-    cf_number number;
-    if (cf_key_apply(rule, key))
-        return true;
-    cf_number_read((const char *)key->content, key->length, &number);
-    double real;
-    /* RULE: a text is sure that all versions read alike, or keep as a text; equivalent > to >=: any
-    ** limit so large would do */
-    if (!cf_number_sure(&number, &real) && !(rule->affinity == CF_AFFINITY_TEXT && fabs(real) > beyond))
+    cf_key form = *key;
+    bool as_text = rule->affinity == CF_AFFINITY_TEXT, inexact = rule->key_types & CF_TYPE_INEXACT;
+    double real = cf_rounded((double)(int64_t)key->number);
+    /* RULE: without an affinity nothing is vague */
+    if (rule->affinity == CF_AFFINITY_NONE)
         return false;
-    cf_key_apply_real(rule, key, real);
-    return true;
+    /* RULE: under NUMERIC and REAL a text is vague over which versions differ */
+    if (key->type >= CF_KEY_TEXT)
+        return !as_text && cf_key_apply(rule, &form);
+    /* RULE: a number is vague that an inexact text may be, or that SQLite may make a text of */
+    if (!inexact && !(as_text && key->real))
+        return false;
+    /* RULE: among numbers fractions, and coarse ones that are doubles */
+    return key->type == CF_KEY_REAL ||
+           (fabs(real) >= COARSE && (rule->affinity == CF_AFFINITY_REAL ||
+                                     (is_integer(real) && (int64_t)real == (int64_t)key->number)));
 }
 
 /* ---- collation ---- */

@@ -49,10 +49,12 @@ static cf_key key_at(unsigned type, const uint8_t *at, size_t n)
                                   : (cf_key){.type = (uint8_t)type, .content = at, .length = n};
 }
 
+static unsigned noted; /* of cf_key_types, when it is added */
+
 typedef enum sureness {
-    UNSURE, /* versions of SQLite differ over the key */
+    UNSURE, /* VAGUE: a text that versions of SQLite read as different numbers */
     SURE,
-    VAGUE /* the answer is "perhaps" */
+    VAGUE /* the answer is "probably" */
 } sureness;
 
 /* The key is the one of a filter or a list, which begin with their rule. It is a type, and the bytes at
@@ -61,13 +63,10 @@ typedef enum sureness {
 FOR_JS("key") sureness js_put(const cf_geometry *rule, unsigned type, uint8_t *at, size_t n)
 {
     cf_key form = key_at(type, at, n);
-    double real;
-    memcpy(&real, at, sizeof real);
-    if (!cf_key_apply_sure(rule, &form))
-        return UNSURE;
+    bool vague = cf_key_is_vague(rule, &form); /* a driver may bind a whole number as a REAL */
+    noted = cf_key_apply(rule, &form) ? CF_TYPE_INEXACT : 0;
     hash = cf_key_hash(rule, &form, at);
-    bool vague = type == CF_KEY_REAL && rule->affinity == CF_AFFINITY_TEXT && cf_key_is_vague(real);
-    return vague ? VAGUE : SURE; /* a driver may bind a whole number as a REAL */
+    return !vague ? SURE : noted ? UNSURE : VAGUE;
 }
 
 /* ---- one filter ---- */
@@ -111,6 +110,7 @@ FOR_JS("values") unsigned js_values(const cf_filter *filter, double *values)
 
 FOR_JS("add") cf_status add(cf_filter *filter, double value)
 {
+    cf_note_types(filter, noted);
     return cf_add_value(filter, hash, (uint64_t)value);
 }
 
@@ -272,6 +272,7 @@ FOR_JS("push") bool push(list *keys)
         keys->room = room;
     }
     keys->hashes[keys->used++] = hash;
+    keys->rule.key_types |= (uint8_t)noted;
     return true;
 }
 
@@ -285,6 +286,7 @@ cf_status js_build(list *keys, cf_filter *filter, const double *options, const i
 {
     cf_options given = options_of(options, seed);
     filter->memory = js_memory;
+    given.key_types = keys->rule.key_types;
     return cf_build(filter, keys->hashes, keys->used, (uint64_t)options[0], options[1], &given, &said);
 }
 
@@ -293,6 +295,7 @@ FOR_JS("change_many") cf_status change_many(list *keys, cf_filter *filter, bool 
 {
     uint64_t capacity = filter->geometry.capacity;
     cf_status status = CF_OK;
+    cf_note_types(filter, adds ? keys->rule.key_types : 0);
     if (adds && filter->items <= capacity && keys->used <= capacity - filter->items)
         return cf_add_many(filter, keys->hashes, keys->used, NULL);
     for (size_t i = 0; i < keys->used && status == CF_OK; i++)

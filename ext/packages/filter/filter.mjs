@@ -9,7 +9,7 @@ const WASM = '@WASM@';
 
 const INTEGER = 1, REAL = 2, TEXT = 3, BLOB = 4; // types of keys: src/base/hash.h
 const OBJECT = 1024, EXACT = 32768, MOST = 0x7fffffff; // exports.c
-const UNSURE = 0, VAGUE = 2; // what it says of a key
+const UNSURE = 0, SURE = 1; // what it says of a key
 const ROOM = 1 << 16, BEHIND = 8; // bytes for a key, and behind it; a longer one gets a block of its own
 const PAGE = 1 << 16, MOST_PAGES = 1 << 16; // of WebAssembly
 
@@ -157,7 +157,7 @@ function newObject(call, bytes = OBJECT) {
 
 const decoded = () =>
   typeof atob === 'function' ? Uint8Array.from(atob(WASM), (char) => char.charCodeAt(0)) : Buffer.from(WASM, 'base64');
-const imports = { js: { resize, expm1: Math.expm1, log1p: Math.log1p } };
+const imports = { js: { resize, number: (at) => Number(textAt(at)), expm1: Math.expm1, log1p: Math.log1p } };
 
 function start({ exports }) {
   if (c) return;
@@ -179,11 +179,13 @@ function load() {
   if (!c) start(new WebAssembly.Instance(new WebAssembly.Module(decoded()), imports));
 }
 
-function why() {
+function textAt(at) {
   let text = '';
-  for (let p = c.why() >>> 0; p && u8[p]; p++) text += String.fromCharCode(u8[p]);
+  for (let p = at >>> 0; p && u8[p]; p++) text += String.fromCharCode(u8[p]);
   return text;
 }
+
+const why = () => textAt(c.why());
 
 /* ---- keys: the last one that was put lies `length` bytes long at `at`, until it is taken away ---- */
 
@@ -253,16 +255,17 @@ function putKey(call, key) {
   return fail(call, `key must be a string, a number, a bigint, bytes (Uint8Array) or null, got ${got}`, TypeError);
 }
 
-/* Tells the C library the key that the next call is about, under the rule of a filter or a list. Returns: is it VAGUE? */
-function put(call, key, handle) {
+/* Tells the C library the key that the next call is about, under the rule of a filter or a list. Returns true if the answer is
+ * "probably", which is none for an exact filter. */
+function put(call, key, handle, exact = false) {
   const type = putKey(call, key), known = c.key(handle, type, at, length);
   if (at !== scratch) resize(at, 0);
   at = scratch;
-  if (known === UNSURE) {
+  if (known === UNSURE && exact) {
     fail(call, `key '${textOf(key)}' is a number under the affinity of the filter, and versions of SQLite differ over which one; ` +
       'give it as a number');
   }
-  return known === VAGUE;
+  return known !== SURE;
 }
 
 function checkIterable(call, keys) {
@@ -282,7 +285,7 @@ function withList(call, keys, begin, use, places) {
     for (const key of keys) {
       const nulls = places && places.nulls;
       if (key === null && nulls) nulls.push(i);
-      if (key !== null && put(call, key, list) && places) places.vague.push(i);
+      if (key !== null && put(call, key, list, places && places.exact) && places) places.vague.push(i);
       if ((key !== null || nulls) && !c.push(list)) fail(call, `out of memory for so many keys, ${i}; build several filters`, RangeError);
       i++;
     }
@@ -610,8 +613,8 @@ class CuckooFilter {
 }
 
 /* 1 or 0 for each key; `ask(list)` is the address of what the filter at `handle` says. */
-function answersOf(call, keys, handle, ask) {
-  const places = { nulls: [], vague: [] };
+function answersOf(call, keys, handle, ask, exact = false) {
+  const places = { nulls: [], vague: [], exact };
   return withList(call, keys, (list) => c.begin_like(list, handle), (list, n) => {
     const from = ask(list) >>> 0, answers = u8.slice(from, from + n);
     for (const i of places.nulls) answers[i] = 0;
@@ -643,7 +646,7 @@ class ExactFilter {
     let member = false;
     if (key === null) return null;
     for (const { handle } of parts) {
-      if (put(call, key, handle)) return true;
+      if (put(call, key, handle, true)) return true;
       member = member !== (c.contains_exact(handle) !== 0);
     }
     return member;
@@ -652,7 +655,7 @@ class ExactFilter {
   /** The same for many keys: 1 or 0 for each, 0 for null. */
   containsMany(keys) {
     const call = 'containsMany(keys)', [base, ...deltas] = this.#open(call);
-    const ask = ({ handle }, list) => answersOf(call, list, handle, (all) => (this.#open(call), c.contains_many_exact(all, handle)));
+    const ask = ({ handle }, list) => answersOf(call, list, handle, (all) => (this.#open(call), c.contains_many_exact(all, handle)), true);
     if (deltas.length === 0) return ask(base, keys);
     checkIterable(call, keys);
     const all = [...keys], answers = ask(base, all);
@@ -789,7 +792,7 @@ function buildExact(members, others, options = {}) {
   if (other) fail(call, `${other} has no meaning here; leave it out: ${known.join(', ')} have`);
   if (!options.fpr) given.numbers[1] = 0;
   load();
-  const begin = (list) => (putOptions(given), c.begin(list, scratch, scratch + SEED_AT)), places = { vague: [] };
+  const begin = (list) => (putOptions(given), c.begin(list, scratch, scratch + SEED_AT)), places = { vague: [], exact: true };
   return withList(call, members, begin, (ones) => withList(call, others, begin, (zeros) => {
     if (places.vague.length) {
       fail(call, "with affinity 'text' a number with a fraction, or from 1e15 on, cannot be known as no member, because it may equal a text; give a bigint, or leave the affinity out");
@@ -806,7 +809,7 @@ function buildExact(members, others, options = {}) {
       freeParts([part]);
       throw error;
     }
-  }, places));
+  }, places), { vague: [], exact: true });
 }
 
 export { open, build, buildExact, create, ready, CuckooFilter, ExactFilter, TextBytes, version };

@@ -18,6 +18,19 @@
 
 FROM_JS("expm1") double expm1(double x);
 FROM_JS("log1p") double log1p(double x);
+FROM_JS("number") double js_number(const char *text);
+
+/* Of a text that is a number to its end. */
+static inline double strtod(const char *text, char **end)
+{
+    (void)end;
+    return js_number(text);
+}
+
+static inline int abs(int x)
+{
+    return x < 0 ? -x : x;
+}
 
 /* Nobody calls them. */
 void *malloc(size_t size);
