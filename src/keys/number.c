@@ -7,10 +7,10 @@
 #include <string.h>
 
 enum {
-    EXACT_POWER = 22,    /* 10^22 is the last power of ten that a double holds exactly */
+    EXACT_POWER = 22,     /* 10^22 is the last power of ten that a double holds exactly */
     MOST_POWER = 1000000, /* larger exponents are read as this one: all are far out of range */
     KEPT = 19,            /* digits in cf_number */
-    ENOUGH = 800 /* more digits only say on which side of a half: that has 767 at most */
+    ENOUGH = 800          /* more digits only say on which side of a half: that has 767 at most */
 };
 #define MOST_DIGITS UINT64_C(1000000000000000000) /* below it there is room for one more digit */
 #define ROUND_LIMIT UINT64_C(1000000000000000) /* 10^15: every double of moderate size keeps 15 digits */

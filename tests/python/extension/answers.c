@@ -26,17 +26,14 @@ static cf_key key_of(const one *given)
     return given->type == CF_KEY_INTEGER ? cf_key_integer(integer) : cf_key_real(real);
 }
 
-/* 1 or 0; 2: versions of SQLite differ over the key. */
+/* 1 or 0; 2: an exact filter cannot know the key, because versions of SQLite differ over it. */
 static int answer(const cf_filter *filter, const cf_exact *exact, const one *given)
 {
     const cf_geometry *rule = exact ? &exact->rule : &filter->geometry;
     cf_key key = key_of(given);
-    double real;
-    memcpy(&real, given->content, given->type == CF_KEY_REAL ? 8 : 0);
-    if (given->type == CF_KEY_REAL && rule->affinity == CF_AFFINITY_TEXT && cf_key_is_vague(real))
-        return 1;
-    if (!cf_key_apply_sure(rule, &key))
-        return 2;
+    if (cf_key_is_vague(rule, &key))
+        return exact && key.type == CF_KEY_TEXT ? 2 : 1;
+    cf_key_apply(rule, &key);
     uint8_t *room = malloc(cf_key_room(rule, &key) + 1);
     uint64_t hash = cf_key_hash(rule, &key, room);
     free(room);
