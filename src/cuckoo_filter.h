@@ -135,10 +135,18 @@ cf_status cf_shrink(cf_filter *into, const cf_filter *from);
 ** with it, each delete does it for one. CF_OK; CF_INTERRUPTED: some were not looked at. */
 cf_status cf_settle(cf_filter *filter);
 
-/* Notes of which types (cf_key_types) the keys are that are added: before cf_seal. Merges do so. */
+/* The key types of a filter to which keys of these types (cf_key_types) are added. One that has keys
+** whose types nobody has noted may have any. */
+CF_INLINE uint8_t cf_types_with(const cf_filter *filter, unsigned types)
+{
+    bool unknown = filter->geometry.key_types == 0 && filter->occupied > 0 && types != 0;
+    return (uint8_t)(filter->geometry.key_types | types | (unknown ? CF_TYPE_ANY : 0));
+}
+
+/* Notes the types of keys that are going to be added. Merges do so themselves. */
 CF_INLINE void cf_note_types(cf_filter *filter, unsigned types)
 {
-    filter->geometry.key_types |= (uint8_t)types;
+    filter->geometry.key_types = cf_types_with(filter, types);
 }
 
 /* The types of a filter that is made empty: none, unless all were there. */

@@ -60,6 +60,15 @@ cf_key cf_key_real(double real);
 cf_key cf_key_text(const void *utf8, size_t length);
 cf_key cf_key_blob(const void *bytes, size_t length);
 
+/* Of which cf_key_types is it? A number in a text is a text. */
+unsigned cf_key_type(const cf_key *key);
+
+/* Can the key have been meant, before it gets its form? False: it is never found, because only keys of
+** types were noted (cf_note_types) with which its own never compares equal. A text that is no number is
+** just absent. `number`: the key is a text that looks like a number. */
+bool cf_key_fits(const cf_geometry *rule, const cf_key *key);
+bool cf_type_fits(const cf_geometry *rule, unsigned type, bool number);
+
 /* Gives the key the form that it has under the affinity of a filter. False: it is a text, and the form
 ** depends on which double the text is read as; call cf_key_apply_real with that one. */
 bool cf_key_apply(const cf_geometry *rule, cf_key *key);

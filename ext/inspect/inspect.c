@@ -216,7 +216,9 @@ static int take_key(inspect_cursor *cursor, sqlite3_value *value)
 {
     const cf_filter *filter = &cursor->handle->filter;
     const cf_exact *exact = cursor->handle->exact;
-    cuckoo_key kind = cuckoo_key_hash(value, &filter->geometry, &cursor->hash);
+    cuckoo_key kind = cuckoo_key_ask(value, &filter->geometry, &cursor->hash);
+    if (kind == CUCKOO_KEY_UNFIT)
+        return fail(&cursor->base, SQLITE_MISMATCH, cuckoo_key_unfit_value(&filter->geometry, value));
     cursor->key = sqlite3_value_dup(value);
     if (kind == CUCKOO_KEY_NOMEM || cursor->key == NULL)
         return SQLITE_NOMEM;

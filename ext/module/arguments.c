@@ -179,6 +179,7 @@ static int follow_column(sqlite3 *db, const char *schema, cuckoo_table_plan *pla
         (cuckoo_has(&plan->options, CUCKOO_OPTION_AFFINITY) && given->affinity != found.affinity) ||
         (cuckoo_has(&plan->options, CUCKOO_OPTION_COLLATION) && given->collation != found.collation);
     *given = found;
+    given->key_types = CF_TYPE_ANY; /* it compares as the column does */
     if (!differs)
         return SQLITE_OK;
     return cuckoo_say(

@@ -137,6 +137,7 @@ int cuckoo_maintenance_optimize(cuckoo_table *table)
 int cuckoo_maintenance_clear(cuckoo_table *table)
 {
     cf_geometry shape = table->paged.filter.geometry;
+    shape.key_types = cf_types_cleared(&shape);
     int rc = cuckoo_shadow_check(&table->paged.shadow);
     return cuckoo_table_finish(table, &(cuckoo_sums){0},
                                rc ? rc : cuckoo_paged_clear(&table->paged, &shape));
@@ -221,6 +222,7 @@ static int plan_shape(const cuckoo_table *table, bool anew, const uint64_t *give
     if (rc != SQLITE_OK || capacity == shape->capacity)
         return rc;
     options.counter_bits = shape->counter_bits;
+    options.key_types = shape->key_types;
     options.seed = shape->seed;
     options.hash = shape->keyed ? CF_HASH_KEYED : CF_HASH_XXH3;
     cf_status status = cf_plan(capacity, table->options.fpr, &options, shape, &why);
