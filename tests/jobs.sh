@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Three jobs beside what is done without a filter, in one run: bytes, milliseconds, wrong answers counted.
 #   jobs.sh [JOB...]        updates, known, which; all of them unless given
+#   jobs.sh hashes          ten million hashes and a million questions, in some minutes (HASHES=n: another number)
 #   jobs.sh packages        these, and one that SQL keeps and Node asks, by the packages of build/dist alone (make dist), which are
 #                           installed in empty folders
 # CUCKOO_SO names the extension (build/cuckoo.so), SQLITE3 the shell.
@@ -151,6 +152,51 @@ SELECT email, value AS file FROM (SELECT DISTINCT email FROM directory), cf_valu
 $(say '  of a million entries: missing' "''" "''" "(SELECT count(*) FROM (SELECT email, file FROM directory EXCEPT SELECT * FROM all_told))")
 $(say '  files named that need not be asked' "''" "''" "(SELECT count(*) FROM (SELECT * FROM all_told EXCEPT SELECT email, file FROM directory))")
 END
+}
+
+# Seconds that a command takes, into the file `took`; its standard output goes to the file `answer`.
+timed() {
+    from=$(date +%s%N)
+    "$@" > "$folder/answer" 2> "$folder/said" || :
+    awk "BEGIN { printf \"%.1f s\", ($(date +%s%N) - $from) / 1e9 }" > "$folder/took"
+}
+# A line of the table: what is asked, its bytes, the time of the last command, unknown hashes that it found.
+told() { line "$1" "$2" "$(cat "$folder/took")" "$3"; }
+
+# A list of MD5 sums, as they are published; half of those that are asked are in it.
+hashes() {
+    : "${PYTHON:=/usr/bin/python3}" "${HASHES:=10000000}"
+    mkdir "$folder/sqlite_cuckoo"
+    cp ext/packages/python/sqlite_cuckoo/*.py "$folder/sqlite_cuckoo"
+    cp "$extension".* "$folder/sqlite_cuckoo"
+    "$PYTHON" - "$HASHES" "$folder" << 'END'
+import hashlib, random, sys
+n, folder = int(sys.argv[1]), sys.argv[2]
+digest = lambda i: hashlib.md5(b"%d" % i).hexdigest()
+with open(folder + "/list", "w") as file:
+    file.writelines(digest(i) + "\n" for i in range(n))
+asked = [digest(i * 7 % n if i % 2 else n + i) for i in range(min(n, 1000000))]
+random.Random(1).shuffle(asked)
+with open(folder + "/asked", "w") as file:
+    file.writelines(key + "\n" for key in asked)
+END
+    unknown() { wc -l < "$folder/answer"; }
+    line "$HASHES MD5 sums, $(wc -l < "$folder/asked") asked" bytes time unknown
+    timed sh -c "PYTHONPATH=$folder $PYTHON -m sqlite_cuckoo build --fpr 0.0001 $folder/known.cf < $folder/list"
+    told 'build a filter, 1 in 10,000' "$(wc -c < "$folder/known.cf")" ''
+    timed sh -c "PYTHONPATH=$folder $PYTHON -m sqlite_cuckoo check $folder/known.cf < $folder/asked"
+    told '  check' '' "$(unknown)"
+    timed env LC_ALL=C sort -o "$folder/sorted" "$folder/list"
+    told 'sort the list' "$(wc -c < "$folder/sorted")" ''
+    timed sh -c "LC_ALL=C sort $folder/asked | LC_ALL=C comm -23 - $folder/sorted"
+    told '  sort and comm' '' "$(unknown)"
+    timed "$SQLITE3" "$folder/table.db" 'CREATE TABLE known(md5 TEXT PRIMARY KEY) WITHOUT ROWID;' ".import $folder/sorted known"
+    told 'a table with an index, from the sorted list' "$(wc -c < "$folder/table.db")" ''
+    timed "$SQLITE3" "$folder/table.db" 'CREATE TEMP TABLE asked(md5 TEXT);' ".import $folder/asked asked" \
+        'SELECT md5 FROM asked WHERE md5 NOT IN known;'
+    told '  a query' '' "$(unknown)"
+    timed sh -c "ulimit -v 8000000; grep -v -F -x -f $folder/list $folder/asked"
+    told 'grep -F -x -f, in 8 GB' '' "$(unknown)$(sed 's/.*: /, /; q' "$folder/said")"
 }
 
 packages() {

@@ -12,7 +12,7 @@ import pytest
 import support
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path += [str(ROOT / "tests/bench"), str(ROOT / "tests/sim")]
+sys.path[:0] = [str(ROOT / "tests/bench"), str(ROOT / "tests/sim")]
 import holes  # noqa: E402
 import quote  # noqa: E402
 
