@@ -48,7 +48,7 @@ LINES = "json_each(CAST(piece AS TEXT))"
 # An empty line is NULL, which is no key.
 KEY = "nullif(CASE type WHEN 'integer' THEN CAST(odd_line(value) AS TEXT) ELSE value END, '')"
 PIECES = "WITH RECURSIVE pieces(piece) AS (SELECT piece() UNION ALL SELECT piece() FROM pieces WHERE piece IS NOT NULL)"
-IS_FILTER = "SELECT cf_contains(?, '')"  # an error, if it is none; it reads the header alone
+IS_FILTER = "SELECT cf_contains(?, NULL)"  # an error, if it is none; it reads the header alone
 ODD = bytes(byte for byte in range(32) if byte not in b"\t\n\r")
 ESCAPES = ((b"\\", b"\\\\"), (b'"', b'\\"'), (b"\t", b"\\t"), (b"\r", b"\\r"), (b"\n", b'","'))
 
