@@ -140,6 +140,7 @@ cf_status cf_settle(cf_filter *filter);
 CF_INLINE uint8_t cf_types_with(const cf_filter *filter, unsigned types)
 {
     bool unknown = filter->geometry.key_types == 0 && filter->occupied > 0 && types != 0;
+    types = cf_types_under(filter->geometry.affinity, types);
     return (uint8_t)(filter->geometry.key_types | types | (unknown ? CF_TYPE_ANY : 0));
 }
 

@@ -101,7 +101,7 @@ bool cuckoo_key_is_numeric(sqlite3_value *value)
 cuckoo_key cuckoo_key_added(sqlite3_context *context, sqlite3_value *value, cf_geometry *rule,
                             uint64_t *hash)
 {
-    rule->key_types |= (uint8_t)cuckoo_key_type(value);
+    rule->key_types |= (uint8_t)cf_types_under(rule->affinity, cuckoo_key_type(value));
     cuckoo_key kind = cuckoo_key_hash(value, rule, hash);
     return kind == CUCKOO_KEY_NOMEM ? cuckoo_key_fail(context, value, rule, kind) : kind;
 }

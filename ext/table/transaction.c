@@ -13,6 +13,7 @@
 ** cannot be made just now leaves them to the log. */
 static int note(cuckoo_table *table, uint64_t hash, int64_t n, unsigned types)
 {
+    types = cf_types_under(table->paged.filter.geometry.affinity, types);
     types &= ~(unsigned)table->paged.filter.geometry.key_types;
     if (table->part != CUCKOO_JOINED || table->shared)
         return cuckoo_table_log(table, hash, n, types);
