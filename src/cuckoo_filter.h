@@ -156,6 +156,13 @@ CF_INLINE uint8_t cf_types_cleared(const cf_geometry *shape)
     return (shape->key_types & CF_TYPE_ANY) == CF_TYPE_ANY ? CF_TYPE_ANY : 0;
 }
 
+/* Forgets the types of keys if all keys have been deleted. */
+CF_INLINE void cf_drop_types(cf_filter *filter)
+{
+    if (filter->occupied == 0 && filter->spilled == 0)
+        filter->geometry.key_types = cf_types_cleared(&filter->geometry);
+}
+
 /* Makes the filter as it was when it was new: empty, not grown, in epoch 0, sealed. */
 void cf_clear(cf_filter *filter);
 

@@ -98,6 +98,8 @@ int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left)
         rc = sums ? cuckoo_sums_walk(&logged->sums, change, &into)
                   : cuckoo_changes_walk(logged, change, &into);
     rc = rc ? rc : cuckoo_changes_walk(&table->pending, change, &into);
+    if (!cuckoo_sums_any(left))
+        cf_drop_types(&paged->filter);
     paged->dirty = true;
     return rc;
 }

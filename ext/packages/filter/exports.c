@@ -137,7 +137,9 @@ FOR_JS("add") cf_status add(cf_filter *filter, double value)
 FOR_JS("delete")
 cf_deleted take(cf_filter *filter, double value)
 {
-    return cf_delete_value(filter, hash, (uint64_t)value);
+    cf_deleted deleted = cf_delete_value(filter, hash, (uint64_t)value);
+    cf_drop_types(filter);
+    return deleted;
 }
 
 FOR_JS("clear") void clear(cf_filter *filter)
@@ -326,6 +328,7 @@ FOR_JS("change_many") cf_status change_many(list *keys, cf_filter *filter, bool 
             status = cf_add(filter, keys->hashes[i]);
         else
             cf_delete(filter, keys->hashes[i]);
+    cf_drop_types(filter);
     return status == CF_OK && keys->used != 0 ? cf_settle(filter) : status;
 }
 
