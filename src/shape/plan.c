@@ -165,7 +165,8 @@ static bool shape_of_width(unsigned f, const cf_options *options, const request 
                            .growth = options->growth,
                            .semisorted = options->layout != CF_LAYOUT_PLAIN && can_be_semisorted(b, f),
                            .affinity = (uint8_t)options->affinity,
-                           .collation = (uint8_t)options->collation};
+                           .collation = (uint8_t)options->collation,
+                           .key_types = options->key_types & (CF_TYPE_ANY | CF_TYPE_INEXACT)};
     if ((options->layout == CF_LAYOUT_SEMISORT && !shape->semisorted) || !size_table(shape, want))
         return false;
     shape->pair_bits = (uint8_t)pair_bits(shape);
