@@ -28,6 +28,7 @@ awk -v folder="$machine/bin" 'BEGIN { for (i = 100; i < 400; i++) { file = folde
 md5sum "$machine"/bin/f[12]* | sed 's,  /,  ,' > "$machine/info/first.md5sums"
 md5sum "$machine"/bin/f3* | sed 's,  /,  ,' > "$machine/info/second:amd64.md5sums"
 for file in f107 unowned strange; do echo "$file" > "$machine/bin/$file"; done
+echo 108 > "$machine/bin/a\\file" # it is known: only its name has a backslash
 
 # run_script: the script on standard input, as values. The settings of the reader's shell do not count.
 run_script() {
