@@ -203,6 +203,15 @@ def test_a_function_by_name_in_a_view(seen, call):
         assert ask(seen, "SELECT * FROM w") in (1, "ok")
 
 
+@pytest.mark.parametrize("hides", ["TABLE seen(x)", "VIEW seen AS SELECT 1 AS x", "TABLE SEEN(x)"])
+def test_a_filter_that_a_temp_table_hides_is_named_by_its_schema(seen, hides):
+    seen.execute(f"CREATE TEMP {hides}")
+    for call in ("cf_table_contains('seen', 1)", "cf_table_info('Seen')", "cf_table_rebuild('seen')", "cf_picture('seen')"):
+        refused(seen, ERROR, f"SELECT {call}", says="a TEMP table or view of this name hides it: write 'main.")
+    refused(seen, ERROR, "SELECT * FROM cf_buckets('seen')", says="hides it: write 'main.seen'")
+    assert ask(seen, "SELECT cf_table_contains('main.seen', 1)") == 1
+
+
 # ---- the table and the column that a filter follows ----
 
 def follow(db, content, rows=False):
