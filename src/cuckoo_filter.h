@@ -135,16 +135,32 @@ cf_status cf_shrink(cf_filter *into, const cf_filter *from);
 ** with it, each delete does it for one. CF_OK; CF_INTERRUPTED: some were not looked at. */
 cf_status cf_settle(cf_filter *filter);
 
-/* Notes of which types (cf_key_types) the keys are that are added: before cf_seal. Merges do so. */
+/* The key types of a filter to which keys of these types (cf_key_types) are added. One that has keys
+** whose types nobody has noted may have any. */
+CF_INLINE uint8_t cf_types_with(const cf_filter *filter, unsigned types)
+{
+    bool unknown = filter->geometry.key_types == 0 && filter->occupied > 0 && types != 0;
+    types = cf_types_under(filter->geometry.affinity, types);
+    return (uint8_t)(filter->geometry.key_types | types | (unknown ? CF_TYPE_ANY : 0));
+}
+
+/* Notes the types of keys that are going to be added. Merges do so themselves. */
 CF_INLINE void cf_note_types(cf_filter *filter, unsigned types)
 {
-    filter->geometry.key_types |= (uint8_t)types;
+    filter->geometry.key_types = cf_types_with(filter, types);
 }
 
 /* The types of a filter that is made empty: none, unless all were there. */
 CF_INLINE uint8_t cf_types_cleared(const cf_geometry *shape)
 {
     return (shape->key_types & CF_TYPE_ANY) == CF_TYPE_ANY ? CF_TYPE_ANY : 0;
+}
+
+/* Forgets the types of keys if all keys have been deleted. */
+CF_INLINE void cf_drop_types(cf_filter *filter)
+{
+    if (filter->occupied == 0 && filter->spilled == 0)
+        filter->geometry.key_types = cf_types_cleared(&filter->geometry);
 }
 
 /* Makes the filter as it was when it was new: empty, not grown, in epoch 0, sealed. */

@@ -67,8 +67,17 @@ cf_key cf_key_real(double real);
 cf_key cf_key_text(const void *utf8, size_t length);
 cf_key cf_key_blob(const void *bytes, size_t length);
 
+/* Of which cf_key_types is it? A number in a text is a text. */
+unsigned cf_key_type(const cf_key *key);
+
+/* Can the key have been meant, before it gets its form? False: it is never found, because only keys of
+** types were noted (cf_note_types) with which its own never compares equal. A text that is no number is
+** just absent. `number`: the key is a text that looks like a number. */
+bool cf_key_fits(const cf_geometry *rule, const cf_key *key);
+bool cf_type_fits(const cf_geometry *rule, unsigned type, bool number);
+
 /* Gives the key the form that it has under the affinity of a filter. True: it is a text that versions of
-** SQLite read as different numbers; who adds it says cf_note_types(filter, CF_TYPE_INEXACT). */
+** SQLite read as different numbers; a caller that adds it notes CF_TYPE_INEXACT (cf_note_types). */
 bool cf_key_apply(const cf_geometry *rule, cf_key *key);
 
 /* True if some version of SQLite may find the key whatever the filter says: then the answer is "probably".
@@ -88,6 +97,7 @@ typedef struct cf_number {
     bool negative;
     bool point;      /* it was written with a decimal point */
     bool power;      /* it was written with an exponent, or a NUL follows: SQLite reads a real */
+    bool more;       /* of the digits behind the first 19 one is not 0 */
     uint64_t digits; /* its first significant digits, at most 19 of them */
     int exponent;    /* the number is digits * 10^exponent, or more if it has more than 19 digits */
     const char *first, *last; /* all digits and the point: from `first` to before `last` */

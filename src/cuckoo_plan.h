@@ -99,8 +99,8 @@ typedef enum cf_collation {
     CF_COLLATION_RTRIM   /* spaces at the end do not count */
 } cf_collation;
 
-/* The types of the keys that a filter was given, as far as the caller says so (cf_note_types). They never
-** change an answer of this library. */
+/* The types of the keys that a filter was given, as far as the caller says so (cf_note_types). They change
+** no answer of cf_contains; cuckoo_key.h says what they change. */
 typedef enum cf_key_types {
     CF_TYPE_NUMBER = 1,
     CF_TYPE_TEXT = 2,
@@ -108,6 +108,14 @@ typedef enum cf_key_types {
     CF_TYPE_ANY = 7,
     CF_TYPE_INEXACT = 8 /* texts that are numbers, which versions of SQLite read as different doubles */
 } cf_key_types;
+
+/* What is noted for keys of these types. Under an affinity numbers and texts are one type, so that equal
+** keys make equal bytes. */
+static inline unsigned cf_types_under(unsigned affinity, unsigned types)
+{
+    unsigned both = CF_TYPE_NUMBER | CF_TYPE_TEXT;
+    return affinity != CF_AFFINITY_NONE && types & both ? types | both : types;
+}
 
 /* What the user fixes; the planner chooses the rest. {0} fixes nothing but growth: none. */
 typedef struct cf_options {

@@ -20,7 +20,8 @@ typedef struct cuckoo_change {
 typedef struct cuckoo_changes {
     cuckoo_change *change; /* sqlite3_malloc64 */
     size_t n, room;
-    size_t summed; /* so many of them are in `sums` */
+    size_t summed;  /* so many of them are in `sums` */
+    unsigned types; /* cf_key_types of keys that have come, which the header of the filter may lack */
     cuckoo_sums sums;
 } cuckoo_changes;
 

@@ -89,22 +89,27 @@ static int take(cuckoo_net *net, const cuckoo_paged *paged, uint64_t hash, int64
 }
 
 enum { OLD, NEW, ROWID, TAG, HASH = OLD, N = NEW };
+enum { TYPES_AT = 50, MOST_TYPES = CF_TYPE_ANY | CF_TYPE_INEXACT };
 
 /* Any number may stand in a row: none is believed that no row can have. */
 static int take_own(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
 {
-    int64_t n = sqlite3_column_int64(row, N), most = INT64_C(1) << 48;
+    int64_t n = sqlite3_column_int64(row, N), most = INT64_C(1) << 48, types = n > 0 ? n >> TYPES_AT : 0;
+    n -= types << TYPES_AT;
     bool ages = paged->filter.geometry.epochs != 0;
     if (sqlite3_column_type(row, HASH) != SQLITE_INTEGER ||
-        sqlite3_column_type(row, N) != SQLITE_INTEGER || n > most || n < (ages ? 1 : -most))
+        sqlite3_column_type(row, N) != SQLITE_INTEGER || n > most || n < (ages ? 1 : -most) ||
+        types > MOST_TYPES)
         return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "a row of %s_log has been changed",
                           paged->shadow.table);
+    net->changes.types |= (unsigned)types;
     return take(net, paged, (uint64_t)sqlite3_column_int64(row, HASH), n);
 }
 
-int cuckoo_log_write(cuckoo_shadow *shadow, uint64_t hash, int64_t n)
+int cuckoo_log_write(cuckoo_shadow *shadow, uint64_t hash, int64_t n, unsigned types)
 {
     sqlite3_stmt *write;
+    n += n > 0 ? (int64_t)types << TYPES_AT : 0;
     int rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_OWN, (int64_t[]){(int64_t)hash, n}, &write);
     return rc ? rc : cuckoo_shadow_write_one(shadow, write);
 }
@@ -112,7 +117,9 @@ int cuckoo_log_write(cuckoo_shadow *shadow, uint64_t hash, int64_t n)
 static int take_key(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row, int column, int n)
 {
     uint64_t hash;
-    cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(row, column), &paged->filter.geometry, &hash);
+    sqlite3_value *key = sqlite3_column_value(row, column);
+    cuckoo_key kind = cuckoo_key_hash(key, &paged->filter.geometry, &hash);
+    net->changes.types |= n > 0 ? cuckoo_key_type(key, &paged->filter.geometry) : 0;
     return kind == CUCKOO_KEY_OK      ? take(net, paged, hash, n)
            : kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM
                                       : SQLITE_OK;

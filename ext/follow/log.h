@@ -36,7 +36,9 @@
 **      4711    1      a key was added so many times, or has found no place in the pages
 **      4711    -1     it was deleted
 **
-** In a table that ages `n` is the time of the add, and the latest one counts (ageing.h).
+** In a table that ages `n` is the time of the add, and the latest one counts (ageing.h). A key of a type
+** that the header of the filter does not yet note has its cf_key_types in `n` as well, from bit 50 on: so
+** they come and go with the row, and no row more is written.
 **
 ** Functions return SQLite codes.
 */
@@ -91,7 +93,7 @@ int cuckoo_net_read(cuckoo_net *net, cuckoo_paged *paged, bool follows);
 
 void cuckoo_net_forget(cuckoo_net *net);
 
-/* Writes a row to the log of hashed keys. */
-int cuckoo_log_write(cuckoo_shadow *shadow, uint64_t hash, int64_t n);
+/* Writes a row to the log of hashed keys. `types`: those of keys that have come; or 0. */
+int cuckoo_log_write(cuckoo_shadow *shadow, uint64_t hash, int64_t n, unsigned types);
 
 #endif

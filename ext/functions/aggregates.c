@@ -71,7 +71,7 @@ typedef struct collected {
     bool started;            /* a row was read */
     sqlite3_value *given[2]; /* fpr and options of the first row; NULL: none was given */
     cuckoo_options options;  /* what they say */
-    cf_geometry rule;        /* hash, seed and key rule of these options; the rest is 0 */
+    cf_geometry rule;        /* hash, seed and key rule of these options, key_types of the keys so far */
     key_array keys;          /* hashes, or pairs (cf_valued); of cf_keys, the bytes of the list */
     key_array others;        /* of cf_build_exact: keys that are no members */
     cuckoo_key_list list;    /* of cf_keys */
@@ -175,7 +175,7 @@ static bool build_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
     sqlite3_value *given = argc > VALUE ? argv[VALUE] : NULL;
     if ((bits != 0) != (given != NULL)) /* whatever the key */
         return cuckoo_value_read(context, bits, given, &value);
-    cuckoo_key kind = cuckoo_key_argument(context, argv[0], &c->rule, &hash);
+    cuckoo_key kind = cuckoo_key_added(context, argv[0], &c->rule, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
     if (bits && !cuckoo_value_read(context, bits, given, &value))
@@ -189,6 +189,7 @@ static void build_last(sqlite3_context *context, void *state, bool failed)
     collected *c = state;
     if (!c->started)
         cuckoo_options_default(&c->options);
+    c->options.filter.key_types |= c->rule.key_types;
     if (!failed && cuckoo_build_filter(context, c->keys.at, c->keys.used, &c->options, &filter)) {
         if (!c->started)
             filter.geometry.capacity = 0; /* cuckoo_is_of_no_rows */
@@ -203,8 +204,9 @@ static void build_last(sqlite3_context *context, void *state, bool failed)
 static bool read_member(sqlite3_context *context, sqlite3_value **argv, const collected *c, bool *member)
 {
     int type = sqlite3_value_type(argv[1]);
-    *member = sqlite3_value_double(argv[1]) != 0;
-    if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
+    double given = sqlite3_value_double(argv[1]);
+    *member = given != 0;
+    if ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || (*member && given != 1))
         return cuckoo_fail(
             context, CF_BAD_ARGUMENT, "member, the second argument, must be 1 or 0, got %s%s",
             cuckoo_show(argv[1]).text, type == SQLITE_NULL ? "; use ifnull(member, 0)" : "");
@@ -227,9 +229,14 @@ static bool exact_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
         return cuckoo_fail(context, CF_BAD_ARGUMENT,
                            "of the options only seed, hash, affinity and collation have a "
                            "meaning here; leave the others out");
-    cuckoo_key kind = cuckoo_key_argument(context, argv[0], &c->rule, &hash);
+    cuckoo_key kind = cuckoo_key_added(context, argv[0], &c->rule, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
+    if (c->rule.key_types & CF_TYPE_INEXACT)
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           "key %s is a number under the affinity, and versions of SQLite read it as "
+                           "different ones; give it as a number, or leave the affinity out",
+                           cuckoo_show(argv[0]).text);
     return read_member(context, argv, c, &member) &&
            add_hash(context, c, member ? &c->keys : &c->others, hash);
 }
@@ -248,6 +255,7 @@ static void exact_last(sqlite3_context *context, void *state, bool failed)
                             .memory = cuckoo_result_memory(context),
                             .watch = &watch.hook};
     build.options.growth = false;
+    build.options.key_types |= c->rule.key_types;
     cf_status status = failed ? CF_OK : cf_exact_make(&build, &why);
     cuckoo_watch_end(&watch);
     if (status != CF_OK)
@@ -291,11 +299,12 @@ static bool keys_row(sqlite3_context *context, int argc, sqlite3_value **argv, v
     sqlite3_value *options[] = {NULL, argc > 2 ? argv[2] : NULL};
     if (!read_options_of(context, argc > 2 ? 2 : 0, options, c))
         return false;
-    cuckoo_key kind = cuckoo_key_argument(context, argv[0], &c->rule, &hash);
+    cuckoo_key kind = cuckoo_key_added(context, argv[0], &c->rule, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
     if (!read_keys_value(context, argc > 1 ? argv[1] : NULL, &c->list, &value))
         return false;
+    c->list.numeric = c->list.numeric || cuckoo_key_is_numeric(argv[0]);
     uint64_t needed = CUCKOO_LIST_HEADER / 8 + (c->list.n + 1) * (c->list.valued ? 2 : 1);
     if (needed > most || needed > KEYS_MOST)
         return cuckoo_fail(context, CF_TOO_BIG,
@@ -361,7 +370,10 @@ static bool change_row(sqlite3_context *context, int argc, sqlite3_value **argv,
     uint64_t hash, value;
     if (!read_filter(context, argv, c))
         return false;
-    cuckoo_key kind = cuckoo_key_argument(context, argv[1], &c->filter.geometry, &hash);
+    if (c->adds)
+        cf_note_types(&c->filter, cuckoo_key_type(argv[1], &c->filter.geometry));
+    cuckoo_key kind = c->adds ? cuckoo_key_added(context, argv[1], &c->filter.geometry, &hash)
+                              : cuckoo_key_argument(context, argv[1], &c->filter.geometry, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
     if (!cuckoo_value_read(context, c->filter.geometry.value_bits, argc > 2 ? argv[2] : NULL, &value) ||

@@ -136,6 +136,7 @@ bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_fi
 void cuckoo_result_filter(sqlite3_context *context, cf_filter *filter)
 {
     assert(filter->writable != NULL);
+    cf_drop_types(filter);
     cf_seal(filter);
     sqlite3_result_blob64(context, filter->writable, filter->length, sqlite3_free);
     filter->writable = NULL;

@@ -31,14 +31,22 @@ typedef struct question {
     uint64_t value;
 } question;
 
-/* CUCKOO_KEY_NOMEM also stands for a failure with another message. */
-static inline cuckoo_key read_question(sqlite3_context *context, sqlite3_value **argv, question *q)
+/* CUCKOO_KEY_NOMEM also stands for a failure with another message. A key that is added may be of a new
+** type. */
+static inline cuckoo_key read_question(sqlite3_context *context, sqlite3_value **argv, bool adds,
+                                       question *q)
 {
+    cuckoo_key kind = CUCKOO_KEY_NOMEM;
     q->filter = cuckoo_filter_first(context, argv[0]);
     if (q->filter == NULL)
         q->filter = cuckoo_filter_argument(context, 2, argv);
-    return q->filter ? cuckoo_key_argument(context, argv[1], &q->filter->geometry, &q->hash)
-                     : CUCKOO_KEY_NOMEM;
+    if (q->filter && !adds)
+        kind = cuckoo_key_argument(context, argv[1], &q->filter->geometry, &q->hash);
+    else if (q->filter) {
+        cf_geometry rule = q->filter->geometry;
+        kind = cuckoo_key_added(context, argv[1], &rule, &q->hash);
+    }
+    return kind == CUCKOO_KEY_UNFIT ? CUCKOO_KEY_NOMEM : kind;
 }
 
 static void contains_exact(sqlite3_context *context, sqlite3_value **argv)
@@ -68,7 +76,7 @@ static void count_function(sqlite3_context *context, int argc, sqlite3_value **a
 {
     question q;
     (void)argc;
-    if (read_question(context, argv, &q) != CUCKOO_KEY_OK)
+    if (read_question(context, argv, false, &q) != CUCKOO_KEY_OK)
         return;
     sqlite3_int64 count = (sqlite3_int64)cf_count(q.filter, q.hash);
     sqlite3_result_int64(context, count ? count : cuckoo_key_found(q.filter, argv[1], q.hash));
@@ -78,7 +86,7 @@ static void get_function(sqlite3_context *context, int argc, sqlite3_value **arg
 {
     question q;
     (void)argc;
-    cuckoo_key read = read_question(context, argv, &q);
+    cuckoo_key read = read_question(context, argv, false, &q);
     if (read != CUCKOO_KEY_NOMEM && q.filter->geometry.value_bits == 0 &&
         !cuckoo_is_of_no_rows(q.filter))
         cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_NO_VALUES);
@@ -91,7 +99,7 @@ static void get_function(sqlite3_context *context, int argc, sqlite3_value **arg
 static cuckoo_key read_change(sqlite3_context *context, int argc, sqlite3_value **argv, bool adds,
                               question *q)
 {
-    cuckoo_key read = read_question(context, argv, q);
+    cuckoo_key read = read_question(context, argv, adds, q);
     if (read == CUCKOO_KEY_NOMEM || (read == CUCKOO_KEY_NULL && adds))
         return read;
     if (!cuckoo_may_change(context, q->filter, adds) ||
@@ -110,6 +118,7 @@ static void add_function(sqlite3_context *context, int argc, sqlite3_value **arg
         cuckoo_result_same(context, q.filter);
     if (read != CUCKOO_KEY_OK || !cuckoo_filter_copy(context, q.filter, &copy))
         return;
+    cf_note_types(&copy, cuckoo_key_type(argv[1], &copy.geometry));
     cf_status status = cuckoo_watched_add(sqlite3_context_db_handle(context), &copy, q.hash, q.value);
     if (status == CF_OK)
         cuckoo_result_filter(context, &copy);
@@ -136,7 +145,9 @@ static void clear_function(sqlite3_context *context, int argc, sqlite3_value **a
     cf_filter fresh;
     (void)argc;
     const cf_filter *filter = cuckoo_filter_argument(context, 1, argv);
-    if (filter && cuckoo_new_filter(context, &filter->geometry, &fresh))
+    cf_geometry shape = filter ? filter->geometry : (cf_geometry){0};
+    shape.key_types = cf_types_cleared(&shape);
+    if (filter && cuckoo_new_filter(context, &shape, &fresh))
         cuckoo_result_filter(context, &fresh);
 }
 

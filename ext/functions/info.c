@@ -30,12 +30,21 @@ static void append_counts(sqlite3_str *json, const cf_filter *filter)
                         ratio(8 * filter->length, keys));
 }
 
+/* The types of the keys that were added; "": none, or nobody has noted them. */
+static const char *types_word(const cf_geometry *g)
+{
+    static const char *const words[] = {"",     "number",      "text",      "number,text",
+                                        "blob", "number,blob", "text,blob", "any"};
+    return words[g->key_types & CF_TYPE_ANY];
+}
+
 static void append_options(sqlite3_str *json, const cf_geometry *g)
 {
     sqlite3_str_appendf(json, ",\"hash\":\"%s\",\"seed\":%lld", cuckoo_hash_word(g), g->seed);
     sqlite3_str_appendf(json, ",\"counter_bits\":%d,\"value_bits\":%d", g->counter_bits, g->value_bits);
     sqlite3_str_appendf(json, ",\"affinity\":\"%s\",\"collation\":\"%s\"",
                         cuckoo_affinity_word(g->affinity), cuckoo_collation_word(g->collation));
+    sqlite3_str_appendf(json, ",\"key_types\":\"%s\"", types_word(g));
     sqlite3_str_appendf(json, ",\"growth\":\"%s\",\"overflow\":\"%s\"", g->growth ? "on" : "off",
                         g->spill_bound ? "on" : "off");
     if (g->spill_bound)
@@ -75,9 +84,10 @@ static void result_exact_info(sqlite3_context *context, const cf_exact *exact)
     sqlite3_str_appendf(json, ",\"bytes\":%llu,\"bits_per_key\":%.6g,\"fpr_unknown\":%.6g",
                         exact->length, ratio(8 * exact->length, exact->keys), cf_exact_fpr(exact));
     sqlite3_str_appendf(json, ",\"hash\":\"%s\",\"seed\":%lld", cuckoo_hash_word(rule), rule->seed);
-    sqlite3_str_appendf(json, ",\"affinity\":\"%s\",\"collation\":\"%s\",\"format\":%d",
+    sqlite3_str_appendf(json, ",\"affinity\":\"%s\",\"collation\":\"%s\",\"key_types\":\"%s\"",
                         cuckoo_affinity_word(rule->affinity), cuckoo_collation_word(rule->collation),
-                        CF_EXACT_VERSION);
+                        types_word(rule));
+    sqlite3_str_appendf(json, ",\"format\":%d", CF_EXACT_VERSION);
     cuckoo_result_built(context, json, "}");
 }
 

@@ -21,7 +21,8 @@
 **        7      1  collation of keys: 0 binary, 1 nocase, 2 rtrim
 **        8      8  seed of the hash (signed)
 **       16      8  n, the number of keys
-**       24     36  zero
+**       24      1  1: some keys are texts that look like numbers
+**       25     35  zero
 **       60      4  checksum: the low 32 bits of XXH3 (unseeded) of bytes 0 .. 59
 **       64         n keys: 8 bytes of hash; then, with values, 8 bytes of value
 **
@@ -52,7 +53,12 @@ static const uint8_t list_magic[3] = {0xcf, 0x6b, 0x6c};
 
 enum { LIST_VERSION = 1 };
 enum { LIST_AT_VERSION = 3, LIST_AT_HASH = 4, AT_VALUED = 5, AT_AFFINITY = 6, AT_COLLATION = 7 };
-enum { LIST_AT_SEED = 8, AT_COUNT = 16, AT_LAST = 56 /* a word: 4 bytes of zero, and the checksum */ };
+enum {
+    LIST_AT_SEED = 8,
+    AT_COUNT = 16,
+    AT_NUMERIC = 24,
+    AT_LAST = 56 /* a word: 4 bytes of zero, and the checksum */
+};
 
 void cuckoo_list_encode(const cuckoo_key_list *list, uint8_t *header)
 {
@@ -66,6 +72,7 @@ void cuckoo_list_encode(const cuckoo_key_list *list, uint8_t *header)
     header[AT_COLLATION] = list->rule.collation;
     cf_store64(header + LIST_AT_SEED, (uint64_t)list->rule.seed);
     cf_store64(header + AT_COUNT, list->n);
+    header[AT_NUMERIC] = list->numeric;
     cf_store64(header + AT_LAST, (uint64_t)cf_checksum(header) << 32);
 }
 
@@ -85,6 +92,7 @@ static const char *decode_list(const uint8_t *bytes, size_t length, cuckoo_key_l
                                    .affinity = bytes[AT_AFFINITY],
                                    .collation = bytes[AT_COLLATION]},
                           .valued = bytes[AT_VALUED] != 0,
+                          .numeric = bytes[AT_NUMERIC] != 0,
                           .n = cf_load64(bytes + AT_COUNT),
                           .keys = bytes + CUCKOO_LIST_HEADER};
     cuckoo_list_encode(list, header);
@@ -148,6 +156,22 @@ static bool goes_with(sqlite3_context *context, const cuckoo_key_list *list, con
            cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(g->value_bits, "one in the list"));
 }
 
+/* Deletes nothing, if keys of one type cannot have been meant. */
+static bool types_fit(sqlite3_context *context, const cuckoo_key_list *list, const cf_filter *filter)
+{
+    static const char *const what[] = {"keys has numbers", "keys has texts", "keys has blobs"};
+    for (unsigned i = 0; i < sizeof what / sizeof *what; i++) {
+        unsigned type = list->rule.key_types & 1u << i;
+        bool number = list->numeric && type == CF_TYPE_TEXT;
+        if (type != 0 && !cf_type_fits(&filter->geometry, type, number))
+            return cuckoo_fail_with(
+                context, SQLITE_MISMATCH,
+                cuckoo_key_unfit(&filter->geometry, type,
+                                 number ? "keys has texts that look like numbers" : what[i]));
+    }
+    return true;
+}
+
 /* ---- cf_add_keys(filter, keys), cf_delete_keys(filter, keys) ---- */
 
 static cf_status change_each(cf_filter *filter, const cuckoo_key_list *list, bool adds)
@@ -204,11 +228,12 @@ static void change_function(sqlite3_context *context, int argc, sqlite3_value **
     const cf_filter *filter = cuckoo_filter_argument(context, argc, argv);
     if (filter == NULL || !read_list(context, argv[1], &list) ||
         ((list.n > 0 || !adds) && !cuckoo_may_change(context, filter, adds)) ||
-        !goes_with(context, &list, filter))
+        !goes_with(context, &list, filter) || (!adds && !types_fit(context, &list, filter)))
         return;
     if (list.n == 0)
         cuckoo_result_same(context, filter);
     else if (cuckoo_filter_copy(context, filter, &copy)) {
+        cf_note_types(&copy, adds ? list.rule.key_types : 0);
         if (cuckoo_list_apply(context, &copy, &list, adds))
             cuckoo_result_filter(context, &copy);
         cuckoo_filter_free(&copy);

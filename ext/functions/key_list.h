@@ -10,8 +10,9 @@
 enum { CUCKOO_LIST_HEADER = 64 /* bytes */ };
 
 typedef struct cuckoo_key_list {
-    cf_geometry rule; /* hash, seed, affinity and collation; the rest is 0 */
+    cf_geometry rule; /* hash, seed, affinity and collation, key_types; the rest is 0 */
     bool valued;      /* a value goes with each key */
+    bool numeric;     /* some are texts that look like numbers */
     uint64_t n;
     const uint8_t *keys; /* little-endian words: the hash; then, with values, the value */
 } cuckoo_key_list;

@@ -59,7 +59,7 @@ static int insert_row(cuckoo_table *table, sqlite3_value *key, bool *skips)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
     rc = asks ? cuckoo_table_has(table, hash, skips) : SQLITE_OK;
     if (rc == SQLITE_OK && !*skips)
-        rc = cuckoo_table_add(table, hash, &status);
+        rc = cuckoo_table_add(table, hash, cuckoo_key_type(key, &table->paged.filter.geometry), &status);
     if (rc != SQLITE_OK || status == CF_OK)
         return rc;
     char *message = cuckoo_full_message(status, &table->paged.filter);

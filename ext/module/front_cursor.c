@@ -56,10 +56,13 @@ static int look_up(cuckoo_table *table, sqlite3_value *key, uint32_t plan, uint6
     bool has;
     uint64_t hash;
     int64_t copies = 0;
+    cf_geometry rule;
     int rc = cuckoo_table_has_value(table, key, &hash, &has);
     *most = has ? UINT64_MAX : 0;
-    if (rc != SQLITE_OK || !has || !cuckoo_front_unusual(plan, 0, key) ||
-        cuckoo_key_always(&table->paged.filter.geometry, key))
+    if (rc != SQLITE_OK || !has || !cuckoo_front_unusual(plan, 0, key))
+        return rc;
+    rc = cuckoo_table_rule(table, &rule);
+    if (rc != SQLITE_OK || cuckoo_key_always(&rule, key))
         return rc;
     rc = cuckoo_table_most(table, hash, &copies);
     *most = copies > 0 ? (uint64_t)copies : 0;

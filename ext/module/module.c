@@ -65,6 +65,21 @@ int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
     return code;
 }
 
+/* ---- keys that cannot have been meant ---- */
+
+int cuckoo_table_ask_anew(cuckoo_table *table, sqlite3_value *key, uint64_t *hash)
+{
+    cf_geometry rule;
+    char **why = &table->paged.shadow.damage;
+    int rc = cuckoo_table_rule(table, &rule);
+    cuckoo_key kind = rc == SQLITE_OK ? cuckoo_key_ask(key, &rule, hash) : CUCKOO_KEY_OK;
+    if (kind != CUCKOO_KEY_UNFIT)
+        return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : rc;
+    sqlite3_free(*why);
+    *why = cuckoo_key_unfit_value(&rule, key);
+    return *why ? SQLITE_MISMATCH : SQLITE_NOMEM;
+}
+
 /* ---- beginning and ending a use ---- */
 
 int cuckoo_module_begin(cuckoo_table *table, cuckoo_use use)

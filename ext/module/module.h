@@ -34,17 +34,35 @@ int cuckoo_table_declare(cuckoo_table *table, const char *t, const char *k);
 int cuckoo_module_begin(cuckoo_table *table, cuckoo_use use);
 int cuckoo_module_end(cuckoo_table *table, int rc);
 
+/* cuckoo_key_ask, where the header of the filter does not note the type of the key: the logs may.
+** SQLITE_MISMATCH, with a message (cuckoo_table_damage): it cannot have been meant. */
+int cuckoo_table_ask_anew(cuckoo_table *table, sqlite3_value *key, uint64_t *hash);
+
 /* Is the key perhaps there, and what is its hash? Within a use. A NULL is not, and has none. */
 static inline int cuckoo_table_has_value(cuckoo_table *table, sqlite3_value *key, uint64_t *hash,
                                          bool *has)
 {
     const cf_geometry *geometry = &table->paged.filter.geometry;
-    cuckoo_key kind = cuckoo_key_hash(key, geometry, hash);
+    cuckoo_key kind = cuckoo_key_ask(key, geometry, hash);
+    if (kind == CUCKOO_KEY_UNFIT || (geometry->key_types == 0 && !cuckoo_table_is_at_hand(table))) {
+        int rc = cuckoo_table_ask_anew(table, key, hash);
+        kind = kind == CUCKOO_KEY_UNFIT ? CUCKOO_KEY_OK : kind;
+        *has = false;
+        if (rc != SQLITE_OK)
+            return rc;
+    }
     *has = kind == CUCKOO_KEY_OK && cuckoo_key_always(geometry, key);
     if (kind != CUCKOO_KEY_OK || *has)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
-    return table->asks_content ? cuckoo_content_has(&table->follow.content, key, has)
-                               : cuckoo_table_has(table, *hash, has);
+    if (table->asks_content)
+        return cuckoo_content_has(&table->follow.content, key, has);
+    int rc = cuckoo_table_has(table, *hash, has);
+    if (rc != SQLITE_OK || *has || cuckoo_table_is_at_hand(table))
+        return rc;
+    cf_geometry rule; /* an inexact key may be in the logs alone */
+    rc = cuckoo_table_rule(table, &rule);
+    *has = cuckoo_key_always(&rule, key);
+    return rc;
 }
 
 /* ---- errors ---- */

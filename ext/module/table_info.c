@@ -33,6 +33,8 @@ static int append_filter(sqlite3_str *json, cuckoo_table *table, cuckoo_use use)
 {
     cf_filter filter = table->paged.filter;
     int rc = append_log(json, table);
+    if (rc == SQLITE_OK && !cuckoo_table_follows(table))
+        rc = cuckoo_table_rule(table, &filter.geometry);
     if (rc == SQLITE_OK && (use == CUCKOO_INSPECT || !cuckoo_table_follows(table)))
         rc = cuckoo_table_items(table, &filter.items);
     return cuckoo_append_info(table->paged.shadow.db, json, &filter, use == CUCKOO_INSPECT)

@@ -88,6 +88,8 @@ int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left)
     bool ages = paged->filter.geometry.epochs != 0, follows = cuckoo_table_follows(table);
     int rc = cuckoo_net_read(&table->net, paged, follows);
     bool sums = ages || (follows && !cuckoo_changes_one_way(logged));
+    if (rc == SQLITE_OK)
+        cf_note_types(&paged->filter, logged->types | table->pending.types);
     if (rc == SQLITE_OK && ages)
         cuckoo_ageing_begin(paged, cuckoo_table_latest(table), all);
     rc = cuckoo_first_error(rc, paged->rc);
@@ -96,6 +98,8 @@ int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left)
         rc = sums ? cuckoo_sums_walk(&logged->sums, change, &into)
                   : cuckoo_changes_walk(logged, change, &into);
     rc = rc ? rc : cuckoo_changes_walk(&table->pending, change, &into);
+    if (!cuckoo_sums_any(left))
+        cf_drop_types(&paged->filter);
     paged->dirty = true;
     return rc;
 }
@@ -113,7 +117,7 @@ typedef struct writing {
 static int write_left(void *context, uint64_t hash, int64_t n)
 {
     cuckoo_paged *paged = context;
-    int rc = cuckoo_log_write(&paged->shadow, hash, n);
+    int rc = cuckoo_log_write(&paged->shadow, hash, n, 0);
     paged->left += rc == SQLITE_OK;
     return rc;
 }
@@ -226,13 +230,13 @@ int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc)
 /* ---- what is pending, into the log ---- */
 
 /* The rowid is also the number of rows, since a drain empties the log. */
-int cuckoo_table_log(cuckoo_table *table, uint64_t hash, int64_t n)
+int cuckoo_table_log(cuckoo_table *table, uint64_t hash, int64_t n, unsigned types)
 {
     sqlite3 *db = table->paged.shadow.db;
     sqlite3_int64 rowid = sqlite3_last_insert_rowid(db);
     table->net.current = false;
     cuckoo_list_tell(table, false);
-    int rc = cuckoo_log_write(&table->paged.shadow, hash, n);
+    int rc = cuckoo_log_write(&table->paged.shadow, hash, n, types);
     if (rc == SQLITE_OK)
         table->wrote = sqlite3_last_insert_rowid(db);
     sqlite3_set_last_insert_rowid(db, rowid);
@@ -248,7 +252,8 @@ int cuckoo_table_put(cuckoo_table *table)
     if (rc != SQLITE_OK)
         return rc;
     for (; rc == SQLITE_OK && written < pending->n; written += rc == SQLITE_OK)
-        rc = cuckoo_table_log(table, pending->change[written].hash, pending->change[written].n);
+        rc = cuckoo_table_log(table, pending->change[written].hash, pending->change[written].n,
+                              pending->types);
     if (rc == SQLITE_OK)
         cuckoo_changes_free(pending);
     else if (pending->n > 0) /* SQLite may have taken all back, and told us */

@@ -137,6 +137,7 @@ int cuckoo_maintenance_optimize(cuckoo_table *table)
 int cuckoo_maintenance_clear(cuckoo_table *table)
 {
     cf_geometry shape = table->paged.filter.geometry;
+    shape.key_types = cf_types_cleared(&shape);
     int rc = cuckoo_shadow_check(&table->paged.shadow);
     return cuckoo_table_finish(table, &(cuckoo_sums){0},
                                rc ? rc : cuckoo_paged_clear(&table->paged, &shape));
@@ -165,6 +166,7 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_sums *aside, c
         uint64_t hash;
         cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(keys, 0), &filter->geometry, &hash);
         cf_status status = kind == CUCKOO_KEY_NOMEM ? CF_NO_MEMORY : CF_OK;
+        cf_note_types(filter, cuckoo_key_type(sqlite3_column_value(keys, 0), &filter->geometry));
         if (kind == CUCKOO_KEY_OK)
             status = cuckoo_watched_add(sqlite3_db_handle(keys), filter, hash, 0);
         if (status == CF_NO_MEMORY || status == CF_INTERRUPTED)
@@ -221,6 +223,7 @@ static int plan_shape(const cuckoo_table *table, bool anew, const uint64_t *give
     if (rc != SQLITE_OK || capacity == shape->capacity)
         return rc;
     options.counter_bits = shape->counter_bits;
+    options.key_types = shape->key_types;
     options.seed = shape->seed;
     options.hash = shape->keyed ? CF_HASH_KEYED : CF_HASH_XXH3;
     cf_status status = cf_plan(capacity, table->options.fpr, &options, shape, &why);

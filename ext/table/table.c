@@ -19,7 +19,8 @@ void cuckoo_table_forget(cuckoo_table *table)
 
 bool cuckoo_table_is_told(int rc)
 {
-    return rc == SQLITE_ERROR || rc == SQLITE_CORRUPT_VTAB || rc == CUCKOO_NEWER;
+    return rc == SQLITE_ERROR || rc == SQLITE_MISMATCH || rc == SQLITE_CORRUPT_VTAB ||
+           rc == CUCKOO_NEWER;
 }
 
 const char *cuckoo_table_damage(const cuckoo_table *table, int rc)
@@ -96,6 +97,16 @@ int cuckoo_table_net(cuckoo_table *table)
     int rc = cuckoo_net_read(&table->net, &table->paged, cuckoo_table_follows(table));
     rc = rc ? rc : cuckoo_changes_sum(&table->net.changes, times);
     return rc ? rc : cuckoo_changes_sum(&table->pending, times);
+}
+
+int cuckoo_table_rule(cuckoo_table *table, cf_geometry *rule)
+{
+    int rc = cuckoo_table_net(table);
+    const cf_filter *filter = &table->paged.filter;
+    unsigned types = table->net.changes.types | table->pending.types;
+    *rule = filter->geometry;
+    rule->key_types = cf_types_with(filter, types);
+    return rc;
 }
 
 /* Keys of a table that ages which are in no page. */

@@ -112,7 +112,7 @@ static inline bool cuckoo_table_follows(const cuckoo_table *table)
 ** error, of which cuckoo_table_damage says more, the use has ended. */
 int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use);
 
-/* Is it SQLITE_ERROR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER? */
+/* Is it SQLITE_ERROR, SQLITE_MISMATCH, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER? */
 bool cuckoo_table_is_told(int rc);
 
 /* May a trigger ask for the row for which it runs, before ours has told of it? Then "not there" is no
@@ -228,9 +228,12 @@ int cuckoo_table_items(cuckoo_table *table, uint64_t *items);
 /* Of a table that ages by the clock: the latest time in the logs as they were read, or pending; or 0. */
 int64_t cuckoo_table_latest(const cuckoo_table *table);
 
-/* Adds a key, or deletes it. *status is CF_FULL, and nothing has changed, when as many keys are in a
+/* The rule by which its keys are checked and hashed, with the types of keys in the logs, or pending. */
+int cuckoo_table_rule(cuckoo_table *table, cf_geometry *rule);
+
+/* Adds a key of these types (cf_key_types), or deletes it. *status is CF_FULL, and nothing has changed, when as many keys are in a
 ** filter that may not grow as it has slots. Otherwise it is CF_OK. (transaction.c) */
-int cuckoo_table_add(cuckoo_table *table, uint64_t hash, cf_status *status);
+int cuckoo_table_add(cuckoo_table *table, uint64_t hash, unsigned types, cf_status *status);
 int cuckoo_table_delete(cuckoo_table *table, uint64_t hash);
 
 /* ---- draining (drain.c) ---- */
@@ -241,7 +244,7 @@ bool cuckoo_table_is_within(const cuckoo_table *table);
 
 /* Writes a change of a key to the log; what is pending, after an interrupt is noticed: only one that
 ** comes later takes the transaction back. */
-int cuckoo_table_log(cuckoo_table *table, uint64_t hash, int64_t n);
+int cuckoo_table_log(cuckoo_table *table, uint64_t hash, int64_t n, unsigned types);
 int cuckoo_table_put(cuckoo_table *table);
 
 /* Takes the logs, and what is pending, into the pages. In a full filter only some keys are tried, unless

@@ -11,15 +11,18 @@
 
 /* If the connection may not write to the log, better an error of INSERT than one of COMMIT. A drain that
 ** cannot be made just now leaves them to the log. */
-static int note(cuckoo_table *table, uint64_t hash, int64_t n)
+static int note(cuckoo_table *table, uint64_t hash, int64_t n, unsigned types)
 {
+    types = cf_types_under(table->paged.filter.geometry.affinity, types);
+    types &= ~(unsigned)table->paged.filter.geometry.key_types;
     if (table->part != CUCKOO_JOINED || table->shared)
-        return cuckoo_table_log(table, hash, n);
+        return cuckoo_table_log(table, hash, n, types);
     int rc = SQLITE_OK;
     sqlite3_stmt *write;
     if (table->pending.n == 0)
         rc = cuckoo_shadow_query(&table->paged.shadow, CUCKOO_WRITE_OWN, NULL, &write);
     rc = rc ? rc : cuckoo_changes_add(&table->pending, hash, n);
+    table->pending.types |= rc == SQLITE_OK ? types : 0;
     uint64_t rows = table->pending.n + (table->pending.summed ? 0 : (uint64_t)table->wrote),
              most = table->pending.summed ? CUCKOO_LONG_LOG : CUCKOO_MOST_PENDING;
     if (rc != SQLITE_OK || rows <= most)
@@ -53,7 +56,7 @@ static int look_for_room(cuckoo_table *table, bool *room)
     return rc ? rc : count_room(table, room);
 }
 
-int cuckoo_table_add(cuckoo_table *table, uint64_t hash, cf_status *status)
+int cuckoo_table_add(cuckoo_table *table, uint64_t hash, unsigned types, cf_status *status)
 {
     bool room = true;
     const cuckoo_paged *paged = &table->paged;
@@ -62,12 +65,12 @@ int cuckoo_table_add(cuckoo_table *table, uint64_t hash, cf_status *status)
     *status = room ? CF_OK : CF_FULL;
     return rc != SQLITE_OK || !room
                ? rc
-               : note(table, hash, paged->filter.geometry.epochs ? (int64_t)paged->now : 1);
+               : note(table, hash, paged->filter.geometry.epochs ? (int64_t)paged->now : 1, types);
 }
 
 int cuckoo_table_delete(cuckoo_table *table, uint64_t hash)
 {
-    return note(table, hash, -1);
+    return note(table, hash, -1, 0);
 }
 
 /* ---- joining ---- */

@@ -146,7 +146,8 @@ static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t
     uint64_t items = into->items, allowed = into->memory.most;
     uint64_t left = 24 * (into->length + from->length) + (1 << 20);
     into->view.left = &left;
-    into->geometry.key_types |= from->geometry.key_types;
+    uint8_t noted = from->geometry.key_types;
+    cf_note_types(into, noted == 0 && from->occupied > 0 ? CF_TYPE_ANY : noted);
     into->memory.most = most < allowed ? most : allowed;
     if (into->epoch < from->epoch)
         cf_age_to(into, from->epoch);

@@ -40,6 +40,37 @@ cf_key cf_key_blob(const void *bytes, size_t length)
     return (cf_key){.type = CF_KEY_BLOB, .content = (const uint8_t *)bytes, .length = length};
 }
 
+/* ---- types ---- */
+
+unsigned cf_key_type(const cf_key *key)
+{
+    return key->type < CF_KEY_TEXT    ? CF_TYPE_NUMBER
+           : key->type == CF_KEY_TEXT ? CF_TYPE_TEXT
+                                      : CF_TYPE_BLOB;
+}
+
+bool cf_type_fits(const cf_geometry *rule, unsigned type, bool number)
+{
+    unsigned noted = rule->key_types & CF_TYPE_ANY;
+    if (noted == 0 || noted & type)
+        return true;
+    /* RULE: a blob equals blobs alone */
+    if (type == CF_TYPE_BLOB || noted == CF_TYPE_BLOB)
+        return false;
+    /* RULE: an affinity makes numbers and texts comparable; what nothing equals can be meant beside
+    ** blobs, or as a word */
+    return rule->affinity != CF_AFFINITY_NONE || noted & CF_TYPE_BLOB ||
+           (type == CF_TYPE_TEXT && !number);
+}
+
+bool cf_key_fits(const cf_geometry *rule, const cf_key *key)
+{
+    cf_number number;
+    return cf_type_fits(rule, cf_key_type(key),
+                        key->type == CF_KEY_TEXT &&
+                            cf_number_read((const char *)key->content, key->length, &number));
+}
+
 /* ---- affinity ---- */
 
 /* Reals of this size or more are coarser than the 15 digits that SQLite may make of them. */

@@ -40,6 +40,7 @@ static const char *read_digits(const char *at, const char *end, cf_number *numbe
         bool room = number->digits < MOST_DIGITS; /* RULE: a digit without room only counts */
         if (room)
             number->digits = number->digits * 10 + (unsigned)(*at - '0');
+        number->more |= !room && *at != '0';
         number->exponent += !room - number->point; /* RULE: digits behind the point lower the exponent */
         any = true;
     }
@@ -165,7 +166,7 @@ bool cf_number_sure(const cf_number *number, double *real)
     *real = cf_number_real(number);
     /* RULE: sure are up to 15 digits with few decimals; equivalent < to <=, < to <= 2: 10^15 ends in a
     ** zero; what has no decimals is whole */
-    return least.digits < ROUND_LIMIT &&
+    return least.digits < ROUND_LIMIT && !least.more &&
            (cf_number_whole(&least, &whole) || (least.exponent < 0 && least.exponent >= -SURE_DECIMALS));
 }
 

@@ -39,6 +39,7 @@ static const cf_memory js_memory = {resize_in_js, MOST, NULL};
 /* ---- the key ---- */
 
 static uint64_t hash;
+static unsigned key_type;
 
 static cf_key key_at(unsigned type, const uint8_t *at, size_t n)
 {
@@ -49,24 +50,38 @@ static cf_key key_at(unsigned type, const uint8_t *at, size_t n)
                                   : (cf_key){.type = (uint8_t)type, .content = at, .length = n};
 }
 
-static unsigned noted; /* of cf_key_types, when it is added */
-
 typedef enum sureness {
     UNSURE, /* VAGUE: a text that versions of SQLite read as different numbers */
     SURE,
-    VAGUE /* the answer is "probably" */
+    VAGUE, /* the answer is "probably" */
+    UNFIT  /* it cannot have been meant: cf_key_fits */
 } sureness;
 
 /* The key is the one of a filter or a list, which begin with their rule. It is a type, and the bytes at
 ** an address: text and blobs as they are, numbers as 8 bytes, an integer or a double. The bytes are
-** lost, and 8 behind them. */
-FOR_JS("key") sureness js_put(const cf_geometry *rule, unsigned type, uint8_t *at, size_t n)
+** lost, and 8 behind them. `asks`: it is not going to be added. */
+FOR_JS("key") sureness js_put(const cf_geometry *rule, unsigned type, uint8_t *at, size_t n, bool asks)
 {
     cf_key form = key_at(type, at, n);
     bool vague = cf_key_is_vague(rule, &form); /* a driver may bind a whole number as a REAL */
-    noted = cf_key_apply(rule, &form) ? CF_TYPE_INEXACT : 0;
+    key_type = cf_key_type(&form);
+    if (asks && !cf_key_fits(rule, &form))
+        return UNFIT;
+    bool inexact = cf_key_apply(rule, &form);
+    key_type |= inexact ? CF_TYPE_INEXACT : 0;
     hash = cf_key_hash(rule, &form, at);
-    return !vague ? SURE : noted ? UNSURE : VAGUE;
+    return !vague ? SURE : inexact ? UNSURE : VAGUE;
+}
+
+/* The key_types of a filter or a list; and those of an exact filter, of which deltas bring more. */
+FOR_JS("types") unsigned types(const cf_geometry *rule)
+{
+    return rule->key_types & CF_TYPE_ANY;
+}
+
+FOR_JS("take_types") void take_types(cf_geometry *rule, const cf_geometry *other)
+{
+    rule->key_types |= other->key_types;
 }
 
 /* ---- one filter ---- */
@@ -110,14 +125,19 @@ FOR_JS("values") unsigned js_values(const cf_filter *filter, double *values)
 
 FOR_JS("add") cf_status add(cf_filter *filter, double value)
 {
-    cf_note_types(filter, noted);
-    return cf_add_value(filter, hash, (uint64_t)value);
+    uint8_t was = filter->geometry.key_types;
+    cf_note_types(filter, key_type);
+    cf_status status = cf_add_value(filter, hash, (uint64_t)value);
+    filter->geometry.key_types = status == CF_OK ? filter->geometry.key_types : was;
+    return status;
 }
 
 FOR_JS("delete")
 cf_deleted take(cf_filter *filter, double value)
 {
-    return cf_delete_value(filter, hash, (uint64_t)value);
+    cf_deleted deleted = cf_delete_value(filter, hash, (uint64_t)value);
+    cf_drop_types(filter);
+    return deleted;
 }
 
 FOR_JS("clear") void clear(cf_filter *filter)
@@ -162,6 +182,7 @@ FOR_JS("info") void info(const cf_filter *filter, double *numbers, int64_t *seed
                           g->value_bits,
                           g->affinity,
                           g->collation,
+                          g->key_types & CF_TYPE_ANY,
                           g->growth,
                           g->spill_bound != 0,
                           g->budget,
@@ -225,11 +246,12 @@ typedef struct list {
     cf_geometry rule; /* hash, seed and key rule; the rest is not looked at */
     uint64_t *hashes;
     size_t used, room;
+    unsigned types; /* of its keys */
 } list;
 
 _Static_assert(sizeof(cf_filter) <= OBJECT && sizeof(list) <= OBJECT, "OBJECT is too small");
 
-/* `options`: as OPTIONS in filter.mjs, and the seed, an integer, behind them. */
+/* `options`: as OPTIONS in filter.mjs, whether affinity none was written out, and the seed, an integer, behind them. */
 static cf_options options_of(const double *options, const int64_t *seed)
 {
     return (cf_options){.bucket_size = (unsigned)options[2],
@@ -244,6 +266,7 @@ static cf_options options_of(const double *options, const int64_t *seed)
                         .spill_bound = (unsigned)options[11],
                         .affinity = (cf_affinity)options[12],
                         .collation = (cf_collation)options[13],
+                        .key_types = options[14] != 0 ? CF_TYPE_ANY : 0,
                         .seed = *seed};
 }
 
@@ -272,7 +295,7 @@ FOR_JS("push") bool push(list *keys)
         keys->room = room;
     }
     keys->hashes[keys->used++] = hash;
-    keys->rule.key_types |= (uint8_t)noted;
+    keys->types |= key_type;
     return true;
 }
 
@@ -286,7 +309,7 @@ cf_status js_build(list *keys, cf_filter *filter, const double *options, const i
 {
     cf_options given = options_of(options, seed);
     filter->memory = js_memory;
-    given.key_types = keys->rule.key_types;
+    given.key_types |= keys->types;
     return cf_build(filter, keys->hashes, keys->used, (uint64_t)options[0], options[1], &given, &said);
 }
 
@@ -295,7 +318,7 @@ FOR_JS("change_many") cf_status change_many(list *keys, cf_filter *filter, bool 
 {
     uint64_t capacity = filter->geometry.capacity;
     cf_status status = CF_OK;
-    cf_note_types(filter, adds ? keys->rule.key_types : 0);
+    cf_note_types(filter, adds ? keys->types : 0);
     if (adds && filter->items <= capacity && keys->used <= capacity - filter->items)
         return cf_add_many(filter, keys->hashes, keys->used, NULL);
     for (size_t i = 0; i < keys->used && status == CF_OK; i++)
@@ -303,6 +326,7 @@ FOR_JS("change_many") cf_status change_many(list *keys, cf_filter *filter, bool 
             status = cf_add(filter, keys->hashes[i]);
         else
             cf_delete(filter, keys->hashes[i]);
+    cf_drop_types(filter);
     return status == CF_OK && keys->used != 0 ? cf_settle(filter) : status;
 }
 
@@ -346,6 +370,7 @@ cf_status build_exact(list *others, list *members, double *made, const double *o
                             .count = {others->used, members->used},
                             .memory = js_memory};
     built.options.growth = false;
+    built.options.key_types |= others->types | members->types;
     cf_status status = cf_exact_make(&built, &said);
     made[0] = (double)(size_t)built.bytes;
     made[1] = (double)built.length;
@@ -374,9 +399,10 @@ FOR_JS("check_exact") cf_status check_exact(const cf_exact *exact)
 FOR_JS("info_exact") void info_exact(const cf_exact *exact, double *numbers, int64_t *seed)
 {
     const cf_geometry *rule = &exact->rule;
-    const double all[] = {(double)exact->keys,   (double)exact->members, exact->levels, exact->listed,
-                          (double)exact->length, cf_exact_fpr(exact),    rule->keyed,   rule->affinity,
-                          rule->collation,       CF_EXACT_VERSION};
+    const double all[] = {(double)exact->keys, (double)exact->members, exact->levels,
+                          exact->listed,       (double)exact->length,  cf_exact_fpr(exact),
+                          rule->keyed,         rule->affinity,         rule->collation,
+                          types(rule),         CF_EXACT_VERSION};
     memcpy(numbers, all, sizeof all);
     *seed = rule->seed;
 }

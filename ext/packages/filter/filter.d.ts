@@ -38,6 +38,8 @@ export type ExactOptions = Pick<Options, 'fpr' | 'seed' | 'hash' | 'affinity' | 
 
 export type Affinity = 'none' | 'text' | 'numeric' | 'real';
 export type Collation = 'binary' | 'nocase' | 'rtrim';
+/** Of the keys that were added. Asking for a key that equals none of these types is a TypeError, unless affinity 'none' was given. */
+export type KeyTypes = '' | 'number' | 'text' | 'blob' | 'number,text' | 'number,blob' | 'text,blob' | 'any';
 export type Bytes = ArrayBufferView | ArrayBuffer;
 
 /** As cf_info says it in SQL. */
@@ -46,7 +48,7 @@ export interface Info {
   slot_bits: number; layout: 'plain' | 'semisort'; level: number; split: number; load: number; load_items: number;
   bytes: number; bits_per_key: number; fpr_now: number; fpr_at_capacity: number; turnovers: number; hash: 'xxh3' | 'keyed';
   seed: number | bigint; counter_bits: number; value_bits: number; affinity: Affinity; collation: Collation;
-  growth: 'on' | 'off'; overflow: 'on' | 'off'; overflow_budget?: number; spill_bound?: number; spilled: number;
+  key_types: KeyTypes; growth: 'on' | 'off'; overflow: 'on' | 'off'; overflow_budget?: number; spill_bound?: number; spilled: number;
   sticky: number; void: number; pair_bits: number; cap: number; base_buckets: number; format: number;
 }
 
@@ -123,8 +125,8 @@ export declare class CuckooFilter {
 /** As cf_info says it of an exact filter in SQL; with deltas `bytes` and `fpr_unknown` are those of all. */
 export interface ExactInfo {
   kind: 'exact'; keys: number; members: number; levels: number; listed: number; bytes: number; bits_per_key: number;
-  fpr_unknown: number; hash: 'xxh3' | 'keyed'; seed: number | bigint; affinity: Affinity; collation: Collation; format: number;
-  deltas?: number;
+  fpr_unknown: number; hash: 'xxh3' | 'keyed'; seed: number | bigint; affinity: Affinity; collation: Collation; key_types: KeyTypes;
+  format: number; deltas?: number;
 }
 
 /** Never wrong for the keys that it was built of. Nothing can be added: a delta changes its answers. */

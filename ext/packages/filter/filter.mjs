@@ -9,13 +9,14 @@ const WASM = '@WASM@';
 
 const INTEGER = 1, REAL = 2, TEXT = 3, BLOB = 4; // types of keys: src/base/hash.h
 const OBJECT = 1024, EXACT = 32768, MOST = 0x7fffffff; // exports.c
-const UNSURE = 0, SURE = 1; // what it says of a key
+const UNSURE = 0, SURE = 1, UNFIT = 3; // what it says of a key
 const ROOM = 1 << 16, BEHIND = 8; // bytes for a key, and behind it; a longer one gets a block of its own
 const PAGE = 1 << 16, MOST_PAGES = 1 << 16; // of WebAssembly
 
 const [FULL, DAMAGED, NEWER, TOO_BIG, MISMATCH, NO_MEMORY] = [1, 2, 3, 5, 6, 7]; // cf_status
 
 const AFFINITIES = ['none', 'text', 'numeric', 'real'], COLLATIONS = ['binary', 'nocase', 'rtrim'];
+const KEY_TYPES = ['', 'number', 'text', 'number,text', 'blob', 'number,blob', 'text,blob', 'any'];
 
 /* What an option may be: one of some words or numbers, or a whole number in a range. exports.c reads them in this order. */
 const OPTIONS = {
@@ -29,13 +30,13 @@ const OTHER_WORDS = new Map([[true, 'on'], [false, 'off'], ['blob', 'text'], ['i
 const INFO = {
   items: 0, occupied: 0, capacity: 0, buckets: 0, bucket_size: 0, fingerprint_bits: 0, slot_bits: 0,
   layout: ['plain', 'semisort'], level: 0, split: 0, bytes: 0, fpr_now: 0, fpr_at_capacity: 0, turnovers: 0,
-  hash: ['xxh3', 'keyed'], counter_bits: 0, value_bits: 0, affinity: AFFINITIES, collation: COLLATIONS,
+  hash: ['xxh3', 'keyed'], counter_bits: 0, value_bits: 0, affinity: AFFINITIES, collation: COLLATIONS, key_types: KEY_TYPES,
   growth: ['off', 'on'], overflow: ['off', 'on'], overflow_budget: 0, spill_bound: 0, spilled: 0, sticky: 0, void: 0,
   pair_bits: 0, cap: 0, base_buckets: 0, format: 0, epochs: 0
 };
 const EXACT_INFO = {
   keys: 0, members: 0, levels: 0, listed: 0, bytes: 0, fpr_unknown: 0, hash: INFO.hash, affinity: AFFINITIES, collation: COLLATIONS,
-  format: 0
+  key_types: KEY_TYPES, format: 0
 };
 const SEED_AT = 8 * Object.keys(INFO).length; // more than there are options
 
@@ -255,12 +256,22 @@ function putKey(call, key) {
   return fail(call, `key must be a string, a number, a bigint, bytes (Uint8Array) or null, got ${got}`, TypeError);
 }
 
-/* Tells the C library the key that the next call is about, under the rule of a filter or a list. Returns true if the answer is
- * "probably", which is none for an exact filter. */
-function put(call, key, handle, exact = false) {
-  const type = putKey(call, key), known = c.key(handle, type, at, length);
+/* The words and the remedy for a key that cannot have been meant. */
+function failUnfit(call, key, type, noted) {
+  const is = type === TEXT ? `the text '${textOf(key)}'` : type === BLOB ? 'bytes' : `the number ${key}`, blobs = type === BLOB || noted === 4;
+  const remedy = noted & 1 ? 'a number, such as Number(key)' : noted & 2 ? 'a text, such as String(key)' : 'bytes (a Uint8Array)';
+  const affinity = blobs ? '' : `, or make the filter with affinity: '${type === TEXT ? 'numeric' : 'text'}'`;
+  fail(call, `key is ${is}, and only keys of these types were added: ${KEY_TYPES[noted]}, so it would never be found; give ${remedy}${affinity}; ` +
+    "affinity: 'none', written out, takes keys of all types", TypeError);
+}
+
+/* Tells the C library the key that the next call is about, under the rule of a filter or a list. `asks`: it is looked for or
+ * deleted. Returns true if the answer is "probably", which is none for an exact filter. */
+function put(call, key, handle, asks, exact = false) {
+  const type = putKey(call, key), known = c.key(handle, type, at, length, asks);
   if (at !== scratch) resize(at, 0);
   at = scratch;
+  if (known === UNFIT) failUnfit(call, key, type, c.types(handle));
   if (known === UNSURE && exact) {
     fail(call, `key '${textOf(key)}' is a number under the affinity of the filter, and versions of SQLite differ over which one; ` +
       'give it as a number');
@@ -276,7 +287,7 @@ function checkIterable(call, keys) {
 
 /* Hands all keys to `use` as a list of the C library. `begin(list)` says how they are hashed. `places` gets those of
  * vague keys, and of nulls, which are no keys; without places.nulls these are left out. */
-function withList(call, keys, begin, use, places) {
+function withList(call, keys, begin, use, asks, places) {
   checkIterable(call, keys);
   const list = newObject(call);
   let i = 0;
@@ -285,7 +296,7 @@ function withList(call, keys, begin, use, places) {
     for (const key of keys) {
       const nulls = places && places.nulls;
       if (key === null && nulls) nulls.push(i);
-      if (key !== null && put(call, key, list, places && places.exact) && places) places.vague.push(i);
+      if (key !== null && put(call, key, list, asks, places && places.exact) && places) places.vague.push(i);
       if ((key !== null || nulls) && !c.push(list)) fail(call, `out of memory for so many keys, ${i}; build several filters`, RangeError);
       i++;
     }
@@ -335,7 +346,7 @@ function readOptions(call, options, names = [...Object.keys(OPTIONS), 'seed']) {
   if (given.fpr === undefined && given.fingerprint_bits === undefined) given.fpr = 0.01;
   if (given.overflow_budget === undefined) given.overflow_budget = 10;
   const numbers = Object.keys(OPTIONS).map((name) => (given[name] === undefined ? 0 : readOption(call, name, given[name])));
-  return { numbers, seed };
+  return { numbers: [...numbers, Number(options.affinity === 'none')], seed };
 }
 
 function putOptions({ numbers, seed }) {
@@ -432,7 +443,7 @@ class CuckooFilter {
   contains(key) {
     const handle = this.#open('contains(key)');
     if (key === null) return null;
-    return put('contains(key)', key, handle) || c.contains(handle) !== 0;
+    return put('contains(key)', key, handle, true) || c.contains(handle) !== 0;
   }
 
   /** The same for many keys: 1 or 0 for each, 0 for null. */
@@ -445,7 +456,7 @@ class CuckooFilter {
   count(key) {
     const handle = this.#open('count(key)');
     if (key === null) return null;
-    const vague = put('count(key)', key, handle);
+    const vague = put('count(key)', key, handle, true);
     return c.count(handle) || Number(vague);
   }
 
@@ -464,7 +475,7 @@ class CuckooFilter {
     const handle = this.#open(call);
     if (!this.#valueBits) fail(call, 'the filter keeps no values; create it with value_bits');
     if (key === null) return [];
-    put(call, key, handle);
+    put(call, key, handle, true);
     return Array.from({ length: c.values(handle, scratch) }, (_, i) => view.getFloat64(scratch + 8 * i, true));
   }
 
@@ -473,7 +484,7 @@ class CuckooFilter {
     const call = 'add(key)', handle = this.#forKeys(call);
     if (key === null) return this;
     const number = this.#value(call, value);
-    put(call, key, handle);
+    put(call, key, handle, false);
     const status = c.add(handle, number);
     if (status) this.#failFull(call, status);
     return this;
@@ -484,7 +495,7 @@ class CuckooFilter {
     const call = 'delete(key)', handle = this.#open(call);
     if (key === null) return false;
     const number = this.#value(call, value);
-    put(call, key, handle);
+    put(call, key, handle, true);
     return c.delete(handle, number) === 1;
   }
 
@@ -512,7 +523,7 @@ class CuckooFilter {
       } finally {
         copy.close();
       }
-    });
+    }, !adds);
   }
 
   /** Takes in all that another filter of the same capacity, fpr, seed and options holds. */
@@ -551,7 +562,7 @@ class CuckooFilter {
   explain(key) {
     const call = 'explain(key)', handle = this.#open(call), { bucket_size, spilled } = numbersOf(handle, 0);
     if (key === null) return null;
-    const vague = put(call, key, handle), look = newObject(call);
+    const vague = put(call, key, handle, true), look = newObject(call);
     try {
       const n = c.places(handle, look + PAIR_AT, look);
       const buckets = Array.from({ length: n }, (_, i) => ({ bucket: view.getFloat64(look + 8 * i, true) }));
@@ -620,7 +631,7 @@ function answersOf(call, keys, handle, ask, exact = false) {
     for (const i of places.nulls) answers[i] = 0;
     for (const i of places.vague) answers[i] = 1;
     return answers;
-  }, places);
+  }, true, places);
 }
 
 /** An exact filter that was opened or built, with the deltas that change it. */
@@ -646,7 +657,7 @@ class ExactFilter {
     let member = false;
     if (key === null) return null;
     for (const { handle } of parts) {
-      if (put(call, key, handle, true)) return true;
+      if (put(call, key, handle, true, true)) return true;
       member = member !== (c.contains_exact(handle) !== 0);
     }
     return member;
@@ -660,7 +671,7 @@ class ExactFilter {
     checkIterable(call, keys);
     const all = [...keys], answers = ask(base, all);
     for (const delta of deltas) ask(delta, all).forEach((changed, i) => { answers[i] ^= changed; });
-    all.forEach((key, i) => { if (typeof key === 'number' && put(call, key, base.handle)) answers[i] = 1; });
+    all.forEach((key, i) => { if (typeof key === 'number' && put(call, key, base.handle, true)) answers[i] = 1; });
     return answers;
   }
 
@@ -738,6 +749,8 @@ function openChain(call, bytes, parts) {
         `collation=${base.collation}; build all with the same`);
     }
   });
+  for (const { handle } of parts) c.take_types(parts[0].handle, handle);
+  for (const { handle } of parts) c.take_types(handle, parts[0].handle);
 }
 
 /** Opens the bytes of a filter, or those of an exact filter and of the deltas that change it, in a list. They are copied and
@@ -809,7 +822,7 @@ function buildExact(members, others, options = {}) {
       freeParts([part]);
       throw error;
     }
-  }, places), { vague: [], exact: true });
+  }, false, places), false, { vague: [], exact: true });
 }
 
 export { open, build, buildExact, create, ready, CuckooFilter, ExactFilter, TextBytes, version };

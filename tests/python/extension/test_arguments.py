@@ -16,7 +16,8 @@ SPELLINGS = {
     "growth=off seed=7": ["seed=7 growth=off", "seed=7,growth=off", ",, seed=7\t,\n growth=off ,",
                           "seed=007 GROWTH=Off", "Seed=+7e0, growth=OFF"],
     "": [" ", ",", " , ,\t\n\r", None, "layout=auto", "counter_bits=0 value_bits=0", "overflow=off", "growth=on",
-         "seed=0", "seed=-0", "seed=+0", "epochs=0", "affinity=none collation=binary", "hash=xxh3"],
+         "seed=0", "seed=-0", "seed=+0", "epochs=0", "collation=binary", "hash=xxh3"],
+    "affinity=none": ["affinity=None collation=binary", "AFFINITY=NONE"],  # written out, it takes keys of all types
     "affinity=numeric": ["Affinity=INTEGER", "affinity=numeric"],
     "affinity=text collation=nocase": ["affinity=blob Collation=NoCase"],
     "seed=-5": ["seed=-5e0", "SEED=-5.0"]}

@@ -26,7 +26,7 @@ def js(tmp_path_factory):
 @pytest.fixture(scope="module", params=SHAPES)
 def made(request, js):
     """Its name in Node, and its bytes."""
-    options = dict(SHAPES[request.param])
+    options = {"affinity": "none", **SHAPES[request.param]}  # keys of all types are asked for
     js("", "create", options.pop("capacity"), options, request.param)
     js.steps([(request.param, "add", key) for key in KEYS])
     return request.param, js(request.param, "bytes")

@@ -205,7 +205,7 @@ def test_pairs(db):
     """Of what is not merged, and what is."""
     for rule, stored, asked, same in PAIRS:
         blob = support.add(db, support.new(db, 1, None, f"{EXACT} {rule}"), stored)
-        assert support.contains(db, blob, asked) == same, (rule, stored, asked)
+        assert support.found(db, blob, asked) == same, (rule, stored, asked)
 
 
 def test_a_vague_value_is_always_perhaps_there(db):

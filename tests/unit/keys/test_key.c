@@ -100,6 +100,7 @@ TEST(texts_that_versions_read_differently)
                  {"9223372036854775808", false, false},
                  {"99999999999999999999", true, false},
                  {"10000000000000000000", true, false},
+                 {"1000000000000000000.0", true, true},
                  {"1000000000000000000.1", false, false},
                  {"1234567890123456.5", false, false},
                  {"1e400", true, false},
@@ -166,7 +167,7 @@ TEST(texts_beside_an_integer)
                     affinity != CF_AFFINITY_TEXT);
         assert_same(&rule, text("9223372036854775808"), cf_key_real(9223372036854775808.0),
                     affinity != CF_AFFINITY_TEXT);
-        assert_same(&rule, text("934892710554018880.49"), cf_key_integer(934892710554018880), true);
+        assert_same(&rule, text("934892710554018880.49"), cf_key_integer(934892710554018944), true);
     }
 }
 
