@@ -43,7 +43,8 @@ static uint64_t hash_of(sqlite3_value *number)
 #define ONE_MORE (INT64_C(1) << 32)
 
 /* All numbers in texts lie between char(9) and ':', in every encoding and collation that fronts take.
-** CAST takes each text for a number, and is equal to it only where it is one. */
+** CAST takes each text for a number, and is equal to it only where it is one. Where a text has a NUL, CAST
+** reads an integer before it, and a comparison a real. */
 static int read_others(cuckoo_table *table, const char *k)
 {
     sqlite3_stmt *texts;
@@ -51,11 +52,11 @@ static int read_others(cuckoo_table *table, const char *k)
     cuckoo_spellings *others = &front->others;
     int rc = cuckoo_sql_prepare(
         table->registry->db, &texts,
-        "SELECT DISTINCT k, n FROM (SELECT c.\"%w\" AS k, CAST(c.\"%w\" AS NUMERIC) AS n "
-        "FROM \"%w\".\"%w\" AS c WHERE c.\"%w\" >= char(9) AND c.\"%w\" < ':') WHERE n = k AND "
+        "SELECT DISTINCT k, n FROM (SELECT c.\"%w\" AS k, CAST(CASE WHEN instr(c.\"%w\", char(0)) "
+        "THEN CAST(c.\"%w\" AS REAL) ELSE c.\"%w\" END AS NUMERIC) AS n FROM \"%w\".\"%w\" AS c WHERE c.\"%w\" >= char(9) AND c.\"%w\" < ':') WHERE n = k AND "
         "k <> CASE WHEN CAST(n AS INTEGER) = n THEN CAST(CAST(n AS INTEGER) AS TEXT) "
         "ELSE CAST(n AS TEXT) END ORDER BY n",
-        k, k, front->schema, front->content, k, k);
+        k, k, k, k, front->schema, front->content, k, k);
     while (rc == SQLITE_OK && sqlite3_step(texts) == SQLITE_ROW) {
         uint64_t hash = hash_of(sqlite3_column_value(texts, 1));
         int first = cuckoo_sums_of(&others->places, hash) ? 0 : others->texts.n;

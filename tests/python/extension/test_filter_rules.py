@@ -50,7 +50,8 @@ def random_keys(n):
 
 
 def assert_alike(db, js, c, blob, keys):
-    """All agree on all keys but those that they say they cannot know. Returns the others."""
+    """All agree. Without SQLite a text over which its versions differ is probably there, or an exact filter cannot know it: returns
+    the others."""
     js("", "open", blob, "f")
     expected, sure = ask_all(db, blob, keys), []
     for from_ in range(0, len(keys), 50_000):
@@ -58,9 +59,9 @@ def assert_alike(db, js, c, blob, keys):
         given = [key for key in some if key is not None]
         mine, theirs = js("f", "each", some), iter(c(blob, given))
         for key, answer, right in zip(some, mine, expected[from_:]):
-            assert answer in (right, 2) and answer == (0 if key is None else next(theirs)), (key, answer, right)
-            assert answer != 2 or isinstance(key, str)
-            sure += [(key, right)] if answer != 2 else []
+            assert answer == (0 if key is None else next(theirs)), (key, answer, right)
+            assert answer == right or (answer != 0 and isinstance(key, str)), (key, answer, right)
+            sure += [(key, right)] if answer == right else []
     assert list(js("f", "containsMany", [key for key, _ in sure])) == [right for _, right in sure]
     return [key for key, _ in sure]
 
@@ -80,10 +81,10 @@ def test_key_rules(js, c, affinity, collation):
     known = assert_alike(db, js, c, blob, keys + others)
     unsure = len(keys + others) - len(known)
     print(f"{affinity} {collation}: {len(known)} answers alike, 0 different, {unsure} not sure")
-    assert (unsure == 0) == (affinity == "none") and unsure < len(keys) / 3
+    assert affinity != "none" or unsure == 0
     db.execute("DELETE FROM k")
-    db.executemany("INSERT INTO k VALUES (?)", ((of_sql(key),) for key in known))
-    assert js.make("g", "build", known, options) == ask(
+    db.executemany("INSERT INTO k VALUES (?)", ((of_sql(key),) for key in keys))
+    assert js.make("g", "build", keys, options) == ask(
         db, f"SELECT cf_build(x, NULL, 'fingerprint_bits=32 affinity={affinity} collation={collation} seed=5') FROM k")
     db.close()
 
@@ -95,8 +96,11 @@ def test_words_of_typical_keys(js):
     asked = [42, "42", " 42 ", "42.0", "4.2e1", "+42", "1000", 1000, 2.5, "2.50", "0x2a", "4_2", "42x", "Ada"]
     assert js.steps([("f", "contains", key) for key in asked]) == [True] * 10 + [False] * 4
     for text in ("0.12345", "1e23", "9223372036854775808", "1234567890123456.5"):
-        with pytest.raises(Failed, match=rf"contains\(key\): key '{text}' is a number under.*versions of SQLite differ.*give it as a number"):
-            js("f", "contains", text)
+        assert js("f", "contains", text) is True  # some version of SQLite may find it
+        js("", "buildExact", [1], [2], {"affinity": "integer"}, "e")
+        for call, ask_it in (("contains", lambda: js("e", "contains", text)), ("buildExact", lambda: js("", "buildExact", [text], [], {"affinity": "real"}, "g"))):
+            with pytest.raises(Failed, match=rf"{call}\(.*\): key '{text}' is a number under.*versions of SQLite differ.*give it as a number"):
+                ask_it()
     js("", "create", 10, {"affinity": "text", "collation": "nocase", "fingerprint_bits": 32}, "f")
     js.steps([("f", "add", "Ada"), ("f", "add", "12"), ("f", "add", b"x")])
     asked = ["ADA", "ada ", "12", 12, " 12", 1.5, 1e300, "É", b"ADA", b"x"]
