@@ -234,7 +234,7 @@ static bool exact_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
         return kind == CUCKOO_KEY_NULL;
     if (c->rule.key_types & CF_TYPE_INEXACT)
         return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "key %s is a number under the affinity, and versions of SQLite read it as "
+                           "key is %s, a number under the affinity, and versions of SQLite read it as "
                            "different ones; give it as a number, or leave the affinity out",
                            cuckoo_show(argv[0]).text);
     return read_member(context, argv, c, &member) &&
