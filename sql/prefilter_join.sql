@@ -67,8 +67,8 @@ FROM events;
 -- What to know:
 -- * Form 1 pays while less than two thirds of the rows match, and form 2 while less than a quarter do; less
 --   than two fifths where the table is larger than the page cache. (SQLite 3.40, integers and texts.)
--- * Keys compare as in the filter. When the columns are not alike, say how: cf_build(user, 0.01,
---   'affinity=numeric') for a number beside a text, 'collation=nocase' for COLLATE NOCASE. A fronted
+-- * Keys compare as in the filter. If the columns have different types, say how (otherwise it is an error):
+--   cf_build(user, 0.01, 'affinity=numeric') for a number beside a text, 'collation=nocase' for COLLATE NOCASE. A fronted
 --   table knows it from its column.
 -- * A LEFT JOIN needs form 2. A filter in WHERE drops the rows that match nothing, because it says 0 of them.
 --   In ON it drops none, but saves no time: SQLite searches the index first, and asks the filter only about
