@@ -365,10 +365,7 @@ static bool change_row(sqlite3_context *context, int argc, sqlite3_value **argv,
     uint64_t hash, value;
     if (!read_filter(context, argv, c))
         return false;
-    if (c->adds)
-        cf_note_types(&c->filter, cuckoo_key_type(argv[1]));
-    cuckoo_key kind = c->adds ? cuckoo_key_added(context, argv[1], &c->filter.geometry, &hash)
-                              : cuckoo_key_argument(context, argv[1], &c->filter.geometry, &hash);
+    cuckoo_key kind = cuckoo_filter_key(context, argv[1], &c->filter, c->adds, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
     if (!cuckoo_value_read(context, c->filter.geometry.value_bits, argc > 2 ? argv[2] : NULL, &value) ||

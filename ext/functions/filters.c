@@ -244,6 +244,15 @@ bool cuckoo_is_of_no_rows(const cf_filter *filter)
     return filter->geometry.capacity == 0 && filter->geometry.epochs == 0 && filter->occupied == 0;
 }
 
+cuckoo_key cuckoo_filter_key(sqlite3_context *context, sqlite3_value *key, cf_filter *filter, bool adds,
+                             uint64_t *hash)
+{
+    if (!adds)
+        return cuckoo_key_argument(context, key, &filter->geometry, hash);
+    cf_note_types(filter, cuckoo_key_type(key));
+    return cuckoo_key_added(context, key, &filter->geometry, hash);
+}
+
 bool cuckoo_may_change(sqlite3_context *context, const cf_filter *filter, bool adds)
 {
     if (adds)
