@@ -23,13 +23,16 @@ static bool decode(const cf_filter *filter, cf_record stored, unsigned slot, cf_
 
 bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_entry *entry)
 {
+    if (bucket >= filter->buckets || slot >= filter->geometry.bucket_size)
+        return false;
     cf_record stored = {bucket, cf_slot_get(filter, bucket, slot), cf_payload_get(filter, bucket, slot)};
     return decode(filter, stored, slot, entry);
 }
 
 bool cf_spilled_at(const cf_filter *filter, unsigned index, cf_entry *entry)
 {
-    return decode(filter, cf_spill_get(filter, index), CF_IN_LIST + index, entry);
+    return index < filter->spilled &&
+           decode(filter, cf_spill_get(filter, index), CF_IN_LIST + index, entry);
 }
 
 /* ---- changing ---- */

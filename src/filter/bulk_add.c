@@ -163,6 +163,8 @@ static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, cf_ti
     cf_bulk bulk = {.flying = 0};
     cf_memory memory = filter->memory;
     filter->memory.resize = NULL; /* it must not grow while tags fly */
+    if (filter->view.sealed)
+        cf_unseal(filter);
     cf_status status = CF_BY_NEW_FORM(form, walk_bases, filter, hashes, n, NULL, ticker);
     if (status == CF_OK)
         status = CF_BY_NEW_FORM(form, walk_bases, filter, hashes, n, &bulk, ticker);
@@ -254,5 +256,10 @@ cf_status cf_add_all(cf_filter *filter, const cf_many *keys, size_t *added)
 
 cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *added)
 {
-    return cf_add_all(filter, &(cf_many){hashes, n, 1}, added);
+    if (added)
+        *added = 0;
+    if (filter->writable == NULL)
+        return CF_READ_ONLY;
+    return hashes == NULL && n > 0 ? CF_BAD_ARGUMENT
+                                   : cf_add_all(filter, &(cf_many){hashes, n, 1}, added);
 }

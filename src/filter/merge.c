@@ -143,7 +143,7 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
 static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t buckets, uint64_t most,
                                 const char **why)
 {
-    uint64_t items = into->items, allowed = into->memory.most;
+    uint64_t items = into->items, limit = into->memory.most, allowed = cf_most(&into->memory);
     uint64_t left = 24 * (into->length + from->length) + (1 << 20);
     into->view.left = &left;
     into->memory.most = most < allowed ? most : allowed;
@@ -152,7 +152,7 @@ static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t
     cf_status status = cf_grow_to(into, buckets);
     if (status == CF_OK)
         status = merge_entries(into, from, why);
-    into->memory.most = allowed;
+    into->memory.most = limit;
     if (cf_work(into, 0)) {
         status = CF_FULL;
         *why = "the entries crowd each other so much that merging would take far too long";
@@ -171,15 +171,14 @@ static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t
 
 /* ---- the sum of two ---- */
 
-cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
+static cf_status merge(cf_filter *into, const cf_filter *from, const char **why)
 {
     const cf_filter was = *into;
     const cf_memory *memory = &was.memory;
     uint8_t *copy = NULL;
     unsigned at = 0;
-    *why = NULL;
     if (into->writable == NULL)
-        return cf_refuse(CF_BAD_ARGUMENT, why, "into: it is open for reading only");
+        return cf_refuse(CF_READ_ONLY, why, "into: it is open for reading only");
     if (into->bytes == from->bytes)
         return cf_refuse(CF_MISMATCH, why, "bytes: they are one and the same");
     const char *field = cf_difference(into, from, &at);
@@ -196,14 +195,22 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
     cf_status status = grow_and_merge(into, from, from->buckets, most, why);
     if (copy && status != CF_OK) { /* its bytes may have moved, and may have become longer */
         uint8_t *bytes = into->writable;
+        cf_change(into, 0, was.length); /* before `was`, whose seal is right */
         *into = was;
         cf_rebase(into, bytes, bytes);
-        cf_change(into, 0, into->length);
         memcpy(bytes, copy, cf_in_memory(into->length));
     }
     if (copy)
         memory->resize(memory->context, copy, 0);
     return status;
+}
+
+cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
+{
+    const char *said = NULL;
+    cf_status status = merge(into, from, &said);
+    status = said ? status : cf_full_or(into, status);
+    return cf_explained(status, why, said);
 }
 
 /* ---- making smaller ----
@@ -238,9 +245,14 @@ static uint64_t buckets_needed(const cf_filter *filter, const cf_census *census)
 cf_status cf_shrink(cf_filter *into, const cf_filter *from)
 {
     const char *why;
+    unsigned at = 0;
     cf_filter watched = *from;
     watched.watch = into->watch;
     if (into->writable == NULL)
+        return CF_READ_ONLY;
+    if (cf_difference(into, from, &at))
+        return CF_MISMATCH;
+    if (into->occupied + into->spilled + into->level + into->split != 0)
         return CF_BAD_ARGUMENT;
     if (!from->view.form.grown)
         return CF_FULL;

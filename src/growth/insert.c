@@ -95,7 +95,7 @@ cf_status cf_insert(cf_filter *filter, const cf_entry *entry)
 {
     enum { SEARCH_GROWN = 256, SEARCH_AGEING = 16 };
     if (filter->writable == NULL)
-        return CF_BAD_ARGUMENT;
+        return CF_READ_ONLY;
     if (!filter->geometry.growth || filter->memory.resize == NULL)
         return store(filter, entry, CF_SEARCH_BUCKETS);
     unsigned nodes = !filter->view.form.grown  ? CF_SEARCH_BUCKETS

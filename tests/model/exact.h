@@ -53,7 +53,7 @@ static cf_status make_exact(const universe *u, const cf_watch *watch, uint64_t m
     free(build->hashes[0]);
     free(build->hashes[1]);
     REQUIRE((build->bytes != NULL) == (status == CF_OK));
-    REQUIRE((why == NULL) == (status == CF_NO_MEMORY || status == CF_INTERRUPTED || status == CF_OK));
+    REQUIRE((why == NULL) == (status == CF_OK));
     return status;
 }
 
