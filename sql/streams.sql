@@ -24,7 +24,8 @@ INSERT OR IGNORE INTO handled(key) SELECT 'order-' || (id % 2500) FROM event;
 SELECT changes() AS new;
 
 -- 3. Which of them? Ask before, and insert afterwards, in one transaction. (adds=once: no key is deleted
---    that a skipped one may rely on.)
+--    that a skipped one may rely on.) INSERT OR IGNORE ... RETURNING is an error: SQLite would return the
+--    skipped keys, too.
 BEGIN;
 CREATE TEMP TABLE batch AS
   SELECT column1 AS id FROM (VALUES ('order-7'), ('order-9001'), ('order-9002'), ('order-1001'));

@@ -63,7 +63,7 @@ cf_status cf_exact_check(const cf_exact *exact, const cf_watch *watch, const cha
 
 /* What an exact filter is built of, and how; then the filter. */
 typedef struct cf_exact_build {
-    cf_options options;    /* hash, seed and key rule; all else is 0 */
+    cf_options options;    /* hash, seed, key rule and key_types; all else is 0 */
     double fpr;            /* of unknown keys, at most; 0: what comes with the fewest bytes */
     uint64_t *hashes[2];   /* of the other keys, and of the members; in any order */
     size_t count[2];       /* of them */

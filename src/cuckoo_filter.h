@@ -140,6 +140,18 @@ cf_status cf_shrink(cf_filter *into, const cf_filter *from);
 ** with it, each delete does it for one. CF_OK; CF_INTERRUPTED: some were not looked at. */
 cf_status cf_settle(cf_filter *filter);
 
+/* Notes of which types (cf_key_types) the keys are that are added: before cf_seal. Merges do so. */
+CF_INLINE void cf_note_types(cf_filter *filter, unsigned types)
+{
+    filter->geometry.key_types |= (uint8_t)types;
+}
+
+/* The types of a filter that is made empty: none, unless all were there. */
+CF_INLINE uint8_t cf_types_cleared(const cf_geometry *shape)
+{
+    return (shape->key_types & CF_TYPE_ANY) == CF_TYPE_ANY ? CF_TYPE_ANY : 0;
+}
+
 /* Makes the filter as it was when it was new: empty, not grown, in epoch 0, sealed. */
 cf_status cf_clear(cf_filter *filter);
 

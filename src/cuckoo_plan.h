@@ -104,6 +104,16 @@ typedef enum cf_collation {
     CF_COLLATION_RTRIM   /* spaces at the end do not count */
 } cf_collation;
 
+/* The types of the keys that a filter was given, as far as the caller says so (cf_note_types). They never
+** change an answer of this library. */
+typedef enum cf_key_types {
+    CF_TYPE_NUMBER = 1,
+    CF_TYPE_TEXT = 2,
+    CF_TYPE_BLOB = 4,
+    CF_TYPE_ANY = 7,
+    CF_TYPE_INEXACT = 8 /* texts that are numbers, which versions of SQLite read as different doubles */
+} cf_key_types;
+
 /* What the user fixes; the planner chooses the rest. {0} fixes nothing but growth: none. */
 typedef struct cf_options {
     unsigned bucket_size;      /* slots in a bucket: 1, 2, 4, 8 (may be slower: lanes.h); 0: 4 */
@@ -122,6 +132,7 @@ typedef struct cf_options {
     unsigned spill_bound;     /* entries of the spill list: 1 .. CF_SPILL_MAX; 0: the planner chooses */
     cf_affinity affinity;
     cf_collation collation;
+    unsigned key_types; /* cf_key_types that it begins with; CF_TYPE_ANY stays for ever */
 } cf_options;
 
 /* The shape of a filter: everything that is fixed when it is made. */
@@ -143,6 +154,7 @@ typedef struct cf_geometry {
     uint8_t affinity;     /* a cf_affinity */
     uint8_t collation;    /* a cf_collation */
     bool keyed;           /* keys are hashed by the keyed hash, not by XXH3 */
+    uint8_t key_types;    /* cf_key_types of the keys that were added */
 } cf_geometry;
 
 enum { CF_TRIES = 8 }; /* shapes that a build tries: cf_plan_wider */

@@ -15,7 +15,7 @@
 **   offset  bytes  field
 **        0      3  magic: cf 6b 6c
 **        3      1  format version: 1
-**        4      1  hash identity, as in a filter: that of hash.h, of the bytes that key.h describes
+**        4      1  hash identity and types of the keys, as in a filter (format.h)
 **        5      1  1: each key has a value; 0: none has
 **        6      1  affinity of keys: 0 none, 1 text, 2 numeric, 3 real
 **        7      1  collation of keys: 0 binary, 1 nocase, 2 rtrim
@@ -59,7 +59,8 @@ void cuckoo_list_encode(const cuckoo_key_list *list, uint8_t *header)
     memset(header, 0, CUCKOO_LIST_HEADER);
     memcpy(header, list_magic, sizeof list_magic);
     header[LIST_AT_VERSION] = LIST_VERSION;
-    header[LIST_AT_HASH] = cf_hash_identity(&list->rule);
+    header[LIST_AT_HASH] =
+        (uint8_t)(cf_hash_identity(&list->rule) | list->rule.key_types << CF_TYPES_SHIFT);
     header[AT_VALUED] = list->valued;
     header[AT_AFFINITY] = list->rule.affinity;
     header[AT_COLLATION] = list->rule.collation;
@@ -75,15 +76,17 @@ static const char *decode_list(const uint8_t *bytes, size_t length, cuckoo_key_l
     uint8_t header[CUCKOO_LIST_HEADER];
     if (length < CUCKOO_LIST_HEADER || memcmp(bytes, list_magic, sizeof list_magic) != 0)
         return "it does not begin as a list does";
-    if (bytes[LIST_AT_VERSION] != LIST_VERSION || !cf_knows_hash(bytes[LIST_AT_HASH]))
+    if (bytes[LIST_AT_VERSION] != LIST_VERSION || !cf_knows_hash(bytes[LIST_AT_HASH] & CF_HASH_MASK))
         return "the list is of a later version of this extension";
-    *list = (cuckoo_key_list){.rule = {.seed = (int64_t)cf_load64(bytes + LIST_AT_SEED),
-                                       .keyed = bytes[LIST_AT_HASH] == CF_IDENTITY_KEYED,
-                                       .affinity = bytes[AT_AFFINITY],
-                                       .collation = bytes[AT_COLLATION]},
-                              .valued = bytes[AT_VALUED] != 0,
-                              .n = cf_load64(bytes + AT_COUNT),
-                              .keys = bytes + CUCKOO_LIST_HEADER};
+    *list =
+        (cuckoo_key_list){.rule = {.seed = (int64_t)cf_load64(bytes + LIST_AT_SEED),
+                                   .keyed = (bytes[LIST_AT_HASH] & CF_HASH_MASK) == CF_IDENTITY_KEYED,
+                                   .key_types = bytes[LIST_AT_HASH] >> CF_TYPES_SHIFT,
+                                   .affinity = bytes[AT_AFFINITY],
+                                   .collation = bytes[AT_COLLATION]},
+                          .valued = bytes[AT_VALUED] != 0,
+                          .n = cf_load64(bytes + AT_COUNT),
+                          .keys = bytes + CUCKOO_LIST_HEADER};
     cuckoo_list_encode(list, header);
     if (memcmp(bytes, header, sizeof header) != 0 || bytes[AT_AFFINITY] > CF_AFFINITY_REAL ||
         bytes[AT_COLLATION] > CF_COLLATION_RTRIM)

@@ -4,6 +4,7 @@
 ** seen(seen [, key]) VALUES(command [, argument]). A filter that follows a table is changed
 ** by its log alone (transaction.c).
 */
+#include "../follow/sql_text.h"
 #include "../keys/options.h"
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"
@@ -11,7 +12,37 @@
 #include "../table/maintenance.h"
 #include "front.h"
 
+#include <string.h>
+
 /* ---- rows ---- */
+
+/* Does a statement that runs say INSERT INTO this table ... RETURNING? In a trigger RETURNING belongs to
+** another table. The one column of PRAGMA count_changes has its name from SQLite. */
+static bool returns_rows(sqlite3_stmt *statement, const char *table)
+{
+    const char *column = sqlite3_stmt_busy(statement) && !sqlite3_stmt_readonly(statement)
+                             ? sqlite3_column_name(statement, 0)
+                             : NULL;
+    const char *sql = column && strcmp(column, "rows inserted") != 0 ? sqlite3_sql(statement) : NULL;
+    return sql && cuckoo_sql_names(sql, "into", table);
+}
+
+/* SQLite runs RETURNING for a key that is skipped as well, and a virtual table cannot keep it from that.
+** A statement with RETURNING opens a savepoint, or the transaction: so the rest need no second look. */
+static int refuse_returning(cuckoo_table *table)
+{
+    const char *name = table->paged.shadow.table;
+    sqlite3_stmt *at = table->returns_nothing ? NULL : sqlite3_next_stmt(table->registry->db, NULL);
+    for (; at; at = sqlite3_next_stmt(table->registry->db, at))
+        if (returns_rows(at, name))
+            return cuckoo_table_fail(table, SQLITE_ERROR,
+                                     "RETURNING would also return the keys that OR IGNORE skips; leave "
+                                     "it out and ask changes(), or first select the new keys by NOT "
+                                     "cf_table_contains('%q', key)",
+                                     name);
+    table->returns_nothing = true;
+    return SQLITE_OK;
+}
 
 /* INSERT OR IGNORE skips NULL, and a key that is perhaps there, before anything is changed. */
 static int insert_row(cuckoo_table *table, sqlite3_value *key, bool *skips)
@@ -19,11 +50,14 @@ static int insert_row(cuckoo_table *table, sqlite3_value *key, bool *skips)
     uint64_t hash;
     cf_status status = CF_OK;
     bool asks = table->once && sqlite3_vtab_on_conflict(table->registry->db) == SQLITE_IGNORE;
+    int rc = asks ? refuse_returning(table) : SQLITE_OK;
+    if (rc != SQLITE_OK)
+        return rc;
     cuckoo_key kind = cuckoo_key_hash(key, &table->paged.filter.geometry, &hash);
     *skips = asks && kind == CUCKOO_KEY_NULL;
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
-    int rc = asks ? cuckoo_table_has(table, hash, skips) : SQLITE_OK;
+    rc = asks ? cuckoo_table_has(table, hash, skips) : SQLITE_OK;
     if (rc == SQLITE_OK && !*skips)
         rc = cuckoo_table_add(table, hash, &status);
     if (rc != SQLITE_OK || status == CF_OK)

@@ -20,7 +20,7 @@ from pathlib import Path
 import binaries
 import project
 
-sys.path.append(str(Path(__file__).resolve().parent / "python"))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "python"))
 from backend import write_sdist, write_tar, write_wheel  # noqa: E402
 
 HERE = Path(__file__).resolve().parent

@@ -79,7 +79,8 @@ typedef struct cuckoo_table {
     int shift;            /* so many columns more stand before its hidden ones (table.h) */
     cf_affinity affinity; /* what SQLite was told of the key column when it read the schema */
     cf_collation collation;
-    bool once; /* no DELETE: INSERT OR IGNORE adds a key if it is new */
+    bool once;            /* no DELETE: INSERT OR IGNORE adds a key if it is new */
+    bool returns_nothing; /* no INSERT INTO this table since a savepoint opened last has RETURNING */
 
     unsigned uses; /* of it by its name that go on (registry.c) */
     bool released; /* SQLite has let it go meanwhile */

@@ -92,7 +92,7 @@ int cuckoo_table_joined(sqlite3_vtab *base)
         cuckoo_fresh_joined(table);
         table->part = cuckoo_table_is_within(table) ? CUCKOO_CREATED : CUCKOO_JOINED;
     }
-    table->net.current = false;
+    table->net.current = table->returns_nothing = false;
     return cuckoo_table_connected(table);
 }
 
@@ -101,6 +101,7 @@ int cuckoo_table_joined(sqlite3_vtab *base)
 int cuckoo_table_savepoint(cuckoo_table *table, int number)
 {
     assert(number >= 0);
+    table->returns_nothing = false;
     /* A statement of the table on its shadow tables needs a savepoint: a drain, or because of a trigger
     ** on a shadow table. To write now would run a statement within itself. */
     if (table->paged.shadow.busy)

@@ -162,6 +162,7 @@ static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, cf_ti
     const cf_form *form = &filter->view.form;
     cf_bulk bulk = {.flying = 0};
     cf_memory memory = filter->memory;
+    uint8_t key_types = filter->geometry.key_types;
     filter->memory.resize = NULL; /* it must not grow while tags fly */
     if (filter->view.sealed)
         cf_unseal(filter);
@@ -175,6 +176,7 @@ static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, cf_ti
         cf_count_items(filter, n);
     else
         cf_clear(filter);
+    filter->geometry.key_types = key_types;
     return status;
 }
 

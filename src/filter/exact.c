@@ -12,7 +12,7 @@
 **   offset  bytes  field
 **        0      3  magic: cf 65 78
 **        3      1  format version: 1
-**        4      1  hash identity of the keys, as in format.h
+**        4      1  hash identity and types of the keys, as in format.h
 **        5      1  affinity of keys: 0 none, 1 text, 2 numeric, 3 real
 **        6      1  collation of keys: 0 binary, 1 nocase, 2 rtrim
 **        7      1  flags: 0
@@ -59,7 +59,7 @@ static cf_status check_exact_header(const uint8_t *bytes, size_t length, const c
     if (cf_load64(bytes + AT_END) != (uint64_t)cf_checksum(bytes) << 32)
         return cf_refuse(CF_DAMAGED, why, "the header does not match its checksum");
     /* RULE: an exact filter of another hash, key rule or flag is refused */
-    if (!cf_knows_hash(bytes[AT_RULE]) || bytes[AT_RULE + 1] > CF_AFFINITY_REAL ||
+    if (!cf_knows_hash(bytes[AT_RULE] & CF_HASH_MASK) || bytes[AT_RULE + 1] > CF_AFFINITY_REAL ||
         bytes[AT_RULE + 2] > CF_COLLATION_RTRIM || bytes[AT_RULE + 3] != 0)
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown hash, key rule or flag"));
     /* RULE: the levels of an exact filter match their checksum */
@@ -110,7 +110,8 @@ cf_status cf_exact_open(cf_exact *exact, const uint8_t *bytes, size_t length, co
     if (status != CF_OK)
         return status;
     exact->rule = (cf_geometry){.seed = (int64_t)cf_load64(bytes + 8),
-                                .keyed = bytes[AT_RULE] == CF_IDENTITY_KEYED,
+                                .keyed = (bytes[AT_RULE] & CF_HASH_MASK) == CF_IDENTITY_KEYED,
+                                .key_types = bytes[AT_RULE] >> CF_TYPES_SHIFT,
                                 .affinity = bytes[AT_RULE + 1],
                                 .collation = bytes[AT_RULE + 2]};
     exact->keys = cf_load64(bytes + AT_KEYS);
@@ -294,7 +295,8 @@ static cf_status finish(cf_exact_work *work, uint64_t keys, uint64_t members)
     build->length = at - gap;
     memset(header, 0, CF_HEADER_BYTES);
     memcpy(header, exact_magic, sizeof exact_magic);
-    header[AT_RULE] = cf_is_keyed(rule) ? CF_IDENTITY_KEYED : CF_IDENTITY_XXH3;
+    header[AT_RULE] = (uint8_t)((cf_is_keyed(rule) ? CF_IDENTITY_KEYED : CF_IDENTITY_XXH3) |
+                                rule->key_types << CF_TYPES_SHIFT);
     header[AT_RULE + 1] = (uint8_t)rule->affinity;
     header[AT_RULE + 2] = (uint8_t)rule->collation;
     cf_store64(header + 8, (uint64_t)rule->seed);

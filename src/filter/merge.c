@@ -146,6 +146,7 @@ static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t
     uint64_t items = into->items, limit = into->memory.most, allowed = cf_most(&into->memory);
     uint64_t left = 24 * (into->length + from->length) + (1 << 20);
     into->view.left = &left;
+    into->geometry.key_types |= from->geometry.key_types;
     into->memory.most = most < allowed ? most : allowed;
     if (into->epoch < from->epoch)
         cf_age_to(into, from->epoch);

@@ -54,7 +54,7 @@ void cf_header_encode(const cf_filter *filter, uint8_t *bytes)
     memset(bytes, 0, CF_HEADER_BYTES);
     memcpy(bytes, magic, sizeof magic);
     bytes[AT_VERSION] = CF_FORMAT_VERSION;
-    bytes[AT_HASH] = cf_hash_identity(g);
+    bytes[AT_HASH] = (uint8_t)(cf_hash_identity(g) | g->key_types << CF_TYPES_SHIFT);
     bytes[AT_SLOT_BITS] = (uint8_t)cf_slot_bits(g, cf_is_grown(filter->level, filter->split));
     bytes[AT_PAYLOAD_BITS] = g->epochs ? CF_EPOCH_BITS : g->counter_bits | g->value_bits;
     bytes[AT_FLAGS] = encode_flags(g);
@@ -93,7 +93,7 @@ static cf_status check_identity(const uint8_t *bytes, uint64_t length, const cha
                                "changed, but not sealed: call cf_seal after the last change")
                    : cf_refuse(CF_DAMAGED, why, "the header does not match its checksum");
     /* RULE: an unknown hash is refused */
-    if (!cf_knows_hash(bytes[AT_HASH]))
+    if (!cf_knows_hash(bytes[AT_HASH] & CF_HASH_MASK))
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown hash"));
     /* RULE: an unknown flag is refused; equivalent without 6: the bit above is refused as unknown */
     if ((bytes[AT_FLAGS] >> COLLATION_SHIFT & RULE_MASK) > CF_COLLATION_RTRIM ||
@@ -110,7 +110,8 @@ static void decode_fields(const uint8_t *bytes, cf_filter *filter)
     uint64_t items = get(bytes + AT_ITEMS, ITEMS_BYTES);
 #define LOAD(at, size, type, field) filter->field = (type)get(bytes + (at), size);
     FIELDS(LOAD)
-    g->keyed = bytes[AT_HASH] == CF_IDENTITY_KEYED;
+    g->keyed = (bytes[AT_HASH] & CF_HASH_MASK) == CF_IDENTITY_KEYED;
+    g->key_types = bytes[AT_HASH] >> CF_TYPES_SHIFT;
     g->growth = (flags & FLAG_GROWTH) != 0;
     g->value_bits = values ? bytes[AT_PAYLOAD_BITS] : 0;
     g->counter_bits = values || ages ? 0 : bytes[AT_PAYLOAD_BITS];

@@ -35,7 +35,8 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
         : g->growth && g->spill_bound ? "a filter with a spill list does not grow"
         : g->affinity > CF_AFFINITY_REAL || g->collation > CF_COLLATION_RTRIM
             ? "the key rule has an unknown affinity or collation"
-            : NULL;
+        : g->key_types > (CF_TYPE_ANY | CF_TYPE_INEXACT) ? "key_types has unknown bits"
+                                                         : NULL;
     if (fault)
         return cf_refuse(CF_BAD_ARGUMENT, why, fault);
     /* RULE: the number of base buckets is even */

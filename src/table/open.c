@@ -196,6 +196,7 @@ cf_status cf_clear(cf_filter *filter)
     if (was.writable == NULL)
         return CF_READ_ONLY;
     cf_change(filter, 0, filter->length);
+    was.geometry.key_types = cf_types_cleared(&was.geometry);
     cf_create(filter, &was.geometry, filter->writable);
     filter->memory = was.memory;
     filter->watch = was.watch;

@@ -121,7 +121,7 @@ static void try_noise(const uint8_t *bytes, size_t length)
     try_both(copy, length);
     if (length > 72) {
         memcpy(copy, "\xcf\x63\x6b\1", 4);
-        copy[4] = 1 + copy[4] % 2;
+        copy[4] = (uint8_t)(1 + copy[4] % 2 + (copy[4] & 0xf0));
         reseal(copy);
         try_both(copy, length);
     }

@@ -29,7 +29,8 @@ static cf_options any_rule(void)
     return (cf_options){.seed = one_in(2) ? 0 : (int64_t)random64(),
                         .hash = (cf_hash_choice)random_below(3),
                         .affinity = (cf_affinity)random_below(4),
-                        .collation = (cf_collation)random_below(3)};
+                        .collation = (cf_collation)random_below(3),
+                        .key_types = (unsigned)random_below(16)};
 }
 
 static cf_status make_exact(const universe *u, const cf_watch *watch, uint64_t most,
@@ -135,7 +136,7 @@ static cf_exact_build try_universe(universe *u)
 
 static bool same_rule(const uint8_t *bytes, const cf_geometry *g)
 {
-    return g->seed == (int64_t)number_at(bytes + 8, 8) && g->keyed == (bytes[4] == 2) &&
+    return g->seed == (int64_t)number_at(bytes + 8, 8) && g->keyed == ((bytes[4] & 15) == 2) &&
            g->affinity == bytes[5] && g->collation == bytes[6] && !g->growth &&
            g->spill_bound + g->counter_bits + g->value_bits + g->epochs == 0;
 }
@@ -172,7 +173,7 @@ static cf_status read_exact(const uint8_t *bytes, size_t length)
         return CF_NEWER;
     if (number_at(bytes + AT_CHECKSUM, 4) != checksum_of(bytes) || number_at(bytes + 56, 4) != 0)
         return CF_DAMAGED;
-    if (bytes[4] < 1 || bytes[4] > 2 || bytes[5] > 3 || bytes[6] > 2 || bytes[7] != 0)
+    if ((bytes[4] & 15) < 1 || (bytes[4] & 15) > 2 || bytes[5] > 3 || bytes[6] > 2 || bytes[7] != 0)
         return CF_NEWER;
     if (number_at(bytes + 48, 8) != cf_hash(&unseeded, bytes + 64, length - 64) ||
         memcmp(bytes + 34, zeros, 14) != 0 || bytes[32] > 32 || bytes[33] > 32 ||
@@ -253,7 +254,8 @@ static void craft(void)
     size_t length = at + levels * of_one + gap + 8 * listed;
     uint8_t *bytes = model_need(calloc(1, length));
     memcpy(bytes, "\xcf\x65\x78\1", 4);
-    bytes[4] = shape.keyed ? 2 : 1, bytes[5] = shape.affinity, bytes[6] = shape.collation;
+    bytes[4] = (uint8_t)((shape.keyed ? 2 : 1) | shape.key_types << 4);
+    bytes[5] = shape.affinity, bytes[6] = shape.collation;
     store(bytes + 8, 8, (uint64_t)shape.seed);
     store(bytes + 16, 8, listed + random_below(2));
     store(bytes + 24, 8, levels ? 0 : listed);

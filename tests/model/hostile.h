@@ -72,7 +72,8 @@ static cf_status read_identity(const uint8_t *bytes, size_t length)
         return bytes[3] < 2 ? CF_DAMAGED : CF_NEWER;
     if (number_at(bytes + AT_CHECKSUM, 4) != checksum_of(bytes))
         return CF_DAMAGED;
-    return bytes[4] == 1 || bytes[4] == 2 ? (bytes[12] >> 5 & 3) < 3 ? CF_OK : CF_NEWER : CF_NEWER;
+    unsigned hash = bytes[4] & 15;
+    return hash == 1 || hash == 2 ? (bytes[12] >> 5 & 3) < 3 ? CF_OK : CF_NEWER : CF_NEWER;
 }
 
 static bool open_victim(victim *v, const uint8_t *bytes, size_t length, bool may_grow)

@@ -69,6 +69,7 @@ static cf_geometry any_shape(void)
                          .growth = one_in(2),
                          .affinity = (uint8_t)random_below(4),
                          .collation = (uint8_t)random_below(3),
+                         .key_types = (uint8_t)random_below(16),
                          .keyed = one_in(2)};
     unsigned f = shape.fingerprint_bits, b = shape.bucket_size;
     shape.pair_bits = (uint8_t)(one_in(3) ? f : random_between(4, f));

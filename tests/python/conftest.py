@@ -15,8 +15,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 # Before hypothesis is asked for anything: generated files belong under build/.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(HERE.parent.parent / "build/hypothesis"))
-# Tests borrow from those of other folders, and start processes that need support.py.
-sys.path += sorted(str(folder) for folder in HERE.iterdir() if folder.is_dir())
+# Tests borrow from those of other folders, and start processes that need support.py. Ours come first in the path, here
+# and wherever else: Debian's python3-tables, too, is a module `tables`.
+sys.path[:0] = sorted(str(folder) for folder in HERE.iterdir() if folder.is_dir())
 # Databases of tests in memory, where there is enough: thousands of COMMITs wait for a disk.
 if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free > 4 << 30:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")

@@ -25,6 +25,7 @@ needed = [pytest.mark.skipif(not shutil.which(NODE), reason="node is not there")
 
 
 def dist():
+    before = sys.path[:]
     sys.path.insert(0, str(ROOT / "ext/packages"))
     try:
         spec = importlib.util.spec_from_file_location("dist", ROOT / "ext/packages/dist.py")
@@ -32,7 +33,7 @@ def dist():
         spec.loader.exec_module(made)
         return made
     finally:
-        sys.path.pop(0)
+        sys.path[:] = before
 
 
 def write_package(folder):

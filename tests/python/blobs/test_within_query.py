@@ -142,3 +142,27 @@ def test_the_next_run_of_a_statement_sees_new_keys(db):
         db.execute("INSERT INTO k VALUES (?)", (key,))
         seen.append(support.ask(db, query))
     assert seen == [None, "a", "a,b"]
+
+
+@pytest.mark.parametrize("test", ["cf_contains((SELECT cf_open(cf_build(key)) FROM k), r.key)",
+                                  "cf_table_contains('f', r.key)"])
+def test_a_left_join_in_three_forms(db, test):
+    """In WHERE the filter drops the rows that match nothing, as any condition does. In ON it is asked about the
+    rows that the index has found, and so saves nothing. rows=on gives all rows."""
+    asked = []
+    db.create_function("asked", 1, lambda found: asked.append(found) or found)
+    db.execute("CREATE TABLE r(key INTEGER)")
+    db.execute("CREATE TABLE k(key INTEGER UNIQUE, state TEXT)")
+    db.executemany("INSERT INTO r VALUES (?)", [(n,) for n in range(1000)])
+    db.executemany("INSERT INTO k VALUES (?, 'x')", [(n * 100,) for n in range(10)])
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='k(key)', fpr=0.0001)")
+    db.execute("CREATE VIRTUAL TABLE fast USING cuckoo_filter(content='k(key)', rows=on, fpr=0.0001)")
+    left = "SELECT r.key, state FROM r LEFT JOIN {} AS k ON k.key = r.key {} ORDER BY 1"
+    plain = db.execute(left.format("k", "")).fetchall()
+    assert len(plain) == 1000
+    dropped = db.execute(left.format("k", f"WHERE {test}")).fetchall()
+    assert 10 <= len(dropped) < 20 and [row for row in dropped if row[1]] == [row for row in plain if row[1]]
+    assert db.execute(left.format("k", f"AND asked({test})")).fetchall() == plain
+    assert len(asked) == 10, "not for each of 1,000 rows: the index was searched before"
+    assert db.execute(left.format("fast", "")).fetchall() == plain
+    assert db.execute(left.replace("k.key = r.key", "r.key = k.key").format("fast", "")).fetchall() == plain

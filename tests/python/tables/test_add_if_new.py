@@ -130,11 +130,57 @@ def test_the_clause_of_an_outer_statement_holds_in_a_trigger(once):
     assert info(once)["items"] == 3, "only 2 was new"
 
 
-def test_returning_returns_rows_that_are_skipped_too(once):
-    if sqlite3.sqlite_version_info < (3, 35):
-        pytest.skip("RETURNING came with 3.35")
-    rows = once.execute("INSERT OR IGNORE INTO seen(key) VALUES (1), (1), (2) RETURNING key").fetchall()
-    assert [key for key, in rows] == [1, 1, 2] and info(once)["items"] == 2
+RETURNING = pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 35), reason="RETURNING came with 3.35")
+INTO = ["seen(key)", "main.seen(key)", '"SEEN" ( [key] )', "`seen`(key)"]
+
+
+@RETURNING
+@pytest.mark.parametrize("into", INTO)
+@pytest.mark.parametrize("options", ["adds=once", "keep='1 hour'", "epochs=4"])
+@pytest.mark.parametrize("within", ["", "BEGIN", "SAVEPOINT a", "a reader"])
+def test_returning_cannot_leave_out_what_is_skipped_and_is_refused(db, within, options, into):
+    """SQLite returns it all the same. Whatever came before in the transaction, and whether a key is new or not."""
+    create(db, f"{options}, {EXACT}")
+    for name in ("t(k UNIQUE)", "log(k)"):
+        db.execute(f"CREATE TABLE {name}")
+    db.executemany("INSERT INTO log VALUES (?)", [(n,) for n in range(9)])
+    reader = db.execute("SELECT k FROM log")
+    if within == "a reader":
+        reader.fetchone()
+    elif within:
+        db.execute(within)
+    many = "WITH n(k) AS (VALUES (1), (7)) INSERT OR IGNORE INTO {} SELECT k FROM n RETURNING 1"
+    for change in ["INSERT OR IGNORE INTO {} VALUES (1) RETURNING key", many,
+                   "INSERT OR IGNORE INTO {} SELECT k FROM t WHERE 0 UNION ALL SELECT 1 RETURNING *"]:
+        for _ in range(2):
+            with pytest.raises(sqlite3.OperationalError, match=r"seen: RETURNING would also .* changes\(\)"):
+                db.execute(change.format(into)).fetchall()
+            assert db.execute("INSERT OR IGNORE INTO seen(key) VALUES (2), (3)").rowcount in (0, 2)
+    assert not has(db, 1) and info(db)["items"] == 2
+
+
+@RETURNING
+def test_returning_of_another_statement_is_not_in_the_way(once):
+    """Not that of a table whose trigger adds the key, nor that of a plain INSERT, which skips nothing."""
+    once.execute("CREATE TABLE t(k UNIQUE)")
+    once.execute("CREATE TRIGGER r AFTER INSERT ON t BEGIN "
+                 "INSERT OR IGNORE INTO seen(key) VALUES (new.k % 10); END")
+    for expected in ([(1,), (11,), (2,)], []):
+        assert once.execute("INSERT OR IGNORE INTO t SELECT k FROM (SELECT 1 AS k UNION ALL SELECT 11 UNION ALL "
+                            "SELECT 2) WHERE NOT EXISTS (SELECT 1 FROM seen WHERE key = k + 70) "
+                            "RETURNING k").fetchall() == expected
+    assert info(once)["items"] == 2
+    assert once.execute("INSERT INTO seen(key) VALUES (1), (5) RETURNING key").fetchall() == [(1,), (5,)]
+
+
+def test_which_of_a_batch_are_new(once):
+    """The statements that are named in place of RETURNING."""
+    add(once, 1, 2)
+    once.execute("BEGIN")
+    once.execute("CREATE TEMP TABLE batch AS SELECT column1 AS k FROM (VALUES (1), (3), (2), (4))")
+    new = once.execute("SELECT k FROM batch WHERE NOT cf_table_contains('seen', k)").fetchall()
+    assert new == [(3,), (4,)]
+    assert once.execute("INSERT OR IGNORE INTO seen(key) SELECT k FROM batch").rowcount == 2
 
 
 @pytest.mark.parametrize("options, guard, error, message", [

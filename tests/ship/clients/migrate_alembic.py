@@ -4,7 +4,7 @@ Reflection loses COLLATE: a column with one is named in the batch. Autogenerate 
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from migrated import run
 
 

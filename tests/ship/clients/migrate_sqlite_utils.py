@@ -4,7 +4,7 @@ table. enable-fts makes triggers of its own on the new one: before cf_table_rebu
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from migrated import run
 
 

@@ -73,6 +73,24 @@ TEST(filters_of_all_stages_add_up)
 }
 
 /* Below the limit of copies the sum is exact, whether they are counted or not, and which of the two has grown. */
+TEST(key_types_are_joined)
+{
+    const char *why;
+    for (unsigned mine = 0; mine < 16; mine++)
+        for (unsigned theirs = 0; theirs < 16; theirs++) {
+            cf_geometry shape = shape_of(10, 4, 12);
+            test_filter into = new_filter(shape), from = new_filter(shape);
+            cf_note_types(&into.filter, mine);
+            cf_note_types(&from.filter, theirs);
+            assert_int_equal(cf_merge(&into.filter, &from.filter, &why), CF_OK);
+            assert_int_equal(into.filter.geometry.key_types, mine | theirs);
+            cf_clear(&into.filter);
+            assert_int_equal(into.filter.geometry.key_types, (mine | theirs) % 8 == 7 ? 7 : 0);
+            free_filter(&into);
+            free_filter(&from);
+        }
+}
+
 TEST(copies_add_up_to_their_limit)
 {
     const char *why = "";
@@ -380,7 +398,8 @@ TEST(one_key_that_stays_does_not_keep_it_large)
 {
     for (unsigned b = 2; b <= 8; b *= 2) {
         cf_geometry shape = growing_shape(100, b, 16);
-        test_filter made = growing_filter(shape, UINT64_MAX), smaller = growing_filter(shape, UINT64_MAX);
+        test_filter made = growing_filter(shape, UINT64_MAX),
+                    smaller = growing_filter(shape, UINT64_MAX);
         keys all = random_keys(4000);
         uint64_t often = random64();
         add_most(&made.filter, &all);

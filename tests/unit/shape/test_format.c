@@ -39,13 +39,15 @@ static cf_status status_of(const uint8_t *bytes, uint64_t length, const char **w
 
 static void assert_same_shape(const cf_geometry *a, const cf_geometry *b)
 {
-    assert_true(a->buckets == b->buckets && a->capacity == b->capacity << 16 >> 16 && a->seed == b->seed);
+    assert_true(a->buckets == b->buckets && a->capacity == b->capacity << 16 >> 16 &&
+                a->seed == b->seed);
     assert_true(a->keyed == b->keyed && a->growth == b->growth && a->semisorted == b->semisorted);
     assert_true(a->bucket_size == b->bucket_size && a->fingerprint_bits == b->fingerprint_bits);
     assert_true(a->pair_bits == b->pair_bits && a->cap == b->cap && a->epochs == b->epochs);
     assert_true(a->counter_bits == b->counter_bits && a->value_bits == b->value_bits);
     assert_true(a->budget == b->budget && a->spill_bound == b->spill_bound);
     assert_true(a->affinity == b->affinity && a->collation == b->collation);
+    assert_int_equal(a->key_types, b->key_types);
 }
 
 static cf_geometry any_shape(void)
@@ -60,7 +62,8 @@ static cf_geometry any_shape(void)
                          .pair_bits = (uint8_t)(4 + random_below(f - 3)),
                          .growth = random_below(2),
                          .affinity = (uint8_t)random_below(4),
-                         .collation = (uint8_t)random_below(3)};
+                         .collation = (uint8_t)random_below(3),
+                         .key_types = (uint8_t)random_below(16)};
     shape.cap = (uint8_t)(1 + random_below(2u * shape.bucket_size));
     shape.semisorted = shape.bucket_size == 4 && random_below(2);
     shape.counter_bits = (uint8_t)(payload == 1 ? 1 + random_below(CF_COUNTER_MAX) : 0);
@@ -108,7 +111,8 @@ TEST(fields_have_their_places)
         const uint8_t *bytes = made.bytes;
         unsigned payload = shape.epochs ? 4u : shape.counter_bits + shape.value_bits;
         assert_int_equal(number_at(bytes, 0, 4), 0x026b63cf);
-        assert_true(bytes[4] == 1 + shape.keyed && bytes[5] == shape.bucket_size);
+        assert_true(bytes[4] == ((1 + shape.keyed) | shape.key_types << 4) &&
+                    bytes[5] == shape.bucket_size);
         assert_true(bytes[6] == shape.fingerprint_bits && bytes[7] == shape.pair_bits);
         assert_true(bytes[8] == shape.cap && bytes[9] == shape.fingerprint_bits && bytes[10] == 0);
         assert_int_equal(bytes[11], payload);
@@ -119,7 +123,8 @@ TEST(fields_have_their_places)
         assert_true(number_at(bytes, 14, 2) == shape.spill_bound && number_at(bytes, 16, 2) == 0);
         assert_true(number_at(bytes, 18, 6) == shape.buckets);
         assert_true(number_at(bytes, 24, 8) == (uint64_t)shape.seed);
-        assert_true(number_at(bytes, 50, 6) == shape.capacity << 16 >> 16 && number_at(bytes, 56, 4) == 8);
+        assert_true(number_at(bytes, 50, 6) == shape.capacity << 16 >> 16 &&
+                    number_at(bytes, 56, 4) == 8);
         assert_int_equal(number_at(bytes, 60, 4), cf_checksum(bytes));
         free_filter(&made);
     }
@@ -212,6 +217,7 @@ static const struct {
     {PLAIN, 50, 6, 0xffffffffffff, CF_OK, ""}, /* capacity */
     {PLAIN, 12, 1, 1, CF_OK, ""},              /* growth */
     {PLAIN, 4, 1, 2, CF_OK, ""},               /* the other hash */
+    {PLAIN, 4, 1, 0xf1, CF_OK, ""},            /* keys of every type */
     {MAY_GROW, 32, 6, 11, CF_DAMAGED, beyond},
     {MAY_GROW, 32, 6, 1, CF_DAMAGED, width},
     {MAY_GROW, 10, 1, 1, CF_DAMAGED, width},
