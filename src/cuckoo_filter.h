@@ -141,9 +141,12 @@ cf_status cf_shrink(cf_filter *into, const cf_filter *from);
 cf_status cf_settle(cf_filter *filter);
 
 /* Notes of which types (cf_key_types) the keys are that are added: before cf_seal. Merges do so. */
-CF_INLINE void cf_note_types(cf_filter *filter, unsigned types)
+CF_INLINE cf_status cf_note_types(cf_filter *filter, unsigned types)
 {
+    if (types > (CF_TYPE_ANY | CF_TYPE_INEXACT))
+        return CF_BAD_ARGUMENT;
     filter->geometry.key_types |= (uint8_t)types;
+    return CF_OK;
 }
 
 /* The types of a filter that is made empty: none, unless all were there. */

@@ -171,6 +171,14 @@ void cf_entries_find(const cf_filter *filter, const cf_pair *pair, uint64_t valu
     find_spilled(filter, pair, value, found);
 }
 
+CF_NEVER_INLINE bool cf_key_is_full(const cf_filter *filter, const cf_side *side, bool longer)
+{
+    cf_matches found;
+    cf_pair pair = cf_pair_from(filter, *side);
+    cf_entries_find(filter, &pair, CF_ANY_VALUE, longer, &found);
+    return found.n >= pair.sides * filter->geometry.bucket_size;
+}
+
 /* ---- looking inside ---- */
 
 uint64_t cf_entry_alternate(const cf_filter *filter, const cf_entry *entry, bool *movable)

@@ -46,15 +46,6 @@ static uint64_t last_bit(const cf_filter *filter, const cf_entry *entry)
     return (uint64_t)1 << (filter->geometry.pair_bits + entry->side.length - 1);
 }
 
-/* There is no room for an item: is its pair full of entries that may be of the same key? */
-static CF_NEVER_INLINE bool key_is_full(const cf_filter *into, const cf_entry *item)
-{
-    cf_matches found;
-    cf_pair pair = cf_pair_from(into, item->side);
-    cf_entries_find(into, &pair, CF_ANY_VALUE, true, &found);
-    return found.n >= pair.sides * into->geometry.bucket_size;
-}
-
 /* Stores an item of `from`. A merge takes long anyway: where an add would split a few buckets it goes
 ** on. Half of the slots need not be in use before all of `from` has come. An entry may be many items:
 ** the ticker hears of each. */
@@ -69,7 +60,8 @@ static cf_status insert_growing(cf_filter *into, const cf_filter *from, const cf
         status = ticker->stopped || cf_work(into, 1) ? CF_INTERRUPTED : cf_insert(into, item);
         cf_tick(ticker, UNIT * (unsigned)(left - *into->view.left));
         if (status == CF_FULL)
-            grown = (cf_may_split(into) || cf_slots(into) <= coming) && !key_is_full(into, item)
+            grown = (cf_may_split(into) || cf_slots(into) <= coming) &&
+                            !cf_key_is_full(into, &item->side, true)
                         ? cf_grow_to(into, into->buckets + into->buckets / 8 + 1)
                         : CF_FULL;
     }
@@ -98,7 +90,7 @@ static cf_status merge_entry(cf_filter *into, const cf_filter *from, const cf_en
         }
         next.side.bits ^= last_bit(into, &next);
     }
-    if (status == CF_FULL && key_is_full(into, &next))
+    if (status == CF_FULL && cf_key_is_full(into, &next.side, true))
         *why = "a key would have more entries than can be found: two buckets full, and some spilled";
     return status;
 }
