@@ -214,10 +214,12 @@ npm_workerd() {
     cd "$work/npm" && rm -rf workers && mkdir workers && cp node_modules/sqlite-cuckoo/filter.wasm workers && cat > own.js <<'END'
 import module from 'sqlite-cuckoo/filter.wasm';
 import { build, ready } from './node_modules/sqlite-cuckoo/filter.mjs';
-let refused = '';
-try { build(['ada']); } catch (error) { refused = error.message; }
-await ready(module);
-export default { test() { if (!/ready\(module\)/.test(refused) || !build(['ada']).contains('ada')) throw new Error(`wrong: ${refused}`); } };
+export default { async test() {
+  let refused = '';
+  try { build(['ada']); } catch (error) { refused = error.message; }
+  await ready(module);
+  if (!/ready\(module\)/.test(refused) || !build(['ada']).contains('ada')) throw new Error(`wrong: ${refused}`);
+} };
 END
     cat > condition.js <<'END'
 import { build, open } from 'sqlite-cuckoo/filter';
