@@ -89,7 +89,7 @@ static int take(cuckoo_net *net, const cuckoo_paged *paged, uint64_t hash, int64
 }
 
 enum { OLD, NEW, ROWID, TAG, HASH = OLD, N = NEW };
-enum { TYPES_AT = 50, MOST_TYPES = CF_TYPE_ANY | CF_TYPE_INEXACT };
+enum { TYPES_AT = 50, MOST_TYPES = CF_TYPES_MIXED };
 
 /* Any number may stand in a row: none is believed that no row can have. */
 static int take_own(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)

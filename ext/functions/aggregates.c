@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** aggregates.c - many rows into one result: cf_build and cf_build_exact make a filter of the keys of a
-** query, sized for exactly them; cf_keys makes a list of them; cf_add_all and cf_delete_all change a
-** filter.
+** aggregates.c - many rows into one result: cf_build and cf_build_exact make a filter for exactly the keys
+** of a query; cf_keys makes a list of them; cf_add_all and cf_delete_all change a filter.
 */
 #include "../keys/key.h"
 #include "../sqlite/block.h"
@@ -32,10 +31,9 @@ enum { KEYS_MOST = 0x7ffffe00 / 8, KEYS_FEWEST = 256 };
 static bool grow(sqlite3_context *context, key_array *array)
 {
     if (array->room == KEYS_MOST)
-        return cuckoo_fail(
-            context, CF_TOO_BIG,
-            "more than %d keys, or half as many with values; split them over several filters",
-            KEYS_MOST);
+        return cuckoo_fail(context, CF_TOO_BIG,
+                           "more than %d keys, with values half as many; use several filters",
+                           KEYS_MOST);
     size_t room = array->room ? 2 * array->room : KEYS_FEWEST;
     room = room < KEYS_MOST ? room : KEYS_MOST;
     uint64_t *larger = sqlite3_realloc64(array->at, room * sizeof *larger);
@@ -115,9 +113,9 @@ static bool read_options_of(sqlite3_context *context, int count, sqlite3_value *
         return read_first(context, count, values, c);
     for (int i = 0; i < count; i++)
         if (!same_value(values[i], c->given[i]))
-            return cuckoo_fail(
-                context, CF_BAD_ARGUMENT,
-                "fpr and options must be the same for all rows; use GROUP BY for several filters");
+            return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                               "fpr and options must be the same for all rows; use GROUP BY for several "
+                               "filters");
     return true;
 }
 
@@ -200,7 +198,8 @@ static void build_last(sqlite3_context *context, void *state, bool failed)
 
 /* ---- cf_build_exact(key, member [, fpr [, options]]) ---- */
 
-/* Is the key a member? A vague key (cuckoo_key.h) is always found: it cannot be known as none. */
+/* Is the key a member? A vague key (cuckoo_key.h) is always found, so it cannot be known as none; of an
+** inexact one nothing is known for certain. */
 static bool read_member(sqlite3_context *context, sqlite3_value **argv, const collected *c, bool *member)
 {
     int type = sqlite3_value_type(argv[1]);
@@ -210,10 +209,11 @@ static bool read_member(sqlite3_context *context, sqlite3_value **argv, const co
         return cuckoo_fail(
             context, CF_BAD_ARGUMENT, "member, the second argument, must be 1 or 0, got %s%s",
             cuckoo_show(argv[1]).text, type == SQLITE_NULL ? "; use ifnull(member, 0)" : "");
-    return *member || !cuckoo_key_always(&c->rule, argv[0]) ||
+    bool inexact = c->rule.affinity != CF_AFFINITY_NONE && c->rule.key_types & CF_TYPE_INEXACT;
+    return (!inexact && (*member || !cuckoo_key_always(&c->rule, argv[0]))) ||
            cuckoo_fail(context, CF_BAD_ARGUMENT,
-                       "with affinity=text a number with a fraction cannot be known as no member, "
-                       "because it may equal a text; leave the affinity out");
+                       "key is %s, which may equal other keys under this affinity; leave it out",
+                       cuckoo_show(argv[0]).text);
 }
 
 static bool exact_row(sqlite3_context *context, int argc, sqlite3_value **argv, void *state)
@@ -226,17 +226,12 @@ static bool exact_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
     if (!read_options_of(context, argc - 2, argv + 2, c))
         return false;
     if (c->options.given & ~known)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "of the options only seed, hash, affinity and collation have a "
-                           "meaning here; leave the others out");
+        return cuckoo_fail(
+            context, CF_BAD_ARGUMENT,
+            "of the options only seed, hash, affinity and collation apply here; leave the others out");
     cuckoo_key kind = cuckoo_key_added(context, argv[0], &c->rule, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
-    if (c->rule.key_types & CF_TYPE_INEXACT)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "key is %s, a number under the affinity, and versions of SQLite read it as "
-                           "different ones; give it as a number, or leave the affinity out",
-                           cuckoo_show(argv[0]).text);
     return read_member(context, argv, c, &member) &&
            add_hash(context, c, member ? &c->keys : &c->others, hash);
 }
@@ -370,10 +365,7 @@ static bool change_row(sqlite3_context *context, int argc, sqlite3_value **argv,
     uint64_t hash, value;
     if (!read_filter(context, argv, c))
         return false;
-    if (c->adds)
-        cf_note_types(&c->filter, cuckoo_key_type(argv[1], &c->filter.geometry));
-    cuckoo_key kind = c->adds ? cuckoo_key_added(context, argv[1], &c->filter.geometry, &hash)
-                              : cuckoo_key_argument(context, argv[1], &c->filter.geometry, &hash);
+    cuckoo_key kind = cuckoo_filter_key(context, argv[1], &c->filter, c->adds, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
     if (!cuckoo_value_read(context, c->filter.geometry.value_bits, argc > 2 ? argv[2] : NULL, &value) ||

@@ -9,6 +9,7 @@
 #ifndef CUCKOO_FILTERS_H
 #define CUCKOO_FILTERS_H
 
+#include "../keys/key.h"
 #include "../keys/options.h"
 #include "handles.h"
 
@@ -70,6 +71,10 @@ bool cuckoo_is_of_no_rows(const cf_filter *filter);
 #define CUCKOO_OF_NO_ROWS                                                                               \
     "was built over no rows, where cf_build does not see its options, and would miss keys; build it "   \
     "FROM (SELECT 1) LEFT JOIN the rows, or make it by cf_new(capacity, fpr, options)"
+
+/* The hash of a key that is added to the filter, which notes its type; or deleted: cuckoo_key_argument. */
+cuckoo_key cuckoo_filter_key(sqlite3_context *context, sqlite3_value *key, cf_filter *filter, bool adds,
+                             uint64_t *hash);
 
 /* May single keys be added, or deleted? A filter of no rows would miss them. One that ages has taken
 ** keys for others, and forgets by epochs. */

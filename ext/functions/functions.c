@@ -146,7 +146,7 @@ static void clear_function(sqlite3_context *context, int argc, sqlite3_value **a
     (void)argc;
     const cf_filter *filter = cuckoo_filter_argument(context, 1, argv);
     cf_geometry shape = filter ? filter->geometry : (cf_geometry){0};
-    shape.key_types = cf_types_cleared(&shape);
+    shape.key_types = (uint8_t)cf_types_cleared(&shape);
     if (filter && cuckoo_new_filter(context, &shape, &fresh))
         cuckoo_result_filter(context, &fresh);
 }

@@ -141,7 +141,7 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
     if (which == CUCKOO_OPTION_HASH)
         value += CF_HASH_XXH3;
     if (which == CUCKOO_OPTION_AFFINITY && value == CF_AFFINITY_NONE)
-        options->filter.key_types = CF_TYPE_ANY; /* who writes it out mixes types on purpose */
+        options->filter.key_types = CF_TYPES_MIXED; /* who writes it out mixes types on purpose */
     if (which == CUCKOO_OPTION_AFFINITY && value > CF_AFFINITY_REAL)
         value = value == CF_AFFINITY_REAL + 1 ? CF_AFFINITY_NUMERIC : CF_AFFINITY_TEXT;
     if (rule->size == sizeof(int64_t))

@@ -7,7 +7,8 @@
 **      not a filter, damaged             SQLITE_CORRUPT_VTAB  DatabaseError
 **      of a later version                SQLITE_CORRUPT_VTAB  DatabaseError
 **      full                              SQLITE_CONSTRAINT    IntegrityError
-**      filters that cannot be merged     SQLITE_MISMATCH      IntegrityError
+**      filters that cannot be merged,    SQLITE_MISMATCH      IntegrityError
+**      a key of a type never added
 **      too big                           SQLITE_TOOBIG        DataError
 **      out of memory                     SQLITE_NOMEM         MemoryError
 **      interrupted                       SQLITE_INTERRUPT     OperationalError, "interrupted"

@@ -98,6 +98,8 @@ static int shrink(cuckoo_table *table)
     cf_filter smaller;
     cf_filter *filter = &table->paged.filter;
     cuckoo_watch watch;
+    if (filter->length <= cf_geometry_bytes(&filter->geometry)) /* it has not grown */
+        return SQLITE_OK;
     if (!make_blank(&filter->geometry, &smaller))
         return SQLITE_NOMEM;
     cuckoo_watch_filter(&watch, table->paged.shadow.db, &smaller);
@@ -137,7 +139,7 @@ int cuckoo_maintenance_optimize(cuckoo_table *table)
 int cuckoo_maintenance_clear(cuckoo_table *table)
 {
     cf_geometry shape = table->paged.filter.geometry;
-    shape.key_types = cf_types_cleared(&shape);
+    shape.key_types = (uint8_t)cf_types_cleared(&shape);
     int rc = cuckoo_shadow_check(&table->paged.shadow);
     return cuckoo_table_finish(table, &(cuckoo_sums){0},
                                rc ? rc : cuckoo_paged_clear(&table->paged, &shape));

@@ -105,7 +105,7 @@ int cuckoo_table_rule(cuckoo_table *table, cf_geometry *rule)
     const cf_filter *filter = &table->paged.filter;
     unsigned types = table->net.changes.types | table->pending.types;
     *rule = filter->geometry;
-    rule->key_types = cf_types_with(filter, types);
+    rule->key_types = (uint8_t)cf_types_with(filter, types);
     return rc;
 }
 

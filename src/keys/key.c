@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "../cuckoo_filter.h"
 #include "../cuckoo_key.h"
 
 #include "../base/bits.h"
@@ -57,8 +58,7 @@ bool cf_type_fits(const cf_geometry *rule, unsigned type, bool number)
     /* RULE: a blob equals blobs alone */
     if (type == CF_TYPE_BLOB || noted == CF_TYPE_BLOB)
         return false;
-    /* RULE: an affinity makes numbers and texts comparable; what nothing equals can be meant beside
-    ** blobs, or as a word */
+    /* RULE: an affinity makes numbers and texts comparable, but not blobs */
     return rule->affinity != CF_AFFINITY_NONE || noted & CF_TYPE_BLOB ||
            (type == CF_TYPE_TEXT && !number);
 }
@@ -69,6 +69,34 @@ bool cf_key_fits(const cf_geometry *rule, const cf_key *key)
     return cf_type_fits(rule, cf_key_type(key),
                         key->type == CF_KEY_TEXT &&
                             cf_number_read((const char *)key->content, key->length, &number));
+}
+
+unsigned cf_types_with(const cf_filter *filter, unsigned types)
+{
+    bool unknown = filter->geometry.key_types == 0 && filter->occupied > 0 && types != 0;
+    types = cf_types_under(filter->geometry.affinity, types);
+    return filter->geometry.key_types | types | (unknown ? CF_TYPE_ANY : 0U);
+}
+
+cf_status cf_note_types(cf_filter *filter, unsigned types)
+{
+    if (types > CF_TYPES_MIXED)
+        return CF_BAD_ARGUMENT;
+    filter->geometry.key_types = (uint8_t)cf_types_with(filter, types);
+    return CF_OK;
+}
+
+unsigned cf_types_cleared(const cf_geometry *shape)
+{
+    /* Under an affinity CF_TYPE_ANY stays: a filter of a column begins with it. */
+    unsigned all = shape->affinity == CF_AFFINITY_NONE ? CF_TYPES_MIXED : CF_TYPE_ANY;
+    return (shape->key_types & all) == all ? all : 0;
+}
+
+void cf_drop_types(cf_filter *filter)
+{
+    if (filter->occupied == 0 && filter->spilled == 0)
+        filter->geometry.key_types = (uint8_t)cf_types_cleared(&filter->geometry);
 }
 
 /* ---- affinity ---- */

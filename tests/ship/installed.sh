@@ -164,7 +164,7 @@ ok 'taken away from there, too' only_mine_is_left
 # are not there.
 unset SKIP_DEPS CPPFLAGS LDFLAGS LDLIBS MAKEFLAGS MAKELEVEL MFLAGS
 mkdir -p "$work/tree" "$work/bin"
-cp -R Makefile src ext tests "$work/tree/"
+cp -R Makefile LICENSE src ext tests "$work/tree/"
 cat > "$work/bin/standin" << 'END'
 #!/bin/sh
 last=

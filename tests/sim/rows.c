@@ -190,7 +190,7 @@ static void draw_direct(world *w, const char *name, bool bounded)
          "GROUP BY key)"},
         {"INSERT INTO %s(%s) VALUES ('clear')", "DELETE FROM %s"},
         {"INSERT INTO %s(%s, key) SELECT 'import', cf_build(k, 0.01, 'fingerprint_bits=32, "
-         "counter_bits=8') FROM keys "
+         "counter_bits=8, affinity=none') FROM keys "
          "WHERE i BETWEEN 7 AND 25",
          "DELETE FROM %s; INSERT INTO %s(key) SELECT k FROM keys WHERE i BETWEEN 7 AND 25"},
     };
@@ -279,7 +279,8 @@ static void draw_stored(world *w, const char *name)
          "cf_add(cf_clear(f), {3})))",
          "INSERT INTO %s(key) VALUES ({3})"},
         {"UPDATE %s SET f = cf_clear((SELECT cf_open(f)))", "DELETE FROM %s"},
-        {"UPDATE %s SET f = (SELECT cf_build(k, 0.01, 'fingerprint_bits=32, counter_bits=8') FROM keys "
+        {"UPDATE %s SET f = (SELECT cf_build(k, 0.01, 'fingerprint_bits=32, counter_bits=8, "
+         "affinity=none') FROM keys "
          "WHERE i %% 2 "
          "AND i < 60)",
          "DELETE FROM %s; INSERT INTO %s(key) SELECT k FROM keys WHERE i %% 2 AND i < 60"},

@@ -60,6 +60,7 @@ static void draw_follower(world *w, filter_shape *f)
         strcpy(f->options, f->exact ? PICK(w, exact) : PICK(w, vague));
 }
 
+/* Keys of all types are looked for, and most of them are not there. */
 static void draw_options(world *w, filter_shape *f)
 {
     static const int capacities[] = {8, 60, 300}, keeps[] = {600, 3600, 86400};
@@ -75,13 +76,15 @@ static void draw_options(world *w, filter_shape *f)
     if (f->kind == ONCE)
         more = ", adds=once";
     f->keep = f->kind == AGES ? PICK(w, keeps) : 1 + draw(w, 4);
-    snprintf(f->options, sizeof f->options, "capacity=%d, fingerprint_bits=32%s", capacity, more);
+    snprintf(f->options, sizeof f->options, "capacity=%d, fingerprint_bits=32, affinity=none%s",
+             capacity, more);
     if (f->kind == AGES)
-        snprintf(f->options, sizeof f->options, "capacity=%d, fingerprint_bits=32, keep='%d seconds'",
-                 capacity, f->keep);
-    if (f->kind == EPOCHS)
-        snprintf(f->options, sizeof f->options, "capacity=%d, fingerprint_bits=32, epochs=%d", capacity,
+        snprintf(f->options, sizeof f->options,
+                 "capacity=%d, fingerprint_bits=32, affinity=none, keep='%d seconds'", capacity,
                  f->keep);
+    if (f->kind == EPOCHS)
+        snprintf(f->options, sizeof f->options,
+                 "capacity=%d, fingerprint_bits=32, affinity=none, epochs=%d", capacity, f->keep);
 }
 
 static void draw_filter(world *w, int number)
@@ -210,9 +213,9 @@ char *shape_filter(const world *w, int number, bool twin)
     if (twin)
         return twin_filter(f);
     if (f->kind == STORED)
-        return say(
-            "CREATE TABLE %s AS SELECT cf_new(%d, 0.01, 'counter_bits=8, fingerprint_bits=32') AS f",
-            f->name, atoi(f->options + strlen("capacity=")));
+        return say("CREATE TABLE %s AS SELECT cf_new(%d, 0.01, 'counter_bits=8, fingerprint_bits=32, "
+                   "affinity=none') AS f",
+                   f->name, atoi(f->options + strlen("capacity=")));
     if (!follows(f))
         return say("CREATE VIRTUAL TABLE %s USING cuckoo_filter(%s)", f->name, f->options);
     return say("CREATE VIRTUAL TABLE %s USING cuckoo_filter(%s, content='%s(%s)'%s)", f->name,

@@ -26,6 +26,14 @@ FOR_JS("why") const char *js_why(void)
     return said;
 }
 
+/* A status that is all there is to say says nothing more. */
+static cf_status plain(cf_status status)
+{
+    if (status == CF_OK || said == cf_status_text(status))
+        said = NULL;
+    return status;
+}
+
 FROM_JS("resize") uint8_t *js_resize(uint8_t *bytes, size_t size);
 
 static uint8_t *resize_in_js(void *context, uint8_t *bytes, uint64_t size)
@@ -133,11 +141,11 @@ FOR_JS("add") cf_status add(cf_filter *filter, double value)
 }
 
 FOR_JS("delete")
-cf_deleted take(cf_filter *filter, double value)
+bool take(cf_filter *filter, double value)
 {
     cf_deleted deleted = cf_delete_value(filter, hash, (uint64_t)value);
     cf_drop_types(filter);
-    return deleted;
+    return deleted == CF_REMOVED;
 }
 
 FOR_JS("clear") void clear(cf_filter *filter)
@@ -147,7 +155,7 @@ FOR_JS("clear") void clear(cf_filter *filter)
 
 FOR_JS("merge") cf_status merge(cf_filter *into, const cf_filter *from)
 {
-    return cf_merge(into, from, &said);
+    return plain(cf_merge(into, from, &said));
 }
 
 FOR_JS("check") cf_status check(cf_filter *filter)
@@ -266,7 +274,7 @@ static cf_options options_of(const double *options, const int64_t *seed)
                         .spill_bound = (unsigned)options[11],
                         .affinity = (cf_affinity)options[12],
                         .collation = (cf_collation)options[13],
-                        .key_types = options[14] != 0 ? CF_TYPE_ANY : 0,
+                        .key_types = options[14] != 0 ? CF_TYPES_MIXED : 0,
                         .seed = *seed};
 }
 
@@ -310,7 +318,8 @@ cf_status js_build(list *keys, cf_filter *filter, const double *options, const i
     cf_options given = options_of(options, seed);
     filter->memory = js_memory;
     given.key_types |= keys->types;
-    return cf_build(filter, keys->hashes, keys->used, (uint64_t)options[0], options[1], &given, &said);
+    return plain(
+        cf_build(filter, keys->hashes, keys->used, (uint64_t)options[0], options[1], &given, &said));
 }
 
 /* As cf_add_keys and cf_delete_keys in SQL. */
@@ -343,68 +352,6 @@ FOR_JS("contains_many") const bool *contains_many(list *keys, const cf_filter *f
     return all;
 }
 
-/* ---- exact filters ---- */
-
-_Static_assert(sizeof(cf_exact) <= EXACT, "EXACT is too small");
-_Static_assert(offsetof(cf_filter, geometry) + offsetof(cf_exact, rule) + offsetof(list, rule) == 0,
-               "`js_put` takes any of them for its rule");
-
-FOR_JS("is_exact") bool is_exact(const uint8_t *bytes, size_t length)
-{
-    return cf_is_exact(bytes, length);
-}
-
-FOR_JS("open_exact") cf_status open_exact(cf_exact *exact, const uint8_t *bytes, size_t length)
-{
-    return cf_exact_open(exact, bytes, length, &said);
-}
-
-/* made: the address and the length of the bytes, which open_exact takes. */
-FOR_JS("build_exact")
-cf_status build_exact(list *others, list *members, double *made, const double *options,
-                      const int64_t *seed)
-{
-    cf_exact_build built = {.options = options_of(options, seed),
-                            .fpr = options[1],
-                            .hashes = {others->hashes, members->hashes},
-                            .count = {others->used, members->used},
-                            .memory = js_memory};
-    built.options.growth = false;
-    built.options.key_types |= others->types | members->types;
-    cf_status status = cf_exact_make(&built, &said);
-    made[0] = (double)(size_t)built.bytes;
-    made[1] = (double)built.length;
-    return status;
-}
-
-FOR_JS("contains_exact") bool contains_exact(const cf_exact *exact)
-{
-    return cf_exact_contains(exact, hash);
-}
-
-FOR_JS("contains_many_exact") const bool *contains_many_exact(list *keys, const cf_exact *exact)
-{
-    bool *all = (bool *)keys->hashes;
-    for (size_t i = 0; i < keys->used; i++)
-        all[i] = cf_exact_contains(exact, keys->hashes[i]);
-    return all;
-}
-
-FOR_JS("check_exact") cf_status check_exact(const cf_exact *exact)
-{
-    return cf_exact_check(exact, NULL, &said);
-}
-
-/* As EXACT_INFO in filter.mjs; the seed behind them. */
-FOR_JS("info_exact") void info_exact(const cf_exact *exact, double *numbers, int64_t *seed)
-{
-    const cf_geometry *rule = &exact->rule;
-    const double all[] = {(double)exact->keys, (double)exact->members, exact->levels,
-                          exact->listed,       (double)exact->length,  cf_exact_fpr(exact),
-                          rule->keyed,         rule->affinity,         rule->collation,
-                          types(rule),         CF_EXACT_VERSION};
-    memcpy(numbers, all, sizeof all);
-    *seed = rule->seed;
-}
+#include "exact.h"
 
 #endif

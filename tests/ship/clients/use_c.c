@@ -54,7 +54,7 @@ int main(void)
     sqlite3_prepare_v2(db, "SELECT cf_contains(?1, ?2)", -1, &asked, NULL);
     sqlite3_prepare_v2(db, "SELECT cf_table_contains('known', ?2)", -1, &table, NULL);
     use("SELECT cf_build(id, 0.000001) FROM users");
-    printf("ids %d %d %d", ask_id(1), ask_id(3), ask_text(asked, "1"));
+    printf("ids %d %d %d", ask_id(1), ask_id(3), ask_text(asked, "one"));
     printf(" %d %d", ask_id(9007199254740993), ask_id(9007199254740992));
     use("SELECT cf_build(email, 0.000001) FROM users");
     printf(", texts %d %d", ask_text(asked, "bob"), ask_text(asked, "zoe"));

@@ -24,7 +24,7 @@ function value(string $sql): int|string
 $db->exec('CREATE TABLE users(id INTEGER, email TEXT)');
 $db->exec("INSERT INTO users VALUES (1, 'ada'), (2, 'bob'), (9007199254740993, 'cyd')");
 $blob = value('SELECT cf_build(id, 0.000001) FROM users');
-$ids = array_map(fn($key) => ask($blob, $key), [1, 3, '1', 9007199254740993, 9007199254740992]);
+$ids = array_map(fn($key) => ask($blob, $key), [1, 3, 'one', 9007199254740993, 9007199254740992]);
 $blob = value('SELECT cf_build(email, 0.000001) FROM users');
 $texts = array_map(fn($key) => ask($blob, $key), ['bob', 'zoe']);
 $db->exec("CREATE VIRTUAL TABLE known USING cuckoo_filter(capacity=100, content='users(email)')");

@@ -12,7 +12,7 @@ proc ask {f key} {
 db eval {CREATE TABLE users(id INTEGER, email TEXT)}
 db eval {INSERT INTO users VALUES (1, 'ada'), (2, 'bob'), (9007199254740993, 'cyd')}
 set f [db onecolumn {SELECT cf_build(id, 0.000001) FROM users}]
-set ids [list [ask $f [expr {0 + 1}]] [ask $f [expr {1 + 2}]] [ask $f "1"] \
+set ids [list [ask $f [expr {0 + 1}]] [ask $f [expr {1 + 2}]] [ask $f "one"] \
     [ask $f [expr {2**53 + 1}]] [ask $f [expr {2**53}]]]
 set f [db onecolumn {SELECT cf_build(email, 0.000001) FROM users}]
 set texts [list [ask $f bob] [ask $f zoe]]

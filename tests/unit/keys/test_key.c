@@ -240,6 +240,26 @@ TEST(a_locale_changes_no_number)
     setlocale(LC_ALL, "C");
 }
 
+/* What silence would hide: by the types that were noted, and the type of the key. */
+TEST(keys_that_cannot_have_been_meant)
+{
+    const cf_key of_types[] = {cf_key_integer(5), cf_key_real(2.5), text(" 7.0 "), text("abc"),
+                               cf_key_blob("5", 1)};
+    const unsigned types[] = {CF_TYPE_NUMBER, CF_TYPE_NUMBER, CF_TYPE_TEXT, CF_TYPE_TEXT, CF_TYPE_BLOB};
+    /* for each key: a bit for each value of key_types with which it fits; without an affinity, and with one */
+    const unsigned fits[][2] = {{0xeb, 0xef}, {0xeb, 0xef}, {0xed, 0xef}, {0xef, 0xef}, {0xf1, 0xf1}};
+    for (unsigned i = 0; i < 5; i++)
+        for (unsigned noted = 0; noted < 8; noted++)
+            for (unsigned affinity = 0; affinity < 4; affinity++)
+                for (unsigned inexact = 0; inexact < 16; inexact += 8) {
+                    cf_geometry rule = rule_of((cf_affinity)affinity, CF_COLLATION_BINARY);
+                    rule.key_types = (uint8_t)(noted | inexact);
+                    assert_int_equal(cf_key_type(&of_types[i]), types[i]);
+                    assert_int_equal(cf_key_fits(&rule, &of_types[i]),
+                                     fits[i][affinity != 0] >> noted & 1);
+                }
+}
+
 TEST(collations)
 {
     cf_geometry nocase = rule_of(CF_AFFINITY_NONE, CF_COLLATION_NOCASE);
