@@ -26,13 +26,17 @@ from promises import bare
 NAMES = ["u", "u", "v", "w", "U", 'my "u"']
 COLUMNS = ["k", "k", "j", "K"]
 SHAPES = ["k TEXT, x", "k TEXT, x", "k TEXT UNIQUE, x", "k TEXT UNIQUE, x", "x, k TEXT UNIQUE", "j TEXT, x", "k, x", "k INTEGER, x",
-          "k TEXT COLLATE NOCASE, x", "K TEXT PRIMARY KEY, j", "k TEXT PRIMARY KEY, x) WITHOUT ROWID --"]
+          "k TEXT COLLATE NOCASE, x", "K TEXT PRIMARY KEY, j", "k TEXT PRIMARY KEY, x) WITHOUT ROWID"]
 VALUES = ["'a'", "'A'", "'b'", "'c'", "'1'", "1", "2", "NULL"]
 FILTERS = {"main": [("f", ""), ("r", ", rows=on")], "temp": [("t", ""), ("tr", ", rows=on")], "aux": [("h", ""), ("hr", ", rows=on")]}
 COLUMN_OF = re.compile(r' WHEN (?:new|old)\."((?:[^"]|"")*)"')
 
 Life = collections.namedtuple("Life", "shape who schemas statements")  # shape: of u; who: the second connection, or None
 Shown = collections.namedtuple("Shown", "wrong what")
+
+
+def table(name, shape):
+    return f"CREATE TABLE {name}({shape}{'' if shape.endswith('ROWID') else ')'}"
 
 
 def quoted(name):
@@ -54,7 +58,7 @@ class Maker:
 
     def schema(self, s):
         a, b, v = self.name(), self.name(), self.rng.choice
-        return v([[f"ALTER TABLE {s}.{a} RENAME TO {b}"]] * 4 + [[f"CREATE TABLE {s}.{a}({v(SHAPES)}\n)"]] * 4 +
+        return v([[f"ALTER TABLE {s}.{a} RENAME TO {b}"]] * 4 + [[table(f"{s}.{a}", v(SHAPES))]] * 4 +
                  [[f"CREATE TABLE {s}.{a} AS SELECT * FROM {s}.{b}"], [f"DROP TABLE {s}.{a}"], [f"DROP TABLE {s}.{a}"],
                   [f"CREATE VIEW {s}.{a} AS SELECT * FROM {b}"], [f"DROP VIEW {s}.{a}"], [f"DROP VIEW {s}.{a}"],
                   [f"CREATE INDEX {s}.i{self.rng.randrange(9)} ON {a}(k)"],
@@ -62,7 +66,7 @@ class Maker:
                   [f"ALTER TABLE {s}.{a} RENAME COLUMN k TO j"],
                   [f"ALTER TABLE {s}.{a} ADD COLUMN {v(COLUMNS)} {v(['', 'TEXT', 'DEFAULT 1'])}"],
                   # A log that is rotated; a staging table; a column that is kept; the twelve steps.
-                  [f"ALTER TABLE {s}.u RENAME TO v", f"CREATE TABLE {s}.u({v(SHAPES)}\n)", f"INSERT INTO {s}.u VALUES ('b', 'b')"],
+                  [f"ALTER TABLE {s}.u RENAME TO v", table(f"{s}.u", v(SHAPES)), f"INSERT INTO {s}.u VALUES ('b', 'b')"],
                   [f"CREATE TABLE {s}.w AS SELECT * FROM {s}.u", f"ALTER TABLE {s}.u RENAME TO v", f"ALTER TABLE {s}.w RENAME TO u"],
                   [f"ALTER TABLE {s}.u RENAME COLUMN k TO j", f"ALTER TABLE {s}.u ADD COLUMN k", f"UPDATE {s}.u SET k = lower(j)"],
                   [f"CREATE TABLE {s}.w(k TEXT, x)", f"INSERT INTO {s}.w SELECT * FROM {s}.u", f"DROP TABLE {s}.u",
@@ -86,7 +90,8 @@ class Maker:
         statements = [(0, "PRAGMA legacy_alter_table = 1"), (1, "PRAGMA legacy_alter_table = 1")] if legacy else []
         for _ in range(self.rng.randrange(4, 14)):
             at = self.rng.randrange(2) if who else 0
-            statements += [(at, sql) for sql in self.step(schemas)]
+            step = self.step(schemas)  # of a table that a TEMP one hides SQLite renames no column in triggers
+            statements += [(at, sql) for sql in step if "temp" not in schemas or "RENAME COLUMN" not in sql]
         return Life(shape, who, schemas, statements)
 
 
@@ -138,7 +143,7 @@ def look(db, twin, one):
     if bool(told["trusted"]) != wants:
         return ("trusted" if told["trusted"] else "not trusted", f"{name} is on {on}, the name is of {table}({column}): {told['why']}"), ""
     moved = triggers > 0 and not same
-    if moved and not (on[0][0] in told["why"] and table in told["why"] and on[0][1] in told["why"]):
+    if moved and not all(word.lower() in told["why"].lower() for word in (*on[0], table)):
         return ("message", f"{on} and {table} are not in {told['why']}"), ""
     if moved and support.ask(db, "SELECT cf_table_check(?)", name) != told["why"]:
         return ("check", told["why"]), ""
@@ -186,7 +191,7 @@ def connections(life, folder):
             if "aux" in life.schemas:
                 db.execute("ATTACH ':memory:' AS aux")
         for s in life.schemas:
-            first.execute(f"CREATE TABLE {s}.u({life.shape}\n)")
+            first.execute(table(f"{s}.u", life.shape))
             first.execute(f"INSERT INTO {s}.u VALUES ('a', 1), ('B', 2)" if "INTEGER" not in life.shape else
                           f"INSERT INTO {s}.u VALUES (1, 1), (2, 2)")
     return made
@@ -223,7 +228,10 @@ def live(life, folder, counts=None):
                 if at == 0 or life.who == "extension":
                     wrong = rebuild(dbs[at], filters, sql.split()[1])
             else:
+                run(dbs[at], "SELECT 1 FROM sqlite_master"), run(twins[at], "SELECT 1 FROM sqlite_master")  # both know the schema
                 one, other = run(dbs[at], sql), run(twins[at], sql)
+                if one and not other and re.match("error in trigger cuckoo_|no such table: (main|aux).u$", one):
+                    return Shown(None, None)  # SQLite confuses the triggers of a table with those of a TEMP table that hides it
                 if bool(one) != bool(other) and "no such module" not in str(one):
                     wrong = "statement", f"{one}, and the twin: {other}"
             for i, (db, twin) in enumerate(zip(dbs, twins)):
