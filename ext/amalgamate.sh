@@ -26,7 +26,7 @@ sources() {
 }
 
 licence() {
-    sed 's/^/** /; s/ *$//' ext/LICENSE
+    sed 's/^/** /; s/ *$//' LICENSE
 }
 
 # The words of the first comment of xxhash.h.
@@ -156,7 +156,7 @@ mkdir -p "$out"
     source_end
 } > "$out/cuckoo.c.new"
 {
-    cat ext/LICENSE
+    cat LICENSE
     printf '\n\nIt contains xxHash, under this licence:\n\n'
     licence_of_xxhash
 } > "$out/LICENSE"

@@ -24,7 +24,8 @@ SELECT length(f) AS bytes, json_extract(cf_info(f), '$.bits_per_key') AS bits_pe
 -- 2. What is on this machine, and what of it is certainly not from a package?
 CREATE TABLE sum(text TEXT);
 .import "|find /usr/bin -type f -exec md5sum {} +" sum
-CREATE TABLE file AS SELECT substr(text, 1, 32) AS md5, substr(text, 35) AS path FROM sum;
+-- (md5sum writes a backslash before the sum when the name of the file contains one: ltrim removes it.)
+CREATE TABLE file AS SELECT substr(ltrim(text, '\'), 1, 32) AS md5, substr(ltrim(text, '\'), 35) AS path FROM sum;
 .timer on
 SELECT count(*) AS files, sum(NOT cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'known'), md5)) AS unknown
 FROM file;

@@ -75,7 +75,7 @@ t: need-test
 
 ## check: before a commit, some of everything, without sanitizers: models, C and Python tests, SQL scripts, README's examples
 check: need-test
-	$(BUILD) $(EXTENSION) $(OBJECTS) $(UNITS:%=build/plain/%) build/plain/model build/plain/fuzz build/plain/sim
+	$(BUILD) $(EXTENSION) $(if $(wildcard build/filter.wasm),$(WASM)) $(OBJECTS) $(UNITS:%=build/plain/%) build/plain/model build/plain/fuzz build/plain/sim
 	@sh tests/run.sh check
 
 ## test: in five minutes on two cores: everything, sanitizers included; of what takes longer a slice, which the commit chooses

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Is this tree ready to be published? Says all that it lacks.
 #   ready.sh          before the tag, on any machine
-#   ready.sh v1.2.3   in the tree that has this tag, which tag.sh has made
+#   ready.sh v1.2.3   in the tree that has this tag
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 : "${PYTHON:=python3}"
@@ -19,16 +19,12 @@ holds() {
     said=$("$@" 2>&1 > /dev/null) || lack "$said"
 }
 
-# only_licence: is the tree that of the commit before, and LICENSE?
-only_licence() {
-    [ "$(git diff --name-status HEAD~1 HEAD 2>&1)" = "$(printf 'A\tLICENSE')" ] && cmp -s LICENSE ext/LICENSE
-}
-
 holds "$PYTHON" -B .github/release/notes.py "$version"
+[ -z "$("$PYTHON" -B .github/release/notes.py Unreleased 2> /dev/null)" ] ||
+    lack "ext/CHANGES.md has lines under ## Unreleased: move them below the heading of $version"
 holds "$PYTHON" -B ext/packages/project.py
 if [ $# -gt 0 ]; then
     [ "$1" = "v$version" ] || lack "The tag is $1, and src/version.h says $version: make the tag by .github/release/tag.sh"
-    only_licence || lack "The tagged tree is to have LICENSE at its root, and no other change: make the tag by .github/release/tag.sh"
 fi
 if [ "${GITHUB_REPOSITORY:-}" ]; then # npm compares the two
     here=$GITHUB_SERVER_URL/$GITHUB_REPOSITORY

@@ -203,8 +203,9 @@ static void build_last(sqlite3_context *context, void *state, bool failed)
 static bool read_member(sqlite3_context *context, sqlite3_value **argv, const collected *c, bool *member)
 {
     int type = sqlite3_value_type(argv[1]);
-    *member = sqlite3_value_double(argv[1]) != 0;
-    if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
+    double given = sqlite3_value_double(argv[1]);
+    *member = given != 0;
+    if ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || (*member && given != 1))
         return cuckoo_fail(
             context, CF_BAD_ARGUMENT, "member, the second argument, must be 1 or 0, got %s%s",
             cuckoo_show(argv[1]).text, type == SQLITE_NULL ? "; use ifnull(member, 0)" : "");

@@ -58,7 +58,7 @@ bool cuckoo_append_info(sqlite3 *db, sqlite3_str *json, const cf_filter *filter,
 /* Appends a member to a JSON object, behind others. `text` NULL: null. */
 void cuckoo_append_member(sqlite3_str *json, const char *name, const char *text);
 
-/* The result is a picture: 24 lines of at most 80 characters (picture.c). */
+/* The result is a picture: 25 lines of at most 80 characters (picture.c). */
 void cuckoo_result_picture(sqlite3_context *context, const cf_filter *filter);
 
 /* The longest blob or text that the connection allows, in bytes. */

@@ -136,7 +136,9 @@ static void clear_function(sqlite3_context *context, int argc, sqlite3_value **a
     cf_filter fresh;
     (void)argc;
     const cf_filter *filter = cuckoo_filter_argument(context, 1, argv);
-    if (filter && cuckoo_new_filter(context, &filter->geometry, &fresh))
+    cf_geometry shape = filter ? filter->geometry : (cf_geometry){0};
+    shape.key_types = cf_types_cleared(&shape);
+    if (filter && cuckoo_new_filter(context, &shape, &fresh))
         cuckoo_result_filter(context, &fresh);
 }
 

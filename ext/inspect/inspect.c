@@ -277,6 +277,7 @@ static int inspect_filter(sqlite3_vtab_cursor *base, int plan, const char *text,
 {
     inspect_cursor *cursor = (inspect_cursor *)base;
     const inspect_kind *kind = table_of(base)->kind;
+    uint64_t bucket;
     (void)plan, (void)text;
     empty_cursor(cursor);
     if (argc < 1 + kind->keyed)
@@ -290,8 +291,7 @@ static int inspect_filter(sqlite3_vtab_cursor *base, int plan, const char *text,
     cursor->end = cursor->filter->buckets;
     if (kind->keyed)
         rc = take_key(cursor, argv[1]);
-    else if (argc > 1 && sqlite3_value_type(argv[1]) == SQLITE_INTEGER) {
-        uint64_t bucket = (uint64_t)sqlite3_value_int64(argv[1]);
+    else if (argc > 1 && cuckoo_key_value(argv[1], 63, &bucket)) {
         cursor->at = bucket < cursor->end ? bucket : cursor->end;
         cursor->end = bucket < cursor->end ? bucket + 1 : cursor->end;
     }

@@ -3,6 +3,8 @@
 
 #include "../../src/base/bits.h"
 
+#include <math.h>
+
 static double real_of(sqlite3_value *value)
 {
     return cf_rounded(sqlite3_value_double(value));
@@ -57,9 +59,11 @@ cuckoo_key cuckoo_key_hash_any(sqlite3_value *value, const cf_geometry *geometry
 
 bool cuckoo_key_value(sqlite3_value *given, unsigned bits, uint64_t *value)
 {
-    sqlite3_int64 number = sqlite3_value_int64(given);
-    *value = (uint64_t)number;
-    return bits != 0 && sqlite3_value_type(given) == SQLITE_INTEGER && *value >> bits == 0;
+    int type = sqlite3_value_type(given);
+    double real = sqlite3_value_double(given);
+    bool whole = type == SQLITE_FLOAT && real >= 0 && real < 0x1p63 && real == floor(real);
+    *value = whole ? (uint64_t)real : (uint64_t)sqlite3_value_int64(given);
+    return bits != 0 && (whole || type == SQLITE_INTEGER) && *value >> bits == 0;
 }
 
 /* ---- keys of several parts ---- */

@@ -57,7 +57,8 @@ static inline bool cuckoo_key_found(const cf_filter *filter, sqlite3_value *key,
 }
 
 /* The value that a filter with `bits` value bits stores beside a key. False: it is no integer from
-** 0 to 2^bits - 1, as CUCKOO_BAD_VALUE says in a message; `given` is a text there. */
+** 0 to 2^bits - 1, as CUCKOO_BAD_VALUE says in a message; `given` is a text there. A whole REAL is an
+** integer: some drivers bind every number as REAL. */
 bool cuckoo_key_value(sqlite3_value *given, unsigned bits, uint64_t *value);
 #define CUCKOO_BAD_VALUE(bits, given)                                                                   \
     "value must be an integer from 0 to %lld (value_bits=%d), got %s",                                  \

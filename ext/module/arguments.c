@@ -36,8 +36,13 @@ static bool bad_content(const cuckoo_table_plan *plan, const char *text, char **
 {
     char *table = sqlite3_mprintf("%.*s", (int)strcspn(text, ".("), text);
     char *example = plan->db && table ? cuckoo_column_example(plan->db, plan->schema, table) : NULL;
-    char *what = sqlite3_mprintf(example ? "content must be 'table(column)', such as '%s'"
-                                         : "content must be 'table(column)'",
+    const char *end = text;
+    cuckoo_token first = cuckoo_sql_token(&end);
+    char closing = *first.at == '[' ? ']' : *first.at;
+    bool open = first.kind == CUCKOO_TOKEN_QUOTED && (first.n == 1 || end[-1] != closing);
+    char *what = sqlite3_mprintf(open      ? "content must be 'table(column)'; a quote is not closed"
+                                 : example ? "content must be 'table(column)', such as '%s'"
+                                           : "content must be 'table(column)'",
                                  example);
     if (what)
         complain(message, what, text);
@@ -52,9 +57,11 @@ static bool take_content(const char *text, cuckoo_table_plan *plan, char **messa
 {
     size_t n = strlen(text);
     const char *behind = text;
+    while (n > 0 && strchr(" \t\r\n", text[n - 1]))
+        n--;
     bool quoted = cuckoo_sql_token(&behind).kind == CUCKOO_TOKEN_QUOTED;
     const char *open = strchr(quoted ? behind : text, '(');
-    if (open == NULL || open == text || text[n - 1] != ')' || open + 1 == text + n - 1)
+    if (open == NULL || open == text || text[n - 1] != ')' || open + 2 >= text + n)
         return bad_content(plan, text, message);
     plan->content = cuckoo_sql_unquoted(text, (size_t)(open - text));
     plan->column = cuckoo_sql_unquoted(open + 1, (size_t)(text + n - open - 2));

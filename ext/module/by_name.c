@@ -2,8 +2,9 @@
 /*
 ** by_name.c - functions that take the name of a filter table: 'seen' or 'main.seen'.
 **
-** They read the database by name, so they are not deterministic. Nor are they innocuous: a view or
-** a trigger of a hostile schema could ask other databases with them.
+** They read the database by name, so they are not deterministic. Those that give an answer, a figure or a
+** picture are innocuous: shells since SQLite 3.44 trust no schema. What gives the whole filter away is
+** not: a trigger of a hostile schema could copy the filter of another database with it.
 */
 #include "../functions/filters.h"
 #include "../keys/key.h"
@@ -263,12 +264,12 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
 }
 
 const cuckoo_function *const cuckoo_table_functions = (const cuckoo_function[]){
-    {"cf_table_contains", 2, 3, .function = contains_function},
-    {"cf_table_info", 1, 2, .function = cuckoo_table_info_function},
-    {"cf_table_check", 1, 1, .function = check_function},
+    {"cf_table_contains", 2, 3, .function = contains_function, .harmless = true},
+    {"cf_table_info", 1, 2, .function = cuckoo_table_info_function, .harmless = true},
+    {"cf_table_check", 1, 1, .function = check_function, .harmless = true},
     {"cf_table_rebuild", 1, 2, .function = rebuild_function, .direct = true},
     {"cf_export", 1, 1, .function = export_function},
-    {"cf_picture", 1, 1, .function = picture_function},
+    {"cf_picture", 1, 1, .function = picture_function, .harmless = true},
     {"cf_touch", 4, 4, .function = cuckoo_touch_function, .direct = true},
     {"cf_drain", 1, 1, .function = cuckoo_drain_function, .direct = true},
     {.name = NULL},

@@ -169,7 +169,23 @@ static int read_content(const cuckoo_table *table, cuckoo_front *front, const ch
     return rc == SQLITE_OK && front->declared == NULL ? SQLITE_NOMEM : rc;
 }
 
-int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *column)
+/* Why its columns cannot be shown. SQLite has a limit for all, with two or three hidden ones. */
+static int cannot_show(sqlite3 *db, const cuckoo_front *front, int columns, char **message)
+{
+    int hidden = 2 + front->keyed, most = sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1);
+    if (columns + hidden > most)
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "%s has %d columns, and rows=on adds %d hidden ones: SQLITE_LIMIT_COLUMN "
+                          "allows %d; create the filter without rows=on",
+                          front->content, columns, hidden, most);
+    return cuckoo_say(message, SQLITE_ERROR,
+                      "the columns of %s could not be read: it was not there, or this connection lacks "
+                      "a collation of it; once that is there, run PRAGMA writable_schema = RESET; or "
+                      "connect anew, and make the collation before the extension is loaded",
+                      front->content);
+}
+
+int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *column, char **message)
 {
     sqlite3 *db = table->registry->db;
     cuckoo_front *front = table->front = sqlite3_malloc64(sizeof *front);
@@ -184,6 +200,8 @@ int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *c
         front->prepared = -1;
     int rc = read_content(table, front, column);
     rc = rc ? rc : sqlite3_declare_vtab(db, front->declared);
+    if (rc == SQLITE_ERROR && message)
+        return cannot_show(db, front, front->columns, message);
     if (rc == SQLITE_ERROR) { /* a collation is missing, say: DROP TABLE has to work all the same */
         free_columns(front);
         front->shown = NULL;
@@ -289,16 +307,16 @@ int cuckoo_front_look(cuckoo_table *table)
         rc = cuckoo_say(&table->base.zErrMsg, SQLITE_ERROR, "no such table: %s.%s", now.schema,
                         now.content);
     } else if (rc == SQLITE_OK && strcmp(now.declared, front->declared) != 0) {
+        char *why = NULL;
+        if (front->columns == 0)
+            rc = cannot_show(table->registry->db, &now, now.columns, &why);
         rc = cuckoo_table_fail(
             table, SQLITE_ERROR,
-            front->columns
-                ? "the columns of %s are not those that this connection has read (of %s); run "
-                  "PRAGMA writable_schema = RESET (before SQLite 3.38: connect again)"
-                : "the columns of %s could not be read: it was not there, or this "
-                  "connection lacks a collation of it; once that is there, run PRAGMA "
-                  "writable_schema = RESET; or connect anew, and make the collation "
-                  "before the extension is loaded",
-            now.content, front->content);
+            why ? "%s"
+                : "the columns of %s are not those that this connection has read (of %s); run PRAGMA "
+                  "writable_schema = RESET (before SQLite 3.38: connect again)",
+            why ? why : now.content, front->content);
+        sqlite3_free(why);
     } else if (rc == SQLITE_OK) {
         if (strcmp(now.content, front->content) != 0 || now.followed != front->followed)
             rc = move_content(front, now.content, now.followed);

@@ -104,8 +104,9 @@ static inline const cuckoo_shown *cuckoo_front_shown(const cuckoo_front *front, 
 /* ---- front.c: what the content is like ---- */
 
 /* Reads what the content is like, and declares the columns of the table. `content` and `column` are the
-** names of now. A content that is not there is no error yet: the table can be dropped. */
-int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *column);
+** names of now. A content that is not there is no error yet: the table can be dropped. `message`: of
+** CREATE, for which columns that cannot be shown are an error; else NULL. */
+int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *column, char **message);
 void cuckoo_front_free(cuckoo_front *front);
 void cuckoo_front_free_cursor(front_cursor *cursor);
 void cuckoo_front_forget_others(cuckoo_front *front);

@@ -27,7 +27,7 @@ static int refuse_name(bool rows, const char *name, char **message)
 }
 
 /* `shape`: of a new filter. NULL: there is one, and tells its own, unless it is damaged. */
-static int declare_columns(cuckoo_table *table, bool rows, const cf_geometry *shape)
+static int declare_columns(cuckoo_table *table, bool rows, const cf_geometry *shape, char **message)
 {
     sqlite3 *db = table->registry->db;
     const char *t = table->follow.given_table, *k = table->follow.given_column;
@@ -45,7 +45,8 @@ static int declare_columns(cuckoo_table *table, bool rows, const cf_geometry *sh
         t = table->follow.table; /* these may have been renamed */
         k = table->follow.column;
     }
-    rc = t && rows ? cuckoo_front_declare(table, t, k) : cuckoo_table_declare(table, t, k);
+    rc = t && rows ? cuckoo_front_declare(table, t, k, creates ? message : NULL)
+                   : cuckoo_table_declare(table, t, k);
     if (rc == SQLITE_ERROR && strcmp(sqlite3_errmsg(db), sqlite3_errstr(SQLITE_INTERRUPT)) == 0)
         return SQLITE_INTERRUPT; /* sqlite3_declare_vtab has one code for all */
     return rc == SQLITE_OK ? sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS) : rc;
@@ -109,7 +110,7 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
     rc = rc ? rc : make_table(registry, argv, &plan, &table);
     if (rc == SQLITE_OK && creates)
         rc = refuse_name(plan.rows, argv[2], message);
-    rc = rc ? rc : declare_columns(table, plan.rows, creates ? &shape : NULL);
+    rc = rc ? rc : declare_columns(table, plan.rows, creates ? &shape : NULL, message);
     if (rc == SQLITE_OK && creates)
         rc = create(table, &shape, plan.keep, message);
     else if (rc == SQLITE_OK && table->follow.given_table && !table->later)

@@ -10,7 +10,7 @@ epoch=$(date -ud "$(sed -n 's/^ -- .*  //p' $from/changelog)" +%s)
 rm -rf build/deb
 mkdir -p build/deb
 tar -c --format=ustar --sort=name --mtime="@$epoch" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
-    --exclude=__pycache__ --exclude='.[!/]*' --transform="s,^,$folder/," Makefile README.md ext sql src tests |
+    --exclude=__pycache__ --exclude='.[!/]*' --transform="s,^,$folder/," LICENSE Makefile README.md ext sql src tests |
     gzip -9n > "build/deb/sqlite-cuckoo_$VERSION.orig.tar.gz"
 tar -xzf "build/deb/sqlite-cuckoo_$VERSION.orig.tar.gz" -C build/deb
 

@@ -20,7 +20,7 @@ PROJECT_URL = $(or $(call project,homepage),https://example.org/cuckoo)
 ### To ship it
 ## amalgamation: build/dist/cuckoo.c and cuckoo_filter.h: all of it in one file, for any build system
 amalgamation: build/dist/cuckoo.c
-build/dist/cuckoo.c: $(SRC) $(EXT) $(HEADERS) $(wildcard ext/amalgamate.* ext/LICENSE) tests/rooms.txt build/options
+build/dist/cuckoo.c: $(SRC) $(EXT) $(HEADERS) $(wildcard ext/amalgamate.*) LICENSE tests/rooms.txt build/options
 	@sh ext/amalgamate.sh
 
 ## static: build/libcuckoofilter.a, the C library; build/libcuckoo_sqlite.a, the extension for programs that link it

@@ -11,7 +11,7 @@ from pathlib import Path
 
 FILE = Path(__file__).resolve().with_name("project.json")
 KEYS = ("repository", "homepage", "owner", "author", "email", "security", "pypi", "npm")
-MAKERS = "the maintainers of cuckoo"  # as in ext/LICENSE; unless there is a name
+MAKERS = "the maintainers of cuckoo"  # as in LICENSE; unless there is a name
 MAIL = r"[^\s<>@|&\"\\]+@[^\s<>@|&\"\\]+"
 FORMS = {"repository": r"https://[^\s/]+/[\w./-]*\w", "homepage": r"https://[\w./#~-]+", "owner": r"[\w.-]+", "author": r"[^<>|&\"\\]+",
          "email": MAIL, "security": rf"https://[\w./#~-]+|{MAIL}", "pypi": r"[a-z0-9]+(-[a-z0-9]+)*", "npm": r"(@[a-z0-9-]+/)?[a-z0-9-]+"}

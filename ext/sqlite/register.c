@@ -54,7 +54,10 @@ static int register_one(sqlite3 *db, const cuckoo_function *f, int arguments, cu
     *data = (carried){.function = *f, .shared = shared};
     if (shared)
         shared->references++;
-    int flags = !shared ? SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS : f->direct ? SQLITE_DIRECTONLY : 0;
+    int flags = !shared       ? SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
+                : f->harmless ? SQLITE_INNOCUOUS
+                : f->direct   ? SQLITE_DIRECTONLY
+                              : 0;
     /* frees data also when it fails */
     return sqlite3_create_function_v2(db, f->name, arguments, SQLITE_UTF8 | flags, data, f->function,
                                       f->row ? aggregate_step : NULL, f->row ? aggregate_last : NULL,

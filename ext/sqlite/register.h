@@ -24,8 +24,9 @@ typedef struct cuckoo_function {
     cuckoo_call function; /* of a scalar function */
     cuckoo_row row;       /* of an aggregate */
     cuckoo_last last;
-    int state;   /* bytes */
-    bool direct; /* no trigger and no view may call it */
+    int state;     /* bytes */
+    bool direct;   /* no trigger and no view may call it */
+    bool harmless; /* they may, even if the schema is not trusted. What is pure is, too. */
 } cuckoo_function;
 
 /* What functions share with others that are not pure. It is released with its last reference. */

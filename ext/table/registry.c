@@ -207,12 +207,25 @@ static cuckoo_table *find_held(cuckoo_registry *registry, sqlite3_value *value,
     return table || *rc != SQLITE_OK ? table : find_anew(registry, text, rc);
 }
 
+/* A table or view in the TEMP schema, which SQLite looks at first, may have the name of a filter. */
+static bool is_hidden(cuckoo_registry *registry, const char *name)
+{
+    sqlite3_int64 has = 0;
+    cuckoo_sql_integer(registry->db, &has,
+                       "SELECT count(*) FROM main.sqlite_master WHERE name = %Q COLLATE NOCASE AND "
+                       "lower(sql) GLOB 'create virtual table*cuckoo_filter*'",
+                       name);
+    return has != 0;
+}
+
 /* What to do instead (sqlite3_malloc; NULL: out of memory): the filter tables there are, or how to make
 ** one. */
 static char *remedy_for(cuckoo_registry *registry, const char *text)
 {
     sqlite3 *db = registry->db;
     const char *point = strchr(text, '.'), *name = point ? point + 1 : text;
+    if (point == NULL && is_hidden(registry, name))
+        return sqlite3_mprintf("; a TEMP table or view of this name hides it: write 'main.%q'", name);
     char *list = NULL, *word = sqlite3_mprintf("%.*s", (int)strcspn(name, "("), name);
     char *follower = cuckoo_column_follower(db, word);
     if (follower == NULL)

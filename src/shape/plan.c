@@ -234,7 +234,10 @@ static cf_status refuse_plan(const cf_options *options, request want, const char
     if (options->fingerprint_bits != 0)
         return cf_refuse(CF_BAD_ARGUMENT, why,
                          "fingerprint_bits is too small for this fpr: use more, or NULL as fpr");
-    return cf_refuse(CF_BAD_ARGUMENT, why, "fpr is too small: fingerprints of 32 bits reach about 1e-9");
+    return cf_refuse(CF_BAD_ARGUMENT, why,
+                     options->growth ? "fpr is too small: fingerprints of 32 bits reach 1.2e-9 (2.4e-9 "
+                                       "with bucket_size=8), and 1e-9 with growth=off"
+                                     : "fpr is too small: fingerprints of 32 bits reach 1e-9");
 }
 
 cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_geometry *plan,

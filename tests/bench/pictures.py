@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The two pictures of RESULTS.md and README.md, as texts of SVG that a phone can show; quote.py writes them. This library
-is red, and nothing else is."""
+is red, and nothing else is. Dashes tell the lines apart in print without colours. Both pictures have the same height."""
 import math
 
-WIDTH, TALL, LEFT, RIGHT = 480, 210, 54, 30  # TALL: of the lines of a panel
+WIDTH, HIGH, LEFT, RIGHT = 480, 600, 54, 30
 SHOWN = 400  # pixels: two side by side on a page, one below the other on a phone
 STYLE = ("<style>text { fill: #222 } line { stroke: #888; stroke-width: 0.5 } polyline { fill: none; stroke-width: 2.5 } "
          "@media (prefers-color-scheme: dark) { text { fill: #ddd } }</style>\n")
@@ -17,50 +17,50 @@ def line(x1, y1, x2, y2):
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>\n'
 
 
-def panel(top, title, lines, marks, most, step):
-    """Lines, [(colour, [(x, y), ...]), ...], above a logarithmic axis with these marks, which may fall; heights up to the most."""
-    bottom = top + 24 + TALL
+def panel(top, tall, title, lines, marks, most, step):
+    """Lines, [((colour, dashes), [(x, y), ...]), ...], above a logarithmic axis with these marks, which may fall; heights up to the most."""
+    bottom = top + 24 + tall
     width = (WIDTH - LEFT - RIGHT - 16) / math.log(marks[-1] / marks[0])
 
     def across(value):
         return LEFT + 8 + width * math.log(value / marks[0])
 
     def height(value):
-        return bottom - value * TALL / most
+        return bottom - value * tall / most
     drawn = text(LEFT, top + 12, title, "start")
     for value in range(0, most + 1, step):
         drawn += line(LEFT, height(value), WIDTH - RIGHT, height(value)) + text(LEFT - 6, height(value) + 5, f"{value:,}", "end")
     for value in marks:
         drawn += line(across(value), top + 24, across(value), bottom) + text(across(value), bottom + 18, f"{value:g} %")
-    for colour, points in lines:
-        drawn += f'<polyline stroke="{colour}" points="{" ".join(f"{across(x):.1f},{height(y):.1f}" for x, y in points)}"/>\n'
+    for (colour, dashes), points in lines:
+        drawn += f'<polyline stroke="{colour}" stroke-dasharray="{dashes}" points="{" ".join(f"{across(x):.1f},{height(y):.1f}" for x, y in points)}"/>\n'
     return drawn, bottom + 18
 
 
 def picture(panels, axis, names):
-    """The panels one below the other; what the axis is; the colours and their names, two in a line."""
-    drawn, bottom = "", 0
+    """The names of the lines, two in a line; the panels one below the other; what the axis is."""
+    drawn, bottom = "", 10 + 22 * ((len(names) + 1) // 2)
+    for i, (style, words) in enumerate(names):
+        x, y = (LEFT, 260)[i % 2], 16 + 22 * (i // 2)
+        drawn += f'<polyline stroke="{style[0]}" stroke-dasharray="{style[1]}" points="{x},{y} {x + 34},{y}"/>\n'
+        drawn += text(x + 40, y + 5, words, "start")
+    tall = (HIGH - bottom - 30) / len(panels) - 52
     for title, lines, marks, most, step in panels:
-        part, bottom = panel(bottom + 10, title, lines, marks, most, step)
+        part, bottom = panel(bottom + 10, tall, title, lines, marks, most, step)
         drawn += part
     drawn += text((LEFT + WIDTH - RIGHT) / 2, bottom + 20, axis)
-    for i, (colour, words) in enumerate(names):
-        x, y = (LEFT, 260)[i % 2], bottom + 34 + 22 * (i // 2)
-        drawn += f'<rect x="{x}" y="{y}" width="12" height="12" fill="{colour}"/>\n'
-        drawn += text(x + 18, y + 11, words, "start")
-    high = bottom + 54 + 22 * ((len(names) - 1) // 2)
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{SHOWN}" height="{high * SHOWN // WIDTH}" '
-            f'viewBox="0 0 {WIDTH} {high}" font-family="sans-serif" font-size="15">\n{STYLE}{drawn}</svg>\n')
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{SHOWN}" height="{HIGH * SHOWN // WIDTH}" '
+            f'viewBox="0 0 {WIDTH} {HIGH}" font-family="sans-serif" font-size="15">\n{STYLE}{drawn}</svg>\n')
 
 
 def asked(table):
-    """Bits per key against the error rate asked for: rows of asked.tsv."""
-    forms = {"Bloom": ("#3b7ddd", "Bloom filter"), "default": ("#ee8f86", "this, by default"),
-             "growth off": ("#d9483b", "this, growth=off"), "log2(1/e)": ("#808790", "no filter is below")}
+    """Bits per key against the false-positive rate asked for: rows of asked.tsv."""
+    forms = {"Bloom": (("#3b7ddd", "8 4"), "Bloom filter"), "default": (("#ee8f86", "none"), "this, by default"),
+             "growth off": (("#a01f14", "none"), "this, growth=off"), "log2(1/e)": (("#808790", "2 3"), "theoretical minimum")}
     rows = [row for row in table if row["keys"] == "1000000"]
-    lines = [(colour, [(float(row["asked %"]), float(row[form])) for row in rows]) for form, (colour, _) in forms.items()]
+    lines = [(style, [(float(row["asked %"]), float(row[form])) for row in rows]) for form, (style, _) in forms.items()]
     panels = [("bits per key", lines, (5, 1, 0.1, 0.01, 0.001), 25, 5)]
-    return picture(panels, "error rate asked for, a million keys", forms.values())
+    return picture(panels, "false-positive rate asked for, a million keys", forms.values())
 
 
 def newest(rows):
@@ -70,14 +70,14 @@ def newest(rows):
 
 def joins(rows):
     """Nanoseconds of a row against the share that matches, with the newest SQLite, in the page cache: rows of joins.tsv."""
-    forms = {"plain": ("#808790", "plain join"), "within": ("#d9483b", "a filter in the query"),
-             "own": ("#3b7ddd", "SQLite's own filter"), "front": ("#ee8f86", "rows=on")}
+    forms = {"plain": (("#808790", "2 3"), "plain join"), "within": (("#a01f14", "none"), "a filter in the query"),
+             "own": (("#3b7ddd", "8 4"), "SQLite's own filter"), "front": (("#ee8f86", "none"), "rows=on")}
     version, panels = newest(rows), []
     for keys in ("text", "integer"):
         chosen = [row for row in rows if (row["SQLite"], row["keys"]) == (version, keys)]
-        lines = [(colour, [(100 * float(row["share"]), float(row["ns per row"])) for row in chosen
+        lines = [(style, [(100 * float(row["share"]), float(row["ns per row"])) for row in chosen
                            if row["form"] == form and row["cache"] == "in cache" + (", analyzed" if form == "own" else "")])
-                 for form, (colour, _) in forms.items()]
+                 for form, (style, _) in forms.items()]
         most = max(y for _, points in lines for _, y in points)
-        panels.append((f"ns a row, {keys}s, SQLite {version}", lines, (0.1, 1, 10, 50), 200 * math.ceil(most / 200), 200))
+        panels.append((f"ns per row, {keys}s, SQLite {version}", lines, (0.1, 1, 10, 50), 200 * math.ceil(most / 200), 200))
     return picture(panels, "share of the rows that match", forms.values())

@@ -38,7 +38,7 @@ def dist():
 
 def write_package(folder):
     """filter.mjs and the others, as dist.py makes them."""
-    licence = (ROOT / "ext/LICENSE").read_text(encoding="utf-8")
+    licence = (ROOT / "LICENSE").read_text(encoding="utf-8")
     for name, text in dist().filter_package("1.2.3", WASM, licence).items():
         (folder / name).write_text(text, encoding="utf-8")
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # SQL through a shell: every script of sql/ and tests/sql/ against its .expected file here, and every
-# example of README.md against the output that stands below it.
+# example of README.md and ext/REFERENCE.md against the output below it.
 #   run.sh            compares; last line "N passed, N failed"
 #   run.sh quick      the same without the two scripts that take seconds
 #   run.sh SCRIPT...  these scripts only
@@ -28,6 +28,7 @@ awk -v folder="$machine/bin" 'BEGIN { for (i = 100; i < 400; i++) { file = folde
 md5sum "$machine"/bin/f[12]* | sed 's,  /,  ,' > "$machine/info/first.md5sums"
 md5sum "$machine"/bin/f3* | sed 's,  /,  ,' > "$machine/info/second:amd64.md5sums"
 for file in f107 unowned strange; do echo "$file" > "$machine/bin/$file"; done
+echo 108 > "$machine/bin/a\\file" # it is known: only its name has a backslash
 
 # run_script: the script on standard input, as values. The settings of the reader's shell do not count.
 run_script() {
@@ -59,23 +60,26 @@ for script; do
     compare "$script" "$expected"
 done
 
-# README: a block ```sql, followed by a block ```text with its output. Each block runs alone, and then all of
-# them run in one session, as a reader who types them in would do it.
-awk -v dir="$folder" '
-    /^```sql$/  { n++; file = sprintf("%s/%02d.sql", dir, n); next }
-    /^```text$/ { file = sprintf("%s/%02d.drawn", dir, n); next }
-    /^```/      { file = ""; next }
-    file != ""  { print > file }' README.md
-cat "$folder"/??.sql > "$folder/all.sql"
-cat "$folder"/??.drawn > "$folder/all.drawn"
-[ "$some" -eq 0 ] || rm -f "$folder"/*.drawn
-for drawn in "$folder"/*.drawn; do
-    [ -f "$drawn" ] || continue
-    name=$(basename "$drawn" .drawn)
-    awk -v part=drawn -f tests/sql/values.awk "$drawn" > "$folder/$name.expected"
-    { printf '.load build/cuckoo\n.mode column\n'; cat "$folder/$name.sql"; } | run_script
-    compare "README example $name" "$folder/$name.expected"
-done
+# examples PAGE START: each block ```sql of a page, followed by a block ```text with its output, runs alone, behind the
+# lines of START.
+examples() {
+    name=$(basename "$1" .md)
+    awk -v dir="$folder/$name" '
+        /^```sql$/  { n++; file = sprintf("%s%02d.sql", dir, n); next }
+        /^```text$/ { file = sprintf("%s%02d.drawn", dir, n); next }
+        /^```/      { file = ""; next }
+        file != ""  { print > file }' "$1"
+    for drawn in "$folder/$name"*.drawn; do
+        example=$(basename "$drawn" .drawn)
+        awk -v part=drawn -f tests/sql/values.awk "$drawn" > "$folder/$example.expected"
+        { printf '%b' "$2"; cat "${drawn%.drawn}.sql"; } | run_script
+        compare "example $example" "$folder/$example.expected"
+    done
+}
+if [ "$some" -eq 0 ]; then
+    examples README.md '.load build/cuckoo\n.mode column\n'
+    examples ext/REFERENCE.md '.load build/cuckoo\n'
+fi
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: MIT
 /* The command of the Python package, but for --db, picture and the bar. Lines are keys, in the bytes that they have. It waits in read
  * and write themselves, so that Ctrl-C ends it at once; files are written at the end. */
+import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
-import { dirname, isAbsolute } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import { getSystemErrorMap, parseArgs } from 'node:util';
 import { build, CuckooFilter, open, TextBytes, version } from './filter.mjs';
 
 const PIECE = 1 << 18, LONGEST = 1 << 26, BATCH = 1 << 20; // bytes of a read and of a line, lines that are changed at once (as in SQL)
 const NEWLINE = Buffer.from('\n'), RETURN = 13, MARK = Buffer.from('\ufeff'), text = { type: 'string' }, flag = (short) => ({ type: 'boolean', short });
+// The beginning of UTF-16 and UTF-32: with their byte order marks, or every second byte is 0.
+const WIDE = /^(\xff\xfe|\xfe\xff|\0\0\xfe\xff|([^\0]\0){3}|(\0[^\0]){3})/, LEFT_OVER = 7 * 24 * 3600 * 1000;
 let subject; // the file that an error is about
 
 /* Reads or writes, as soon as a pipe has something, or room. */
@@ -29,7 +32,7 @@ function output(bytes) {
 }
 
 /* Arrays of the lines that have come. A line ends with a newline, or a carriage return and a newline; the last one needs neither.
- * A byte order mark before the first one is left out. */
+ * A byte order mark before the first one is left out, and so are empty lines. */
 function* input() {
   const buffer = Buffer.allocUnsafe(PIECE);
   for (let n = 1, begun = [], length = 0, isFirst = true; n > 0;) {
@@ -39,10 +42,14 @@ function* input() {
     if (length >= LONGEST) throw Object.assign(new Error(`a line is longer than ${LONGEST >> 20} MB`), { subject: 'standard input' });
     if (n > 0 && !begun[begun.length - 1].includes(NEWLINE)) continue;
     const piece = Buffer.concat(begun), lines = [];
+    if (isFirst && WIDE.test(piece.toString('latin1', 0, 9))) {
+      throw Object.assign(new Error('a text in UTF-16, as PowerShell writes it; make it UTF-8, as by iconv -f UTF-16 -t UTF-8'), { subject: 'standard input' });
+    }
     let at = isFirst && piece.subarray(0, MARK.length).equals(MARK) ? MARK.length : 0;
     isFirst = false;
     for (let end; (end = piece.indexOf(NEWLINE, at)) >= 0; at = end + 1) {
-      lines.push(new TextBytes(piece.subarray(at, end > at && piece[end - 1] === RETURN ? end - 1 : end)));
+      const line = piece.subarray(at, end > at && piece[end - 1] === RETURN ? end - 1 : end);
+      if (line.length > 0) lines.push(new TextBytes(line));
     }
     begun = [piece.subarray(at)];
     length = piece.length - at;
@@ -69,6 +76,16 @@ function behindLinks(path) {
   return behindLinks(isAbsolute(aim) ? aim : `${dirname(path)}/${aim}`);
 }
 
+/* A new name in the same folder, which no other command has, and which is not too long. Removes what killed ones left. */
+function beside(path) {
+  const folder = dirname(path), begin = `${basename(path).slice(0, 50)}.`;
+  for (const name of fs.readdirSync(folder)) {
+    const old = name.startsWith(begin) && /^[0-9a-f]{16}\.new$/.test(name.slice(begin.length)) && join(folder, name);
+    if (old && Date.now() - (fs.statSync(old, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > LEFT_OVER) fs.rmSync(old, { force: true });
+  }
+  return join(folder, `${begin}${randomBytes(8).toString('hex')}.new`);
+}
+
 /* Writes what `work` returns beside the old file, whose place it takes. What cannot be written fails before that. */
 function write(path, work) {
   const old = fs.statSync(subject = path, { throwIfNoEntry: false });
@@ -76,13 +93,13 @@ function write(path, work) {
   if (old && !old.isFile()) return fs.writeFileSync(fs.openSync(path, 'w'), made());
   const real = behindLinks(path);
   for (const needed of [dirname(real), ...(old ? [real] : [])]) fs.accessSync(needed, fs.constants.W_OK);
-  const beside = `${real}.${process.pid}.new`, content = made();
+  const content = made(), next = beside(real);
   try {
-    fs.writeFileSync(beside, content, { flag: 'wx', flush: true });
-    if (old) fs.chmodSync(beside, old.mode);
-    return fs.renameSync(beside, real);
+    fs.writeFileSync(next, content, { flag: 'wx', flush: true });
+    if (old) fs.chmodSync(next, old.mode);
+    return fs.renameSync(next, real);
   } finally {
-    fs.rmSync(beside, { force: true });
+    fs.rmSync(next, { force: true });
   }
 }
 
@@ -153,6 +170,7 @@ try {
     if (!command) misuse(name === undefined ? 'which command?' : `there is no command ${name}`);
     const { values, positionals } = parseArgs({ args, options: command[1], allowPositionals: true });
     if (name === 'merge' ? positionals.length < 2 : positionals.length !== 1) misuse(`its arguments are ${command[0]}`);
+    if (positionals.includes('-')) misuse('- is no file; write ./- for one of this name, or /dev/stdout');
     if (values.unknown && values.known) misuse('-1 is not allowed with -0');
     process.exitCode = command[2](positionals, values);
   }

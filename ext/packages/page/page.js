@@ -137,9 +137,9 @@
 
   function buildIt(event) {
     event.preventDefault();
-    const file = $('list').files[0], typed = $('lines').value;
-    come(file ? file.name : 'your list', 'build', new Blob(file ? [typed.replace(/[^\n]$/, '$&\n'), file] : [typed]),
-      { kind: $('lines-kind').value, fpr: Number($('fpr').value) });
+    const file = $('list').files[0], typed = new Blob([$('lines').value]);
+    come(file ? file.name : 'your list', 'build', new Blob(file ? [typed, file] : [typed]),
+      { kind: $('lines-kind').value, fpr: Number($('fpr').value), typed: typed.size });
   }
 
   /* ---- the filter ---- */

@@ -55,18 +55,29 @@
     }
   };
 
-  /* Each line is a key, also an empty one. A line ends as for the command: with a newline, or a carriage return and a newline; the
+  const NO_LIST = 'this is not a list: it must be a text in UTF-8, with a key on each line';
+
+  function utf8(decoder, bytes, stream) {
+    try {
+      return decoder.decode(bytes, { stream });
+    } catch {
+      throw new Error(NO_LIST);
+    }
+  }
+
+  /* Each line is a key, unless it is empty. A line ends as for the command: with a newline, or a carriage return and a newline; the
    * last one needs neither. */
   function* keysOf(bytes, kind, progress) {
-    const decoder = new TextDecoder();
+    const decoder = new TextDecoder('utf-8', { fatal: true });
     let rest = '', line = 0;
     for (let at = 0; at <= bytes.length; at += CHUNK) {
       const last = at + CHUNK > bytes.length;
-      const lines = (rest + decoder.decode(bytes.subarray(at, at + CHUNK), { stream: !last })).split(/\r?\n/);
+      const lines = (rest + utf8(decoder, bytes.subarray(at, at + CHUNK), !last)).split(/\r?\n/);
       rest = lines.pop();
-      if (last && rest !== '') lines.push(rest);
+      if (last) lines.push(rest);
       for (const written of lines) {
         line++;
+        if (written === '') continue;
         try {
           yield KEYS[kind](written);
         } catch (error) {
@@ -75,6 +86,10 @@
       }
       progress('Taking the keys of', at, bytes.length);
     }
+  }
+
+  function* keysOfAll(parts, ...how) {
+    for (const part of parts) yield* keysOf(part, ...how);
   }
 
   /* ---- what the page asks for ---- */
@@ -89,9 +104,11 @@
       filter = open(bytes);
       return shown();
     },
-    build({ bytes, kind, fpr }, progress) {
-      if (bytes.length && !isText(bytes)) throw new Error('this is not a list: it must be a text in UTF-8, with a key on each line');
-      filter = build(keysOf(bytes, kind, progress), { fpr });
+    build({ bytes, typed = 0, kind, fpr }, progress) {
+      // The lines of a file come behind those that were typed, and may begin with a byte order mark of their own.
+      const parts = [bytes.subarray(0, typed), bytes.subarray(typed)];
+      if (parts.some((part) => part.length && !isText(part))) throw new Error(NO_LIST);
+      filter = build(keysOfAll(parts, kind, progress), { fpr });
       if (filter.info(false).items === 0) throw new Error('the list has no keys; write one on each line, or choose a file');
       return shown();
     },

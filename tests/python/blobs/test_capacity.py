@@ -247,3 +247,12 @@ def test_the_rate_now_follows_the_load(db):
     assert rates == sorted(rates) and rates[0] > 0
     assert rates[3] == pytest.approx(full, rel=0.02)  # a few keys share their fingerprint at cap
     assert rates[1] == pytest.approx(full / 2, rel=0.02)
+
+
+@pytest.mark.parametrize("options, least", [("", 1.2e-9), ("bucket_size=2", 1.2e-9), ("bucket_size=8", 2.4e-9),
+                                            ("growth=off", 1e-9), ("growth=off bucket_size=8", 1e-9)])
+def test_the_least_rate_is_the_one_that_the_message_names(db, options, least):
+    for capacity in (1, 10, 1000, 10**6, 10**9):
+        assert ask(db, "SELECT cf_plan(?, ?, ?)", capacity, least, options)
+        with pytest.raises(sqlite3.OperationalError, match=rf"fpr is too small: .*{least:.2g}".replace("e-09", "e-9")):
+            ask(db, "SELECT cf_plan(?, 1e-11, ?)", capacity, options)

@@ -78,11 +78,13 @@ def test_groups_have_filters_of_their_own(db):
 
 
 def test_null_and_truth(db):
-    universe = [(None, 1), (None, None), (1, 1), (2, 0), (3, 0.0), (4, -2.5), (5, 10**18), (6, True)]
+    universe = [(None, 1), (None, None), (1, 1), (2, 0), (3, 0.0), (4, 1.0), (5, -0.0), (6, True)]
     filter_ = build(db, universe)
     assert support.info(db, filter_)["keys"] == 6
-    assert [support.contains(db, filter_, k) for k in range(1, 7)] == [1, 0, 0, 1, 1, 1]
+    assert [support.contains(db, filter_, k) for k in range(1, 7)] == [1, 0, 0, 1, 0, 1]
     assert support.contains(db, filter_, None) is None
+    for member in (2, -1, 0.5, -2.5, 10**18, 1e300, "1", b"1"):
+        support.fails(db, support.BAD_PARAMETER, "SELECT cf_build_exact(1, ?)", member, says="member, the second argument, must be 1 or 0")
 
 
 def test_no_rows_no_members_all_members(db):

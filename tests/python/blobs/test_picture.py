@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""cf_picture: 24 lines of at most 80 characters, from the buckets themselves."""
+"""cf_picture: 25 lines of at most 80 characters, from the buckets themselves."""
 import re
 import sqlite3
 
@@ -16,7 +16,7 @@ TOP, ROWS, WIDE = 5, 16, 64
 def picture(db, blob):
     text = ask(db, "SELECT cf_picture(?)", blob)
     lines = text.split("\n")
-    assert len(lines) == 24 and max(map(len, lines)) <= 80 and text.isascii()
+    assert len(lines) == 25 and max(map(len, lines)) <= 80 and text.isascii()
     return lines
 
 
@@ -30,13 +30,14 @@ def model(db, blob):
     used = [n for (n,) in db.execute("SELECT count(fingerprint) FROM cf_buckets(?) GROUP BY bucket ORDER BY bucket",
                                      (blob,))]
     size = support.info(db, blob)["bucket_size"]
-    shades = ""
+    shades, loads = "", []
     for region in range(ROWS * WIDE):
         first, end = region * len(used) // (ROWS * WIDE), (region + 1) * len(used) // (ROWS * WIDE)
         some = used[first:max(end, first + 1)][:64]
         held, slots = sum(some), size * len(some)
         shades += " " if not held else "@" if held == slots else SHADES[1 + 8 * held // slots]
-    return [row * WIDE * len(used) // (ROWS * WIDE) for row in range(ROWS)], shades
+        loads.append(100 * held // slots)
+    return [row * WIDE * len(used) // (ROWS * WIDE) for row in range(ROWS)], shades, sorted(loads)
 
 
 @pytest.mark.parametrize("capacity, keys, options", [
@@ -49,12 +50,14 @@ def test_it_shows_the_buckets(db, capacity, keys, options):
     blob = support.new(db, capacity, None, options)
     blob = support.add_all(db, blob, range(keys)) if keys else blob
     lines, told = picture(db, blob), support.info(db, blob)
-    assert regions(lines) == model(db, blob)
+    *expected, loads = model(db, blob)
+    assert list(regions(lines)) == expected
+    assert lines[23] == f"load factor of the regions: least {loads[0]} %, median {loads[512]} %, most {loads[-1]} %"
     assert lines[0] == f"{told['items']:,} keys, planned for {told['capacity']:,}, in {told['bytes']:,} bytes"
     assert lines[1] == f"{told['buckets']:,} buckets of {told['bucket_size']} slots of {told['slot_bits']} bits, " \
         f"{int(1000 * told['occupied'] / told['buckets'] / told['bucket_size'] + 0.5) / 10:.1f} % in use"
     assert lines[2] == f"grown: level {told['level']}, {told['split']:,} buckets split; {told['spilled']} entries in the spill list"
-    assert picture(db, blob) == lines and "which" not in lines[22] and lines[23].startswith("slots in use:")
+    assert picture(db, blob) == lines and "which" not in lines[22] and lines[24].startswith("slots in use:")
 
 
 def test_of_a_large_filter_a_part_is_counted(db):

@@ -148,7 +148,7 @@ def test_the_least_and_the_largest_value(db, bits):
     pairs = [(key, value) for key in range(20) for value in (0, 2**bits - 1)]
     blob = build(db, pairs, 0.0001, f"value_bits={bits}")
     assert {key: values(db, blob, key) for key in range(20)} == sets_of(pairs)
-    for value in (-1, 2**bits, 0.5, "1", None):
+    for value in (-1, 2**bits, float(2**bits), 0.5, -1.0, 1e300, float("inf"), "1", "1.0", None):
         fails(db, support.BAD_PARAMETER, "SELECT cf_build(1, 0.01, ?, ?)", f"value_bits={bits}", value,
               says=f"value must be an integer from 0 to {2**bits - 1}")
 

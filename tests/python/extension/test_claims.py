@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """tests/claims.tsv lists what the pages promise, and what shows it: a test (file::function, or file:name in C), a file, a command,
 `quote` (each # is a figure of tests/bench), `sql:` statements of which the last one gives 1, or `figure:`, which was measured by
-hand. Each claim stands in its page, what shows it is there, and the statements are run."""
+hand. A claim belongs to a place of a page, whatever words the page has for it; what shows it is there, and the statements are run."""
 import re
 import sqlite3
 import sys
@@ -39,13 +39,22 @@ def is_there(shown):
     return (ROOT / path).exists() and (not name or re.search(rf"\b{name}\b", (ROOT / path).read_text()))
 
 
-@pytest.mark.parametrize("page", sorted({page for page, _, _ in CLAIMS}))
-def test_each_claim_stands_in_its_page_and_what_shows_it_is_there(page):
-    for _, claim, shown in (row for row in CLAIMS if row[0] == page):
-        found = list(re.finditer(r"[\d.,]*\d".join(map(re.escape, claim.split("#"))), words(page)))
-        assert len(found) == 1, claim
+def places(page):
+    """What an id names: the headings of a page, the numbered sections of a script; 0 is what comes before them."""
+    text = (ROOT / page).read_text()
+    if page.endswith(".sql"):
+        return {"0", *re.findall(r"^-- (\d+)\. ", text, re.M)}
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.*)$", text, re.M)}
+
+
+@pytest.mark.parametrize("page", sorted({place.split("#")[0] for place, _, _ in CLAIMS}))
+def test_each_claim_has_its_place_and_what_shows_it_is_there(page):
+    """A place is page#id. Figures, each # of a claim, stand there word for word: `quote`."""
+    for place, claim, shown in (row for row in CLAIMS if row[0].split("#")[0] == page):
+        assert place.split("#")[1] in places(page), place
         if shown == "quote":
-            assert quoted(page, found[0]), claim
+            found, = re.finditer(r"[\d.,]*\d".join(map(re.escape, claim.split("#"))), words(page))
+            assert quoted(page, found), claim
         elif not shown.startswith(("sql: ", "figure: ")):
             assert [one for one in shown.split("; ") if not is_there(one)] == [], claim
 

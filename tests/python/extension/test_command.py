@@ -2,6 +2,7 @@
 """sqlite-cuckoo, the command of the Python package: what it prints, what it leaves in files, and what the user reads when
 something is wrong. Beside it: a set of lines, and SQL."""
 import fcntl
+import hashlib
 import json
 import os
 import pty
@@ -80,9 +81,9 @@ def known(command):
 
 def odd_lines(rng, number):
     """Lines of all bytes but newlines, and a carriage return at the end."""
-    usual = [b"C:\\temp\\a", b'"quoted"', b"a\tb", b"", b"a\rb", b"\xff\xfe", "\u00e9\u4e2d\U0001f600".encode(), b"a\0b", b"\0",
+    usual = [b"C:\\temp\\a", b'"quoted"', b"a\tb", b"a\rb", b"\xff\xfe", "\u00e9\u4e2d\U0001f600".encode(), b"a\0b", b"\0",
              b"\x7f", b"[1]", b"null", b"5", b"\\u0041", b"\x1b[0m"]
-    return usual + [bytes(rng.choice(range(256)) for _ in range(rng.randrange(20))).replace(b"\n", b"").rstrip(b"\r")
+    return usual + [bytes(rng.choice(range(256)) for _ in range(rng.randrange(20))).replace(b"\n", b"").rstrip(b"\r") or b"x"
                     for _ in range(number)]
 
 
@@ -93,6 +94,7 @@ def test_a_line_is_its_bytes_as_a_text_of_sql(command, rng, db):
     command("build", FILTER, "--fpr", "1e-6", lines=b"\n".join(inside))
     mixed = inside + outside
     rng.shuffle(mixed)
+    mixed.insert(0, b"not in UTF-16")
     asked = b"\n".join(mixed) + b"\n"
     assert command("check", FILTER, lines=asked) == b"".join(line + b"\n" for line in mixed if line not in inside)
     assert command("check", "-1", FILTER, lines=asked) == b"".join(line + b"\n" for line in mixed if line in inside)
@@ -112,17 +114,42 @@ def test_more_lines_than_fit_in_a_piece(command):
     assert command("check", FILTER, "--known", "--count", lines=asked) == b"60000\n"
 
 
-def test_the_last_line_needs_no_newline_and_an_empty_line_is_a_line(known):
+def test_the_last_line_needs_no_newline(known):
     assert known("check", FILTER, lines=b"cyd") == b"cyd\n"
-    assert known("check", FILTER, lines=b"\nada\n\n") == b"\n\n"
-    known("add", FILTER, lines=b"\n")
-    assert known("check", FILTER, lines=b"\nada\n", status=1) == b""
+
+
+def test_an_empty_line_is_no_key(known):
+    """A blank line at the end of a list, say. As NULL it is neither known nor unknown."""
+    before = known.read()
+    for empty in (b"\n", b"\n\n\r\n", b"\r\n", b"\xef\xbb\xbf\n", b"\xef\xbb\xbf"):
+        for name in ("add", "delete"):
+            known(name, FILTER, lines=empty)
+            assert known.read() == before
+        for given in ((), ("-1",)):
+            assert known("check", *given, FILTER, lines=empty, status=1) == b""
+    assert known("check", "-c", FILTER, lines=b"\nada\n\ncyd\n\n") == b"1\n"
+    known("build", "b", lines=b"\nada\n\n\r\nbob\n\n")
+    assert known.read("b") == before
+    known("add", "b", lines=b"\0\n\n \n")
+    assert json.loads(known("info", "b"))["items"] == 4 and known("check", "-1", "b", lines=b"\n \n\0\n") == b" \n\0\n"
+
+
+@pytest.mark.parametrize("lines", [
+    *("ada\r\ncyd\r\n".encode(name) for name in ("utf-16", "utf-16-le", "utf-16-be", "utf-32")),
+    "\ufeffада\n".encode("utf-16-be"), "\ufeffcyd\n".encode("utf-32-be"), "\ufeff".encode("utf-16-le")], ids=repr)
+@pytest.mark.parametrize("name", ["build", "add", "delete", "check"])
+def test_utf_16_is_refused(known, name, lines):
+    """PowerShell writes it; its lines would be other keys."""
+    before = known.read()
+    known(name, FILTER, lines=lines, status=2,
+          says=f"^sqlite-cuckoo {name}: standard input: a text in UTF-16, .*; make it UTF-8, as by iconv -f UTF-16 -t UTF-8$")
+    assert known.read() == before
 
 
 @pytest.mark.parametrize("lines, printed", [
-    (b"ada\r\ncyd\r\n", b"cyd\n"), (b"cyd\r\nbob\ndan\r\n\r\n", b"cyd\ndan\n\n"), (b"\r\n", b"\n"), (b"bob\r\ncyd", b"cyd\n"),
+    (b"ada\r\ncyd\r\n", b"cyd\n"), (b"cyd\r\nbob\ndan\r\n\r\n", b"cyd\ndan\n"), (b"\r\n", b""), (b"bob\r\ncyd", b"cyd\n"),
     (b"ada\r\r\nbob\r", b"ada\r\nbob\r\n"), (b"a\0da\r\nada\r\n", b"a\0da\n"), (b"\xef\xbb\xbfada\r\ncyd", b"cyd\n"),
-    (b"\xef\xbb\xbf\ncyd\n\xef\xbb\xbfada", b"\ncyd\n\xef\xbb\xbfada\n"), (b"\xef\xbb\xbf", b""),
+    (b"\xef\xbb\xbf\ncyd\n\xef\xbb\xbfada", b"cyd\n\xef\xbb\xbfada\n"), (b"\xef\xbb\xbf", b""),
     (b"ada\r\n" * 200_000 + b"cyd\r\n", b"cyd\n")], ids=lambda some: str(some[:20]))
 def test_lists_from_windows(known, lines, printed):
     """With CR LF at the end of lines, and a byte order mark."""
@@ -197,12 +224,26 @@ def test_from_a_database(command):
     assert command("check", "key", lines=b"KEY\nkey\n") == b"key\n"
     assert command("check", FILTER, lines=b"aa\nbb\n5") == b"aa\nbb\n"
     before = command.read()
-    for query, says in (("SELECT * FROM file", "2 values for 1 columns"), ("SELECT md5 FROM file", "no such column: md5"),
+    for query, says in (("SELECT * FROM file", "the query gives 2 columns; select the key alone$"), ("SELECT md5 FROM file", "no such column: md5"),
                         ("DELETE FROM file", "syntax error"), ("", "syntax error")):
         command("add", FILTER, "--db", "x.db", query, status=2, says=f"^sqlite-cuckoo add: x.db: .*{says}")
     command("build", FILTER, "--db", FILTER, "SELECT * FROM file", status=2, says="build: k.cuckoo: file is not a database$")
     command("build", FILTER, "--db", "no.db", "SELECT 1", status=2, says="build: no.db: No such file or directory$")
+    command("build", FILTER, "--db", ".", "SELECT 1", status=2, says="build: .: Is a directory$")
+    command("build", FILTER, "--db", "", "SELECT 1", status=2, says="build: : No such file or directory$")
     assert command.read() == before and not (command.folder / "no.db").exists()
+
+
+@pytest.mark.parametrize("name", ["keys", "key", "pieces", "piece", "value", "json_each", "KEYS", "of sqlite-cuckoo", "sqlite"])
+def test_tables_of_a_database_may_have_any_name(command, name):
+    db = sqlite3.connect(command.folder / "x.db")
+    db.executescript(f'CREATE TABLE "{name}"(k, key, keys); INSERT INTO "{name}" VALUES (\'aa\', \'bb\', \'cc\');'
+                     f'CREATE VIEW seen AS SELECT keys FROM "{name}"')
+    db.close()
+    command("build", FILTER, "--db", "x.db", f'SELECT k FROM "{name}"' if "cuckoo" not in name else "SELECT k FROM main.[of sqlite-cuckoo]")
+    command("add", FILTER, "--db", "x.db", f'WITH keys(key) AS (SELECT key FROM main."{name}") SELECT key FROM keys ORDER BY key')
+    command("add", FILTER, "--db", "x.db", "SELECT * FROM seen;")
+    assert command("check", "-1", FILTER, lines=b"aa\nbb\ncc\ndd\n") == b"aa\nbb\ncc\n"
 
 
 # ---- files ----
@@ -218,6 +259,45 @@ def test_a_file_keeps_its_mode_and_a_link_stays_a_link(known):
     assert (known.folder / "dangling").is_symlink() and not (known.folder / "aim").is_symlink()
     assert known("check", FILTER, lines=b"cyd\ndan\n") == b"dan\n"
     assert known("build", "/dev/stdout", lines=b"x\n").startswith(b"\xcfck")
+
+
+LEFT = "k.cuckoo.0123456789abcdef.new"
+
+
+@pytest.mark.parametrize("name", ["k.cuckoo", 247 * "k", 255 * "k", 127 * "\u00e9", "*?[k]\\"])
+def test_names_of_files_may_have_any_length_and_letters(known, name):
+    known("build", name, lines=b"ada\n")
+    known("add", name, lines=b"bob\n")
+    assert known.read(name) == known.read() or known("check", "-c", name, lines=b"ada\nbob\ncyd\n") == b"1\n"
+    assert set(os.listdir(known.folder)) == {FILTER, name}
+
+
+def test_two_commands_write_one_file_at_a_time(site, known):
+    """Also when both have one process number, as in two containers."""
+    script = ("import os, sys; os.getpid = lambda: 7; import sqlite_cuckoo.__main__ as m; sys.exit(m.main())")
+    known.program = [sys.executable, "-c", script]
+    first, second = known.start("build", FILTER), known.start("add", FILTER)
+    while len(list(known.folder.glob("*.new"))) < 2:
+        time.sleep(0.01)
+    assert second.communicate(b"cyd\n") == (b"", b"") and second.returncode == 0
+    assert first.communicate(b"eve\n") == (b"", b"") and first.returncode == 0
+    assert known("check", FILTER, lines=b"cyd\neve\n") == b"cyd\n" and os.listdir(known.folder) == [FILTER]
+
+
+def test_what_a_killed_command_left_goes_after_a_week(known):
+    process = known.start("add", FILTER)
+    while not list(known.folder.glob("*.new")):
+        time.sleep(0.01)
+    process.kill()
+    process.communicate()
+    left, = known.folder.glob("*.new")
+    for name in (LEFT, "k.cuckoo.backup.new", "other." + LEFT):
+        known.write(b"x", name)
+    os.utime(left, (time.time() - 6 * 86400,) * 2)
+    for name in (LEFT, "k.cuckoo.backup.new", "other." + LEFT):
+        os.utime(known.folder / name, (time.time() - 8 * 86400,) * 2)
+    assert known.start("add", FILTER, stdin=subprocess.DEVNULL).wait() == 0
+    assert set(os.listdir(known.folder)) == {FILTER, left.name, "k.cuckoo.backup.new", "other." + LEFT}
 
 
 def newer(blob):
@@ -290,10 +370,37 @@ def test_filters_of_other_kinds(command, db):
     (("build", "no/where"), "^sqlite-cuckoo build: no/where: No such file or directory$"),
     (("build", "/dev/null/x"), "^sqlite-cuckoo build: /dev/null/x: Not a directory$"),
     (("build", "/dev/full"), "^sqlite-cuckoo build: /dev/full: No space left on device$"),
-    (("merge", FILTER), "required: FROM")])
+    *(((name, "-"), "- is no file; write ./- for one of this name, or /dev/stdout$") for name in ("build", "check", "add", "info", "merge")),
+    (("merge", FILTER, "-"), "- is no file"), (("merge", FILTER), "required: FROM")])
 def test_errors(command, arguments, says):
     assert command(*arguments, status=2, says=says) == b""
     assert not os.listdir(command.folder) and stat.S_ISCHR(os.stat("/dev/full").st_mode)
+
+
+@pytest.mark.parametrize("case", ["large file", "options", "query", "memory", "extension", "module"])
+def test_every_failure_is_status_2(known, case):
+    """1 is an answer of check: there is no such line."""
+    given, name = ["check", FILTER], "check"
+    if case == "large file":
+        os.truncate(known.folder / FILTER, 1 << 31)
+        says = "k.cuckoo: it is larger than 2 GB, which no filter is$"
+    elif case in ("options", "query"):
+        name = "build"
+        given = [name, FILTER, "--options", b"\xff"] if case == "options" else [name, FILTER, "--db", FILTER, b"SELECT '\xff'"]
+        says = "k.cuckoo: .*utf-8"
+    elif case == "memory":
+        os.truncate(known.folder / FILTER, 1 << 30)
+        known.program = [sys.executable, "-c", "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29)); import sys; "
+                         "import sqlite_cuckoo.__main__ as m; sys.exit(m.main())"]
+        says = "out of memory$"
+    elif case == "extension":
+        known.program = [sys.executable, "-c", "import sqlite_cuckoo, sys; sqlite_cuckoo.loadable_path = lambda: '/dev/null'; "
+                         "import sqlite_cuckoo.__main__ as m; sys.exit(m.main())"]
+        says = "/dev/null"
+    else:
+        known.program = [sys.executable, "-c", "import sys; sys.modules['argparse'] = None; import sqlite_cuckoo.__main__"]
+        says, name = "argparse", None
+    known(*given, status=2, says=f"^sqlite-cuckoo{f' {name}' if name else ''}: .*{says}")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write all files")
@@ -414,13 +521,17 @@ def test_examples_of_the_help(known):
     """The commands of --help, in a folder with the files that they name."""
     text = known("--help").decode()
     examples = re.search(r"^examples:\n((?:  .*\n)+)", text, re.M)[1]
-    known.write(b"ada\nbob\n", "hashes.txt")
+    (known.folder / "a\\b").write_bytes(b"known")
+    known.write(hashlib.sha1(b"known").hexdigest().upper().encode() + b"\n", "hashes.txt")
     db = sqlite3.connect(known.folder / "files.db")
     db.execute("CREATE TABLE file(sha1)")
     db.close()
     for line in examples.splitlines():
         known.program = ["sh", "-ec", line.replace("sqlite-cuckoo", shlex.join([sys.executable, "-m", "sqlite_cuckoo"]))]
-        known()
+        printed = known()
+        if "sha1sum" in line:
+            files = {path.name: hashlib.sha1(path.read_bytes()).hexdigest() for path in known.folder.iterdir()}
+            assert sorted(printed.decode().split()) == sorted(digest for name, digest in files.items() if name != "a\\b")
     assert examples.count("sqlite-cuckoo") == 3
     for name in re.findall(r"^    (\w+) ", text, re.M):
         known.program = [sys.executable, "-m", "sqlite_cuckoo"]

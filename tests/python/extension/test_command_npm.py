@@ -3,15 +3,17 @@
 same exit status."""
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
+import time
 
 import pytest
 
 import filter_process
 import support
-from test_command import FILTER, Command, flipped, newer, odd_lines, site  # noqa: F401
+from test_command import FILTER, LEFT, Command, flipped, newer, odd_lines, site  # noqa: F401
 
 pytestmark = filter_process.needed
 
@@ -88,27 +90,28 @@ def test_more_lines_than_are_added_at_once(both):
 @pytest.mark.parametrize("given", [("-0",), ("--known",), ("--count",), ("-1c",)])
 def test_what_is_printed(both, given):
     both("build", FILTER, lines=b"ada\nbob\n\n")
-    for lines in (b"cyd\n\nada\n", b"bob", b"cyd\r\ndan\r", b"\xef\xbb\xbfada\r\n\r\r\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n", b"ab\\" * 10**6 + b"\nada\nbob", b"x\n" * 300_000):
+    for lines in (b"cyd\n\nada\n", b"\n\r\n", b"bob", b"cyd\r\ndan\r", b"\xef\xbb\xbfada\r\n\r\r\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n", b"ab\\" * 10**6 + b"\nada\nbob", b"x\n" * 300_000):
         reference = both.python.start("check", *given, FILTER)
         printed, _ = reference.communicate(lines)
         assert both.npm("check", *given, FILTER, lines=lines, status=reference.returncode) == printed
 
 
 PAGE = """\
-const fs = require('fs'), [page, list] = process.argv.slice(1);
+const fs = require('fs'), [page, list, typed, kind] = process.argv.slice(1);
 const source = /<script type="text\\/plain" id="worker">([^]*?)<\\/script>/.exec(fs.readFileSync(page, 'utf8'))[1];
 (0, eval)(source); // without workers it leaves a function
 const tell = ({ error, done, step }) => { if (error) throw new Error(error); if (done instanceof Uint8Array) fs.writeSync(1, done); };
-answerHere({ id: 1, task: 'build', kind: 'text', fpr: 0.01, bytes: new Uint8Array(fs.readFileSync(list)) }, tell);
+answerHere({ id: 1, task: 'build', kind, typed: Number(typed), fpr: 0.01, bytes: new Uint8Array(fs.readFileSync(list)) }, tell);
 answerHere({ id: 2, task: 'save' }, tell);
 """
 
 
-def on_the_page(both, package, content):
+def on_the_page(both, package, content, typed=b"", kind="text"):
     """The filter that the page makes of a list."""
-    both.npm.write(content, "list.txt")
-    return subprocess.run([filter_process.NODE, "-e", PAGE, package / "filter.html", both.npm.folder / "list.txt"],
-                          stdout=subprocess.PIPE, check=True).stdout
+    both.npm.write(typed + content, "list.txt")
+    said = subprocess.run([filter_process.NODE, "-e", PAGE, package / "filter.html", both.npm.folder / "list.txt", str(len(typed)), kind],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return said.stdout if said.returncode == 0 else re.search("Error: (.*)", said.stderr.decode())[1]
 
 
 @pytest.mark.parametrize("keys", [400_000, 2], ids=str)
@@ -123,11 +126,33 @@ def test_a_list_gives_the_same_bytes_in_either_command_and_the_page_whatever_end
         assert page == both.npm.read() == both.npm.read("reference")
 
 
+@pytest.mark.parametrize("content", ["é".encode("latin-1"), b"\xff", b"\xed\xa0\x80", b"\xe4\xb8"], ids=repr)
+@pytest.mark.parametrize("where", [0, 1 << 16, (1 << 22) - 1, 5_000_000])
+def test_the_page_refuses_a_list_that_is_no_utf_8_wherever_that_is(both, package, content, where):
+    before = b"ada\n" * (where // 4) + b"x" * (where % 4)
+    for behind in (b"", b"\nbob\n" * 20_000):
+        assert on_the_page(both, package, before + content + behind).startswith("This is not a list: it must be a text in UTF-8")
+
+
+@pytest.mark.parametrize("typed", [b"", b"eve", b"eve\n", b"\n\n", "\ufeffeve".encode(), b"eve\r\nfay\r\n", b"line %d\n" % 7 * 20_000], ids=lambda one: repr(one[:9]))
+def test_lines_that_were_typed_and_a_file_with_a_byte_order_mark(both, package, typed):
+    for mark in (b"", b"\xef\xbb\xbf"):
+        both("build", FILTER, lines=typed.replace(b"\xef\xbb\xbf", b"") + b"\nada\r\nbob")
+        assert on_the_page(both, package, mark + b"ada\r\nbob", typed) == both.npm.read()
+    for name in ("utf-16", "utf-16-le", "utf-16-be"):
+        assert on_the_page(both, package, "ada\nbob\n".encode(name), typed).startswith("This is not a list")
+    said = on_the_page(both, package, b"7\n\nx", b"5\n6", "number")
+    assert said.startswith("Line 3: “x” is not a number")
+
+
 @pytest.mark.parametrize("content", [b"\n", b"ada\n\nbob\n", b"\r\nada", b"ada\n\r\n"], ids=repr)
-def test_an_empty_line_is_a_key_of_either_command_and_the_page(both, package, content):
+def test_an_empty_line_is_no_key_of_either_command_nor_the_page(both, package, content):
+    both("build", FILTER, lines=b"".join(line + b"\n" for line in content.split() if line))
+    reference = both.npm.read()
     both("build", FILTER, lines=content)
-    assert both.npm("check", "-1", FILTER, lines=b"\n") == b"\n"
-    assert on_the_page(both, package, content) == both.npm.read()
+    assert both.npm.read() == reference
+    if content.split():
+        assert on_the_page(both, package, content) == reference
 
 
 def test_figures(both):
@@ -165,7 +190,31 @@ def test_filters_of_other_kinds(both, db):
     assert both("check", "exact", lines=b"a\nc\n") == b"a\n"
 
 
+def test_utf_16_is_refused(both):
+    both("build", FILTER, lines=b"ada\n")
+    before = both.npm.read()
+    for text in ("utf-16", "utf-16-le", "utf-16-be", "utf-32"):
+        for name in ("build", "add", "delete", "check"):
+            both.npm(name, FILTER, lines="ada\r\nbob\r\n".encode(text), status=2,
+                     says=f"^sqlite-cuckoo {name}: standard input: a text in UTF-16, .*; make it UTF-8, as by iconv -f UTF-16 -t UTF-8$")
+        assert both.npm.read() == before
+
+
+def test_names_and_files_that_were_left(both):
+    for name in (247 * "k", 255 * "k", 127 * "é"):
+        both("build", name, lines=b"ada\n")
+        both("add", name, lines=b"bob\n")
+    npm = both.npm
+    npm("build", FILTER, lines=b"ada\n")
+    for name, days in ((LEFT, 8), (LEFT.replace("0", "f"), 6), ("k.cuckoo.backup.new", 8)):
+        npm.write(b"x", name)
+        os.utime(npm.folder / name, (time.time() - days * 86400,) * 2)
+    assert npm.start("add", FILTER, stdin=subprocess.DEVNULL).wait() == 0
+    assert {path.name for path in npm.folder.glob("*.new")} == {LEFT.replace("0", "f"), "k.cuckoo.backup.new"}
+
+
 @pytest.mark.parametrize("arguments, says", [
+    *(((name, "-"), "- is no file; write ./- for one of this name, or /dev/stdout$") for name in ("build", "check", "info")),
     ((), "^usage: sqlite-cuckoo build.*\nsqlite-cuckoo: which command"), (("bild", FILTER), "there is no command bild$"),
     (("check",), "^usage: sqlite-cuckoo check .*\nsqlite-cuckoo check: .*FILE"), (("merge", FILTER), "FROM"), (("info", "a", "b"), "FILE"),
     (("build", FILTER, "--fpr", "2"), "^sqlite-cuckoo build: k.cuckoo: fpr must be.*above 0 and below 1.*got 2$"),

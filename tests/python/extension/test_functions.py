@@ -52,7 +52,7 @@ def test_the_lists_name_every_function(db):
     assert {name for name, type_, _ in rows if type_ != "s"} == names(AGGREGATES, BUILDERS)
     for name, _, flags in rows:
         pure = name not in names(BY_NAME) | functions.INTERNAL
-        assert flags & (DETERMINISTIC | INNOCUOUS) == (DETERMINISTIC | INNOCUOUS if pure else 0), name
+        assert bool(flags & DETERMINISTIC) == pure and bool(flags & INNOCUOUS) == (pure or name in functions.HARMLESS), name
         assert bool(flags & DIRECTONLY) == (name in functions.DIRECT_ONLY), name
     assert {name for name, in db.execute("SELECT name FROM pragma_module_list WHERE name GLOB 'cf_*'")} \
         == names(functions.TABLES, functions.TABLES_BY_NAME)
@@ -274,17 +274,30 @@ def test_handles_and_pictures_stand_in_no_index(db, blob):
     assert ask(db, "SELECT x FROM kept") is None
 
 
-def test_what_reads_a_table_by_its_name_does_not(untrusting):
+def test_what_reads_a_table_by_its_name_stands_in_no_index_and_gives_no_filter_away(untrusting):
+    """Shells since SQLite 3.44 trust no schema: what gives an answer, a figure or a picture works there all the same."""
     db = untrusting
-    db.execute("CREATE TABLE u(k)")
+    db.execute("CREATE TABLE u(k UNIQUE)")
     db.execute("CREATE VIRTUAL TABLE known USING cuckoo_filter(content='u(k)')")
+    db.execute("INSERT INTO u VALUES (1), (2)")
+    db.execute("CREATE TABLE asked(x)")
     for n, call in enumerate(BY_NAME):
         call = call.format(t="'known'", k="1")
         with pytest.raises(sqlite3.OperationalError, match="non-deterministic|unsafe use of cf_"):
             db.execute(f"CREATE INDEX i{n} ON u({call})")
         db.execute(f"CREATE VIEW w{n} AS SELECT {call} AS x")
-        with pytest.raises(sqlite3.OperationalError, match="unsafe use of cf_"):
-            db.execute(f"SELECT * FROM w{n}")
+        db.execute(f"CREATE TABLE t{n}(a)")
+        db.execute(f"CREATE TRIGGER r{n} AFTER INSERT ON t{n} BEGIN INSERT INTO asked SELECT {call}; END")
+        uses = f"SELECT * FROM w{n}", f"INSERT INTO t{n} VALUES (1)"
+        if functions.name_of(call) not in functions.HARMLESS:
+            for use in uses:
+                with pytest.raises(sqlite3.OperationalError, match="unsafe use of cf_"):
+                    db.execute(use)
+            continue
+        expected = ask(db, f"SELECT {call}")
+        assert ask(db, uses[0]) == expected
+        db.execute(uses[1])
+        assert ask(db, "SELECT x FROM asked ORDER BY rowid DESC LIMIT 1") == expected
     db.execute("CREATE VIEW slots AS SELECT * FROM cf_buckets('known')")
     with pytest.raises(sqlite3.OperationalError, match="unsafe use of virtual table"):
         db.execute("SELECT * FROM slots")

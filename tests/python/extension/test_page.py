@@ -39,7 +39,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def text():
     wasm = filter_process.WASM.read_bytes() if filter_process.WASM.exists() else b"\0asm"
-    licence = (ROOT / "ext/LICENSE").read_text()
+    licence = (ROOT / "LICENSE").read_text()
     path = ROOT / "build/page-test.wasm"
     path.write_bytes(wasm)
     try:

@@ -15,12 +15,12 @@ ROOT = Path(__file__).resolve().parents[3]
 REFERENCE = (ROOT / "ext/REFERENCE.md").read_text()
 
 
-def chapter(title):
-    return re.search(rf"^## {title}$(.*?)(?=^## |\Z)", REFERENCE, re.M | re.S)[1]
+def chapter(title, depth=2):
+    return re.search(rf"^{'#' * depth} {title}$(.*?)(?=^#{{1,{depth}}} |\Z)", REFERENCE, re.M | re.S)[1]
 
 
 def cells(text, column=0):
-    """What stands in code in this column of the tables of a chapter."""
+    """What is in code in this column of the tables of a chapter."""
     rows = [line.strip("|").split("|") for line in re.sub(r"\\\|", "/", text).splitlines() if line.startswith("|")]
     return [code for row in rows for code in re.findall(r"`([^`]+)`", row[column])]
 
@@ -34,13 +34,18 @@ def arities(call):
     return set(range(least, least + inside.count("[") + 1))
 
 
+def entries(title):
+    """The entries of a chapter: name and text."""
+    return re.findall(r"^### (cf_\w+)$(.*?)(?=^### |\Z)", chapter(title), re.M | re.S)
+
+
 def named():
-    found, last = {}, None
-    for code in cells(chapter("Functions")):
-        if code.startswith("cf_"):
-            name = code.split("(")[0]
-            last = arities(code) if "(" in code else last
-            found.setdefault(name, set()).update(last)
+    """Each entry begins with its call."""
+    found = {}
+    for name, text in entries("Functions") + entries("Filter table functions"):
+        call = re.match(r"\s*`(\w+)(\([^`]*\))`", text)
+        assert call and call[1] == name, name
+        found[name] = arities(call[2])
     found["cf_merge"].add(1)
     return found
 
@@ -58,7 +63,8 @@ def test_functions(db):
     assert named() == registered(db)
 
 
-OPTIONS, OF_TABLES = chapter("Options").split("Arguments of filter tables only:")
+OPTIONS, OF_TABLES = chapter("Options").split("### Options of filter tables")
+OF_TABLES = OF_TABLES.split("### ")[0]
 
 
 def listed(db, sql):
@@ -87,8 +93,8 @@ def value_of(option):
 
 def test_fields(db):
     """Of cf_info, of cf_info for an exact filter, of cf_table_info."""
-    text = chapter("Fields of cf_info")
-    plain, rest = text.split("Of an exact filter")
+    text = chapter("Fields")
+    plain, rest = text.split("For an exact filter")
     exact, table = rest.split("`cf_table_info` leaves out")
     slow, more = table.split("| field |")
     plain, exact, slow, more = set(cells(plain)), codes(exact), codes(slow), set(cells(more))
@@ -126,7 +132,7 @@ def test_readme_says_what_growing_costs(db):
         assert times_the_bits(db, times, 0.01) == pytest.approx(said, abs=0.15), times  # a blob has up to an eighth to spare
 
 
-@pytest.mark.parametrize("times, words", [(2, "twice its capacity {} times the bits"), (200, "200 times {}")])
+@pytest.mark.parametrize("times, words", [(2, "twice its capacity {} times the bits"), (200, "at 200 times {}")])
 def test_reference_says_what_growing_costs(db, times, words):
     """The least and the most of all error rates, and what 1 % takes."""
     least, most, usual = numbers(words.format(r"([\d.]+) to ([\d.]+)") + r" \(1 %: ([\d.]+)\)", REFERENCE)
@@ -170,7 +176,7 @@ def test_readme_says_how_to_leave_without_the_extension(tmp_path):
     db.close()
     text = re.search(r"^## Leaving$(.*?)^## ", (ROOT / "README.md").read_text(), re.M | re.S)[1]
     plain = sqlite3.connect(path, isolation_level=None)
-    triggers, tables = text.split("DROP TRIGGER")[1].split("DROP TABLE")
+    triggers, tables = text.split("drop the three triggers")[1].split(", then")
     prefix = re.search(r"`(\w+)`", triggers)[1]
     for name, in plain.execute("SELECT name FROM sqlite_master WHERE type = 'trigger' AND substr(name, 1, ?) = ?",
                                (len(prefix), prefix)).fetchall():
@@ -184,9 +190,36 @@ def test_readme_says_how_to_leave_without_the_extension(tmp_path):
 
 @pytest.mark.parametrize("function", ["cf_buckets", "cf_explain", "cf_values"])
 def test_columns(db, function):
-    lines = [line for line in chapter("Table functions").splitlines() if line.startswith(f"| `{function}(")]
-    listed = cells(lines[0], 2) or cells(chapter("Table functions").splitlines()[4], 2)
+    text = chapter("Columns", 3)
+    line, = (line for line in text.splitlines() if line.startswith(f"| `{function}` "))
+    listed = cells(line, 1)
     columns = [row[1] for row in db.execute(f"PRAGMA table_info({function})")]
     assert listed == columns
-    explained = set(cells(chapter("Table functions").split("| column |")[1]))
+    explained = set(cells(text.split("| column |")[1]))
     assert set(columns) <= explained
+
+
+def anchors(text):
+    """Of its headings, as hosting sites make them."""
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.*)$", text, re.M)}
+
+
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("ext/*.md"), *ROOT.glob("tests/bench/*.md"), *ROOT.glob("tests/ship/*/*.md"), *ROOT.glob(".github/*.md")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_and_anchors(page):
+    """Each link within the project leads to a file, and to a heading of it."""
+    text = page.read_text()
+    for target in re.findall(r"\]\((?!https?:|mailto:)([^)\s]+)\)", text):
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path) if path else page
+        assert file.exists(), target
+        assert not anchor or anchor in anchors(file.read_text()), target
+
+
+def test_each_function_has_an_example():
+    """The ones without are those whose result is the same words as another's, or is not to be pinned."""
+    without = {"cf_clear", "cf_advance", "cf_picture", "cf_version", "cf_delete_all", "cf_keys", "cf_table_check"}
+    found = {name for title in ("Functions", "Filter table functions", "Table functions") for name, text in entries(title) if "```sql" not in text}
+    assert found == without

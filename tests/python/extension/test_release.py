@@ -130,8 +130,18 @@ def test_notes_are_the_section_of_the_version(tmp_path):
     assert notes("1.0.0")[0] == 1
 
 
-def test_this_version_has_notes():
-    code, said = said_by(sys.executable, ROOT / ".github/release/notes.py", VERSION)
+HEADINGS = {"undated": "## {}", "dated": "## {}, 12 December 2026", "unreleased": "## Unreleased\n\n- Another.\n\n## {}, today",
+            "the next": "## 99.0.0\n\n- Another.\n\n## {}"}
+
+
+@pytest.mark.parametrize("heading", HEADINGS.values(), ids=HEADINGS)
+def test_this_version_has_notes(tmp_path, heading):
+    path = tmp_path / "CHANGES.md"
+    text, found = re.subn(rf"^## {re.escape(VERSION)}(, .*)?$", heading.format(VERSION), (ROOT / "ext/CHANGES.md").read_text(),
+                          flags=re.M)
+    assert found == 1
+    path.write_text(text)
+    code, said = said_by(sys.executable, ROOT / ".github/release/notes.py", VERSION, path)
     assert code == 0 and len(said) > 100
 
 
@@ -145,6 +155,8 @@ def tree(tmp_path):
     folder = tmp_path / "tree"
     for name in (".github", "ext", "src"):
         shutil.copytree(ROOT / name, folder / name)
+    shutil.copy(ROOT / "LICENSE", folder)
+    (folder / "ext/CHANGES.md").write_text(f"# Changes\n\n## {VERSION}, 12 December 2026\n\nThe first one.\n")
     (folder / "ext/packages/project.json").write_text(json.dumps(FILLED))
     said = git(folder, "init", "-q"), commit(folder)
     assert said == ("", "")
@@ -167,23 +179,19 @@ def ready(folder, *words, **environment):
     return said_by("sh", folder / ".github/release/ready.sh", *words, **environment)
 
 
-def test_the_tag_has_the_licence_at_its_root_and_nothing_else_is_new(tree):
+def test_the_tag_is_the_commit_and_has_the_licence_at_its_root(tree):
     before = git(tree, "rev-parse", "HEAD")
     code, said = tag(tree)
     assert code == 0 and f"git push origin v{VERSION}" in said
     assert git(tree, "rev-parse", "HEAD") == before and git(tree, "status", "--porcelain") == ""
-    assert git(tree, "diff", "--name-status", "HEAD", f"v{VERSION}") == "A\tLICENSE\n"
-    assert git(tree, "show", f"v{VERSION}:LICENSE") == (ROOT / "ext/LICENSE").read_text()
-    assert git(tree, "rev-parse", f"v{VERSION}^{{}}~1") == before and git(tree, "cat-file", "-t", f"v{VERSION}") == "tag\n"
+    assert git(tree, "show", f"v{VERSION}:LICENSE") == (ROOT / "LICENSE").read_text()
+    assert git(tree, "rev-parse", f"v{VERSION}^{{}}") == before and git(tree, "cat-file", "-t", f"v{VERSION}") == "tag\n"
     git(tree, "checkout", "-q", f"v{VERSION}")
     assert ready(tree, f"v{VERSION}") == (0, "")
     assert "already exists" in tag(tree)[1]
 
 
-def test_a_tag_that_something_else_made_is_refused(tree):
-    git(tree, "tag", f"v{VERSION}")
-    code, said = ready(tree, f"v{VERSION}")
-    assert code == 1 and "LICENSE at its root" in said and "tag.sh" in said
+def test_a_tag_of_another_version_is_refused(tree):
     code, said = ready(tree, "v9.9.9")
     assert code == 1 and f"The tag is v9.9.9, and src/version.h says {VERSION}" in said
 
@@ -192,10 +200,15 @@ def test_a_tree_that_is_not_ready_gets_no_tag(tree):
     (tree / "ext/packages/project.json").write_text(json.dumps({**FILLED, "email": "<an address>"}))
     assert "without a commit" in tag(tree)[1]
     changes = tree / "ext/CHANGES.md"
-    changes.write_text(changes.read_text().replace(f"## {VERSION}", "## Next"))
+    text = changes.read_text()
+    changes.write_text(text.replace(f"## {VERSION}", "## Next"))
     commit(tree)
     code, said = tag(tree)
     assert code == 1 and "email: fill in <an address>" in said and f"says nothing of {VERSION}" in said  # both at once
+    changes.write_text(text.replace(f"## {VERSION}", f"## Unreleased\n\n- More.\n\n## {VERSION}"))
+    commit(tree)
+    code, said = tag(tree)
+    assert code == 1 and "lines under ## Unreleased" in said and "says nothing" not in said
     assert git(tree, "tag") == ""
 
 

@@ -200,3 +200,35 @@ def test_a_session_has_the_changes_of_the_table_alone(path, tmp_path, there):
     assert g.answers()
     settle(f)
     settle(g)
+
+
+# ---- schemas that need the extension ----
+
+@pytest.mark.skipif(VERSION < (3, 35), reason="no DROP COLUMN")
+@pytest.mark.parametrize("sql", ["VIEW v AS SELECT * FROM r", "VIEW v AS SELECT 1 WHERE EXISTS (SELECT 1 FROM f WHERE key = 1)",
+                                 "TRIGGER v AFTER DELETE ON plain BEGIN INSERT INTO f(f) VALUES ('check'); END"])
+def test_views_of_a_filter_table_keep_others_from_renaming(path, sql):
+    f, writer = world(path)
+    f.db.execute("CREATE TABLE plain(a, b)")
+    f.db.execute("CREATE VIRTUAL TABLE r USING cuckoo_filter(content='u(k)', rows=on)")
+    f.db.execute(f"CREATE {sql}")
+    for change in ("RENAME COLUMN b TO c", "RENAME TO more", "DROP COLUMN b"):
+        assert "no such module: cuckoo_filter" in str(attempt(writer, f"ALTER TABLE plain {change}"))
+    for change in ("ALTER TABLE plain ADD COLUMN d", "INSERT INTO plain VALUES (1, 2, 3)", "INSERT INTO u(k) VALUES (77)"):
+        writer.execute(change)
+    f.db.execute("ALTER TABLE plain RENAME COLUMN b TO c")
+
+
+@pytest.mark.parametrize("sql", ["CREATE INDEX i ON plain(cf_key(a))", "CREATE INDEX i ON plain(a) WHERE cf_key(a) NOT NULL",
+                                 "CREATE TABLE own(a, b AS (cf_key(a)))", "CREATE TABLE own(a, b AS (cf_key(a)) STORED)",
+                                 "CREATE TABLE own(a, CHECK (cf_key(a) NOT NULL))", "CREATE TABLE own(a, b DEFAULT (cf_key(1)))"])
+def test_functions_in_a_schema_keep_others_from_writing(path, sql):
+    f, writer = world(path)
+    f.db.execute("CREATE TABLE plain(a, b)")
+    f.db.execute(sql)
+    table = "own" if "own" in sql else "plain"
+    assert "unknown function: cf_key()" in str(attempt(writer, f"INSERT INTO {table}(a) VALUES (1)"))
+    if "DEFAULT" not in sql:
+        assert "unknown function: cf_key()" in str(attempt(writer, f"UPDATE {table} SET a = 2"))
+    writer.execute("INSERT INTO u(k) VALUES (77)")
+    assert writer.execute(f"SELECT a FROM {table}").fetchall() == []

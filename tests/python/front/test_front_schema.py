@@ -250,3 +250,42 @@ def test_a_collation_of_another_column_that_this_connection_lacks(tmp_path):
         db.enable_load_extension(True)
         db.load_extension(support.extension_path().removesuffix(".so"))
     assert db.execute("SELECT x FROM f WHERE k = 'ada'").fetchall() == [("q",)]
+
+
+@pytest.mark.parametrize("kind, most", [("", 1998), ("WITHOUT ROWID", 1997)])
+def test_a_table_of_many_columns(tmp_path, kind, most):
+    """Two or three hidden columns count toward the limit. One column too many is an error of CREATE, which leaves nothing
+    behind; one that comes later is an error of each query, until it is gone, and of no write."""
+    def wide(db, columns):
+        db.execute(f"CREATE TABLE t(k INTEGER PRIMARY KEY, {', '.join(f'c{i}' for i in range(1, columns))}) {kind}")
+        db.execute("INSERT INTO t(k, c1) VALUES (1, 'one'), (2, 'two')")
+
+    create = "CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', rows=on)"
+    too_wide = rf"t has \d+ columns, and rows=on adds \d hidden ones: SQLITE_LIMIT_COLUMN allows 2000; create"
+    for columns in (most + 1, 2000):
+        db = support.connect()
+        wide(db, columns)
+        before = db.execute("SELECT name FROM sqlite_master").fetchall()
+        with pytest.raises(sqlite3.OperationalError, match="cuckoo_filter: " + too_wide):
+            db.execute(create)
+        assert db.execute("SELECT name FROM sqlite_master").fetchall() == before
+        db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)')")
+    path = str(tmp_path / "wide.db")
+    db, other = support.connect(path), support.connect(path)
+    wide(db, most)
+    db.execute(create)
+    for one in (db, other):
+        assert one.execute("SELECT * FROM f WHERE k = 2").fetchone()[:2] == (2, "two")
+    if sqlite3.sqlite_version_info < (3, 35):
+        return
+    db.execute("ALTER TABLE t ADD COLUMN more")
+    for one in (db, other, support.connect(path)):
+        for sql in ("SELECT * FROM f", "SELECT count(*) FROM f", "SELECT 1 FROM f WHERE k = 2"):
+            with pytest.raises(sqlite3.OperationalError, match="f: " + too_wide):
+                one.execute(sql).fetchall()
+        one.execute("UPDATE t SET c1 = 'three' WHERE k = 2")
+        assert support.ask(one, "SELECT cf_table_contains('f', 2)") == 1
+    db.execute("ALTER TABLE t DROP COLUMN more")
+    for one in (db, other):
+        assert one.execute("SELECT * FROM f WHERE k = 2").fetchone()[:2] == (2, "three")
+    db.execute("DROP TABLE f")

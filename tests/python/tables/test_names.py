@@ -191,12 +191,25 @@ def test_a_function_by_name_is_not_for_schemas(seen, sql):
     refused(seen, ERROR, sql, says="non-deterministic")
 
 
-@pytest.mark.parametrize("call", ["cf_table_contains('seen', 1)", "cf_table_check('seen')"])
-def test_a_function_by_name_in_a_view_needs_a_trusted_schema(seen, call):
+@pytest.mark.parametrize("call", ["cf_table_contains('seen', 1)", "cf_table_check('seen')", "length(cf_export('seen')) > 64"])
+def test_a_function_by_name_in_a_view(seen, call):
+    """What gives the filter away needs a trusted schema."""
     seen.execute(f"CREATE VIEW w AS SELECT {call}")
     assert ask(seen, "SELECT * FROM w") in (1, "ok")
     seen.execute("PRAGMA trusted_schema = OFF")
-    refused(seen, ERROR, "SELECT * FROM w", says=f"unsafe use of {call.split('(')[0]}")
+    if "export" in call:
+        refused(seen, ERROR, "SELECT * FROM w", says="unsafe use of cf_export")
+    else:
+        assert ask(seen, "SELECT * FROM w") in (1, "ok")
+
+
+@pytest.mark.parametrize("hides", ["TABLE seen(x)", "VIEW seen AS SELECT 1 AS x", "TABLE SEEN(x)"])
+def test_a_filter_that_a_temp_table_hides_is_named_by_its_schema(seen, hides):
+    seen.execute(f"CREATE TEMP {hides}")
+    for call in ("cf_table_contains('seen', 1)", "cf_table_info('Seen')", "cf_table_rebuild('seen')", "cf_picture('seen')"):
+        refused(seen, ERROR, f"SELECT {call}", says="a TEMP table or view of this name hides it: write 'main.")
+    refused(seen, ERROR, "SELECT * FROM cf_buckets('seen')", says="hides it: write 'main.seen'")
+    assert ask(seen, "SELECT cf_table_contains('main.seen', 1)") == 1
 
 
 # ---- the table and the column that a filter follows ----

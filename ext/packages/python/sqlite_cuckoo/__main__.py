@@ -9,15 +9,26 @@ import signal
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while it starts: no traceback
 
+import os
+import sys
+
+
+def failed(kind, error, trace):
+    """No error ends with 1, which is an answer of check."""
+    print(f"sqlite-cuckoo: {error or kind.__name__}", file=sys.stderr or open(os.devnull, "w"), flush=True)
+    os._exit(2)
+
+
+sys.excepthook = failed
+
 import argparse
 import contextlib
+import glob
 import json
-import os
 import re
 import shutil
 import sqlite3
 import stat
-import sys
 import time
 from pathlib import Path
 
@@ -26,11 +37,16 @@ import sqlite_cuckoo
 PIECE = 1 << 18  # bytes; such a piece and what is made of it stay in the processor's cache
 MARK = b"\xef\xbb\xbf"  # of UTF-8, with which lists from Windows may begin
 LONGEST = 1 << 26  # bytes of a line; it is in memory several times
+# The beginning of UTF-16 and UTF-32: with their byte order marks, or every second byte is 0.
+WIDE = re.compile(rb"\xff\xfe|\xfe\xff|\0\0\xfe\xff|([^\0]\0){3}|(\0[^\0]){3}")
+MOST = 0x7fffffff  # bytes of a blob
+LEFT_OVER = 7 * 24 * 3600  # seconds after which a file that a killed command has left is removed
 
 # The keys, one a row, and a NULL at the end, so that there is a row always. A piece with lines that JSON cannot carry is an
 # array of their numbers.
 LINES = "json_each(CAST(piece AS TEXT))"
-KEY = "CASE type WHEN 'integer' THEN CAST(odd_line(value) AS TEXT) ELSE value END"
+# An empty line is NULL, which is no key.
+KEY = "nullif(CASE type WHEN 'integer' THEN CAST(odd_line(value) AS TEXT) ELSE value END, '')"
 PIECES = "WITH RECURSIVE pieces(piece) AS (SELECT piece() UNION ALL SELECT piece() FROM pieces WHERE piece IS NOT NULL)"
 IS_FILTER = "SELECT cf_contains(?, '')"  # an error, if it is none; it reads the header alone
 ODD = bytes(byte for byte in range(32) if byte not in b"\t\n\r")
@@ -40,17 +56,20 @@ HELP = """\
 Is this line in the set? A filter answers in about ten bits a line: "unknown" is certain; "known" is wrong as often as
 --fpr says. A filter is a file that SQL (cf_contains(readfile('FILE'), 'line')), C and JavaScript read as well."""
 
-MORE = """\
+MORE = r"""
 examples:
-  sqlite-cuckoo build known.cuckoo --fpr 1e-4 < hashes.txt
-  find . -type f -exec sha1sum {} + | cut -d' ' -f1 | sqlite-cuckoo check known.cuckoo
+  sqlite-cuckoo build known.cuckoo --fpr 1e-4 --options collation=nocase < hashes.txt
+  find . -type f -exec sha1sum {} + | tr -d '\\' | cut -d' ' -f1 | sqlite-cuckoo check known.cuckoo
   sqlite-cuckoo build known.cuckoo --db files.db 'SELECT sha1 FROM file'
 
 Lists from Windows give the same keys: a line ends with a newline, or with a carriage return and a newline, and a byte
 order mark of UTF-8 before the first line is left out. The bytes behind the last newline are a line, too, if there are
-any. A line is a key as the TEXT of SQL: any bytes, UTF-8 or not; an empty line is a key. What check prints ends with a
-newline alone. Numbers that SQL has added are no lines: add them as CAST(x AS TEXT), or build the filter with the option
-affinity=numeric.
+any. A line is a key as the TEXT of SQL: any bytes, UTF-8 or not, but no UTF-16. An empty line is no key: it is not
+added, and check does not print it. What check prints ends with a newline alone. Numbers that SQL has added are no lines:
+build the filter with the option affinity=numeric, or add whole numbers as CAST(x AS TEXT).
+
+Hashes: lists such as NSRL have capitals, sha1sum writes small letters; with --options collation=nocase both are one key.
+GNU's sha1sum writes a backslash before the hash when the name of the file contains one; tr removes it.
 
 A file is written beside the old one, which it then replaces: after an error or Ctrl-C the old one is whole. Of two
 commands that change one file at the same time, the changes of one are lost.
@@ -77,8 +96,20 @@ def output(content):
 
 def content_of(path):
     """The bytes of a filter. What they are, SQL finds out."""
+    if os.path.getsize(path) > MOST:
+        raise Failure(f"{path}: it is larger than 2 GB, which no filter is")
     with open(path, "rb") as file:
         return file.read()
+
+
+def beside(target):
+    """A new name in the same folder, which no other command has, and which is not too long. Removes what killed ones left."""
+    begin = os.path.join(os.path.dirname(target), os.path.basename(target)[:50] + ".")
+    for old in glob.glob(f"{glob.escape(begin)}{16 * '[0-9a-f]'}.new"):
+        with contextlib.suppress(OSError):
+            if time.time() - os.path.getmtime(old) > LEFT_OVER:
+                os.unlink(old)
+    return f"{begin}{os.urandom(8).hex()}.new"
 
 
 @contextlib.contextmanager
@@ -93,25 +124,25 @@ def replacing(path):
     if old and not os.access(path, os.W_OK):
         raise PermissionError(13, "Permission denied", path)
     target = os.path.realpath(path)
-    beside = f"{target}.{os.getpid()}.new"
+    new = beside(target)
     try:
-        with open(beside, "xb") as file:
+        with open(new, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         if old:
             if hasattr(os, "chown"):
                 with contextlib.suppress(PermissionError):
-                    os.chown(beside, old.st_uid, old.st_gid)
-            shutil.copymode(target, beside)
+                    os.chown(new, old.st_uid, old.st_gid)
+            shutil.copymode(target, new)
         listen(signal.SIG_IGN)  # the rest takes no time
-        os.replace(beside, target)
+        os.replace(new, target)
     except OSError as error:
-        error.filename = path if error.filename in (beside, None) else error.filename
+        error.filename = path if error.filename in (new, None) else error.filename
         raise
     finally:
         with contextlib.suppress(OSError):  # that it is not there, as a rule
-            os.unlink(beside)
+            os.unlink(new)
 
 
 # ---- long work ----
@@ -147,7 +178,11 @@ class Database:
         loads = hasattr(sqlite3.Connection, "enable_load_extension")
         if not loads:
             sqlite_cuckoo.enable()
-        self.sql = sqlite3.connect(Path(path).resolve().as_uri() + "?mode=ro" if path else ":memory:", uri=bool(path))
+        try:
+            uri = path is not None
+            self.sql = sqlite3.connect(Path(path).resolve().as_uri() + "?mode=ro" if uri else ":memory:", uri=uri)
+        except sqlite3.Error as error:
+            raise Failure(f"{path}: {'Is a directory' if uri and os.path.isdir(path) else error}") from None
         if loads:
             sqlite_cuckoo.load(self.sql)
         self.progress = Progress(not is_quiet)
@@ -200,6 +235,9 @@ class Database:
         except OSError as error:
             error.filename = "standard input"
             raise
+        if self.progress.bytes == 0 and WIDE.match(piece):
+            raise Failure("standard input: a text in UTF-16, as PowerShell writes it; make it UTF-8, as by iconv -f UTF-16 "
+                          "-t UTF-8")
         mark = len(MARK) if self.progress.bytes == 0 and piece.startswith(MARK) else 0
         self.progress.bytes += len(piece)
         piece = piece[mark:].replace(b"\r\n", b"\n")
@@ -235,8 +273,12 @@ def aggregate(arguments, call, *parameters):
             raise FileNotFoundError(2, "No such file or directory", path)
         database = Database(path)
         call = call.format(key="CAST(key AS TEXT)")
-        sql = f"WITH keys(key) AS ({query.strip().rstrip(';')}\n) SELECT {call} FROM (SELECT 1) LEFT JOIN keys"
+        query = query.strip().rstrip(";")
+        sql = f'WITH "of sqlite-cuckoo"(key) AS ({query}\n) SELECT {call} FROM (SELECT 1) LEFT JOIN "of sqlite-cuckoo"'
         try:
+            columns = len(database.sql.execute(f"SELECT * FROM ({query}\n) LIMIT 0").description)
+            if columns > 1:
+                raise Failure(f"{path}: the query gives {columns} columns; select the key alone")
             return database.one(sql, *parameters)
         except sqlite3.Error as error:
             raise error if str(error).startswith("cf_") else Failure(f"{path}: {error}")
@@ -308,6 +350,13 @@ def rate(text):
     return float(text)
 
 
+def file_name(text):
+    if text == "-":
+        raise argparse.ArgumentTypeError("- is no file; write ./- for one of this name, or /dev/stdout")
+    return text
+
+
+
 def parser():
     top = argparse.ArgumentParser("sqlite-cuckoo", description=HELP, epilog=MORE,
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -316,7 +365,7 @@ def parser():
 
     def command(name, function, summary, more=""):
         one = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}. {more}")
-        one.add_argument("file", metavar="FILE", help="the filter")
+        one.add_argument("file", metavar="FILE", type=file_name, help="the filter")
         one.set_defaults(function=function)
         return one
 
@@ -342,7 +391,7 @@ def parser():
     from_database(command("delete", change, "delete lines from a filter", "One copy of each; only lines that were added: any "
                           "other may take a line with it that looks the same."))
     one = command("merge", merge, "make a filter of all keys of several filters", "They must be made alike.")
-    one.add_argument("others", metavar="FROM", nargs="+", help="filters to read")
+    one.add_argument("others", metavar="FROM", type=file_name, nargs="+", help="filters to read")
     command("picture", picture, "show how full the regions of a filter are")
     return top
 
@@ -375,10 +424,12 @@ def explained(error, path):
     if stopped_by:
         return "interrupted; no file has changed"
     if isinstance(error, OSError):
-        return f"{error.filename or path}: {error.strerror or error}"
+        return f"{path if error.filename is None else error.filename}: {error.strerror or error}"
     if isinstance(error, sqlite3.Error):
         return f"{path}: {said(error)}"
-    return "out of memory" if isinstance(error, MemoryError) else str(error)
+    if isinstance(error, (MemoryError, Failure)):
+        return str(error) or "out of memory"
+    return f"{path}: {error}"
 
 
 def main():
@@ -391,7 +442,7 @@ def main():
             return arguments.function(arguments) or 0
         finally:
             listen(signal.SIG_IGN)
-    except (KeyboardInterrupt, OSError, sqlite3.Error, MemoryError, Failure) as error:
+    except (KeyboardInterrupt, Exception) as error:
         if sys.stderr is not None:
             print(f"sqlite-cuckoo {arguments.command}: {explained(error, arguments.file)}", file=sys.stderr)
         return 128 + stopped_by[0] if stopped_by else 2
