@@ -166,13 +166,14 @@ static int prefer_given(const cuckoo_follow *follow, const cuckoo_shadow *shadow
     return rc;
 }
 
-/* Takes over both texts, unless the names of content= are to be used again. Not *found: they name no
-** column of a table of this schema, and are freed. */
+/* Takes over both texts, but for names of content= that something has. Not *found: they name no column of
+** a table of this schema, and are freed, unless `any` will do. */
 static int take_names(cuckoo_follow *follow, const cuckoo_shadow *shadow, char *table, char *column,
-                      bool *found)
+                      bool any, bool *found)
 {
-    int rc = table && column ? cuckoo_column_look(shadow->db, shadow->schema, table, column, NULL, NULL)
-                             : SQLITE_ERROR;
+    int rc = !table || !column ? SQLITE_ERROR
+             : any             ? SQLITE_OK
+                   : cuckoo_column_look(shadow->db, shadow->schema, table, column, NULL, NULL);
     rc = rc ? rc : prefer_given(follow, shadow, &table, &column);
     *found = rc == SQLITE_OK;
     bool same = *found && follow->table && strcmp(table, follow->table) == 0 &&
@@ -198,7 +199,7 @@ static int names_in_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, 
     if (rc == SQLITE_OK && sql)
         column = cuckoo_follow_column(sql, which, &rc);
     sqlite3_free(sql);
-    return cuckoo_first_error(rc, take_names(follow, shadow, table, column, found));
+    return cuckoo_first_error(rc, take_names(follow, shadow, table, column, false, found));
 }
 
 /* The same with the names that were saved. */
@@ -210,7 +211,7 @@ static int saved_names(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *found
     int rc = cuckoo_shadow_read(shadow, SAVED_ROW, row, SAVED_MAX, &length);
     return rc ? rc
               : take_names(follow, shadow, sqlite3_mprintf("%s", table),
-                           sqlite3_mprintf("%s", table + strlen(table) + 1), found);
+                           sqlite3_mprintf("%s", table + strlen(table) + 1), false, found);
 }
 
 int cuckoo_follow_check_saved(cuckoo_shadow *shadow, int64_t *log)
@@ -229,20 +230,17 @@ int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow)
     int rc = SQLITE_OK;
     for (int i = 0; rc == SQLITE_OK && !found && i < CUCKOO_FOLLOWERS; i++)
         rc = names_in_trigger(follow, shadow, i, &found);
+    const char *t = follow->table ? follow->table : follow->given_table,
+               *k = follow->table ? follow->column : follow->given_column;
     if (rc == SQLITE_OK && !found && follow->table)
-        rc = take_names(follow, shadow, sqlite3_mprintf("%s", follow->table),
-                        sqlite3_mprintf("%s", follow->column), &found);
+        rc = take_names(follow, shadow, sqlite3_mprintf("%s", t), sqlite3_mprintf("%s", k), false,
+                        &found);
     if (rc == SQLITE_OK && !found)
         rc = saved_names(follow, shadow, &found);
-    if (rc == SQLITE_OK && !found)
-        rc = take_names(follow, shadow, sqlite3_mprintf("%s", follow->given_table),
-                        sqlite3_mprintf("%s", follow->given_column), &found);
-    if (rc != SQLITE_OK || found || follow->table)
-        return rc; /* the names may name nothing, while the table is rebuilt */
-    follow->saved = false;
-    follow->table = sqlite3_mprintf("%s", follow->given_table);
-    follow->column = sqlite3_mprintf("%s", follow->given_column);
-    return follow->table && follow->column ? SQLITE_OK : SQLITE_NOMEM;
+    if (rc == SQLITE_OK && !found) /* they may name nothing, while the table is rebuilt */
+        rc =
+            take_names(follow, shadow, sqlite3_mprintf("%s", t), sqlite3_mprintf("%s", k), true, &found);
+    return rc == SQLITE_OK && !found ? SQLITE_NOMEM : rc;
 }
 
 /* ---- rows of the table ---- */
