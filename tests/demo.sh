@@ -1,26 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The tour: the scripts of sql/, one after the other, as a user would run them. At the end what it comes to, measured.
+# The tour: two jobs and five lines, measured; then the scripts of sql/, as a user would run them, with a line for each. What the
+# scripts print is in build/demo.log.
 set -eu
-show() {
-    printf '\n=== %s\n' "$2"
-    "$SQLITE3" < "sql/$1.sql"
-}
-show prefilter_join 'A join of a million rows, in three forms              (sql/prefilter_join.sql)'
-show tour           'The functions, on two word lists                      (sql/tour.sql)'
-show keep_in_sync   'Keeping a filter in step with a table                 (sql/keep_in_sync.sql)'
-show operate        'Monitoring, bulk loads, migrations, expiry            (sql/operate.sql)'
-show exact          'Exact answers for all keys that are known, and updates (sql/exact.sql)'
-show known_files    'Which files does no package own, and which package is it (sql/known_files.sql)'
-show which_file     'Which of many databases has this key?                 (sql/which_file.sql)'
-show reconcile      'Which rows does the other side certainly lack?        (sql/reconcile.sql)'
-show key_to_shard   'From a key to the shard that has it                   (sql/key_to_shard.sql)'
-show shards         'The filters of many shards, merged and shipped        (sql/shards.sql)'
-show streams        'Have I seen it lately? And forgetting                 (sql/streams.sql)'
-show plan_and_grow  'Capacity, growth and bounded insertion                (sql/plan_and_grow.sql)'
-show look_inside    'What a filter looks like inside                       (sql/look_inside.sql)'
-
-printf '\n=== Two jobs beside what is done without a filter         (tests/jobs.sh)\n'
+: "${SQLITE3:=sqlite3}"
+log=build/demo.log
+: > $log
+printf '=== Two jobs beside what is done without a filter         (tests/jobs.sh)\n'
 sh tests/jobs.sh known which
 printf '\n=== In five lines\n'
 "$SQLITE3" << 'END'
@@ -46,9 +32,34 @@ FROM f;
 SELECT 'joins       ' || round((b.at - a.at) / (c.at - b.at), 1) || ' times as fast, the same ' || two.n || ' rows'
 FROM clock AS a, clock AS b, clock AS c, one JOIN two USING (n)
 WHERE a.what = 'alone' AND b.what = 'behind' AND c.what = 'end';
-SELECT 'error rate  asked 0.01, measured ' || round(avg(cf_contains((SELECT cf_open(b) FROM f), key)), 4)
+SELECT 'fpr         asked 0.01, measured ' || round(avg(cf_contains((SELECT cf_open(b) FROM f), key)), 4)
 FROM asked WHERE key NOT IN known;
 SELECT 'deletes     200000 keys deleted, ' || json_extract(cf_info(cf_delete_keys(b, (SELECT cf_keys(key) FROM known))), '$.items')
   || ' left' FROM f;
 END
-printf 'read next   README.md; ext/REFERENCE.md for all functions; sql/ has every statement above, to copy\n'
+printf 'read next   README.md; ext/REFERENCE.md for all functions; sql/ has scripts to copy from\n'
+
+printf '\n=== Scripts                                               (their output: %s)\n' $log
+show() {
+    line=$(($(wc -l < $log) + 1))
+    printf '=== %s (sql/%s.sql)\n' "$2" "$1" >> $log
+    if ! "$SQLITE3" < "sql/$1.sql" >> $log 2>&1; then
+        echo "sql/$1.sql failed; $log ends with:" >&2
+        tail -20 $log >&2
+        exit 1
+    fi
+    printf '%-62s sql/%s.sql, line %d\n' "$2" "$1" "$line"
+}
+show prefilter_join 'A join of a million rows, in three forms'
+show tour           'The functions, on two word lists'
+show keep_in_sync   'Keeping a filter in step with a table'
+show operate        'Monitoring, bulk loads, migrations, expiry'
+show exact          'Exact answers for all keys that are known, and updates'
+show known_files    'Which files does no package own, and which package is it'
+show which_file     'Which of many databases has this key?'
+show reconcile      'Which rows does the other side certainly lack?'
+show key_to_shard   'From a key to the shard that has it'
+show shards         'The filters of many shards, merged and shipped'
+show streams        'Have I seen it lately? And forgetting'
+show plan_and_grow  'Capacity, growth and bounded insertion'
+show look_inside    'What a filter looks like inside'

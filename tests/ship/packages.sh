@@ -9,7 +9,8 @@ root=$PWD
 dist=$root/build/dist
 work=$root/build/packages
 : "${PYTHON:=/usr/bin/python3}" "${SQLITE3:=/usr/bin/sqlite3}" "${NODE:=node}" "${CC:=cc}"
-NODE_PATH=${NODE_PATH:+$NODE_PATH:}$root/build/clients/node_modules
+modules=$root/build/clients/node_modules
+NODE_PATH=${NODE_PATH:+$NODE_PATH:}$modules
 export NODE_PATH NODE_NO_WARNINGS=1 PYTHONDONTWRITEBYTECODE=1
 version=$(sed -n 's/^#define CUCKOO_VERSION "\(.*\)"/\1/p' src/version.h)
 rm -rf "$work"
@@ -173,6 +174,69 @@ npm_example() {
     cd "$work/npm" && "$NODE" readme.mjs "$root/README.md" "$1"
 }
 
+# npm_in RUNTIME: Deno's least permission for compiled code is enough.
+npm_in() {
+    cd "$work/npm" && case $1 in
+    deno) sqlite='{ DatabaseSync } from "node:sqlite"' open='new DatabaseSync(":memory:", { allowExtension: true })' ;;
+    bun)  sqlite='{ Database } from "bun:sqlite"' open='new Database(":memory:")' ;;
+    esac && cat > "$1.mjs" <<END
+import $sqlite;
+import { load } from 'sqlite-cuckoo';
+import { build } from 'sqlite-cuckoo/filter';
+const db = $open;
+load(db);
+const { found } = db.prepare('SELECT cf_contains(?, ?) + cf_contains(?, ?) AS found').get(...['ada', 'eve'].flatMap((key) => [build(['ada']).bytes(), key]));
+console.log(found, db.prepare('SELECT cf_version() AS v').get().v);
+END
+    "$modules/.bin/$1" run $([ "$1" = bun ] || echo --no-prompt --allow-ffi) "$1.mjs" | grep -Fx "1 $version"
+}
+
+# In either format of modules: beside a copy of the folder compiled/ it loads, and alone it says what to do.
+npm_bundled() {
+    cd "$work/npm" && rm -rf out && mkdir out && cat > bundled.js <<'END'
+import { load } from 'sqlite-cuckoo';
+import { build } from 'sqlite-cuckoo/filter';
+load({ loadExtension: (file) => console.log(require('fs').existsSync(file), build(['ada']).contains('ada')) });
+END
+    for format in cjs esm; do
+        [ $format = cjs ] || sed -i 's/require(.fs.)/process.getBuiltinModule("fs")/' bundled.js
+        suffix=$([ $format = cjs ] && echo cjs || echo mjs)
+        "$modules/.bin/esbuild" bundled.js --bundle --platform=node --format=$format --outfile=out/bundle.$suffix || return 1
+        rm -rf out/compiled
+        ! "$NODE" out/bundle.$suffix 2> log && grep 'esbuild --external:sqlite-cuckoo' log || return 1
+        cp -r node_modules/sqlite-cuckoo/compiled out
+        "$NODE" out/bundle.$suffix | grep -Fx 'true true' || return 1
+    done
+}
+
+# workerd compiles no WebAssembly from bytes: by its condition, and by ready(module) with the file.
+npm_workerd() {
+    cd "$work/npm" && rm -rf workers && mkdir workers && cp node_modules/sqlite-cuckoo/filter.wasm workers && cat > own.js <<'END'
+import module from 'sqlite-cuckoo/filter.wasm';
+import { build, ready } from './node_modules/sqlite-cuckoo/filter.mjs';
+export default { async test() {
+  let refused = '';
+  try { build(['ada']); } catch (error) { refused = error.message; }
+  await ready(module);
+  if (!/ready\(module\)/.test(refused) || !build(['ada']).contains('ada')) throw new Error(`wrong: ${refused}`);
+} };
+END
+    cat > condition.js <<'END'
+import { build, open } from 'sqlite-cuckoo/filter';
+export default { test() { if (!open(build(['ada']).bytes()).contains('ada') || build(['ada']).contains('eve')) throw new Error('wrong'); } };
+END
+    for name in own condition; do
+        "$modules/.bin/esbuild" $name.js --bundle --format=esm --conditions=workerd --external:*.wasm --outfile=workers/$name.mjs || return 1
+        from=$(sed -n 's/^import module from "\(.*\)";$/\1/p' workers/$name.mjs)
+        cat > workers/$name.capnp <<END
+using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (services = [(name = "main", worker = (compatibilityDate = "2026-01-01", modules = [
+    (name = "$name.mjs", esModule = embed "$name.mjs"), (name = "$from", wasm = embed "filter.wasm")]))]);
+END
+        "$modules/.bin/workerd" test workers/$name.capnp || return 1
+    done
+}
+
 if ! command -v npm > /dev/null || ! command -v "$NODE" > /dev/null; then
     skipped 'npm: npm or node is missing' npm
 else
@@ -193,6 +257,24 @@ else
             echo "skipped: npm: $binding: it comes with Node from 22.13 on, or by npm install --prefix build/clients better-sqlite3"
         fi
     done
+    for runtime in deno bun; do
+        if "$modules/.bin/$runtime" --version > /dev/null 2>&1; then
+            ok "npm: $runtime" npm_in $runtime
+            bound=yes
+        else
+            skipped "npm: $runtime" "npm install --prefix build/clients $runtime"
+        fi
+    done
+    if "$modules/.bin/esbuild" --version > /dev/null 2>&1; then
+        ok 'npm: bundled by esbuild' npm_bundled
+    else
+        skipped 'npm: bundled by esbuild' "npm install --prefix build/clients esbuild"
+    fi
+    if "$modules/.bin/esbuild" --version > /dev/null 2>&1 && "$modules/.bin/workerd" --version > /dev/null 2>&1; then
+        ok 'npm: sqlite-cuckoo/filter in workerd' npm_workerd
+    else
+        skipped 'npm: sqlite-cuckoo/filter in workerd' "npm install --prefix build/clients esbuild workerd"
+    fi
     ok "npm: load() with a fake database that writes down the call${bound:+, too}" npm_example fake
 fi
 
