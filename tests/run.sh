@@ -217,7 +217,7 @@ pytest() {
 
 # running GROUP: the test in which it is; the program, where it does not say.
 running() {
-    test=$(sed -n 's/^# running: //p; s/^\(tests[^ ]*::[^ ]*\).*/\1/p' "$dir/$1.log" 2> /dev/null | tail -1)
+    test=$(sed -n 's/^# running: //p; s/ \(PASSED\|FAILED\|SKIPPED\|Timeout\) .*//; s/^tests[^ ]*::/&/p' "$dir/$1.log" 2> /dev/null | tail -1)
     echo "$1${test:+: $test}"
 }
 
@@ -246,7 +246,10 @@ what_failed() {
     for group; do
         passed "$group" && continue
         echo "failed: $(cat "$dir/$group.line")"
-        ! grep -qE '^Timeout|took longer|CPU time limit|Killed' "$dir/$group.log" || echo "took too long: $(running "$group")"
+        if grep -qE 'Timeout \(|^not ok - took longer|CPU time limit' "$dir/$group.log"; then
+            echo "took longer than $CUCKOO_TEST_LIMIT s: $(running "$group")"
+            continue
+        fi
         lines=$(grep -E '^not ok|: error:|^(FAIL|ERROR|E  )|SURVIVED|Sanitizer|^failed| fails ' "$dir/$group.log" | head -8)
         echo "${lines:-$(tail -8 "$dir/$group.log")}"
     done
@@ -259,7 +262,7 @@ fi
 if [ "${1:-}" = group ]; then
     group=$2
     # C tests, and those in Python, have a limit of their own, for each test.
-    case $2 in t_python | *:test_*) ;; *) [ -z "${CUCKOO_TEST_LIMIT:-}" ] || ulimit -t "$CUCKOO_TEST_LIMIT" ;; esac
+    case $2 in t_python | *:test_*) ;; *) [ -z "${CUCKOO_TEST_LIMIT:-}" ] || ulimit -S -t "$CUCKOO_TEST_LIMIT" ;; esac
     run "$2"
     exit 0
 fi

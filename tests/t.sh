@@ -42,7 +42,7 @@ of_path() {
     esac
     programs=$(find "$folder" -path 'tests/unit/*/*.c' -exec basename -s .c {} + -o -path 'tests/faults/*.c' -exec basename -s .c {} +)
     FILES=$(find "$folder" -name 'test_*.py')
-    case $T in *::*) FILES=$T ;; esac
+    case $T in *.py::*) FILES=$T ;; esac
     SCRIPTS=$(find "$folder" -name '*.sql')
     case $folder/ in tests/sim/*) programs=sim ;; tests/model/*) programs='model fuzz' ;; esac
 }
