@@ -205,8 +205,9 @@ int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, c
 
 /* ---- the table ---- */
 
-/* "table", "view", "virtual" or "shadow" (sqlite3_malloc). NULL: there is none. Where SQLite has no list
-** (before 3.37), a shadow table is a table like others. */
+/* "table", "view", "virtual" or "shadow" (sqlite3_malloc). NULL: there is none. Virtual tables that need no
+** CREATE, such as json_each, are in no list. Where SQLite has none (before 3.37), a shadow table is a table
+** like others. */
 static int read_kind(sqlite3 *db, const char *schema, const char *table, char **kind)
 {
     int rc = read_list(db, schema, table, LIST_TYPE, kind);
@@ -215,8 +216,9 @@ static int read_kind(sqlite3 *db, const char *schema, const char *table, char **
     return cuckoo_sql_text(
         db, kind,
         "SELECT iif(type = 'table' AND rootpage = 0, 'virtual', type) FROM "
-        "\"%w\".sqlite_master WHERE name = %Q COLLATE NOCASE AND type IN ('table', 'view')",
-        schema, table);
+        "\"%w\".sqlite_master WHERE name = %Q COLLATE NOCASE AND type IN ('table', 'view') UNION ALL "
+        "SELECT * FROM (SELECT 'virtual' FROM pragma_table_xinfo(%Q, %Q) LIMIT 1)",
+        schema, table, table, schema);
 }
 
 int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char **message)

@@ -9,7 +9,8 @@
 #include "../sqlite/sql.h"
 #include "module.h"
 
-/* The last row of a log of triggers tells its length, unless somebody has written a number by hand. */
+/* The last row of a log of triggers tells its length. A log of many rows is counted: perhaps somebody has
+** written a number by hand. */
 static int append_log(sqlite3_str *json, cuckoo_table *table)
 {
     int64_t rows = 0, end = INT64_MAX, none;
@@ -21,6 +22,11 @@ static int append_log(sqlite3_str *json, cuckoo_table *table)
                      : cuckoo_table_net(table);
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_shadow_integer(shadow, CUCKOO_LAST_LOGGED, NULL, &rows);
+    sqlite3_int64 counted = rows;
+    if (rc == SQLITE_OK && rows > CUCKOO_LONG_LOG)
+        rc = cuckoo_sql_integer(shadow->db, &counted, "SELECT count(*) FROM \"%w\".\"" CUCKOO_LOG "\"",
+                                shadow->schema, shadow->log);
+    rows = counted;
     if (!follows)
         rows = (int64_t)table->net.own.rows + (int64_t)table->pending.n - left;
     sqlite3_str_appendf(json, ",\"waiting\":%lld,\"undrained\":%lld", left, rows > 0 ? rows : 0);

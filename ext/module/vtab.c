@@ -121,7 +121,9 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
     *result = rc == SQLITE_OK ? &table->base : NULL;
     if (rc == SQLITE_INTERRUPT) /* of which SQLite says something else */
         return cuckoo_say(message, rc, "interrupted");
-    return *message ? cuckoo_say(message, rc, "cuckoo_filter: %s", *message) : rc;
+    if (*message == NULL && (rc == SQLITE_OK || rc == SQLITE_NOMEM))
+        return rc;
+    return cuckoo_say(message, rc, "cuckoo_filter: %s", *message ? *message : sqlite3_errstr(rc));
 }
 
 static int table_create(sqlite3 *db, void *registry, int argc, const char *const *argv,

@@ -152,6 +152,14 @@ def filter_package(version, wasm, licence):
             "filter.d.ts": filled("filter/filter.d.ts"), "filter.d.mts": filled("filter/filter.d.ts")}
 
 
+def common(module):
+    """A module of JavaScript for require()."""
+    code = re.sub(r"import (\w+) from '(\w+)';", r"const \1 = require('\2');", module.replace("import { fileURLToPath } from 'url';\n", ""))
+    code = code.replace("MIT\n", "MIT\n'use strict';\n", 1)
+    code = re.sub(r"// A bundle.*\nconst here = .*", "const here = __dirname;", code)
+    return re.sub(r"export default .*;\nexport (.*)", r"module.exports = \1", code)
+
+
 def npm(out, version, compiled, licence, wasm):
     package = json.loads(filled("npm/package.json", NAME=PROJECT["npm"], VERSION=version, AUTHOR=project.person(PROJECT)))
     package.update({"description": SUMMARY, "license": f"({LICENCE})"})
@@ -159,8 +167,8 @@ def npm(out, version, compiled, licence, wasm):
         package.update({"repository": {"type": "git", "url": f"git+{PROJECT['repository']}.git"}, "bugs": {"url": issues()}})
     if PROJECT["homepage"]:
         package["homepage"] = PROJECT["homepage"]
-    files = {name: filled(f"npm/{name}") for name in ("index.js", "index.mjs", "index.d.ts", "index.d.mts", "README.md")}
-    files.update({**papers(), **recipes()})
+    files = {name: filled(f"npm/{name}") for name in ("index.mjs", "index.d.ts", "index.d.mts", "README.md")}
+    files.update({"index.js": common(files["index.mjs"]), **papers(), **recipes()})
     if wasm:
         files.update(filter_package(version, wasm, licence))
     else:

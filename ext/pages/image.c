@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { ABSENT, READ, DIRTY }; /* states of pages */
+enum { ABSENT, READ, DIRTY, BLANK /* read, and there is no row */ }; /* states of pages */
 
 /* ---- pages ---- */
 
@@ -144,7 +144,7 @@ static void read_page(cuckoo_paged *paged, uint64_t page)
     if (rc != SQLITE_OK || length == 0)
         memset(at, 0, paged->page_bytes);
     paged->rc = cuckoo_first_error(paged->rc, rc);
-    paged->state[page] = READ;
+    paged->state[page] = rc == SQLITE_OK && length == 0 ? BLANK : READ;
     paged->absent--;
 }
 
@@ -213,15 +213,21 @@ static void change(void *context, uint64_t from, uint64_t to)
     paged->has_reader = false;
 }
 
-/* Pages that have no row and are not in memory are zeros, however many they are. */
+static bool is_zeros(const cuckoo_paged *paged, uint64_t page)
+{
+    return paged->state[page] == ABSENT || paged->state[page] == BLANK;
+}
+
+/* Pages that have no row and are not in memory are zeros, however many they are. Who reads on behind the
+** end of a page brings the next one, which must not end that. */
 static uint64_t skip(void *context, uint64_t from)
 {
     cuckoo_paged *paged = context;
     uint64_t page = page_at(paged, from), found = page;
-    if (page == 0 || page >= paged->pages || paged->state[page] != ABSENT)
+    if (page == 0 || page >= paged->pages || !is_zeros(paged, page))
         return from;
     uint64_t stored = next_stored(paged, page);
-    while (found < stored && paged->state[found] == ABSENT)
+    while (found < stored && is_zeros(paged, found))
         found++;
     return found == page ? from : CF_HEADER_BYTES + (found - 1) * paged->page_bytes;
 }

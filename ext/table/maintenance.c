@@ -98,6 +98,8 @@ static int shrink(cuckoo_table *table)
     cf_filter smaller;
     cf_filter *filter = &table->paged.filter;
     cuckoo_watch watch;
+    if (filter->length <= cf_geometry_bytes(&filter->geometry)) /* it has not grown */
+        return SQLITE_OK;
     if (!make_blank(&filter->geometry, &smaller))
         return SQLITE_NOMEM;
     cuckoo_watch_filter(&watch, table->paged.shadow.db, &smaller);

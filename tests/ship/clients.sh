@@ -36,6 +36,8 @@ migrate_django.py|$PYTHON -c 'import django'|$PYTHON $program|python3-django
 use_sqlite_utils.py|sqlite-utils --version|$PYTHON $program|sqlite-utils
 migrate_sqlite_utils.py|$PYTHON -c 'import sqlite_utils'|$PYTHON $program|sqlite-utils
 use_node.mjs|node -e 'require("node:sqlite")'|node $program|nodejs, 22.13 or later
+use_node.mjs|$modules/.bin/deno --version|$modules/.bin/deno run --no-prompt --allow-ffi $program|npm install --prefix build/clients deno
+use_bun.js|$modules/.bin/bun --version|$modules/.bin/bun run $program|npm install --prefix build/clients bun
 use_better_sqlite3.js|node -e 'require("better-sqlite3")'|node $program|npm install --prefix build/clients better-sqlite3
 use_libsql.js|node -e 'require("libsql")'|node $program|npm install --prefix build/clients libsql
 use_php.php|php -r 'new SQLite3(":memory:");'|php -d sqlite3.extension_dir=$PWD/build $program|php-cli php-sqlite3

@@ -9,7 +9,8 @@ root=$PWD
 dist=$root/build/dist
 work=$root/build/packages
 : "${PYTHON:=/usr/bin/python3}" "${SQLITE3:=/usr/bin/sqlite3}" "${NODE:=node}" "${CC:=cc}"
-NODE_PATH=${NODE_PATH:+$NODE_PATH:}$root/build/clients/node_modules
+modules=$root/build/clients/node_modules
+NODE_PATH=${NODE_PATH:+$NODE_PATH:}$modules
 export NODE_PATH NODE_NO_WARNINGS=1 PYTHONDONTWRITEBYTECODE=1
 version=$(sed -n 's/^#define CUCKOO_VERSION "\(.*\)"/\1/p' src/version.h)
 rm -rf "$work"
@@ -173,6 +174,41 @@ npm_example() {
     cd "$work/npm" && "$NODE" readme.mjs "$root/README.md" "$1"
 }
 
+# npm_in RUNTIME: Deno's least permission for compiled code is enough.
+npm_in() {
+    cd "$work/npm" && case $1 in
+    deno) sqlite='{ DatabaseSync } from "node:sqlite"' open='new DatabaseSync(":memory:", { allowExtension: true })' ;;
+    bun)  sqlite='{ Database } from "bun:sqlite"' open='new Database(":memory:")' ;;
+    esac && cat > "$1.mjs" <<END
+import $sqlite;
+import { load } from 'sqlite-cuckoo';
+import { build } from 'sqlite-cuckoo/filter';
+const db = $open;
+load(db);
+const { found } = db.prepare('SELECT cf_contains(?, ?) + cf_contains(?, ?) AS found').get(...['ada', 'eve'].flatMap((key) => [build(['ada']).bytes(), key]));
+console.log(found, db.prepare('SELECT cf_version() AS v').get().v);
+END
+    "$modules/.bin/$1" run $([ "$1" = bun ] || echo --no-prompt --allow-ffi) "$1.mjs" | grep -Fx "1 $version"
+}
+
+# In either format of modules: beside a copy of the folder compiled/ it loads, and alone it says what to do.
+npm_bundled() {
+    cd "$work/npm" && rm -rf out && mkdir out && cat > bundled.js <<'END'
+import { load } from 'sqlite-cuckoo';
+import { build } from 'sqlite-cuckoo/filter';
+load({ loadExtension: (file) => console.log(require('fs').existsSync(file), build(['ada']).contains('ada')) });
+END
+    for format in cjs esm; do
+        [ $format = cjs ] || sed -i 's/require(.fs.)/process.getBuiltinModule("fs")/' bundled.js
+        suffix=$([ $format = cjs ] && echo cjs || echo mjs)
+        "$modules/.bin/esbuild" bundled.js --bundle --platform=node --format=$format --outfile=out/bundle.$suffix || return 1
+        rm -rf out/compiled
+        ! "$NODE" out/bundle.$suffix 2> log && grep 'esbuild --external:sqlite-cuckoo' log || return 1
+        cp -r node_modules/sqlite-cuckoo/compiled out
+        "$NODE" out/bundle.$suffix | grep -Fx 'true true' || return 1
+    done
+}
+
 if ! command -v npm > /dev/null || ! command -v "$NODE" > /dev/null; then
     skipped 'npm: npm or node is missing' npm
 else
@@ -193,6 +229,19 @@ else
             echo "skipped: npm: $binding: it comes with Node from 22.13 on, or by npm install --prefix build/clients better-sqlite3"
         fi
     done
+    for runtime in deno bun; do
+        if "$modules/.bin/$runtime" --version > /dev/null 2>&1; then
+            ok "npm: $runtime" npm_in $runtime
+            bound=yes
+        else
+            skipped "npm: $runtime" "npm install --prefix build/clients $runtime"
+        fi
+    done
+    if "$modules/.bin/esbuild" --version > /dev/null 2>&1; then
+        ok 'npm: bundled by esbuild' npm_bundled
+    else
+        skipped 'npm: bundled by esbuild' "npm install --prefix build/clients esbuild"
+    fi
     ok "npm: load() with a fake database that writes down the call${bound:+, too}" npm_example fake
 fi
 

@@ -556,6 +556,20 @@ def test_filters_without_sqlite_are_in_the_package(tmp_path):
 # ---- npm: without a binding of SQLite, a database that writes down what it is asked ----
 
 NODE = os.environ.get("NODE", "node")
+@pytest.mark.parametrize("call", ["load(sqlite3.connect(':memory:'))", "enable()"])
+def test_python_in_a_zip(tmp_path, call):
+    """A zipapp, say: SQLite can load no file inside it."""
+    archive = tmp_path / "program.pyz"
+    with zipfile.ZipFile(archive, "w") as made:
+        for path in (Path(support.ROOT) / "ext/packages/python/sqlite_cuckoo").glob("*.py"):
+            made.write(path, f"sqlite_cuckoo/{path.name}")
+        made.write(support.extension_path(), "sqlite_cuckoo/cuckoo.so")
+        made.writestr("__main__.py", f"import sqlite3, sqlite_cuckoo; sqlite_cuckoo.{call}")
+    said = subprocess.run([sys.executable, archive], stderr=subprocess.PIPE, text=True).stderr
+    assert f"there is no {archive}/sqlite_cuckoo/cuckoo.so. A compiled file cannot be loaded from a zip archive (zipapp, pex): unpack" in said
+    assert "--collect-all sqlite_cuckoo" in said
+
+
 needs_node = pytest.mark.skipif(not shutil.which(NODE), reason="node is not there")
 
 
@@ -589,9 +603,74 @@ def test_npm_gives_its_file_to_the_database(installed, kind, imports):
     assert Path(path).read_bytes() == Path(support.extension_path()).read_bytes()
 
 
+REFUSING = "const refuse = () => { throw new Error('NotCapable: Requires access') }; "
+IN_DENO = f"{REFUSING} globalThis.Deno = {{ build: {{ target: 'x86_64-unknown-linux-MUSL' }} }}; process.report.getReport = refuse; "
+
+
+@needs_node
+@pytest.mark.parametrize("kind, imports", [("commonjs", "const {load, getLoadablePath} = require('sqlite-cuckoo');"),
+                                           ("module", "const {load, getLoadablePath} = await import('sqlite-cuckoo');")])
+@pytest.mark.parametrize("machine, platform", [
+    (IN_DENO.replace("MUSL", "gnu"), "linux-x64"), (IN_DENO.replace("MUSL", "musl"), "linux-x64-musl"),
+    (IN_DENO.replace("MUSL", "gnu") + "require('fs').existsSync = refuse; ", "linux-x64"),
+    (f"{REFUSING} process.report.getReport = refuse; ", "linux-x64"),
+    ("Object.defineProperty(process, 'report', {value: undefined}); ", "linux-x64"),
+    ("process.report.getReport = () => ({header: {}}); ", "linux-x64-musl")])
+def test_npm_asks_for_no_permission(installed, tmp_path, kind, imports, machine, platform):
+    """Deno would ask for sys access before it gives a report, and for read access before it looks for a file."""
+    shutil.copytree(installed, tmp_path, dirs_exist_ok=True)
+    compiled = tmp_path / "node_modules/sqlite-cuckoo/compiled"
+    os.rename(next(compiled.iterdir()), compiled / "linux-x64")
+    (compiled / "linux-x64-musl").mkdir()
+    (compiled / "linux-x64-musl/cuckoo.so").write_text("musl")
+    machine = "Object.defineProperty(process, 'arch', {value: 'x64'}); " + machine
+    if kind == "module":
+        machine = "const require = (await import('node:module')).createRequire(process.cwd() + '/x'); " + machine
+    said = node(tmp_path, machine + imports + FAKE + "load(db); console.log(said[0][0])", kind)
+    assert said.stdout.strip().endswith(f"/compiled/{platform}/cuckoo.so"), said.stderr
+
+
+def bundle(installed, folder, name):
+    """The module in a file of its own, as a bundler leaves it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return shutil.copy(installed / "node_modules/sqlite-cuckoo" / name, folder / name)
+
+
+LOAD = {"index.js": "const {load} = require('./index.js'); ", "index.mjs": "const {load} = await import(process.cwd() + '/index.mjs'); "}
+
+
+@needs_node
+@pytest.mark.parametrize("name", ["index.js", "index.mjs"])
+def test_npm_in_a_bundle(installed, tmp_path, name):
+    kind, folder = "module" if name.endswith("mjs") else "commonjs", tmp_path / "dist"
+    assert (kind == "commonjs") == ("require(" in Path(bundle(installed, folder, name)).read_text())
+    said = node(folder, LOAD[name] + FAKE + "load(db)", kind)
+    for words in (str(folder / "compiled"), "cannot be part of a bundle", "esbuild --external:sqlite-cuckoo", "webpack", "Vite",
+                  f"copy its folder compiled/ to {folder}", "asarUnpack"):
+        assert words in said.stderr, said.stderr
+    shutil.copytree(installed / "node_modules/sqlite-cuckoo/compiled", folder / "compiled")
+    said = node(folder, LOAD[name] + FAKE + "load(db); console.log(said[0][0])", kind)
+    assert said.stdout.startswith(str(folder / "compiled")), said.stderr
+
+
+@needs_node
+@pytest.mark.parametrize("archive", ["app.asar", "My Program.asar"])
+def test_npm_in_an_archive_of_electron(installed, tmp_path, archive):
+    """The folder stands for the archive, which Electron shows as one. SQLite cannot read in it."""
+    inside, beside = tmp_path / archive / "node_modules/x", tmp_path / f"{archive}.unpacked/node_modules/x"
+    bundle(installed, inside, "index.js")
+    shutil.copytree(installed / "node_modules/sqlite-cuckoo/compiled", inside / "compiled")
+    said = node(inside, LOAD["index.js"] + FAKE + "load(db)")
+    assert f"there is no {beside}" in said.stderr and "asarUnpack: ['**/sqlite-cuckoo/compiled/**']" in said.stderr
+    shutil.copytree(inside / "compiled", beside / "compiled")
+    said = node(inside, LOAD["index.js"] + FAKE + "load(db); console.log(said[0][0])")
+    assert said.stdout.startswith(str(beside / "compiled")), said.stderr
+
+
 @needs_node
 @pytest.mark.parametrize("script, words", [
-    ("load('my.db')", "needs an open Database"),
+    ("load('my.db')", "needs an open Database of better-sqlite3 or bun:sqlite, or a DatabaseSync of node:sqlite"),
+    ("load({loadExtension() { throw new Error('Cannot load SQLite extensions when allowExtension is not enabled') }})", "allowExtension: true"),
     ("load({loadExtension() { throw new Error('extension loading is not allowed') }})", "allowExtension: true"),
     ("load({loadExtension() { throw new Error('not authorized') }})", "enableLoadExtension"),
     ("load({loadExtension() { throw new Error('something else') }})", "Error: something else"),

@@ -289,3 +289,18 @@ def test_a_table_of_many_columns(tmp_path, kind, most):
     for one in (db, other):
         assert one.execute("SELECT * FROM f WHERE k = 2").fetchone()[:2] == (2, "three")
     db.execute("DROP TABLE f")
+
+
+def test_a_lock_is_no_failure_of_a_constructor(tmp_path):
+    """In an attached database a table is connected before the lock is asked for."""
+    path = str(tmp_path / "locked.db")
+    db, other = support.connect(path), support.connect()
+    made(db)
+    other.execute("ATTACH ? AS aux", (path,))
+    other.execute("PRAGMA busy_timeout = 0")
+    db.execute("BEGIN EXCLUSIVE")
+    for sql in ("SELECT * FROM aux.f WHERE k = 'k1'", "DROP TABLE aux.f"):
+        with pytest.raises(sqlite3.OperationalError, match="^cuckoo_filter: database is locked$|^database is locked$"):
+            other.execute(sql)
+    db.execute("COMMIT")
+    assert other.execute("SELECT n FROM aux.f WHERE k = 'k1'").fetchall() == [(1,)]

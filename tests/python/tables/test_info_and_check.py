@@ -83,6 +83,21 @@ def test_what_is_not_in_the_filter_yet(tmp_path):
     db.execute("INSERT INTO f(f) VALUES ('check')")
 
 
+@pytest.mark.parametrize("rowid", [2**63 - 1, 2**62, 10**12, 10**6, 70000])
+def test_a_row_of_a_log_that_was_written_by_hand_counts_once(tmp_path, rowid):
+    """Whatever its number is. (A COMMIT would drain some.)"""
+    db = table(str(tmp_path / "x.db"))
+    before = told(db, "f")["undrained"]
+    log = ask(db, "SELECT name FROM sqlite_master WHERE name GLOB 'cuckoo_log_*'")
+    db.execute("BEGIN")
+    db.execute(f"INSERT INTO {log}(rowid, old, new) VALUES (?, NULL, 'by hand')", (rowid,))
+    db.execute("INSERT INTO u(k) VALUES (-1)")
+    assert told(db, "f")["undrained"] == before + 2 == told(db, "f", "all")["undrained"]
+    db.execute("COMMIT")
+    db.execute("SELECT cf_table_rebuild('f')")
+    assert told(db, "f")["undrained"] == 0 and told(db, "f")["trusted"] == 1
+
+
 @pytest.mark.parametrize("name", ["plain", "two words", 'a "quoted"', "back\\slash", "new\nline\ttab", "ümläut 漢字",
                                   "per%cent %s"])
 def test_names_of_any_kind(db, name):

@@ -97,6 +97,43 @@ except (sqlite3.Error, MemoryError):
     assert ran.stdout.strip() == "True ['mine']", ran.stdout + ran.stderr[:1000]
 
 
+@pytest.mark.skipif("asan" in support.extension_path(), reason="its shadow memory is more than the limit")
+@pytest.mark.parametrize("rows", [(1, 2, 3), range(0, 3_000_000, 30_000)])
+def test_what_is_empty_takes_no_memory(tmp_path, rows):
+    """A filter of 1.2 GB with few keys: the pages that are stored take memory, and no other ones."""
+    script = f"""
+import resource, support
+db = support.connect({str(tmp_path / "x.db")!r})
+db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=1000000000)")
+db.executemany("INSERT INTO seen(key) VALUES (?)", [(n,) for n in {rows!r}])
+for command in ("drain", "check", "optimize"):
+    db.execute("INSERT INTO seen(seen) VALUES (?)", (command,))
+db.close()
+db = support.connect({str(tmp_path / "x.db")!r})
+assert support.ask(db, "SELECT cf_table_check('seen')") == "ok"
+assert support.ask(db, "SELECT sum(cf_table_contains('seen', value)) FROM json_each(?)", str(list({rows!r}))) == {len(rows)}
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10, "MB")
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                         env={**os.environ, "PYTHONPATH": os.path.dirname(support.__file__)})
+    assert ran.stdout.endswith(" MB\n") and int(ran.stdout.split()[0]) < 100, ran.stdout + ran.stderr[:1000]
+
+
+@pytest.mark.skipif("asan" in support.extension_path(), reason="its shadow memory is more than the limit")
+def test_optimize_needs_no_second_filter_where_nothing_grew(db):
+    db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=300000000)")
+    db.execute("INSERT INTO seen(key) VALUES (1)")
+    db.execute("INSERT INTO seen(seen) VALUES ('drain')")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (100 << 20), before[1]))
+    try:
+        db.execute("INSERT INTO seen(seen) VALUES ('optimize')")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+    check(db)
+
+
 @pytest.mark.parametrize("capacity", [500_000_000, 20_000_000_000])
 def test_a_filter_for_which_there_is_no_memory_is_refused(db, capacity):
     before = resource.getrlimit(resource.RLIMIT_AS)

@@ -32,7 +32,10 @@ def loadable_path() -> str:
 
 def _existing_path():
     if not os.path.exists(loadable_path()):
-        raise FileNotFoundError(f"sqlite_cuckoo: {loadable_path()} is missing: install the package anew")
+        raise FileNotFoundError(
+            f"sqlite_cuckoo: there is no {loadable_path()}. A compiled file cannot be loaded from a zip archive (zipapp, pex): "
+            "unpack the program, or leave the package out of it. For PyInstaller add --collect-all sqlite_cuckoo. Otherwise "
+            "install the package again")
     return loadable_path()
 
 
