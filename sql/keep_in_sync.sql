@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- Keeping a filter in step with a table.   sqlite3 < sql/keep_in_sync.sql
--- Recipes 1 to 4 are for filter tables, and these are the best choice. Recipes 5 to 9 are for filters in
--- blobs. The end of this file says who needs the extension, what following costs, and what a filter table
--- cannot notice.
+-- Keeping a filter in sync with a table.   sqlite3 < sql/keep_in_sync.sql
+-- Recipes 1 to 4 are for filter tables, which are the best choice. Recipes 5 to 9 are for filters in
+-- blobs. The end of this file describes who needs the extension, what a synced table costs, and what a
+-- filter table cannot detect.
 .bail on
 .load build/cuckoo
 .headers on
@@ -11,12 +11,12 @@
 CREATE TABLE customers(id INTEGER PRIMARY KEY, email TEXT UNIQUE COLLATE NOCASE);
 INSERT INTO customers(email) VALUES ('ada@example.com'), ('bob@example.com'), ('cyd@example.com');
 
--- 1. A filter that follows a column. It is filled when it is created. Three triggers then write every
---    change to an ordinary table, the log of the filter, in the same transaction. Lookups read the log,
---    too, so every stored row is found. That holds for all statements: OR IGNORE, OR FAIL, OR REPLACE,
---    upserts, foreign key cascades and triggers of your own; and for programs that do not have the
---    extension. Keys are equal when the column compares them as equal. The column may be a generated one
---    or the rowid, but not one of a view or a virtual table.
+-- 1. A filter that stays in sync with a column. CREATE fills it. Three triggers then write every change
+--    to an ordinary table, the log of the filter, in the same transaction. Lookups also read the log, so
+--    every stored row is found. That holds for all statements (OR IGNORE, OR FAIL, OR REPLACE, upserts,
+--    foreign key cascades and your own triggers) and for programs that do not have the extension. Keys
+--    are equal when the column compares them as equal. The column may be a generated one or the rowid,
+--    but not a column of a view or a virtual table.
 CREATE VIRTUAL TABLE known USING cuckoo_filter(capacity=1000, fpr=0.001, content='customers(email)');
 INSERT OR IGNORE INTO customers(email) VALUES ('bob@example.com'), ('gus@example.com');
 UPDATE customers SET email = 'ada@example.org' WHERE email = 'ada@example.com';
@@ -33,20 +33,21 @@ INSERT OR REPLACE INTO customers(id, email)
 SELECT id, 'augustus@example.com' FROM customers WHERE email = 'gus@example.com';
 SELECT cf_table_contains('known', 'gus@example.com') AS gus,
        cf_table_contains('known', 'augustus@example.com') AS augustus;
---    A key that has gone is denied at once. Lookups add up the log, which is taken into the pages of the
---    filter, or drained, at a COMMIT of a program that has the extension, when it has 1,024 rows or more.
---    The command "drain" does it now, and cf_table_info says how many rows wait.
+--    A deleted key disappears immediately. A lookup combines the filter with the pending changes in the
+--    log. To drain the log means to merge the pending changes into the pages of the filter. A COMMIT of
+--    a program that has the extension does it when the log has 1,024 rows or more. The command "drain"
+--    does it immediately, and cf_table_info reports the number of pending rows.
 INSERT INTO customers(email) VALUES ('eve@example.com');
 SELECT json_extract(cf_table_info('known'), '$.undrained') AS undrained;
 INSERT INTO known(known) VALUES ('drain');
 SELECT json_extract(cf_table_info('known'), '$.undrained') AS undrained;
---    Such a filter cannot be changed directly: INSERT, UPDATE, DELETE and the commands "clear" and
---    "import" are errors. It takes every key, also with growth=off: a key that finds no place waits in a
---    table, and is found there. "email IN known" is correct but slow, because it lists the keys of the
---    table. Use cf_table_contains.
+--    A synced table cannot be changed directly: INSERT, UPDATE, DELETE and the commands "clear" and
+--    "import" are errors. It accepts every key, even with growth=off: a key that does not fit is stored
+--    in a table, and is found there. "email IN known" is correct but slow, because it lists the keys of
+--    the table. Use cf_table_contains.
 
--- 2. A column that is not UNIQUE. The filter takes counters of 8 bits, unless counter_bits is given: a key is
---    gone when its last row is.
+-- 2. A column that is not UNIQUE. The filter has counters of 8 bits, unless counter_bits is given, so a
+--    key is deleted with its last row.
 CREATE TABLE orders(id INTEGER PRIMARY KEY, customer TEXT);
 INSERT INTO orders(customer) VALUES ('ada'), ('ada'), ('ada'), ('ada'), ('ada'), ('bob');
 CREATE VIRTUAL TABLE buyers USING cuckoo_filter(
@@ -56,19 +57,20 @@ SELECT cf_table_contains('buyers', 'ada') AS ada;
 DELETE FROM orders WHERE customer = 'ada';
 SELECT cf_table_contains('buyers', 'ada') AS ada, cf_table_contains('buyers', 'bob') AS bob;
 
--- 3. Migrations. Tables, columns and filters may be renamed. The filter keeps following. Only to rename
---    or drop the filter itself takes the extension.
+-- 3. Migrations. Tables, columns and filters may be renamed, and the filter stays in sync. Only renaming
+--    or dropping the filter itself needs the extension.
 ALTER TABLE customers RENAME TO clients;
 ALTER TABLE clients RENAME COLUMN email TO mail;
 ALTER TABLE known RENAME TO known_mail;
 INSERT INTO clients(mail) VALUES ('hal@example.com');
 SELECT cf_table_contains('known_mail', 'hal@example.com') AS hal;
---    Many tools make the table anew and drop the old one: SQLite's own recipe for ALTER TABLE, Django,
---    sqlite-utils, pandas with if_exists='replace'. The triggers are then lost. Lookups ask the table
---    by an index of the column, or are errors where there is none. cf_table_rebuild mends it: it makes log
---    and triggers and reads the table again. A trigger of yours that is newer than the filter fires before
---    those of the filter. When it writes, or says RAISE(IGNORE) or RAISE(FAIL), a row may stay without them:
---    the same happens, and cf_table_rebuild mends that, too. A TEMP trigger of this kind must be dropped.
+--    Many tools create a new table and drop the old one: SQLite's own recipe for ALTER TABLE, Django,
+--    sqlite-utils, pandas with if_exists='replace'. The triggers are then lost. Lookups use an index of
+--    the column, or fail if there is none. cf_table_rebuild fixes this: it creates log and triggers and
+--    reads the table again. One of your triggers that is newer than the filter fires before those of the
+--    filter. If it writes, or has RAISE(IGNORE) or RAISE(FAIL), the triggers of the filter may not fire
+--    for a row. Lookups then use the table in the same way, and cf_table_rebuild fixes this too. A TEMP
+--    trigger of this kind must be dropped.
 BEGIN;
 CREATE TABLE new_clients(id INTEGER PRIMARY KEY, mail TEXT UNIQUE COLLATE NOCASE, since TEXT);
 INSERT INTO new_clients(id, mail) SELECT id, mail FROM clients;
@@ -79,15 +81,15 @@ COMMIT;
 INSERT INTO clients(mail) VALUES ('ida@example.com');
 SELECT cf_table_contains('known_mail', 'ida@example.com') AS ida,
        cf_table_contains('known_mail', 'hal@example.com') AS hal;
---    "check" is silent when every row is found, and an error otherwise. cf_table_check says "ok" or what
---    is wrong, also in a read-only database. From SQLite 3.44 on, PRAGMA integrity_check looks for damage,
---    too; it says nothing of a filter that is not trusted.
---    "optimize" moves spilled and waiting keys to slots, and gives pages back when many keys have gone.
---    count(*) takes time in proportion to the filter.
+--    "check" returns nothing when every row is found, and is an error otherwise. cf_table_check returns
+--    "ok" or a description of the problem, even in a read-only database. In SQLite 3.44 and later,
+--    PRAGMA integrity_check also checks for corruption, but says nothing about a filter that is not
+--    trusted. "optimize" moves stashed and unplaced keys to slots, and frees pages when many keys were
+--    deleted. count(*) takes time in proportion to the filter.
 INSERT INTO known_mail(known_mail) VALUES ('check');
 SELECT cf_table_check('known_mail') AS sound;
 INSERT INTO known_mail(known_mail) VALUES ('optimize');
-SELECT count(*) = (SELECT count(*) FROM clients) AS in_step FROM known_mail;
+SELECT count(*) = (SELECT count(*) FROM clients) AS in_sync FROM known_mail;
 --    DROP TABLE removes the filter, its triggers and its log.
 DROP TABLE known_mail;
 DROP TABLE buyers;
@@ -95,29 +97,29 @@ SELECT count(*) AS left_over FROM sqlite_master WHERE type = 'trigger' OR name L
 DROP TABLE orders;
 DROP TABLE clients;
 
--- 4. A filter table of your own keys. Each row is a key that is perhaps there. It keeps no values: those
---    are for blobs (sql/key_to_shard.sql).
+-- 4. A filter table of your own keys. Each row is a key that is probably in the set. It stores no
+--    values; blobs do (sql/key_to_shard.sql).
 CREATE VIRTUAL TABLE shard USING cuckoo_filter(capacity=1000, fpr=0.001);
 INSERT INTO shard(key) VALUES ('a'), ('b'), ('d');
 DELETE FROM shard WHERE key = 'd';
 SELECT key FROM shard WHERE key IN ('a', 'b', 'c');
---    cf_export gives the same filter as a blob. "import" replaces the filter by that of a blob.
+--    cf_export returns the same filter as a blob. "import" replaces the filter with that of a blob.
 SELECT cf_count(cf_export('shard'), 'b') AS b, count(*) AS entries FROM shard;
 INSERT INTO shard(shard, key) SELECT 'import', cf_clear(cf_export('shard'));
 SELECT count(*) AS entries FROM shard;
 DROP TABLE shard;
 
--- From here on the filter is a blob. It is small and easy to send elsewhere. You keep it in step.
+-- From here on the filter is a blob. It is small and easy to send elsewhere. You keep it in sync.
 CREATE TABLE customers(id INTEGER PRIMARY KEY, email TEXT UNIQUE);
 INSERT INTO customers(email) VALUES ('ada@example.com'), ('bob@example.com'), ('cyd@example.com');
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);
 INSERT INTO filters SELECT 'customers', cf_build(email, 0.001, 'capacity=1000') FROM customers;
 
 -- 5. Row by row, with your own triggers. This is right for a UNIQUE column, because each key is then
---    added once and deleted once. Every call copies the filter: it should not be larger than about 100
---    KB. INSERT OR REPLACE needs PRAGMA recursive_triggers = ON, as above. Where the table may be empty when
---    the filter is made, build it FROM (SELECT 1) LEFT JOIN customers: over no rows cf_build does not see
---    its options.
+--    added once and deleted once. Every call copies the filter, so it should not be larger than about
+--    100 KB. INSERT OR REPLACE needs PRAGMA recursive_triggers = ON, as above. If the table may be empty
+--    when the filter is made, build it FROM (SELECT 1) LEFT JOIN customers: SQLite does not evaluate the
+--    options of cf_build on zero rows.
 CREATE TRIGGER customers_filter_insert AFTER INSERT ON customers BEGIN
   UPDATE filters SET f = cf_add(f, new.email) WHERE name = 'customers';
 END;
@@ -142,9 +144,9 @@ DROP TRIGGER customers_filter_insert;
 DROP TRIGGER customers_filter_delete;
 DROP TRIGGER customers_filter_update;
 
--- 6. In batches: one UPDATE for many keys. cf_keys collects them, and cf_add_keys or cf_delete_keys takes
---    them all at once. NULL keys are left out, and no arrivals are no keys. The filter is copied once,
---    however many keys there are.
+-- 6. In batches: one UPDATE for many keys. cf_keys collects them, and cf_add_keys or cf_delete_keys
+--    applies the whole list. NULL keys are skipped, and an empty table gives an empty list. The filter
+--    is copied once, however many keys there are.
 CREATE TABLE arrivals(email TEXT);
 INSERT INTO arrivals VALUES ('eve@example.com'), ('fay@example.com'), (NULL);
 UPDATE filters SET f = cf_add_keys(f, (SELECT cf_keys(email) FROM arrivals)) WHERE name = 'customers';
@@ -152,19 +154,19 @@ DELETE FROM arrivals;
 UPDATE filters SET f = cf_add_keys(f, (SELECT cf_keys(email) FROM arrivals)) WHERE name = 'customers';
 SELECT json_extract(cf_info(f), '$.items') AS items, cf_check(f) AS sound FROM filters;
 --    A filter with a seed, a hash, an affinity or a collation needs a list made with the same options:
---    cf_keys(email, NULL, 'collation=nocase'). Any other list is an error that says what to write.
---    cf_add_all(filter, key) does the same as an aggregate. It is for a filter that your program binds
---    or that cf_open gives. From a column or a subquery SQLite may copy the filter for every key: 12 MB
---    take 0.5 to 4 milliseconds each time.
+--    cf_keys(email, NULL, 'collation=nocase'). Any other list is an error, whose message says what to
+--    write. cf_add_all(filter, key) does the same as an aggregate. It is for a filter that your program
+--    binds or that cf_open returns. If the filter comes from a column or a subquery, SQLite may copy it
+--    for every key, and 12 MB take 0.5 to 4 milliseconds each time.
 
--- 7. Anew, when the table has changed much. A filter that is full is no reason, since it grows.
+-- 7. Rebuild the filter when many rows have changed. A full filter is no reason to, because it grows.
 UPDATE filters SET f = (SELECT cf_build(email, 0.001, 'capacity=1000') FROM customers)
 WHERE name = 'customers';
 SELECT json_extract(cf_info(f), '$.items') AS items FROM filters;
 
--- 8. A column that is not UNIQUE: the same triggers, and counter_bits. With counters, a key is gone when
---    its last row is. Without counters, a key of `cap` rows or more (see cf_info) stays for ever.
---    cf_build counts the rows of each key when there are counters. Otherwise it keeps each key once.
+-- 8. A column that is not UNIQUE: the same triggers, and counter_bits. With counters, a key is deleted
+--    with its last row. Without counters, a key of `cap` rows or more (see cf_info) stays forever.
+--    cf_build counts the rows of each key when there are counters. Otherwise it stores each key once.
 CREATE TABLE orders(id INTEGER PRIMARY KEY, customer TEXT);
 INSERT INTO orders(customer) VALUES ('ada'), ('ada'), ('ada'), ('ada'), ('ada'), ('bob');
 INSERT INTO filters
@@ -185,8 +187,8 @@ FROM filters WHERE name = 'orders';
 DELETE FROM orders WHERE customer = 'ada';
 SELECT cf_contains(f, 'ada') AS ada, cf_contains(f, 'bob') AS bob FROM filters WHERE name = 'orders';
 
--- 9. By day: a filter for each day, and their sum. Filters of equal capacity, error rate and options can
---    be merged.
+-- 9. By day: a filter for each day, and their union. Filters with the same capacity, false-positive rate
+--    and options can be merged.
 CREATE TABLE visits(day TEXT, visitor TEXT);
 INSERT INTO visits VALUES ('mon', 'ada'), ('mon', 'bob'), ('tue', 'ada'), ('tue', 'cyd'), ('wed', 'dan');
 CREATE TABLE daily AS SELECT day, cf_build(visitor, 0.01, 'capacity=1000') AS f FROM visits GROUP BY day;
@@ -194,68 +196,72 @@ SELECT visitor, cf_contains(week.f, visitor) AS this_week
 FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
      (SELECT column1 AS visitor FROM (VALUES ('ada'), ('cyd'), ('dan'), ('zoe')));
 
--- How a filter table works. The table <name>_page holds the filter, one page of buckets in a row, and a
--- header. Changes of keys go to a log first: <name>_log, or that of a filter that follows a column,
--- cuckoo_log_ and 16 digits. A lookup adds up pages and logs. Now and then a COMMIT drains the logs into the
--- pages. Keys that find no place there stay in <name>_log. Every connection keeps in memory what it has read.
+-- How a filter table works. The table <name>_page holds a header and the filter, with one page of
+-- buckets per row. Changes are logged first: in <name>_log or, for a synced table, in the log table
+-- named cuckoo_log_ and 16 digits. A lookup combines the pages with the logs. Some COMMITs drain the
+-- logs into the pages. Keys that do not fit stay in <name>_log. Every connection caches in memory what
+-- it has read.
 --
--- Who needs the extension? Whoever asks the filter, or renames, drops or rebuilds it. Nobody needs it to
--- write, to alter any other table, for VACUUM, backup or .dump. Programs without it never drain. What they
--- leave waits for a COMMIT of a program that has it, when the log has 1,024 rows or more; more than a
--- million wait for "drain". A filter in an attached database is drained only when a lookup is in the same
--- transaction, or by "drain". A .dump is read without the extension; the shells of 3.43 and
--- 3.44 need ".dbconfig defensive off" for that. Python's iterdump gives no dump that can be read. The shell's
--- .clone fails: it opens a connection of its own, which has not loaded the extension.
+-- Who needs the extension? Every program that queries, renames, drops or rebuilds the filter. No program
+-- needs it to write, to alter any other table, or for VACUUM, backup or .dump. Programs without it never
+-- drain. Their changes stay pending until a COMMIT of a program that has it, when the log has 1,024 rows
+-- or more; more than a million rows are only drained by the command "drain". A filter in an attached
+-- database is drained only when a lookup is in the same transaction, or by "drain". Reading a .dump does
+-- not need the extension; the shells of 3.43 and 3.44 need ".dbconfig defensive off" for that. The
+-- output of Python's iterdump cannot be read. The shell's .clone fails, because it opens a second
+-- connection, which has not loaded the extension.
 --
--- To give up a filter where nobody has the extension: DROP TRIGGER the three on the table whose names begin
--- with cuckoo_, and DROP TABLE the log that they name. The filter itself stays until a program with the
--- extension drops it. If only the log is dropped, writes to the table fail: "no such table"; then
--- cf_table_rebuild makes another one.
+-- To remove a filter without the extension, drop its three triggers (cuckoo_*) and the log table that
+-- they write to. The filter itself stays until a program with the extension drops it. If only the log is
+-- dropped, writes to the table fail with "no such table"; then cf_table_rebuild creates another log.
 --
--- What following costs. A key that comes is written twice, and one that changes three times, with a random
--- number of 9 bytes: 200,000 integers are 32 bytes of WAL a row instead of 11, UUIDs 100 instead of 45. After
--- a large transaction the log leaves free pages in the file, the length of the key and 17 bytes for each row.
--- SQLite fills them again.
+-- What a synced table costs. A new key is written twice, and a changed key three times, with a random
+-- number of 9 bytes: 200,000 integers are 32 bytes of WAL a row instead of 11, UUIDs 100 instead of 45.
+-- After a large transaction the log leaves free pages in the file: the length of the key and 17 bytes
+-- for each row. SQLite reuses these pages.
 --
--- The connection watches its own writes by a TEMP trigger on the log. When another connection drops the
--- filter, this trigger stays behind. ALTER TABLE ... RENAME and DROP COLUMN then fail, and the name
--- of the trigger in the message says what to do: connect_anew_if_its_table_is_gone.
+-- The connection monitors its own writes with a TEMP trigger on the log. When another connection drops
+-- the filter, this trigger stays. ALTER TABLE ... RENAME and DROP COLUMN then fail, and the name of the
+-- trigger in the message is the remedy: connect_anew_if_its_table_is_gone.
 --
--- An authorizer has to allow INSERT into the log, and SELECT, also in programs without the extension; from SQLite 3.54
--- on also the function random. One that is set after the extension was loaded has to allow the function cf_touch, too.
--- Otherwise writes fail.
+-- An authorizer has to allow INSERT into the log, and SELECT, even in programs without the extension;
+-- with SQLite 3.54 and later also the function random. An authorizer that is set after the extension was
+-- loaded also has to allow the function cf_touch. Otherwise writes fail.
 --
 -- Sessions: attach tables by name. A session of all tables records <name>_page, and such a changeset
--- damages the filter of the other database. The log has no PRIMARY KEY, so sessions leave it alone. A
--- changeset of the followed table reaches the other filter by its triggers.
+-- corrupts the filter of the other database. The log has no PRIMARY KEY, so sessions ignore it. A
+-- changeset of the synced table updates the other filter through its triggers.
 --
--- What a filter table does not notice. After one of these, run "rebuild" or connect anew:
---   - writes to the followed table by a connection whose triggers are off
+-- What a filter table does not detect. After one of these, run "rebuild" or reconnect:
+--   - writes to the synced table by a connection whose triggers are off
 --     (SQLITE_DBCONFIG_ENABLE_TRIGGER), or by incremental blob I/O. In a connection whose triggers are
 --     off the filter is not trusted.
---   - rows that somebody writes to the log or deletes from it.
---   - a TEMP trigger of another connection that fires after a change, and keeps the triggers of the filter
---     from firing. In that connection itself the filter is not trusted.
---   - a newer trigger that did so, and was dropped before anybody asked the filter.
---   - SQL that a function runs within a trigger or an UPDATE, when it changes keys in the midst of a change.
+--   - rows of the log that other programs insert or delete.
+--   - a TEMP trigger of another connection that fires after a change, and keeps the triggers of the
+--     filter from firing. In that connection itself the filter is not trusted.
+--   - a newer trigger that did so, and was dropped before the next lookup.
+--   - SQL that a function runs within a trigger or an UPDATE, if it changes keys while that statement
+--     runs.
 --   - an authorizer that answers SQLITE_IGNORE for the column, the log or a shadow table.
---   - VACUUM, when the filter follows the rowid of a table without INTEGER PRIMARY KEY: it gives the rows
---     new numbers.
---   - sqlite3_deserialize over a database in use. Connect anew before it: the TEMP trigger on the log stays, and
---     then SQLite may crash.
---   - writes to <name>_page or <name>_log by others. Defensive mode forbids them, but for incremental blob I/O.
---   - uncommitted changes of others, when you read them by PRAGMA read_uncommitted.
+--   - VACUUM, when the filter is on the rowid of a table without INTEGER PRIMARY KEY, because VACUUM
+--     changes these rowids.
+--   - sqlite3_deserialize over a database in use. Reconnect before it: the TEMP trigger on the log
+--     stays, and SQLite may crash then.
+--   - writes to <name>_page or <name>_log by others. Defensive mode forbids them, except incremental
+--     blob I/O.
+--   - uncommitted changes of others, when you read them with PRAGMA read_uncommitted.
 --   - your own uncommitted changes to a filter without content= are missing in a .dump or serialize of
 --     the same connection. Commit first.
 --
--- What is not found at once. While a statement runs, its rows may be ahead of their triggers. Then
+-- What is not found immediately. While a statement runs, its rows may be ahead of their triggers. Then
 -- RETURNING cf_table_contains(...), and triggers newer than the filter, may get 0 for the row just
 -- written.
 --
--- A BEFORE trigger that changes keys in the midst of a change. SQLite then tells AFTER triggers old values
--- that are no longer stored. So CREATE is refused where such a trigger is, and where one comes later the
--- filter is not trusted, and asks its table. Make it an AFTER trigger.
+-- A BEFORE trigger that changes keys while a statement runs. The old values that SQLite then
+-- passes to AFTER triggers are no longer stored. CREATE therefore fails if there is such a trigger. If
+-- one is created later, the filter is not trusted, and lookups use the table. Make it an AFTER trigger.
 --
--- A COMMIT under PRAGMA query_only leaves the log as it is. It cannot write a filter without content=: it
--- fails, and the transaction stays. Switch it off, and say COMMIT again. Before SQLite 3.39.3, an UPDATE of
--- several blobs that fails inside a transaction keeps the rows before the failure. This is a fault of SQLite.
+-- A COMMIT under PRAGMA query_only does not drain the log. With a filter without content= it fails, and
+-- the transaction stays open: turn the pragma off and COMMIT again. Before SQLite 3.39.3, an UPDATE of
+-- several blobs that fails inside a transaction keeps the rows changed before the failure. This is a bug
+-- of SQLite.

@@ -11,7 +11,7 @@ CREATE TABLE american(word TEXT);
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);
 INSERT INTO filters SELECT 'american', cf_build(word) FROM american;
 
--- How full are the buckets? Each # stands for 2 % of them.
+-- The number of used slots per bucket. Each # stands for 2 % of the buckets.
 SELECT used AS slots_used, count(*) AS buckets,
        substr('##################################################',
               1, CAST(round(50.0 * count(*) / sum(count(*)) OVER ()) AS INTEGER)) AS share
@@ -24,14 +24,14 @@ FROM (SELECT bucket / 8 AS row, group_concat(substr('.#', (fingerprint IS NOT NU
       FROM filters, cf_buckets(f) WHERE bucket < 64 GROUP BY bucket)
 GROUP BY row;
 
--- Why does the filter find 'cuckoo'? These are the slots where it may lie.
+-- Why the filter finds 'cuckoo': these are the slots that may contain its fingerprint.
 SELECT side, bucket, slot, fingerprint, wanted, match
 FROM filters, cf_explain(f, 'cuckoo');
 
--- Every fingerprint may lie in two buckets. "alternate" is the other one.
+-- A fingerprint may be stored in either of two buckets. "alternate" is the other one.
 SELECT bucket, slot, fingerprint, alternate FROM filters, cf_buckets(f) WHERE bucket = 1000;
 
--- All the figures of a filter.
+-- All figures of a filter.
 SELECT key, value FROM filters, json_each(cf_info(f));
 SELECT cf_check(f) FROM filters;
 
@@ -50,31 +50,32 @@ FROM filters;
 SELECT length, count(*) AS entries FROM filters, cf_buckets(f)
 WHERE name = 'grown' AND length IS NOT NULL GROUP BY length;
 
--- cf_check says what is wrong with the form of a damaged filter. All other functions look at its header only.
--- None notices a fingerprint that has changed: keep a checksum of your own beside a blob that travels.
+-- cf_check reports structural corruption. All other functions check the header only. None of them
+-- detects a changed fingerprint, so store a checksum beside a blob that you send elsewhere.
 SELECT cf_check(substr(f, 1, 1000)) AS cut_off, cf_check(x'0102') AS something_else FROM filters
 WHERE name = 'american';
 
--- A picture: its buckets in order, region by region. Growth has split the first ones of each level.
+-- A picture of the buckets in order, region by region. Growth has split the first buckets of each level.
 .mode list
 SELECT cf_picture(f) FROM filters WHERE name = 'grown';
 .mode column
 
--- Why does a filter say "perhaps" for a word that is not there? Some stored word looks alike: it has the
--- same fingerprint, in the same slot. Here the first of absent1, absent2, .. that it says so of, and the word
--- that is in its way. A filter does not know its words, but the table that it follows does: one join.
+-- Why is a word a false positive? Because a stored word has the same fingerprint in the same slot. This
+-- finds the first of absent1, absent2, .. that is a false positive, and the stored word that causes it.
+-- A filter does not store its words, but the table that it is in sync with does, so one join is enough.
 CREATE VIRTUAL TABLE known USING cuckoo_filter(content='american(word)', seed=1);
-CREATE TABLE asked(word TEXT);
+CREATE TABLE absent(word TEXT);
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
-INSERT INTO asked SELECT 'absent' || i FROM n WHERE cf_table_contains('known', 'absent' || i) LIMIT 1;
-SELECT asked.word AS asked, american.word AS lookalike, found.fingerprint = slots.fingerprint AS same_fingerprint
-FROM asked, cf_explain((SELECT cf_open(cf_export('known'))), asked.word) AS slots,
+INSERT INTO absent SELECT 'absent' || i FROM n WHERE cf_table_contains('known', 'absent' || i) LIMIT 1;
+SELECT absent.word AS false_positive, american.word AS stored_word,
+       found.fingerprint = slots.fingerprint AS same_fingerprint
+FROM absent, cf_explain((SELECT cf_open(cf_export('known'))), absent.word) AS slots,
      american, cf_explain((SELECT cf_open(cf_export('known'))), american.word) AS found
 WHERE slots.match AND found.match AND found.bucket = slots.bucket AND found.slot = slots.slot;
--- A filter made anew under another seed has other lookalikes.
+-- A filter that is rebuilt with another seed has other false positives.
 
--- Did cf_delete find a key? A filter without it comes back unchanged, to the byte.
-SELECT word, cf_delete(f, word) <> f AS went FROM filters, (SELECT 'cuckoo' AS word UNION ALL SELECT 'kukuk')
+-- Did cf_delete find the key? If not, it returns the filter unchanged, to the byte.
+SELECT word, cf_delete(f, word) <> f AS deleted FROM filters, (SELECT 'cuckoo' AS word UNION ALL SELECT 'kukuk')
 WHERE name = 'american';
 UPDATE filters SET f = cf_delete(f, 'kukuk') WHERE name = 'american' AND cf_delete(f, 'kukuk') <> f;
-SELECT changes() AS went;
+SELECT changes() AS deleted;

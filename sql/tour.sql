@@ -11,8 +11,8 @@ CREATE TABLE british(word TEXT);
 .import /usr/share/dict/british-english british
 .echo on
 
--- 1. An aggregate makes a filter of all the words. It is sized for exactly these. For other words it
---    says "perhaps" at most once in 100. The same words give the same bytes in any order.
+-- 1. The aggregate cf_build makes a filter from all the words, sized for exactly these. Its
+--    false-positive rate is at most 1 in 100. The same words give the same bytes in any order.
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);
 INSERT INTO filters SELECT 'american', cf_build(word) FROM american;
 
@@ -22,18 +22,18 @@ SELECT (SELECT sum(length(word)) FROM american) AS bytes_of_words,
        json_extract(cf_info(f), '$.bits_per_key') AS bits_per_word
 FROM filters;
 
--- 3. Ask the filter. 0 means "certainly not", 1 means "perhaps".
+-- 3. Look words up. 0 means "definitely not in the set", 1 means "probably in the set".
 SELECT word, cf_contains(f, word) AS answer
 FROM filters, (SELECT column1 AS word FROM (VALUES ('color'), ('colour'), ('cuckoo'), ('qwxyz')));
 
--- 4. Every American word is found. About 1 % of the words that are only British are wrongly found.
+-- 4. Every American word is found. About 1 % of the words that are only British are false positives.
 --    cf_open makes a handle once, and each row then costs less than 100 nanoseconds on every version of
 --    SQLite.
 SELECT count(*) AS american_words,
        sum(cf_contains((SELECT cf_open(f) FROM filters), word)) AS found
 FROM american;
 SELECT count(*) AS british_only,
-       sum(cf_contains((SELECT cf_open(f) FROM filters), word)) AS wrongly_found
+       sum(cf_contains((SELECT cf_open(f) FROM filters), word)) AS false_positives
 FROM british WHERE word NOT IN (SELECT word FROM american);
 
 -- 5. A cuckoo filter can delete a key, which a Bloom filter cannot do. The other keys stay.
@@ -45,23 +45,23 @@ UPDATE filters SET f = cf_add(f, 'color');
 UPDATE filters SET f = cf_delete_keys(f, (SELECT cf_keys(word) FROM american WHERE word LIKE '%''%'));
 SELECT json_extract(cf_info(f), '$.items') AS words_left, cf_check(f) AS sound FROM filters;
 
--- 7. Filters of equal capacity, error rate and options can be merged. Here there is one for each first
---    letter.
+-- 7. Filters with the same capacity, false-positive rate and options can be merged. Here there is one
+--    filter for each first letter.
 WITH parts AS (
   SELECT cf_build(word, 0.01, 'capacity=110000') AS part FROM american GROUP BY substr(word, 1, 1))
 SELECT count(*) AS parts, json_extract(cf_info(cf_merge(part)), '$.items') AS items FROM parts;
 
--- 8. How many bytes would a filter take? cf_plan answers without building it.
+-- 8. cf_plan computes the size of a filter without building it.
 SELECT fpr, json_extract(plan, '$.bytes') AS bytes, json_extract(plan, '$.bits_per_key') AS bits_per_key,
        json_extract(plan, '$.fpr_at_capacity') AS expected
 FROM (SELECT column1 AS fpr, cf_plan(1000000, column1) AS plan
       FROM (VALUES (0.03), (0.01), (0.001), (0.000001)));
 
--- 9. A filter grows. This one was planned for the American words and takes the British ones as well. It
---    grows by one bucket at a time, and does not need the words for that.
+-- 9. A filter grows. This one was planned for the American words, and now the British words are added.
+--    It grows by one bucket at a time and does not need the words for that.
 UPDATE filters SET f = cf_add_keys(f, (SELECT cf_keys(word) FROM british));
 SELECT json_extract(cf_info(f), '$.capacity') AS planned, json_extract(cf_info(f), '$.items') AS items,
-       json_extract(cf_info(f), '$.load') AS load, json_extract(cf_info(f), '$.fpr_now') AS errs_now,
+       json_extract(cf_info(f), '$.load') AS load, json_extract(cf_info(f), '$.fpr_now') AS fpr_now,
        cf_check(f) AS sound
 FROM filters;
 SELECT count(*) AS british_words, sum(cf_contains((SELECT cf_open(f) FROM filters), word)) AS found

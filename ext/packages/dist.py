@@ -143,12 +143,18 @@ def page(version, code, licence):
     return filled("page/page.html", VERSION=version, POLICY=policy, LICENCE=html.escape(licence), **parts)
 
 
+def for_workers(module):
+    """The same for runtimes such as workerd, which compile no bytes but import a module of WebAssembly."""
+    code, names = re.sub(r"const WASM = '.*'", "const WASM = ''", module).rsplit("\nexport ", 1)
+    return f"import module from './filter.wasm';\n{code}\nstart(new WebAssembly.Instance(module, imports));\nexport {names}"
+
+
 def filter_package(version, wasm, licence):
     """The filters without SQLite: one file with the compiled C library in it, and the same for require()."""
     module = filled("filter/filter.mjs", VERSION=version, WASM=base64.b64encode(wasm.read_bytes()).decode())
     code, names = module.rsplit("\nexport ", 1)
     return {"filter.mjs": module, "filter.js": f"{code}\nmodule.exports = {names}", "filter.html": page(version, code, licence),
-            "cli.mjs": filled("npm/cli.mjs"),
+            "filter.workerd.mjs": for_workers(module), "cli.mjs": filled("npm/cli.mjs"),
             "filter.d.ts": filled("filter/filter.d.ts"), "filter.d.mts": filled("filter/filter.d.ts")}
 
 
@@ -171,6 +177,7 @@ def npm(out, version, compiled, licence, wasm):
     files.update({"index.js": common(files["index.mjs"]), **papers(), **recipes()})
     if wasm:
         files.update(filter_package(version, wasm, licence))
+        files["filter.wasm"] = wasm.read_bytes()
     else:
         package["exports"] = {name: way for name, way in package["exports"].items() if not name.startswith("./filter")}
         package["files"] = [name for name in package["files"] if not name.startswith(("filter", "cli"))]

@@ -209,6 +209,34 @@ END
     done
 }
 
+# workerd compiles no WebAssembly from bytes: by its condition, and by ready(module) with the file.
+npm_workerd() {
+    cd "$work/npm" && rm -rf workers && mkdir workers && cp node_modules/sqlite-cuckoo/filter.wasm workers && cat > own.js <<'END'
+import module from 'sqlite-cuckoo/filter.wasm';
+import { build, ready } from './node_modules/sqlite-cuckoo/filter.mjs';
+export default { async test() {
+  let refused = '';
+  try { build(['ada']); } catch (error) { refused = error.message; }
+  await ready(module);
+  if (!/ready\(module\)/.test(refused) || !build(['ada']).contains('ada')) throw new Error(`wrong: ${refused}`);
+} };
+END
+    cat > condition.js <<'END'
+import { build, open } from 'sqlite-cuckoo/filter';
+export default { test() { if (!open(build(['ada']).bytes()).contains('ada') || build(['ada']).contains('eve')) throw new Error('wrong'); } };
+END
+    for name in own condition; do
+        "$modules/.bin/esbuild" $name.js --bundle --format=esm --conditions=workerd --external:*.wasm --outfile=workers/$name.mjs || return 1
+        from=$(sed -n 's/^import module from "\(.*\)";$/\1/p' workers/$name.mjs)
+        cat > workers/$name.capnp <<END
+using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (services = [(name = "main", worker = (compatibilityDate = "2026-01-01", modules = [
+    (name = "$name.mjs", esModule = embed "$name.mjs"), (name = "$from", wasm = embed "filter.wasm")]))]);
+END
+        "$modules/.bin/workerd" test workers/$name.capnp || return 1
+    done
+}
+
 if ! command -v npm > /dev/null || ! command -v "$NODE" > /dev/null; then
     skipped 'npm: npm or node is missing' npm
 else
@@ -241,6 +269,11 @@ else
         ok 'npm: bundled by esbuild' npm_bundled
     else
         skipped 'npm: bundled by esbuild' "npm install --prefix build/clients esbuild"
+    fi
+    if "$modules/.bin/esbuild" --version > /dev/null 2>&1 && "$modules/.bin/workerd" --version > /dev/null 2>&1; then
+        ok 'npm: sqlite-cuckoo/filter in workerd' npm_workerd
+    else
+        skipped 'npm: sqlite-cuckoo/filter in workerd' "npm install --prefix build/clients esbuild workerd"
     fi
     ok "npm: load() with a fake database that writes down the call${bound:+, too}" npm_example fake
 fi

@@ -154,6 +154,9 @@ export declare function build(keys: Iterable<Key | null>, options?: Options): Cu
 export declare function buildExact(members: Iterable<Key | null>, others: Iterable<Key | null>, options?: ExactOptions): ExactFilter;
 /** An empty filter for so many keys. */
 export declare function create(capacity: number, options?: Options): CuckooFilter;
-/** Compiles the library in the background. Only for browsers that refuse to do it at once: Chromium before 115. */
-export declare function ready(): Promise<void>;
+/**
+ * Compiles the library in the background: for browsers that refuse to do it at once, Chromium before 115. Or takes it compiled, a
+ * WebAssembly.Module of sqlite-cuckoo/filter.wasm: for runtimes that compile no bytes.
+ */
+export declare function ready(module?: object): Promise<void>;
 export declare const version: string;

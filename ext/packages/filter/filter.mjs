@@ -52,6 +52,15 @@ function textOf(value) {
   }
 }
 
+/* An argument of another type than it looks like: '0.01' is no number, and 'true' is no boolean. */
+function gotOf(value) {
+  const isOther = typeof value === 'bigint' || (typeof value === 'string' && /^(true|false|[-+.\d].*)$/.test(value));
+  return textOf(value) + (isOther ? `, which is a ${typeof value}` : '');
+}
+
+/* As a part of a filter it makes JSON.stringify, structuredClone and postMessage fail, which would give {} otherwise. */
+const toJSON = () => fail('a filter', 'cannot be copied or written as JSON; use filter.bytes(), and open(bytes) there', TypeError);
+
 /* ---- the memory that all filters share: it grows, and never shrinks ---- */
 
 let c, memory, u8, view; // the C library, its memory, and two views of that
@@ -170,13 +179,31 @@ function start({ exports }) {
   scratch = at = block('ready()', ROOM + BEHIND);
 }
 
-/** Compiles the library without holding up the page. Not needed: the first call of open, build or create does it, too. */
-async function ready() {
-  if (!c) start((await WebAssembly.instantiate(decoded(), imports)).instance);
+function failRefused(error) {
+  fail('ready(module)', `this runtime compiles no WebAssembly from bytes (${error.message}): call await ready(module) before, ` +
+    "with the module of 'sqlite-cuckoo/filter.wasm'; a page needs script-src 'wasm-unsafe-eval'");
+}
+
+/** Compiles the library without holding up the page, or takes it compiled. Not needed where the first call of open, build or
+ * create may compile it. */
+async function ready(module) {
+  if (module !== undefined && !(module instanceof WebAssembly.Module)) {
+    fail('ready(module)', "module must be a WebAssembly.Module, such as that of 'sqlite-cuckoo/filter.wasm'", TypeError);
+  }
+  if (c) return;
+  const made = await (async () => WebAssembly.instantiate(module || decoded(), imports))().catch(failRefused);
+  start(made.instance || made);
 }
 
 function load() {
-  if (!c) start(new WebAssembly.Instance(new WebAssembly.Module(decoded()), imports));
+  if (c) return;
+  let instance;
+  try {
+    instance = new WebAssembly.Instance(new WebAssembly.Module(decoded()), imports);
+  } catch (error) {
+    failRefused(error);
+  }
+  start(instance);
 }
 
 function why() {
@@ -304,17 +331,17 @@ function readOption(call, name, given) {
   const also = (word) => [word, ...[...OTHER_WORDS.keys()].filter((one) => OTHER_WORDS.get(one) === word)];
   const accepted = name === 'fpr' ? 'a number above 0 and below 1, such as 0.01'
     : isRange ? `a whole number from ${rule[0]} to ${rule[1]}` : rule.flatMap(also).join(' or ');
-  return fail(call, `${name} must be ${accepted}, got ${textOf(value)}`, typeof value === 'number' ? RangeError : TypeError);
+  return fail(call, `${name} must be ${accepted}, got ${gotOf(value)}`, typeof value === 'number' ? RangeError : TypeError);
 }
 
 function readWhole(call, name, value) {
   if (Number.isInteger(value) && value >= 1 && value <= MOST) return value;
-  return fail(call, `${name} must be a whole number from 1 to ${MOST}, got ${textOf(value)}`, RangeError);
+  return fail(call, `${name} must be a whole number from 1 to ${MOST}, got ${gotOf(value)}`, RangeError);
 }
 
 function readSeed(call, seed) {
   if (typeof seed === 'bigint' ? BigInt.asIntN(64, seed) === seed : Number.isSafeInteger(seed)) return BigInt(seed);
-  return fail(call, `seed must be an integer of 64 bits, a bigint beyond 2^53, got ${textOf(seed)}`, RangeError);
+  return fail(call, `seed must be an integer of 64 bits, a bigint beyond 2^53, got ${gotOf(seed)}`, RangeError);
 }
 
 /* All options as exports.c takes them: numbers in order, and the seed. `names`: which there are. */
@@ -389,6 +416,7 @@ class CuckooFilter {
   constructor(key, handle) {
     if (key !== token) fail('CuckooFilter', 'has no constructor; call open(bytes), build(keys) or create(capacity)', TypeError);
     this.#handle = handle;
+    this.toJSON = toJSON;
     const { value_bits, capacity, occupied, epochs } = numbersOf(this.#handle, 0);
     this.#valueBits = value_bits;
     this.#ofNoRows = !capacity && !occupied && !epochs;
@@ -409,7 +437,7 @@ class CuckooFilter {
     const bits = this.#valueBits;
     if (bits === 0 && value !== undefined) fail(call, 'the filter keeps no values: leave the value out, or create it with value_bits');
     if (bits !== 0 && !(Number.isInteger(value) && value >= 0 && value < 2 ** bits)) {
-      fail(call, `value must be an integer from 0 to ${2 ** bits - 1} (value_bits ${bits}), got ${textOf(value)}`, RangeError);
+      fail(call, `value must be an integer from 0 to ${2 ** bits - 1} (value_bits ${bits}), got ${gotOf(value)}`, RangeError);
     }
     return value || 0;
   }
@@ -628,6 +656,7 @@ class ExactFilter {
   constructor(key, parts) {
     if (key !== token) fail('ExactFilter', 'has no constructor; call open(bytes) or buildExact(members, others)', TypeError);
     this.#parts = parts;
+    this.toJSON = toJSON;
     this.#free = () => freeParts(parts);
     if (closing) closing.register(this, this.#free, this);
   }

@@ -512,6 +512,57 @@ def test_ways_to_load_it(tmp_path, name, script):
         name)
 
 
+REFUSING = """import assert from 'node:assert'; import fs from 'node:fs'; import * as c from './filter.mjs';
+    const {Module, CompileError, instantiate} = WebAssembly, refuse = () => { throw new CompileError('disallowed by embedder'); };
+    const module = new Module(fs.readFileSync(WASM));
+    WebAssembly.Module = function () { refuse(); };
+    Object.defineProperty(WebAssembly.Module, Symbol.hasInstance, {value: (one) => one instanceof Module});
+    WebAssembly.instantiate = (given, imports) => (given instanceof Module ? instantiate(given, imports) : Promise.reject(new CompileError('disallowed')));
+    """.replace("WASM", repr(str(filter_process.WASM)))
+
+
+def test_a_runtime_that_compiles_no_bytes(tmp_path):
+    """As workerd, whose module of WebAssembly is imported."""
+    run(tmp_path, REFUSING + r"""
+        const remedy = /^Error: sqlite-cuckoo.filter: ready\(module\): .*disallowed.*await ready\(module\) before, with the module of 'sqlite-cuckoo.filter.wasm'/;
+        for (const call of [() => c.build(['ada']), () => c.create(5), () => c.open(new Uint8Array(9)), () => c.buildExact(['a'], ['b'])])
+          assert.throws(call, remedy);
+        await assert.rejects(c.ready(), remedy);
+        for (const wrong of ['filter.wasm', null, new Uint8Array(9), {}])
+          await assert.rejects(c.ready(wrong), /^TypeError: .*module must be a WebAssembly.Module, such as that of/);
+        await Promise.all([c.ready(module), c.ready(module)]);
+        assert.ok(c.build(['ada']).contains('ada'));
+        await c.ready(), await c.ready(module);""")
+    run(tmp_path, REFUSING + "await c.ready(module); assert.ok(c.open(c.build(['ada']).bytes()).contains('ada'));")
+
+
+def test_filters_are_not_copied_in_silence(tmp_path):
+    """Without a word they would be {}."""
+    run(tmp_path, r"""import assert from 'node:assert'; import {build, buildExact, open} from './filter.mjs';
+        const channel = new MessageChannel();
+        for (const f of [build(['ada']), open(build([]).bytes()), buildExact(['a'], ['b']), open([buildExact(['a'], ['b']).bytes()])]) {
+          assert.throws(() => JSON.stringify(f), /^TypeError: sqlite-cuckoo.filter: .*filter\.bytes\(\)/);
+          assert.throws(() => JSON.stringify({deep: [f]}), /filter\.bytes\(\)/);
+          for (const copy of [() => structuredClone(f), () => structuredClone([{f}]), () => channel.port1.postMessage(f)])
+            assert.throws(copy, (error) => error.name === 'DataCloneError' && /filter\.bytes\(\)/.test(error.message));
+          assert.deepEqual(open(structuredClone(f.bytes())).bytes(), f.bytes());
+        }
+        channel.port1.close();""")
+
+
+def test_errors_tell_types_that_look_alike(tmp_path):
+    run(tmp_path, r"""import assert from 'node:assert'; import {build, create} from './filter.mjs';
+        const f = create(5, {value_bits: 3});
+        for (const [call, got] of [
+          [() => build([], {fpr: '0.01'}), 'got 0.01, which is a string'], [() => build([], {capacity: 1000n}), 'got 1000, which is a bigint'],
+          [() => create('5'), 'got 5, which is a string'], [() => create(5n), 'got 5, which is a bigint'],
+          [() => build([], {growth: 'true'}), 'got true, which is a string'], [() => build([], {bucket_size: '4'}), 'got 4, which is a string'],
+          [() => build([], {seed: '7'}), 'got 7, which is a string'], [() => f.add(1, '2'), 'got 2, which is a string'],
+          [() => f.add(1, 2n), 'got 2, which is a bigint'], [() => f.regions('9'), 'got 9, which is a string'],
+          [() => build([], {growth: 'yes'}), 'got yes'], [() => build([], {fpr: 2}), 'got 2'], [() => build([], {fpr: NaN}), 'got NaN']])
+          assert.throws(call, (error) => error.message.endsWith(got));""")
+
+
 def test_the_compiled_library_is_small_and_needs_nothing(tmp_path):
     content = filter_process.WASM.read_bytes()
     assert len(content) <= 100_000 and len(gzip.compress(content)) <= 60_000

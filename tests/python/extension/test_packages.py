@@ -548,14 +548,20 @@ def test_filters_without_sqlite_are_in_the_package(tmp_path):
     assert members["package/filter.html"] == (out / f"cuckoo-{VERSION}-filter.html").read_text(encoding="utf-8")
     assert package["bin"]["sqlite-cuckoo"] in package["files"] and members["package/cli.mjs"].startswith("#!/usr/bin/env node\n")
     content = base64.b64encode(wasm.read_bytes()).decode()
-    for name, exports in (("filter.mjs", "\nexport { open"), ("filter.js", "\nmodule.exports = { open")):
+    assert members["package/filter.wasm"] == wasm.read_text() and package["exports"]["./filter.wasm"] == "./filter.wasm"
+    assert list(package["exports"]["./filter"])[0] == "workerd" and "filter.wasm" in package["files"]
+    for_workers = members["package/filter.workerd.mjs"]
+    assert for_workers.startswith("import module from './filter.wasm';") and content not in for_workers
+    for name, exports in (("filter.workerd.mjs", "\nexport { open"), ("filter.mjs", "\nexport { open"), ("filter.js", "\nmodule.exports = { open")):
         text = members[f"package/{name}"]
-        assert content in text and exports in text and f"'{VERSION}'" in text and "@" not in text.split("WASM")[0]
+        assert (content in text or text is for_workers) and exports in text and f"'{VERSION}'" in text and "@" not in text.split("WASM")[0]
 
 
 # ---- npm: without a binding of SQLite, a database that writes down what it is asked ----
 
 NODE = os.environ.get("NODE", "node")
+
+
 @pytest.mark.parametrize("call", ["load(sqlite3.connect(':memory:'))", "enable()"])
 def test_python_in_a_zip(tmp_path, call):
     """A zipapp, say: SQLite can load no file inside it."""
