@@ -67,7 +67,7 @@ typedef struct cf_exact_build {
     double fpr;            /* of unknown keys, at most; 0: what comes with the fewest bytes */
     uint64_t *hashes[2];   /* of the other keys, and of the members; in any order */
     size_t count[2];       /* of them */
-    cf_memory memory;      /* with resize; the filter has memory.most bytes at most */
+    cf_memory memory;      /* with resize; the filter has memory.most bytes at most; 0: any number */
     const cf_watch *watch; /* NULL: nobody is asked */
     uint8_t *bytes;        /* the filter, to be freed by memory.resize; NULL: none */
     uint64_t length;       /* of it */
@@ -82,8 +82,8 @@ typedef struct cf_exact_build {
 ** When most of the keys are members, a filter of the others is smaller: exchange the two, and the
 ** answers. Then unknown keys count as members.
 **
-** CF_OK; CF_BAD_ARGUMENT: a hash is on both sides, or fpr is too small; CF_FULL: the keys were chosen to
-** crowd one place; CF_TOO_BIG; CF_NO_MEMORY; CF_INTERRUPTED. *why is NULL after the last two.
+** CF_OK; CF_BAD_ARGUMENT: a hash is on both sides, or fpr or an option is not as it must be; CF_FULL: the keys were chosen to
+** crowd one place; CF_TOO_BIG; CF_NO_MEMORY; CF_INTERRUPTED. *why says more.
 */
 cf_status cf_exact_make(cf_exact_build *build, const char **why);
 

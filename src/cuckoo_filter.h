@@ -60,10 +60,10 @@ size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t 
 uint64_t cf_count(const cf_filter *filter, uint64_t hash);
 
 /* The value of a key: that of the longest match, of equally long ones the first. False: the key is
-** certainly not there, and *value is unchanged. */
+** certainly not there, or the filter has no values, and *value is unchanged. */
 bool cf_get(const cf_filter *filter, uint64_t hash, uint64_t *value);
 
-/* All its values, each once, in that order, in room for CF_VALUES_MAX: how many. */
+/* All its values, each once, in that order, in room for CF_VALUES_MAX: how many. Without values none. */
 unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values);
 
 /* Would what was added in this epoch be found, in a filter that ages? It may be any number. */
@@ -72,21 +72,24 @@ bool cf_epoch_is_live(const cf_filter *filter, uint64_t epoch);
 /* ---- making and changing. CUCKOO_READ_ONLY leaves all of it out of cuckoo.c ---- */
 #ifndef CUCKOO_READ_ONLY
 
-/* Makes an empty filter in cf_geometry_bytes(shape) bytes, sealed and open for writing. cf_plan or
-** cf_geometry_check has passed `shape`. In zeros, as of calloc, only the header is written. */
-void cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
-void cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
+/* Makes an empty filter in cf_geometry_bytes(shape) bytes, sealed and open for writing. Sets all of
+** *filter, `memory` included. In zeros, as of calloc, only the header is written. Errors are those of
+** cf_geometry_check; CF_NO_MEMORY: bytes is NULL. */
+cf_status cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
+cf_status cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
 
 /* cf_open for reading and writing. */
 cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, const char **why);
 
-/* Writes the counts into the header: after the last change, before the bytes are stored or sent. */
-void cf_seal(cf_filter *filter);
+/* Writes the counts into the header: after the last change, before the bytes are stored or sent. The
+** first change breaks the seal: cf_open is CF_DAMAGED then, and says so. */
+cf_status cf_seal(cf_filter *filter);
 
 /* Adds one copy of a key, in filters with values with one (otherwise 0). Paper, algorithm 1, but the
 ** shortest eviction path is searched before anything is written (eviction.h). CF_OK: stored, counted,
 ** or absorbed because the key is sticky. CF_FULL: no room, and growing is not allowed or does not help.
-** CF_TOO_BIG: longer than memory.most. CF_NO_MEMORY, CF_INTERRUPTED: while it grew. On error every
+** CF_TOO_BIG: longer than memory.most. CF_NEEDS_MEMORY: growing would, but `memory` is not set.
+** CF_NO_MEMORY, CF_INTERRUPTED: while it grew. CF_BAD_ARGUMENT: a value of more than value_bits bits. On error every
 ** answer is as it was (growth: cuckoo_plan.h). */
 cf_status cf_add(cf_filter *filter, uint64_t hash);
 cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value);
@@ -104,13 +107,14 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
 ** more, so that filters of equal capacity can be merged. A repeated hash counts once, or with counters
 ** as a copy. filter->memory (with resize) and ->watch are the caller's. The bytes, a block of that
 ** memory, are not sealed yet. On error filter->bytes is NULL. CF_FULL: the keys crowd one place, try
-** another seed. CF_BAD_ARGUMENT, CF_TOO_BIG with *why: cf_plan's; CF_TOO_BIG without: memory.most; else
-** as cf_add. */
+** another seed. CF_BAD_ARGUMENT: as cf_plan, or filter->memory is not set. CF_TOO_BIG: as cf_plan, or
+** memory.most; then *why is cf_status_text. Else as cf_add. options may be NULL: as {0}. */
 cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capacity, double fpr,
                    const cf_options *options, const char **why);
 
 /* The same for a filter with values, of n pairs, for the different ones. Where many keys have several
-** values it is up to 2.3 times as large. CF_FULL, too: a key has more values than two buckets have
+** values it is up to 2.3 times as large. CF_BAD_ARGUMENT, too: a value has more than options->value_bits
+** bits. CF_FULL, too: a key has more values than two buckets have
 ** slots, and with a spill list eight more. */
 cf_status cf_build_values(cf_filter *filter, cf_valued *pairs, size_t n, uint64_t capacity, double fpr,
                           const cf_options *options, const char **why);
@@ -118,7 +122,7 @@ cf_status cf_build_values(cf_filter *filter, cf_valued *pairs, size_t n, uint64_
 /* Adds every copy in `from`, which has bytes of its own. Both must agree in hash, seed, key rule, m0, b,
 ** f, s, cap, payload and epochs; CF_MISMATCH: *why names the first field in which they differ. Filters
 ** that age come to the later one of their two epochs; what was added keeps its own, and a key the later
-** one of its two. When `from` has grown more, `into` grows as much first. CF_FULL: *why is NULL; or a
+** one of its two. When `from` has grown more, `into` grows as much first. CF_FULL: no room; or a
 ** key would have more entries than can be found, two buckets full and, with a spill list, eight more; or
 ** hostile bytes would take far more work than keys do. On error nothing has changed, with memory.resize;
 ** without it `into` has perhaps a part of `from`, too. */
@@ -128,7 +132,8 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);
 const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned *at);
 
 /* Takes all of `from` into an empty filter of the same shape that may grow: smaller, if `from` has lost
-** keys. CF_FULL: by less than an eighth. On error `into` may hold a part. */
+** keys. CF_FULL: by less than an eighth. CF_MISMATCH: another shape. CF_BAD_ARGUMENT: `into` is not empty.
+** On other errors `into` may hold a part. */
 cf_status cf_shrink(cf_filter *into, const cf_filter *from);
 
 /* Moves spilled entries to slots, where an ordinary search finds some; cf_add_many and cf_merge end
@@ -136,9 +141,12 @@ cf_status cf_shrink(cf_filter *into, const cf_filter *from);
 cf_status cf_settle(cf_filter *filter);
 
 /* Notes of which types (cf_key_types) the keys are that are added: before cf_seal. Merges do so. */
-CF_INLINE void cf_note_types(cf_filter *filter, unsigned types)
+CF_INLINE cf_status cf_note_types(cf_filter *filter, unsigned types)
 {
+    if (types > (CF_TYPE_ANY | CF_TYPE_INEXACT))
+        return CF_BAD_ARGUMENT;
     filter->geometry.key_types |= (uint8_t)types;
+    return CF_OK;
 }
 
 /* The types of a filter that is made empty: none, unless all were there. */
@@ -148,7 +156,7 @@ CF_INLINE uint8_t cf_types_cleared(const cf_geometry *shape)
 }
 
 /* Makes the filter as it was when it was new: empty, not grown, in epoch 0, sealed. */
-void cf_clear(cf_filter *filter);
+cf_status cf_clear(cf_filter *filter);
 
 /* Sorts n hashes in place; drops the repeated ones of n sorted, and returns how many are left. `watch`
 ** may be NULL; CF_INTERRUPTED: they are all there, in some order. */
@@ -165,18 +173,19 @@ size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n);
 ** and found, when filter->live has the bit of that number. Opening and a new epoch set those of the last
 ** `epochs` epochs. An owner who knows at what time each epoch was may set others. */
 
-/* Begins the next epoch, or a later one: what is too old then is gone. Time as of a walk over all. */
-void cf_advance(cf_filter *filter);
-void cf_age_to(cf_filter *filter, uint64_t epoch);
+/* Begins the next epoch, or a later one: what is too old then is gone. Time as of a walk over all. All of
+** these are CF_BAD_ARGUMENT for a filter without epochs, and for an epoch before the present one. */
+cf_status cf_advance(cf_filter *filter);
+cf_status cf_age_to(cf_filter *filter, uint64_t epoch);
 
 /* cf_add for an earlier epoch, one of the last 16. */
 cf_status cf_add_epoch(cf_filter *filter, uint64_t hash, uint64_t epoch);
 
 /* Takes out what is not live. */
-void cf_sweep(cf_filter *filter);
+cf_status cf_sweep(cf_filter *filter);
 
 /* All that is live is as if it was added in the present epoch. */
-void cf_renew(cf_filter *filter);
+cf_status cf_renew(cf_filter *filter);
 
 #endif /* CUCKOO_READ_ONLY */
 

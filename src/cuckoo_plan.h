@@ -39,14 +39,19 @@
 
 typedef enum cf_status {
     CF_OK = 0,
-    CF_FULL,         /* no room for this key, even by moving others */
-    CF_DAMAGED,      /* the bytes are not a filter, or not a sound one */
-    CF_NEWER,        /* a filter of a later version, or with features this one does not have */
-    CF_BAD_ARGUMENT, /* a parameter is out of its range */
-    CF_TOO_BIG,      /* larger than the format, the machine or cf_memory allows */
-    CF_MISMATCH,     /* two filters that cannot be merged */
-    CF_NO_MEMORY,    /* cf_memory gave none */
-    CF_INTERRUPTED   /* the watch said stop (cf_watch) */
+    CF_FULL,           /* no room for this key, even by moving others */
+    CF_DAMAGED,        /* the bytes are not a filter, or not a sound one */
+    CF_NEWER,          /* a filter of a later version, or with features this one does not have */
+    CF_BAD_ARGUMENT,   /* a parameter is out of its range */
+    CF_TOO_BIG,        /* larger than the format, the machine or cf_memory allows */
+    CF_MISMATCH,       /* two filters that cannot be merged */
+    CF_NO_MEMORY,      /* cf_memory gave none */
+    CF_INTERRUPTED,    /* the watch said stop (cf_watch) */
+    CF_READ_ONLY,      /* it was opened for reading only */
+    CF_NEEDS_MEMORY,   /* full: it may grow, but filter.memory is not set */
+    CF_ABSENT,         /* cf_delete: the key is certainly not there, nothing has changed */
+    CF_STICKY,         /* cf_delete: the number of copies is unknown, nothing has changed */
+    CF_REMOVED = CF_OK /* cf_delete: one copy is gone */
 } cf_status;
 
 /* A constant text for a status, in lower case: "full", "damaged". */
@@ -117,8 +122,9 @@ typedef struct cf_options {
     unsigned value_bits;       /* a value with every copy: 0 .. CF_VALUE_MAX; not with counters */
     unsigned epochs; /* adds are found for so many epochs, up to CF_EPOCHS_MAX; 0: for ever. Not with
                         counters, values or overflow */
-    bool growth;     /* may grow when full (f >= 8, b >= 2); not with overflow */
-    int64_t seed;    /* of the hash */
+    bool
+        growth; /* may grow when full (f >= 8, b >= 2), if filter.memory is set, too; not with overflow */
+    int64_t seed; /* of the hash */
     cf_hash_choice hash;
     cf_layout layout;
     bool overflow;            /* bounded insertion (spill.h); not with growth */
@@ -163,7 +169,8 @@ enum { CF_TRIES = 8 }; /* shapes that a build tries: cf_plan_wider */
 ** options->fingerprint_bits decides. The chance that the filter is full before it holds `capacity` keys
 ** is some millionths (measured); with bucket_size 2 one in a thousand, with 1 one in a hundred.
 **
-** CF_OK and *plan; else CF_BAD_ARGUMENT or CF_TOO_BIG, *plan is unchanged, *why names the remedy. */
+** options may be NULL: as {0}. CF_OK and *plan; else CF_BAD_ARGUMENT or CF_TOO_BIG, *plan is unchanged,
+** *why names the remedy. */
 cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_geometry *plan,
                   const char **why);
 

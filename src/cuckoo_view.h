@@ -3,9 +3,9 @@
 ** cuckoo_view.h - the second part of the public header: an open filter, and the rules for all calls.
 **
 ** Errors. A call that does not answer CF_OK has changed nothing, unless its description says
-** otherwise. `*why` is a constant text that names what is wrong; it is set only when the call fails.
-** Through a view for reading only nothing changes: statuses are CF_BAD_ARGUMENT, cf_delete says
-** CF_STICKY. What else callers owe (a bucket in range) assert checks, with CUCKOO_DEBUG in cuckoo.c.
+** otherwise. `*why` is a constant text that names what is wrong, set whenever the call fails; `why` may be
+** NULL. What is out of its range is CF_BAD_ARGUMENT, a change through a view for reading only
+** CF_READ_ONLY. Pointers must be valid: NULL is checked only where memory may come from malloc.
 ** After CF_NEWER, do not build the filter anew: it would lose its keys.
 **
 ** Threads. There are no globals, no locks and no memory barriers. Any number of threads may make calls
@@ -31,9 +31,10 @@
 
 /* Memory that can become longer: what a filter needs to grow. */
 typedef struct cf_memory {
-    /* Like realloc: bytes == NULL allocates, size == 0 frees. NULL: no memory, the old block stays. */
+    /* Like realloc: bytes == NULL allocates, size == 0 frees; blocks are aligned for a uint64_t. NULL: no
+    ** memory, the old block stays, or freed. */
     uint8_t *(*resize)(void *context, uint8_t *bytes, uint64_t size);
-    uint64_t most; /* bytes; no filter becomes longer */
+    uint64_t most; /* bytes; no filter becomes longer. 0: no limit */
     void *context;
 } cf_memory;
 
@@ -79,7 +80,9 @@ typedef struct cf_watch {
 ** the same bytes. Read the first part; set the second; leave `view` to the library.
 **
 ** With `memory` set, cf_add, cf_add_many and cf_merge may replace `bytes` by longer ones, whatever
-** they return: take them, and `length`, from here afterwards. Without it a filter does not grow.
+** they return: take them, and `length`, from here afterwards. Growth needs both options.growth and this;
+** without it such a filter, when full, answers CF_NEEDS_MEMORY. cf_create and cf_open set all fields: set
+** `memory` and `watch` after them, and before cf_build.
 **
 ** The watch is asked by cf_add and cf_add_value while the filter grows, and by cf_add_many, cf_merge,
 ** cf_shrink, cf_settle, cf_take_census and cf_check: CF_INTERRUPTED when it says stop.
@@ -98,7 +101,7 @@ typedef struct cf_filter {
     const uint8_t *bytes; /* the blob */
     uint8_t *writable;    /* the same, when it may be changed; else NULL */
 
-    cf_memory memory;      /* {NULL, 0, NULL}: it cannot grow */
+    cf_memory memory;      /* {NULL, 0, NULL}: it cannot grow. Set it after cf_create, before cf_build */
     const cf_watch *watch; /* NULL: nobody is asked */
     const cf_pages *pages; /* NULL: all of it is in memory; cf_attach_pages sets it */
     uint32_t live;         /* of one that ages: bit e % 16 for each live epoch e (cuckoo_filter.h) */
@@ -114,21 +117,17 @@ typedef struct cf_reader {
 
 /* Lets a view go on with a copy of its bytes. `writable` is `bytes`, or NULL for reading only. Memory,
 ** watch and pages stay as they are. */
-void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable);
+cf_status cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable);
 
 /* From now on the filter tells of the bytes it touches; NULL: no more. `pages` must live as long. */
-void cf_attach_pages(cf_filter *filter, const cf_pages *pages);
+cf_status cf_attach_pages(cf_filter *filter, const cf_pages *pages);
 
 /* A key with a value: below 2^value_bits. */
 typedef struct cf_valued {
     uint64_t hash, value;
 } cf_valued;
 
-/* What a delete did. */
-typedef enum cf_deleted {
-    CF_ABSENT,  /* the key is certainly not there: nothing has changed */
-    CF_REMOVED, /* one copy is gone */
-    CF_STICKY   /* the number of copies is unknown: nothing has changed */
-} cf_deleted;
+/* What a delete did: CF_REMOVED, CF_ABSENT or CF_STICKY; or why it did nothing. */
+typedef cf_status cf_deleted;
 
 #endif

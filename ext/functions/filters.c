@@ -94,7 +94,7 @@ bool cuckoo_build_filter(sqlite3_context *context, uint64_t *hashes, size_t n,
                          const cuckoo_options *options, cf_filter *filter)
 {
     cuckoo_watch watch;
-    const char *why;
+    const char *why = NULL;
     filter->memory = cuckoo_result_memory(context);
     cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), filter);
     cf_status status =
@@ -103,7 +103,7 @@ bool cuckoo_build_filter(sqlite3_context *context, uint64_t *hashes, size_t n,
                               &options->filter, &why)
             : cf_build(filter, hashes, n, options->capacity, options->fpr, &options->filter, &why);
     cuckoo_watch_end(&watch);
-    if (why)
+    if (why && why != cf_status_text(status))
         return cuckoo_fail(context, status, "%s", why);
     if (status == CF_TOO_BIG && !fits_in_sqlite(context, &filter->geometry))
         return false;
@@ -214,7 +214,7 @@ bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter
     cuckoo_watch_end(&watch);
     if (status == CF_MISMATCH)
         return fail_merge(context, sum, filter, why);
-    if (status == CF_FULL && why)
+    if (status == CF_FULL && why != cf_status_text(status))
         return cuckoo_fail(context, status,
                            "%s; nothing has changed; ask the filters one by one, or build one from "
                            "the keys",

@@ -11,6 +11,11 @@ const char *cf_status_text(cf_status status)
                                        [CF_TOO_BIG] = "too big",
                                        [CF_MISMATCH] = "filters that do not match",
                                        [CF_NO_MEMORY] = "out of memory",
-                                       [CF_INTERRUPTED] = "interrupted"};
+                                       [CF_INTERRUPTED] = "interrupted",
+                                       [CF_READ_ONLY] = "open for reading only",
+                                       [CF_NEEDS_MEMORY] =
+                                           "full: set filter.memory, so that it can grow",
+                                       [CF_ABSENT] = "not there",
+                                       [CF_STICKY] = "copies are not known any more"};
     return (unsigned)status < sizeof text / sizeof text[0] ? text[status] : "unknown status";
 }

@@ -23,13 +23,16 @@ static bool decode(const cf_filter *filter, cf_record stored, unsigned slot, cf_
 
 bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_entry *entry)
 {
+    if (bucket >= filter->buckets || slot >= filter->geometry.bucket_size)
+        return false;
     cf_record stored = {bucket, cf_slot_get(filter, bucket, slot), cf_payload_get(filter, bucket, slot)};
     return decode(filter, stored, slot, entry);
 }
 
 bool cf_spilled_at(const cf_filter *filter, unsigned index, cf_entry *entry)
 {
-    return decode(filter, cf_spill_get(filter, index), CF_IN_LIST + index, entry);
+    return index < filter->spilled &&
+           decode(filter, cf_spill_get(filter, index), CF_IN_LIST + index, entry);
 }
 
 /* ---- changing ---- */
@@ -166,6 +169,14 @@ void cf_entries_find(const cf_filter *filter, const cf_pair *pair, uint64_t valu
                 keep_match(filter, &entry, value, found);
     }
     find_spilled(filter, pair, value, found);
+}
+
+CF_NEVER_INLINE bool cf_key_is_full(const cf_filter *filter, const cf_side *side, bool longer)
+{
+    cf_matches found;
+    cf_pair pair = cf_pair_from(filter, *side);
+    cf_entries_find(filter, &pair, CF_ANY_VALUE, longer, &found);
+    return found.n >= pair.sides * filter->geometry.bucket_size;
 }
 
 /* ---- looking inside ---- */

@@ -12,7 +12,6 @@ bool cf_epoch_is_live(const cf_filter *filter, uint64_t epoch)
 static void take_out(cf_filter *filter, uint32_t numbers)
 {
     cf_contents contents;
-    assert(filter->geometry.epochs > 0);
     for (cf_walk walk = cf_walk_begin(filter, NULL, 0); cf_walk_next(&walk);) {
         cf_bucket_read(filter, walk.bucket, &contents);
         if (cf_bucket_drop(filter, &contents, numbers))
@@ -21,14 +20,28 @@ static void take_out(cf_filter *filter, uint32_t numbers)
     filter->items = filter->occupied;
 }
 
-void cf_sweep(cf_filter *filter)
+/* Why may the entries of a filter not age? */
+static cf_status age_fault(const cf_filter *filter)
 {
-    take_out(filter, ~filter->live);
+    return filter->geometry.epochs == 0 ? CF_BAD_ARGUMENT
+           : filter->writable == NULL   ? CF_READ_ONLY
+                                        : CF_OK;
 }
 
-void cf_renew(cf_filter *filter)
+cf_status cf_sweep(cf_filter *filter)
+{
+    cf_status status = age_fault(filter);
+    if (status == CF_OK)
+        take_out(filter, ~filter->live);
+    return status;
+}
+
+cf_status cf_renew(cf_filter *filter)
 {
     cf_contents contents;
+    cf_status status = age_fault(filter);
+    if (status != CF_OK)
+        return status;
     for (cf_walk walk = cf_walk_begin(filter, NULL, 0); cf_walk_next(&walk);) {
         cf_bucket_read(filter, walk.bucket, &contents);
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
@@ -36,6 +49,7 @@ void cf_renew(cf_filter *filter)
                 contents.payload[slot] = cf_epoch_number(filter->epoch);
         cf_bucket_write(filter, walk.bucket, &contents);
     }
+    return CF_OK;
 }
 
 /* The numbers that are live now and will be at that epoch. */
@@ -48,16 +62,23 @@ static uint32_t live_then(const cf_filter *filter, uint64_t epoch)
     return numbers & filter->live;
 }
 
-void cf_age_to(cf_filter *filter, uint64_t epoch)
+static cf_status age_to(cf_filter *filter, uint64_t epoch)
 {
-    assert(filter->geometry.epochs > 0);
-    if (filter->writable == NULL)
-        return;
+    cf_status status = age_fault(filter);
+    if (status != CF_OK)
+        return status;
+    cf_change(filter, 0, CF_HEADER_BYTES);
     take_out(filter, ~live_then(filter, epoch));
     cf_set_epoch(filter, epoch);
+    return CF_OK;
 }
 
-void cf_advance(cf_filter *filter)
+cf_status cf_age_to(cf_filter *filter, uint64_t epoch)
 {
-    cf_age_to(filter, (filter->epoch + 1) & cf_low_bits(48));
+    return epoch < filter->epoch || epoch > cf_low_bits(48) ? CF_BAD_ARGUMENT : age_to(filter, epoch);
+}
+
+cf_status cf_advance(cf_filter *filter)
+{
+    return age_to(filter, (filter->epoch + 1) & cf_low_bits(48));
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "../base/bits.h"
 #include "../entry/spill.h"
+#include "../growth/growth.h"
 #include "../shape/format.h"
 #include "many.h"
 
@@ -19,7 +21,7 @@ static cf_status fill(cf_filter *filter, const cf_geometry *shape, bool grow, co
     const cf_watch *watch = filter->watch;
     uint64_t length = cf_geometry_bytes(shape);
     filter->geometry = *shape;
-    if (length > memory.most)
+    if (length > cf_most(&memory))
         return CF_TOO_BIG;
     uint8_t *bytes = memory.resize(memory.context, NULL, length);
     if (bytes == NULL)
@@ -35,6 +37,7 @@ static cf_status fill(cf_filter *filter, const cf_geometry *shape, bool grow, co
         return status;
     memory.resize(memory.context, filter->writable, 0);
     filter->bytes = filter->writable = NULL; /* the rest is left for messages */
+    filter->view = (cf_view){0};
     return status == CF_TOO_BIG && !grow ? CF_FULL : status;
 }
 
@@ -52,6 +55,24 @@ static cf_status fill_wider(cf_filter *filter, cf_geometry shape, const cf_many 
     return status;
 }
 
+/* Has a pair a value of more bits? */
+static bool is_too_wide(const cf_many *keys, unsigned bits)
+{
+    uint64_t all = 0;
+    for (size_t i = 1; keys->words > 1 && i < 2 * keys->n; i += 2)
+        all |= keys->at[i];
+    return all > cf_low_bits(bits);
+}
+
+/* What is wrong with the arguments of a build; NULL: nothing. */
+static const char *build_fault(const cf_filter *filter, const cf_many *keys, const cf_options *options)
+{
+    return filter->memory.resize == NULL            ? "filter->memory is not set: give it resize"
+           : keys->at == NULL && keys->n > 0        ? "there are no hashes: the pointer is NULL"
+           : is_too_wide(keys, options->value_bits) ? "a value has more than value_bits bits"
+                                                    : NULL;
+}
+
 /* Can the entries of no key be more than are found? */
 static bool can_hold(const cf_geometry *shape, const cf_many *keys)
 {
@@ -62,13 +83,11 @@ static bool can_hold(const cf_geometry *shape, const cf_many *keys)
     return true;
 }
 
-static cf_status build(cf_filter *filter, cf_many keys, uint64_t capacity, double fpr,
-                       const cf_options *options, const char **why)
+static cf_status plan_and_fill(cf_filter *filter, cf_many keys, uint64_t capacity, double fpr,
+                               const cf_options *options, const char **why)
 {
     cf_geometry shape;
     cf_ticker ticker = cf_ticker_of(filter->watch);
-    *why = NULL;
-    filter->bytes = filter->writable = NULL;
     if (!cf_sort_many(&keys, &filter->memory, &ticker))
         return CF_INTERRUPTED;
     size_t entries;
@@ -90,6 +109,19 @@ static cf_status build(cf_filter *filter, cf_many keys, uint64_t capacity, doubl
     if (status == CF_FULL && shape.growth)
         status = fill(filter, &shape, true, &keys);
     return status;
+}
+
+static cf_status build(cf_filter *filter, cf_many keys, uint64_t capacity, double fpr,
+                       const cf_options *options, const char **why)
+{
+    static const cf_options none = {0};
+    const char *said = NULL;
+    options = options ? options : &none;
+    filter->bytes = filter->writable = NULL;
+    const char *fault = build_fault(filter, &keys, options);
+    cf_status status = fault ? cf_refuse(CF_BAD_ARGUMENT, &said, fault)
+                             : plan_and_fill(filter, keys, capacity, fpr, options, &said);
+    return cf_explained(status, why, said);
 }
 
 cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capacity, double fpr,

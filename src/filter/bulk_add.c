@@ -156,24 +156,32 @@ static CF_ALWAYS_INLINE void trim(cf_kind kind, cf_filter *filter, cf_ticker *ti
             trim_key(filter, &entry);
 }
 
-/* When it is not CF_OK, the filter is as it was when it was new. */
+/* When it is not CF_OK, the filter is empty again, and its header as it was. */
 static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, cf_ticker *ticker)
 {
     const cf_form *form = &filter->view.form;
     cf_bulk bulk = {.flying = 0};
     cf_memory memory = filter->memory;
-    uint8_t key_types = filter->geometry.key_types;
+    uint8_t key_types = filter->geometry.key_types, header[CF_HEADER_BYTES];
+    const bool sealed = filter->view.sealed;
+    memcpy(header, filter->bytes, sizeof header);
     filter->memory.resize = NULL; /* it must not grow while tags fly */
+    if (sealed)
+        cf_unseal(filter);
     cf_status status = CF_BY_NEW_FORM(form, walk_bases, filter, hashes, n, NULL, ticker);
     if (status == CF_OK)
         status = CF_BY_NEW_FORM(form, walk_bases, filter, hashes, n, &bulk, ticker);
     if (status == CF_OK)
         CF_BY_NEW_FORM(form, trim, filter, ticker);
     filter->memory = memory;
-    if (status == CF_OK)
+    if (status == CF_OK) {
         cf_count_items(filter, n);
-    else
+    } else {
         cf_clear(filter);
+        memcpy(filter->writable, header, sizeof header);
+        filter->view.sealed = sealed;
+        cf_set_ways(filter);
+    }
     filter->geometry.key_types = key_types;
     return status;
 }
@@ -256,5 +264,10 @@ cf_status cf_add_all(cf_filter *filter, const cf_many *keys, size_t *added)
 
 cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *added)
 {
-    return cf_add_all(filter, &(cf_many){hashes, n, 1}, added);
+    if (added)
+        *added = 0;
+    if (filter->writable == NULL)
+        return CF_READ_ONLY;
+    return hashes == NULL && n > 0 ? CF_BAD_ARGUMENT
+                                   : cf_add_all(filter, &(cf_many){hashes, n, 1}, added);
 }

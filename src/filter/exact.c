@@ -34,6 +34,7 @@
 #include "../cuckoo_exact.h"
 
 #include "../base/bits.h"
+#include "../growth/growth.h"
 #include "../shape/format.h"
 #include "many.h"
 
@@ -51,7 +52,7 @@ static uint64_t sum_of_content(const uint8_t *bytes, uint64_t length)
 
 static cf_status check_exact_header(const uint8_t *bytes, size_t length, const char **why)
 {
-    if (length < CF_HEADER_BYTES || !cf_is_exact(bytes, length))
+    if (bytes == NULL || length < CF_HEADER_BYTES || !cf_is_exact(bytes, length))
         return cf_refuse(CF_DAMAGED, why, "not an exact filter");
     if (bytes[3] != exact_magic[3])
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown format version"));
@@ -197,7 +198,8 @@ enum { LEVELS_AT = CF_HEADER_BYTES + 8 * CF_EXACT_LEVELS };
 static cf_status lengthen(cf_exact_build *build, uint64_t bytes)
 {
     const cf_memory *memory = &build->memory;
-    if (bytes > memory->most || build->length > memory->most - bytes)
+    uint64_t most = cf_most(memory);
+    if (bytes > most || build->length > most - bytes)
         return CF_TOO_BIG;
     uint8_t *longer = memory->resize(memory->context, build->bytes, build->length + bytes);
     if (longer == NULL)
@@ -347,17 +349,37 @@ static cf_status make_all(cf_exact_work *work)
     return status == CF_OK ? finish(work, keys, members) : status;
 }
 
+/* What is wrong with what a filter is to be built of; NULL: nothing. */
+static const char *make_fault(const cf_exact_build *build)
+{
+    const cf_options *o = &build->options;
+    const char *why = NULL;
+    cf_geometry shape;
+    for (unsigned i = 0; i < 2; i++)
+        if (build->memory.resize == NULL || (build->hashes[i] == NULL && build->count[i] > 0))
+            return "memory is not set, or hashes is NULL";
+    if ((o->bucket_size | o->fingerprint_bits | o->counter_bits | o->value_bits | o->epochs |
+         (unsigned)o->layout) != 0 ||
+        o->growth || o->overflow)
+        return "of the options only hash, seed, affinity and collation have a meaning here";
+    cf_plan(1, build->fpr != 0 ? build->fpr : 0.5, o, &shape, &why);
+    return why;
+}
+
 cf_status cf_exact_make(cf_exact_build *build, const char **why)
 {
     cf_exact_work work = {.build = build, .ticker = cf_ticker_of(build->watch)};
     build->bytes = NULL;
     build->length = 0;
+    const char *fault = make_fault(build);
+    if (fault)
+        return cf_refuse(CF_BAD_ARGUMENT, why, fault);
     cf_status status = make_all(&work);
-    *why = status == CF_FULL ? "keys crowd one place, as if chosen to; try another seed in the options"
-           : status == CF_TOO_BIG && work.why == NULL
-               ? "the filter is longer than allowed; split the keys over several"
-               : work.why;
+    work.why = status == CF_FULL
+                   ? "keys crowd one place, as if chosen to; try another seed in the options"
+               : status == CF_TOO_BIG ? "the filter is longer than allowed; split the keys over several"
+                                      : work.why;
     if (status != CF_OK && build->bytes)
         build->bytes = build->memory.resize(build->memory.context, build->bytes, 0);
-    return status;
+    return cf_explained(status, why, work.why);
 }

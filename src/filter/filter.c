@@ -121,6 +121,8 @@ uint64_t cf_count(const cf_filter *filter, uint64_t hash)
 bool cf_get(const cf_filter *filter, uint64_t hash, uint64_t *value)
 {
     cf_matches found;
+    if (filter->geometry.value_bits == 0)
+        return false;
     find_entries(filter, hash, &found);
     if (found.n > 0)
         *value = found.entry[0].payload;
@@ -131,6 +133,8 @@ unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values)
 {
     cf_matches found;
     unsigned n = 0;
+    if (filter->geometry.value_bits == 0)
+        return 0;
     find_entries(filter, hash, &found);
     for (unsigned i = 0; i < found.n; i++) {
         unsigned known = 0;
@@ -152,7 +156,7 @@ static CF_NEVER_INLINE cf_status add_otherwise(cf_filter *filter, uint64_t hash,
         filter->items = filter->occupied;
     else if (status == CF_OK)
         cf_count_items(filter, 1);
-    return status;
+    return cf_full_or(filter, status);
 }
 
 static inline cf_status count_added(cf_filter *filter)
@@ -226,13 +230,15 @@ CF_OWN(cf_status, add, (cf_filter * filter, uint64_t hash, uint64_t value), filt
 
 cf_status cf_add_epoch(cf_filter *filter, uint64_t hash, uint64_t epoch)
 {
-    assert(filter->geometry.epochs > 0 && filter->epoch - epoch < CF_EPOCH_NUMBERS);
+    if (filter->geometry.epochs == 0 || filter->epoch - epoch >= CF_EPOCH_NUMBERS)
+        return CF_BAD_ARGUMENT;
     return add_otherwise(filter, hash, cf_epoch_number(epoch));
 }
 
 cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
-    assert(value <= cf_low_bits(filter->geometry.value_bits));
+    if (CF_UNLIKELY(value >> filter->geometry.value_bits != 0))
+        return CF_BAD_ARGUMENT;
     if (CF_LIKELY(filter->view.quick_add))
         return CF_OF_KIND(add, filter)(filter, hash, value);
     return add_otherwise(filter, hash, filter->geometry.epochs ? cf_epoch_number(filter->epoch) : value);
@@ -247,9 +253,9 @@ cf_status cf_add(cf_filter *filter, uint64_t hash)
 
 static CF_NEVER_INLINE cf_deleted delete_otherwise(cf_filter *filter, uint64_t hash, uint64_t value)
 {
-    cf_pair pair = cf_pair_of(filter, hash);
     if (filter->writable == NULL)
-        return CF_STICKY;
+        return CF_READ_ONLY;
+    cf_pair pair = cf_pair_of(filter, hash);
     cf_deleted deleted = cf_copies_remove(filter, &pair, value);
     filter->items -= deleted == CF_REMOVED && filter->items > 0;
     if (deleted == CF_REMOVED && filter->spilled > 0)
@@ -279,6 +285,8 @@ CF_OWN(cf_deleted, take, (cf_filter * filter, uint64_t hash, uint64_t value), fi
 
 cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
+    if (CF_UNLIKELY(value >> filter->geometry.value_bits != 0))
+        return CF_BAD_ARGUMENT;
     return CF_LIKELY(filter->view.quick_delete) ? CF_OF_KIND(take, filter)(filter, hash, value)
                                                 : delete_otherwise(filter, hash, value);
 }
@@ -288,7 +296,7 @@ cf_status cf_settle(cf_filter *filter)
     enum { COST = 2000 }; /* nanoseconds */
     cf_ticker ticker = cf_ticker_of(filter->watch);
     if (filter->writable == NULL)
-        return CF_BAD_ARGUMENT;
+        return CF_READ_ONLY;
     for (unsigned i = filter->spilled; i > 0 && !cf_tick(&ticker, COST); i--)
         cf_spill_place(filter, i - 1, CF_SEARCH_BUCKETS);
     return ticker.stopped ? CF_INTERRUPTED : CF_OK;
@@ -306,5 +314,5 @@ cf_pair cf_candidates(const cf_filter *filter, uint64_t hash)
 
 bool cf_overflows(const cf_filter *filter, uint64_t bucket)
 {
-    return cf_overflow_get(filter, bucket);
+    return bucket < filter->buckets && cf_overflow_get(filter, bucket);
 }

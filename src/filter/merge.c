@@ -46,15 +46,6 @@ static uint64_t last_bit(const cf_filter *filter, const cf_entry *entry)
     return (uint64_t)1 << (filter->geometry.pair_bits + entry->side.length - 1);
 }
 
-/* There is no room for an item: is its pair full of entries that may be of the same key? */
-static CF_NEVER_INLINE bool key_is_full(const cf_filter *into, const cf_entry *item)
-{
-    cf_matches found;
-    cf_pair pair = cf_pair_from(into, item->side);
-    cf_entries_find(into, &pair, CF_ANY_VALUE, true, &found);
-    return found.n >= pair.sides * into->geometry.bucket_size;
-}
-
 /* Stores an item of `from`. A merge takes long anyway: where an add would split a few buckets it goes
 ** on. Half of the slots need not be in use before all of `from` has come. An entry may be many items:
 ** the ticker hears of each. */
@@ -69,7 +60,8 @@ static cf_status insert_growing(cf_filter *into, const cf_filter *from, const cf
         status = ticker->stopped || cf_work(into, 1) ? CF_INTERRUPTED : cf_insert(into, item);
         cf_tick(ticker, UNIT * (unsigned)(left - *into->view.left));
         if (status == CF_FULL)
-            grown = (cf_may_split(into) || cf_slots(into) <= coming) && !key_is_full(into, item)
+            grown = (cf_may_split(into) || cf_slots(into) <= coming) &&
+                            !cf_key_is_full(into, &item->side, true)
                         ? cf_grow_to(into, into->buckets + into->buckets / 8 + 1)
                         : CF_FULL;
     }
@@ -98,7 +90,7 @@ static cf_status merge_entry(cf_filter *into, const cf_filter *from, const cf_en
         }
         next.side.bits ^= last_bit(into, &next);
     }
-    if (status == CF_FULL && key_is_full(into, &next))
+    if (status == CF_FULL && cf_key_is_full(into, &next.side, true))
         *why = "a key would have more entries than can be found: two buckets full, and some spilled";
     return status;
 }
@@ -143,7 +135,7 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
 static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t buckets, uint64_t most,
                                 const char **why)
 {
-    uint64_t items = into->items, allowed = into->memory.most;
+    uint64_t items = into->items, limit = into->memory.most, allowed = cf_most(&into->memory);
     uint64_t left = 24 * (into->length + from->length) + (1 << 20);
     into->view.left = &left;
     into->geometry.key_types |= from->geometry.key_types;
@@ -153,7 +145,7 @@ static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t
     cf_status status = cf_grow_to(into, buckets);
     if (status == CF_OK)
         status = merge_entries(into, from, why);
-    into->memory.most = allowed;
+    into->memory.most = limit;
     if (cf_work(into, 0)) {
         status = CF_FULL;
         *why = "the entries crowd each other so much that merging would take far too long";
@@ -172,15 +164,14 @@ static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t
 
 /* ---- the sum of two ---- */
 
-cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
+static cf_status merge(cf_filter *into, const cf_filter *from, const char **why)
 {
     const cf_filter was = *into;
     const cf_memory *memory = &was.memory;
     uint8_t *copy = NULL;
     unsigned at = 0;
-    *why = NULL;
     if (into->writable == NULL)
-        return cf_refuse(CF_BAD_ARGUMENT, why, "into: it is open for reading only");
+        return cf_refuse(CF_READ_ONLY, why, "into: it is open for reading only");
     if (into->bytes == from->bytes)
         return cf_refuse(CF_MISMATCH, why, "bytes: they are one and the same");
     const char *field = cf_difference(into, from, &at);
@@ -197,14 +188,22 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
     cf_status status = grow_and_merge(into, from, from->buckets, most, why);
     if (copy && status != CF_OK) { /* its bytes may have moved, and may have become longer */
         uint8_t *bytes = into->writable;
+        cf_change(into, 0, was.length); /* before `was`, whose seal is right */
         *into = was;
         cf_rebase(into, bytes, bytes);
-        cf_change(into, 0, into->length);
         memcpy(bytes, copy, cf_in_memory(into->length));
     }
     if (copy)
         memory->resize(memory->context, copy, 0);
     return status;
+}
+
+cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
+{
+    const char *said = NULL;
+    cf_status status = merge(into, from, &said);
+    status = said ? status : cf_full_or(into, status);
+    return cf_explained(status, why, said);
 }
 
 /* ---- making smaller ----
@@ -239,9 +238,14 @@ static uint64_t buckets_needed(const cf_filter *filter, const cf_census *census)
 cf_status cf_shrink(cf_filter *into, const cf_filter *from)
 {
     const char *why;
+    unsigned at = 0;
     cf_filter watched = *from;
     watched.watch = into->watch;
     if (into->writable == NULL)
+        return CF_READ_ONLY;
+    if (cf_difference(into, from, &at))
+        return CF_MISMATCH;
+    if (into->occupied + into->spilled + into->level + into->split != 0)
         return CF_BAD_ARGUMENT;
     if (!from->view.form.grown)
         return CF_FULL;

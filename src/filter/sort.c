@@ -218,6 +218,8 @@ bool cf_sort_many(const cf_many *keys, const cf_memory *memory, cf_ticker *ticke
 static cf_status sort_alone(const cf_many *keys, const cf_watch *watch)
 {
     cf_ticker ticker = cf_ticker_of(watch);
+    if (keys->at == NULL && keys->n > 0)
+        return CF_BAD_ARGUMENT;
     return cf_sort_many(keys, &(cf_memory){NULL, 0, NULL}, &ticker) ? CF_OK : CF_INTERRUPTED;
 }
 

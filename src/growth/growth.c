@@ -85,12 +85,13 @@ static cf_status make_longer(cf_filter *filter, uint64_t bytes)
 {
     enum { MOST_SPARE = 1 << 20 };
     cf_memory memory = filter->memory;
+    uint64_t most = cf_most(&memory);
     uint64_t spare = bytes / 8 < MOST_SPARE ? bytes / 8 : MOST_SPARE;
     if (bytes <= filter->length)
         return CF_OK;
-    if (bytes > memory.most)
+    if (bytes > most)
         return CF_TOO_BIG;
-    uint64_t length = spare < memory.most - bytes ? bytes + spare : memory.most;
+    uint64_t length = spare < most - bytes ? bytes + spare : most;
     uint8_t *longer = memory.resize(memory.context, filter->writable, length);
     if (longer == NULL)
         return CF_NO_MEMORY;

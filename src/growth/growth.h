@@ -48,6 +48,19 @@
 
 #include "../cuckoo_inspect.h"
 
+/* The most bytes that memory may have. */
+static inline uint64_t cf_most(const cf_memory *memory)
+{
+    return memory->most != 0 ? memory->most : UINT64_MAX;
+}
+
+/* Why there is no room: a filter that may grow, but has no memory, says so. */
+static inline cf_status cf_full_or(const cf_filter *filter, cf_status status)
+{
+    bool lacks = filter->geometry.growth && filter->memory.resize == NULL;
+    return status == CF_FULL && lacks ? CF_NEEDS_MEMORY : status;
+}
+
 /* Splits one bucket after the other until there are so many. CF_OK; CF_FULL: this filter does not grow,
 ** or cannot be longer in bits; CF_TOO_BIG, CF_NO_MEMORY: nor in bytes; CF_INTERRUPTED. Steps that were
 ** done stay; one that fails changes nothing but the length. */

@@ -95,12 +95,17 @@ cf_status cf_insert(cf_filter *filter, const cf_entry *entry)
 {
     enum { SEARCH_GROWN = 256, SEARCH_AGEING = 16 };
     if (filter->writable == NULL)
-        return CF_BAD_ARGUMENT;
+        return CF_READ_ONLY;
     if (!filter->geometry.growth || filter->memory.resize == NULL)
         return store(filter, entry, CF_SEARCH_BUCKETS);
     unsigned nodes = !filter->view.form.grown  ? CF_SEARCH_BUCKETS
                      : filter->geometry.epochs ? SEARCH_AGEING
                                                : SEARCH_GROWN;
+    /* RULE: a key with as many values as its buckets have slots does not make the table grow */
+    if (filter->geometry.value_bits != 0 && cf_key_is_full(filter, &entry->side, false)) {
+        cf_status only = store(filter, entry, CF_SEARCH_BUCKETS);
+        return only == CF_FULL && fold(filter, entry, true) ? CF_OK : only;
+    }
     cf_status grown = relieve(filter);
     cf_status status = grown == CF_OK ? store(filter, entry, nodes) : grown;
     for (unsigned i = 0; status == CF_FULL && grown == CF_OK; i++) {

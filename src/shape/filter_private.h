@@ -34,6 +34,7 @@ typedef struct cf_view {
     const uint8_t *table;         /* the buckets */
     bool quick;                   /* neither a spill list, nor epochs: what buckets say is the answer */
     bool quick_add, quick_delete; /* most keys are added, or deleted, by a look at their buckets */
+    bool sealed;                  /* nothing has changed since the header was written (cf_seal) */
     unsigned kind;                /* that of the form; 0 with a pager */
     unsigned new_length;          /* remainder bits that a new entry knows */
     uint64_t payload_max;         /* of an entry, sticky bit apart */

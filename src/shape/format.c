@@ -88,7 +88,10 @@ static cf_status check_identity(const uint8_t *bytes, uint64_t length, const cha
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown format version"));
     /* RULE: a header matches its checksum */
     if (cf_load64(bytes + AT_LAST) >> 32 != cf_checksum(bytes))
-        return cf_refuse(CF_DAMAGED, why, "the header does not match its checksum");
+        return (uint32_t) ~(cf_load64(bytes + AT_LAST) >> 32) == cf_checksum(bytes)
+                   ? cf_refuse(CF_DAMAGED, why,
+                               "changed, but not sealed: call cf_seal after the last change")
+                   : cf_refuse(CF_DAMAGED, why, "the header does not match its checksum");
     /* RULE: an unknown hash is refused */
     if (!cf_knows_hash(bytes[AT_HASH] & CF_HASH_MASK))
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown hash"));

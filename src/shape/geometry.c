@@ -142,6 +142,9 @@ double cf_expected_fpr(const cf_geometry *g, uint64_t entries)
 uint64_t cf_turnovers(const cf_geometry *shape)
 {
     enum { SLOTS_PER_LOSS = 200 };
+    if (shape->cap == 0 || cf_sizes_fault(shape->bucket_size, shape->fingerprint_bits,
+                                          shape->counter_bits, shape->value_bits) != NULL)
+        return 0;
     unsigned rate_bits = shape->fingerprint_bits - 1 - cf_floor_log2(shape->bucket_size);
     uint32_t copies = shape->counter_bits ? (uint32_t)1 << shape->counter_bits : shape->cap;
     uint64_t lost = SLOTS_PER_LOSS * (uint64_t)(shape->counter_bits ? 1 : shape->cap);
@@ -160,8 +163,9 @@ cf_status cf_plan_wider(cf_geometry *shape)
 {
     const char *why;
     cf_geometry wider = *shape;
+    cf_status status = cf_geometry_check(shape, &why);
     wider.buckets = (shape->buckets + shape->buckets / 32 + 2) & ~(uint64_t)1;
-    cf_status status = cf_geometry_check(&wider, &why);
+    status = status ? status : cf_geometry_check(&wider, &why);
     if (status == CF_OK)
         *shape = wider;
     return status;

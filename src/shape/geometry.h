@@ -14,11 +14,18 @@ enum {
     CF_SEMISORT_SAVES = 4 /* bits per bucket */
 };
 
-/* For functions that answer a status: says why not. */
+/* For functions that answer a status: says why not. `why` may be NULL. */
 static inline cf_status cf_refuse(cf_status status, const char **why, const char *reason)
 {
-    *why = reason;
+    if (why != NULL)
+        *why = reason;
     return status;
+}
+
+/* The same, of a call that has said why, or nothing: then the status is all there is to say. */
+static inline cf_status cf_explained(cf_status status, const char **why, const char *said)
+{
+    return cf_refuse(status, why, status == CF_OK || said ? said : cf_status_text(status));
 }
 
 /* What is wrong with the sizes that a user or a header names; NULL: nothing. */

@@ -211,8 +211,9 @@ static const char *request_fault(double fpr, const cf_options *options)
            : options->overflow_budget > CF_BUDGET_MAX || options->spill_bound > CF_SPILL_MAX
                ? "overflow_budget must be from 0 to 255, spill_bound from 1 to 4096"
            : (unsigned)options->hash > CF_HASH_KEYED || (unsigned)options->affinity > CF_AFFINITY_REAL ||
-                   (unsigned)options->collation > CF_COLLATION_RTRIM
-               ? "hash, affinity or collation is unknown"
+                   (unsigned)options->collation > CF_COLLATION_RTRIM ||
+                   (unsigned)options->layout > CF_LAYOUT_SEMISORT
+               ? "hash, affinity, collation or layout is unknown"
            : !options->growth ? NULL
            : b == 1           ? "bucket_size=1 cannot grow: add growth=off"
            : f && f < 8       ? "fingerprint_bits below 8 cannot grow: add growth=off, or use 8 or more"
@@ -243,6 +244,8 @@ static cf_status refuse_plan(const cf_options *options, request want, const char
 cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_geometry *plan,
                   const char **why)
 {
+    static const cf_options none = {0};
+    options = options ? options : &none;
     if (capacity > CF_CAPACITY_MAX)
         return cf_refuse(
             CF_TOO_BIG, why,

@@ -60,3 +60,30 @@ void cf_bucket_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t t
     uint64_t at = cf_bucket_to_change(filter, bucket);
     CF_BY_FORM(&filter->view.form, cf_set_by, filter, at, slot * filter->view.form.lane, tag, payload);
 }
+
+/* ---- how, and whether the header is right ---- */
+
+void cf_set_ways(cf_filter *filter)
+{
+    const cf_geometry *g = &filter->geometry;
+    cf_view *view = &filter->view;
+    view->table = filter->bytes + CF_HEADER_BYTES;
+    view->kind = filter->pages ? 0 : view->form.kind;
+    view->quick = g->spill_bound == 0 && g->epochs == 0;
+    view->whole = view->kind == CF_KIND_OF_WHOLE && view->quick ? view->form.bucket_bits / 8 : 0;
+    view->quick_add =
+        g->epochs == 0 && filter->spilled == 0 && filter->writable != NULL && !view->sealed;
+    /* RULE: only what has one value, and may have two copies, is deleted so; equivalent removed: all
+    ** deletes take the other way */
+    view->quick_delete = view->quick && view->quick_add && g->cap > 1 && g->value_bits == 0;
+}
+
+/* The complement of a checksum is none: only a header that was sealed can be opened. */
+CF_NEVER_INLINE void cf_unseal(cf_filter *filter)
+{
+    filter->view.sealed = false;
+    cf_change(filter, 0, CF_HEADER_BYTES);
+    for (unsigned i = CF_HEADER_BYTES - 4; i < CF_HEADER_BYTES; i++)
+        filter->writable[i] ^= UINT8_MAX;
+    cf_set_ways(filter);
+}

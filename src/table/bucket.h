@@ -325,6 +325,9 @@ void cf_bucket_write(cf_filter *filter, uint64_t bucket, cf_contents *contents);
 /* Changes one slot; tag 0 empties it. */
 void cf_bucket_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag, uint64_t payload);
 
+/* How the filter does what is done to one key: whenever its header, its bytes or its pages are others. */
+void cf_set_ways(cf_filter *filter);
+
 /* ---- counts ---- */
 
 /* Slots in use and free. */

@@ -117,8 +117,13 @@ static CF_ALWAYS_INLINE void cf_need(const cf_filter *filter, uint64_t from, uin
         filter->pages->need(filter->pages->context, from, to);
 }
 
-static CF_ALWAYS_INLINE void cf_change(const cf_filter *filter, uint64_t from, uint64_t to)
+/* Breaks the seal of the header. Whatever changes bytes says cf_change first, or calls this. */
+void cf_unseal(cf_filter *filter);
+
+static CF_ALWAYS_INLINE void cf_change(cf_filter *filter, uint64_t from, uint64_t to)
 {
+    if (CF_UNLIKELY(filter->view.sealed))
+        cf_unseal(filter);
     if (CF_UNLIKELY(filter->pages != NULL))
         filter->pages->change(filter->pages->context, from, to);
 }
@@ -140,7 +145,7 @@ static CF_ALWAYS_INLINE uint64_t cf_at_by(cf_kind kind, const cf_filter *filter,
 }
 
 /* Tells the pager that the bucket which starts there is going to be changed. */
-static CF_ALWAYS_INLINE void cf_tell_change(cf_kind kind, const cf_filter *filter, uint64_t at)
+static CF_ALWAYS_INLINE void cf_tell_change(cf_kind kind, cf_filter *filter, uint64_t at)
 {
     uint64_t bits = filter->view.form.bucket_bits;
     assert(filter->writable != NULL);
@@ -149,7 +154,7 @@ static CF_ALWAYS_INLINE void cf_tell_change(cf_kind kind, const cf_filter *filte
 }
 
 /* The same by its number: where it starts. */
-static inline uint64_t cf_bucket_to_change(const cf_filter *filter, uint64_t bucket)
+static inline uint64_t cf_bucket_to_change(cf_filter *filter, uint64_t bucket)
 {
     uint64_t at = bucket * filter->view.form.bucket_bits;
     cf_tell_change(CF_KIND_ANY(&filter->view.form), filter, at);

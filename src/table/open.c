@@ -58,21 +58,6 @@ static void set_form(cf_form *form, const cf_geometry *shape, bool grown)
 
 /* ---- the view ---- */
 
-/* How the filter does what is done to one key. */
-static void set_ways(cf_filter *filter)
-{
-    const cf_geometry *g = &filter->geometry;
-    cf_view *view = &filter->view;
-    view->table = filter->bytes + CF_HEADER_BYTES;
-    view->kind = filter->pages ? 0 : view->form.kind;
-    view->quick = g->spill_bound == 0 && g->epochs == 0;
-    view->whole = view->kind == CF_KIND_OF_WHOLE && view->quick ? view->form.bucket_bits / 8 : 0;
-    view->quick_add = g->epochs == 0 && filter->spilled == 0 && filter->writable != NULL;
-    /* RULE: only what has one value, and may have two copies, is deleted so; equivalent removed: all
-    ** deletes take the other way */
-    view->quick_delete = view->quick && view->quick_add && g->cap > 1 && g->value_bits == 0;
-}
-
 void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
 {
     const cf_geometry *g = &filter->geometry;
@@ -86,7 +71,7 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
     uint64_t all = cf_low_bits(view->form.payload_bits);
     view->payload_max = grown && g->counter_bits == 0 && g->epochs == 0 ? all >> 1 : all;
     view->sticky = g->counter_bits ? all : all ^ view->payload_max;
-    set_ways(filter);
+    cf_set_ways(filter);
 }
 
 void cf_set_epoch(cf_filter *filter, uint64_t epoch)
@@ -97,12 +82,14 @@ void cf_set_epoch(cf_filter *filter, uint64_t epoch)
         filter->live |= (uint32_t)1 << (epoch - age) % CF_EPOCH_NUMBERS;
 }
 
-void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable)
+cf_status cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable)
 {
-    assert(writable == NULL || writable == bytes);
+    if (bytes == NULL || (writable != NULL && writable != bytes))
+        return CF_BAD_ARGUMENT;
     filter->bytes = bytes;
     filter->writable = writable;
-    set_ways(filter);
+    cf_set_ways(filter);
+    return CF_OK;
 }
 
 /* All of the view, of a filter that has what its header says. */
@@ -110,32 +97,39 @@ static void set_view(cf_filter *filter)
 {
     filter->view.fingerprint_mask = cf_low_bits(filter->geometry.fingerprint_bits);
     filter->view.pair_mask = cf_low_bits(filter->geometry.pair_bits);
+    filter->view.sealed = true;
     cf_set_epoch(filter, filter->epoch);
     cf_set_stage(filter, filter->level, filter->split, cf_is_grown(filter->level, filter->split));
 }
 
 /* ---- making and opening ---- */
 
-void cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes)
+cf_status cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes)
 {
-    assert(shape->buckets > 0 && shape->buckets % 2 == 0 && shape->bucket_size > 0); /* checked */
+    cf_status status = bytes ? cf_geometry_check(shape, NULL) : CF_NO_MEMORY;
+    if (status != CF_OK)
+        return status;
     *filter = (cf_filter){
         .geometry = *shape, .length = cf_geometry_bytes(shape), .bytes = bytes, .writable = bytes};
     cf_header_encode(filter, bytes);
     set_view(filter);
+    return CF_OK;
 }
 
-void cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes)
+cf_status cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes)
 {
+    cf_status status = bytes ? cf_geometry_check(shape, NULL) : CF_NO_MEMORY;
+    if (status != CF_OK)
+        return status;
     memset(bytes, 0, cf_in_memory(cf_geometry_bytes(shape)));
-    cf_create_in_zeros(filter, shape, bytes);
+    return cf_create_in_zeros(filter, shape, bytes);
 }
 
 static cf_status open_view(cf_filter *filter, const uint8_t *bytes, size_t length, uint8_t *writable,
                            const char **why)
 {
     cf_filter opened = {.bytes = bytes, .writable = writable};
-    cf_status status = cf_header_decode(&opened, bytes, length, why);
+    cf_status status = cf_header_decode(&opened, bytes, bytes ? length : 0, why);
     if (status == CF_OK) {
         *filter = opened;
         set_view(filter);
@@ -174,31 +168,37 @@ cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, con
     return open_view(filter, bytes, length, bytes, why);
 }
 
-void cf_seal(cf_filter *filter)
+cf_status cf_seal(cf_filter *filter)
 {
     if (filter->writable == NULL)
-        return;
+        return CF_READ_ONLY;
     if (filter->geometry.epochs) /* growth may have doubled some */
         filter->items = filter->occupied;
     cf_change(filter, 0, CF_HEADER_BYTES);
     cf_header_encode(filter, filter->writable);
+    filter->view.sealed = true;
+    cf_set_ways(filter);
+    return CF_OK;
 }
 
-void cf_attach_pages(cf_filter *filter, const cf_pages *pages)
+cf_status cf_attach_pages(cf_filter *filter, const cf_pages *pages)
 {
+    if (pages && (pages->need == NULL || (filter->writable && pages->change == NULL)))
+        return CF_BAD_ARGUMENT;
     filter->pages = pages;
-    set_ways(filter);
+    cf_set_ways(filter);
+    return CF_OK;
 }
 
-void cf_clear(cf_filter *filter)
+cf_status cf_clear(cf_filter *filter)
 {
     cf_filter was = *filter;
     if (was.writable == NULL)
-        return;
+        return CF_READ_ONLY;
     cf_change(filter, 0, filter->length);
     was.geometry.key_types = cf_types_cleared(&was.geometry);
     cf_create(filter, &was.geometry, filter->writable);
     filter->memory = was.memory;
     filter->watch = was.watch;
-    cf_attach_pages(filter, was.pages);
+    return cf_attach_pages(filter, was.pages);
 }

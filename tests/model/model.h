@@ -276,7 +276,7 @@ static inline void model_check_class(const model *m, uint32_t id)
     if (cf_count(m->filter, one->hash) != sum || cf_contains(m->filter, one->hash) != (sum > 0))
         model_fail("%llu copies before growth, but %llu are counted", (unsigned long long)sum,
                    (unsigned long long)cf_count(m->filter, one->hash));
-    if (!shape->epochs && (got != (sum > 0) || (got && shape->value_bits && !told)))
+    if (got != (sum > 0 && shape->value_bits != 0) || (got && !told))
         model_fail("cf_get tells value %llu, which is not there", (unsigned long long)value);
     if (shape->value_bits && model_look_for(m->filter, one->hash, one->value).matches != stored)
         model_fail("not %llu copies of value %llu", (unsigned long long)stored,

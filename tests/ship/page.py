@@ -22,7 +22,7 @@ import filter_process  # noqa: E402
 import support  # noqa: E402
 from driver import ENTER, SPACE, TAB  # noqa: E402
 
-COUNTED = "document.getElementById('news').textContent.includes('it is sound')"
+COUNTED = "document.getElementById('news').textContent.includes('was checked and is ok')"
 ANSWERED = "document.querySelector('#answer .yes, #answer .no, #answer .alert') !== null"
 ALERTED = "!document.getElementById('alert').hidden"
 
@@ -94,8 +94,8 @@ def try_screens(visit, db, blob):
         summary, figures = browser.text("summary"), browser.text("figures")
         visit.check(f"{name}: keys and bytes as cf_info says", f"{info['items']:,} keys in {info['bytes']:,} bytes" in summary, summary)
         rate = f"1 in {round(1 / info['fpr_now']):,}"
-        visit.check(f"{name}: error rate and check", rate in figures and "sound" in figures, figures)
-        visit.check(f"{name}: a key of SQL is perhaps there", visit.ask("user7").startswith("Perhaps there: the text “user7”."))
+        visit.check(f"{name}: false-positive rate and check", rate in figures and "Check\nok" in figures, figures)
+        visit.check(f"{name}: a key of SQL is probably in the set", visit.ask("user7").startswith("Probably in the set: the text “user7”."))
         visit.check(f"{name}: two buckets are shown, one slot matches, both are marked", browser.run(
             "return [document.querySelectorAll('#buckets section').length, document.querySelectorAll('#buckets .hit').length > 0,"
             "document.querySelectorAll('#picture .mark').length]") == [2, True, 2])
@@ -120,13 +120,13 @@ def try_keys(visit, db, blob):
             said = visit.ask(written, kind)
             found = support.ask(db, "SELECT cf_contains(?, ?)", blob, key)
             n += 1
-            if said.startswith("Perhaps there:") != bool(found) or not (found or said.startswith("Certainly not there:")):
+            if said.startswith("Probably in the set:") != bool(found) or not (found or said.startswith("Definitely not in the set:")):
                 wrong.append((key, found, said))
     visit.check(f"{n} keys of all types are answered as by SQL", not wrong, wrong)
     for written, kind in (("12x", "number"), ("0g", "hex"), ("abc", "hex"), ("", "number")):
         said = visit.ask(written, kind)
         visit.check(f"{written!r} as {kind} is refused, with what to write", "is not a" in said and "write" in said, said)
-    visit.check("the text of a number is told from the number", "The number 41 is another key" in visit.ask("41"))
+    visit.check("the text of a number is told from the number", "The number 41 is a different key" in visit.ask("41"))
 
 
 def try_keyboard(visit, db):
@@ -157,7 +157,7 @@ def try_keyboard(visit, db):
     browser.press(*"eve", ENTER)
     browser.wait(ANSWERED)
     said = browser.text("answer")
-    visit.check("keyboard: a key is asked by Enter", said.startswith("Certainly not there: the text “eve”."), said)
+    visit.check("keyboard: a key is asked by Enter", said.startswith("Definitely not in the set: the text “eve”."), said)
     browser.tab_to("The picture as a table")
     browser.press(SPACE)
     rows = browser.text("rows")
@@ -166,8 +166,8 @@ def try_keyboard(visit, db):
     browser.press(ENTER)
     visit.check("keyboard: the first stop skips to the filter", browser.focused() == "name", browser.focused())
     spoken = browser.spoken()
-    wanted = [("heading", "Look at a cuckoo filter"), ("textbox", "Keys, one on each line"), ("combobox", "Error rate"),
-              ("button", "Save this filter"), ("textbox", "Key"), ("image", "How full its regions are"), ("heading", "your list")]
+    wanted = [("heading", "Look at a cuckoo filter"), ("textbox", "Keys, one per line"), ("combobox", "False-positive rate"),
+              ("button", "Save this filter"), ("textbox", "Key"), ("image", "Load factor of its regions"), ("heading", "your list")]
     visit.check("a screen reader is given names and roles", all(one in spoken for one in wanted),
                 [one for one in wanted if one not in spoken])
     live = browser.run("return [...document.querySelectorAll('[role=status], [role=alert]')].map((e) => e.id)")
@@ -194,13 +194,13 @@ def try_refusals(visit, db, blob):
                            "return at.top >= 0 && at.bottom <= innerHeight")
         visit.check(f"refused: {name}: {said}", said.startswith(f"{name}.blob: ") and words in said and "still known.filter" in said and seen)
     visit.keep("refused")
-    visit.check("after that the filter still answers", visit.ask("user7").startswith("Perhaps there"))
+    visit.check("after that the filter still answers", visit.ask("user7").startswith("Probably in the set"))
     inside = bytearray(blob)
     inside[200:260] = bytes(60)
     browser.choose("blob", visit.file("inside.filter", bytes(inside)))
     browser.wait(ALERTED)
     said = browser.text("alert")
-    visit.check(f"damaged inside: {said}", "is damaged inside" in said and "Restore it from a copy" in said)
+    visit.check(f"corrupt: {said}", "is corrupt" in said and "Restore it from a backup" in said)
     visit.keep("damaged")
 
 
@@ -214,7 +214,7 @@ def try_drops(visit, blob):
     said = browser.text("news")
     browser.press(ENTER)
     browser.wait(f"{COUNTED} && document.getElementById('name').textContent === 'names.txt'")
-    visit.check(f"a list is dropped: {said}", "3 keys" in browser.text("summary") and visit.ask("bob").startswith("Perhaps"))
+    visit.check(f"a list is dropped: {said}", "3 keys" in browser.text("summary") and visit.ask("bob").startswith("Probably"))
     for typed, keys in (("eve", 4), ("eve\n", 4), ("eve\n\n", 4)):
         browser.run("document.getElementById('name').textContent = ''; document.getElementById('lines').value = arguments[0]; "
                     "document.getElementById('build-it').click()", typed)
@@ -249,12 +249,12 @@ def try_rules(visit, db):
         db.execute(f"CREATE VIRTUAL TABLE known_{column} USING cuckoo_filter(content='people({column})')")
         browser.choose("blob", visit.file(f"{column}.filter", support.ask(db, f"SELECT cf_export('known_{column}')")))
         browser.wait(f"{COUNTED} && document.getElementById('name').textContent === '{column}.filter'")
-        visit.check(f"of a followed column: {rule}", rule in browser.text("figures") and visit.ask(key, kind).startswith("Perhaps there"),
+        visit.check(f"of a followed column: {rule}", rule in browser.text("figures") and visit.ask(key, kind).startswith("Probably in the set"),
                     browser.text("figures"))
     browser.choose("blob", visit.folder / "name.filter")
     browser.wait(f"{COUNTED} && document.getElementById('name').textContent === 'name.filter'")
     said = visit.ask("0.1", "number")
-    visit.check("a number that JavaScript may write in another way is always perhaps there", "always “perhaps”" in said, said)
+    visit.check("a number that JavaScript may write in another way is always probably in the set", "always “probably in the set”" in said, said)
     exact = support.ask(db, "SELECT cf_build_exact(value, value % 2) FROM json_each('[1, 2, 3, 4, 5]')")
     browser.choose("blob", visit.file("exact.filter", exact))
     browser.wait(f"{COUNTED} && document.getElementById('name').textContent === 'exact.filter'")
@@ -271,7 +271,7 @@ def try_stop(visit):
     browser.run("const files = new DataTransfer(); files.items.add(new File([Array.from({ length: 5e6 }, (_, i) => `key${i}`).join('\\n')],"
                 "'long.txt')); document.getElementById('list').files = files.files; document.getElementById('build-it').focus()")
     browser.press(ENTER)
-    said = browser.wait("/Taking the keys of long.txt: .+%/.exec(document.getElementById('share').textContent)")[0]
+    said = browser.wait("/Adding the keys of long.txt: .+%/.exec(document.getElementById('share').textContent)")[0]
     browser.press(TAB)
     visit.check(f"a long list says how far it is, and Stop is next: {said}", browser.focused() == "stop", browser.focused())
     browser.press(ENTER)
@@ -291,7 +291,7 @@ def try_policy(visit):
     browser = visit.begin()
     browser.choose("blob", visit.folder / "known.filter")
     browser.wait(COUNTED)
-    visit.check("without workers it works, too", visit.ask("user7").startswith("Perhaps there"))
+    visit.check("without workers it works, too", visit.ask("user7").startswith("Probably in the set"))
     browser.protocol("Page.removeScriptToEvaluateOnNewDocument", identifier=made["identifier"])
     log = browser.log()
     visit.check("the browser has nothing to complain of", log == [], log)
@@ -310,8 +310,8 @@ def try_large(visit, db, keys):
     shown = time.monotonic() - before
     before_ask = time.monotonic()
     said, asked = visit.ask("77", "number"), time.monotonic() - before_ask
-    visit.check(f"large: a key is answered in {asked:.2f} s while all buckets are counted", said.startswith("Perhaps there") and
-                "under way" in browser.text("figures"), browser.text("figures"))
+    visit.check(f"large: a key is answered in {asked:.2f} s while all buckets are counted", said.startswith("Probably in the set") and
+                "running" in browser.text("figures"), browser.text("figures"))
     visit.keep("large")
     browser.wait(COUNTED, 300)
     total, longest = time.monotonic() - before, browser.run("return window.longest")

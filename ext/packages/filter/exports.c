@@ -26,6 +26,14 @@ FOR_JS("why") const char *js_why(void)
     return said;
 }
 
+/* A status that is all there is to say says nothing more. */
+static cf_status plain(cf_status status)
+{
+    if (status == CF_OK || said == cf_status_text(status))
+        said = NULL;
+    return status;
+}
+
 FROM_JS("resize") uint8_t *js_resize(uint8_t *bytes, size_t size);
 
 static uint8_t *resize_in_js(void *context, uint8_t *bytes, uint64_t size)
@@ -115,9 +123,9 @@ FOR_JS("add") cf_status add(cf_filter *filter, double value)
 }
 
 FOR_JS("delete")
-cf_deleted take(cf_filter *filter, double value)
+bool take(cf_filter *filter, double value)
 {
-    return cf_delete_value(filter, hash, (uint64_t)value);
+    return cf_delete_value(filter, hash, (uint64_t)value) == CF_REMOVED;
 }
 
 FOR_JS("clear") void clear(cf_filter *filter)
@@ -127,7 +135,7 @@ FOR_JS("clear") void clear(cf_filter *filter)
 
 FOR_JS("merge") cf_status merge(cf_filter *into, const cf_filter *from)
 {
-    return cf_merge(into, from, &said);
+    return plain(cf_merge(into, from, &said));
 }
 
 FOR_JS("check") cf_status check(cf_filter *filter)
@@ -285,7 +293,8 @@ cf_status js_build(list *keys, cf_filter *filter, const double *options, const i
 {
     cf_options given = options_of(options, seed);
     filter->memory = js_memory;
-    return cf_build(filter, keys->hashes, keys->used, (uint64_t)options[0], options[1], &given, &said);
+    return plain(
+        cf_build(filter, keys->hashes, keys->used, (uint64_t)options[0], options[1], &given, &said));
 }
 
 /* As cf_add_keys and cf_delete_keys in SQL. */
@@ -343,7 +352,7 @@ cf_status build_exact(list *others, list *members, double *made, const double *o
                             .count = {others->used, members->used},
                             .memory = js_memory};
     built.options.growth = false;
-    cf_status status = cf_exact_make(&built, &said);
+    cf_status status = plain(cf_exact_make(&built, &said));
     made[0] = (double)(size_t)built.bytes;
     made[1] = (double)built.length;
     return status;

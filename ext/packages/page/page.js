@@ -35,7 +35,7 @@
     try {
       const address = URL.createObjectURL(new Blob([source], { type: 'text/javascript' })), worker = new Worker(address);
       worker.onmessage = ({ data }) => hear(data);
-      worker.onerror = (event) => waiting.forEach(({ reject }) => reject(new Error(`The work broke off: ${event.message}`)));
+      worker.onerror = (event) => waiting.forEach(({ reject }) => reject(new Error(`The worker failed: ${event.message}`)));
       send = (message) => worker.postMessage(message, message.bytes ? [message.bytes.buffer] : []);
       close = () => (worker.terminate(), URL.revokeObjectURL(address));
     } catch {
@@ -82,7 +82,7 @@
 
   /* In the page, since some browsers let no worker read a file. */
   async function read(file, tell) {
-    if (file.size > MOST) throw new Error(`Its ${n(file.size)} bytes are more than the 2 GB there can be.`);
+    if (file.size > MOST) throw new Error(`The file has ${n(file.size)} bytes; the limit is 2 GB.`);
     const bytes = new Uint8Array(file.size);
     for (let at = 0; at < file.size; at += CHUNK) {
       bytes.set(new Uint8Array(await file.slice(at, at + CHUNK).arrayBuffer()), at);
@@ -116,7 +116,7 @@
       if (coming !== mine) return;
       settle();
       mine.close();
-      complain(`${name}: ${error.message}${shown ? ` The filter below is still ${shown.name}.` : ''}`);
+      complain(`${name}: ${error.message}${shown ? ` The filter shown below is still ${shown.name}.` : ''}`);
     }
   }
 
@@ -148,16 +148,16 @@
     const { name, info } = shown, exact = isExact(info);
     $('filter').hidden = $('skip').hidden = false;
     $('name').textContent = document.title = name;
-    $('summary').textContent = `${exact ? `Exact: ${counted(info.members, 'member')} of ` : ''}${counted(exact ? info.keys : info.items, 'key')} in ${counted(info.bytes, 'byte')}: ${FEW.format(info.bits_per_key)} bits a key`;
+    $('summary').textContent = `${exact ? `Exact: ${counted(info.members, 'member')} of ` : ''}${counted(exact ? info.keys : info.items, 'key')} in ${counted(info.bytes, 'byte')}: ${FEW.format(info.bits_per_key)} bits per key`;
     $('answer').replaceChildren();
     $('buckets').replaceChildren();
-    showFigures('under way');
+    showFigures('running');
     $('picture-card').hidden = exact;
     if (!exact) showPicture();
     $('name').focus();
     if (shown.info.bytes <= COUNTED) return count();
     say(`Ready: ${name}.`);
-    return showFigures('not made, since it is so large; in SQL, cf_check(filter) makes it');
+    return showFigures('skipped, because the filter is so large; in SQL, use cf_check(filter)');
   }
 
   /* Takes seconds for each 10 MB, so a second worker does it with a copy. */
@@ -166,17 +166,17 @@
     const end = () => (clearInterval(ticking), counter.close());
     const ticking = setInterval(() => {
       if (shown !== mine) return end(); // another filter took its place
-      showFigures(`under way for ${counted(Math.round((Date.now() - began) / 1000), 'second')}`);
+      showFigures(`running for ${counted(Math.round((Date.now() - began) / 1000), 'second')}`);
     }, 1000);
-    say(`Ready: ${mine.name}. All of it is being checked.`);
+    say(`Ready: ${mine.name}. The whole filter is being checked.`);
     try {
       await counter.call('open', { bytes: await mine.engine.call('save') });
       const { info, check } = await counter.call('count');
       if (shown !== mine) return;
       mine.info = info;
-      showFigures(check === 'ok' ? 'sound' : `damaged: ${check}`);
-      if (check === 'ok') return say(`Ready: ${mine.name}. All of it was checked: it is sound.`);
-      complain(`${mine.name} is damaged inside: ${check}. Its answers may be wrong. Restore it from a copy, or build it anew.`);
+      showFigures(check === 'ok' ? 'ok' : `corrupt: ${check}`);
+      if (check === 'ok') return say(`Ready: ${mine.name}. The whole filter was checked and is ok.`);
+      complain(`${mine.name} is corrupt: ${check}. Its answers may be wrong. Restore it from a backup, or rebuild it.`);
     } catch (error) {
       if (shown === mine) complain(error.message);
     } finally {
@@ -206,9 +206,9 @@
     $('picture').replaceChildren(...regions.map(({ used, slots }, i) => square(i % columns, Math.floor(i / columns), `s${shade(used, slots)}`)));
     $('legend').replaceChildren('empty ', ...Array.from({ length: SHADES + 1 }, (_, i) => make('i', '', { class: `s${i}` })), ' full');
     const shares = regions.map(({ used, slots }) => used / slots);
-    const size = regions.length === info.buckets ? 'A square is a bucket' : `A square is a region of about ${n(Math.round(info.buckets / regions.length))} buckets`;
+    const size = regions.length === info.buckets ? 'Each square is a bucket' : `Each square is a region of about ${n(Math.round(info.buckets / regions.length))} buckets`;
     $('picture-words').textContent = `${size}, in order, row by row${sampled ? `; the first ${regions[0].counted} of each are counted` : ''}. ` +
-      `The emptiest is ${percent(Math.min(...shares), 1)} full, the fullest ${percent(Math.max(...shares), 1)}.`;
+      `The load factor is at least ${percent(Math.min(...shares), 1)} and at most ${percent(Math.max(...shares), 1)}.`;
     $('rows').replaceChildren(...rowsOf(regions).map((row) => make('tr', '', {}, make('th', row[0], { scope: 'row' }), ...row.slice(1).map((cell) => make('td', cell)))));
   }
 
@@ -231,16 +231,16 @@
 
   function bucketsOf({ buckets }) {
     const older = buckets.some(({ bits, slots, spilled }) => [...slots, ...spilled].some((entry) => entry && entry.bits < bits));
-    const grown = make('p', 'The filter has grown: entries from before know fewer bits, the lowest ones, and match when these agree.');
+    const grown = make('p', 'The filter has grown: older entries have fewer bits, the lowest ones, and match when these are equal.');
     return [...(older ? [grown] : []), ...buckets.map(bucketOf)];
   }
 
   function bucketOf({ bucket, fingerprint, bits, slots, spilled }, i, all) {
-    const title = `${all.length === 1 ? 'Its bucket' : i === 0 ? 'First bucket' : 'Second bucket'}: ${n(bucket)}`;
+    const title = `${all.length === 1 ? 'The only bucket' : i === 0 ? 'First bucket' : 'Second bucket'}: ${n(bucket)}`;
     return make('section', '', {}, make('h4', title),
-      make('p', '', {}, 'Here the fingerprint of the key is ', make('code', fingerprint), ` (${bits} bits, in hexadecimal).`,
-        i > 0 ? ' The same key has another one in each of its two buckets.' : ''),
-      make('ol', '', { role: 'list' }, ...slots.map((entry, slot) => slotOf(entry, slot)), ...spilled.map((entry, line) => slotOf(entry, line, 'Spilled'))));
+      make('p', '', {}, 'In this bucket the fingerprint of the key is ', make('code', fingerprint), ` (${bits} bits, in hexadecimal).`,
+        i > 0 ? ' A key has a different fingerprint in each of its two buckets.' : ''),
+      make('ol', '', { role: 'list' }, ...slots.map((entry, slot) => slotOf(entry, slot)), ...spilled.map((entry, line) => slotOf(entry, line, 'Stash'))));
   }
 
   async function ask(event) {
@@ -253,7 +253,7 @@
       if (shown !== mine) return;
       const reasons = reasonsFor(found, key, mine.info);
       if (kind === 'text' && !found.found && mine.info.affinity === 'none' && /^\s*[+-]?\d+(\.\d+)?\s*$/.test(written)) {
-        reasons.push(`The number ${written.trim()} is another key than this text.`);
+        reasons.push(`The number ${written.trim()} is a different key from this text.`);
       }
       $('answer').replaceChildren(make('p', `${verdict(found, mine.info)}: ${key}.`, { class: found.found ? 'yes' : 'no' }),
         ...reasons.map((reason) => make('p', reason)));

@@ -55,7 +55,7 @@
     }
   };
 
-  const NO_LIST = 'this is not a list: it must be a text in UTF-8, with a key on each line';
+  const NO_LIST = 'this is not a list: it must be text in UTF-8, with one key per line';
 
   function utf8(decoder, bytes, stream) {
     try {
@@ -84,7 +84,7 @@
           throw new Error(`line ${line}: ${error.message}`);
         }
       }
-      progress('Taking the keys of', at, bytes.length);
+      progress('Adding the keys of', at, bytes.length);
     }
   }
 
@@ -109,7 +109,7 @@
       const parts = [bytes.subarray(0, typed), bytes.subarray(typed)];
       if (parts.some((part) => part.length && !isText(part))) throw new Error(NO_LIST);
       filter = build(keysOfAll(parts, kind, progress), { fpr });
-      if (filter.info(false).items === 0) throw new Error('the list has no keys; write one on each line, or choose a file');
+      if (filter.info(false).items === 0) throw new Error('the list has no keys; write one per line, or choose a file');
       return shown();
     },
     count: () => ({ info: filter.info(), check: filter.check() }),

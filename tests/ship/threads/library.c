@@ -86,7 +86,9 @@ static void read_shared(crew_member *self, const shared *all, const cf_filter *f
         uint64_t value = all->values[i], values[CF_VALUES_MAX], hash = all->hashes[i];
         cf_get(filter, hash, &value);
         same &= cf_contains(filter, hash) == all->there[i] && cf_count(filter, hash) == all->copies[i] &&
-                value == all->values[i] && (cf_get_all(filter, hash, values) > 0) == all->there[i];
+                value == all->values[i] &&
+                (cf_get_all(filter, hash, values) > 0) ==
+                    (all->there[i] && filter->geometry.value_bits != 0);
     }
     cf_contains_many(filter, all->hashes, ASKED, answers);
     same &= memcmp(answers, all->there, sizeof answers) == 0;

@@ -332,3 +332,31 @@ TEST(cap_counts_per_value)
             free_filter(&made);
         }
 }
+
+/* The key has as many values as its buckets have slots: the next one is refused before anything grows. */
+TEST(a_value_too_many_does_not_make_a_filter_grow)
+{
+    for (unsigned kind = 0; kind < 12; kind++) {
+        unsigned b = 2u << kind % 3;
+        cf_geometry shape = growing_shape(500, b, 16);
+        shape.value_bits = 10;
+        test_filter made = growing_filter(kind & 4 && b == 4 ? semisorted(shape) : shape, 0);
+        cf_filter *f = &made.filter;
+        const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15), key = odd;
+        unsigned others = kind < 6 ? 10 : 2 * 500 * b; /* it has not grown, or it has */
+        for (uint64_t i = 1; i < others; i++)
+            assert_int_equal(cf_add_value(f, (i + 1) * odd, i % 1000), CF_OK);
+        for (unsigned value = 0; value < 2 * b; value++)
+            assert_int_equal(cf_add_value(f, key, value), CF_OK);
+        assert_int_equal(cf_count(f, key), 2 * b);
+        for (unsigned again = 0; again < 3; again++) {
+            snapshot then = remember(f);
+            assert_int_equal(cf_add_value(f, key, 1000 + again), CF_FULL);
+            assert_unchanged(f, &then);
+            free(then.bytes);
+        }
+        assert_int_equal(cf_add_value(f, (others + 1) * odd, 7), CF_OK);
+        assert_sound(f);
+        free_filter(&made);
+    }
+}

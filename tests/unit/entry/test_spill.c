@@ -66,6 +66,7 @@ TEST(lists_do_not_change_the_answers)
             while (cf_delete_value(filter, all.hash[k], all.hash[k] & mask) == CF_REMOVED)
                 continue;
         snapshot then = remember(&fresh.filter);
+        cf_seal(filter);
         if (sticky)
             end_checked(filter);
         else
