@@ -30,9 +30,18 @@ static void append_counts(sqlite3_str *json, const cf_filter *filter)
                         ratio(8 * filter->length, keys));
 }
 
+/* JavaScript rounds larger numbers: they are texts. */
+static void append_hash(sqlite3_str *json, const cf_geometry *g)
+{
+    const int64_t most = (INT64_C(1) << 53) - 1;
+    const char *quote = g->seed < -most || g->seed > most ? "\"" : "";
+    sqlite3_str_appendf(json, ",\"hash\":\"%s\",\"seed\":%s%lld%s", cuckoo_hash_word(g), quote, g->seed,
+                        quote);
+}
+
 static void append_options(sqlite3_str *json, const cf_geometry *g)
 {
-    sqlite3_str_appendf(json, ",\"hash\":\"%s\",\"seed\":%lld", cuckoo_hash_word(g), g->seed);
+    append_hash(json, g);
     sqlite3_str_appendf(json, ",\"counter_bits\":%d,\"value_bits\":%d", g->counter_bits, g->value_bits);
     sqlite3_str_appendf(json, ",\"affinity\":\"%s\",\"collation\":\"%s\"",
                         cuckoo_affinity_word(g->affinity), cuckoo_collation_word(g->collation));
@@ -74,7 +83,7 @@ static void result_exact_info(sqlite3_context *context, const cf_exact *exact)
     sqlite3_str_appendf(json, ",\"levels\":%d,\"listed\":%d", exact->levels, exact->listed);
     sqlite3_str_appendf(json, ",\"bytes\":%llu,\"bits_per_key\":%.6g,\"fpr_unknown\":%.6g",
                         exact->length, ratio(8 * exact->length, exact->keys), cf_exact_fpr(exact));
-    sqlite3_str_appendf(json, ",\"hash\":\"%s\",\"seed\":%lld", cuckoo_hash_word(rule), rule->seed);
+    append_hash(json, rule);
     sqlite3_str_appendf(json, ",\"affinity\":\"%s\",\"collation\":\"%s\",\"format\":%d",
                         cuckoo_affinity_word(rule->affinity), cuckoo_collation_word(rule->collation),
                         CF_EXACT_VERSION);

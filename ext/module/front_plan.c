@@ -216,7 +216,10 @@ int cuckoo_front_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     info->idxStr = statement(&choice);
     info->needToFreeIdxStr = 1;
     info->idxNum = (int)choice.plan;
-    info->estimatedCost = 2 + choice.looks_at * (choice.plan & CUCKOO_ASKS ? 1 : 3);
+    /* To read all rows first is dear where the filter might be asked: without ANALYZE SQLite takes other
+    ** tables for large ones. */
+    double each = choice.plan & CUCKOO_ASKS ? 1 : choice.looks_at < rows ? 3 : 20;
+    info->estimatedCost = 2 + choice.looks_at * each;
     info->estimatedRows = choice.finds < 1 ? 1 : (sqlite3_int64)choice.finds;
     return rc == SQLITE_OK && info->idxStr == NULL ? SQLITE_NOMEM : rc;
 }

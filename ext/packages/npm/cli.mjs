@@ -143,9 +143,10 @@ const COMMANDS = {
     return found ? 0 : 1;
   }],
   info: ['FILE', {}, ([path]) => {
-    const filter = opened(path), damage = filter.check(), { seed, ...fields } = filter.info();
+    const filter = opened(path), damage = filter.check(), fields = filter.info();
     if (damage !== 'ok') throw new Error(`filter is damaged: ${damage}; restore it from a copy, or build it anew`);
-    output(Buffer.from(JSON.stringify({ ...fields, seed: '@' }, null, 2).replace('"@"', String(seed)) + '\n'));
+    const json = JSON.stringify(fields, (_, value) => (typeof value === 'bigint' ? String(value) : value), 2);
+    output(Buffer.from(json + '\n')); // a seed beyond 2^53 is a text, as in SQL
   }],
   add: ['FILE < lines', {}, change('addMany')],
   delete: ['FILE < lines', {}, change('deleteMany')],

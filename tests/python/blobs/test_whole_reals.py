@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Some drivers bind each number as REAL (libsql, Deno; JavaScript has no other). A whole one is an integer for every
 function; 5.5 is an error, where an integer is meant."""
+import json
 import re
 
 import pytest
@@ -64,3 +65,15 @@ def test_filter_tables_and_buckets(db):
     for of in ("cf_new(1000)", "'seen'"):
         for bucket, rows in [(3, 4), (3.0, 4), (3.5, 0), (-1, 0), (-1.0, 0), (1e300, 0), (2**62, 0)]:
             assert ask(db, f"SELECT count(*) FROM cf_buckets({of}) WHERE bucket = ?", bucket) == rows
+
+
+@pytest.mark.parametrize("seed", [0, -5, 2**53 - 1, 1 - 2**53, 2**53, -2**53, 2**53 + 1, 2**63 - 1, -2**63])
+def test_seeds_in_json_survive_a_reader_that_has_doubles_only(db, seed):
+    """JSON.parse reads numbers as doubles. A seed beyond them is a text, which an option takes as it is."""
+    db.execute(f"CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=100, seed={seed})")
+    for call in (f"cf_info(cf_new(9, 0.01, 'seed={seed}'))", f"cf_plan(9, 0.01, 'seed={seed}')", "cf_table_info('seen')",
+                 f"cf_info(cf_build_exact(1, 1, NULL, 'seed={seed}'))", "cf_table_info('seen', 'all')"):
+        said = json.loads(ask(db, f"SELECT {call}"), parse_int=float)["seed"]
+        assert int(said) == seed and isinstance(said, str) == (abs(seed) >= 2**53)
+    again = "SELECT cf_new(9, 0.01, 'seed=' || json_extract(cf_info(f), '$.seed')) = f FROM (SELECT cf_new(9, 0.01, ?) AS f)"
+    assert ask(db, again, f"seed={seed}") == 1
