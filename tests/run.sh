@@ -138,11 +138,12 @@ run() {
     bench_scripts)    pytest 'figures: joined, shown, quoted' "$PYTHON" -m pytest -q -p no:cacheprovider tests/bench ;;
     loading)          tap 'loading without memory' build/plain/loading ;;
     mutants)          last 'rules dropped: a slice' "$PYTHON" tests/mutants/mutants.py --slice 12 --jobs 1 ;;
-    t_sql)            last "SQL scripts with $T" ${ASAN:+sanitized} sh tests/sql/run.sh $SCRIPTS ;;
+    t_sql)            last "SQL scripts: $T" ${ASAN:+sanitized} sh tests/sql/run.sh $SCRIPTS ;;
     t_python)
+        set -f # the name of a case may have brackets
         # shellcheck disable=SC2086 # the files are words
-        pytest "Python tests with $T" ${ASAN:+sanitized} "$PYTHON" -m pytest -q -p no:cacheprovider -p no:warnings --tb=short \
-            --hypothesis-seed="$CUCKOO_TEST_SEED" -k "$T" $FILES
+        pytest "Python: $T" ${ASAN:+sanitized} "$PYTHON" -m pytest -v -p no:cacheprovider -p no:warnings --tb=short \
+            --hypothesis-seed="$CUCKOO_TEST_SEED" ${WORD:+-k "$WORD"} $FILES
         ;;
     python)           pytest 'Python: properties and models' python_tests ${SLICED:+--half} tests/python ;;
     python_asan)
@@ -214,10 +215,19 @@ pytest() {
     finish "${good:-0}" "$bad"
 }
 
+# running GROUP: the test in which it is; the program, where it does not say.
+running() {
+    test=$(sed -n 's/^# running: //p; s/ \(PASSED\|FAILED\|SKIPPED\|Timeout\) .*//; s/^tests[^ ]*::/&/p' "$dir/$1.log" 2> /dev/null | tail -1)
+    echo "$1${test:+: $test}"
+}
+
 # report GROUP: waits for it, prints its line, and its end when something failed. One that died without a line failed.
 report() {
+    waited=0
     until [ -f "$dir/$1.line" ] || ! kill -0 "$pool" 2> /dev/null; do
         sleep 0.1
+        waited=$((waited + 1))
+        [ -z "${CUCKOO_TEST_LIMIT:-}" ] || [ $((waited % 100)) != 0 ] || echo "$((waited / 10)) s, running $(running "$1")"
     done
     [ -f "$dir/$1.line" ] || printf '%-34s %5d passed, %d failed (it died)\n' "$1" 0 1 > "$dir/$1.line"
     [ -f "$dir/$1.log" ] || : > "$dir/$1.log"
@@ -236,6 +246,10 @@ what_failed() {
     for group; do
         passed "$group" && continue
         echo "failed: $(cat "$dir/$group.line")"
+        if grep -qE 'Timeout \(|^not ok - took longer|CPU time limit' "$dir/$group.log"; then
+            echo "took longer than $CUCKOO_TEST_LIMIT s: $(running "$group")"
+            continue
+        fi
         lines=$(grep -E '^not ok|: error:|^(FAIL|ERROR|E  )|SURVIVED|Sanitizer|^failed| fails ' "$dir/$group.log" | head -8)
         echo "${lines:-$(tail -8 "$dir/$group.log")}"
     done
@@ -247,6 +261,8 @@ if [ "${1:-}" = damage ]; then
 fi
 if [ "${1:-}" = group ]; then
     group=$2
+    # C tests, and those in Python, have a limit of their own, for each test.
+    case $2 in t_python | *:test_*) ;; *) [ -z "${CUCKOO_TEST_LIMIT:-}" ] || ulimit -S -t "$CUCKOO_TEST_LIMIT" ;; esac
     run "$2"
     exit 0
 fi

@@ -78,6 +78,17 @@ line try:test_good.py   ' 1 passed, 0 failed'
 line try:test_empty.py  ' 0 passed, 1 failed'
 line try:test_skips.py  ' 0 passed, 1 failed'
 
+# ---- a test that hangs ----
+
+limited() {
+    CUCKOO_TEST_LIMIT=1 "$@"
+}
+echo 'echo "# running: a_loop"; while :; do :; done' > $dir/hangs.sh
+printf 'import threading\n\ndef test_it(): lock = threading.Lock(); lock.acquire(); lock.acquire()\n' > $dir/test_hangs.py
+ends 1   'longer than 1 s: try:hangs.sh: a_loop' 'a loop without end'           limited groups try:hangs.sh
+ends bad 'test_hangs.py::test_it .*Timeout'      'a lock that nobody gives back' \
+    limited env PYTHONPATH=tests/python "$PYTHON" -m pytest -v -p no:cacheprovider -p quick $dir/test_hangs.py
+
 # ---- the others, without what they need ----
 
 ends 77  'make deps-cluster'              'cluster.sh without Go'           env GO=/nowhere/go sh tests/ship/cluster.sh
@@ -89,7 +100,8 @@ ends 1   'no SQLite to build'             'versions.sh: no such folder'     sh t
 ends bad 'none of: native'                'platforms.sh: another platform'  sh tests/ship/platforms.sh nobody
 ends 1   'nobody.: nothing was tested'    'mutants.py: no such rule'        "$PYTHON" tests/mutants/mutants.py nobody
 ends 1   'SEED=7'                         'make t without a word'           sh tests/t.sh
-ends 1   'No test has "no_such_word"'           'make t for another word'         env T=no_such_word sh tests/t.sh
+ends 1   'No test has "no_such_word"'     'make t for another word'         env T=no_such_word sh tests/t.sh
+ends 1   'no file or folder tests/no.py'  'make t for another file'         env T=tests/no.py::test_it sh tests/t.sh
 # Those that were built since.
 for build in asan plain; do
     [ ! build/$build/fuzz -nt tests/model/fuzz.c ] || ends 1 '^0 passed'           "fuzz of nothing, $build"    build/$build/fuzz 0

@@ -69,9 +69,10 @@ export VALGRIND = test_bucket model test_format test_open test_filter test_check
 export PORTABLE = $(patsubst %,build/portable/test_%,hash format_vectors bucket arguments) build/portable/model
 
 ### Tests
-## t: T=word: builds and runs the tests that have this word in their names; SEED=n, ASAN=1, GDB=1 (tests/t.sh)
+## t: T=word: builds and runs the tests that have this word in their names; T=path: those of a file or a folder; SEED=n,
+##       ASAN=1, GDB=1, LIMIT=seconds for a test (tests/t.sh)
 t: need-test
-	@T="$(T)" SEED="$(SEED)" ASAN="$(ASAN)" GDB="$(GDB)" MAKE="$(MAKE)" sh tests/t.sh
+	@T="$(T)" SEED="$(SEED)" ASAN="$(ASAN)" GDB="$(GDB)" LIMIT="$(LIMIT)" MAKE="$(MAKE)" sh tests/t.sh
 
 ## check: before a commit, some of everything, without sanitizers: models, C and Python tests, SQL scripts, README's examples
 check: need-test

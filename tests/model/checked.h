@@ -31,7 +31,7 @@ static checked checked_now[CHECKED_MOST];
 
 static inline void checked_failed(const char *text)
 {
-    fail_msg("%s", text);
+    _assert_true(0, text, called.file, called.line);
 }
 
 static inline checked *checked_of(const cf_filter *filter)
@@ -39,7 +39,7 @@ static inline checked *checked_of(const cf_filter *filter)
     for (unsigned i = 0; i < CHECKED_MOST; i++)
         if (checked_now[i].filter == filter)
             return &checked_now[i];
-    fail_msg("no model of this filter: begin_checked comes first");
+    checked_failed("no model of this filter: begin_checked comes first");
     return NULL;
 }
 
@@ -47,7 +47,7 @@ static inline cf_filter *begin_checked(cf_filter *filter)
 {
     checked *c = checked_of(NULL);
     model_on_failure = checked_failed;
-    assert_int_equal(filter->items + filter->occupied, 0);
+    MUST(filter->items + filter->occupied == 0);
     cf_create(&c->unborn, &filter->geometry, model_need(malloc(cf_geometry_bytes(&filter->geometry))));
     c->filter = filter;
     c->m = model_new(filter);
@@ -94,7 +94,7 @@ static inline cf_deleted cf_delete_value_checked(cf_filter *filter, uint64_t has
     uint32_t id = item_checked(filter, hash, value);
     model *m = &checked_of(filter)->m;
     if (!model_may_delete(m, id))
-        fail_msg("a key is deleted that another one may lose by");
+        checked_failed("a key is deleted that another one may lose by");
     return model_delete(m, id);
 }
 
@@ -134,5 +134,15 @@ static inline bool cf_split_checked(cf_filter *filter)
     check_all_checked(filter);
     return done;
 }
+
+#define begin_checked(...)           CALLED(begin_checked(__VA_ARGS__))
+#define end_checked(...)             CALLED(end_checked(__VA_ARGS__))
+#define check_all_checked(...)       CALLED(check_all_checked(__VA_ARGS__))
+#define cf_add_checked(...)          CALLED(cf_add_checked(__VA_ARGS__))
+#define cf_add_value_checked(...)    CALLED(cf_add_value_checked(__VA_ARGS__))
+#define cf_delete_checked(...)       CALLED(cf_delete_checked(__VA_ARGS__))
+#define cf_delete_value_checked(...) CALLED(cf_delete_value_checked(__VA_ARGS__))
+#define cf_merge_checked(...)        CALLED(cf_merge_checked(__VA_ARGS__))
+#define cf_split_checked(...)        CALLED(cf_split_checked(__VA_ARGS__))
 
 #endif

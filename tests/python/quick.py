@@ -2,8 +2,10 @@
 """What make check runs of the Python tests: pytest --quick leaves out the functions that slow.txt names, since a case
 of theirs takes more than 0.1 s of processor time, and runs three cases of each other function. make test: pytest --half
 runs half of the cases of those in slow.txt that have six or more, and all others. The commit chooses which
-(CUCKOO_SLICE). --times=FILE writes what each test takes; quick.py FILE writes slow.txt anew from that."""
+(CUCKOO_SLICE). With CUCKOO_TEST_LIMIT=n a test that takes more than n seconds ends the process, and all stacks are
+printed. --times=FILE writes what each test takes; quick.py FILE writes slow.txt anew from that."""
 import collections
+import faulthandler
 import os
 import random
 import sys
@@ -12,6 +14,7 @@ from pathlib import Path
 LIST = Path(__file__).with_name("slow.txt")
 CASES = 3
 MANY = 6
+LIMIT = int(os.environ.get("CUCKOO_TEST_LIMIT", 0))
 
 
 def pytest_addoption(parser):
@@ -43,9 +46,21 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items if item in chosen]
 
 
+def pytest_configure():
+    """What a hung test must not capture."""
+    global screen
+    screen = os.dup(2)
+
+
 def pytest_runtest_logstart(nodeid):
     global start
+    if LIMIT:
+        faulthandler.dump_traceback_later(LIMIT, exit=True, file=screen)
     start = sum(os.times()[:4])
+
+
+def pytest_runtest_logfinish():
+    faulthandler.cancel_dump_traceback_later()
 
 
 def pytest_runtest_teardown(item, nextitem):

@@ -4,18 +4,23 @@
 ** sanitizer sees every step beyond it), memory that grows and fails as a test wants it, and random
 ** numbers from a printed seed. Only public headers: what no public call does is in ../probe.h.
 **
-** CUCKOO_TEST_SEED=n in the environment repeats a run.
+** CUCKOO_TEST_SEED=n in the environment repeats a run. With CUCKOO_TEST_LIMIT=n a test that takes more than
+** n seconds ends the program, and is named.
 */
 #ifndef CUCKOO_TEST_H
 #define CUCKOO_TEST_H
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef SIGALRM
+#include <unistd.h>
+#endif
 
 #include <cmocka.h>
 #undef stop /* a macro of cmocka 2, and a field of cf_watch */
@@ -57,6 +62,43 @@ static inline void seed_random(void)
     random_state = environment("CUCKOO_TEST_SEED", 20140214);
     fprintf(stderr, "random seed %llu\n", (unsigned long long)random_state);
 }
+
+/* ---- where a helper was called ---- */
+
+/* What fails in a helper is reported at the line of the test that called it: its macro below sets the place.
+** In this file MUST and MUST_EQUAL stand for cmocka's assert_true. */
+typedef struct line_of_test {
+    const char *file;
+    int line;
+} line_of_test;
+
+static line_of_test called = {__FILE__, 0};
+
+#define CALLED(call) (called = (line_of_test){__FILE__, __LINE__}, call)
+
+#define MUST(condition) _assert_true((condition) ? 1 : 0, #condition, called.file, called.line)
+
+static inline void must_equal(uint64_t a, uint64_t b, const char *what)
+{
+    char text[200];
+    if (a == b)
+        return;
+    snprintf(text, sizeof text, "%s: %llu, %llu", what, (unsigned long long)a, (unsigned long long)b);
+    _assert_true(0, text, called.file, called.line);
+}
+
+#define MUST_EQUAL(a, b) must_equal((uint64_t)(a), (uint64_t)(b), #a " == " #b)
+
+static inline void must_be_ok(cf_status status, const char *why, const char *what)
+{
+    char text[200];
+    if (status == CF_OK)
+        return;
+    snprintf(text, sizeof text, "%s: %s", what, why ? why : "no reason is given");
+    _assert_true(0, text, called.file, called.line);
+}
+
+/* ---- filters in memory ---- */
 
 /* A watch that says stop at question number `at`; 0: never. */
 typedef struct asked {
@@ -119,9 +161,9 @@ static inline test_filter new_filter(cf_geometry shape)
 {
     test_filter made;
     const char *why = NULL;
-    assert_int_equal(cf_geometry_check(&shape, &why), CF_OK);
+    MUST_EQUAL(cf_geometry_check(&shape, &why), CF_OK);
     made.bytes = malloc(cf_geometry_bytes(&shape));
-    assert_non_null(made.bytes);
+    MUST(made.bytes);
     cf_create(&made.filter, &shape, made.bytes);
     return made;
 }
@@ -156,8 +198,7 @@ static inline test_filter planned_filter(uint64_t capacity, double fpr, cf_optio
     cf_geometry shape;
     const char *why = "";
     cf_status status = cf_plan(capacity, fpr, &options, &shape, &why);
-    if (status != CF_OK)
-        fail_msg("cf_plan(%llu, %g): %s", (unsigned long long)capacity, fpr, why);
+    must_be_ok(status, why, "cf_plan");
     return new_filter(shape);
 }
 
@@ -182,7 +223,7 @@ typedef struct snapshot {
 static inline snapshot remember(const cf_filter *filter)
 {
     snapshot then = {*filter, malloc(filter->length)};
-    assert_non_null(then.bytes);
+    MUST(then.bytes);
     memcpy(then.bytes, filter->bytes, filter->length);
     return then;
 }
@@ -190,12 +231,12 @@ static inline snapshot remember(const cf_filter *filter)
 /* The bytes, the counts and the stage are those of then. */
 static inline void assert_unchanged(const cf_filter *now, const snapshot *then)
 {
-    assert_int_equal(now->length, then->filter.length);
-    assert_memory_equal(now->bytes, then->bytes, now->length);
-    assert_true(now->items == then->filter.items && now->occupied == then->filter.occupied);
-    assert_int_equal(now->spilled, then->filter.spilled);
-    assert_true(now->level == then->filter.level && now->split == then->filter.split);
-    assert_int_equal(now->buckets, then->filter.buckets);
+    MUST_EQUAL(now->length, then->filter.length);
+    MUST(memcmp(now->bytes, then->bytes, now->length) == 0);
+    MUST(now->items == then->filter.items && now->occupied == then->filter.occupied);
+    MUST_EQUAL(now->spilled, then->filter.spilled);
+    MUST(now->level == then->filter.level && now->split == then->filter.split);
+    MUST_EQUAL(now->buckets, then->filter.buckets);
 }
 
 /* A hash that an entry matches: its other bits are those of `hash`. */
@@ -213,20 +254,20 @@ static inline void assert_same_answers(const cf_filter *now, const snapshot *the
     cf_filter was = then->filter;
     cf_entry entry;
     cf_rebase(&was, then->bytes, NULL);
-    assert_true(was.geometry.epochs || now->items == was.items); /* splits drop the dead */
+    MUST(was.geometry.epochs || now->items == was.items); /* splits drop the dead */
     for (uint64_t bucket = 0; bucket < was.buckets; bucket++)
         for (unsigned slot = 0; slot < was.geometry.bucket_size; slot++) {
             bool there = cf_entry_at(&was, bucket, slot, &entry);
             uint64_t hash = there ? hash_of_entry(&was, &entry, random64()) : random64();
-            assert_int_equal(cf_count(now, hash), cf_count(&was, hash));
+            MUST_EQUAL(cf_count(now, hash), cf_count(&was, hash));
         }
 }
 
 static inline void assert_sound(const cf_filter *filter)
 {
     const char *why = "";
-    if (cf_check(filter, &why) != CF_OK)
-        fail_msg("cf_check: %s", why);
+    cf_status status = cf_check(filter, &why);
+    must_be_ok(status, why, "cf_check");
 }
 
 /* ---- many keys ---- */
@@ -268,13 +309,13 @@ static inline void sort_keys(keys *all)
 static inline void add_all(cf_filter *filter, const keys *all)
 {
     for (size_t i = 0; i < all->n; i++)
-        assert_int_equal(cf_add(filter, all->hash[i]), CF_OK);
+        MUST_EQUAL(cf_add(filter, all->hash[i]), CF_OK);
 }
 
 static inline void assert_all_found(const cf_filter *filter, const keys *all)
 {
     for (size_t i = 0; i < all->n; i++)
-        assert_true(cf_contains(filter, all->hash[i]));
+        MUST(cf_contains(filter, all->hash[i]));
 }
 
 /* The first n of sorted keys are there, with as many copies at least as were added, and nothing is wrong
@@ -283,14 +324,25 @@ static inline void assert_holds(const cf_filter *filter, const keys *sorted, siz
 {
     unsigned bits = filter->geometry.counter_bits;
     uint64_t copies = 0, most = bits ? (uint64_t)1 << bits : filter->geometry.cap;
-    assert_true(filter->items == n);
+    MUST(filter->items == n);
     for (size_t i = 0; i < n; i++) {
         copies = i > 0 && sorted->hash[i - 1] == sorted->hash[i] ? copies + 1 : 1;
-        assert_true(cf_contains(filter, sorted->hash[i]));
-        assert_true(cf_count(filter, sorted->hash[i]) >= (copies < most ? copies : most));
+        MUST(cf_contains(filter, sorted->hash[i]));
+        MUST(cf_count(filter, sorted->hash[i]) >= (copies < most ? copies : most));
     }
     assert_sound(filter);
 }
+
+#define new_filter(...)          CALLED(new_filter(__VA_ARGS__))
+#define growing_filter(...)      CALLED(growing_filter(__VA_ARGS__))
+#define planned_filter(...)      CALLED(planned_filter(__VA_ARGS__))
+#define remember(...)            CALLED(remember(__VA_ARGS__))
+#define assert_unchanged(...)    CALLED(assert_unchanged(__VA_ARGS__))
+#define assert_same_answers(...) CALLED(assert_same_answers(__VA_ARGS__))
+#define assert_sound(...)        CALLED(assert_sound(__VA_ARGS__))
+#define add_all(...)             CALLED(add_all(__VA_ARGS__))
+#define assert_all_found(...)    CALLED(assert_all_found(__VA_ARGS__))
+#define assert_holds(...)        CALLED(assert_holds(__VA_ARGS__))
 
 /* ---- tests ---- */
 
@@ -299,14 +351,47 @@ enum { MOST_TESTS = 64 };
 static struct CMUnitTest test_list[MOST_TESTS];
 static unsigned test_count;
 
+#ifdef SIGALRM
+static const char *volatile running;
+
+/* Only calls that a signal handler may make. */
+static inline void took_too_long(int signal)
+{
+    (void)signal;
+    static const char words[] = "\nnot ok - took longer than CUCKOO_TEST_LIMIT: ";
+    if (write(STDOUT_FILENO, words, sizeof words - 1) < 0 ||
+        write(STDOUT_FILENO, running, strlen(running)) < 0 || write(STDOUT_FILENO, "\n", 1) < 0)
+        _exit(2);
+    _exit(1);
+}
+#endif
+
+static inline void begin_test(const char *name)
+{
+    called = (line_of_test){name, 0};
+    printf("# running: %s\n", name);
+    fflush(stdout);
+#ifdef SIGALRM
+    running = name;
+    signal(SIGALRM, took_too_long);
+    alarm((unsigned)environment("CUCKOO_TEST_LIMIT", 0));
+#endif
+}
+
 /* TEST(a_sentence_that_is_true) { .. } stands for itself in the list of the program's tests. */
-#define TEST(name)                                                                                      \
-    static void name(void **state);                                                                     \
-    __attribute__((constructor)) static void register_##name(void)                                      \
+#define TEST(test)                                                                                      \
+    static void test(void **state);                                                                     \
+    static void begin_##test(void **state)                                                              \
     {                                                                                                   \
-        test_list[test_count++] = (struct CMUnitTest)cmocka_unit_test(name);                            \
+        begin_test(#test);                                                                              \
+        test(state);                                                                                    \
     }                                                                                                   \
-    static void name(void **state __attribute__((unused)))
+    __attribute__((constructor)) static void register_##test(void)                                      \
+    {                                                                                                   \
+        test_list[test_count] = (struct CMUnitTest)cmocka_unit_test(begin_##test);                      \
+        test_list[test_count++].name = #test;                                                           \
+    }                                                                                                   \
+    static void test(void **state __attribute__((unused)))
 
 int main(void)
 {

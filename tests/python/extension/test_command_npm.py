@@ -131,7 +131,7 @@ def test_a_list_gives_the_same_bytes_in_either_command_and_the_page_whatever_end
 def test_the_page_refuses_a_list_that_is_no_utf_8_wherever_that_is(both, package, content, where):
     before = b"ada\n" * (where // 4) + b"x" * (where % 4)
     for behind in (b"", b"\nbob\n" * 20_000):
-        assert on_the_page(both, package, before + content + behind).startswith("This is not a list: it must be a text in UTF-8")
+        assert on_the_page(both, package, before + content + behind).startswith("This is not a list: it must be text in UTF-8")
 
 
 @pytest.mark.parametrize("typed", [b"", b"eve", b"eve\n", b"\n\n", "\ufeffeve".encode(), b"eve\r\nfay\r\n", b"line %d\n" % 7 * 20_000], ids=lambda one: repr(one[:9]))
