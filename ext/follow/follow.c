@@ -93,9 +93,7 @@ int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int whic
                            column, shadow->schema, shadow->log, cuckoo_trigger_events[which]);
 }
 
-/* The column that a trigger names, in quotes behind one of these texts (sqlite3_malloc).
-** NULL: it names none, or *rc is SQLITE_NOMEM. */
-static char *column_in(const char *trigger, int which, int *rc)
+char *cuckoo_follow_column(const char *trigger, int which, int *rc)
 {
     static const char *const before[CUCKOO_FOLLOWERS] = {" WHEN new.", " WHEN old.", " WHEN old."};
     const char *quoted = strstr(trigger, before[which]);
@@ -134,12 +132,49 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
     return rc;
 }
 
-/* Takes over both texts. Not *found: they name no column of a table of this schema, and are freed. */
-static int take_names(cuckoo_follow *follow, const cuckoo_shadow *shadow, char *table, char *column,
-                      bool *found)
+/* Is there a table or a view of the name in content=, and does it have a column of the name there? Both
+** count as long as something has them: SQLite's triggers go along with a table or column that is renamed,
+** but the program that has used its name again means the new one. Replaces the texts. */
+static int prefer_given(const cuckoo_follow *follow, const cuckoo_shadow *shadow, char **table,
+                        char **column)
 {
-    int rc = table && column ? cuckoo_column_look(shadow->db, shadow->schema, table, column, NULL, NULL)
-                             : SQLITE_ERROR;
+    sqlite3_int64 is = 0;
+    const char *schema = shadow->schema, *t = follow->given_table, *k = follow->given_column;
+    int rc = SQLITE_OK;
+    if (sqlite3_stricmp(*table, t) != 0)
+        rc = cuckoo_sql_integer(shadow->db, &is,
+                                "SELECT 1 FROM \"%w\".sqlite_master WHERE type IN ('table', 'view') AND "
+                                "name = %Q COLLATE NOCASE",
+                                schema, t);
+    if (is) {
+        sqlite3_free(*table);
+        *table = sqlite3_mprintf("%s", t);
+    }
+    if (rc != SQLITE_OK || *table == NULL || sqlite3_stricmp(*column, k) == 0)
+        return *table ? rc : SQLITE_NOMEM;
+    is = 0;
+    rc = cuckoo_sql_integer(shadow->db, &is,
+                            "SELECT 1 FROM pragma_table_xinfo(%Q, %Q) WHERE name = %Q COLLATE NOCASE",
+                            *table, schema, k);
+    if (rc == SQLITE_OK && !is)
+        rc = cuckoo_column_look(shadow->db, schema, *table, *column, NULL, NULL);
+    if (is || rc == SQLITE_ERROR) {
+        sqlite3_free(*column);
+        *column = sqlite3_mprintf("%s", k);
+        rc = *column ? SQLITE_OK : SQLITE_NOMEM;
+    }
+    return rc;
+}
+
+/* Takes over both texts, but for names of content= that something has. Not *found: they name no column of
+** a table of this schema, and are freed, unless `any` will do. */
+static int take_names(cuckoo_follow *follow, const cuckoo_shadow *shadow, char *table, char *column,
+                      bool any, bool *found)
+{
+    int rc = !table || !column ? SQLITE_ERROR
+             : any             ? SQLITE_OK
+                   : cuckoo_column_look(shadow->db, shadow->schema, table, column, NULL, NULL);
+    rc = rc ? rc : prefer_given(follow, shadow, &table, &column);
     *found = rc == SQLITE_OK;
     bool same = *found && follow->table && strcmp(table, follow->table) == 0 &&
                 strcmp(column, follow->column) == 0;
@@ -162,9 +197,9 @@ static int names_in_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, 
     int rc = cuckoo_follow_read(shadow, "tbl_name", which, &table);
     rc = rc ? rc : cuckoo_follow_read(shadow, "sql", which, &sql);
     if (rc == SQLITE_OK && sql)
-        column = column_in(sql, which, &rc);
+        column = cuckoo_follow_column(sql, which, &rc);
     sqlite3_free(sql);
-    return cuckoo_first_error(rc, take_names(follow, shadow, table, column, found));
+    return cuckoo_first_error(rc, take_names(follow, shadow, table, column, false, found));
 }
 
 /* The same with the names that were saved. */
@@ -176,7 +211,7 @@ static int saved_names(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *found
     int rc = cuckoo_shadow_read(shadow, SAVED_ROW, row, SAVED_MAX, &length);
     return rc ? rc
               : take_names(follow, shadow, sqlite3_mprintf("%s", table),
-                           sqlite3_mprintf("%s", table + strlen(table) + 1), found);
+                           sqlite3_mprintf("%s", table + strlen(table) + 1), false, found);
 }
 
 int cuckoo_follow_check_saved(cuckoo_shadow *shadow, int64_t *log)
@@ -195,17 +230,17 @@ int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow)
     int rc = SQLITE_OK;
     for (int i = 0; rc == SQLITE_OK && !found && i < CUCKOO_FOLLOWERS; i++)
         rc = names_in_trigger(follow, shadow, i, &found);
+    const char *t = follow->table ? follow->table : follow->given_table,
+               *k = follow->table ? follow->column : follow->given_column;
     if (rc == SQLITE_OK && !found && follow->table)
-        rc = take_names(follow, shadow, sqlite3_mprintf("%s", follow->table),
-                        sqlite3_mprintf("%s", follow->column), &found);
+        rc = take_names(follow, shadow, sqlite3_mprintf("%s", t), sqlite3_mprintf("%s", k), false,
+                        &found);
     if (rc == SQLITE_OK && !found)
         rc = saved_names(follow, shadow, &found);
-    if (rc != SQLITE_OK || found || follow->table)
-        return rc; /* the names may name nothing, while the table is being made anew */
-    follow->saved = false;
-    follow->table = sqlite3_mprintf("%s", follow->given_table);
-    follow->column = sqlite3_mprintf("%s", follow->given_column);
-    return follow->table && follow->column ? SQLITE_OK : SQLITE_NOMEM;
+    if (rc == SQLITE_OK && !found) /* they may name nothing, while the table is rebuilt */
+        rc =
+            take_names(follow, shadow, sqlite3_mprintf("%s", t), sqlite3_mprintf("%s", k), true, &found);
+    return rc == SQLITE_OK && !found ? SQLITE_NOMEM : rc;
 }
 
 /* ---- rows of the table ---- */

@@ -10,10 +10,12 @@
 ** row when the expression of a later trigger fails.
 **
 ** The triggers themselves say which table and which column is followed: SQLite rewrites them when
-** these are renamed. The filter looks at them again when a kept statement was prepared anew: SQLite
+** these are renamed. But the names in content= are a contract: when another table, view or column has
+** one of them later, the filter belongs to that one, and `rebuild` moves it there.
+** The filter looks at the triggers again when a kept statement was prepared anew: SQLite
 ** does that after changes of the schema and of TEMP triggers, and after a rollback. These must hold:
 **
-** - All triggers are there, on one table, as they were made; so is the log, without triggers of
+** - All triggers are there, on this table, as they were made; so is the log, without triggers of
 **   others.
 ** - Triggers of others cannot make the sum of the log wrong (rules.h).
 ** - Triggers are not switched off in this connection.
@@ -81,12 +83,17 @@ char *cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shado
 ** such trigger. */
 int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int which, char **text);
 
+/* The column that the text of trigger `which` names (sqlite3_malloc). NULL: it names none, or *rc is
+** SQLITE_NOMEM. */
+char *cuckoo_follow_column(const char *trigger, int which, int *rc);
+
 /* Can a trigger write to the filter, and so run its commands? */
 int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is);
 
 /* ---- the table ---- */
 
-/* Finds the table to follow: that of the triggers, or, if they are gone, the one that was last saved. */
+/* Finds the table to follow: the one with the name in content=, if there is one; else that of the
+** triggers, or, if they are gone, the one that was last saved. The same for the column. */
 int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow);
 
 /* Saves the names of table and column, for the time when the triggers are gone, and the identity of the

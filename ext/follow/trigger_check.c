@@ -48,6 +48,45 @@ int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const
 
 /* ---- the triggers themselves ---- */
 
+/* The name in content= now stands for something else than the table with the triggers, t(k). */
+static int fail_moved(cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *t, const char *k)
+{
+    const char *schema = shadow->schema, *name = shadow->table;
+    char *remedy = NULL;
+    int rc = cuckoo_column_look(shadow->db, schema, follow->table, follow->column, NULL, NULL);
+    if (cuckoo_sql_rolls_back(rc))
+        return rc;
+    remedy = rc == SQLITE_OK ? sqlite3_mprintf("SELECT cf_table_rebuild('%q.%q') moves it to %s(%s)",
+                                               schema, name, follow->table, follow->column)
+                             : sqlite3_mprintf("rename %s, which is no table with a column %s",
+                                               follow->table, follow->column);
+    rc = remedy
+             ? cuckoo_say(&follow->fault, SQLITE_OK,
+                          "content='%q(%q)' now names another table, view or column than the one with "
+                          "its triggers, %s(%s): %s; or DROP TABLE \"%w\".\"%w\", and create it with "
+                          "content='%q(%q)'",
+                          follow->given_table, follow->given_column, t, k, remedy, schema, name, t, k)
+             : SQLITE_NOMEM;
+    sqlite3_free(remedy);
+    follow->trust = rc == SQLITE_OK ? CUCKOO_FAULT : CUCKOO_UNKNOWN;
+    return rc;
+}
+
+/* The trigger is not as it was made. It may be on another table or column. */
+static int fail_changed(cuckoo_follow *follow, const cuckoo_shadow *shadow, int which, const char *text)
+{
+    char *table = NULL, *column = NULL;
+    int rc = cuckoo_follow_read(shadow, "tbl_name", which, &table);
+    if (rc == SQLITE_OK)
+        column = cuckoo_follow_column(text, which, &rc);
+    if (rc == SQLITE_OK && table && column &&
+        (sqlite3_stricmp(table, follow->table) != 0 || sqlite3_stricmp(column, follow->column) != 0))
+        rc = fail_moved(follow, shadow, table, column);
+    sqlite3_free(table);
+    sqlite3_free(column);
+    return rc;
+}
+
 /* Trigger `which` must be as it was made. */
 static int check_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, int which)
 {
@@ -57,7 +96,10 @@ static int check_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, int
         return rc;
     char *want = cuckoo_follow_text(follow, shadow, which);
     rc = want ? SQLITE_OK : SQLITE_NOMEM;
-    if (rc == SQLITE_OK && !(text && strcmp(text, want) == 0))
+    bool same = rc == SQLITE_OK && text && strcmp(text, want) == 0;
+    if (rc == SQLITE_OK && text && !same)
+        rc = fail_changed(follow, shadow, which, text);
+    if (rc == SQLITE_OK && !same && follow->fault == NULL)
         rc = cuckoo_follow_fail(follow, shadow,
                                 "its trigger " CUCKOO_TRIGGER
                                 " on %s(%s) is %s: rows may have changed without it",

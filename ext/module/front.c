@@ -265,37 +265,65 @@ void cuckoo_values_free(cuckoo_values *values)
 
 /* ---- is it as it was? ---- */
 
+/* Another table may have the name of the content now. What is written on the one of before is of no use:
+** before SQLite 3.38 xFilter puts the new name into statements. */
+static int move_content(cuckoo_front *front, const char *content, int followed)
+{
+    char *copy = sqlite3_mprintf("%s", content);
+    if (copy == NULL)
+        return SQLITE_NOMEM;
+    cuckoo_front_forget_others(front);
+    sqlite3_free(front->content);
+    front->content = copy;
+    front->followed = followed;
+    front->moved = CUCKOO_LOOKS_LATE;
+    return SQLITE_OK;
+}
+
+/* The names of now; those of before, where they cannot be read. */
+static int find_content(cuckoo_table *table, cuckoo_front *now)
+{
+    int rc = cuckoo_follow_find(&table->follow, &table->paged.shadow);
+    now->schema = table->front->schema;
+    now->content = table->follow.table ? table->follow.table : table->front->content;
+    return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
+}
+
 /* Indexes may have come or gone. If the schema cannot be looked at, SQLite is about to read it anew. */
 int cuckoo_front_look(cuckoo_table *table)
 {
     int prepared;
-    cuckoo_front *front = table->front, now = {.schema = front->schema, .content = front->content};
+    cuckoo_front *front = table->front, now = {.prepared = -1};
     if (cuckoo_shadow_schema(&table->paged.shadow, &prepared) != SQLITE_OK ||
         (prepared == front->prepared && front->columns > 0))
         return SQLITE_OK;
-    int rc = read_content(table, &now, table->follow.given_column);
+    int rc = find_content(table, &now);
+    const char *k = table->follow.column ? table->follow.column : table->follow.given_column;
+    rc = rc ? rc : read_content(table, &now, k);
     if (rc == SQLITE_ERROR) { /* a use says why */
         if (cuckoo_module_begin(table, CUCKOO_INSPECT) == SQLITE_OK)
             cuckoo_module_end(table, SQLITE_OK);
     } else if (rc == SQLITE_OK && now.columns == 0) {
-        rc = cuckoo_say(&table->base.zErrMsg, SQLITE_ERROR, "no such table: %s.%s", front->schema,
-                        front->content);
+        rc = cuckoo_say(&table->base.zErrMsg, SQLITE_ERROR, "no such table: %s.%s", now.schema,
+                        now.content);
     } else if (rc == SQLITE_OK && strcmp(now.declared, front->declared) != 0) {
         char *why = NULL;
         if (front->columns == 0)
             rc = cannot_show(table->registry->db, &now, now.columns, &why);
-        rc =
-            cuckoo_table_fail(table, SQLITE_ERROR,
-                              why ? "%s"
-                                  : "the columns of %s are not those that this connection has read; run "
-                                    "PRAGMA writable_schema = RESET, or connect anew",
-                              why ? why : front->content);
+        rc = cuckoo_table_fail(
+            table, SQLITE_ERROR,
+            why ? "%s"
+                : "the columns of %s are not those that this connection has read (of %s); run PRAGMA "
+                  "writable_schema = RESET (before SQLite 3.38: connect again)",
+            why ? why : now.content, front->content);
         sqlite3_free(why);
     } else if (rc == SQLITE_OK) {
+        if (strcmp(now.content, front->content) != 0 || now.followed != front->followed)
+            rc = move_content(front, now.content, now.followed);
         cuckoo_shown *shown = front->shown;
         front->shown = now.shown;
         now.shown = shown;
-        front->prepared = prepared;
+        front->prepared = rc == SQLITE_OK ? prepared : -1;
     }
     free_columns(&now);
     return rc;

@@ -85,6 +85,7 @@ struct cuckoo_front {
     int columns;
     int followed;                    /* that column, or CUCKOO_ROWID; CUCKOO_NO_ROWS: it is not there */
     bool keyed;                      /* it is a table WITHOUT ROWID */
+    bool moved;                      /* statements may be on the content of before */
     int prepared;                    /* when the schema was last looked at (cuckoo_shadow_schema) */
     front_cursor *kept[CUCKOO_KEPT]; /* closed ones, to be opened again; NULL: none */
     unsigned next;                   /* of these, to be replaced */
@@ -141,7 +142,7 @@ enum {
 /* Is this value of argument i an unusual one, for which its condition does not hold? */
 bool cuckoo_front_unusual(uint32_t plan, int i, sqlite3_value *value);
 
-/* The statement without the conditions of `dropped`, a bit for each argument. CUCKOO_SORTS: all rows are
+/* The statement on the content of now, without the conditions of `dropped`, a bit for each argument. CUCKOO_SORTS: all rows are
 ** read before the first one is shown. NULL: out of memory. */
 char *cuckoo_front_widen(const cuckoo_front *front, const char *text, uint32_t dropped);
 #define CUCKOO_SORTS (UINT32_C(1) << 31)

@@ -214,8 +214,9 @@ static int start(front_cursor *cursor, const char *text, uint32_t dropped, int a
                  sqlite3_value **argv)
 {
     bool any = cursor->list.n > 0;
-    char *wide = dropped ? cuckoo_front_widen(front_of(cursor), text, dropped) : NULL;
-    int rc = dropped && wide == NULL ? SQLITE_NOMEM : take_statement(cursor, wide ? wide : text);
+    bool widens = dropped || front_of(cursor)->moved;
+    char *wide = widens ? cuckoo_front_widen(front_of(cursor), text, dropped) : NULL;
+    int rc = widens && wide == NULL ? SQLITE_NOMEM : take_statement(cursor, wide ? wide : text);
     sqlite3_free(wide);
     if (rc == SQLITE_OK && any)
         rc = bind_next(cursor, &any);

@@ -4,6 +4,8 @@
 */
 #include "front.h"
 
+#include "../follow/sql_text.h"
+
 #include <string.h>
 
 /* ---- values ---- */
@@ -24,7 +26,14 @@ char *cuckoo_front_widen(const cuckoo_front *front, const char *text, uint32_t d
 {
     bool quoted = false;
     sqlite3_str *sql = sqlite3_str_new(NULL);
+    const char *from = " FROM ";
     for (const char *at = text; *at; at++) {
+        if (!quoted && strncmp(at, from, strlen(from)) == 0) {
+            at += strlen(from);
+            for (int i = 0; i < 3; i++) /* "schema"."content" */
+                cuckoo_sql_token(&at);
+            sqlite3_str_appendf(sql, "%s\"%w\".\"%w\"", from, front->schema, front->content);
+        }
         quoted ^= *at == '"';
         sqlite3_str_append(sql, at, 1);
         if (quoted || *at != '?')
