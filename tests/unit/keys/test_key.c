@@ -171,7 +171,7 @@ TEST(texts_beside_an_integer)
     }
 }
 
-static double read(const char *words)
+static double read_number(const char *words)
 {
     cf_number number;
     assert_true(cf_number_read(words, strlen(words), &number));
@@ -180,7 +180,7 @@ static double read(const char *words)
 
 static void assert_read(const char *words)
 {
-    double mine = read(words), theirs = strtod(words, NULL);
+    double mine = read_number(words), theirs = strtod(words, NULL);
     if (memcmp(&mine, &theirs, sizeof mine) != 0)
         fail_msg("%s: %.17g, not %.17g", words, mine, theirs);
 }
@@ -232,10 +232,10 @@ TEST(numbers_are_read_exactly)
 TEST(a_locale_changes_no_number)
 {
     static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "C"};
-    double point = read("0.12345678901234567");
+    double point = read_number("0.12345678901234567");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (setlocale(LC_ALL, names[i]) != NULL)
-            assert_true(read("0.12345678901234567") == point && point > 0.12);
+            assert_true(read_number("0.12345678901234567") == point && point > 0.12);
     }
     setlocale(LC_ALL, "C");
 }
