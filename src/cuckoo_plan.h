@@ -117,11 +117,7 @@ typedef enum cf_key_types {
 
 /* What is noted for keys of these types. Under an affinity numbers and texts are one type, so that equal
 ** keys make equal bytes. */
-static inline unsigned cf_types_under(unsigned affinity, unsigned types)
-{
-    unsigned both = CF_TYPE_NUMBER | CF_TYPE_TEXT;
-    return affinity != CF_AFFINITY_NONE && types & both ? types | both : types;
-}
+unsigned cf_types_under(unsigned affinity, unsigned types);
 
 /* What the user fixes; the planner chooses the rest. {0} fixes nothing but growth: none. */
 typedef struct cf_options {

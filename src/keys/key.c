@@ -50,6 +50,12 @@ unsigned cf_key_type(const cf_key *key)
                                       : CF_TYPE_BLOB;
 }
 
+unsigned cf_types_under(unsigned affinity, unsigned types)
+{
+    unsigned both = CF_TYPE_NUMBER | CF_TYPE_TEXT;
+    return affinity != CF_AFFINITY_NONE && types & both ? types | both : types;
+}
+
 bool cf_type_fits(const cf_geometry *rule, unsigned type, bool number)
 {
     unsigned noted = rule->key_types & CF_TYPE_ANY;

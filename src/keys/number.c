@@ -142,8 +142,8 @@ double cf_number_real(const cf_number *number)
     char plain[ENOUGH + 14];
     int exponent = number->exponent;
     double real = (double)number->digits;
-    /* A short number takes one rounding of two exact ones. RULE: others are read by strtod; equivalent
-    ** < to <=: 10^15 is exact, too */
+    /* A short number takes one rounding of two exact ones. */
+    /* RULE: others are read by strtod; equivalent < to <=: 10^15 is exact, too */
     if (number->digits == 0 ||
         (FLT_EVAL_METHOD == 0 && number->digits < ROUND_LIMIT && abs(exponent) <= EXACT_POWER)) {
         exponent = number->digits ? exponent : 0;
