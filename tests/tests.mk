@@ -11,14 +11,14 @@ COVERAGE = -O0 -g --coverage -DNDEBUG -Dalways_inline=unused
 
 # For programs, linked with SQLite itself, hence SQLITE_CORE; and for the extension (coverage_so).
 # plain, asan, tsan: -O1 and -g1 (lines, no variables) take half the time to compile of -O2 -g. gdb: for make t GDB=1.
-# portable: without what compilers offer beyond C11, and small.
+# portable: without what compilers offer beyond C11, small, and without asserts, as users compile it.
 KIND_plain       = $(CHECKED) -O1 -g1 -DSQLITE_CORE
 KIND_gdb         = -O0 -g -DSQLITE_CORE
 KIND_asan        = $(CHECKED) $(SANITIZE) -fPIC -DSQLITE_CORE -D'CUCKOO_ENTRY=__attribute__((visibility("default")))'
 KIND_tsan        = $(CHECKED) -O1 -g1 -fsanitize=thread -DSQLITE_CORE
 KIND_fuzz        = -O2 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -fno-sanitize-coverage=trace-cmp \
     -DLIBFUZZER -DSQLITE_CORE
-KIND_portable    = $(CHECKED) -O1 -g -DCF_PLAIN_C -DCUCKOO_SMALL
+KIND_portable    = $(CHECKED) -O1 -g -DCF_PLAIN_C -DCUCKOO_SMALL -DNDEBUG
 KIND_coverage    = $(COVERAGE) -DSQLITE_CORE
 KIND_coverage_so = $(COVERAGE) -fPIC
 KINDS_OF_TESTS   = plain gdb asan tsan fuzz portable coverage
@@ -66,7 +66,7 @@ OBJECTS  = $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
 # What valgrind finds and the sanitizers do not: reads of bytes that were never written. A filter is such bytes. The
 # model reaches all layouts, growth, the list, merges, shrinking and hostile blobs, the fuzz targets hostile SQL.
 export VALGRIND = test_bucket model test_format test_open test_filter test_check fuzz
-export PORTABLE = $(patsubst %,build/portable/test_%,hash format_vectors bucket) build/portable/model
+export PORTABLE = $(patsubst %,build/portable/test_%,hash format_vectors bucket arguments) build/portable/model
 
 ### Tests
 ## t: T=word: builds and runs the tests that have this word in their names; T=path: those of a file or a folder; SEED=n,

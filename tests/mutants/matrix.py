@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Which test notices which mutant? The yardstick by which tests are deleted, and new ones are judged.
 
-    matrix.py src           marked mutants of src (mutants.py), against each C test -> kills_src.tsv
+    matrix.py src           marked mutants of src (mutants.py), against each C test -> build/mutants/kills_src.tsv (hours)
     matrix.py judge         what each test kills, and what it alone kills
-    matrix.py after KIND    what notices each mutant first, model and sim before others -> after_KIND.tsv: of src the mutants
-                            of kills_src.tsv; of ext sampled statements, against each program, SQL and Python file. First with
-                            --quick, of ext: what make check runs; a later call runs the others
+    matrix.py after KIND    what notices each mutant first, model and sim before others: of src, against each C test
+                            -> build/mutants/after_src.tsv; of ext sampled statements, against each program, SQL and Python
+                            file -> after_ext.tsv. First with --quick, of ext: what make check runs; a later call the others
     --sample N --seed N     of ext, so many mutants (100); another sample
     --only N                ends after so many mutants; another call goes on where it ended
     --quick                 without the tests that cost time; another call runs them
@@ -34,6 +34,7 @@ from mutants import ROOT
 
 HERE = Path(__file__).resolve().parent
 PYTHON = os.environ.get("PYTHON", "/usr/bin/python3")
+KILLS = ROOT / "build/mutants/kills_src.tsv"
 NOTHING = "-"
 STAGES = ("quick", "slow")
 SLOW = 0.2  # seconds of processor time
@@ -282,9 +283,8 @@ def write(path, first, lines):
 
 
 def fill(stages, most):
-    path = HERE / "kills_src.tsv"
     chosen = named(marked())
-    lines, tests = read(path), Tests("src", chosen.values())
+    lines, tests = read(KILLS), Tests("src", chosen.values())
     names = " ".join(f"{name}:{tests.took[name]:.1f}" for name in tests.took)
     first = f"# {len(chosen)} mutants; tests and their processor seconds: {names}"
     order = list(chosen)
@@ -299,7 +299,7 @@ def fill(stages, most):
                 run = tests.wanted(line, stage)
                 line = Line(line.killers | set(tests.noticing(chosen[name], run)), line.skipped - set(run))
             lines[name] = line
-            write(path, first, lines)
+            write(KILLS, first, lines)
         tests.undo(chosen[name])
         most = most and most - 1
 
@@ -312,8 +312,8 @@ def share(title, found, tests):
 
 
 def judge():
-    path, kills = HERE / "kills_src.tsv", collections.defaultdict(set)
-    found, head = read(path), path.read_text().splitlines()[0]
+    kills = collections.defaultdict(set)
+    found, head = read(KILLS), KILLS.read_text().splitlines()[0]
     for mutant, line in found.items():
         for test in line.killers:
             kills[test].add(mutant)
@@ -337,24 +337,24 @@ def judge():
 
 def after(kind, sample, seed, most, quick):
     """The tests of today on the mutants of then, sim or model first. Third column: make check does not notice it."""
-    before, path = read(HERE / "kills_src.tsv") if kind == "src" else {}, HERE / f"after_{kind}.tsv"
+    before = read(KILLS) if kind == "src" else {}
+    path = (KILLS.parent if kind == "src" else HERE) / f"after_{kind}.tsv"
     chosen = named(marked() if kind == "src" else sampled(random.Random(seed), sample))
     tests, now = Tests(kind, chosen.values(), quick), read(path)
     order = sorted(tests.took, key=lambda test: (test not in ("model", "sim"), tests.took[test]))
-    names = before if kind == "src" else chosen
-    waits = [name for name in names if name in chosen and (name not in now or not (quick or now[name].killers))]
+    waits = [name for name in chosen if (name not in now or not (quick or now[name].killers))]
     for name in waits[:most]:
         if tests.build(chosen[name]):
             reaching = set(tests.reaching(chosen[name]))
             found = tests.noticing(chosen[name], [test for test in order if test in reaching], first=True)
             now[name] = Line(set(map(short, found)), set() if quick and found else {"check"})
-            write(path, f"# {len(names)} mutants, seed {seed}: what notices them first, and whether make check does not", now)
+            write(path, f"# {len(chosen)} mutants, seed {seed}: what notices them first, and whether make check does not", now)
         tests.undo(chosen[name])
     for name in [name for name in now if not now[name].killers]:
         then = " ".join(sorted(before[name].killers)) if name in before else ""
         print(f"survives: {name}" + f"\n    was noticed by {then}" * bool(then))
-    print(f"{len(now)} of {len(names)} mutants: {sum(not line.killers for line in now.values())} survive; "
-          f"{sum(name not in chosen for name in names)} are of code that is gone")
+    print(f"{len(now)} of {len(chosen)} mutants: {sum(not line.killers for line in now.values())} survive; "
+          f"{sum(name not in chosen for name in now)} are of code that is gone")
     share("by model or sim alone", now, {"model", "sim"})
     if kind == "ext":
         print(f"by make check: {sum(bool(line.killers) and not line.skipped for line in now.values())}")

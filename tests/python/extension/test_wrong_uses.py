@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a newcomer does wrong, and what the extension says: wrong_uses.txt has a statement and its message in each line.
+"""What a newcomer does wrong, and what the extension says: wrong_uses.txt has a statement and its message in each line. The lists of
+options stand at its head: {name} in a message means such a list.
 
 `python3 tests/python/extension/test_wrong_uses.py` writes the messages of CUCKOO_SO into that file: read the difference.
 """
@@ -14,6 +15,7 @@ import inside
 import support
 
 TABLE = Path(__file__).with_name("wrong_uses.txt")
+LISTS = [line[2:].split(" = ", 1) for line in TABLE.read_text().splitlines() if line.startswith("# {")]
 SETUP = f"""
     CREATE TABLE users(id INTEGER PRIMARY KEY, email TEXT, born DATE COLLATE NOCASE);
     INSERT INTO users(email) VALUES ('ann@a.example'), ('bob@b.example'), ('cyd@c.example');
@@ -71,6 +73,8 @@ class Beginner:
         except sqlite3.Error as error:
             answer = str(error)
             assert self.db.in_transaction and self.db.execute(OBJECTS).fetchall() == self.objects, f"it has changed something: {statement}"
+            for name, options in LISTS:
+                answer = answer.replace(options, name)
         self.db.execute("ROLLBACK")
         return answer
 
@@ -93,7 +97,7 @@ def test_what_a_wrong_use_is_told():
 def test_no_statement_stands_twice_and_no_message_rambles():
     statements = [statement for statement, _ in cases()]
     assert len(set(statements)) == len(statements) > 150
-    assert [message for _, message in cases() if len(message) > 300 and "valid options: " not in message] == []
+    assert [message for _, message in cases() if len(message) > 300] == []
 
 
 def test_a_long_name_is_cut_in_the_statement_that_would_make_a_filter_too(db):

@@ -16,8 +16,8 @@ from seen import command, create, has, info
 from support import ask
 
 EXACT = "fingerprint_bits=32"
-KEEPS = {"10 minutes": 10 * MINUTE, "24 hours": DAY, "1 week": 7 * DAY}
-WINDOWS = [SECOND, MINUTE, 20 * MINUTE, HOUR, 3 * HOUR, 20 * HOUR, DAY, 7 * DAY]
+KEEPS = {"10 minutes": 10 * MINUTE, "24 hours": DAY, "1 week": 7 * DAY, "2 weeks": 14 * DAY}
+WINDOWS = [SECOND, MINUTE, 20 * MINUTE, HOUR, 3 * HOUR, 20 * HOUR, DAY, 7 * DAY, 14 * DAY]
 
 
 @pytest.fixture
@@ -170,11 +170,11 @@ def test_bad_windows(db, text, message):
 
 
 @pytest.mark.parametrize("keep, most", [("90 seconds", "90 seconds"), ("1 hour", "3600 seconds"),
-                                        ("90 minutes", "1.5 hours"), ("1 week", "168 hours")])
+                                        ("90 minutes", "1.5 hours"), ("1 week", "168 hours"), ("2 weeks", "336 hours")])
 def test_the_longest_window_is_named(db, keep, most):
     create(db, f"capacity=5, keep='{keep}'")
-    with pytest.raises(sqlite3.OperationalError, match=rf"must be at most {most} \(keep=\), got the text '8 days'"):
-        ask(db, "SELECT cf_table_contains('seen', 1, '8 days')")
+    with pytest.raises(sqlite3.OperationalError, match=rf"must be at most {most} \(keep=\), got the text '15 days'"):
+        ask(db, "SELECT cf_table_contains('seen', 1, '15 days')")
     create(db, "capacity=5, epochs=3", "other")
     with pytest.raises(sqlite3.OperationalError, match="without keep="):
         ask(db, "SELECT cf_table_contains('other', 1, '1 hour')")
