@@ -277,8 +277,8 @@ def test_what_is_no_table_and_column(db, content):
 
 
 @pytest.mark.parametrize("sql, says", [
-    ("INSERT INTO f(key) VALUES (1)", "it follows people(name): change that table"),
-    ("INSERT INTO f(f) VALUES ('clear')", "it follows people(name), and clear would make it miss rows"),
+    ("INSERT INTO f(key) VALUES (1)", "it stays in sync with people(name): change that table"),
+    ("INSERT INTO f(f) VALUES ('clear')", "it stays in sync with people(name), and clear would make it miss rows"),
     ("SELECT key FROM f", "people(name) cannot be read")])
 def test_messages_name_the_table_as_it_is_named_now(db, sql, says):
     failing = []
@@ -412,7 +412,7 @@ def test_import_takes_any_sound_filter(seen, options):
 
 @pytest.mark.parametrize("blob", [None, "x", 5, b"", b"x" * 100, bytes(2000)])
 def test_import_of_anything_else_changes_nothing(seen, blob):
-    refused(seen, ERROR, "INSERT INTO seen(key, seen) VALUES (?, 'import')", blob, says="not a sound filter")
+    refused(seen, ERROR, "INSERT INTO seen(key, seen) VALUES (?, 'import')", blob, says="not a valid filter")
     assert lost(seen, [1, 2, 3]) == [] and items(seen) == 3
 
 
