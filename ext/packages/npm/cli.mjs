@@ -144,7 +144,7 @@ const COMMANDS = {
   }],
   info: ['FILE', {}, ([path]) => {
     const filter = opened(path), damage = filter.check(), fields = filter.info();
-    if (damage !== 'ok') throw new Error(`filter is corrupt: ${damage}; restore it from a backup, or rebuild it with cf_build`);
+    if (damage !== 'ok') throw new Error(`filter is corrupt: ${damage}; restore it from a backup, or rebuild it`);
     const json = JSON.stringify(fields, (_, value) => (typeof value === 'bigint' ? String(value) : value), 2);
     output(Buffer.from(json + '\n')); // a seed beyond 2^53 is a text, as in SQL
   }],

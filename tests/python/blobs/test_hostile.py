@@ -96,7 +96,7 @@ def test_stages_payloads_and_lists_that_cannot_be_are_damage(db):
             ({"level": 1}, "width of slots"), ({"split_pointer": 1}, "width of slots"), ({"slot_bits": 15}, "width of slots"),
             ({"level": 40}, "more buckets than"), ({"level": 255}, "more buckets than"),
             ({"level": 1, "slot_bits": 15}, "length"), ({"split_pointer": 2**47}, "beyond the level"),
-            ({"flags": 0, "level": 1}, "must not grow"), ({"flags": 0, "split_pointer": 1}, "must not grow"),
+            ({"flags": 0, "level": 1}, "growth is off"), ({"flags": 0, "split_pointer": 1}, "growth is off"),
             ({"flags": GROWS | 128}, "it has epochs, but not of 4 bits"), ({"flags": GROWS | VALUES}, "values of zero bits"),
             ({"payload_bits": 17}, "counter_bits"), ({"payload_bits": 33, "flags": VALUES}, "value_bits"),
             ({"payload_bits": 3}, "length"), ({"payload_bits": 3, "flags": VALUES}, "length"),

@@ -310,10 +310,10 @@ def flipped(blob):
 
 @pytest.mark.parametrize("damage, says", [
     (newer, "made by a later version .*; use the version that wrote it$"),
-    (flipped, "header does not match its checksum .*; restore it from a backup, or rebuild it with cf_build$"),
-    (lambda blob: blob[:-1], "cut off, or not one filter .*; restore it from a backup, or rebuild it with cf_build$"),
-    (lambda blob: b"", "not a cuckoo filter .*; restore it from a backup, or rebuild it with cf_build$"),
-    (lambda blob: b"SQLite format 3\0" * 99, "not a cuckoo filter .*; restore it from a backup, or rebuild it with cf_build$")])
+    (flipped, "header does not match its checksum .*; restore it from a backup, or rebuild it$"),
+    (lambda blob: blob[:-1], "cut off, or not one filter .*; restore it from a backup, or rebuild it$"),
+    (lambda blob: b"", "not a cuckoo filter .*; restore it from a backup, or rebuild it$"),
+    (lambda blob: b"SQLite format 3\0" * 99, "not a cuckoo filter .*; restore it from a backup, or rebuild it$")])
 def test_what_is_no_filter(known, damage, says):
     """Whatever the command, and before it reads a line. The file stays as it is."""
     bad = damage(known.read())
@@ -345,7 +345,7 @@ def test_filters_of_other_kinds(command, db):
         command.write(blob, name)
     many = b"\n".join(b"%d" % i for i in range(99))
     for name, call, says in (("value", "add", "stores a value with each key"), ("value", "delete", "stores a value"),
-                             ("ages", "delete", "epochs.* cannot delete a single key"), ("exact", "add", "filter is exact"),
+                             ("ages", "delete", "epochs.* cannot delete a single key"), ("exact", "add", "is exact"),
                              ("full", "add", "is full: .*nothing has changed")):
         command(call, name, lines=many, status=2, says=f"^sqlite-cuckoo {call}: {name}: filter .*{says}")
         assert command.read(name) == kinds[name]

@@ -183,7 +183,7 @@ def test_filters_of_other_kinds(both, db):
     for name, blob in kinds.items():
         both.write(blob, name)
     for name, call, says in (("value", "add", "stores a value with each key"), ("value", "delete", "stores a value"),
-                             ("exact", "add", "filter is exact"), ("full", "add", "is full: .*nothing has changed")):
+                             ("exact", "add", "is exact"), ("full", "add", "is full: .*nothing has changed")):
         both.npm(call, name, lines=numbered(0, 99), status=2, says=f"^sqlite-cuckoo {call}: {name}: .*filter .*{says}")
         assert both.npm.read(name) == kinds[name]
     both.npm("merge", "sum", "full", "value", status=2, says="^sqlite-cuckoo merge: value: the filters differ in")

@@ -154,7 +154,7 @@ def test_no_rows(db):
         for call in ("cf_add_all", "cf_delete_all"):
             fails(db, BAD_PARAMETER, f"SELECT {call}(?, k{value}) FROM new", blob, says="LEFT JOIN")
             assert ask(db, f"SELECT {call}(f, k{value}) FROM filters LEFT JOIN new") == blob
-    fails(db, BAD_PARAMETER, "SELECT cf_merge(k) FROM new", says="no rows")
+    fails(db, BAD_PARAMETER, "SELECT cf_merge(k) FROM new", says="zero rows")
     assert db.execute("SELECT cf_merge(k) FROM new GROUP BY k").fetchall() == []
     for rows in ("new", "(SELECT NULL AS k)"):
         empty = ask(db, f"SELECT cf_build(k) FROM {rows}")

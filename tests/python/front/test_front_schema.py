@@ -95,7 +95,7 @@ def test_a_column_with_the_name_of_the_front_takes_commands(db, columns):
         db.execute("INSERT INTO f(f) VALUES (?)", (command,))
     with pytest.raises(sqlite3.OperationalError, match="f: it stays in sync with t.k., and clear would make it miss rows"):
         db.execute("INSERT INTO f(f) VALUES ('clear')")
-    with pytest.raises(sqlite3.OperationalError, match="f: unknown command 'chekc'; there are advance"):
+    with pytest.raises(sqlite3.OperationalError, match="f: unknown command 'chekc'; the commands are advance"):
         db.execute("INSERT INTO f(f) VALUES ('chekc')")
     for change in ("UPDATE f SET k = 'c'", "DELETE FROM f WHERE f = 1", "INSERT INTO f(k) VALUES ('c')"):
         with pytest.raises(sqlite3.OperationalError, match="f: it stays in sync with t.k."):

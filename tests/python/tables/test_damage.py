@@ -80,7 +80,7 @@ def use(db, allowed=ALLOWED):
         if error:
             known = any(words in str(error) for words in ("not a valid filter", "filter is full", "nothing to rebuild",
                                                           "too many to return as rows",
-                                                               "it follows", "UPDATE is refused"))
+                                                               "it stays in sync", "UPDATE is refused"))
             # The change had begun when it met a row that cannot be read: it must be rolled back.
             known |= error.sqlite_errorname == "SQLITE_IOERR" and REMEDY in str(error)
             assert known or error.sqlite_errorname in allowed, f"{sql}: {error!r}"

@@ -334,7 +334,7 @@ def info(arguments):
     fields = json.loads(database.one("SELECT cf_info(?)", content))
     damage = database.one("SELECT cf_check(?)", content)
     if damage != "ok":
-        raise Failure(f"{arguments.file}: filter is corrupt: {damage}; restore it from a backup, or rebuild it with cf_build")
+        raise Failure(f"{arguments.file}: filter is corrupt: {damage}; restore it from a backup, or rebuild it")
     output(json.dumps(fields, indent=2).encode() + b"\n")
 
 
