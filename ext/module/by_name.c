@@ -224,6 +224,12 @@ static void export_function(sqlite3_context *context, int argc, sqlite3_value **
     with_table(context, argv, result_export);
 }
 
+static int nothing_more(cuckoo_table *table, void *data, char **why)
+{
+    (void)table, (void)data, (void)why;
+    return SQLITE_OK;
+}
+
 /* Like the command 'rebuild', but no trigger can call it. It runs that command, so that the table joins
 ** the transaction. */
 static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -258,6 +264,12 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
         sqlite3_str_appendf(json, "{\"keys\":%llu,\"seconds\":%.3f,\"bytes\":%llu",
                             table->paged.filter.items + table->paged.left,
                             ((double)now - (double)since) / 1000, table->paged.filter.length);
+        char *bad; /* what no rebuild removes: a TEMP trigger, or one on the log */
+        if (cuckoo_table_is_told(cuckoo_registry_with(registry, argv[0], nothing_more, NULL, &bad))) {
+            sqlite3_str_appendall(json, ",\"trusted\":0");
+            cuckoo_append_member(json, "why", bad);
+        }
+        sqlite3_free(bad);
         cuckoo_result_built(context, json, "}");
     }
     cuckoo_list_give(table);

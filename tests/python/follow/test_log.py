@@ -153,6 +153,7 @@ def test_a_trigger_of_others_on_the_log(path, what):
     run(writer, CHANGES)
     error = attempt(f.db, "SELECT cf_table_contains('f', 'n')")
     assert is_refusal(error) and "has a trigger" in str(error)
+    assert "has a trigger" in ask(f.db, "SELECT json_extract(cf_table_rebuild('f'), '$.why')")
     run(writer, "BEGIN; INSERT INTO u(k) VALUES ('m'); COMMIT; DROP TRIGGER theirs")
     f.settled(stale=True)
     f.rebuild()
