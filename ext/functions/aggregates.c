@@ -212,7 +212,7 @@ static bool read_member(sqlite3_context *context, sqlite3_value **argv, const co
     bool inexact = c->rule.affinity != CF_AFFINITY_NONE && c->rule.key_types & CF_TYPE_INEXACT;
     return (!inexact && (*member || !cuckoo_key_always(&c->rule, argv[0]))) ||
            cuckoo_fail(context, CF_BAD_ARGUMENT,
-                       "key is %s, which may equal other keys under this affinity; leave it out",
+                       "key is %s, which may equal other keys under this affinity; leave affinity= out",
                        cuckoo_show(argv[0]).text);
 }
 
@@ -226,9 +226,9 @@ static bool exact_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
     if (!read_options_of(context, argc - 2, argv + 2, c))
         return false;
     if (c->options.given & ~known)
-        return cuckoo_fail(
-            context, CF_BAD_ARGUMENT,
-            "of the options only seed, hash, affinity and collation apply here; leave the others out");
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           "only the options seed, hash, affinity and collation apply to an exact "
+                           "filter; leave the others out");
     cuckoo_key kind = cuckoo_key_added(context, argv[0], &c->rule, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
@@ -381,7 +381,7 @@ static void change_last(sqlite3_context *context, void *state, bool failed)
     if (!failed && c->filter.writable == NULL)
         cuckoo_fail(
             context, CF_BAD_ARGUMENT,
-            "no rows, so there is no filter to return; use cf_add_keys or cf_delete_keys(filter, "
+            "zero rows, so there is no filter to return; use cf_add_keys or cf_delete_keys(filter, "
             "(SELECT cf_keys(key) FROM ...)), or FROM filters LEFT JOIN keys ON ..., which gives "
             "one row with a NULL key and leaves the filter unchanged");
     else if (!failed && apply_keys(context, c))

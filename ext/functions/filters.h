@@ -69,8 +69,8 @@ uint64_t cuckoo_length_limit(sqlite3 *db);
 ** nobody knows by which options its keys were to be hashed. The header says so: planned for 0 keys. */
 bool cuckoo_is_of_no_rows(const cf_filter *filter);
 #define CUCKOO_OF_NO_ROWS                                                                               \
-    "was built over no rows, where cf_build does not see its options, and would miss keys; build it "   \
-    "FROM (SELECT 1) LEFT JOIN the rows, or make it by cf_new(capacity, fpr, options)"
+    "was built from zero rows, where cf_build does not see its options, and would miss keys; build it " \
+    "FROM (SELECT 1) LEFT JOIN the rows, or create it with cf_new(capacity, fpr, options)"
 
 /* The hash of a key that is added to the filter, which notes its type; or deleted: cuckoo_key_argument. */
 cuckoo_key cuckoo_filter_key(sqlite3_context *context, sqlite3_value *key, cf_filter *filter, bool adds,

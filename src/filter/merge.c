@@ -130,13 +130,13 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
 
 /* Comes to the epoch of `from`, grows to so many buckets, then stores the entries, in no more than
 ** `most` bytes, and with bounded work (watch.h): each of hostile entries may split half of the table, in
-** vain, or double when buckets are split. What keys take is a fifth of it at most
+** vain, or double when buckets are split. What keys take is a third of it at most
 ** (test_merge_hostile.c). CF_FULL: bytes or work do not suffice. Other errors, and *why, as cf_merge. */
 static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t buckets, uint64_t most,
                                 const char **why)
 {
     uint64_t items = into->items, limit = into->memory.most, allowed = cf_most(&into->memory);
-    uint64_t left = 24 * (into->length + from->length) + (1 << 20);
+    uint64_t left = 24 * (into->length + from->length) + (1 << 17);
     into->view.left = &left;
     uint8_t noted = from->geometry.key_types;
     cf_note_types(into, noted == 0 && from->occupied > 0 ? CF_TYPE_ANY : noted);
@@ -149,7 +149,7 @@ static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t
     into->memory.most = limit;
     if (cf_work(into, 0)) {
         status = CF_FULL;
-        *why = "the entries crowd each other so much that merging would take far too long";
+        *why = "merging would take far too long, because too many entries belong to the same buckets";
     }
     into->view.left = NULL;
     if (status == CF_OK) {
@@ -172,9 +172,9 @@ static cf_status merge(cf_filter *into, const cf_filter *from, const char **why)
     uint8_t *copy = NULL;
     unsigned at = 0;
     if (into->writable == NULL)
-        return cf_refuse(CF_READ_ONLY, why, "into: it is open for reading only");
+        return cf_refuse(CF_READ_ONLY, why, "into: it is read-only");
     if (into->bytes == from->bytes)
-        return cf_refuse(CF_MISMATCH, why, "bytes: they are one and the same");
+        return cf_refuse(CF_MISMATCH, why, "bytes: both filters have the same");
     const char *field = cf_difference(into, from, &at);
     if (field)
         return cf_refuse(CF_MISMATCH, why, field);

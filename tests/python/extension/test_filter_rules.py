@@ -189,6 +189,22 @@ def test_a_chain_of_ten_deltas(db, js):
     assert COUNT < 10_000 or max(sizes) < len(chain[0]) / 2
 
 
+@pytest.mark.parametrize("rows", ["", "1", "2", "3", "12", "13", "23", "123"])
+def test_a_chain_of_which_links_have_no_rows(db, js, rows):
+    """SQL does not see the options of cf_build_exact then: they have none, and change no answer, wherever in the chain."""
+    links = {"1": (["ada", "bob"], ["cyd"]), "2": (["cyd"], ["ada", "bob"]), "3": (["BOB"], ["ada", "cyd"])}
+    options = "affinity=text collation=nocase"
+    chain = [exact(db, *(links[link] if link in rows else ([], [])), None, options) for link in "123"]
+    js("", "open", chain, "f")
+    for key in ("ada", "ADA", "bob", "Cyd"):
+        answer = ask(db, "SELECT " + " <> ".join(f"cf_contains(?{i + 2}, ?1)" for i in range(3)), key, *chain)
+        assert js("f", "contains", key) == bool(answer), key
+    if len(rows) > 1:
+        other = exact(db, ["ada"], ["bob"])
+        with pytest.raises(Failed, match="build all with the same"):
+            js("", "open", [*chain, other], "g")
+
+
 def test_exact_blobs_that_lie(db, js):
     """What is refused, and why, is what SQL refuses; what is opened answers as SQL does."""
     rng, opened = random.Random(SEED), 0
@@ -264,7 +280,7 @@ ERRORS = [
     (("", "buildExact", [1], [2], {"capacity": 5}), r"buildExact\(members, others\): capacity has no meaning here; leave it out"),
     (("", "buildExact", [1], [2], {"nonsense": 5}), "unknown option nonsense; valid options: fpr, seed, hash, affinity, collation$"),
     (("", "buildExact", [1], [1]), "a key is both member and not"), (("", "buildExact", [1], 5), "keys must be an iterable"),
-    (("", "buildExact", [1], [1.5], {"affinity": "text"}), "number with a fraction.*leave the affinity out"),
+    (("", "buildExact", [1], [1.5], {"affinity": "text"}), "fractional number.*leave the affinity out"),
     (("", "buildExact", ["0.12345"], [], {"affinity": "real"}), "give it as a number"),
 ]
 
@@ -280,5 +296,5 @@ def test_errors(db, js):
             js(*step, *(["g"] if step[0] == "" else []))
     js("f", "close")
     for method in (("contains", 1), ("containsMany", [1]), ("info",), ("check",), ("bytes",)):
-        with pytest.raises(Failed, match="was closed; open it anew"):
+        with pytest.raises(Failed, match="was closed; open it again"):
             js("f", *method)

@@ -235,7 +235,7 @@ def test_rebuild_reads_the_content_again(seen):
     "INSERT INTO seen(seen) VALUES ('clear')", "INSERT INTO seen(seen, key) VALUES ('import', x'00')"])
 def test_only_its_table_changes_it(seen, sql):
     """Neither a statement nor a trigger of others."""
-    message = refused(seen, ERROR, sql, says="it follows users(email)")
+    message = refused(seen, ERROR, sql, says="it stays in sync with users(email)")
     assert message.startswith("seen: ")
     seen.executescript(f"CREATE TABLE other(x); CREATE TRIGGER t AFTER INSERT ON other BEGIN {sql}; END")
     attempt(seen, "INSERT OR IGNORE INTO other VALUES (1)")
@@ -246,7 +246,7 @@ def test_only_its_table_changes_it(seen, sql):
 def test_rebuild_without_the_content_changes_nothing(seen):
     seen.execute("DROP TABLE users")
     message = refused(seen, ERROR, "INSERT INTO seen(seen) VALUES ('rebuild')", says="there is no table users in main")
-    assert message.endswith("; if the table has gone for good, drop the filter")
+    assert message.endswith("; if the table is gone for good, drop the filter")
     assert message.startswith("seen: ")
     seen.execute("CREATE TABLE users(id INTEGER PRIMARY KEY, email)")
     seen.execute("INSERT INTO users(email) VALUES ('u1')")
