@@ -152,7 +152,7 @@ cf_status cf_note_types(cf_filter *filter, unsigned types);
 /* The types of a filter that is made empty: none, unless it is for keys of all types. */
 unsigned cf_types_cleared(const cf_geometry *shape);
 
-/* Forgets the types of keys if all keys have been deleted. */
+/* Drops the types of keys if all keys have been deleted. */
 void cf_drop_types(cf_filter *filter);
 
 /* Makes the filter as it was when it was new: empty, not grown, in epoch 0, sealed. */

@@ -93,7 +93,7 @@ def test_a_filter_knows_that_it_has_an_inexact_text(db, affinity):
 def test_exact_filters_refuse_what_versions_read_differently(db):
     for text in ("0.12345", "9.9999999999999991118", "1e300"):
         for affinity in ("numeric", "real"):
-            with pytest.raises(sqlite3.OperationalError, match=f"cf_build_exact.*key is the text '{text}', which may equal other keys under this affinity; leave it out"):
+            with pytest.raises(sqlite3.OperationalError, match=f"cf_build_exact.*key is the text '{text}', which may equal other keys under this affinity; leave affinity= out"):
                 db.execute("SELECT cf_build_exact(?, 1, NULL, ?)", (text, f"affinity={affinity}"))
     blob = ask(db, "SELECT cf_build_exact(value, value < '0.5', NULL, 'affinity=text') FROM json_each(?)", json.dumps(["0.12345", "0.6789012", "12"]))
     assert [support.contains(db, blob, key) for key in ("0.12345", "0.6789012", 12)] == [1, 0, 0]
