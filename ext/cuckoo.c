@@ -87,7 +87,7 @@ static int compare_version(sqlite3 *db, bool *here, char **message)
         what = "another module named cuckoo_filter is on this connection already, and its version "
                "cannot be read (%s); load one of them only";
     else if (!*here && !version && !missing)
-        what = "an authorizer forbids to see what is loaded already (%s); set it after the load";
+        what = "an authorizer forbids reading what is loaded already (%s); set it after the load";
     if (what)
         *message = sqlite3_mprintf("cuckoo: %z", sqlite3_mprintf(what, sqlite3_errmsg(db)));
     *here |= version != NULL;
@@ -116,7 +116,7 @@ static int is_loaded(sqlite3 *db, bool *here, char **message)
     forbidden |= rc == SQLITE_OK && !any; /* SQLITE_IGNORE: there are modules always */
     rc = cuckoo_sql_end(statement, rc == SQLITE_AUTH ? SQLITE_OK : rc);
     if (rc != SQLITE_OK)
-        *message = sqlite3_mprintf("cuckoo: cannot see what is loaded already: %s", sqlite3_errstr(rc));
+        *message = sqlite3_mprintf("cuckoo: cannot read what is loaded already: %s", sqlite3_errstr(rc));
     return rc == SQLITE_OK && (*here || forbidden) ? compare_version(db, here, message) : rc;
 }
 
@@ -149,9 +149,10 @@ static int look_at_caller(const sqlite3_api_routines *api, char **message)
                                       "newer SQLite",
                                       OF_CALLER(libversion)());
     else if (!serve(api))
-        *message = OF_CALLER(mprintf)("cuckoo: one process, two copies of SQLite, and this file already "
-                                      "serves the other; use one SQLite, or load a copy of this file, "
-                                      "under another name, into the second");
+        *message =
+            OF_CALLER(mprintf)("cuckoo: this process has two copies of SQLite, and this file already "
+                               "serves the other; use one SQLite, or load a copy of this file, "
+                               "under another name, into the second");
     else
         return SQLITE_OK;
     return SQLITE_ERROR;

@@ -294,27 +294,27 @@ static int say(const others *all, bool acts, bool self, cuckoo_rules *rules)
     const char *t = all->table, *k = all->column;
     rules->refuses = self || (all->before && (all->changes || acts));
     if (self)
-        rules->why = sqlite3_mprintf(
-            "%s refers to %s itself with an action (ON DELETE, ON UPDATE), which changes "
-            "keys in the midst of a change, and cannot be followed",
-            k, t);
+        rules->why =
+            sqlite3_mprintf("%s refers to %s itself with an action (ON DELETE, ON UPDATE), which "
+                            "changes keys during a change, so a filter cannot stay in sync",
+                            k, t);
     else if (all->before && all->changes)
-        rules->why = sqlite3_mprintf(
-            "the BEFORE trigger %s on %s writes, and the trigger %s may change %s(%s) in the midst of a "
-            "change, which cannot be followed: make %s an AFTER trigger",
-            all->before, t, all->changes, t, k, all->before);
+        rules->why =
+            sqlite3_mprintf("the BEFORE trigger %s on %s writes, and the trigger %s may change %s(%s) "
+                            "during a change, so a filter cannot stay in sync: make %s an AFTER trigger",
+                            all->before, t, all->changes, t, k, all->before);
     else if (all->before && acts)
-        rules->why = sqlite3_mprintf(
-            "the BEFORE trigger %s on %s writes, and a foreign key may change %s in the midst of a "
-            "change, which cannot be followed: make it an AFTER trigger",
-            all->before, t, k);
+        rules->why =
+            sqlite3_mprintf("the BEFORE trigger %s on %s writes, and a foreign key may change %s during "
+                            "a change, so a filter cannot stay in sync: make it an AFTER trigger",
+                            all->before, t, k);
     else if (all->newer)
-        rules->why = sqlite3_mprintf(
-            all->temporary ? "the TEMP trigger %s on %s fires before its triggers, and may keep a row "
-                             "without them: drop it"
-                           : "the trigger %s on %s is newer than its own, fires before them, and may "
-                             "keep a row without them",
-            all->newer, t);
+        rules->why =
+            sqlite3_mprintf(all->temporary ? "the TEMP trigger %s on %s fires before the filter's "
+                                             "triggers, and may skip them for a row: drop it"
+                                           : "the trigger %s on %s is newer than the filter's triggers, "
+                                             "fires before them, and may skip them for a row",
+                            all->newer, t);
     return (rules->refuses || all->newer) && !rules->why ? SQLITE_NOMEM : SQLITE_OK;
 }
 

@@ -26,8 +26,8 @@ int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const
     }
     bool gone = column == SQLITE_ERROR || table == SQLITE_ERROR; /* then triggers cannot be made */
     va_start(arguments, format);
-    char *what = other  ? sqlite3_mprintf("the followed table %s(%s) is gone (%s)", t, k, other)
-                 : gone ? sqlite3_mprintf("the followed table %s(%s) is gone", t, k)
+    char *what = other  ? sqlite3_mprintf("the content table %s(%s) is gone (%s)", t, k, other)
+                 : gone ? sqlite3_mprintf("the content table %s(%s) is gone", t, k)
                         : sqlite3_vmprintf(format, arguments);
     va_end(arguments);
     sqlite3_free(other);
@@ -37,8 +37,8 @@ int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const
                   &follow->fault, SQLITE_OK,
                   gone
                       ? "%s: create it and SELECT cf_table_rebuild('%q.%q'), or DROP TABLE \"%w\".\"%w\""
-                      : "%s; SELECT cf_table_rebuild('%q.%q') makes its triggers anew and reads "
-                        "the table again",
+                      : "%s; SELECT cf_table_rebuild('%q.%q') recreates its triggers and reads the "
+                        "table again",
                   what, schema, name, schema, name)
             : SQLITE_NOMEM;
     follow->trust = rc == SQLITE_OK ? CUCKOO_FAULT : CUCKOO_UNKNOWN;
@@ -58,7 +58,7 @@ static int fail_moved(cuckoo_follow *follow, const cuckoo_shadow *shadow, const 
         return rc;
     remedy = rc == SQLITE_OK ? sqlite3_mprintf("SELECT cf_table_rebuild('%q.%q') moves it to %s(%s)",
                                                schema, name, follow->table, follow->column)
-                             : sqlite3_mprintf("rename %s, which is no table with a column %s",
+                             : sqlite3_mprintf("rename %s, which is not a table with a column %s",
                                                follow->table, follow->column);
     rc = remedy
              ? cuckoo_say(&follow->fault, SQLITE_OK,
@@ -72,7 +72,7 @@ static int fail_moved(cuckoo_follow *follow, const cuckoo_shadow *shadow, const 
     return rc;
 }
 
-/* The trigger is not as it was made. It may be on another table or column. */
+/* The trigger is not as it was created. It may be on another table or column. */
 static int fail_changed(cuckoo_follow *follow, const cuckoo_shadow *shadow, int which, const char *text)
 {
     char *table = NULL, *column = NULL;
@@ -104,7 +104,7 @@ static int check_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, int
                                 "its trigger " CUCKOO_TRIGGER
                                 " on %s(%s) is %s: rows may have changed without it",
                                 shadow->log, cuckoo_trigger_events[which], follow->table, follow->column,
-                                text ? "not as it was made" : "missing");
+                                text ? "not as it was created" : "missing");
     sqlite3_free(text);
     sqlite3_free(want);
     return rc;
@@ -121,11 +121,12 @@ static int check_log(cuckoo_follow *follow, const cuckoo_shadow *shadow)
         follow->lossy = true;
         follow->sample = CUCKOO_ALL_ROWS;
         rc = cuckoo_follow_fail(follow, shadow,
-                                "the %s on its log " CUCKOO_LOG " may take rows out of it: drop it",
-                                watcher, shadow->log);
+                                "the %s on its log " CUCKOO_LOG " may remove rows: drop it", watcher,
+                                shadow->log);
     } else if (rc == SQLITE_OK && fault != CUCKOO_LOG_SOUND) {
-        rc = cuckoo_follow_fail(follow, shadow, "its log " CUCKOO_LOG " %s", shadow->log,
-                                fault == CUCKOO_LOG_MISSING ? "was dropped" : "is not as it was made");
+        rc =
+            cuckoo_follow_fail(follow, shadow, "its log " CUCKOO_LOG " %s", shadow->log,
+                               fault == CUCKOO_LOG_MISSING ? "was dropped" : "is not as it was created");
     }
     sqlite3_free(watcher);
     return rc;
@@ -204,7 +205,7 @@ int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow)
     if (rc == SQLITE_OK && follow->fault == NULL && triggers_are_off(shadow)) {
         rc = cuckoo_follow_fail(follow, shadow,
                                 "triggers are off in this connection (SQLITE_DBCONFIG_ENABLE_TRIGGER), "
-                                "and rows change without it; switch them on");
+                                "so it would miss changes; turn them on");
         follow->trust = CUCKOO_UNKNOWN;
     }
     return rc;

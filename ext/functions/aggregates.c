@@ -211,8 +211,8 @@ static bool read_member(sqlite3_context *context, sqlite3_value **argv, const co
             cuckoo_show(argv[1]).text, type == SQLITE_NULL ? "; use ifnull(member, 0)" : "");
     return *member || !cuckoo_key_always(&c->rule, argv[0]) ||
            cuckoo_fail(context, CF_BAD_ARGUMENT,
-                       "with affinity=text a number with a fraction cannot be known as no member, "
-                       "because it may equal a text; leave the affinity out");
+                       "with affinity=text a fractional number cannot be a non-member, because it may "
+                       "compare equal to a text; leave the affinity out");
 }
 
 static bool exact_row(sqlite3_context *context, int argc, sqlite3_value **argv, void *state)
@@ -226,8 +226,8 @@ static bool exact_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
         return false;
     if (c->options.given & ~known)
         return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "of the options only seed, hash, affinity and collation have a "
-                           "meaning here; leave the others out");
+                           "only the options seed, hash, affinity and collation apply to an exact "
+                           "filter; leave the others out");
     cuckoo_key kind = cuckoo_key_argument(context, argv[0], &c->rule, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
@@ -378,7 +378,7 @@ static void change_last(sqlite3_context *context, void *state, bool failed)
     if (!failed && c->filter.writable == NULL)
         cuckoo_fail(
             context, CF_BAD_ARGUMENT,
-            "no rows, so there is no filter to return; use cf_add_keys or cf_delete_keys(filter, "
+            "zero rows, so there is no filter to return; use cf_add_keys or cf_delete_keys(filter, "
             "(SELECT cf_keys(key) FROM ...)), or FROM filters LEFT JOIN keys ON ..., which gives "
             "one row with a NULL key and leaves the filter unchanged");
     else if (!failed && apply_keys(context, c))

@@ -108,14 +108,13 @@ bool cuckoo_build_filter(sqlite3_context *context, uint64_t *hashes, size_t n,
     if (status == CF_TOO_BIG && !fits_in_sqlite(context, &filter->geometry))
         return false;
     if (status == CF_FULL && options->filter.value_bits)
-        return cuckoo_fail(
-            context, status,
-            "a key has more values than two buckets have slots (8, or 16 with "
-            "'bucket_size=8'), or too many keys have several; keep such keys elsewhere, or "
-            "give them one value that stands for all");
+        return cuckoo_fail(context, status,
+                           "a key has more values than two buckets have slots (8, or 16 with "
+                           "'bucket_size=8'), or too many keys have several; keep such keys in a table, "
+                           "or give them one reserved value that means all");
     if (status == CF_FULL)
         return cuckoo_fail(context, status,
-                           "too many keys crowd one place of the filter, as if chosen to; try another "
+                           "too many keys belong to the same few buckets, as if chosen to; try another "
                            "seed in the options, such as 'seed=12345'");
     return status == CF_OK || cuckoo_fail_add(context, status, filter);
 }
@@ -160,12 +159,12 @@ bool cuckoo_value_read(sqlite3_context *context, unsigned bits, sqlite3_value *v
     *number = 0;
     if (bits == 0)
         return !value || cuckoo_fail(context, CF_BAD_ARGUMENT,
-                                     "filter keeps no values: leave the value out, or make it with "
+                                     "filter stores no values: leave the value out, or create it with "
                                      "value_bits in the options");
     if (!value)
         return cuckoo_fail(
             context, CF_BAD_ARGUMENT,
-            "filter keeps a value with every key (value_bits): give it as the last argument");
+            "filter stores a value with each key (value_bits): give it as the last argument");
     return cuckoo_key_value(value, bits, number) ||
            cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(bits, cuckoo_show(value).text));
 }
@@ -185,8 +184,8 @@ static bool fail_merge(sqlite3_context *context, const cf_filter *one, const cf_
     bool hashes = strcmp(field, "seed") == 0 || strcmp(field, "hash") == 0;
     const char *next,
         *remedy =
-            hashes ? "keys hash differently in them: build both with the same seed= and hash= (a filter "
-                     "table takes a random seed unless it is given)"
+            hashes ? "they hash keys differently: build both with the same seed= and hash= (a filter "
+                     "table has a random seed unless you give one)"
             : strcmp(field, "growth") == 0
                 ? "the first one has growth=off, and the other one has grown: build the first one with "
                   "growth=on"
@@ -216,7 +215,7 @@ bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter
         return fail_merge(context, sum, filter, why);
     if (status == CF_FULL && why != cf_status_text(status))
         return cuckoo_fail(context, status,
-                           "%s; nothing has changed; ask the filters one by one, or build one from "
+                           "%s; nothing has changed; query the filters one by one, or build one from "
                            "the keys",
                            why);
     return status == CF_OK || cuckoo_fail_add(context, status, sum);
@@ -250,6 +249,6 @@ bool cuckoo_may_change(sqlite3_context *context, const cf_filter *filter, bool a
                cuckoo_fail(context, CF_BAD_ARGUMENT, "the filter " CUCKOO_OF_NO_ROWS);
     return !filter->geometry.epochs ||
            cuckoo_fail(context, CF_BAD_ARGUMENT,
-                       "filter ages (epochs=%d), and forgets no single key: use cf_advance",
+                       "filter expires keys (epochs=%d), and cannot delete a single key: use cf_advance",
                        filter->geometry.epochs);
 }

@@ -68,8 +68,8 @@ uint64_t cuckoo_length_limit(sqlite3 *db);
 ** nobody knows by which options its keys were to be hashed. The header says so: planned for 0 keys. */
 bool cuckoo_is_of_no_rows(const cf_filter *filter);
 #define CUCKOO_OF_NO_ROWS                                                                               \
-    "was built over no rows, where cf_build does not see its options, and would miss keys; build it "   \
-    "FROM (SELECT 1) LEFT JOIN the rows, or make it by cf_new(capacity, fpr, options)"
+    "was built from zero rows, where cf_build does not see its options, and would miss keys; build it " \
+    "FROM (SELECT 1) LEFT JOIN the rows, or create it with cf_new(capacity, fpr, options)"
 
 /* May single keys be added, or deleted? A filter of no rows would miss them. One that ages has taken
 ** keys for others, and forgets by epochs. */

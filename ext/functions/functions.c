@@ -148,8 +148,9 @@ static void advance_function(sqlite3_context *context, int argc, sqlite3_value *
     (void)argc;
     const cf_filter *filter = cuckoo_filter_argument(context, 1, argv);
     if (filter && !filter->geometry.epochs)
-        cuckoo_fail(context, CF_BAD_ARGUMENT,
-                    "filter does not age; make it so, such as cf_new(1000, 0.01, 'epochs=12')");
+        cuckoo_fail(
+            context, CF_BAD_ARGUMENT,
+            "filter has no epochs; create one that has, such as cf_new(1000, 0.01, 'epochs=12')");
     else if (filter && cuckoo_filter_copy(context, filter, &copy)) {
         cf_advance(&copy);
         cuckoo_result_filter(context, &copy);
@@ -178,7 +179,7 @@ static void merge_last(sqlite3_context *context, void *state, bool failed)
     cf_filter *sum = state;
     if (!failed && sum->writable == NULL)
         cuckoo_fail(context, CF_BAD_ARGUMENT,
-                    "no rows, or no argument, so there is no filter to merge; give one");
+                    "zero rows, or no argument, so there is no filter to merge; give at least one");
     else if (!failed)
         cuckoo_result_filter(context, sum);
     cuckoo_filter_free(sum);

@@ -75,9 +75,9 @@ static const char *decode_list(const uint8_t *bytes, size_t length, cuckoo_key_l
 {
     uint8_t header[CUCKOO_LIST_HEADER];
     if (length < CUCKOO_LIST_HEADER || memcmp(bytes, list_magic, sizeof list_magic) != 0)
-        return "it does not begin as a list does";
+        return "it does not start like a list";
     if (bytes[LIST_AT_VERSION] != LIST_VERSION || !cf_knows_hash(bytes[LIST_AT_HASH] & CF_HASH_MASK))
-        return "the list is of a later version of this extension";
+        return "the list was made by a later version of this extension";
     *list =
         (cuckoo_key_list){.rule = {.seed = (int64_t)cf_load64(bytes + LIST_AT_SEED),
                                    .keyed = (bytes[LIST_AT_HASH] & CF_HASH_MASK) == CF_IDENTITY_KEYED,
@@ -90,9 +90,9 @@ static const char *decode_list(const uint8_t *bytes, size_t length, cuckoo_key_l
     cuckoo_list_encode(list, header);
     if (memcmp(bytes, header, sizeof header) != 0 || bytes[AT_AFFINITY] > CF_AFFINITY_REAL ||
         bytes[AT_COLLATION] > CF_COLLATION_RTRIM)
-        return "the header is damaged";
+        return "the header is corrupt";
     size_t rest = length - CUCKOO_LIST_HEADER, step = step_of(list);
-    return rest % step == 0 && rest / step == list->n ? NULL : "its length does not fit its header";
+    return rest % step == 0 && rest / step == list->n ? NULL : "its length does not match its header";
 }
 
 /* ---- reading a list ---- */
@@ -102,8 +102,8 @@ static bool read_list(sqlite3_context *context, sqlite3_value *value, cuckoo_key
     int type = sqlite3_value_type(value);
     if (type == SQLITE_NULL)
         return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "keys is NULL: there is no row with a list; without grouping cf_keys gives "
-                           "one for no rows, too");
+                           "keys is NULL: the subquery returned no row; without GROUP BY, cf_keys "
+                           "returns an empty list instead");
     if (type != SQLITE_BLOB)
         return cuckoo_fail(
             context, CF_BAD_ARGUMENT,
@@ -134,13 +134,13 @@ static bool goes_with(sqlite3_context *context, const cuckoo_key_list *list, con
         return true;
     if (list->valued != (g->value_bits != 0))
         return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           g->value_bits ? "filter keeps a value with every key; make the list with "
+                           g->value_bits ? "filter stores a value with each key; make the list with "
                                            "cf_keys(key, value)"
-                                         : "filter keeps no values; make the list with cf_keys(key)");
+                                         : "filter stores no values; make the list with cf_keys(key)");
     if (!cf_same_rule(&list->rule, g))
         return cuckoo_fail(
             context, CF_BAD_ARGUMENT,
-            "the list was made for filters of another hash, seed, affinity or collation; make "
+            "the list was made for filters with another hash, seed, affinity or collation; make "
             "it with cf_keys(key, %s, 'hash=%s seed=%lld affinity=%s collation=%s')",
             g->value_bits ? "value" : "NULL", cuckoo_hash_word(g), (sqlite3_int64)g->seed,
             cuckoo_affinity_word(g->affinity), cuckoo_collation_word(g->collation));

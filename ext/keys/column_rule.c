@@ -109,14 +109,14 @@ static int read_collation(sqlite3 *db, const char *column, const char *name, cf_
     sqlite3_int64 equal = -1;
     if (which < 0)
         return cuckoo_say(message, SQLITE_ERROR,
-                          "column %s has the collation %s, and a filter knows only binary, nocase and "
+                          "column %s has the collation %s, and filters support only binary, nocase and "
                           "rtrim: choose another column",
                           column, name);
     int rc = cuckoo_sql_integer(db, &equal, "SELECT " PAIRS, name, name, name, name, name, name);
     if (rc == SQLITE_OK && equal != which)
         return cuckoo_say(message, SQLITE_ERROR,
-                          "the collation %s of column %s is not the one of SQLite: the application has "
-                          "replaced it, and a filter cannot follow; choose another column",
+                          "the collation %s of column %s is not SQLite's: the application has replaced "
+                          "it, and a filter cannot reproduce it; choose another column",
                           name, column);
     *collation = (cf_collation)which;
     return rc;
@@ -225,11 +225,11 @@ int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char
 {
     static const struct {
         const char *kind, *what;
-    } kinds[] = {{"view", "a view, and a view is no table: give the table behind it"},
-                 {"virtual", "a virtual table, which has no triggers: give an ordinary table"},
-                 {"shadow",
-                  "a table in which a virtual table keeps its own data, and which SQL must not "
-                  "change: give an ordinary table"}};
+    } kinds[] = {
+        {"view", "a view: give the table behind it"},
+        {"virtual", "a virtual table, which has no triggers: give an ordinary table"},
+        {"shadow",
+         "a shadow table of a virtual table, which SQL must not change: give an ordinary table"}};
     const char *what = NULL;
     char *kind = NULL;
     if (sqlite3_strglob("cuckoo_log_????????????????", table) == 0)

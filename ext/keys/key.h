@@ -66,7 +66,7 @@ bool cuckoo_key_value(sqlite3_value *given, unsigned bits, uint64_t *value);
 
 /* A filter that keeps none is asked for values. */
 #define CUCKOO_NO_VALUES                                                                                \
-    "filter keeps no values; make it with them, such as cf_new(1000, 0.01, 'value_bits=8')"
+    "filter stores no values; create one that does, such as cf_new(1000, 0.01, 'value_bits=8')"
 
 /* One key made of several parts, as a blob: for each part the byte of its type, then the 8 bytes of
 ** a number, or the length of a text or blob (8 bytes) and its bytes. Two such keys are equal

@@ -12,7 +12,7 @@ enum { MAX_NAME = 20, MAX_VALUE = 40 };
 
 /* A format for CF_CAPACITY_MAX and what was given. */
 #define CAPACITY_TOO_BIG                                                                                \
-    "capacity is above the most there can be, %lld keys, got %s; split the keys over several filters"
+    "capacity is above the maximum of %lld keys, got %s; split the keys over several filters"
 
 /* A copy of one name=value of the text. */
 typedef struct assignment {

@@ -237,27 +237,29 @@ int cuckoo_table_plan_shape(sqlite3 *db, const char *const *argv, cuckoo_table_p
     const cuckoo_options *options = &plan->options;
     if (options->filter.value_bits)
         return cuckoo_say(message, SQLITE_ERROR,
-                          "value_bits=%d: a filter table keeps no values; keep them in a blob, which "
-                          "cf_new(capacity, fpr, 'value_bits=%d') makes, and ask cf_get",
+                          "value_bits=%d: a filter table stores no values; store them in a blob, which "
+                          "cf_new(capacity, fpr, 'value_bits=%d') makes, and query it with cf_get",
                           options->filter.value_bits, options->filter.value_bits);
     if (plan->rows && plan->content == NULL)
         return cuckoo_say(message, SQLITE_ERROR,
                           "rows=on shows the rows of a table; add content='table(column)'");
     if (plan->content && sqlite3_stricmp(plan->content, argv[2]) == 0) /* it has no columns yet */
-        return cuckoo_say(message, SQLITE_ERROR,
-                          "content is the filter itself: give the table that it follows");
+        return cuckoo_say(
+            message, SQLITE_ERROR,
+            "content is the filter itself: give the table that it should stay in sync with");
     int rc = plan->content ? follow_column(db, argv[1], plan, message) : SQLITE_OK;
     rc = rc == SQLITE_OK && plan->content ? take_from_table(db, argv[1], plan, message) : rc;
     if (rc != SQLITE_OK)
         return rc;
     if (plan->once && plan->content)
-        return cuckoo_say(message, SQLITE_ERROR, "%s, content= follows a table: give one of them",
-                          plan->keep               ? "keep= forgets keys by time"
-                          : options->filter.epochs ? "epochs= forgets keys"
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "%s, content= stays in sync with a table: give one of them",
+                          plan->keep               ? "keep= expires keys by time"
+                          : options->filter.epochs ? "epochs= expires keys"
                                                    : "adds=once is for keys that you insert");
     if (plan->keep &&
         (options->filter.epochs || options->filter.counter_bits || options->filter.overflow))
-        why = "keep= goes by the clock: leave epochs, counter_bits and overflow=on out";
+        why = "keep= uses the clock: leave epochs, counter_bits and overflow=on out";
     else if (!cuckoo_has(options, CUCKOO_OPTION_CAPACITY))
         why = "capacity is missing; give the number of keys that it should hold, such as "
               "capacity=1000000, or the column that has them: content='table(column)'";

@@ -78,9 +78,9 @@ static bool read_window(sqlite3_context *context, const cuckoo_table *table, sql
     bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
     const char *text = is_text ? (const char *)sqlite3_value_text(value) : NULL;
     if (table->paged.age.keep == 0)
-        return cuckoo_fail(
-            context, CF_BAD_ARGUMENT,
-            "the table was created without keep=, and knows no times; leave the third argument out");
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           "the table was created without keep=, so its keys have no times; leave the "
+                           "third argument out");
     if (text == NULL || !cuckoo_duration_read(text, (size_t)sqlite3_value_bytes(value), window))
         return cuckoo_fail(context, CF_BAD_ARGUMENT,
                            "the third argument " CUCKOO_BAD_DURATION ", got %s",
@@ -237,8 +237,10 @@ static void append_distrust(cuckoo_registry *registry, sqlite3_value *name, sqli
     int rc = cuckoo_registry_with(registry, name, do_nothing, NULL, &why);
     char *still =
         cuckoo_table_is_told(rc) ? sqlite3_mprintf("still not trusted, because %s", why) : NULL;
-    if (still)
+    if (still) {
+        sqlite3_str_appendall(json, ",\"trusted\":0");
         cuckoo_append_member(json, "why", still);
+    }
     sqlite3_free(still);
     sqlite3_free(why);
 }

@@ -37,7 +37,7 @@ static int refuse_returning(cuckoo_table *table)
         if (returns_rows(at, name))
             return cuckoo_table_fail(table, SQLITE_ERROR,
                                      "RETURNING would also return the keys that OR IGNORE skips; leave "
-                                     "it out and ask changes(), or first select the new keys by NOT "
+                                     "it out and use changes(), or first select the new keys by NOT "
                                      "cf_table_contains('%q', key)",
                                      name);
     table->returns_nothing = true;
@@ -120,7 +120,7 @@ static int run_one(cuckoo_table *table, int which, sqlite3_value *argument, char
 {
     if (cuckoo_table_follows(table) && commands[which].use == CUCKOO_CHANGE)
         return cuckoo_say(message, SQLITE_ERROR,
-                          "it follows %s(%s), and %s would make it miss rows; use rebuild",
+                          "it stays in sync with %s(%s), and %s would make it miss rows; use rebuild",
                           table->follow.table, table->follow.column, commands[which].name);
     return which == ADVANCE    ? cuckoo_maintenance_age(table, cuckoo_ageing_advance, message)
            : which == CLOCK    ? cuckoo_maintenance_age(table, cuckoo_ageing_set_clock, message)
@@ -144,7 +144,7 @@ static int run_command(cuckoo_table *table, sqlite3_value *command, sqlite3_valu
     if (which == COMMANDS)
         return cuckoo_table_fail(table, SQLITE_ERROR,
                                  "unknown command '" CUCKOO_PART
-                                 "'; there are advance, check, clear, clock, drain, "
+                                 "'; the commands are advance, check, clear, clock, drain, "
                                  "import, optimize, rebuild",
                                  name);
     int rc = cuckoo_module_begin(table, commands[which].use);
@@ -168,17 +168,18 @@ static int change_row(cuckoo_table *table, int argc, sqlite3_value **argv, bool 
     const char *name = table->paged.shadow.table;
     const cuckoo_follow *follow = &table->follow;
     if (cuckoo_table_follows(table))
-        return cuckoo_table_fail(table, SQLITE_ERROR,
-                                 "it follows %s(%s): change that table, and the filter changes with it",
-                                 follow->table ? follow->table : follow->given_table,
-                                 follow->column ? follow->column : follow->given_column);
+        return cuckoo_table_fail(
+            table, SQLITE_ERROR,
+            "it stays in sync with %s(%s): change that table, and the filter changes with it",
+            follow->table ? follow->table : follow->given_table,
+            follow->column ? follow->column : follow->given_column);
     if (inserts)
         return insert_row(table, argv[2 + COLUMN_KEY], skips);
     if (table->once)
         return cuckoo_table_fail(
             table, SQLITE_ERROR,
-            "a key that INSERT OR IGNORE has skipped may rely on this one, so that DELETE "
-            "and UPDATE are refused; use INSERT INTO %s(%s) VALUES('clear')",
+            "a key that INSERT OR IGNORE has skipped may rely on this one, so DELETE and UPDATE are not "
+            "possible; use INSERT INTO %s(%s) VALUES('clear')",
             name, name);
     if (argc == 1)
         return delete_row(table, argv[0]);

@@ -124,8 +124,8 @@ static bool compares_so(const cuckoo_table *table, int plan)
 static int cannot_compare(cuckoo_table *table)
 {
     return cuckoo_table_fail(table, SQLITE_ERROR,
-                             "keys are compared by another affinity or collation here than in the "
-                             "filter (collation=%s); compare by BINARY, or connect anew",
+                             "this query compares keys by another affinity or collation than the filter "
+                             "(collation=%s); compare by BINARY, or open a new connection",
                              cuckoo_collation_word(table->paged.filter.geometry.collation));
 }
 
@@ -162,9 +162,10 @@ static int count_rows(cuckoo_table *table, uint64_t *rows)
         return rc;
     sqlite3_int64 n = (sqlite3_int64)*rows;
     *rows = 0;
-    return cuckoo_table_fail(table, SQLITE_ERROR,
-                             "it counts %lld keys, too many for rows; see items in cf_table_info('%q')",
-                             n, table->paged.shadow.table);
+    return cuckoo_table_fail(
+        table, SQLITE_ERROR,
+        "it has %lld keys, too many to return as rows; see items in cf_table_info('%q')", n,
+        table->paged.shadow.table);
 }
 
 static int find_rows(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value **argv)

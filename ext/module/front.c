@@ -179,9 +179,9 @@ static int cannot_show(sqlite3 *db, const cuckoo_front *front, int columns, char
                           "allows %d; create the filter without rows=on",
                           front->content, columns, hidden, most);
     return cuckoo_say(message, SQLITE_ERROR,
-                      "the columns of %s could not be read: it was not there, or this connection lacks "
-                      "a collation of it; once that is there, run PRAGMA writable_schema = RESET; or "
-                      "connect anew, and make the collation before the extension is loaded",
+                      "the columns of %s could not be read: it did not exist, or this connection lacks "
+                      "a collation of it; once that exists, run PRAGMA writable_schema = RESET; or open "
+                      "a new connection, and create the collation before the extension is loaded",
                       front->content);
 }
 

@@ -246,7 +246,7 @@ def sums(out):
 
 
 def is_old(path, arguments):
-    """The amalgamation is made anew when any source has changed. The first extension is made by make itself."""
+    """The amalgamation is rebuilt when any source has changed. The first extension is made by make itself."""
     return path != arguments.extension[0] and path.stat().st_mtime < arguments.amalgamation.stat().st_mtime
 
 
@@ -272,7 +272,7 @@ def main():
     compiled = {}
     for path in arguments.extension:
         if is_old(path, arguments):
-            print(f"left out: {path} is older than {os.path.relpath(arguments.amalgamation, ROOT)}: make it anew")
+            print(f"left out: {path} is older than {os.path.relpath(arguments.amalgamation, ROOT)}: rebuild it")
         elif path.suffix in (".so", ".dylib", ".dll"):
             one = binaries.read(path)
             compiled.setdefault(one.name, one)

@@ -222,8 +222,8 @@ int cuckoo_paged_check(cuckoo_paged *paged)
     if (rc == SQLITE_OK && odd > 0 && odd < pages)
         return cuckoo_shadow_bad_row(shadow, odd);
     if (rc == SQLITE_OK && odd != -1)
-        rc = cuckoo_say(&shadow->damage, SQLITE_CORRUPT_VTAB, "row %lld of %s_page is no part of it",
-                        (sqlite3_int64)odd, shadow->table);
+        rc = cuckoo_say(&shadow->damage, SQLITE_CORRUPT_VTAB,
+                        "row %lld of %s_page does not belong to it", (sqlite3_int64)odd, shadow->table);
     return rc;
 }
 

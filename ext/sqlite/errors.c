@@ -42,13 +42,13 @@ int cuckoo_explain(char **message, int rc, const char *why)
     if (rc != SQLITE_CORRUPT_VTAB)
         return cuckoo_say(message, rc == CUCKOO_NO_TABLE ? SQLITE_ERROR : rc, "%s", why);
     return cuckoo_say(message, rc,
-                      "the filter cannot be used: %s; restore the table, or drop it and create it anew",
+                      "the filter cannot be used: %s; restore the table, or drop it and create it again",
                       why);
 }
 
 const char *const cuckoo_is_exact =
-    "filter is an exact one, which cannot be changed, merged or counted: build it anew with "
-    "cf_build_exact; it answers cf_contains, cf_info, cf_check and cf_explain";
+    "filter is exact: it has no values, and cannot be changed, merged or counted; rebuild it with "
+    "cf_build_exact, or query it with cf_contains, cf_info, cf_check or cf_explain";
 
 cuckoo_shown_value cuckoo_show(sqlite3_value *value)
 {
@@ -59,7 +59,7 @@ cuckoo_shown_value cuckoo_show(sqlite3_value *value)
     else if (type == SQLITE_FLOAT)
         sqlite3_snprintf(size, shown.text, "%!.15g", sqlite3_value_double(value));
     else if (type == SQLITE_BLOB)
-        sqlite3_snprintf(size, shown.text, "a blob of %d bytes", sqlite3_value_bytes(value));
+        sqlite3_snprintf(size, shown.text, "a %d-byte blob", sqlite3_value_bytes(value));
     else if (type == SQLITE_TEXT)
         sqlite3_snprintf(size, shown.text, "the text '" CUCKOO_PART "'", sqlite3_value_text(value));
     return shown;
@@ -114,13 +114,13 @@ char *cuckoo_filter_message(cf_status status, const char *why, const char *funct
     const uint8_t *bytes = sqlite3_value_blob(value);
     bool exact = cf_is_exact(bytes, (size_t)sqlite3_value_bytes(value));
     if (sqlite3_value_bytes(value) > 2 && bytes && memcmp(bytes, "\xcfkl", 3) == 0)
-        return sqlite3_mprintf("filter is a list of keys, as of cf_keys; make a filter of it: "
+        return sqlite3_mprintf("filter is a list of keys, as cf_keys returns it; make a filter from it: "
                                "cf_add_keys(cf_new(capacity), keys)");
-    return sqlite3_mprintf(status == CF_NEWER
-                               ? "filter cannot be used: %s"
-                               : "filter cannot be used: %s (%s); restore it from a copy, "
-                                 "or build it anew with cf_build%s",
-                           why, cuckoo_show(value).text, exact ? "_exact" : "");
+    return sqlite3_mprintf(
+        status == CF_NEWER
+            ? "filter cannot be used: %s"
+            : "filter cannot be used: %s (%s); restore it from a backup, or rebuild it with cf_build%s",
+        why, cuckoo_show(value).text, exact ? "_exact" : "");
 }
 
 char *cuckoo_full_message(cf_status status, const cf_filter *filter)
@@ -131,12 +131,13 @@ char *cuckoo_full_message(cf_status status, const cf_filter *filter)
         status == CF_TOO_BIG
             ? "growing would make it longer than this connection allows (SQLITE_LIMIT_LENGTH); split "
               "the keys over several filters, or build a new one with a larger fpr"
-        : g->value_bits ? "a key has at most as many values as two buckets have slots; if none has "
-                          "more, build it anew, larger"
-        : g->growth     ? "keys crowd one place, as if chosen to, or filters were merged that had grown "
-                          "far; build it anew from the keys, with another seed in the options, such as "
-                          "'seed=12345'"
-                        : "make a larger one, or one with growth=on";
+        : g->value_bits ? "a key has at most as many values as two buckets have slots; if no key has "
+                          "more, rebuild it with a larger capacity"
+        : g->growth ? "too many keys belong to the same few buckets, as if chosen to, or filters were "
+                      "merged that had grown "
+                      "far; rebuild it from the keys, with another seed in the options, such as "
+                      "'seed=12345'"
+                    : "create a larger one, or one with growth=on";
     return sqlite3_mprintf("filter is full: planned for %lld keys, %lld of %lld slots in use; nothing "
                            "has changed; %s",
                            (sqlite3_int64)g->capacity, (sqlite3_int64)filter->occupied,

@@ -53,9 +53,9 @@ static int check_rows(cuckoo_table *table, char **message)
     rc = rc ? rc : cuckoo_table_net(table);
     if (rc == SQLITE_OK && table->net.own.rows < table->paged.left)
         rc = cuckoo_say(&table->paged.shadow.damage, SQLITE_CORRUPT_VTAB,
-                        "rows of %s_log have been taken out", table->paged.shadow.table);
+                        "rows of %s_log have been removed", table->paged.shadow.table);
     return rc == SQLITE_CORRUPT_VTAB
-               ? cuckoo_say(message, rc, "damaged: %s", cuckoo_table_damage(table, rc))
+               ? cuckoo_say(message, rc, "corrupt: %s", cuckoo_table_damage(table, rc))
                : rc;
 }
 
@@ -80,7 +80,7 @@ int cuckoo_maintenance_check(cuckoo_table *table, char **message)
     if (table->paged.rc != SQLITE_OK)
         return table->paged.rc; /* a page that could not be read is no damage */
     if (status != CF_OK)
-        return cuckoo_say(message, SQLITE_CORRUPT_VTAB, "damaged: %s", why);
+        return cuckoo_say(message, SQLITE_CORRUPT_VTAB, "corrupt: %s", why);
     rc = table->follow.given_table ? cuckoo_table_misses(table, CUCKOO_ALL_ROWS, &misses) : SQLITE_OK;
     if (rc == SQLITE_ERROR)
         return say_unreadable(table, rc, message);
@@ -215,7 +215,7 @@ static int plan_shape(const cuckoo_table *table, bool anew, const uint64_t *give
     int rc = cuckoo_column_table(db, schema, t, message);
     rc = rc ? rc : cuckoo_column_rule(db, schema, t, k, &options, message);
     if (rc != SQLITE_OK && *message)
-        rc = cuckoo_say(message, rc, "%s; if the table has gone for good, drop the filter", *message);
+        rc = cuckoo_say(message, rc, "%s; if the table is gone for good, drop the filter", *message);
     else if (rc == SQLITE_OK && anew && !given)
         rc = cuckoo_column_capacity(db, schema, t, k, shape->counter_bits != 0, &capacity, message);
     shape->affinity = (uint8_t)options.affinity;
@@ -255,7 +255,7 @@ static int say_no_triggers(const cuckoo_table *table, int rc, char **message)
 {
     return rc == SQLITE_OK || rc == SQLITE_NOMEM || table->paged.shadow.damage
                ? rc
-               : cuckoo_say(message, rc, "its triggers on %s(%s) cannot be made: %s",
+               : cuckoo_say(message, rc, "its triggers on %s(%s) cannot be created: %s",
                             table->follow.table, table->follow.column,
                             cuckoo_sql_message(table->paged.shadow.db, rc));
 }
@@ -280,14 +280,15 @@ int cuckoo_maintenance_rebuild(cuckoo_table *table, bool anew, const uint64_t *c
     cf_filter filter;
     cuckoo_sums aside = {.place = NULL};
     if (!cuckoo_table_follows(table))
-        return cuckoo_say(message, SQLITE_ERROR,
-                          "nothing to rebuild from: it follows no table; create another one, and fill "
-                          "it: CREATE VIRTUAL TABLE \"%w_2\" USING cuckoo_filter(capacity=1000000)",
-                          table->paged.shadow.table);
+        return cuckoo_say(
+            message, SQLITE_ERROR,
+            "nothing to rebuild from: it is not in sync with a table; create another one, and fill "
+            "it: CREATE VIRTUAL TABLE \"%w_2\" USING cuckoo_filter(capacity=1000000)",
+            table->paged.shadow.table);
     if (cuckoo_sql_running(table->paged.shadow.db, true) > 1)
         return cuckoo_say(message, SQLITE_ERROR,
                           "a statement that writes is running, and would not fire its triggers: do this "
-                          "when it has ended");
+                          "after it has ended");
     int rc = cuckoo_paged_load(&table->paged);
     rc = rc ? rc : cuckoo_shadow_check(&table->paged.shadow);
     rc = rc ? rc : cuckoo_follow_find(&table->follow, &table->paged.shadow);

@@ -234,9 +234,9 @@ static char *remedy_for(cuckoo_registry *registry, const char *text)
             "SELECT group_concat(name, ', ') FROM (SELECT name FROM main.sqlite_master WHERE "
             "lower(sql) GLOB 'create virtual table*cuckoo_filter*' LIMIT 20)");
     char *example = word ? cuckoo_column_example(db, "main", word) : NULL;
-    char *remedy = follower ? sqlite3_mprintf("; %s follows it", follower)
+    char *remedy = follower ? sqlite3_mprintf("; use %s, which is in sync with it", follower)
                    : list && !example
-                       ? sqlite3_mprintf("; there are %s", list)
+                       ? sqlite3_mprintf("; the tables are %s", list)
                        : sqlite3_mprintf("; create one: CREATE VIRTUAL TABLE \"%!.40w_filter\" "
                                          "USING cuckoo_filter(%s%q%s)",
                                          word, example ? "content='" : "",
@@ -255,14 +255,14 @@ const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *n
     char *remedy = text ? remedy_for(registry, text) : NULL;
     sqlite3_free(registry->why);
     registry->why =
-        text ? sqlite3_mprintf("there is no cuckoo_filter table of this name: " CUCKOO_PART "%s", text,
+        text ? sqlite3_mprintf("no such cuckoo_filter table: " CUCKOO_PART "%s", text,
                                remedy ? remedy : "")
              : sqlite3_mprintf(
                    "the first argument must be the name of a cuckoo_filter table, got %s%s",
                    cuckoo_show(name).text,
                    type == SQLITE_BLOB ? "; functions without table in their name take a blob" : "");
     sqlite3_free(remedy);
-    return registry->why ? registry->why : "there is no cuckoo_filter table of this name";
+    return registry->why ? registry->why : "no such cuckoo_filter table";
 }
 
 int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, cuckoo_known *known,

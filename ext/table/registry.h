@@ -55,7 +55,7 @@ int cuckoo_registry_with(cuckoo_registry *registry, sqlite3_value *name, cuckoo_
 
 #define CUCKOO_UNREAD_TABLE                                                                             \
     "the table was written into the schema as a row, as reading a dump does, and SQLite has not read "  \
-    "it yet: connect anew, or run PRAGMA writable_schema=RESET, if this SQLite knows that"
+    "it yet: open a new connection, or run PRAGMA writable_schema=RESET, if this SQLite knows that"
 #define CUCKOO_BARRED_TABLE "SQLite cannot read it: SELECT * FROM the table says why"
 
 #endif

@@ -18,7 +18,7 @@
 int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **message)
 {
     assert(table->paged.loaded && *message == NULL);
-    const char *why = "it is not a blob; give one that cf_new, cf_build or cf_export has made";
+    const char *why = "it is not a blob; give one that cf_new, cf_build or cf_export returned";
     cf_filter filter;
     const uint8_t *bytes = sqlite3_value_blob(blob);
     size_t length = (size_t)sqlite3_value_bytes(blob);
@@ -31,7 +31,7 @@ int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **m
     if (status == CF_INTERRUPTED)
         return SQLITE_INTERRUPT;
     if (status != CF_OK)
-        return cuckoo_say(message, SQLITE_ERROR, "key is not a sound filter to import: %s", why);
+        return cuckoo_say(message, SQLITE_ERROR, "key is not a valid filter to import: %s", why);
     if (cuckoo_is_of_no_rows(&filter))
         return cuckoo_say(message, SQLITE_ERROR, "key " CUCKOO_OF_NO_ROWS);
     if (filter.geometry.epochs != table->paged.filter.geometry.epochs)
@@ -39,10 +39,9 @@ int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **m
                           "a filter with epochs=%d goes only into a table with as many (keep= has 15)",
                           filter.geometry.epochs);
     if (filter.geometry.value_bits != 0)
-        return cuckoo_say(
-            message, SQLITE_ERROR,
-            "key is a filter with values (value_bits), and a table keeps none: keep it as a "
-            "blob, and ask cf_get");
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "key is a filter with values (value_bits), and a table stores none: keep it "
+                          "as a blob, and query it with cf_get");
     int rc = cuckoo_shadow_check(&table->paged.shadow);
     uint8_t *copy = rc == SQLITE_OK ? cuckoo_block_resize(NULL, NULL, length) : NULL;
     if (copy == NULL)
@@ -75,7 +74,7 @@ int cuckoo_maintenance_export(cuckoo_table *table, char **message)
     int rc = cuckoo_maintenance_view(table, &left);
     if (rc == SQLITE_OK && left)
         rc = cuckoo_say(message, SQLITE_ERROR,
-                        "keys have no place in it and stand in its log, which a blob does not have; "
+                        "some keys did not fit in it and are in its log, which a blob does not have; "
                         "create a larger filter");
     if (rc == SQLITE_OK && table->paged.filter.geometry.epochs)
         cuckoo_ageing_sweep(&table->paged);

@@ -45,13 +45,13 @@ static int fail_sample(cuckoo_follow *follow, const cuckoo_shadow *shadow)
     if (rc != SQLITE_OK || !uncommitted)
         return cuckoo_follow_fail(
             follow, shadow,
-            "rows of %s are missing in it: perhaps its triggers were off, another trigger failed "
-            "before them, or the table was made anew",
+            "rows of %s are missing in it: its triggers may have been off, another trigger may have "
+            "failed before them, or the table was rebuilt",
             follow->table);
     follow->trust = CUCKOO_UNKNOWN; /* they may be committed before the next look */
     return cuckoo_say(&follow->fault, SQLITE_OK,
                       "rows of %s are missing in it, which another connection may not have committed "
-                      "yet: ask again later, or switch PRAGMA read_uncommitted off",
+                      "yet: try again later, or turn PRAGMA read_uncommitted off",
                       follow->table);
 }
 
@@ -90,9 +90,9 @@ static int check_rule(cuckoo_table *table)
         rc == SQLITE_OK && rule.affinity == geometry->affinity && rule.collation == geometry->collation;
     bool differs = !same && (rc == SQLITE_OK || (rc == SQLITE_ERROR && why));
     if (differs)
-        rc =
-            cuckoo_follow_fail(follow, shadow, "%s(%s) compares other than when the filter was made%s%s",
-                               follow->table, follow->column, why ? ": " : "", why ? why : "");
+        rc = cuckoo_follow_fail(follow, shadow,
+                                "%s(%s) compares differently than when the filter was created%s%s",
+                                follow->table, follow->column, why ? ": " : "", why ? why : "");
     else if (rc == SQLITE_OK)
         follow->trust = CUCKOO_RULE;
     sqlite3_free(why);
@@ -131,15 +131,14 @@ static int trust(cuckoo_table *table, cuckoo_use use)
     if (rc == SQLITE_OK && use <= CUCKOO_TELL && table->paged.unmatched > 0 && !follow->fault) {
         rc = cuckoo_follow_fail(
             follow, shadow,
-            "rows of %s have changed without its triggers, or beside another trigger that it cannot "
-            "rely on",
+            "rows of %s have changed without its triggers, or with another trigger that it cannot trust",
             follow->table);
         follow->trust = CUCKOO_UNKNOWN; /* as long as the header says so (pages.h) */
     }
     if (rc == SQLITE_OK && use < CUCKOO_TELL && follow->trust == CUCKOO_RULE)
         rc = sample(table);
     if (rc == SQLITE_ERROR || (rc == SQLITE_CORRUPT_VTAB && shadow->damage == NULL))
-        rc = cuckoo_say(&shadow->damage, rc, "the table that it follows cannot be read: %s",
+        rc = cuckoo_say(&shadow->damage, rc, "its content table cannot be read: %s",
                         cuckoo_sql_message(shadow->db, rc));
     return rc == SQLITE_OK && follow->fault ? SQLITE_ERROR : rc;
 }

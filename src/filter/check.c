@@ -89,13 +89,13 @@ static const char *bucket_fault(cf_walk *walk)
         return "a semi-sorted bucket is not in order";
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
         if (record.tag[slot] == 0 && record.payload[slot] != 0)
-            return "an empty slot has a counter, a value or a sticky bit";
+            return "an empty slot has a counter, a value or a saturated bit";
     if (!cf_overflow_get(filter, walk->bucket))
         return NULL;
     cf_tick(&walk->ticker, LOOK * filter->spilled);
     return cf_spill_of_bucket(filter, walk->bucket) < filter->spilled
                ? NULL
-               : "an overflow bit is set for nothing";
+               : "an overflow bit is set, but nothing overflowed";
 }
 
 /* A spilled entry whose buckets have a free slot should have been moved there. */
@@ -127,7 +127,7 @@ static const char *entry_fault(const cf_filter *filter, const cf_entry *entry, c
     seen->sticky += cf_is_sticky(filter, &found);
     return fault ? fault
            : entry->side.length > filter->view.new_length
-               ? "an entry knows more bits than this level of growth gives"
+               ? "an entry has more bits than this level of growth allows"
            : !grown && found.n > filter->geometry.cap ? "a key has more copies than cap allows"
                                                       : NULL;
 }
@@ -168,11 +168,11 @@ static const char *rest_fault(const cf_filter *filter, cf_ticker *ticker)
 static const char *total_fault(const cf_filter *filter, const cf_census *seen)
 {
     if (seen->occupied != filter->occupied)
-        return "the header does not count the occupied slots right";
+        return "the header has a wrong number of occupied slots";
     if (!filter->view.form.grown && filter->items < seen->copies)
-        return "the header counts fewer items than the entries stand for";
+        return "the header counts fewer items than the entries represent";
     if (filter->items > seen->copies && seen->sticky == 0)
-        return "the header counts more items than the entries stand for";
+        return "the header counts more items than the entries represent";
     return NULL;
 }
 

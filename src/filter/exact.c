@@ -124,12 +124,13 @@ cf_status cf_exact_open(cf_exact *exact, const uint8_t *bytes, size_t length, co
     if (cf_load64(bytes + AT_LEVELS) >> 16 != 0 || cf_load64(bytes + AT_LEVELS + 8) != 0 ||
         exact->levels > CF_EXACT_LEVELS || exact->listed > CF_EXACT_LIST ||
         length < CF_HEADER_BYTES + 8 * (exact->levels + exact->listed))
-        return cf_refuse(CF_DAMAGED, why, "the header is damaged");
+        return cf_refuse(CF_DAMAGED, why, "the header is corrupt");
     exact->list = bytes + length - 8 * exact->listed;
     status = open_levels(exact, why);
     return status != CF_OK || is_consistent(exact)
                ? status
-               : cf_refuse(CF_DAMAGED, why, "the numbers of keys do not fit, or the list is not sorted");
+               : cf_refuse(CF_DAMAGED, why,
+                           "the numbers of keys do not match, or the list is not sorted");
 }
 
 /* ---- asking ---- */
@@ -361,7 +362,7 @@ static const char *make_fault(const cf_exact_build *build)
     if ((o->bucket_size | o->fingerprint_bits | o->counter_bits | o->value_bits | o->epochs |
          (unsigned)o->layout) != 0 ||
         o->growth || o->overflow)
-        return "of the options only hash, seed, affinity and collation have a meaning here";
+        return "only the options hash, seed, affinity and collation apply to an exact filter";
     cf_plan(1, build->fpr != 0 ? build->fpr : 0.5, o, &shape, &why);
     return why;
 }
@@ -375,8 +376,8 @@ cf_status cf_exact_make(cf_exact_build *build, const char **why)
     if (fault)
         return cf_refuse(CF_BAD_ARGUMENT, why, fault);
     cf_status status = make_all(&work);
-    work.why = status == CF_FULL
-                   ? "keys crowd one place, as if chosen to; try another seed in the options"
+    work.why = status == CF_FULL ? "too many keys belong to the same few buckets, as if chosen to; try "
+                                   "another seed in the options"
                : status == CF_TOO_BIG ? "the filter is longer than allowed; split the keys over several"
                                       : work.why;
     if (status != CF_OK && build->bytes)

@@ -148,7 +148,7 @@ static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t
     into->memory.most = limit;
     if (cf_work(into, 0)) {
         status = CF_FULL;
-        *why = "the entries crowd each other so much that merging would take far too long";
+        *why = "merging would take far too long, because too many entries belong to the same buckets";
     }
     into->view.left = NULL;
     if (status == CF_OK) {
@@ -171,9 +171,9 @@ static cf_status merge(cf_filter *into, const cf_filter *from, const char **why)
     uint8_t *copy = NULL;
     unsigned at = 0;
     if (into->writable == NULL)
-        return cf_refuse(CF_READ_ONLY, why, "into: it is open for reading only");
+        return cf_refuse(CF_READ_ONLY, why, "into: it is read-only");
     if (into->bytes == from->bytes)
-        return cf_refuse(CF_MISMATCH, why, "bytes: they are one and the same");
+        return cf_refuse(CF_MISMATCH, why, "bytes: both filters have the same");
     const char *field = cf_difference(into, from, &at);
     if (field)
         return cf_refuse(CF_MISMATCH, why, field);

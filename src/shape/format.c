@@ -83,7 +83,7 @@ static cf_status check_identity(const uint8_t *bytes, uint64_t length, const cha
                              : "not a cuckoo filter");
     /* RULE: another format version is refused */
     if (bytes[AT_VERSION] < CF_FORMAT_VERSION)
-        return cf_refuse(CF_DAMAGED, why, "of an earlier format, which nothing reads");
+        return cf_refuse(CF_DAMAGED, why, "an earlier format, which is not supported");
     if (bytes[AT_VERSION] > CF_FORMAT_VERSION)
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown format version"));
     /* RULE: a header matches its checksum */
@@ -134,10 +134,10 @@ static const char *shape_fault(const uint8_t *bytes, const cf_filter *filter)
         return why;
     /* RULE: what ages has epochs, and their numbers as its payload */
     if (bytes[AT_FLAGS] & FLAG_AGEING && (g->epochs == 0 || bytes[AT_PAYLOAD_BITS] != CF_EPOCH_BITS))
-        return "it ages, but not by epochs of 4 bits";
+        return "it has epochs, but not of 4 bits";
     /* RULE: values have bits */
     if ((bytes[AT_FLAGS] & FLAG_VALUES) && g->value_bits == 0)
-        return "values of no bits";
+        return "values of zero bits";
     /* RULE: the stage of growth is possible */
     if (cf_stage_check(g, filter->level, filter->split, &why) != CF_OK)
         return why;

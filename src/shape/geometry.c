@@ -107,7 +107,7 @@ unsigned cf_new_length(const cf_geometry *shape, unsigned level, bool grown)
 cf_status cf_stage_check(const cf_geometry *shape, unsigned level, uint64_t split, const char **why)
 {
     if (!shape->growth && cf_is_grown(level, split))
-        return cf_refuse(CF_BAD_ARGUMENT, why, "grown, though it must not grow");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "it has grown, although growth is off");
     if (level >= 40 || shape->buckets > CF_CAPACITY_MAX >> level)
         return cf_refuse(CF_TOO_BIG, why, "more buckets than the format has numbers for");
     if (level + 1 >= remainder_bits(shape) && cf_is_grown(level, split))

@@ -119,7 +119,7 @@ static void make_again(universe *u, const cf_exact_build *first)
     }
 }
 
-/* Builds, asks, builds again; the bytes are the caller's. NULL: the keys crowd one place. */
+/* Builds, asks, builds again; the bytes are the caller's. NULL: the keys belong to the same few buckets. */
 static cf_exact_build try_universe(universe *u)
 {
     cf_exact_build build;

@@ -182,7 +182,7 @@ def try_refusals(visit, db, blob):
     browser.wait(COUNTED)
     keys = support.ask(db, "SELECT cf_keys(x) FROM typed")
     for name, content, words in (
-            ("half", blob[:len(blob) // 2], "restore it from a copy, or build it anew"), ("header", blob[:20] + b"\7" + blob[21:], "does not match its checksum"),
+            ("half", blob[:len(blob) // 2], "restore it from a backup, or rebuild it with cf_build"), ("header", blob[:20] + b"\7" + blob[21:], "does not match its checksum"),
             ("newer", blob[:3] + b"\3" + blob[4:], "made by a later version"),
             ("keys", keys, "list of keys, made by cf_keys"), ("empty", b"", "not a cuckoo filter"),
             ("photo", b"\xff\xd8\xff\xe0" + bytes(5000), "not a cuckoo filter")):

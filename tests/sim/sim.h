@@ -181,7 +181,7 @@ typedef struct world {
     char prefix[8];        /* of tables in statements about rows: "" or "far." */
     pair pairs[PAIRS + 1]; /* the last one: to a copy */
     bool has_copy, over;   /* over: nothing more can be said */
-    bool dropped;          /* the followed table was dropped: the triggers of filters may be gone */
+    bool dropped;          /* the content table was dropped: the triggers of filters may be gone */
     bool watched;          /* others have put triggers on it */
     bool stale;            /* keys may have stayed */
     bool doubted;          /* a filter may have lacked rows, and have said so by then */

@@ -303,7 +303,7 @@ static void compare(world *w, const step *s, const outcome *real, const outcome 
 static bool may_refuse(world *w, const step *s, const outcome *r)
 {
     int code = r->code & 0xff;
-    if (strstr(r->message, "cannot be followed") && !w->undefined)
+    if (strstr(r->message, "cannot stay in sync") && !w->undefined)
         fail(w, "refused: no BEFORE trigger was made: %s", r->message);
     const pair *p = &w->pairs[s->pair];
     bool apart = sqlite3_get_autocommit(p->real) != sqlite3_get_autocommit(p->twin);

@@ -424,18 +424,18 @@ class CuckooFilter {
   }
 
   #open(call) {
-    if (!this.#handle) fail(call, 'this filter was closed; open it anew', TypeError);
+    if (!this.#handle) fail(call, 'this filter was closed; open it again', TypeError);
     return this.#handle;
   }
 
   #forKeys(call) {
-    if (this.#ofNoRows) fail(call, 'the filter was built over no rows, where cf_build does not see its options; create it anew');
+    if (this.#ofNoRows) fail(call, 'the filter was built from zero rows, where cf_build does not see its options; create it again');
     return this.#open(call);
   }
 
   #value(call, value) {
     const bits = this.#valueBits;
-    if (bits === 0 && value !== undefined) fail(call, 'the filter keeps no values: leave the value out, or create it with value_bits');
+    if (bits === 0 && value !== undefined) fail(call, 'the filter stores no values: leave the value out, or create it with value_bits');
     if (bits !== 0 && !(Number.isInteger(value) && value >= 0 && value < 2 ** bits)) {
       fail(call, `value must be an integer from 0 to ${2 ** bits - 1} (value_bits ${bits}), got ${gotOf(value)}`, RangeError);
     }
@@ -447,9 +447,9 @@ class CuckooFilter {
     if (status === NO_MEMORY) fail(call, 'out of memory; nothing has changed; close() filters that are no longer needed', RangeError);
     const { capacity, occupied, buckets, bucket_size, growth } = numbersOf(this.#handle, 0);
     const remedy = status === TOO_BIG ? 'growing would make it longer than 2 GB; split the keys over several filters'
-      : this.#valueBits ? 'a key has at most as many values as two buckets have slots; if none has more, create it anew, larger'
-        : growth === 'on' ? 'keys crowd one place, as if chosen to; build it anew from the keys, with another seed'
-          : "make a larger one, or one with growth: 'on'";
+      : this.#valueBits ? 'a key has at most as many values as two buckets have slots; if none has more, create it again, larger'
+        : growth === 'on' ? 'too many keys belong to the same few buckets, as if chosen to; rebuild it from the keys, with another seed'
+          : "create a larger one, or one with growth: 'on'";
     fail(call, `filter is full: planned for ${capacity} keys, ${occupied} of ${buckets * bucket_size} slots in use; nothing has changed; ${remedy}`);
   }
 
@@ -487,7 +487,7 @@ class CuckooFilter {
 
   #values(call, key) {
     const handle = this.#open(call);
-    if (!this.#valueBits) fail(call, 'the filter keeps no values; create it with value_bits');
+    if (!this.#valueBits) fail(call, 'the filter stores no values; create it with value_bits');
     if (key === null) return [];
     put(call, key, handle);
     return Array.from({ length: c.values(handle, scratch) }, (_, i) => view.getFloat64(scratch + 8 * i, true));
@@ -525,7 +525,7 @@ class CuckooFilter {
 
   #changeMany(call, keys, adds) {
     const handle = adds ? this.#forKeys(call) : this.#open(call);
-    if (this.#valueBits) fail(call, 'the filter keeps a value with every key; change them one by one, with their values');
+    if (this.#valueBits) fail(call, 'the filter stores a value with each key; change them one by one, with their values');
     return withList(call, keys, (list) => c.begin_like(list, handle), (list) => {
       const copy = open(this.bytes()), ours = u8.slice(handle, handle + OBJECT);
       try {
@@ -556,7 +556,7 @@ class CuckooFilter {
     this.#forKeys(call);
     const status = c.merge(handle, other.#open(call));
     if (status === MISMATCH) fail(call, `the filters differ in ${why()}; build both with the same capacity, fpr, seed and options`);
-    if (status === FULL && why()) fail(call, `${why()}; nothing has changed; ask the filters one by one`);
+    if (status === FULL && why()) fail(call, `${why()}; nothing has changed; query the filters one by one`);
     if (status) this.#failFull(call, status);
     return this;
   }
@@ -662,7 +662,7 @@ class ExactFilter {
   }
 
   #open(call) {
-    if (!this.#parts) fail(call, 'this filter was closed; open it anew', TypeError);
+    if (!this.#parts) fail(call, 'this filter was closed; open it again', TypeError);
     return this.#parts;
   }
 
@@ -709,7 +709,7 @@ class ExactFilter {
   /** A copy of the bytes. Not of a filter with deltas. */
   bytes() {
     const parts = this.#open('bytes()');
-    if (parts.length > 1) fail('bytes()', 'a filter with deltas has no bytes of its own; keep those that were given to open, or build it anew');
+    if (parts.length > 1) fail('bytes()', 'a filter with deltas has no bytes of its own; keep those that were given to open, or rebuild it');
     return u8.slice(parts[0].copy, parts[0].copy + exactInfo(parts[0]).bytes);
   }
 
@@ -746,10 +746,10 @@ function openPart(call, bytes, parts) {
   part.handle = newObject(call, part.exact ? EXACT : OBJECT);
   const status = part.exact ? c.open_exact(part.handle, part.copy, given.length) : c.open(part.handle, part.copy, given.length);
   if (status === NEWER) fail(call, `filter cannot be used: ${why()}; install a later version of this package`);
-  if (status) fail(call, `filter cannot be used: ${why()}; restore it from a copy, or build it anew`);
+  if (status) fail(call, `filter cannot be used: ${why()}; restore it from a backup, or rebuild it with cf_build`);
   if (part.exact) return;
   const { epochs } = numbersOf(part.handle, 0);
-  if (epochs) fail(call, `the filter ages (epochs=${epochs}), which only SQL can; build one without epochs`);
+  if (epochs) fail(call, `the filter expires keys (epochs=${epochs}), which only SQL can; build one without epochs`);
 }
 
 /* Deltas change the answers of the filter before them, which must be about the same keys. */
@@ -805,7 +805,7 @@ function fill(call, keys, given) {
     resize(handle, 0);
     if (why()) fail(call, why(), RangeError);
     if (status === TOO_BIG) fail(call, 'the filter would be longer than 2 GB; use a smaller capacity or a larger fpr, or split the keys', RangeError);
-    if (status === FULL) fail(call, 'too many keys crowd one place of the filter, as if chosen to; try another seed, such as {seed: 12345}');
+    if (status === FULL) fail(call, 'too many keys belong to the same few buckets, as if chosen to; try another seed, such as {seed: 12345}');
     return fail(call, 'out of memory; close() filters that are no longer needed', RangeError);
   });
 }
@@ -821,7 +821,7 @@ function buildExact(members, others, options = {}) {
   const begin = (list) => (putOptions(given), c.begin(list, scratch, scratch + SEED_AT)), places = { vague: [] };
   return withList(call, members, begin, (ones) => withList(call, others, begin, (zeros) => {
     if (places.vague.length) {
-      fail(call, "with affinity 'text' a number with a fraction, or from 1e15 on, cannot be known as no member, because it may equal a text; give a bigint, or leave the affinity out");
+      fail(call, "with affinity 'text' a fractional number, or one from 1e15 on, cannot be a non-member, because it may compare equal to a text; give a bigint, or leave the affinity out");
     }
     putOptions(given);
     const made = scratch + SEED_AT + 8, status = c.build_exact(zeros, ones, made, scratch, scratch + SEED_AT);

@@ -64,7 +64,7 @@ function* lines() {
 
 function opened(path, changes) {
   const filter = open(fs.readFileSync(subject = path));
-  if (changes && !(filter instanceof CuckooFilter)) throw new Error('filter is an exact one, which cannot be changed; build it anew');
+  if (changes && !(filter instanceof CuckooFilter)) throw new Error('filter is exact, and cannot be changed; rebuild it');
   return filter;
 }
 
@@ -144,7 +144,7 @@ const COMMANDS = {
   }],
   info: ['FILE', {}, ([path]) => {
     const filter = opened(path), damage = filter.check(), fields = filter.info();
-    if (damage !== 'ok') throw new Error(`filter is damaged: ${damage}; restore it from a copy, or build it anew`);
+    if (damage !== 'ok') throw new Error(`filter is corrupt: ${damage}; restore it from a backup, or rebuild it`);
     const json = JSON.stringify(fields, (_, value) => (typeof value === 'bigint' ? String(value) : value), 2);
     output(Buffer.from(json + '\n')); // a seed beyond 2^53 is a text, as in SQL
   }],

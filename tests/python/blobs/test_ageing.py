@@ -41,7 +41,7 @@ def test_single_keys_are_not_deleted(db):
     for call in ("cf_delete(?, 1)", "cf_delete(?, NULL)", "cf_delete_all(?, 1)",
                  "cf_delete_keys(?, (SELECT cf_keys(1)))"):
         says = fails(db, BAD_PARAMETER, f"SELECT {call}", support.new(db, 10, None, "epochs=3"),
-                     says="filter ages (epochs=3)")
+                     says="filter expires keys (epochs=3)")
         assert says.endswith("use cf_advance")
 
 

@@ -125,7 +125,7 @@ def test_a_vague_real_is_perhaps_there_and_cannot_be_known_as_none(db):
     filter_ = build(db, [("1.5", 1), (2.5, 1), (3, 0)], None, "affinity=text")
     assert [support.contains(db, filter_, k) for k in ("1.5", 1.5, 2.5, 3)] == [1, 1, 1, 0]
     fill(db, [(1.5, 0)])
-    fails(db, BAD_PARAMETER, "SELECT cf_build_exact(k, m, NULL, 'affinity=text') FROM u", says="no member")
+    fails(db, BAD_PARAMETER, "SELECT cf_build_exact(k, m, NULL, 'affinity=text') FROM u", says="a non-member")
 
 
 # ---- wrong arguments ----

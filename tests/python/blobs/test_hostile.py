@@ -80,7 +80,7 @@ def test_items_that_cannot_be(db):
     for blob in every_kind(db):
         info, most = support.info(db, blob), patched(blob, items=2**48 - 1)
         sound = info["sticky"] > 0 or "epochs" in info
-        assert ask(db, "SELECT cf_check(?)", most) == ("ok" if sound else "the header counts more items than the entries stand for")
+        assert ask(db, "SELECT cf_check(?)", most) == ("ok" if sound else "the header counts more items than the entries represent")
         for call in ("cf_add(?1, 99)", "cf_merge(?1, ?1)",
                      "cf_delete(?1, 3)") if info["sticky"] and not info["value_bits"] and "epochs" not in info else ():
             assert ask(db, f"SELECT cf_check({call})",
@@ -96,8 +96,8 @@ def test_stages_payloads_and_lists_that_cannot_be_are_damage(db):
             ({"level": 1}, "width of slots"), ({"split_pointer": 1}, "width of slots"), ({"slot_bits": 15}, "width of slots"),
             ({"level": 40}, "more buckets than"), ({"level": 255}, "more buckets than"),
             ({"level": 1, "slot_bits": 15}, "length"), ({"split_pointer": 2**47}, "beyond the level"),
-            ({"flags": 0, "level": 1}, "must not grow"), ({"flags": 0, "split_pointer": 1}, "must not grow"),
-            ({"flags": GROWS | 128}, "it ages, but not by epochs"), ({"flags": GROWS | VALUES}, "values of no bits"),
+            ({"flags": 0, "level": 1}, "growth is off"), ({"flags": 0, "split_pointer": 1}, "growth is off"),
+            ({"flags": GROWS | 128}, "it has epochs, but not of 4 bits"), ({"flags": GROWS | VALUES}, "values of zero bits"),
             ({"payload_bits": 17}, "counter_bits"), ({"payload_bits": 33, "flags": VALUES}, "value_bits"),
             ({"payload_bits": 3}, "length"), ({"payload_bits": 3, "flags": VALUES}, "length"),
             ({"flags": GROWS | SEMISORTED}, "length"),

@@ -3,6 +3,7 @@
 the filter that it names: whatever a statement does with parameters, and whatever other statements run between two rows.
 """
 import sqlite3
+import time
 
 import pytest
 
@@ -151,3 +152,27 @@ def test_forms_that_do_not_copy(large, sql):
 def test_key_lists_take_large_filters(large):
     for call in ("cf_add_keys", "cf_delete_keys"):
         assert ask(large, f"SELECT cf_contains({call}(f, (SELECT cf_keys(i) FROM n)), 5) FROM filters") == (call == "cf_add_keys")
+
+
+def test_single_lookups_are_for_filter_tables(db):
+    """A statement with one lookup copies its blob, half a megabyte; a filter table is read where it lies."""
+    many = "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 400000) SELECT {} FROM n"
+    db.execute("CREATE TABLE filters(id INTEGER PRIMARY KEY, f BLOB)")
+    db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=400000)")
+    db.execute("INSERT INTO filters " + many.format("1, cf_build(k)"))
+    db.execute("INSERT INTO seen(key) " + many.format("k"))
+    db.commit()
+    blob = ask(db, "SELECT f FROM filters")
+
+    def times(sql, first):
+        took = []
+        for part in range(5):
+            begin = time.perf_counter()
+            for key in range(100):
+                assert ask(db, sql, first, part * 100 + key + 1) == 1
+            took.append(time.perf_counter() - begin)
+        return min(took)
+
+    table = times("SELECT cf_table_contains(?, ?)", "seen")
+    assert times("SELECT cf_contains(?, ?)", blob) > 3 * table
+    assert times("SELECT cf_contains((SELECT cf_open(f) FROM filters WHERE id = ?), ?)", 1) > 3 * table

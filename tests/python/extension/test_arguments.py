@@ -86,7 +86,7 @@ def full(db):
     blob = support.new(db, 2, None, "bucket_size=2 fingerprint_bits=32 growth=off")
     blob = support.add(db, blob, "a", "b", "x", "y")
     message = fails(db, FULL, "SELECT cf_add(?, 'c')", blob, says="filter is full")
-    assert "planned for 2 keys" in message and "make a larger one" in message
+    assert "planned for 2 keys" in message and "create a larger one" in message
     return blob
 
 

@@ -310,10 +310,10 @@ def flipped(blob):
 
 @pytest.mark.parametrize("damage, says", [
     (newer, "made by a later version .*; use the version that wrote it$"),
-    (flipped, "header does not match its checksum .*; restore it from a copy, or build it anew$"),
-    (lambda blob: blob[:-1], "cut off, or not one filter .*; restore it from a copy, or build it anew$"),
-    (lambda blob: b"", "not a cuckoo filter .*; restore it from a copy, or build it anew$"),
-    (lambda blob: b"SQLite format 3\0" * 99, "not a cuckoo filter .*; restore it from a copy, or build it anew$")])
+    (flipped, "header does not match its checksum .*; restore it from a backup, or rebuild it$"),
+    (lambda blob: blob[:-1], "cut off, or not one filter .*; restore it from a backup, or rebuild it$"),
+    (lambda blob: b"", "not a cuckoo filter .*; restore it from a backup, or rebuild it$"),
+    (lambda blob: b"SQLite format 3\0" * 99, "not a cuckoo filter .*; restore it from a backup, or rebuild it$")])
 def test_what_is_no_filter(known, damage, says):
     """Whatever the command, and before it reads a line. The file stays as it is."""
     bad = damage(known.read())
@@ -332,7 +332,7 @@ def test_info_looks_at_all_of_it(command, db):
     bad[64:] = bytes(len(bad) - 64)
     command.write(bytes(bad))
     assert support.ask(db, "SELECT cf_check(?)", bytes(bad)) != "ok"
-    command("info", FILTER, status=2, says="^sqlite-cuckoo info: k.cuckoo: filter is damaged: .*; restore it from a copy")
+    command("info", FILTER, status=2, says="^sqlite-cuckoo info: k.cuckoo: filter is corrupt: .*; restore it from a backup")
 
 
 def test_filters_of_other_kinds(command, db):
@@ -344,8 +344,8 @@ def test_filters_of_other_kinds(command, db):
     for name, blob in kinds.items():
         command.write(blob, name)
     many = b"\n".join(b"%d" % i for i in range(99))
-    for name, call, says in (("value", "add", "keeps a value with every key"), ("value", "delete", "keeps a value"),
-                             ("ages", "delete", "ages .* forgets no single key"), ("exact", "add", "is an exact one"),
+    for name, call, says in (("value", "add", "stores a value with each key"), ("value", "delete", "stores a value"),
+                             ("ages", "delete", "epochs.* cannot delete a single key"), ("exact", "add", "is exact"),
                              ("full", "add", "is full: .*nothing has changed")):
         command(call, name, lines=many, status=2, says=f"^sqlite-cuckoo {call}: {name}: filter .*{says}")
         assert command.read(name) == kinds[name]

@@ -174,7 +174,7 @@ def test_what_is_no_filter(both, db):
     damaged = support.new(db, 2000)
     damaged = damaged[:64] + b"\1" * (len(damaged) - 64)
     both.write(damaged)
-    both.npm("info", FILTER, status=2, says="^sqlite-cuckoo info: k.cuckoo: filter is damaged: .*; restore it from a copy")
+    both.npm("info", FILTER, status=2, says="^sqlite-cuckoo info: k.cuckoo: filter is corrupt: .*; restore it from a backup")
 
 
 def test_filters_of_other_kinds(both, db):
@@ -182,8 +182,8 @@ def test_filters_of_other_kinds(both, db):
              "exact": support.ask(db, "SELECT cf_build_exact(value, value > 'b') FROM json_each('[\"a\", \"b\", \"c\"]')")}
     for name, blob in kinds.items():
         both.write(blob, name)
-    for name, call, says in (("value", "add", "keeps a value with every key"), ("value", "delete", "keeps a value"),
-                             ("exact", "add", "is an exact one"), ("full", "add", "is full: .*nothing has changed")):
+    for name, call, says in (("value", "add", "stores a value with each key"), ("value", "delete", "stores a value"),
+                             ("exact", "add", "is exact"), ("full", "add", "is full: .*nothing has changed")):
         both.npm(call, name, lines=numbered(0, 99), status=2, says=f"^sqlite-cuckoo {call}: {name}: .*filter .*{says}")
         assert both.npm.read(name) == kinds[name]
     both.npm("merge", "sum", "full", "value", status=2, says="^sqlite-cuckoo merge: value: the filters differ in")

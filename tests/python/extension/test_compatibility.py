@@ -101,7 +101,7 @@ def test_table_functions_and_commands(db):
     db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=10)")
     with pytest.raises(sqlite3.OperationalError) as error:
         db.execute("INSERT INTO f(f) VALUES ('no such command')")
-    commands = re.split(r", ", re.search(r"there are (.*)", str(error.value))[1])
+    commands = re.split(r", ", re.search(r"the commands are (.*)", str(error.value))[1])
     assert set(point("SQL", "Filter tables")) - {"key", "rows=on"} == set(commands)
 
 

@@ -259,7 +259,7 @@ ERRORS = [
     (("", "buildExact", [1], [2], {"capacity": 5}), r"buildExact\(members, others\): capacity has no meaning here; leave it out"),
     (("", "buildExact", [1], [2], {"nonsense": 5}), "unknown option nonsense; valid options: fpr, seed, hash, affinity, collation$"),
     (("", "buildExact", [1], [1]), "a key is both member and not"), (("", "buildExact", [1], 5), "keys must be an iterable"),
-    (("", "buildExact", [1], [1.5], {"affinity": "text"}), "number with a fraction.*leave the affinity out"),
+    (("", "buildExact", [1], [1.5], {"affinity": "text"}), "fractional number.*leave the affinity out"),
     (("", "buildExact", ["0.12345"], [], {"affinity": "real"}), "give it as a number"),
 ]
 
@@ -275,5 +275,5 @@ def test_errors(db, js):
             js(*step, *(["g"] if step[0] == "" else []))
     js("f", "close")
     for method in (("contains", 1), ("containsMany", [1]), ("info",), ("check",), ("bytes",)):
-        with pytest.raises(Failed, match="was closed; open it anew"):
+        with pytest.raises(Failed, match="was closed; open it again"):
             js("f", *method)

@@ -73,7 +73,7 @@ def test_a_filter_that_is_none_is_an_error(db, key):
         for value in ("1", "1.5", "'text'", "''") if function not in functions.TAKE_NAMES else ("1", "1.5"):
             fails(db, BAD_PARAMETER, query.format(f=value), function=function, says="filter must be a blob")
         for blob in NO_FILTERS + later + earlier:
-            says = "made by a later version" if blob in later else "of an earlier format" if blob in earlier else "not a cuckoo filter"
+            says = "made by a later version" if blob in later else "an earlier format" if blob in earlier else "not a cuckoo filter"
             if function == "cf_check":
                 assert says in ask(db, query.format(f="?1"), blob)
                 continue
@@ -106,7 +106,7 @@ def test_exact_filters_are_refused_by_what_would_make_them_wrong(db):
                 db.execute(query.format(f=source), (exact,)).fetchall()
             else:
                 assert "cf_build_exact" in fails(db, BAD_PARAMETER, query.format(f=source), exact, function=function,
-                                                 says="an exact one")
+                                                 says="filter is exact")
 
 
 def test_wrong_numbers_of_arguments(db):
@@ -154,7 +154,7 @@ def test_no_rows(db):
         for call in ("cf_add_all", "cf_delete_all"):
             fails(db, BAD_PARAMETER, f"SELECT {call}(?, k{value}) FROM new", blob, says="LEFT JOIN")
             assert ask(db, f"SELECT {call}(f, k{value}) FROM filters LEFT JOIN new") == blob
-    fails(db, BAD_PARAMETER, "SELECT cf_merge(k) FROM new", says="no rows")
+    fails(db, BAD_PARAMETER, "SELECT cf_merge(k) FROM new", says="zero rows")
     assert db.execute("SELECT cf_merge(k) FROM new GROUP BY k").fetchall() == []
     for rows in ("new", "(SELECT NULL AS k)"):
         empty = ask(db, f"SELECT cf_build(k) FROM {rows}")
@@ -171,7 +171,7 @@ def test_built_over_no_rows(db):
     assert support.info(db, none)["capacity"] == 0
     for add in ("cf_add(?, 'Ada')", "cf_add(?, 'Ada', 3)", "cf_add_all(?, 'Ada')", "cf_add_keys(?, cf_keys('Ada'))",
                 "cf_add_keys(?, cf_keys('Ada', NULL, 'collation=nocase'))"):
-        fails(db, BAD_PARAMETER, f"SELECT {add}", none, says="built over no rows, where cf_build does not see its options")
+        fails(db, BAD_PARAMETER, f"SELECT {add}", none, says="built from zero rows, where cf_build does not see its options")
     for same in ("cf_add(?, NULL)", "cf_add_all(?, NULL)", "cf_add_keys(?, (SELECT cf_keys(k) FROM new))", "cf_delete(?, 'Ada')",
                  "cf_delete_all(?, 'Ada')", "cf_clear(?)", "cf_merge(?)"):
         assert ask(db, f"SELECT {same}", none) == none

@@ -183,7 +183,7 @@ def test_integrity_check_reports_a_damaged_filter(tmp_path):
         pages, data = inside.own_table(db, "pages")
         db.execute(f"UPDATE {pages} SET {data} = zeroblob(length({data})) WHERE rowid = (SELECT max(rowid) FROM {pages})")
     with contextlib.closing(connect(path)) as db:
-        assert ask(db, "PRAGMA integrity_check").startswith("f: damaged: ")
+        assert ask(db, "PRAGMA integrity_check").startswith("f: corrupt: ")
         assert ask(db, "PRAGMA quick_check") == "ok"
 
 

@@ -84,7 +84,7 @@ LISTS_SHADOW_TABLES = sqlite3.sqlite_version_info >= (3, 37)
 
 def cases():
     """(statement, message) of each line that is no heading, and that this SQLite can say."""
-    lines = [line for line in TABLE.read_text().splitlines() if LISTS_SHADOW_TABLES or "keeps its own data" not in line]
+    lines = [line for line in TABLE.read_text().splitlines() if LISTS_SHADOW_TABLES or "is a shadow table" not in line]
     return [line.partition(" | ")[::2] for line in lines if line and not line.startswith("#")]
 
 
@@ -101,7 +101,7 @@ def test_no_statement_stands_twice_and_no_message_rambles():
 
 
 def test_a_long_name_is_cut_in_the_statement_that_would_make_a_filter_too(db):
-    with pytest.raises(sqlite3.Error, match=f"name: {40 * 'é'}; create one: .*\"{40 * 'é'}_filter\" USING"):
+    with pytest.raises(sqlite3.Error, match=f"table: {40 * 'é'}; create one: .*\"{40 * 'é'}_filter\" USING"):
         db.execute("SELECT cf_picture(?)", [999 * "é"])
 
 
@@ -110,10 +110,10 @@ def test_what_a_filter_keeps_its_own_data_in_is_no_filter_and_cannot_be_followed
     beginner = Beginner()
     for what in ("pages", "hashed keys"):
         table, column = inside.own_table(beginner.db, what, "known")
-        assert beginner.said(f"SELECT cf_table_info('{table}')").startswith("cf_table_info: there is no cuckoo_filter table of this name")
+        assert beginner.said(f"SELECT cf_table_info('{table}')").startswith("cf_table_info: no such cuckoo_filter table")
         for name in (table, table.upper()):
             said = beginner.said(f"CREATE VIRTUAL TABLE x USING cuckoo_filter(content='{name}({column})')")
-            assert "is a table in which a virtual table keeps its own data, and which SQL must not change" in said
+            assert "is a shadow table of a virtual table, which SQL must not change" in said
 
 
 def accept():

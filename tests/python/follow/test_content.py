@@ -89,6 +89,23 @@ def test_replace_without_recursive_triggers_loses_no_key(seen):
     assert items(seen) == 50
 
 
+@pytest.mark.parametrize("how, growth", [("INSERT OR REPLACE INTO t VALUES (?, ?)", 12),
+                                         ("INSERT INTO t VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET k = excluded.k", 1)])
+def test_replace_as_upsert(db, how, growth):
+    """Five rounds of new values: the filter keeps all of them, or none."""
+    db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, k TEXT UNIQUE)")
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)')")
+    sizes = []
+    for step in range(6):
+        db.executemany(how, [(i, f"{step} {i}") for i in range(10_000)])
+        db.commit()
+        sizes.append(ask(db, "SELECT json_extract(cf_table_rebuild('f'), '$.bytes')") if step == 0
+                     else ask(db, "SELECT json_extract(cf_table_info('f'), '$.bytes')"))
+    assert round(sizes[-1] / sizes[0]) == growth
+    assert all(ask(db, "SELECT cf_table_contains('f', ?)", f"5 {i}") for i in range(0, 10_000, 70))
+    assert (ask(db, "SELECT json_extract(cf_table_info('f'), '$.items')") == 10_000) == (growth == 1)
+
+
 def test_counts_and_rowids_that_programs_read(seen):
     assert seen.execute("INSERT INTO users(id, email) VALUES (1234, 'r')").lastrowid == 1234
     assert has(seen, "r") and ask(seen, "SELECT cf_table_contains('seen', 'r')"), "questions leave both alone"
@@ -218,7 +235,7 @@ def test_rebuild_reads_the_content_again(seen):
     "INSERT INTO seen(seen) VALUES ('clear')", "INSERT INTO seen(seen, key) VALUES ('import', x'00')"])
 def test_only_its_table_changes_it(seen, sql):
     """Neither a statement nor a trigger of others."""
-    message = refused(seen, ERROR, sql, says="it follows users(email)")
+    message = refused(seen, ERROR, sql, says="it stays in sync with users(email)")
     assert message.startswith("seen: ")
     seen.executescript(f"CREATE TABLE other(x); CREATE TRIGGER t AFTER INSERT ON other BEGIN {sql}; END")
     attempt(seen, "INSERT OR IGNORE INTO other VALUES (1)")
@@ -229,7 +246,7 @@ def test_only_its_table_changes_it(seen, sql):
 def test_rebuild_without_the_content_changes_nothing(seen):
     seen.execute("DROP TABLE users")
     message = refused(seen, ERROR, "INSERT INTO seen(seen) VALUES ('rebuild')", says="there is no table users in main")
-    assert message.endswith("; if the table has gone for good, drop the filter")
+    assert message.endswith("; if the table is gone for good, drop the filter")
     assert message.startswith("seen: ")
     seen.execute("CREATE TABLE users(id INTEGER PRIMARY KEY, email)")
     seen.execute("INSERT INTO users(email) VALUES ('u1')")

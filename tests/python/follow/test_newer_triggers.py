@@ -103,6 +103,31 @@ def test_rebuild_makes_those_of_the_filter_the_newest():
     f.exact()
 
 
+# Change notification, as some libraries set it up: marks in a TEMP table, or a call, for what has changed.
+NOTES = {"a mark": "INSERT OR REPLACE INTO notes VALUES ('u')", "an update": "UPDATE notes SET name = 'u' WHERE name = 'v'"}
+
+
+@pytest.mark.parametrize("note", NOTES)
+@pytest.mark.parametrize("event", ["INSERT", "UPDATE", "DELETE"])
+def test_beside_change_notification(tmp_path, event, note):
+    """A TEMP trigger BEFORE the change costs no trust. AFTER it costs that of all connections; the message names it, and a rebuild
+    while it is there says that the filter is not trusted still."""
+    db, f = world(tmp_path / "t.db")
+    db.execute("CREATE TEMP TABLE notes(name UNIQUE)")
+    for when in ("BEFORE", "AFTER"):
+        db.execute(f"CREATE TEMP TRIGGER notifies {when} {event} ON u BEGIN {NOTES[note]}; END")
+        for sql in ("INSERT INTO u(k) VALUES ('n')", "UPDATE u SET k = 'm' WHERE k = 'n'", "DELETE FROM u WHERE k = 'm'"):
+            db.execute(sql)
+        assert trusted(db) == (when == "BEFORE")
+        db.execute("DROP TRIGGER notifies" if when == "BEFORE" else "SELECT 1")
+    said, why = db.execute("SELECT j, json_extract(j, '$.why') FROM (SELECT cf_table_rebuild('f') AS j)").fetchone()
+    assert '"trusted":0' in said and why.startswith("still not trusted, because the TEMP trigger notifies on u fires before ")
+    db.execute("DROP TRIGGER notifies")
+    f.rebuild()
+    assert trusted(db) == 1 and "trusted" not in ask(db, "SELECT cf_table_rebuild('f')")
+    f.exact()
+
+
 @pytest.mark.parametrize("question", ["SELECT cf_table_contains('f', 'a')", "SELECT count(*) FROM f WHERE key = 'a'",
                                       "SELECT json_extract(cf_table_info('f'), '$.trusted')"])
 def test_a_temporary_trigger_is_seen_by_the_next_question(question):

@@ -5,7 +5,6 @@ After each of their statements a connection with the extension, which keeps what
 counts are as promised, and 'check' agrees. The programs are a connection of this process, and the sqlite3 shell.
 """
 import ctypes
-import json
 import sqlite3
 
 import pytest
@@ -156,20 +155,6 @@ def test_a_dump_of_the_schema(path):
     there.execute("INSERT INTO u(k) VALUES ('n')")
     assert ask(there, "SELECT cf_table_contains('f', 'n')") == 1
     settle(Follower(there))
-
-
-@pytest.mark.parametrize("kind", ["BEFORE", "AFTER"])
-def test_triggers_that_notify_of_changes(path, kind):
-    """As those of Room and PowerSync. BEFORE triggers do no harm."""
-    f, _ = world(path)
-    f.db.execute("CREATE TEMP TABLE changed(id INTEGER PRIMARY KEY, is_changed NOT NULL)")
-    for event in ("INSERT", "UPDATE", "DELETE"):
-        f.db.execute(f"CREATE TEMP TRIGGER on_{event} {kind} {event} ON main.u BEGIN UPDATE changed SET is_changed = 1 WHERE id = 1; END")
-    run(f.db, "INSERT INTO u(k) VALUES ('n'), ('m'); UPDATE u SET k = 'z' WHERE k = 'm'; DELETE FROM u WHERE k = 'n'")
-    told = json.loads(ask(f.db, "SELECT cf_table_info('f')"))
-    assert told["trusted"] == (kind == "BEFORE") and ("TEMP trigger on_" in str(told["why"])) == (kind == "AFTER")
-    if kind == "BEFORE":
-        settle(f)
 
 
 @pytest.mark.parametrize("within", [True, False])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""rows=on: a statement that writes to the followed table and asks a front does what it does with the table itself.
+"""rows=on: a statement that writes to the content table and asks a front does what it does with the table itself.
 
 With triggers on the table SQLite reads all before it writes. Without them it looks whether the statement reads the
 table that it writes to, and does not see it behind a front.

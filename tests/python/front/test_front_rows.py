@@ -159,7 +159,7 @@ def test_rows_are_read_only_and_the_message_says_where_to_write(db):
         for sql in ("INSERT INTO fast(user) VALUES ('x')", "INSERT INTO fast VALUES ('x', 1)",
                     "DELETE FROM fast WHERE user = 'u1'",
                     "DELETE FROM fast", "UPDATE fast SET n = 1", "UPDATE fast SET user = 'x' WHERE n = 3"):
-            with pytest.raises(sqlite3.OperationalError, match=r"fast: it follows blocked\(user\): change that table"):
+            with pytest.raises(sqlite3.OperationalError, match=r"fast: it stays in sync with blocked\(user\): change that table"):
                 db.execute(sql)
         if not last:
             inside.drop_own_triggers(db, "fast", "DELETE")

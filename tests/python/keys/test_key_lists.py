@@ -135,7 +135,7 @@ def test_an_empty_list_changes_nothing_whatever_the_filter(db):
 def test_a_list_of_no_group_is_an_error(db):
     for call in ("cf_add_keys", "cf_delete_keys"):
         fails(db, BAD_PARAMETER, f"SELECT {call}(cf_new(9), (SELECT cf_keys(1) FROM json_each('[]') GROUP BY value))",
-              function=call, says="without grouping")
+              function=call, says="without GROUP BY")
 
 
 # ---- the bytes ----

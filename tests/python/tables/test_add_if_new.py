@@ -102,7 +102,7 @@ def test_a_skip_changes_nothing(once, tmp_path):
                                     "UPDATE OR IGNORE seen SET key = 2 WHERE key = 1"])
 def test_single_keys_stay(once, change):
     add(once, 1)
-    with pytest.raises(sqlite3.OperationalError, match=r"seen: .*DELETE and UPDATE are refused.*'clear'"):
+    with pytest.raises(sqlite3.OperationalError, match=r"seen: .*DELETE and UPDATE are not possible.*'clear'"):
         once.execute(change)
     assert has(once, 1) and not has(once, 2)
     command(once, "clear")
@@ -197,8 +197,8 @@ def test_a_write_that_cannot_be_is_no_conflict_of_the_key(db, options, guard, er
 
 @pytest.mark.parametrize("arguments, message", [
     ("capacity=5, adds=twice", "adds must be once"), ("capacity=5, adds='once', adds=once", "adds is given twice"),
-    ("capacity=5, adds=once, value_bits=3", "a filter table keeps no values"),
-    ("capacity=5, adds=once, content='t(k)'", "you insert, content= follows a table: give one"),
+    ("capacity=5, adds=once, value_bits=3", "a filter table stores no values"),
+    ("capacity=5, adds=once, content='t(k)'", "you insert, content= stays in sync with a table: give one"),
     ("capacity=5, add=once", "unknown option add; valid options: "),
     ("capacity=5, adds=", "adds must be once")])
 def test_bad_arguments(db, arguments, message):

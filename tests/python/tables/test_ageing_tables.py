@@ -270,8 +270,8 @@ def test_what_is_dead_by_the_clock_is_not_exported(db, now):
     ("keep='1 month'", "keep must be"),
     ("keep='5000 weeks', keep='1 day'", "keep is given twice"), ("keep='6000 weeks'", "keep must be"),
     ("keep='1e99 days'", "keep must be"),
-    ("keep='1 day', epochs=3", "keep= goes by the clock"), ("keep='1 day', counter_bits=2", "keep= goes by the clock"),
-    ("keep='1 day', overflow=on", "keep= goes by the clock"), ("keep='1 day', value_bits=2", "a filter table keeps no values"),
+    ("keep='1 day', epochs=3", "keep= uses the clock"), ("keep='1 day', counter_bits=2", "keep= uses the clock"),
+    ("keep='1 day', overflow=on", "keep= uses the clock"), ("keep='1 day', value_bits=2", "a filter table stores no values"),
     ("epochs=4, content='t(k)'", "give one of them"), ("keep='1 day', content='t(k)'", "give one of them"),
     ("keep='1 dayx'", "keep must be"), ("keep='1 dayss'", "keep must be"), ("keep='1 weekly'", "keep must be"),
     ("keep='5000'", "keep must be"),
@@ -306,7 +306,7 @@ def test_commands_are_for_tables_of_their_kind(db):
 def test_single_keys_stay(db, options, change):
     create(db, options)
     add(db, 1)
-    with pytest.raises(sqlite3.OperationalError, match="DELETE and UPDATE are refused"):
+    with pytest.raises(sqlite3.OperationalError, match="DELETE and UPDATE are not possible"):
         db.execute(change)
     command(db, "clear")
     assert not has(db, 1) and add(db, 1, "OR IGNORE") == 1

@@ -29,10 +29,10 @@ SECONDS = float(os.environ.get("CUCKOO_DAMAGE_SECONDS") or 0)
 TRIAL = os.environ.get("CUCKOO_DAMAGE_TRIAL")
 SLICE = 250  # trials
 MEANINGLESS = {"", "SQL logic error", "not an error", "database disk image is malformed", "unknown error"}
-SAYS_DAMAGED = ("damaged", "cannot be used", "missing")
+SAYS_DAMAGED = ("corrupt", "cannot be used", "missing")
 TICKS = 3000  # of 1000 steps of SQLite: a statement that needs more is stopped
 ALLOWED = {"SQLITE_CORRUPT_VTAB", "SQLITE_CONSTRAINT"}
-REMEDY = "restore the table, or drop it and create it anew"
+REMEDY = "restore the table, or drop it and create it again"
 CHECK = "INSERT INTO f(f) VALUES ('check')"
 
 
@@ -78,9 +78,9 @@ def use(db, allowed=ALLOWED):
     for sql in USES[:-1]:
         error = attempt(db, sql.replace("seen", "f"))
         if error:
-            known = any(words in str(error) for words in ("not a sound filter", "filter is full", "nothing to rebuild",
-                                                          "too many for rows",
-                                                               "it follows", "UPDATE is refused"))
+            known = any(words in str(error) for words in ("not a valid filter", "filter is full", "nothing to rebuild",
+                                                          "too many to return as rows",
+                                                               "it stays in sync", "UPDATE is refused"))
             # The change had begun when it met a row that cannot be read: it must be rolled back.
             known |= error.sqlite_errorname == "SQLITE_IOERR" and REMEDY in str(error)
             assert known or error.sqlite_errorname in allowed, f"{sql}: {error!r}"
@@ -163,7 +163,7 @@ def test_waiting_keys(sql):
     db = crowd()
     inside.damage(db, sql)
     said = str(attempt(db, CHECK))
-    assert said.startswith("f: damaged: "), said
+    assert said.startswith("f: corrupt: "), said
     for asked in (f"SELECT 1 FROM f WHERE key = {AIMED[-1]}", "SELECT count(*) FROM f",
                   f"SELECT cf_table_contains('f', {AIMED[-1]})"):
         error = attempt(db, asked)
@@ -178,7 +178,7 @@ def test_waiting_keys(sql):
 def test_check_reads_the_names_that_were_saved(value):
     db = table(content=True)
     inside.put(db, -1, value)
-    assert "damaged: row -1 of " in str(attempt(db, CHECK))
+    assert "corrupt: row -1 of " in str(attempt(db, CHECK))
 
 
 def test_info_tells_of_what_it_finds_while_it_reads():
@@ -193,7 +193,7 @@ def test_a_row_with_other_bytes_does_what_it_does_in_a_blob():
     db = table(content=True)
     for no in (1, 2):
         inside.put(db, no, bytes(440))
-    assert "missing in it" in str(attempt(db, CHECK)) or "damaged" in str(attempt(db, CHECK))
+    assert "missing in it" in str(attempt(db, CHECK)) or "corrupt" in str(attempt(db, CHECK))
     db.execute("SELECT cf_table_rebuild('f')")
     db.execute(CHECK)
     assert ask(db, "SELECT count(*) FROM u WHERE NOT cf_table_contains('f', k)") == 0

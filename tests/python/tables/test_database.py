@@ -56,7 +56,7 @@ def test_rename(seen):
     before = len(schema_of(seen))
     seen.execute('ALTER TABLE seen RENAME TO "it is"')
     assert lost(seen, KEYS, '"it is"') == [] and ask(seen, "SELECT cf_table_contains('it is', 1)") == 1
-    refused(seen, ERROR, "SELECT cf_table_contains('seen', 1)", says="no cuckoo_filter table")
+    refused(seen, ERROR, "SELECT cf_table_contains('seen', 1)", says="no such cuckoo_filter table")
     insert(seen, "new", table='"it is"')
     assert len(schema_of(seen)) == before and all("it is" in row[1] for row in schema_of(seen))
     create(seen)

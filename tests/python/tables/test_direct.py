@@ -78,7 +78,7 @@ def test_insert_returning(seen):
 def test_a_table_keeps_no_values(db, options):
     db.execute("CREATE TABLE u(k)")
     refused(db, ERROR, f"CREATE VIRTUAL TABLE seen USING cuckoo_filter({options})",
-            says=f"{options.split(', ')[-1]}: a filter table keeps no values; keep them in a blob")
+            says=f"{options.split(', ')[-1]}: a filter table stores no values; store them in a blob")
     db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=5, value_bits=0)")
     assert "value" not in [row[1] for row in db.execute("PRAGMA table_xinfo(seen)")]
 

@@ -193,11 +193,11 @@ def damage(what):
 FAULTS = {
     "trigger": (lambda db: inside.drop_own_triggers(db, which="UPDATE"), "on u(k) is missing"),
     "log": (damage("dropped"), " was dropped"),
-    "table": (lambda db: db.execute("DROP TABLE u"), "the followed table u(k) is gone: create it"),
+    "table": (lambda db: db.execute("DROP TABLE u"), "the content table u(k) is gone: create it"),
     "other trigger": (lambda db: db.execute("CREATE TRIGGER t AFTER INSERT ON u BEGIN SELECT RAISE(IGNORE); END"),
                       "the trigger t on u is newer"),
     "column": (lambda db: db.executescript("PRAGMA writable_schema=ON; UPDATE sqlite_master SET sql = replace(sql, ', k', ', k COLLATE NOCASE') "
-                                           "WHERE name = 'u'; PRAGMA schema_version = 9999; PRAGMA writable_schema=OFF"), "compares other than when the filter was made"),
+                                           "WHERE name = 'u'; PRAGMA schema_version = 9999; PRAGMA writable_schema=OFF"), "compares differently than when the filter was created"),
     "unmatched": (inside.was_unmatched, "rows of u have changed without its triggers"),
 }
 LOST = {

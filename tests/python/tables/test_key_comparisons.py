@@ -183,7 +183,7 @@ def test_a_table_made_anew_with_another_rule_is_never_missed(tmp_path, before, a
             try:
                 assert number_of(db, question, "f", "key", key) or not there, (question, key)
             except sqlite3.OperationalError as error:
-                assert "connect anew" in str(error), error
+                assert "open a new connection" in str(error), error
     assert compare(other, asked=SHORT) == len(SHORT) * len(QUESTIONS)
     if sqlite3.sqlite_version_info >= (3, 38):
         db.execute("PRAGMA writable_schema = RESET")
@@ -214,5 +214,5 @@ def test_an_import_of_another_rule_is_never_missed(tmp_path, mine, its):
                     found = ask(db, f"SELECT count(*) FROM f WHERE {condition.format(k='f.key')}", key)
                     assert found or not support.contains(db, blob, key), (condition, key)
                 except sqlite3.OperationalError as error:
-                    assert not again and "connect anew" in str(error), error
+                    assert not again and "open a new connection" in str(error), error
     db.close()

@@ -75,7 +75,7 @@ def test_attached_schemas(seen, schema):
     assert contains(seen, schema + ".seen", "there") and not contains(seen, "seen", "there")
     assert contains(seen, "only", "only") and contains(seen, schema + ".only", "only")
     seen.execute(f"DETACH {quoted(schema)}")
-    refused(seen, ERROR, "SELECT cf_table_contains('only', 1)", says="no cuckoo_filter table")
+    refused(seen, ERROR, "SELECT cf_table_contains('only', 1)", says="no such cuckoo_filter table")
 
 
 def test_the_first_attached_schema_wins(db):
@@ -99,7 +99,7 @@ def test_temp_shadows_main(seen):
 def test_what_shadows_a_filter_is_not_passed_over(seen, what):
     """`seen` is that temporary table in every query: in a function as well."""
     seen.execute(f"CREATE TEMP {what}")
-    refused(seen, ERROR, "SELECT cf_table_contains('seen', 1)", says="no cuckoo_filter table")
+    refused(seen, ERROR, "SELECT cf_table_contains('seen', 1)", says="no such cuckoo_filter table")
     assert contains(seen, "main.seen", 1)
 
 
@@ -112,9 +112,9 @@ CALLS = ["cf_table_contains(?, 1)", "cf_table_info(?)", "cf_table_check(?)", "cf
 def test_a_wrong_name_is_a_clear_error(seen, name):
     seen.executescript("CREATE TABLE plain(key); CREATE VIEW v AS SELECT 1 AS key; CREATE VIEW broken AS SELECT * FROM nowhere")
     for call in CALLS:
-        message = refused(seen, ERROR, f"SELECT {call}", name, says="no cuckoo_filter table")
+        message = refused(seen, ERROR, f"SELECT {call}", name, says="no such cuckoo_filter table")
         assert message.startswith(call.split("(")[0] + ": ")
-    message = refused(seen, ERROR, "SELECT * FROM cf_buckets(?)", name, says="no cuckoo_filter table")
+    message = refused(seen, ERROR, "SELECT * FROM cf_buckets(?)", name, says="no such cuckoo_filter table")
     assert message.startswith("cf_buckets: ")
 
 
@@ -277,8 +277,8 @@ def test_what_is_no_table_and_column(db, content):
 
 
 @pytest.mark.parametrize("sql, says", [
-    ("INSERT INTO f(key) VALUES (1)", "it follows people(name): change that table"),
-    ("INSERT INTO f(f) VALUES ('clear')", "it follows people(name), and clear would make it miss rows"),
+    ("INSERT INTO f(key) VALUES (1)", "it stays in sync with people(name): change that table"),
+    ("INSERT INTO f(f) VALUES ('clear')", "it stays in sync with people(name), and clear would make it miss rows"),
     ("SELECT key FROM f", "people(name) cannot be read")])
 def test_messages_name_the_table_as_it_is_named_now(db, sql, says):
     failing = []
@@ -412,7 +412,7 @@ def test_import_takes_any_sound_filter(seen, options):
 
 @pytest.mark.parametrize("blob", [None, "x", 5, b"", b"x" * 100, bytes(2000)])
 def test_import_of_anything_else_changes_nothing(seen, blob):
-    refused(seen, ERROR, "INSERT INTO seen(key, seen) VALUES (?, 'import')", blob, says="not a sound filter")
+    refused(seen, ERROR, "INSERT INTO seen(key, seen) VALUES (?, 'import')", blob, says="not a valid filter")
     assert lost(seen, [1, 2, 3]) == [] and items(seen) == 3
 
 

@@ -301,7 +301,7 @@ def test_a_column_that_compares_in_another_way_is_a_fault(tmp_path):
                      "PRAGMA writable_schema = RESET")
     db.close()
     db = support.connect(tmp_path / "x.db")
-    with pytest.raises(sqlite3.OperationalError, match=r"u\(k\) compares other than when the filter was made"):
+    with pytest.raises(sqlite3.OperationalError, match=r"u\(k\) compares differently than when the filter was created"):
         db.execute("SELECT * FROM f WHERE key = 'b'").fetchall()
     rebuild(db, "f")
     assert all(ask(db, "SELECT EXISTS (SELECT 1 FROM f WHERE key = ?)", key) for key in "aAbB")
@@ -313,7 +313,7 @@ def test_triggers_that_cannot_be_dropped_change_nothing():
     db.execute("BEGIN")
     db.execute("INSERT INTO u VALUES ('new')")
     db.set_authorizer(lambda action, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_DROP_TRIGGER else sqlite3.SQLITE_OK)
-    with pytest.raises(sqlite3.DatabaseError, match="its triggers on .* cannot be made: not authorized"):
+    with pytest.raises(sqlite3.DatabaseError, match="its triggers on .* cannot be created: not authorized"):
         db.execute("SELECT cf_table_rebuild('f')").fetchall()
     db.set_authorizer(None)
     assert db.in_transaction

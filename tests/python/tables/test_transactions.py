@@ -76,7 +76,7 @@ except sqlite3.Error as error:
                          env={**os.environ, "PYTHONPATH": os.path.dirname(support.__file__)})
     assert ran.returncode == 0, ran.stderr[:1500]
     gone = change.split()[0] in ("DROP", "ALTER")
-    assert ("no cuckoo_filter table" if gone else "[0, 0, 1]" if "INSERT" in change else "[0, 0, 0]") in ran.stdout
+    assert ("no such cuckoo_filter table" if gone else "[0, 0, 1]" if "INSERT" in change else "[0, 0, 0]") in ran.stdout
 
 
 @pytest.fixture

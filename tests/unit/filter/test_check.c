@@ -19,9 +19,9 @@ static test_filter half_full(void)
     return made;
 }
 
-static const char slots_wrong[] = "the header does not count the occupied slots right";
-static const char too_few[] = "the header counts fewer items than the entries stand for";
-static const char too_many[] = "the header counts more items than the entries stand for";
+static const char slots_wrong[] = "the header has a wrong number of occupied slots";
+static const char too_few[] = "the header counts fewer items than the entries represent";
+static const char too_many[] = "the header counts more items than the entries represent";
 static const char too_often[] = "a key has more copies than cap allows";
 
 TEST(counts_are_compared)
@@ -127,7 +127,7 @@ TEST(payloads_of_empty_slots_are_found)
         if (payload == 0)
             assert_sound(&made.filter);
         else
-            assert_damaged(&made.filter, "an empty slot has a counter, a value or a sticky bit");
+            assert_damaged(&made.filter, "an empty slot has a counter, a value or a saturated bit");
     }
     free_filter(&made);
 }
@@ -145,7 +145,7 @@ TEST(entries_know_no_more_than_the_level_gives)
     assert_sound(filter);
     probe_write(filter, 9, 0, 0, 0);
     probe_write(filter, 0, 0, top | 5, 0); /* split */
-    assert_damaged(filter, "an entry knows more bits than this level of growth gives");
+    assert_damaged(filter, "an entry has more bits than this level of growth allows");
     probe_write(filter, 0, 0, top >> 1 | 5, 0);
     assert_sound(filter);
     probe_write(filter, 0, 0, 5, 0); /* it reads as one that knows no remainder bits */

@@ -124,7 +124,7 @@ TEST(chosen_hashes_are_right_or_refused)
     for (size_t i = 0; i < u.n; i++)
         u.hash[i] = i;
     assert_int_equal(make(&u, NULL, UINT64_MAX, &build, &why), CF_FULL);
-    assert_non_null(strstr(why, "keys crowd one place"));
+    assert_non_null(strstr(why, "keys belong to the same few buckets"));
     for (size_t i = 0; i < u.n; i++)
         u.hash[i] = (uint64_t)i << 52;
     free(built(&u).bytes);
@@ -412,8 +412,8 @@ TEST(levels_have_nothing_but_fingerprints)
 
 TEST(headers_that_lie_are_refused)
 {
-    static const char header[] = "the header is damaged", longer[] = "a level is longer than the filter",
-                      list[] = "the numbers of keys do not fit, or the list is not sorted";
+    static const char header[] = "the header is corrupt", longer[] = "a level is longer than the filter",
+                      list[] = "the numbers of keys do not match, or the list is not sorted";
     cf_geometry shape = shape_of(10, 4, 12);
     assert_crafted((crafted){.shape = shape, .levels = 32, .there = 32}, NULL);
     assert_crafted((crafted){.shape = shape, .levels = 33, .there = 33}, header);

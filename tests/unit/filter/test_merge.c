@@ -203,7 +203,7 @@ TEST(a_filter_is_not_merged_with_itself)
     snapshot then = remember(&made.filter);
     assert_int_equal(cf_open(&again, made.bytes, made.filter.length, &why), CF_OK);
     assert_int_equal(cf_merge(&made.filter, &again, &why), CF_MISMATCH);
-    assert_string_equal(why, "bytes: they are one and the same");
+    assert_string_equal(why, "bytes: both filters have the same");
     assert_int_equal(cf_merge(&made.filter, &made.filter, &why), CF_MISMATCH);
     assert_unchanged(&made.filter, &then);
     free(then.bytes);

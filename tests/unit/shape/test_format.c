@@ -138,9 +138,9 @@ static const char numbers[] = "more buckets than the format has numbers for";
 static const char beyond[] = "the split pointer is beyond the level";
 static const char counter[] = "counter_bits must be from 0 to 16";
 static const char value[] = "value_bits must be from 0 to 32";
-static const char forbidden[] = "grown, though it must not grow";
+static const char forbidden[] = "it has grown, although growth is off";
 static const char both[] = "a filter with a spill list does not grow";
-static const char ages[] = "it ages, but not by epochs of 4 bits";
+static const char ages[] = "it has epochs, but not of 4 bits";
 
 typedef enum kind { PLAIN, GROWN, AGEING, LISTED, MAY_GROW } kind;
 
@@ -170,8 +170,8 @@ static const struct {
     {PLAIN, 0, 3, 0, CF_DAMAGED, NULL},
     {PLAIN, 3, 1, 3, CF_NEWER, "format version"},
     {PLAIN, 3, 1, 255, CF_NEWER, "format version"},
-    {PLAIN, 3, 1, 0, CF_DAMAGED, "of an earlier format, which nothing reads"},
-    {PLAIN, 3, 1, 1, CF_DAMAGED, "of an earlier format, which nothing reads"},
+    {PLAIN, 3, 1, 0, CF_DAMAGED, "an earlier format, which is not supported"},
+    {PLAIN, 3, 1, 1, CF_DAMAGED, "an earlier format, which is not supported"},
     {PLAIN, 4, 1, 0, CF_NEWER, "hash"},
     {PLAIN, 4, 1, 3, CF_NEWER, "hash"},
     {PLAIN, 4, 1, 200, CF_NEWER, "hash"},
@@ -253,7 +253,7 @@ static const struct {
     {GROWN, 11, 1, 255, CF_DAMAGED, counter},
     {GROWN, 12, 1, 3, CF_DAMAGED, length}, /* values of 5 bits, and a sticky bit with each */
     {GROWN, 11, 2, 0x0304, CF_OK, ""},     /* values of 4 bits: as wide as a counter of 5 */
-    {GROWN, 11, 2, 0x0300, CF_DAMAGED, "values of no bits"},
+    {GROWN, 11, 2, 0x0300, CF_DAMAGED, "values of zero bits"},
     {GROWN, 11, 2, 0x0321, CF_DAMAGED, value},
     {GROWN, 11, 2, 0x03ff, CF_DAMAGED, value},
     {AGEING, 11, 1, 4, CF_OK, ""},

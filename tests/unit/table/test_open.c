@@ -143,7 +143,7 @@ TEST(readers_are_not_changed)
             assert_int_equal(cf_add_many(&reader, all.hash, MANY, &added), CF_READ_ONLY);
             assert_int_equal(added, 0);
             assert_int_equal(cf_merge(&reader, &other.filter, &why), CF_READ_ONLY);
-            assert_string_equal(why, "into: it is open for reading only");
+            assert_string_equal(why, "into: it is read-only");
             assert_int_equal(cf_shrink(&reader, &other.filter), CF_READ_ONLY);
             if (kind == 8)
                 cf_advance(&reader);

@@ -334,7 +334,7 @@ def info(arguments):
     fields = json.loads(database.one("SELECT cf_info(?)", content))
     damage = database.one("SELECT cf_check(?)", content)
     if damage != "ok":
-        raise Failure(f"{arguments.file}: filter is damaged: {damage}; restore it from a copy, or build it anew")
+        raise Failure(f"{arguments.file}: filter is corrupt: {damage}; restore it from a backup, or rebuild it")
     output(json.dumps(fields, indent=2).encode() + b"\n")
 
 
@@ -390,7 +390,7 @@ def parser():
     from_database(command("add", change, "add lines to a filter", "A line that is added again counts as another copy."))
     from_database(command("delete", change, "delete lines from a filter", "One copy of each; only lines that were added: any "
                           "other may take a line with it that looks the same."))
-    one = command("merge", merge, "make a filter of all keys of several filters", "They must be made alike.")
+    one = command("merge", merge, "make a filter of all keys of several filters", "They must be compatible.")
     one.add_argument("others", metavar="FROM", type=file_name, nargs="+", help="filters to read")
     command("picture", picture, "show how full the regions of a filter are")
     return top
