@@ -51,7 +51,7 @@ SELECT length, count(*) AS entries FROM filters, cf_buckets(f)
 WHERE name = 'grown' AND length IS NOT NULL GROUP BY length;
 
 -- cf_check reports structural corruption. All other functions check the header only. None of them
--- detects a changed fingerprint, so store a checksum beside a blob that you send elsewhere.
+-- detects a changed fingerprint, so store a checksum with each blob that you send elsewhere.
 SELECT cf_check(substr(f, 1, 1000)) AS cut_off, cf_check(x'0102') AS something_else FROM filters
 WHERE name = 'american';
 

@@ -62,7 +62,7 @@ SELECT round(length(cf_build(i, 0.01)) * 8 / 100000.0, 1) AS bits_per_key_when_p
 
 -- 6. growth=off. Adding a key to a full filter then fails, and the filter stays unchanged. In return the
 --    filter is smaller at most rates from 0.03 on. If a filter may grow, adding a key fails in three
---    cases only: the blob would be longer than SQLite allows, the keys were chosen to crowd one place,
+--    cases only: the blob would be longer than SQLite allows, the keys were chosen to share buckets,
 --    or one key has more values than two buckets have slots. A filter table accepts those keys too.
 SELECT option, round(json_extract(cf_plan(1000000, 0.03, option), '$.bits_per_key'), 1) AS bits_per_key
 FROM (SELECT column1 AS option FROM (VALUES ('growth=on'), ('growth=off')));

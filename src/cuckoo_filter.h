@@ -17,7 +17,7 @@
 **      ...                                    the fingerprint alone: an entry can move between the
 **      bucket m-1 [tag][tag][   ][tag]        two without its key (paper, section 3.1).
 **
-**      cf_plan(1000000, 0.01, &options, &shape, &why);         how many keys, which error rate
+**      cf_plan(1000000, 0.01, &options, &shape, &why);         keys, false-positive rate
 **      uint8_t *bytes = malloc(cf_geometry_bytes(&shape));
 **      cf_create(&filter, &shape, bytes);
 **      cf_add(&filter, cf_hash(&shape, "key", 3));
@@ -27,7 +27,7 @@
 **      cf_contains(&other, cf_hash(&other.geometry, "key", 3));
 **
 ** cuckoo_plan.h: what filters can do, and their shapes. cuckoo_view.h: the rules for all calls.
-** base/hash.h: keys; cuckoo_key.h: those of SQL. cuckoo_exact.h never errs. The bytes: shape/format.h.
+** base/hash.h: keys; cuckoo_key.h: those of SQL. cuckoo_exact.h: exact answers. The bytes: shape/format.h.
 */
 #ifndef CUCKOO_FILTER_H
 #define CUCKOO_FILTER_H
@@ -43,13 +43,13 @@
 /* Opens `length` bytes for reading. Reads the header alone, in constant time: whatever the bytes are,
 ** after CF_OK no call reads or writes outside them. CF_DAMAGED, or CF_NEWER: only the version that
 ** wrote it can read it; *why says what is wrong, *filter is unchanged. The contents have no checksum:
-** a changed bit of a fingerprint nearly always loses a key. Keep one beside a blob that travels. */
+** a changed bit of a fingerprint nearly always loses a key. Store one with each blob that you send. */
 cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const char **why);
 
 /* The same for reader->filter, of one blob after another. `bytes` may be NULL when length is 0. */
 cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why);
 
-/* Perhaps (true) or certainly not (false). Two memory reads. Paper, algorithm 2. */
+/* Probably in the set (true) or definitely not (false). Two memory reads. Paper, algorithm 2. */
 CF_INLINE bool cf_contains(const cf_filter *filter, uint64_t hash);
 
 /* The same for n hashes, with their cache misses overlapped. Returns how many answers are true. */
@@ -60,13 +60,13 @@ size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t 
 uint64_t cf_count(const cf_filter *filter, uint64_t hash);
 
 /* The value of a key: that of the longest match, of equally long ones the first. False: the key is
-** certainly not there, or the filter has no values, and *value is unchanged. */
+** definitely not in the set, or the filter has no values, and *value is unchanged. */
 bool cf_get(const cf_filter *filter, uint64_t hash, uint64_t *value);
 
 /* All its values, each once, in that order, in room for CF_VALUES_MAX: how many. Without values none. */
 unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values);
 
-/* Would what was added in this epoch be found, in a filter that ages? It may be any number. */
+/* True if keys added in `epoch` are still found. Any number is allowed. */
 bool cf_epoch_is_live(const cf_filter *filter, uint64_t epoch);
 
 /* ---- making and changing. CUCKOO_READ_ONLY leaves all of it out of cuckoo.c ---- */
@@ -85,12 +85,13 @@ cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, con
 ** first change breaks the seal: cf_open is CF_DAMAGED then, and says so. */
 cf_status cf_seal(cf_filter *filter);
 
-/* Adds one copy of a key, in filters with values with one (otherwise 0). Paper, algorithm 1, but the
-** shortest eviction path is searched before anything is written (eviction.h). CF_OK: stored, counted,
-** or absorbed because the key is sticky. CF_FULL: no room, and growing is not allowed or does not help.
-** CF_TOO_BIG: longer than memory.most. CF_NEEDS_MEMORY: growing would, but `memory` is not set.
-** CF_NO_MEMORY, CF_INTERRUPTED: while it grew. CF_BAD_ARGUMENT: a value of more than value_bits bits. On error every
-** answer is as it was (growth: cuckoo_plan.h). */
+/* Adds one copy of a key. In a filter with values, `value` (< 2^value_bits) is stored with it;
+** otherwise pass 0. Paper, algorithm 1, but the shortest eviction path is searched before anything is
+** written (eviction.h). CF_OK: stored, counted, or absorbed because the key is saturated. CF_FULL: no
+** free slot, and growth is off or does not help. CF_TOO_BIG: longer than memory.most.
+** CF_NEEDS_MEMORY: growing would, but `memory` is not set. CF_NO_MEMORY, CF_INTERRUPTED: while it
+** grew. CF_BAD_ARGUMENT: a value of more than value_bits bits. On error every answer is as it was
+** (growth: cuckoo_plan.h). */
 cf_status cf_add(cf_filter *filter, uint64_t hash);
 cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value);
 
@@ -106,7 +107,7 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
 /* Makes a filter of n hashes, which it sorts: for the distinct ones, or for `capacity` if there are no
 ** more, so that filters of equal capacity can be merged. A repeated hash counts once, or with counters
 ** as a copy. filter->memory (with resize) and ->watch are the caller's. The bytes, a block of that
-** memory, are not sealed yet. On error filter->bytes is NULL. CF_FULL: the keys crowd one place, try
+** memory, are not sealed yet. On error filter->bytes is NULL. CF_FULL: keys belong to the same buckets, try
 ** another seed. CF_BAD_ARGUMENT: as cf_plan, or filter->memory is not set. CF_TOO_BIG: as cf_plan, or
 ** memory.most; then *why is cf_status_text. Else as cf_add. options may be NULL: as {0}. */
 cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capacity, double fpr,

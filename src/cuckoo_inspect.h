@@ -52,7 +52,7 @@ bool cf_spilled_at(const cf_filter *filter, unsigned index, cf_entry *entry);
 /* The other bucket of an entry. *movable: can it lie there, too? */
 uint64_t cf_entry_alternate(const cf_filter *filter, const cf_entry *entry, bool *movable);
 
-/* Copies of a key that an entry stands for; at least so many when it is sticky. */
+/* The number of copies that an entry represents; a lower bound when it is saturated. */
 uint64_t cf_entry_copies(const cf_filter *filter, const cf_entry *entry);
 
 /* The overflow bit of a bucket: is it in the pair of a spilled entry? */
@@ -69,10 +69,10 @@ typedef struct cf_census {
     cf_status status;  /* CF_OK; CF_INTERRUPTED: the rest counts a part of the filter */
     uint64_t occupied; /* slots in use */
     uint64_t copies;   /* that entries stand for */
-    uint64_t sticky;   /* fingerprints whose copies are not known any more: deletes do not change them */
+    uint64_t sticky;   /* saturated fingerprints: deletes do not change them */
     uint64_t voids;    /* entries that know no bit beyond their bucket: they double when it splits */
     unsigned shortest; /* remainder bits of the entry that knows least; UINT_MAX: there is none */
-    double fpr;        /* the share of all hashes that some entry matches: the error rate as it is now */
+    double fpr; /* the share of all hashes that some entry matches: the current false-positive rate */
 } cf_census;
 
 /* Counts, in time proportional to the part of the table that is in use. */

@@ -5,19 +5,19 @@
 **
 ** Copies. Adding a key again stores another copy, up to `cap` copies: 3 to 6 in most filters, more
 ** where fingerprints are short (cf_turnovers). Below cap the number of copies is exact. At cap the
-** key is *sticky*: further adds are absorbed, and deletes change nothing. So deleting a key that was
-** added never hides a key that is still there. With counters of c bits a key is sticky at 2^c copies
+** key is *saturated*: further adds are absorbed, and deletes change nothing. So deleting a key that was
+** added never hides a key that is still there. With counters of c bits a key is saturated at 2^c copies
 ** (copies.h). Deleting a key that was never added may remove the fingerprint of another.
 **
-** Growth. A filter that may grow, and whose memory may (cf_memory), takes more keys than it was
-** planned for: buckets are split one at a time, without the keys (growth.h). The first split writes
-** the whole table anew, with wider slots: some 15 ms for a million keys. Later adds split a hundred
-** buckets at most; with values, more. Keys that were chosen to crowd one place are refused, and leave
-** half of the slots occupied; with values, an eighth. After k doublings a filter errs up to 1 + k / 16
-** times as often as when it was first full: within three times the error rate asked for up to 2^13
-** times the keys planned for. One that ages stops growing, and refuses adds, while most of its entries
-** know no bit by which they could be split. An add that is refused has perhaps split some buckets: seal
-** the filter, which is longer then; of several values of a key cf_get may give another one.
+** Growth. A filter that may grow, and whose memory may (cf_memory), takes more keys than it was planned
+** for: buckets are split one at a time, without the keys (growth.h). The first split writes the whole
+** table again, with wider slots: some 15 ms for a million keys. Later adds split a hundred buckets at
+** most; with values, more. Keys that were chosen to share buckets are rejected, and leave half of the
+** slots occupied; with values, an eighth. After k doublings the false-positive rate is up to 1 + k / 16
+** times that of the filter when it was first full: within three times the requested rate up to 2^13
+** times the planned number of keys. A filter with epochs stops growing, and returns CF_FULL, while most
+** of its entries have no remainder bit left to split on. An add that fails may have split some buckets:
+** seal the filter, which is longer then; of several values of a key cf_get may give another one.
 **
 ** Layouts. Buckets of four slots can be kept sorted by four bits of each fingerprint. That saves
 ** one bit per slot, and costs a little when it is written (semisort.h).
@@ -25,8 +25,8 @@
 ** Bounded insertion. A filter with a spill list looks at a few buckets for a new key; then the key
 ** goes to an exact list, which lookups ask when a bit in their buckets says so (spill.h).
 **
-** Ageing. A filter with epochs forgets what was added long ago (cf_advance). An entry carries the epoch
-** in which its key was added last: there are no copies, and cf_delete answers CF_STICKY.
+** Ageing. A filter with epochs expires keys that were added long ago (cf_advance). An entry carries the
+** epoch in which its key was added last: there are no copies, and cf_delete answers CF_STICKY.
 **
 ** Values. A value of up to 32 bits with every copy of a key: an approximate map (paper, section 6).
 */
@@ -49,12 +49,12 @@ typedef enum cf_status {
     CF_INTERRUPTED,    /* the watch said stop (cf_watch) */
     CF_READ_ONLY,      /* it was opened for reading only */
     CF_NEEDS_MEMORY,   /* full: it may grow, but filter.memory is not set */
-    CF_ABSENT,         /* cf_delete: the key is certainly not there, nothing has changed */
+    CF_ABSENT,         /* cf_delete: the key is definitely not in the set, nothing has changed */
     CF_STICKY,         /* cf_delete: the number of copies is unknown, nothing has changed */
     CF_REMOVED = CF_OK /* cf_delete: one copy is gone */
 } cf_status;
 
-/* A constant text for a status, in lower case: "full", "damaged". */
+/* A constant text for a status, in lower case: "full", "corrupt". */
 const char *cf_status_text(cf_status status);
 
 /* Limits of the parameters. */
@@ -114,13 +114,14 @@ typedef enum cf_key_types {
     CF_TYPE_INEXACT = 8 /* texts that are numbers, which versions of SQLite read as different doubles */
 } cf_key_types;
 
-/* What the user fixes; the planner chooses the rest. {0} fixes nothing but growth: none. */
+/* Options; the planner chooses the rest. {0}: all defaults, with growth off. */
 typedef struct cf_options {
-    unsigned bucket_size;      /* slots in a bucket: 1, 2, 4, 8 (may be slower: lanes.h); 0: 4 */
-    unsigned fingerprint_bits; /* CF_FINGERPRINT_MIN .. MAX; 0: the fewest that meet the error rate */
-    unsigned counter_bits;     /* count copies beyond cap: 0 .. CF_COUNTER_MAX */
-    unsigned value_bits;       /* a value with every copy: 0 .. CF_VALUE_MAX; not with counters */
-    unsigned epochs; /* adds are found for so many epochs, up to CF_EPOCHS_MAX; 0: for ever. Not with
+    unsigned bucket_size; /* slots in a bucket: 1, 2, 4, 8 (may be slower: lanes.h); 0: 4 */
+    unsigned
+        fingerprint_bits; /* CF_FINGERPRINT_MIN .. MAX; 0: the fewest that meet the false-positive rate */
+    unsigned counter_bits; /* count copies beyond cap: 0 .. CF_COUNTER_MAX */
+    unsigned value_bits;   /* a value with every copy: 0 .. CF_VALUE_MAX; not with counters */
+    unsigned epochs; /* adds are found for so many epochs, up to CF_EPOCHS_MAX; 0: forever. Not with
                         counters, values or overflow */
     bool
         growth; /* may grow when full (f >= 8, b >= 2), if filter.memory is set, too; not with overflow */
@@ -132,7 +133,7 @@ typedef struct cf_options {
     unsigned spill_bound;     /* entries of the spill list: 1 .. CF_SPILL_MAX; 0: the planner chooses */
     cf_affinity affinity;
     cf_collation collation;
-    unsigned key_types; /* cf_key_types that it begins with; CF_TYPE_ANY stays for ever */
+    unsigned key_types; /* cf_key_types that it begins with; CF_TYPE_ANY stays forever */
 } cf_options;
 
 /* The shape of a filter: everything that is fixed when it is made. */
@@ -143,7 +144,7 @@ typedef struct cf_geometry {
     uint8_t bucket_size;      /* b, slots in a bucket */
     uint8_t fingerprint_bits; /* f */
     uint8_t pair_bits;        /* s, the lowest of them, which name the alternate; f without growth */
-    uint8_t cap;              /* copies from which on a key is sticky: 1 .. 2b */
+    uint8_t cap;              /* copies from which on a key is saturated: 1 .. 2b */
     uint8_t counter_bits;     /* an entry counts up to 2^counter_bits copies */
     uint8_t value_bits;       /* of the value that each entry carries */
     uint8_t epochs;           /* an add is found in so many epochs; 0: it does not age */
@@ -175,7 +176,7 @@ cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_g
                   const char **why);
 
 /* About 3 % more buckets: what to try when a build with this shape was full. CF_OK, or CF_TOO_BIG with
-** *shape unchanged. CF_TRIES shapes are full only when the keys were chosen to crowd one place. */
+** *shape unchanged. CF_TRIES shapes are full only when the keys were chosen to share buckets. */
 cf_status cf_plan_wider(cf_geometry *shape);
 
 #endif /* CUCKOO_READ_ONLY */
@@ -204,7 +205,7 @@ bool cf_same_rule(const cf_geometry *one, const cf_geometry *other);
 double cf_expected_fpr(const cf_geometry *shape, uint64_t entries);
 
 /* How many turnovers (as many adds, and as many deletes, as it has keys) a filter of this shape lives
-** for at its capacity: then one slot in 200 is lost to distinct keys that became sticky together, and
+** for at its capacity: then one slot in 200 is lost to distinct keys that were saturated together, and
 ** adds begin to be refused, or the filter to grow. CF_TURNOVERS_MAX: practically without end. */
 #define CF_TURNOVERS_MAX ((uint64_t)1000000000)
 uint64_t cf_turnovers(const cf_geometry *shape);

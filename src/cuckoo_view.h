@@ -6,12 +6,12 @@
 ** otherwise. `*why` is a constant text that names what is wrong, set whenever the call fails; `why` may be
 ** NULL. What is out of its range is CF_BAD_ARGUMENT, a change through a view for reading only
 ** CF_READ_ONLY. Pointers must be valid: NULL is checked only where memory may come from malloc.
-** After CF_NEWER, do not build the filter anew: it would lose its keys.
+** After CF_NEWER, do not rebuild the filter: it would lose its keys.
 **
 ** Threads. There are no globals, no locks and no memory barriers. Any number of threads may make calls
 ** that take a `const cf_filter *` at the same time, as long as nobody changes the filter. A thread that
 ** changes a filter must be the only one that uses its bytes and its view; other views of the same bytes
-** are out of date then: open them anew. Callbacks (cf_memory, cf_watch, cf_pages) run in the thread that
+** are out of date then: open them again. Callbacks (cf_memory, cf_watch, cf_pages) run in the thread that
 ** called. With cf_pages a lookup counts as a change. A cf_reader belongs to one thread.
 **
 ** Memory. The library allocates only through cf_memory, does no I/O, and draws no random numbers.
@@ -54,10 +54,10 @@ static inline uint8_t *cf_realloc(void *context, uint8_t *bytes, uint64_t size)
 
 /* For filters of which only a part is in memory. Offsets are bytes from the start of the blob.
 **
-** `need` and `change` are told, perhaps again, which bytes are going to be read or changed: from `from`
+** `need` and `change` get the bytes that are going to be read or changed, possibly again: from `from`
 ** to before `to`, at most the length of the filter. Its `bytes` and `length` are up to date then. A
-** caller that cannot provide the bytes leaves zeros, and forgets what the operation under way has done.
-** Bytes that a longer filter has behind the old end are set to 0 in memory, and not told of.
+** caller that cannot provide the bytes leaves zeros, and discards what the current operation has done.
+** Bytes that a longer filter has behind the old end are set to 0 in memory, without a call.
 **
 ** `skip`: the first offset at or behind `from` that may hold anything but zeros, or any offset behind
 ** the blob. Walks over the whole filter (cf_check, cf_take_census, cf_merge, cf_shrink) do not need what

@@ -135,6 +135,7 @@ need_test() {
         'python3 py3-pytest py3-pytest-xdist py3-hypothesis' python \
         runs "$PYTHON" -c 'import pytest, xdist, hypothesis, sqlite3; sqlite3.Connection.enable_load_extension'
     need valgrind valgrind valgrind valgrind '' runs valgrind --version
+    wish 'codespell, for the spelling of pages and messages' codespell codespell py3-codespell codespell runs codespell --version
     wish 'PyYAML, for tests of the workflows in .github' python3-yaml python3-pyyaml py3-yaml pyyaml runs "$PYTHON" -c 'import yaml'
     wish 'Python-Markdown, for report.html of make bench-full' python3-markdown python3-markdown py3-markdown markdown runs "$PYTHON" -c 'import markdown'
 }

@@ -85,7 +85,7 @@ test tests: deps-test
 	    $(addprefix build/asan/,$(UNITS) $(FAULTS) model fuzz sim) $(addprefix build/plain/,$(VALGRIND))
 	@sh tests/run.sh
 
-## rooms: who uses whom, against the order in tests/rooms.txt; sizes and counts of src and ext
+## rooms: which file uses which, against the order in tests/rooms.txt; sizes and counts of src and ext
 rooms: need-test
 	$(BUILD) $(OBJECTS)
 	@$(PYTHON) tests/rooms.py build/plain --report
@@ -103,12 +103,12 @@ valgrind: need-test
 fuzz: need-test need-fuzz
 	@CLANG="$(CLANG)" MAKE="$(MAKE)" sh tests/model/fuzz.sh
 
-## model: random lives of filters of any shape, beside one exact model of them, for SECONDS=60;
+## model: random operations on filters of any shape, compared with an exact model, for SECONDS=60;
 ##       SEED=n repeats a run that failed
 model: need-test build/plain/model
 	@CUCKOO_TEST_SEED=$(or $(SEED),$(shell date +%s)) build/plain/model for $(or $(SECONDS),60)
 
-## sim: random databases, statements, faults and crashes, beside a twin without a filter, for SECONDS=60, or STEPS=n;
+## sim: random databases, statements, faults and crashes, compared with a twin without a filter, for SECONDS=60, or STEPS=n;
 ##       SEED=n repeats a run that failed; EACH=1: steps fail at each call that they make, EACH=n at every nth;
 ##       SIM_KNOWN=name asks for faults that are known; sim-holes: which faults put in by hand it finds (HOLES=pattern)
 sim: need-test build/plain/sim

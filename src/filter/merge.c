@@ -130,13 +130,13 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
 
 /* Comes to the epoch of `from`, grows to so many buckets, then stores the entries, in no more than
 ** `most` bytes, and with bounded work (watch.h): each of hostile entries may split half of the table, in
-** vain, or double when buckets are split. What keys take is a fifth of it at most
+** vain, or double when buckets are split. What keys take is a third of it at most
 ** (test_merge_hostile.c). CF_FULL: bytes or work do not suffice. Other errors, and *why, as cf_merge. */
 static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t buckets, uint64_t most,
                                 const char **why)
 {
     uint64_t items = into->items, limit = into->memory.most, allowed = cf_most(&into->memory);
-    uint64_t left = 24 * (into->length + from->length) + (1 << 20);
+    uint64_t left = 24 * (into->length + from->length) + (1 << 17);
     into->view.left = &left;
     into->geometry.key_types |= from->geometry.key_types;
     into->memory.most = most < allowed ? most : allowed;

@@ -20,7 +20,7 @@ $(BENCHES:%=build/bench/%) build/bench/year: build/bench/%: build/pic/tests/benc
 
 ## bench-check: before a commit, in 20 seconds: no hot path takes 10 % more instructions than committed;
 ##       bench-accept: the figures of now are right, commit them (tests/bench/instructions.txt);
-##       bench-one-file: the same paths in build/dist/cuckoo.c beside those of the ordinary build
+##       bench-one-file: the same paths in build/dist/cuckoo.c, compared with the ordinary build
 bench-check bench-accept bench-one-file: need-test
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" MAKE="$(MAKE)" sh tests/bench/check.sh $(@:bench-%=%)
 

@@ -752,14 +752,15 @@ function openPart(call, bytes, parts) {
   if (epochs) fail(call, `the filter expires keys (epochs=${epochs}), which only SQL can; build one without epochs`);
 }
 
-/* Deltas change the answers of the filter before them, which must be about the same keys. */
+/* Deltas change the answers of the filter before them, which must be about the same keys. One without keys changes none, and
+   cf_build_exact does not see its options. */
 function openChain(call, bytes, parts) {
   if (bytes.length === 0) fail(call, 'the list is empty; give [filter, delta, ...]', TypeError);
   bytes.forEach((one, i) => {
     openPart(`${call}: filter ${i}`, one, parts);
     if (!parts[i].exact) fail(`${call}: filter ${i}`, 'only exact filters have deltas; build it by cf_build_exact(key, member)');
-    const { affinity, collation } = exactInfo(parts[i]), base = exactInfo(parts[0]);
-    if (affinity !== base.affinity || collation !== base.collation) {
+    const { keys, affinity, collation } = exactInfo(parts[i]), base = parts.map(exactInfo).find((info) => info.keys > 0);
+    if (keys > 0 && (affinity !== base.affinity || collation !== base.collation)) {
       fail(`${call}: filter ${i}`, `it has affinity=${affinity} collation=${collation}, and the first one affinity=${base.affinity} ` +
         `collation=${base.collation}; build all with the same`);
     }

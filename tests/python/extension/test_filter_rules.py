@@ -184,6 +184,22 @@ def test_a_chain_of_ten_deltas(db, js):
     assert COUNT < 10_000 or max(sizes) < len(chain[0]) / 2
 
 
+@pytest.mark.parametrize("rows", ["", "1", "2", "3", "12", "13", "23", "123"])
+def test_a_chain_of_which_links_have_no_rows(db, js, rows):
+    """SQL does not see the options of cf_build_exact then: they have none, and change no answer, wherever in the chain."""
+    links = {"1": (["ada", "bob"], ["cyd"]), "2": (["cyd"], ["ada", "bob"]), "3": (["BOB"], ["ada", "cyd"])}
+    options = "affinity=text collation=nocase"
+    chain = [exact(db, *(links[link] if link in rows else ([], [])), None, options) for link in "123"]
+    js("", "open", chain, "f")
+    for key in ("ada", "ADA", "bob", "Cyd"):
+        answer = ask(db, "SELECT " + " <> ".join(f"cf_contains(?{i + 2}, ?1)" for i in range(3)), key, *chain)
+        assert js("f", "contains", key) == bool(answer), key
+    if len(rows) > 1:
+        other = exact(db, ["ada"], ["bob"])
+        with pytest.raises(Failed, match="build all with the same"):
+            js("", "open", [*chain, other], "g")
+
+
 def test_exact_blobs_that_lie(db, js):
     """What is refused, and why, is what SQL refuses; what is opened answers as SQL does."""
     rng, opened = random.Random(SEED), 0

@@ -265,3 +265,45 @@ def test_functions_in_a_schema_keep_others_from_writing(path, sql):
         assert "unknown function: cf_key()" in str(attempt(writer, f"UPDATE {table} SET a = 2"))
     writer.execute("INSERT INTO u(k) VALUES (77)")
     assert writer.execute(f"SELECT a FROM {table}").fetchall() == []
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_tool_that_copies_the_log_as_well_as_the_changes(path, when):
+    """As sqldiff does: the triggers log each delete once more, and a key that another row has goes, too. 'check' finds it, and rebuild
+    repairs it. The changes of the table alone (sqldiff --table) are what the triggers are made for."""
+    db, writer = support.connect(path), bare(path)
+    writer.execute("CREATE TABLE v(id INTEGER PRIMARY KEY, k)")
+    writer.execute("CREATE INDEX vk ON v(k)")
+    writer.execute("INSERT INTO v " + MANY + "SELECT i, i / 2 FROM n")
+    writer.commit()
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='v(k)')")
+    log = inside.log_of(db)
+    sound = []
+    for copies in (False, True):
+        changes = ["DELETE FROM v WHERE id % 20 = 1"] if not copies else [f"DELETE FROM v WHERE id = {i}" for i in range(5, 1200, 20)]
+        rows = [f"INSERT INTO {log}(old, tag) VALUES ({i // 2}, {i * 12345})" for i in range(5, 1200, 20)] * copies
+        run(writer, "; ".join(["BEGIN", *(rows + changes if when == "before" else changes + rows), "COMMIT"]))
+        sound.append(ask(db, "SELECT cf_table_check('f')"))
+    assert sound[0] == "ok" and "rows of v are missing in it" in sound[1]
+    db.execute("SELECT cf_table_rebuild('f')")
+    assert ask(db, "SELECT cf_table_check('f')") == "ok"
+    assert ask(db, "SELECT count(*) FROM v WHERE NOT cf_table_contains('f', k)") == 0
+
+
+def test_a_schema_dump_has_the_log_and_the_triggers_too(path):
+    """CREATE of the filter makes others, so that those of the dump are nobody's: leave them out, or drop all, and rebuild."""
+    f = create(support.connect(path))
+    own = "WHERE name GLOB 'cuckoo_*'"
+    dump = [sql for sql, in f.db.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL AND name NOT GLOB 'f_*'")]
+    for leaves_out in (True, False):
+        db = support.connect()
+        for sql in dump:
+            if not (leaves_out and "cuckoo_" in sql.split("(")[0] and not sql.startswith("CREATE VIRTUAL")):
+                db.execute(sql)
+        assert ask(db, f"SELECT count(*) FROM sqlite_master {own}") == (4 if leaves_out else 8)
+        for kind, name in db.execute(f"SELECT type, name FROM sqlite_master {own} ORDER BY type DESC").fetchall() * (not leaves_out):
+            db.execute(f"DROP {kind} {name}")
+        db.execute("SELECT cf_table_rebuild('f')")
+        db.execute("INSERT INTO u(k) VALUES ('n')")
+        assert ask(db, "SELECT cf_table_contains('f', 'n')") == 1 and ask(db, "SELECT cf_table_check('f')") == "ok"
+        assert ask(db, f"SELECT count(*) FROM sqlite_master {own}") == 4

@@ -71,7 +71,7 @@ build the filter with the option affinity=numeric, or add whole numbers as CAST(
 Hashes: lists such as NSRL have capitals, sha1sum writes small letters; with --options collation=nocase both are one key.
 GNU's sha1sum writes a backslash before the hash when the name of the file contains one; tr removes it.
 
-A file is written beside the old one, which it then replaces: after an error or Ctrl-C the old one is whole. Of two
+A file is written next to the old one, which it then replaces: after an error or Ctrl-C the old one is whole. Of two
 commands that change one file at the same time, the changes of one are lost.
 
 Exit status: 0; of check 0 when it has printed a line or counted one, and 1 when there was none; 2 after an error."""
