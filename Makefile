@@ -68,7 +68,7 @@ demo: deps-demo
 	@$(MAKE) -s $(EXTENSION)
 	@sh tests/demo.sh
 
-## version: the version, which stands in src/version.h
+## version: the version, from src/version.h
 version:
 	@echo $(VERSION)
 

@@ -40,8 +40,9 @@ def is_there(shown):
 
 
 def places(page):
-    """What an id names: the headings of a page, the numbered sections of a script; 0 is what comes before them."""
-    text = (ROOT / page).read_text()
+    """What an id names: the headings of a page, the numbered sections of a script; 0 is what comes before them. The date of a
+    version is not part of its id."""
+    text = re.sub(r"^(## \d+\.\d+\.\d+), .*", r"\1", (ROOT / page).read_text(), flags=re.M)
     if page.endswith(".sql"):
         return {"0", *re.findall(r"^-- (\d+)\. ", text, re.M)}
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.*)$", text, re.M)}
@@ -57,6 +58,13 @@ def test_each_claim_has_its_place_and_what_shows_it_is_there(page):
             assert quoted(page, found), claim
         elif not shown.startswith(("sql: ", "figure: ")):
             assert [one for one in shown.split("; ") if not is_there(one)] == [], claim
+
+
+@pytest.mark.parametrize("heading", ["## 1.0.0", "## 1.0.0, 12 December 2026", "## Unreleased\n\n- Another.\n\n## 1.0.0, today"])
+def test_a_dated_version_keeps_its_id(monkeypatch, tmp_path, heading):
+    (tmp_path / "CHANGES.md").write_text(f"# Changes\n\n{heading}\n\nThe first.\n")
+    monkeypatch.setattr("test_claims.ROOT", tmp_path)
+    assert {"changes", "100"} <= places("CHANGES.md")
 
 
 @pytest.mark.parametrize("sql", [shown[len("sql: "):] for _, _, shown in CLAIMS if shown.startswith("sql: ")])

@@ -73,6 +73,10 @@ def test_spelling(tmp_path):
     assert ran.stdout.replace(str(tmp_path) + "/", "").replace("|", "/") == ""
 
 
+def test_readme_is_short():
+    assert len(TEXTS["README.md"].split()) <= 1150
+
+
 # ---- links ----
 
 def anchors(text):
