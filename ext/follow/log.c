@@ -23,7 +23,7 @@ int cuckoo_log_drop(const cuckoo_shadow *shadow)
                           shadow->log);
 }
 
-int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault)
+int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault, char **watcher)
 {
     static const char format[] = "CREATE TABLE \"" CUCKOO_LOG "\"" COLUMNS;
     char *sql, want[sizeof format + 16];
@@ -36,13 +36,15 @@ int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault)
              : strcmp(sql, want) != 0 ? CUCKOO_LOG_CHANGED
                                       : CUCKOO_LOG_SOUND;
     sqlite3_free(sql);
+    *watcher = NULL;
     for (int temp = 0; rc == SQLITE_OK && *fault == CUCKOO_LOG_SOUND && temp < 2; temp++) {
-        sqlite3_int64 found = 0; /* a trigger, except the TEMP one of this extension */
-        rc = cuckoo_sql_integer(shadow->db, &found,
-                                "SELECT 1 FROM \"%w\".sqlite_master WHERE type = 'trigger' AND tbl_name "
-                                "= '" CUCKOO_LOG "' COLLATE NOCASE AND name <> '" CUCKOO_TOUCH_NAME "'",
-                                temp ? "temp" : shadow->schema, shadow->log, shadow->log);
-        *fault = found ? CUCKOO_LOG_WATCHED : CUCKOO_LOG_SOUND;
+        rc = cuckoo_sql_text(shadow->db, watcher, /* of others: the TEMP one of this extension may be */
+                             "SELECT %Q || name FROM \"%w\".sqlite_master WHERE type = 'trigger' AND "
+                             "tbl_name = '" CUCKOO_LOG "' COLLATE NOCASE AND name <> '" CUCKOO_TOUCH_NAME
+                             "'",
+                             temp ? "TEMP trigger " : "trigger ", temp ? "temp" : shadow->schema,
+                             shadow->log, shadow->log);
+        *fault = *watcher ? CUCKOO_LOG_WATCHED : CUCKOO_LOG_SOUND;
     }
     return rc;
 }

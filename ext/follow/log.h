@@ -57,14 +57,15 @@
 int cuckoo_log_create(const cuckoo_shadow *shadow);
 int cuckoo_log_drop(const cuckoo_shadow *shadow);
 
-/* What is wrong with the log shadow->log. */
+/* What is wrong with the log shadow->log. Of CUCKOO_LOG_WATCHED *watcher is the name of the trigger, else
+** NULL (sqlite3_malloc). */
 typedef enum cuckoo_log_fault {
     CUCKOO_LOG_SOUND,
     CUCKOO_LOG_MISSING,
     CUCKOO_LOG_CHANGED, /* another table has its name */
     CUCKOO_LOG_WATCHED  /* somebody's trigger fires when rows are written to it: it may take them out */
 } cuckoo_log_fault;
-int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault);
+int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault, char **watcher);
 
 /* May there be the TEMP trigger on it (touch.h), and is there one? */
 bool cuckoo_log_may_be_watched(const cuckoo_shadow *shadow);

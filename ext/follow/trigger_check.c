@@ -114,16 +114,22 @@ static int check_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, int
 
 static int check_log(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 {
-    static const char *const words[] = {[CUCKOO_LOG_MISSING] = "was dropped",
-                                        [CUCKOO_LOG_CHANGED] = "is not as it was created",
-                                        [CUCKOO_LOG_WATCHED] =
-                                            "has a trigger, which may remove rows: drop it"};
+    char *watcher;
     cuckoo_log_fault fault;
-    int rc = cuckoo_log_look(shadow, &fault);
-    return rc != SQLITE_OK || fault == CUCKOO_LOG_SOUND
-               ? rc
-               : cuckoo_follow_fail(follow, shadow, "its log " CUCKOO_LOG " %s", shadow->log,
-                                    words[fault]);
+    int rc = cuckoo_log_look(shadow, &fault, &watcher);
+    if (fault == CUCKOO_LOG_WATCHED) { /* rows may have gone out of it until the trigger has gone */
+        follow->lossy = true;
+        follow->sample = CUCKOO_ALL_ROWS;
+        rc = cuckoo_follow_fail(follow, shadow,
+                                "the %s on its log " CUCKOO_LOG " may remove rows: drop it", watcher,
+                                shadow->log);
+    } else if (rc == SQLITE_OK && fault != CUCKOO_LOG_SOUND) {
+        rc =
+            cuckoo_follow_fail(follow, shadow, "its log " CUCKOO_LOG " %s", shadow->log,
+                               fault == CUCKOO_LOG_MISSING ? "was dropped" : "is not as it was created");
+    }
+    sqlite3_free(watcher);
+    return rc;
 }
 
 /* ---- triggers of others ---- */

@@ -224,10 +224,25 @@ static void export_function(sqlite3_context *context, int argc, sqlite3_value **
     with_table(context, argv, result_export);
 }
 
-static int nothing_more(cuckoo_table *table, void *data, char **why)
+static int do_nothing(cuckoo_table *table, void *context, char **why)
 {
-    (void)table, (void)data, (void)why;
+    (void)table, (void)context, (void)why;
     return SQLITE_OK;
+}
+
+/* Some reasons a rebuild does not remove: another trigger, triggers that are off. */
+static void append_distrust(cuckoo_registry *registry, sqlite3_value *name, sqlite3_str *json)
+{
+    char *why;
+    int rc = cuckoo_registry_with(registry, name, do_nothing, NULL, &why);
+    char *still =
+        cuckoo_table_is_told(rc) ? sqlite3_mprintf("still not trusted, because %s", why) : NULL;
+    if (still) {
+        sqlite3_str_appendall(json, ",\"trusted\":0");
+        cuckoo_append_member(json, "why", still);
+    }
+    sqlite3_free(still);
+    sqlite3_free(why);
 }
 
 /* Like the command 'rebuild', but no trigger can call it. It runs that command, so that the table joins
@@ -264,12 +279,7 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
         sqlite3_str_appendf(json, "{\"keys\":%llu,\"seconds\":%.3f,\"bytes\":%llu",
                             table->paged.filter.items + table->paged.left,
                             ((double)now - (double)since) / 1000, table->paged.filter.length);
-        char *bad; /* what no rebuild removes: a TEMP trigger, or one on the log */
-        if (cuckoo_table_is_told(cuckoo_registry_with(registry, argv[0], nothing_more, NULL, &bad))) {
-            sqlite3_str_appendall(json, ",\"trusted\":0");
-            cuckoo_append_member(json, "why", bad);
-        }
-        sqlite3_free(bad);
+        append_distrust(registry, argv[0], json);
         cuckoo_result_built(context, json, "}");
     }
     cuckoo_list_give(table);

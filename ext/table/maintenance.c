@@ -240,8 +240,10 @@ static int plan_shape(const cuckoo_table *table, bool anew, const uint64_t *give
 ** the place of the log stays. Then the log gets another name. */
 static int make_log(cuckoo_shadow *shadow)
 {
+    char *watcher;
     cuckoo_log_fault fault;
-    int rc = cuckoo_log_look(shadow, &fault);
+    int rc = cuckoo_log_look(shadow, &fault, &watcher);
+    sqlite3_free(watcher);
     if (rc == SQLITE_OK && fault == CUCKOO_LOG_CHANGED) {
         cuckoo_shadow_new_log(shadow);
         fault = CUCKOO_LOG_MISSING;

@@ -138,6 +138,9 @@ def look(db, twin, one):
     table, is_table, column, on, triggers = place
     s, name = one.schema, f"{one.schema}.{one.name}"
     told = json.loads(support.ask(db, "SELECT cf_table_info(?)", name))
+    if column is None and is_table and not on:  # the names that were saved last may be of another column
+        columns = [row[1] for row in db.execute(f"PRAGMA {s}.table_xinfo({quoted(table)})")]
+        column = told["column"] if told["table"].lower() == table.lower() and told["column"] in columns else None
     same = {(t.lower(), k.lower()) for t, k in on} == {(table.lower(), (column or "").lower())}
     wants = triggers == 3 and same
     if bool(told["trusted"]) != wants:

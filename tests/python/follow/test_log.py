@@ -152,11 +152,53 @@ def test_a_trigger_of_others_on_the_log(path, what):
     inside.damage(writer, inside.LOG_TRIGGERS[what])
     run(writer, CHANGES)
     error = attempt(f.db, "SELECT cf_table_contains('f', 'n')")
-    assert is_refusal(error) and "has a trigger" in str(error)
-    assert "has a trigger" in ask(f.db, "SELECT json_extract(cf_table_rebuild('f'), '$.why')")
+    assert is_refusal(error) and f"the {'TEMP ' * ('temporary' in what)}trigger theirs on its log" in str(error)
+    assert "trigger theirs on its log" in ask(f.db, "SELECT json_extract(cf_table_rebuild('f'), '$.why')")
     run(writer, "BEGIN; INSERT INTO u(k) VALUES ('m'); COMMIT; DROP TRIGGER theirs")
     f.settled(stale=True)
     f.rebuild()
+    settle(f)
+
+
+@pytest.mark.parametrize("program", ["same", "other"])
+@pytest.mark.parametrize("what", ["deletes", "deletes, temporary"])
+def test_rows_that_a_trigger_on_the_log_has_taken_out(path, what, program):
+    """The connection that wrote beside it has the extension and notes it, for the time when the trigger has gone. (The row is in the midst
+    of many, where no sample looks.)"""
+    db = support.connect(path)
+    db.executescript("CREATE TABLE u(id INTEGER PRIMARY KEY, k TEXT UNIQUE); WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c "
+                     "WHERE x < 2000) INSERT INTO u(k) SELECT 'k' || x FROM c; CREATE VIRTUAL TABLE f USING cuckoo_filter(content='u(k)')")
+    assert ask(db, "SELECT cf_table_contains('f', 'n')") == 0
+    writer = db if program == "same" else support.connect(path)
+    assert ask(writer, "SELECT cf_table_contains('f', 'n')") == 0
+    inside.damage(writer, inside.LOG_TRIGGERS[what])
+    run(writer, "UPDATE u SET k = 'n' WHERE id = 1000; DROP TRIGGER theirs")
+    assert ask(db, "SELECT cf_table_contains('f', 'n')") == 1
+    assert "why" not in json.loads(ask(db, "SELECT cf_table_rebuild('f')"))
+    assert json.loads(ask(db, "SELECT cf_table_info('f')"))["trusted"] == 1 and ask(db, "SELECT cf_table_contains('f', 'n')") == 1
+
+
+STILL = {
+    "a TEMP trigger": ("CREATE TEMP TABLE changed(k); CREATE TEMP TRIGGER theirs AFTER INSERT ON u BEGIN INSERT INTO changed VALUES (1); END",
+                       "DROP TRIGGER theirs", "the TEMP trigger theirs on u"),
+    "a trigger on the log": (inside.LOG_TRIGGERS["deletes"], "DROP TRIGGER theirs", "the trigger theirs on its log cuckoo_log_"),
+    "a TEMP trigger on the log": (inside.LOG_TRIGGERS["deletes, temporary"], "DROP TRIGGER theirs", "the TEMP trigger theirs on its log"),
+}
+
+
+@pytest.mark.parametrize("what", STILL)
+@pytest.mark.parametrize("begin", ["", "BEGIN"])
+def test_a_rebuild_that_cannot_make_it_trusted_says_so(path, what, begin):
+    change, remedy, why = STILL[what]
+    f = create(support.connect(path))
+    assert "why" not in json.loads(ask(f.db, "SELECT cf_table_rebuild('f')"))
+    inside.damage(f.db, change)
+    run(f.db, f"{begin}; INSERT INTO u(k) VALUES ('n')")
+    for _ in range(2):
+        told = json.loads(ask(f.db, "SELECT cf_table_rebuild('f')"))
+        assert told["keys"] > 0 and told["why"].startswith("still not trusted, because " + why)
+    run(f.db, remedy + ("; COMMIT" if begin else ""))
+    assert "why" not in json.loads(ask(f.db, "SELECT cf_table_rebuild('f')"))
     settle(f)
 
 

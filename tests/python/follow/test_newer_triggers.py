@@ -121,7 +121,7 @@ def test_beside_change_notification(tmp_path, event, note):
         assert trusted(db) == (when == "BEFORE")
         db.execute("DROP TRIGGER notifies" if when == "BEFORE" else "SELECT 1")
     said, why = db.execute("SELECT j, json_extract(j, '$.why') FROM (SELECT cf_table_rebuild('f') AS j)").fetchone()
-    assert '"trusted":0' in said and why.startswith("the TEMP trigger notifies on u ")
+    assert '"trusted":0' in said and why.startswith("still not trusted, because the TEMP trigger notifies on u fires before ")
     db.execute("DROP TRIGGER notifies")
     f.rebuild()
     assert trusted(db) == 1 and "trusted" not in ask(db, "SELECT cf_table_rebuild('f')")

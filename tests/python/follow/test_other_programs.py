@@ -124,6 +124,39 @@ def test_copies(path, way, table):
     settle(there)
 
 
+@pytest.mark.parametrize("tables", ["all", "u"])
+def test_a_patch_of_the_rows_that_differ(path, tables):
+    """As sqldiff writes it: what the log of one copy holds, and then the changes, which triggers log again. `check` finds it, and of one
+    table alone it is right."""
+    f, writer = world(path)
+    writer.execute(MANY + "INSERT INTO u(id, k) SELECT i + 10, 'n' || i FROM n")
+    f.db.execute("INSERT INTO f(f) VALUES ('drain')")
+    there, log = bare(copies(path, "backup API")), inside.log_of(writer)
+    there.execute("DELETE FROM u WHERE id % 3 = 0")
+    if tables == "all":
+        for row in there.execute(f"SELECT rowid, old, new, tag FROM {log}").fetchall():
+            writer.execute(f"INSERT INTO {log}(rowid, old, new, tag) VALUES (?, ?, ?, ?)", row)
+    run(writer, "DELETE FROM u WHERE id % 3 = 0; INSERT INTO u(id, k) VALUES (9000, 'n5')")  # n5 was one of them
+    if tables == "all":
+        assert ask(f.db, "SELECT cf_table_check('f')") != "ok"
+        f.rebuild()
+    assert ask(f.db, "SELECT cf_table_contains('f', 'n5')") == 1
+    settle(f)
+
+
+def test_a_dump_of_the_schema(path):
+    """Without what begins with "cuckoo_, as the recipe has it, there is one log and one set of triggers."""
+    f, _ = world(path)
+    lines = [line for line in shell(path, ".schema").splitlines() if '"cuckoo_' not in line]
+    there = support.connect(path + ".schema")
+    there.executescript("\n".join(lines))
+    count = "SELECT count(*) FROM sqlite_master WHERE name GLOB 'cuckoo_*'"
+    assert ask(there, count) == ask(f.db, count) == 4
+    there.execute("INSERT INTO u(k) VALUES ('n')")
+    assert ask(there, "SELECT cf_table_contains('f', 'n')") == 1
+    settle(Follower(there))
+
+
 @pytest.mark.parametrize("within", [True, False])
 def test_a_copy_that_went_another_way_over_a_database_in_use(path, tmp_path, within):
     """The last change is the same, and those before it are others. A
