@@ -6,6 +6,7 @@ CUCKOO_RULE_KEYS=1000000 for so many random keys of each rule, and of the chain;
 import math
 import os
 import random
+import sqlite3
 import re
 import subprocess
 
@@ -227,7 +228,13 @@ def test_exact_blobs_that_lie(db, js):
                 continue
             opened += 1
             assert js("h", "check") == theirs
-            assert [int(js("h", "contains", key)) for key in range(5)] == ask_all(db, lie, range(5))
+            try:
+                answers = ask_all(db, lie, range(5))
+            except sqlite3.IntegrityError:  # its key types are corrupt
+                with pytest.raises(Failed, match="never be found"):
+                    js("h", "contains", 0)
+                continue
+            assert [int(js("h", "contains", key)) for key in range(5)] == answers
     assert opened > 20
 
 
