@@ -229,12 +229,13 @@ def test_exact_blobs_that_lie(db, js):
             opened += 1
             assert js("h", "check") == theirs
             try:
-                answers = ask_all(db, lie, range(5))
+                answer = ask(db, "SELECT cf_contains(?, 0)", lie)
             except sqlite3.IntegrityError:  # its key types are corrupt
                 with pytest.raises(Failed, match="never be found"):
                     js("h", "contains", 0)
                 continue
-            assert [int(js("h", "contains", key)) for key in range(5)] == answers
+            assert js("h", "contains", 0) == bool(answer)
+            assert [int(js("h", "contains", key)) for key in range(5)] == ask_all(db, lie, range(5))
     assert opened > 20
 
 
