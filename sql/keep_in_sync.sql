@@ -38,9 +38,9 @@ SELECT cf_table_contains('known', 'gus@example.com') AS gus,
 --    a program that has the extension does it when the log has 1,024 rows or more. The command "drain"
 --    does it immediately, and cf_table_info reports the number of pending rows.
 INSERT INTO customers(email) VALUES ('eve@example.com');
-SELECT json_extract(cf_table_info('known'), '$.undrained') AS undrained;
+SELECT json_extract(cf_table_info('known'), '$.pending') AS pending;
 INSERT INTO known(known) VALUES ('drain');
-SELECT json_extract(cf_table_info('known'), '$.undrained') AS undrained;
+SELECT json_extract(cf_table_info('known'), '$.pending') AS pending;
 --    A synced table cannot be changed directly: INSERT, UPDATE, DELETE and the commands "clear" and
 --    "import" are errors. It accepts every key, even with growth=off: a key that does not fit is stored
 --    in a table, and is found there. "email IN known" is correct but slow, because it lists the keys of
@@ -165,7 +165,7 @@ WHERE name = 'customers';
 SELECT json_extract(cf_info(f), '$.items') AS items FROM filters;
 
 -- 8. A column that is not UNIQUE: the same triggers, and counter_bits. With counters, a key is deleted
---    with its last row. Without counters, a key of `cap` rows or more (see cf_info) stays forever.
+--    with its last row. Without counters, a key of `max_copies` rows or more (see cf_info) stays forever.
 --    cf_build counts the rows of each key when there are counters. Otherwise it stores each key once.
 CREATE TABLE orders(id INTEGER PRIMARY KEY, customer TEXT);
 INSERT INTO orders(customer) VALUES ('ada'), ('ada'), ('ada'), ('ada'), ('ada'), ('bob');

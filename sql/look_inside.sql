@@ -42,7 +42,7 @@ SELECT name, json_extract(cf_info(f), '$.capacity') AS planned,
        json_extract(cf_info(f), '$.items') AS items,
        json_extract(cf_info(f), '$.level') AS level,
        json_extract(cf_info(f), '$.slot_bits') AS slot_bits,
-       json_extract(cf_info(f), '$.load') AS load, json_extract(cf_info(f), '$.fpr_now') AS fpr_now
+       json_extract(cf_info(f), '$.load_factor') AS load, json_extract(cf_info(f), '$.fpr_now') AS fpr_now
 FROM filters;
 
 -- Each doubling uses up one bit of the older entries. The oldest words have the shortest fingerprints

@@ -26,7 +26,7 @@ FROM (VALUES ('known'), ('visitors'));
 --                      remedy. (Once for each schema, a lookup also checks some rows; so does
 --                      cf_table_info(name, 'all').)
 --    table, column     the synced table and column, by their current names
---    undrained         rows of the log that are not in the pages yet (pending changes). Each connection
+--    pending         rows of the log that are not in the pages yet (pending changes). Each connection
 --                      reads all of them once. From 1,024 on (with a large filter up to 65,536) the next
 --                      COMMIT of a program that has the extension drains them. If there are many more,
 --                      only programs without it write. More than a million need the command "drain"
@@ -37,7 +37,7 @@ FROM (VALUES ('known'), ('visitors'));
 --                      (at 1 %: 1.9 times at twice the capacity, 2.2 times at 200 times)
 --    items, capacity   stored keys (with repetitions) and planned keys
 --    load              the load factor. Near 0.97 the filter is full, which is normal
---    cf_table_info(name, 'all') also has the fields that need a scan of all pages: fpr_now, sticky,
+--    cf_table_info(name, 'all') also has the fields that need a scan of all pages: fpr_now, saturated,
 --    void. A corrupt page is only detected when it is read: run SELECT cf_table_check(name) once a day.
 CREATE TEMP VIEW filters AS
 SELECT name, cf_table_info(name) AS info FROM main.sqlite_master
@@ -45,11 +45,11 @@ WHERE type = 'table' AND sql LIKE 'create virtual table%using%cuckoo_filter%';
 CREATE TEMP VIEW alerts AS
 SELECT name, CASE
     WHEN NOT json_extract(info, '$.trusted') THEN 'not trusted: ' || json_extract(info, '$.why')
-    WHEN json_extract(info, '$.undrained') > 100000 THEN 'the log is not drained: INSERT INTO name(name) VALUES (''drain'')'
+    WHEN json_extract(info, '$.pending') > 100000 THEN 'the log is not drained: INSERT INTO name(name) VALUES (''drain'')'
     WHEN json_extract(info, '$.level') + json_extract(info, '$.split') > 0 THEN 'outgrown: SELECT cf_table_rebuild(name)'
     WHEN json_extract(info, '$.items') > 0.9 * json_extract(info, '$.capacity')
          AND json_extract(info, '$.counter_bits') = 0 THEN 'nearly at its capacity'
-    WHEN json_extract(info, '$.waiting') > 1000 THEN 'keys that did not fit'
+    WHEN json_extract(info, '$.unplaced') > 1000 THEN 'keys that did not fit'
   END AS alert
 FROM filters WHERE alert IS NOT NULL;
 SELECT * FROM alerts;

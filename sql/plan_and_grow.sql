@@ -68,21 +68,21 @@ SELECT option, round(json_extract(cf_plan(1000000, 0.03, option), '$.bits_per_ke
 FROM (SELECT column1 AS option FROM (VALUES ('growth=on'), ('growth=off')));
 
 -- 7. Bounded insertion. The fuller a table is, the longer an insertion searches for a slot. With
---    overflow=on, which needs growth=off, it reads at most overflow_budget buckets (default 10). Then
+--    stash=on, which needs growth=off, it reads at most max_kicks buckets (default 10). Then
 --    the key goes to the stash, a list in the filter, and a bit in each of its two buckets records that.
 --    Only lookups that find both bits set read the stash. The stash is exact, so the false-positive rate
 --    does not change.
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
-INSERT INTO filters SELECT 'bounded', cf_build(i, 0.01, 'growth=off overflow=on') FROM n;
+INSERT INTO filters SELECT 'bounded', cf_build(i, 0.01, 'growth=off stash=on') FROM n;
 UPDATE filters SET f = cf_add(f, 6006) WHERE name = 'bounded';
-SELECT json_extract(cf_info(f), '$.spilled') AS spilled, cf_contains(f, 6006) AS found FROM filters
+SELECT json_extract(cf_info(f), '$.stashed') AS stashed, cf_contains(f, 6006) AS found FROM filters
 WHERE name = 'bounded';
 --    Deletes move stashed keys back to slots. So do cf_add_keys, cf_build and cf_merge at their end.
 --    When the stash is full, an insertion searches as long as necessary. The stash costs 16 bytes for
---    each of spill_bound entries (by default one for 256 slots, 16 to 4,096), and the table one bit more
+--    each of stash_size entries (by default one for 256 slots, 16 to 4,096), and the table one bit more
 --    per bucket. Use it when the worst case of a single insertion matters.
 UPDATE filters SET f = cf_delete(f, 77) WHERE name = 'bounded';
-SELECT json_extract(cf_info(f), '$.spilled') AS spilled, cf_contains(f, 6006) AS found FROM filters
+SELECT json_extract(cf_info(f), '$.stashed') AS stashed, cf_contains(f, 6006) AS found FROM filters
 WHERE name = 'bounded';
 
 -- 8. Merging. The union of two filters holds the keys of both, and a key in both counts twice.

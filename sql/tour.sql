@@ -61,7 +61,7 @@ FROM (SELECT column1 AS fpr, cf_plan(1000000, column1) AS plan
 --    It grows by one bucket at a time and does not need the words for that.
 UPDATE filters SET f = cf_add_keys(f, (SELECT cf_keys(word) FROM british));
 SELECT json_extract(cf_info(f), '$.capacity') AS planned, json_extract(cf_info(f), '$.items') AS items,
-       json_extract(cf_info(f), '$.load') AS load, json_extract(cf_info(f), '$.fpr_now') AS fpr_now,
+       json_extract(cf_info(f), '$.load_factor') AS load, json_extract(cf_info(f), '$.fpr_now') AS fpr_now,
        cf_check(f) AS sound
 FROM filters;
 SELECT count(*) AS british_words, sum(cf_contains((SELECT cf_open(f) FROM filters), word)) AS found

@@ -55,7 +55,7 @@ CF_INLINE bool cf_contains(const cf_filter *filter, uint64_t hash);
 /* The same for n hashes, with their cache misses overlapped. Returns how many answers are true. */
 size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers);
 
-/* The copies of a key, and of those that share its fingerprint and its pair. cap means "at least cap";
+/* The copies of a key, and of those that share its fingerprint and its pair. max_copies means "at least max_copies";
 ** with counters of c bits 2^c or more means "at least that". */
 uint64_t cf_count(const cf_filter *filter, uint64_t hash);
 
@@ -116,15 +116,15 @@ cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capac
 /* The same for a filter with values, of n pairs, for the different ones. Where many keys have several
 ** values it is up to 2.3 times as large. CF_BAD_ARGUMENT, too: a value has more than options->value_bits
 ** bits. CF_FULL, too: a key has more values than two buckets have
-** slots, and with a spill list eight more. */
+** slots, and with a stash eight more. */
 cf_status cf_build_values(cf_filter *filter, cf_valued *pairs, size_t n, uint64_t capacity, double fpr,
                           const cf_options *options, const char **why);
 
 /* Adds every copy in `from`, which has bytes of its own. Both must agree in hash, seed, key rule, m0, b,
-** f, s, cap, payload and epochs; CF_MISMATCH: *why names the first field in which they differ. Filters
+** f, s, max_copies, payload and epochs; CF_MISMATCH: *why names the first field in which they differ. Filters
 ** that age come to the later one of their two epochs; what was added keeps its own, and a key the later
 ** one of its two. When `from` has grown more, `into` grows as much first. CF_FULL: no room; or a
-** key would have more entries than can be found, two buckets full and, with a spill list, eight more; or
+** key would have more entries than can be found, two buckets full and, with a stash, eight more; or
 ** hostile bytes would take far more work than keys do. On error nothing has changed, with memory.resize;
 ** without it `into` has perhaps a part of `from`, too. */
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);
@@ -137,7 +137,7 @@ const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned
 ** On other errors `into` may hold a part. */
 cf_status cf_shrink(cf_filter *into, const cf_filter *from);
 
-/* Moves spilled entries to slots, where an ordinary search finds some; cf_add_many and cf_merge end
+/* Moves stashed entries to slots, where an ordinary search finds some; cf_add_many and cf_merge end
 ** with it, each delete does it for one. CF_OK; CF_INTERRUPTED: some were not looked at. */
 cf_status cf_settle(cf_filter *filter);
 

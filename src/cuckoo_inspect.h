@@ -31,13 +31,13 @@ typedef struct cf_pair {
 /* The candidate places of a key. */
 cf_pair cf_candidates(const cf_filter *filter, uint64_t hash);
 
-/* An entry: what a slot or a line of the spill list holds. */
+/* An entry: what a slot or a line of the stash holds. */
 typedef struct cf_entry {
-    cf_side side;       /* what it knows, seen from its bucket */
-    uint64_t payload;   /* its value; the copies beyond the first; or its epoch modulo 16 */
-    bool sticky;        /* it stands for cap copies, or with counters for 2^counter_bits, or more */
-    uint64_t bucket;    /* where it lies */
-    unsigned slot;      /* there; or CF_IN_LIST and its number in the spill list */
+    cf_side side;     /* what it knows, seen from its bucket */
+    uint64_t payload; /* its value; the copies beyond the first; or its epoch modulo 16 */
+    bool saturated;   /* it stands for max_copies copies, or with counters for 2^counter_bits, or more */
+    uint64_t bucket;  /* where it lies */
+    unsigned slot;    /* there; or CF_IN_LIST and its number in the stash */
     unsigned extension; /* remainder bits that the number of its bucket stands for */
 } cf_entry;
 
@@ -46,8 +46,8 @@ enum { CF_IN_LIST = CF_BUCKET_MAX };
 /* What lies in a slot of a bucket: 0 .. buckets-1, 0 .. b-1. False: nothing. */
 bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_entry *entry);
 
-/* Entry 0 .. spilled-1 of the spill list. False: hostile bytes, and no entry. */
-bool cf_spilled_at(const cf_filter *filter, unsigned index, cf_entry *entry);
+/* Entry 0 .. stashed-1 of the stash. False: hostile bytes, and no entry. */
+bool cf_stashed_at(const cf_filter *filter, unsigned index, cf_entry *entry);
 
 /* The other bucket of an entry. *movable: can it lie there, too? */
 uint64_t cf_entry_alternate(const cf_filter *filter, const cf_entry *entry, bool *movable);
@@ -55,7 +55,7 @@ uint64_t cf_entry_alternate(const cf_filter *filter, const cf_entry *entry, bool
 /* The number of copies that an entry represents; a lower bound when it is saturated. */
 uint64_t cf_entry_copies(const cf_filter *filter, const cf_entry *entry);
 
-/* The overflow bit of a bucket: is it in the pair of a spilled entry? */
+/* The overflow bit of a bucket: is it in the pair of a stashed entry? */
 bool cf_overflows(const cf_filter *filter, uint64_t bucket);
 
 /* Does an entry in the bucket of a key's side match the key? One that is too old matches none. */
@@ -66,12 +66,12 @@ cf_side cf_new_fingerprint(const cf_filter *filter, const cf_side *key);
 
 /* What a full walk over the buckets finds. */
 typedef struct cf_census {
-    cf_status status;  /* CF_OK; CF_INTERRUPTED: the rest counts a part of the filter */
-    uint64_t occupied; /* slots in use */
-    uint64_t copies;   /* that entries stand for */
-    uint64_t sticky;   /* saturated fingerprints: deletes do not change them */
-    uint64_t voids;    /* entries that know no bit beyond their bucket: they double when it splits */
-    unsigned shortest; /* remainder bits of the entry that knows least; UINT_MAX: there is none */
+    cf_status status;   /* CF_OK; CF_INTERRUPTED: the rest counts a part of the filter */
+    uint64_t occupied;  /* slots in use */
+    uint64_t copies;    /* that entries stand for */
+    uint64_t saturated; /* saturated fingerprints: deletes do not change them */
+    uint64_t exhausted; /* entries that know no bit beyond their bucket: they double when it splits */
+    unsigned shortest;  /* remainder bits of the entry that knows least; UINT_MAX: there is none */
     double fpr; /* the share of all hashes that some entry matches: the current false-positive rate */
 } cf_census;
 

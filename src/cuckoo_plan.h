@@ -3,8 +3,8 @@
 ** cuckoo_plan.h - the first part of the public header: answers, limits, what filters can do, and
 ** choosing the shape of one. Errors: as in cuckoo_view.h.
 **
-** Copies. Adding a key again stores another copy, up to `cap` copies: 3 to 6 in most filters, more
-** where fingerprints are short (cf_turnovers). Below cap the number of copies is exact. At cap the
+** Copies. Adding a key again stores another copy, up to `max_copies` copies: 3 to 6 in most filters, more
+** where fingerprints are short (cf_turnovers). Below max_copies the number of copies is exact. At max_copies the
 ** key is *saturated*: further adds are absorbed, and deletes change nothing. So deleting a key that was
 ** added never hides a key that is still there. With counters of c bits a key is saturated at 2^c copies
 ** (copies.h). Deleting a key that was never added may remove the fingerprint of another.
@@ -22,11 +22,11 @@
 ** Layouts. Buckets of four slots can be kept sorted by four bits of each fingerprint. That saves
 ** one bit per slot, and costs a little when it is written (semisort.h).
 **
-** Bounded insertion. A filter with a spill list looks at a few buckets for a new key; then the key
-** goes to an exact list, which lookups ask when a bit in their buckets says so (spill.h).
+** Bounded insertion. A filter with a stash looks at a few buckets for a new key; then the key
+** goes to an exact list, which lookups ask when a bit in their buckets says so (stash.h).
 **
 ** Ageing. A filter with epochs expires keys that were added long ago (cf_advance). An entry carries the
-** epoch in which its key was added last: there are no copies, and cf_delete answers CF_STICKY.
+** epoch in which its key was added last: there are no copies, and cf_delete answers CF_SATURATED.
 **
 ** Values. A value of up to 32 bits with every copy of a key: an approximate map (paper, section 6).
 */
@@ -50,7 +50,7 @@ typedef enum cf_status {
     CF_READ_ONLY,      /* it was opened for reading only */
     CF_NEEDS_MEMORY,   /* full: it may grow, but filter.memory is not set */
     CF_ABSENT,         /* cf_delete: the key is definitely not in the set, nothing has changed */
-    CF_STICKY,         /* cf_delete: the number of copies is unknown, nothing has changed */
+    CF_SATURATED,      /* cf_delete: the number of copies is unknown, nothing has changed */
     CF_REMOVED = CF_OK /* cf_delete: one copy is gone */
 } cf_status;
 
@@ -67,7 +67,7 @@ enum {
     CF_VALUE_MAX = 32,   /* bits */
     CF_EPOCHS_MAX = 15,
     CF_BUDGET_MAX = 255, /* buckets */
-    CF_SPILL_MAX = 4096, /* entries */
+    CF_STASH_MAX = 4096, /* entries */
     CF_VALUES_MAX = 24,  /* values that a key can have */
     CF_HEADER_BYTES = 64,
     CF_FORMAT_VERSION = 2 /* what is read and written (format.h) */
@@ -124,18 +124,18 @@ typedef struct cf_options {
     unsigned bucket_size; /* slots in a bucket: 1, 2, 4, 8 (may be slower: lanes.h); 0: 4 */
     unsigned
         fingerprint_bits; /* CF_FINGERPRINT_MIN .. MAX; 0: the fewest that meet the false-positive rate */
-    unsigned counter_bits; /* count copies beyond cap: 0 .. CF_COUNTER_MAX */
+    unsigned counter_bits; /* count copies beyond max_copies: 0 .. CF_COUNTER_MAX */
     unsigned value_bits;   /* a value with every copy: 0 .. CF_VALUE_MAX; not with counters */
     unsigned epochs; /* adds are found for so many epochs, up to CF_EPOCHS_MAX; 0: forever. Not with
-                        counters, values or overflow */
+                        counters, values or a stash */
     bool
-        growth; /* may grow when full (f >= 8, b >= 2), if filter.memory is set, too; not with overflow */
+        growth; /* may grow when full (f >= 8, b >= 2), if filter.memory is set, too; not with a stash */
     int64_t seed; /* of the hash */
     cf_hash_choice hash;
     cf_layout layout;
-    bool overflow;            /* bounded insertion (spill.h); not with growth */
-    unsigned overflow_budget; /* buckets an insertion looks at before it spills: 0 .. CF_BUDGET_MAX */
-    unsigned spill_bound;     /* entries of the spill list: 1 .. CF_SPILL_MAX; 0: the planner chooses */
+    bool stash;          /* bounded insertion (stash.h); not with growth */
+    unsigned max_kicks;  /* buckets an insertion looks at before it stashes: 0 .. CF_BUDGET_MAX */
+    unsigned stash_size; /* entries of the stash: 1 .. CF_STASH_MAX; 0: the planner chooses */
     cf_affinity affinity;
     cf_collation collation;
     unsigned key_types; /* cf_key_types that it begins with; CF_TYPES_MIXED stays when it is cleared */
@@ -149,18 +149,18 @@ typedef struct cf_geometry {
     uint8_t bucket_size;      /* b, slots in a bucket */
     uint8_t fingerprint_bits; /* f */
     uint8_t pair_bits;        /* s, the lowest of them, which name the alternate; f without growth */
-    uint8_t cap;              /* copies from which on a key is saturated: 1 .. 2b */
+    uint8_t max_copies;       /* copies from which on a key is saturated: 1 .. 2b */
     uint8_t counter_bits;     /* an entry counts up to 2^counter_bits copies */
     uint8_t value_bits;       /* of the value that each entry carries */
     uint8_t epochs;           /* an add is found in so many epochs; 0: it does not age */
-    bool growth;              /* may grow when full; not with a spill list */
+    bool growth;              /* may grow when full; not with a stash */
     bool semisorted;          /* the layout of its buckets */
-    uint8_t budget;       /* buckets an insertion looks at before it spills; 0 without a spill list */
-    uint16_t spill_bound; /* entries of the spill list; 0: no list, and no overflow bits */
-    uint8_t affinity;     /* a cf_affinity */
-    uint8_t collation;    /* a cf_collation */
-    bool keyed;           /* keys are hashed by the keyed hash, not by XXH3 */
-    uint8_t key_types;    /* cf_key_types of the keys that were added */
+    uint8_t budget;           /* buckets an insertion looks at before it stashes; 0 without a stash */
+    uint16_t stash_size;      /* entries of the stash; 0: no list, and no overflow bits */
+    uint8_t affinity;         /* a cf_affinity */
+    uint8_t collation;        /* a cf_collation */
+    bool keyed;               /* keys are hashed by the keyed hash, not by XXH3 */
+    uint8_t key_types;        /* cf_key_types of the keys that were added */
 } cf_geometry;
 
 enum { CF_TRIES = 8 }; /* shapes that a build tries: cf_plan_wider */

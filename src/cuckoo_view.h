@@ -97,7 +97,7 @@ typedef struct cf_filter {
     unsigned level;       /* of growth: remainder bits that all bucket numbers stand for */
     uint64_t buckets;     /* in use: m0 * 2^level + split */
     uint64_t length;      /* of the blob, bytes */
-    unsigned spilled;     /* entries in the spill list */
+    unsigned stashed;     /* entries in the stash */
     uint64_t epoch;       /* the present one, 0 .. 2^48 - 1; adds belong to it. Without epochs 0 */
     const uint8_t *bytes; /* the blob */
     uint8_t *writable;    /* the same, when it may be changed; else NULL */
@@ -128,7 +128,7 @@ typedef struct cf_valued {
     uint64_t hash, value;
 } cf_valued;
 
-/* What a delete did: CF_REMOVED, CF_ABSENT or CF_STICKY; or why it did nothing. */
+/* What a delete did: CF_REMOVED, CF_ABSENT or CF_SATURATED; or why it did nothing. */
 typedef cf_status cf_deleted;
 
 #endif

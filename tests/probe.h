@@ -7,7 +7,7 @@
 #define CUCKOO_PROBE_H
 
 #include "../src/entry/entry.h"
-#include "../src/entry/spill.h"
+#include "../src/entry/stash.h"
 #include "../src/growth/growth.h"
 #include "../src/table/address.h"
 #include "../src/table/epochs.h"
@@ -74,9 +74,9 @@ static inline void probe_write(cf_filter *filter, uint64_t bucket, unsigned slot
 }
 
 /* Puts a line into the list, which has room, whatever there is in slots. */
-static inline void probe_spill(cf_filter *filter, uint64_t bucket, uint64_t tag)
+static inline void probe_stash(cf_filter *filter, uint64_t bucket, uint64_t tag)
 {
-    cf_spill_add(filter, &(cf_record){bucket, tag & filter->view.form.slot_mask, 0});
+    cf_stash_add(filter, &(cf_record){bucket, tag & filter->view.form.slot_mask, 0});
     filter->items++;
 }
 
@@ -118,10 +118,10 @@ static inline bool probe_put_in(cf_filter *filter, uint64_t hash, unsigned i, un
         cf_bucket_set(filter, place.bucket, (unsigned)slot, tag, payload);
     } else {
         bool full = pair.sides == 1 || probe_free_slot(filter, pair.place[!i].bucket) < 0;
-        if (!full || filter->spilled >= filter->geometry.spill_bound ||
-            cf_spilled_matches(filter, &pair) >= CF_SPILL_COPIES)
+        if (!full || filter->stashed >= filter->geometry.stash_size ||
+            cf_stashed_matches(filter, &pair) >= CF_STASH_COPIES)
             return false;
-        cf_spill_add(filter, &(cf_record){place.bucket, tag, payload});
+        cf_stash_add(filter, &(cf_record){place.bucket, tag, payload});
     }
     filter->occupied += slot >= 0;
     filter->items += 1 + (filter->geometry.counter_bits ? payload : 0);

@@ -25,9 +25,10 @@ static void append_counts(sqlite3_str *json, const cf_filter *filter)
                         cf_slot_bits(g, filter->level > 0 || filter->split > 0));
     sqlite3_str_appendf(json, ",\"layout\":\"%s\",\"level\":%d,\"split\":%llu",
                         g->semisorted ? "semisort" : "plain", filter->level, filter->split);
-    sqlite3_str_appendf(json, ",\"load\":%.6g,\"load_items\":%.6g,\"bytes\":%llu,\"bits_per_key\":%.6g",
-                        ratio(filter->occupied, slots), ratio(filter->items, slots), filter->length,
-                        ratio(8 * filter->length, keys));
+    sqlite3_str_appendf(
+        json, ",\"load_factor\":%.6g,\"items_per_slot\":%.6g,\"bytes\":%llu,\"bits_per_key\":%.6g",
+        ratio(filter->occupied, slots), ratio(filter->items, slots), filter->length,
+        ratio(8 * filter->length, keys));
 }
 
 /* The types of the keys that were added; "": none, or nobody has noted them. */
@@ -54,11 +55,10 @@ static void append_options(sqlite3_str *json, const cf_geometry *g)
     sqlite3_str_appendf(json, ",\"affinity\":\"%s\",\"collation\":\"%s\"",
                         cuckoo_affinity_word(g->affinity), cuckoo_collation_word(g->collation));
     sqlite3_str_appendf(json, ",\"key_types\":\"%s\"", types_word(g));
-    sqlite3_str_appendf(json, ",\"growth\":\"%s\",\"overflow\":\"%s\"", g->growth ? "on" : "off",
-                        g->spill_bound ? "on" : "off");
-    if (g->spill_bound)
-        sqlite3_str_appendf(json, ",\"overflow_budget\":%d,\"spill_bound\":%d", g->budget,
-                            g->spill_bound);
+    sqlite3_str_appendf(json, ",\"growth\":\"%s\",\"stash\":\"%s\"", g->growth ? "on" : "off",
+                        g->stash_size ? "on" : "off");
+    if (g->stash_size)
+        sqlite3_str_appendf(json, ",\"max_kicks\":%d,\"stash_size\":%d", g->budget, g->stash_size);
     if (g->epochs)
         sqlite3_str_appendf(json, ",\"epochs\":%d", g->epochs);
 }
@@ -75,11 +75,12 @@ static void append_all(sqlite3_str *json, const cf_filter *filter, const cf_cens
     append_options(json, g);
     if (g->epochs)
         sqlite3_str_appendf(json, ",\"epoch\":%llu", filter->epoch);
-    sqlite3_str_appendf(json, ",\"spilled\":%d", filter->spilled);
+    sqlite3_str_appendf(json, ",\"stashed\":%d", filter->stashed);
     if (census)
-        sqlite3_str_appendf(json, ",\"sticky\":%llu,\"void\":%llu", census->sticky, census->voids);
-    sqlite3_str_appendf(json, ",\"pair_bits\":%d,\"cap\":%d,\"base_buckets\":%llu", g->pair_bits, g->cap,
-                        g->buckets);
+        sqlite3_str_appendf(json, ",\"saturated\":%llu,\"exhausted\":%llu", census->saturated,
+                            census->exhausted);
+    sqlite3_str_appendf(json, ",\"pair_bits\":%d,\"max_copies\":%d,\"base_buckets\":%llu", g->pair_bits,
+                        g->max_copies, g->buckets);
     sqlite3_str_appendf(json, ",\"format\":%d", CF_FORMAT_VERSION);
 }
 

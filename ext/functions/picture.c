@@ -54,8 +54,8 @@ static void append_figures(sqlite3_str *text, const cf_filter *filter)
     sqlite3_str_appendf(text, "%,lld buckets of %d slots of %d bits, %.1f %% in use\n", filter->buckets,
                         g->bucket_size, cf_slot_bits(g, filter->level > 0 || filter->split > 0),
                         100 * (double)filter->occupied / slots);
-    sqlite3_str_appendf(text, "grown: level %d, %,lld buckets split; %d entries in the spill list\n\n",
-                        filter->level, filter->split, filter->spilled);
+    sqlite3_str_appendf(text, "grown: level %d, %,lld buckets split; %d entries in the stash\n\n",
+                        filter->level, filter->split, filter->stashed);
 }
 
 void cuckoo_result_picture(sqlite3_context *context, const cf_filter *filter)

@@ -14,7 +14,7 @@
 
 /* What a column can say: an argument or a text, a number, a number of the entry in the slot. */
 enum { FACT_FILTER, FACT_KEY, FACT_SIDE, FACT_SOURCE, FACT_VALUE, FACT_BUCKET, FACT_SLOT, FACT_WANTED };
-enum { FACT_NUMBERS = FACT_VALUE, FACT_MATCH = FACT_WANTED + 1, FACT_OVERFLOW, FACT_ENTRY };
+enum { FACT_NUMBERS = FACT_VALUE, FACT_MATCH = FACT_WANTED + 1, FACT_STASHED, FACT_ENTRY };
 enum { FACT_FINGERPRINT = FACT_ENTRY, FACT_ALTERNATE, FACT_LENGTH, FACT_PAYLOAD, FACT_COPIES };
 
 typedef struct inspect_kind {
@@ -26,9 +26,9 @@ typedef struct inspect_kind {
 static const inspect_kind kinds[3] = {
     {"cf_buckets",
      "CREATE TABLE x(bucket INTEGER, slot INTEGER, fingerprint INTEGER, alternate INTEGER, "
-     "length INTEGER, overflow INTEGER, payload INTEGER, copies INTEGER, cuckoo_filter HIDDEN)",
+     "length INTEGER, stashed INTEGER, payload INTEGER, copies INTEGER, cuckoo_filter HIDDEN)",
      false,
-     {FACT_BUCKET, FACT_SLOT, FACT_FINGERPRINT, FACT_ALTERNATE, FACT_LENGTH, FACT_OVERFLOW, FACT_PAYLOAD,
+     {FACT_BUCKET, FACT_SLOT, FACT_FINGERPRINT, FACT_ALTERNATE, FACT_LENGTH, FACT_STASHED, FACT_PAYLOAD,
       FACT_COPIES, FACT_FILTER}},
     {"cf_explain",
      "CREATE TABLE x(side TEXT, bucket INTEGER, slot INTEGER, fingerprint INTEGER, wanted INTEGER, "
@@ -49,7 +49,7 @@ typedef struct inspect_table {
 } inspect_table;
 
 /* A walk over the slots of buckets `at` .. `end`-1, or of the sides of a pair, after which the
-** spill list counts as one side more; or over values. Each level of an exact filter has two sides. */
+** stash counts as one side more; or over values. Each level of an exact filter has two sides. */
 typedef struct inspect_cursor {
     sqlite3_vtab_cursor base;
     cuckoo_handle *handle;   /* keeps the bytes while the cursor is open */
@@ -58,8 +58,8 @@ typedef struct inspect_cursor {
     const cf_filter *filter; /* or the level of an exact one */
     cf_pair pair;            /* of that key, there */
     uint64_t at, end;
-    unsigned slot;       /* or place in the spill list */
-    bool spilled, there; /* of the row: the entry is in the spill list; the slot is not empty */
+    unsigned slot;       /* or place in the stash */
+    bool stashed, there; /* of the row: the entry is in the stash; the slot is not empty */
     unsigned side;
     uint64_t bucket;
     cf_entry entry;
@@ -222,7 +222,7 @@ static int take_key(inspect_cursor *cursor, sqlite3_value *value)
     cursor->key = sqlite3_value_dup(value);
     if (kind == CUCKOO_KEY_NOMEM || cursor->key == NULL)
         return SQLITE_NOMEM;
-    unsigned sides = 2 + (filter->spilled != 0), yes = exact ? cf_exact_depth(exact, cursor->hash) : 0;
+    unsigned sides = 2 + (filter->stashed != 0), yes = exact ? cf_exact_depth(exact, cursor->hash) : 0;
     if (exact)
         sides = 2 * (yes < exact->levels ? yes + 1 : exact->levels);
     if (lists_values(table_of(&cursor->base)->kind))
@@ -233,7 +233,7 @@ static int take_key(inspect_cursor *cursor, sqlite3_value *value)
 
 /* ---- walking ---- */
 
-/* Reads the row at the cursor. False: there is none, as the spilled entry is of other buckets. */
+/* Reads the row at the cursor. False: there is none, as the stashed entry is of other buckets. */
 static bool read_row(inspect_cursor *cursor)
 {
     unsigned level = (unsigned)cursor->at / 2;
@@ -247,14 +247,14 @@ static bool read_row(inspect_cursor *cursor)
         cursor->filter = &exact->level[level];
     if (cursor->key) {
         cursor->pair = cf_candidates(cursor->filter, hash);
-        cursor->spilled = !exact && cursor->at == cursor->pair.sides;
+        cursor->stashed = !exact && cursor->at == cursor->pair.sides;
         cursor->bucket = cursor->pair.place[cursor->side].bucket;
     }
-    if (!cursor->spilled) {
+    if (!cursor->stashed) {
         cursor->there = cf_entry_at(cursor->filter, cursor->bucket, cursor->slot, &cursor->entry);
         return true;
     }
-    cursor->there = cf_spilled_at(cursor->filter, cursor->slot, &cursor->entry);
+    cursor->there = cf_stashed_at(cursor->filter, cursor->slot, &cursor->entry);
     cursor->bucket = cursor->entry.bucket;
     cursor->side = cursor->pair.place[0].bucket != cursor->bucket;
     return cursor->there && cursor->pair.place[cursor->side].bucket == cursor->bucket;
@@ -266,7 +266,7 @@ static int inspect_next(sqlite3_vtab_cursor *base)
     do {
         const cf_filter *filter = cursor->filter;
         if (lists_values(table_of(base)->kind) ||
-            ++cursor->slot == (cursor->spilled ? filter->spilled : filter->geometry.bucket_size)) {
+            ++cursor->slot == (cursor->stashed ? filter->stashed : filter->geometry.bucket_size)) {
             cursor->slot = 0;
             cursor->at++;
         }
@@ -331,12 +331,12 @@ static uint64_t number_of(const inspect_cursor *cursor, unsigned fact)
     case FACT_BUCKET:
         return cursor->bucket;
     case FACT_SLOT:
-        return cursor->spilled ? NO_NUMBER : cursor->slot;
+        return cursor->stashed ? NO_NUMBER : cursor->slot;
     case FACT_WANTED:
         return cf_new_fingerprint(filter, key).bits;
     case FACT_MATCH:
         return cursor->there && cf_entry_matches(filter, entry, key);
-    case FACT_OVERFLOW:
+    case FACT_STASHED:
         return cf_overflows(filter, cursor->bucket);
     case FACT_VALUE:
         return cursor->value[cursor->at];
@@ -373,7 +373,7 @@ static int inspect_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
     else if (fact == FACT_SOURCE)
         sqlite3_result_text(context,
                             cursor->handle->exact ? level
-                            : cursor->spilled     ? "spill list"
+                            : cursor->stashed     ? "stash"
                                                   : "bucket",
                             -1, SQLITE_TRANSIENT);
     else if (number != NO_NUMBER)

@@ -5,7 +5,7 @@
 **      cf_buckets(filter)         one row per slot, in order of bucket and slot; also of a
 **                                 filter table, by its name
 **      cf_explain(filter, key)    one row per slot of the two buckets of the key, then one
-**                                 per spilled entry of these buckets. Of an exact filter the
+**                                 per stashed entry of these buckets. Of an exact filter the
 **                                 same for each level that the key is looked for in
 **      cf_values(filter, key)     one row per value of the key
 **

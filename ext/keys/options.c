@@ -49,9 +49,9 @@ static const option_rule rules[CUCKOO_OPTION_COUNT] = {
     {"seed=integer", NULL, INT64_MIN, INT64_MAX, AT(filter.seed)},
     {"hash=xxh3|keyed", hashes, 0, 0, AT(filter.hash)},
     {"growth=on|off", switches, 0, 0, AT(filter.growth)},
-    {"overflow=on|off", switches, 0, 0, AT(filter.overflow)},
-    {"overflow_budget=0..255", NULL, 0, CF_BUDGET_MAX, AT(filter.overflow_budget)},
-    {"spill_bound=1..4096", NULL, 1, CF_SPILL_MAX, AT(filter.spill_bound)},
+    {"stash=on|off", switches, 0, 0, AT(filter.stash)},
+    {"max_kicks=0..255", NULL, 0, CF_BUDGET_MAX, AT(filter.max_kicks)},
+    {"stash_size=1..4096", NULL, 1, CF_STASH_MAX, AT(filter.stash_size)},
     {"affinity=none|text|blob|integer|real|numeric", affinities, 0, 0, AT(filter.affinity)},
     {"collation=binary|nocase|rtrim", collations, 0, 0, AT(filter.collation)},
     {"epochs=0..15", NULL, 0, CF_EPOCHS_MAX, AT(filter.epochs)},
@@ -228,12 +228,10 @@ static cf_status apply(const assignment *found, cuckoo_options *options, char **
 
 cf_status cuckoo_options_check(const cuckoo_options *options, char **why)
 {
-    bool spills =
-        options->given & (1u << CUCKOO_OPTION_OVERFLOW_BUDGET | 1u << CUCKOO_OPTION_SPILL_BOUND);
-    if (!spills || options->filter.overflow)
+    bool stashes = options->given & (1u << CUCKOO_OPTION_MAX_KICKS | 1u << CUCKOO_OPTION_STASH_SIZE);
+    if (!stashes || options->filter.stash)
         return CF_OK;
-    cuckoo_say(why, SQLITE_OK,
-               "overflow_budget and spill_bound need overflow=on: add it, or leave them out");
+    cuckoo_say(why, SQLITE_OK, "max_kicks and stash_size need stash=on: add it, or leave them out");
     return CF_BAD_ARGUMENT;
 }
 
@@ -257,7 +255,7 @@ cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *
 
 void cuckoo_options_default(cuckoo_options *options)
 {
-    *options = (cuckoo_options){.filter = {.growth = true, .overflow_budget = CUCKOO_DEFAULT_BUDGET},
+    *options = (cuckoo_options){.filter = {.growth = true, .max_kicks = CUCKOO_DEFAULT_BUDGET},
                                 .fpr = CUCKOO_DEFAULT_FPR};
 }
 

@@ -258,9 +258,8 @@ int cuckoo_table_plan_shape(sqlite3 *db, const char *const *argv, cuckoo_table_p
                           plan->keep               ? "keep= expires keys by time"
                           : options->filter.epochs ? "epochs= expires keys"
                                                    : "adds=once is for keys that you insert");
-    if (plan->keep &&
-        (options->filter.epochs || options->filter.counter_bits || options->filter.overflow))
-        why = "keep= uses the clock: leave epochs, counter_bits and overflow=on out";
+    if (plan->keep && (options->filter.epochs || options->filter.counter_bits || options->filter.stash))
+        why = "keep= uses the clock: leave epochs, counter_bits and stash=on out";
     else if (!cuckoo_has(options, CUCKOO_OPTION_CAPACITY))
         why = "capacity is missing; give the number of keys that it should hold, such as "
               "capacity=1000000, or the column that has them: content='table(column)'";

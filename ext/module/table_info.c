@@ -29,7 +29,7 @@ static int append_log(sqlite3_str *json, cuckoo_table *table)
     rows = counted;
     if (!follows)
         rows = (int64_t)table->net.own.rows + (int64_t)table->pending.n - left;
-    sqlite3_str_appendf(json, ",\"waiting\":%lld,\"undrained\":%lld", left, rows > 0 ? rows : 0);
+    sqlite3_str_appendf(json, ",\"unplaced\":%lld,\"pending\":%lld", left, rows > 0 ? rows : 0);
     if (rc == SQLITE_OK && ages)
         cuckoo_ageing_tell(&table->paged, cuckoo_table_latest(table), json);
     return rc;

@@ -22,7 +22,7 @@ typedef struct drain {
     int misses; /* of keys that have found none */
 } drain;
 
-/* When one copy is sticky, or not there, so are the others. */
+/* When one copy is saturated, or not there, so are the others. */
 static void delete_copies(cuckoo_table *table, uint64_t hash, int64_t copies)
 {
     cuckoo_paged *paged = &table->paged;

@@ -15,7 +15,7 @@
 /* SQLITE_CORRUPT_VTAB: it is damaged, or the key of a row of the table that it follows is missing. */
 int cuckoo_maintenance_check(cuckoo_table *table, char **message);
 
-/* Drains the logs, moves spilled entries to slots, and then the filter to fewer pages, if it can. */
+/* Drains the logs, moves stashed entries to slots, and then the filter to fewer pages, if it can. */
 int cuckoo_maintenance_optimize(cuckoo_table *table);
 
 /* Takes all keys out. */

@@ -33,7 +33,8 @@ static int64_t copies_of(cuckoo_table *table, uint64_t hash)
 {
     const cf_geometry *geometry = &table->paged.filter.geometry;
     uint64_t least = cf_count(cuckoo_paged_reader(&table->paged), hash),
-             exact = geometry->counter_bits ? UINT64_C(1) << geometry->counter_bits : geometry->cap;
+             exact =
+                 geometry->counter_bits ? UINT64_C(1) << geometry->counter_bits : geometry->max_copies;
     return least < exact ? (int64_t)least : INT64_MAX / 2;
 }
 

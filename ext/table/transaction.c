@@ -40,7 +40,7 @@ static int note(cuckoo_table *table, uint64_t hash, int64_t n, unsigned types)
 static int count_room(cuckoo_table *table, bool *room)
 {
     const cf_filter *filter = &table->paged.filter;
-    uint64_t slots = cf_geometry_slots(&filter->geometry) + filter->geometry.spill_bound;
+    uint64_t slots = cf_geometry_slots(&filter->geometry) + filter->geometry.stash_size;
     int rc = cuckoo_table_net(table);
     *room = filter->occupied + table->net.changes.sums.used + table->pending.sums.used < slots;
     return rc;

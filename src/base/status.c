@@ -16,6 +16,6 @@ const char *cf_status_text(cf_status status)
                                        [CF_NEEDS_MEMORY] =
                                            "full: set filter.memory, so that it can grow",
                                        [CF_ABSENT] = "the key is not in the filter",
-                                       [CF_STICKY] = "the key is saturated"};
+                                       [CF_SATURATED] = "the key is saturated"};
     return (unsigned)status < sizeof text / sizeof text[0] ? text[status] : "unknown status";
 }

@@ -22,7 +22,7 @@ static inline cf_ticker cf_ticker_of(const cf_watch *watch)
 }
 
 /* Counts work on a filter, in a merge: a unit is a bucket that is looked behind or written anew, or a
-** line of the spill list. True: what was allowed is done. */
+** line of the stash. True: what was allowed is done. */
 static inline bool cf_work(const cf_filter *filter, uint64_t units)
 {
     uint64_t *left = filter->view.left;

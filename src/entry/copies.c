@@ -11,16 +11,16 @@ static bool counts(const cf_filter *filter)
 
 static unsigned weight_of(const cf_filter *filter, const cf_entry *entry)
 {
-    /* RULE: a sticky entry weighs cap, one that counts weighs nothing */
-    return entry->sticky ? filter->geometry.cap : !counts(filter);
+    /* RULE: a saturated entry weighs max_copies, one that counts weighs nothing */
+    return entry->saturated ? filter->geometry.max_copies : !counts(filter);
 }
 
-bool cf_is_sticky(const cf_filter *filter, const cf_matches *found)
+bool cf_is_saturated(const cf_filter *filter, const cf_matches *found)
 {
     unsigned weight = 0;
     for (unsigned i = 0; i < found->n; i++)
         weight += weight_of(filter, &found->entry[i]);
-    return weight >= filter->geometry.cap;
+    return weight >= filter->geometry.max_copies;
 }
 
 /* ---- several become one ---- */
@@ -46,8 +46,8 @@ static void unite(cf_filter *filter, const cf_entry *entries, unsigned n, const 
         /* RULE: a counter stops when it is full; equivalent < to <=: the same */
         one.payload = further < most ? further : most;
     else if (filter->geometry.epochs == 0)
-        one.sticky = true; /* RULE: what stays is marked */
-    bool same = one.payload == stays->payload && one.sticky == stays->sticky &&
+        one.saturated = true; /* RULE: what stays is marked */
+    bool same = one.payload == stays->payload && one.saturated == stays->saturated &&
                 one.side.length == stays->side.length;
     if (n > 1 || !same)
         cf_entries_replace(filter, entries, n, &one);
@@ -55,18 +55,18 @@ static void unite(cf_filter *filter, const cf_entry *entries, unsigned n, const 
 
 /* ---- adding ---- */
 
-/* Absorbs the new entry when it and these matches weigh cap: as many as that takes, the longest first,
-** become one. Else one that counts may count it: when there are cap matches; or a prefix of the new
+/* Absorbs the new entry when it and these matches weigh max_copies: as many as that takes, the longest first,
+** become one. Else one that counts may count it: when there are max_copies matches; or a prefix of the new
 ** entry that knows as much, or so much beyond its bucket that it is hardly of another key. */
 static bool absorb(cf_filter *filter, const cf_entry *added, const cf_matches *found, bool are_prefixes)
 {
     enum { TRUSTED = 4 }; /* remainder bits in the slot: strangers match one entry in 2^(s + 4) */
-    unsigned weight = weight_of(filter, added), n = 0, cap = filter->geometry.cap;
-    /* RULE: chosen are as many as weigh cap */
-    while (n < found->n && (n == 0 || weight < cap))
+    unsigned weight = weight_of(filter, added), n = 0, max_copies = filter->geometry.max_copies;
+    /* RULE: chosen are as many as weigh max_copies */
+    while (n < found->n && (n == 0 || weight < max_copies))
         weight += weight_of(filter, &found->entry[n++]);
-    /* RULE: matches and the new copy that weigh cap become one */
-    if (n > 0 && weight >= cap) {
+    /* RULE: matches and the new copy that weigh max_copies become one */
+    if (n > 0 && weight >= max_copies) {
         unite(filter, found->entry, n, &found->entry[n - 1], added); /* RULE: the shortest stays */
         return true;
     }
@@ -74,7 +74,7 @@ static bool absorb(cf_filter *filter, const cf_entry *added, const cf_matches *f
         const cf_entry *match = &found->entry[i];
         unsigned length = match->side.length;
         bool knows = length >= added->side.length || length >= match->extension + TRUSTED;
-        if (found->n >= cap || (are_prefixes && knows)) {
+        if (found->n >= max_copies || (are_prefixes && knows)) {
             unite(filter, match, 1, match, added);
             return true;
         }
@@ -85,7 +85,7 @@ static bool absorb(cf_filter *filter, const cf_entry *added, const cf_matches *f
 bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added, bool any)
 {
     cf_matches found;
-    assert(!added->sticky || filter->view.sticky != 0);
+    assert(!added->saturated || filter->view.saturated != 0);
     cf_entries_find(filter, pair, added->payload, false, &found);
     bool is_whole = added->side.length == filter->view.new_length; /* nothing knows more */
     if (found.n == 0 && is_whole)
@@ -96,10 +96,11 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added
             unite(filter, found.entry, 1, found.entry, added);
         return young;
     }
-    if (!filter->view.form.grown) {                 /* and no entries become one */
-        bool sticky = cf_is_sticky(filter, &found); /* RULE: before growth cap equal entries absorb */
-        if (sticky || !counts(filter))
-            return sticky;
+    if (!filter->view.form.grown) { /* and no entries become one */
+        bool saturated =
+            cf_is_saturated(filter, &found); /* RULE: before growth max_copies equal entries absorb */
+        if (saturated || !counts(filter))
+            return saturated;
     }
     if (absorb(filter, added, &found, true))
         return true;
@@ -122,7 +123,7 @@ typedef struct candidate {
 
 /* The longest two of these entries, with those that are as long as the second, become one; `goes` is
 ** among them, and does not stay. NULL: the new entry, and the longest, and those that are as long. A
-** fold is better when it makes nothing sticky that is not; else when what stays keeps more bits. */
+** fold is better when it makes nothing saturated that is not; else when what stays keeps more bits. */
 static void consider_fold(const cf_matches *found, const cf_entry *goes, unsigned copies,
                           candidate *best)
 {
@@ -135,10 +136,10 @@ static void consider_fold(const cf_matches *found, const cf_entry *goes, unsigne
     const cf_entry *stays = &found->entry[n - 1]; /* RULE: the shortest of a fold stays */
     if (goes && stays->bucket == goes->bucket && stays->slot == goes->slot)
         stays = &found->entry[n - 2];
-    bool enough = n + absorbs >= copies || stays->sticky;
-    bool better = best->n == 0 ||
-                  (stays->sticky == best->stays.sticky ? stays->side.length > best->stays.side.length
-                                                       : stays->sticky);
+    bool enough = n + absorbs >= copies || stays->saturated;
+    bool better = best->n == 0 || (stays->saturated == best->stays.saturated
+                                       ? stays->side.length > best->stays.side.length
+                                       : stays->saturated);
     if (enough && better)
         *best = (candidate){.found = *found, .n = n, .stays = *stays, .absorbs = absorbs};
 }
@@ -175,13 +176,13 @@ cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t val
     cf_entries_find(filter, pair, value, false, &found);
     if (found.n == 0)
         return CF_ABSENT;
-    if (cf_is_sticky(filter, &found)) /* RULE: what is sticky is not deleted */
-        return CF_STICKY;
+    if (cf_is_saturated(filter, &found)) /* RULE: what is saturated is not deleted */
+        return CF_SATURATED;
     cf_entry fewer = found.entry[0];                  /* RULE: the longest match goes */
     bool stays = counts(filter) && fewer.payload > 0; /* RULE: a delete takes one copy off a counter */
     fewer.payload -= stays;
     cf_entries_replace(filter, found.entry, 1, stays ? &fewer : NULL);
-    if (!stays && cf_overflow_get(filter, fewer.bucket)) /* a spilled entry takes the slot */
-        cf_spill_place(filter, cf_spill_of_bucket(filter, fewer.bucket), 0);
+    if (!stays && cf_overflow_get(filter, fewer.bucket)) /* a stashed entry takes the slot */
+        cf_stash_place(filter, cf_stash_of_bucket(filter, fewer.bucket), 0);
     return CF_REMOVED;
 }

@@ -8,13 +8,13 @@
 
 static bool decode(const cf_filter *filter, cf_record stored, unsigned slot, cf_entry *entry)
 {
-    uint64_t sticky = filter->view.sticky;
+    uint64_t saturated = filter->view.saturated;
     if (stored.tag == 0 || stored.bucket >= filter->buckets)
         return false;
     cf_address address = cf_address_of(filter, stored.bucket);
     *entry = (cf_entry){.side = cf_side_of(filter, address, stored.tag),
                         .payload = stored.payload & filter->view.payload_max,
-                        .sticky = sticky != 0 && (stored.payload & sticky) == sticky,
+                        .saturated = saturated != 0 && (stored.payload & saturated) == saturated,
                         .bucket = stored.bucket,
                         .slot = slot,
                         .extension = address.bits};
@@ -29,10 +29,10 @@ bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_ent
     return decode(filter, stored, slot, entry);
 }
 
-bool cf_spilled_at(const cf_filter *filter, unsigned index, cf_entry *entry)
+bool cf_stashed_at(const cf_filter *filter, unsigned index, cf_entry *entry)
 {
-    return index < filter->spilled &&
-           decode(filter, cf_spill_get(filter, index), CF_IN_LIST + index, entry);
+    return index < filter->stashed &&
+           decode(filter, cf_stash_get(filter, index), CF_IN_LIST + index, entry);
 }
 
 /* ---- changing ---- */
@@ -70,14 +70,14 @@ static void replace_in(cf_filter *filter, uint64_t bucket, const cf_entry *entri
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by)
 {
     cf_record stored = {0, 0, 0};
-    assert(n > 0 && n <= CF_MATCHES_MAX && (n == 1 || filter->geometry.spill_bound == 0));
+    assert(n > 0 && n <= CF_MATCHES_MAX && (n == 1 || filter->geometry.stash_size == 0));
     if (by != NULL)
         stored = cf_record_of(filter, cf_locate(filter, &by->side), by);
     CF_ASSERT_CONTENT(filter, by == NULL || stored.bucket == by->bucket);
     if (entries->slot >= CF_IN_LIST) {
-        cf_spill_remove(filter, entries->slot - CF_IN_LIST);
+        cf_stash_remove(filter, entries->slot - CF_IN_LIST);
         if (by != NULL)
-            cf_spill_add(filter, &stored);
+            cf_stash_add(filter, &stored);
         return;
     }
     unsigned other = 1; /* the first of them that lies in the other bucket of their pair */
@@ -95,11 +95,11 @@ void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, 
 
 /* ---- finding ---- */
 
-/* The order of matches, the highest first. Of equally long ones those that are sticky go last. */
+/* The order of matches, the highest first. Of equally long ones those that are saturated go last. */
 static unsigned rank_of(const cf_entry *entry)
 {
     unsigned rank = 2 * entry->side.length; /* RULE: matches are sorted by total length */
-    return rank + !entry->sticky;
+    return rank + !entry->saturated;
 }
 
 static void keep_match(const cf_filter *filter, const cf_entry *entry, uint64_t value, cf_matches *found)
@@ -125,16 +125,16 @@ static bool agrees(const cf_filter *filter, const cf_side *side, const cf_entry 
 
 /* All entries of a filter with a list know as much as each other: those that match have the tag, and
 ** stand together. */
-static void find_spilled(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found)
+static void find_stashed(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found)
 {
     cf_entry entry;
-    if (filter->spilled == 0 || !cf_overflow_get(filter, pair->place[0].bucket) ||
+    if (filter->stashed == 0 || !cf_overflow_get(filter, pair->place[0].bucket) ||
         !cf_overflow_get(filter, pair->place[1].bucket))
         return;
     for (unsigned i = 0; i < 2; i++) {
         cf_record like = {pair->place[i].bucket, pair->place[i].tag, 0};
-        unsigned first = cf_spill_position(filter, &like), at = first;
-        for (; at < filter->spilled && cf_spilled_at(filter, at, &entry) &&
+        unsigned first = cf_stash_position(filter, &like), at = first;
+        for (; at < filter->stashed && cf_stashed_at(filter, at, &entry) &&
                entry.bucket == like.bucket && agrees(filter, &pair->side[i], &entry);
              at++)
             keep_match(filter, &entry, value, found);
@@ -142,11 +142,11 @@ static void find_spilled(const cf_filter *filter, const cf_pair *pair, uint64_t 
     }
 }
 
-unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair)
+unsigned cf_stashed_matches(const cf_filter *filter, const cf_pair *pair)
 {
     cf_matches found;
     found.n = 0;
-    find_spilled(filter, pair, CF_ANY_VALUE, &found);
+    find_stashed(filter, pair, CF_ANY_VALUE, &found);
     return found.n;
 }
 
@@ -168,7 +168,7 @@ void cf_entries_find(const cf_filter *filter, const cf_pair *pair, uint64_t valu
                 (longer ? agrees(filter, side, &entry) : entry.side.length <= side->length))
                 keep_match(filter, &entry, value, found);
     }
-    find_spilled(filter, pair, value, found);
+    find_stashed(filter, pair, value, found);
 }
 
 CF_NEVER_INLINE bool cf_key_is_full(const cf_filter *filter, const cf_side *side, bool longer)
@@ -193,7 +193,7 @@ uint64_t cf_entry_copies(const cf_filter *filter, const cf_entry *entry)
 {
     if (filter->geometry.counter_bits)
         return entry->payload + 1;
-    return entry->sticky ? filter->geometry.cap : 1;
+    return entry->saturated ? filter->geometry.max_copies : 1;
 }
 
 bool cf_entry_matches(const cf_filter *filter, const cf_entry *entry, const cf_side *key)

@@ -3,7 +3,7 @@
 ** entry.h - one stored entry: reading it, changing it, taking it out; the entries of a pair that
 ** match.
 **
-** An entry lies in a slot, or in the spill list. It *knows* n remainder bits: they are stored in
+** An entry lies in a slot, or in the stash. It *knows* n remainder bits: they are stored in
 ** it, or implied by its bucket. It *matches* a key when it lies in one of the key's two buckets and
 ** all that it knows agrees with the key.
 */
@@ -12,11 +12,11 @@
 
 #include "../shape/geometry.h"
 #include "../table/bucket.h"
-#include "spill.h"
+#include "stash.h"
 
-enum { CF_MATCHES_MAX = CF_VALUES_MAX /* 2 * CF_BUCKET_MAX in slots, CF_SPILL_COPIES in the list */ };
+enum { CF_MATCHES_MAX = CF_VALUES_MAX /* 2 * CF_BUCKET_MAX in slots, CF_STASH_COPIES in the list */ };
 
-/* Entries of a pair; longest first; of equally long ones, sticky ones last; then base side and
+/* Entries of a pair; longest first; of equally long ones, saturated ones last; then base side and
 ** lower slots first. */
 typedef struct cf_matches {
     cf_entry entry[CF_MATCHES_MAX];
@@ -27,9 +27,9 @@ typedef struct cf_matches {
 static inline cf_record cf_record_of(const cf_filter *filter, cf_place place, const cf_entry *entry)
 {
     CF_ASSERT_CONTENT(filter, entry->side.length >= place.extension);
-    assert(!entry->sticky || filter->view.sticky != 0);
+    assert(!entry->saturated || filter->view.saturated != 0);
     return (cf_record){place.bucket, cf_tag_of(filter, place, entry->side.length),
-                       entry->sticky ? entry->payload | filter->view.sticky : entry->payload};
+                       entry->saturated ? entry->payload | filter->view.saturated : entry->payload};
 }
 
 /* Puts a further entry into a slot of a place: an empty one, or one whose entry has moved. Counts
@@ -44,13 +44,13 @@ static inline void cf_entry_put(cf_filter *filter, cf_place place, unsigned slot
 /* Puts an entry into the first usable slot of its pair. False: there is none. */
 bool cf_entry_place(cf_filter *filter, const cf_pair *pair, const cf_entry *entry);
 
-/* Takes out entries that one call has found; only one of a filter with a spill list. `by` is one of
+/* Takes out entries that one call has found; only one of a filter with a stash. `by` is one of
 ** them, which stays and says something else: it knows no more than before, but its extension at least;
 ** NULL: all go. */
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by);
 
 /* How many entries of the list match a key; more than CF_MATCHES_MAX are not counted. */
-unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair);
+unsigned cf_stashed_matches(const cf_filter *filter, const cf_pair *pair);
 
 #define CF_ANY_VALUE UINT64_MAX
 

@@ -101,7 +101,7 @@ static CF_ALWAYS_INLINE uint64_t other_bucket(const cf_filter *filter, bool grow
     uint64_t remainder = tag >> filter->geometry.pair_bits << address.bits | address.extension;
     cf_address there = cf_address_in(filter, base, remainder ^ cf_turn_of(mix));
     /* RULE: an entry moves only to a bucket whose extension it knows */
-    if (CF_UNLIKELY(cf_is_void(filter, tag)) && there.bits > address.bits)
+    if (CF_UNLIKELY(cf_is_exhausted(filter, tag)) && there.bits > address.bits)
         return NOWHERE;
     return cf_bucket_number(filter, base, there.extension);
 }
@@ -221,15 +221,15 @@ CF_NEVER_INLINE bool cf_evict(cf_filter *filter, const cf_pair *pair, unsigned n
     return true;
 }
 
-bool cf_spill_place(cf_filter *filter, unsigned index, unsigned nodes)
+bool cf_stash_place(cf_filter *filter, unsigned index, unsigned nodes)
 {
     cf_entry entry;
-    if (index == filter->spilled || !cf_spilled_at(filter, index, &entry))
+    if (index == filter->stashed || !cf_stashed_at(filter, index, &entry))
         return false;
     cf_pair pair = cf_pair_from(filter, entry.side);
     if (!cf_entry_place(filter, &pair, &entry) &&
         (nodes == 0 || !cf_evict(filter, &pair, nodes, CF_ANY_NUMBER, &entry)))
         return false;
-    cf_spill_remove(filter, index);
+    cf_stash_remove(filter, index);
     return true;
 }

@@ -33,8 +33,8 @@ enum { CF_SEARCH_BUCKETS = 1024 };
 bool cf_evict(cf_filter *filter, const cf_pair *pair, unsigned nodes, unsigned examined,
               const cf_entry *entry);
 
-/* Moves spilled entry `index`, if there is one, to a slot; a search for one goes on from `nodes` buckets
+/* Moves stashed entry `index`, if there is one, to a slot; a search for one goes on from `nodes` buckets
 ** at most. False: there is none, and nothing has changed. */
-bool cf_spill_place(cf_filter *filter, unsigned index, unsigned nodes);
+bool cf_stash_place(cf_filter *filter, unsigned index, unsigned nodes);
 
 #endif

@@ -62,10 +62,10 @@ bool cf_walk_entry(cf_walk *walk, cf_entry *entry)
                 return true;
         cf_walk_next(walk);
     }
-    while (walk->status == CF_OK && walk->slot < filter->spilled) {
-        if (cf_tick(&walk->ticker, walk->cost + LINE * filter->spilled))
+    while (walk->status == CF_OK && walk->slot < filter->stashed) {
+        if (cf_tick(&walk->ticker, walk->cost + LINE * filter->stashed))
             walk->status = CF_INTERRUPTED;
-        else if (cf_spilled_at(filter, walk->slot++, entry))
+        else if (cf_stashed_at(filter, walk->slot++, entry))
             return true;
     }
     return false;

@@ -19,7 +19,7 @@
 typedef struct cf_walk {
     const cf_filter *filter;
     uint64_t bucket;  /* the one that was found; filter->buckets: all have been seen */
-    unsigned slot;    /* where to look on in `bucket`; then in the spill list */
+    unsigned slot;    /* where to look on in `bucket`; then in the stash */
     unsigned cost;    /* of what the caller does with a bucket, nanoseconds */
     cf_ticker ticker; /* the caller may tell it of further work */
     cf_status status; /* CF_OK; CF_INTERRUPTED: the watch has ended the walk */
@@ -31,7 +31,7 @@ cf_walk cf_walk_begin(const cf_filter *filter, const cf_watch *watch, unsigned c
 ** none, or the watch said stop. */
 bool cf_walk_next(cf_walk *walk);
 
-/* On to the next entry: those in slots, bucket by bucket, then those of the spill list. */
+/* On to the next entry: those in slots, bucket by bucket, then those of the stash. */
 bool cf_walk_entry(cf_walk *walk, cf_entry *entry);
 
 /* The first byte of the blob from `from` to before `to` that is not zero; `to` when there is none,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "../base/bits.h"
-#include "../entry/spill.h"
+#include "../entry/stash.h"
 #include "../growth/growth.h"
 #include "../shape/format.h"
 #include "many.h"
@@ -76,7 +76,7 @@ static const char *build_fault(const cf_filter *filter, const cf_many *keys, con
 /* Can the entries of no key be more than are found? */
 static bool can_hold(const cf_geometry *shape, const cf_many *keys)
 {
-    size_t most = 2u * shape->bucket_size + (shape->spill_bound ? CF_SPILL_COPIES : 0);
+    size_t most = 2u * shape->bucket_size + (shape->stash_size ? CF_STASH_COPIES : 0);
     for (size_t i = most; keys->words > 1 && i < keys->n; i++)
         if (keys->at[2 * (i - most)] == keys->at[2 * i])
             return false;

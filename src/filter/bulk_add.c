@@ -20,7 +20,7 @@
 ** room, after it was emptied again: then the keys before the first that has no room are in.
 **
 ** Copies. A tag that lands beside its like is stored as cf_insert does, which absorbs it when there are
-** cap of them. It does not count what is in flight, so a key may end with a few entries too many. One
+** max_copies of them. It does not count what is in flight, so a key may end with a few entries too many. One
 ** look at all buckets takes them out.
 */
 #include "../entry/entry.h"
@@ -93,13 +93,13 @@ static CF_ALWAYS_INLINE cf_status walk_bases(cf_kind kind, cf_filter *filter, co
                                              size_t n, cf_bulk *bulk, cf_ticker *ticker)
 {
     cf_status status = CF_OK;
-    unsigned b = filter->geometry.bucket_size, cap = filter->geometry.cap;
+    unsigned b = filter->geometry.bucket_size, max_copies = filter->geometry.max_copies;
     for (size_t i = 0; i < n && status == CF_OK;) {
         uint64_t tag[CF_BUCKET_MAX] = {0}, bucket = cf_base(filter, hashes[i]).base;
         unsigned used = 0;
         for (; i < n && cf_base(filter, hashes[i]).base == bucket; i++) {
-            if (i >= cap && hashes[i] == hashes[i - cap])
-                continue; /* of equal ones no more than cap are stored */
+            if (i >= max_copies && hashes[i] == hashes[i - max_copies])
+                continue; /* of equal ones no more than max_copies are stored */
             uint64_t its = cf_key_bits(filter, hashes[i]) & filter->view.fingerprint_mask;
             if (used++ < b) {
                 tag[used - 1] = its;
@@ -121,17 +121,17 @@ static CF_ALWAYS_INLINE cf_status walk_bases(cf_kind kind, cf_filter *filter, co
     return status;
 }
 
-/* ---- no more than cap ---- */
+/* ---- no more than max_copies ---- */
 
-/* Takes out what the key of an entry has beyond cap. */
+/* Takes out what the key of an entry has beyond max_copies. */
 static CF_NEVER_INLINE void trim_key(cf_filter *filter, const cf_entry *entry)
 {
-    unsigned cap = filter->geometry.cap;
+    unsigned max_copies = filter->geometry.max_copies;
     cf_matches found;
     cf_prefixes_find(filter, &entry->side, CF_ANY_VALUE, &found);
-    for (; found.n > cap; cf_prefixes_find(filter, &entry->side, CF_ANY_VALUE, &found))
-        /* RULE: no key has more than cap; equivalent without: all of them say the same */
-        cf_entries_replace(filter, found.entry + cap, 1, NULL);
+    for (; found.n > max_copies; cf_prefixes_find(filter, &entry->side, CF_ANY_VALUE, &found))
+        /* RULE: no key has more than max_copies; equivalent without: all of them say the same */
+        cf_entries_replace(filter, found.entry + max_copies, 1, NULL);
 }
 
 /* A key with more than two entries has two in one bucket, or one in the list. */
@@ -151,8 +151,8 @@ static CF_ALWAYS_INLINE void trim(cf_kind kind, cf_filter *filter, cf_ticker *ti
                 trim_key(filter, &entry);
         cf_tick(ticker, TRIM_COST);
     }
-    for (unsigned i = filter->spilled; i-- > 0;)
-        if (i < filter->spilled && cf_spilled_at(filter, i, &entry))
+    for (unsigned i = filter->stashed; i-- > 0;)
+        if (i < filter->stashed && cf_stashed_at(filter, i, &entry))
             trim_key(filter, &entry);
 }
 
@@ -199,9 +199,9 @@ static bool can_fill(const cf_filter *filter, size_t n, cf_ticker *ticker)
     if (filter->length > cf_geometry_bytes(shape) || filter->writable == NULL)
         return false;
     return filter->pages == NULL && filter->view.form.payload_bits == 0 && shape->bucket_size > 1 &&
-           shape->cap > 1 && shape->fingerprint_bits >= LEAST_BITS && n <= shape->capacity &&
+           shape->max_copies > 1 && shape->fingerprint_bits >= LEAST_BITS && n <= shape->capacity &&
            n >= cf_slots(filter) / LEAST_SHARE && filter->items == 0 && filter->occupied == 0 &&
-           filter->spilled == 0 &&
+           filter->stashed == 0 &&
            cf_first_set(filter, CF_HEADER_BYTES, filter->length, ticker) == filter->length &&
            !ticker->stopped;
 }

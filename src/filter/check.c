@@ -50,9 +50,9 @@ static void count_entry(const cf_filter *filter, const cf_entry *entry, cf_censu
     census->occupied += entry->slot < CF_IN_LIST;
     census->copies += cf_entry_copies(filter, entry);
     census->shortest = length < census->shortest ? length : census->shortest;
-    census->voids += filter->view.form.grown && length == entry->extension;
-    census->sticky +=
-        !filter->geometry.epochs && cf_is_sticky(filter, &same) && first_of_equals(&same, entry);
+    census->exhausted += filter->view.form.grown && length == entry->extension;
+    census->saturated +=
+        !filter->geometry.epochs && cf_is_saturated(filter, &same) && first_of_equals(&same, entry);
     if (shortest == length && first_of_equals(&any, entry)) {
         cf_side other = cf_alternate(filter, entry->side);
         census->fpr += share_of_hashes(filter, &entry->side) + share_of_hashes(filter, &other);
@@ -92,44 +92,45 @@ static const char *bucket_fault(cf_walk *walk)
             return "an empty slot has a counter, a value or a saturated bit";
     if (!cf_overflow_get(filter, walk->bucket))
         return NULL;
-    cf_tick(&walk->ticker, LOOK * filter->spilled);
-    return cf_spill_of_bucket(filter, walk->bucket) < filter->spilled
+    cf_tick(&walk->ticker, LOOK * filter->stashed);
+    return cf_stash_of_bucket(filter, walk->bucket) < filter->stashed
                ? NULL
                : "an overflow bit is set, but nothing overflowed";
 }
 
-/* A spilled entry whose buckets have a free slot should have been moved there. */
-static const char *spilled_fault(const cf_filter *filter, const cf_entry *entry)
+/* A stashed entry whose buckets have a free slot should have been moved there. */
+static const char *stashed_fault(const cf_filter *filter, const cf_entry *entry)
 {
     cf_pair pair = cf_pair_from(filter, entry->side);
     if (cf_bucket_usable_slot(filter, pair.place[0].bucket) >= 0 ||
         cf_bucket_usable_slot(filter, pair.place[1].bucket) >= 0)
-        return "a spilled entry has room in its buckets";
-    /* RULE: of the entries of a key no more are spilled than can be found */
-    if (cf_spilled_matches(filter, &pair) > CF_SPILL_COPIES)
-        return "the spill list has more entries of a key than are found";
+        return "a stashed entry has room in its buckets";
+    /* RULE: of the entries of a key no more are stashed than can be found */
+    if (cf_stashed_matches(filter, &pair) > CF_STASH_COPIES)
+        return "the stash has more entries of a key than are found";
     return NULL;
 }
 
-/* With an entry; counts slots and copies, and whether any key is sticky. Before growth all entries know
+/* With an entry; counts slots and copies, and whether any key is saturated. Before growth all entries know
 ** as much, and the copies of a key are those that are equal. */
 static const char *entry_fault(const cf_filter *filter, const cf_entry *entry, cf_census *seen)
 {
     cf_matches found;
     bool grown = filter->view.form.grown, listed = entry->slot >= CF_IN_LIST;
-    const char *fault = listed ? spilled_fault(filter, entry) : NULL;
+    const char *fault = listed ? stashed_fault(filter, entry) : NULL;
     seen->occupied += !listed;
     seen->copies += cf_entry_copies(filter, entry);
     found.n = 0;
     /* Once grown, that is asked only while there are items that entries do not stand for */
-    if (!grown || (filter->items > filter->occupied && seen->sticky == 0))
+    if (!grown || (filter->items > filter->occupied && seen->saturated == 0))
         cf_prefixes_find(filter, &entry->side, entry->payload, &found);
-    seen->sticky += cf_is_sticky(filter, &found);
+    seen->saturated += cf_is_saturated(filter, &found);
     return fault ? fault
            : entry->side.length > filter->view.new_length
                ? "an entry has more bits than this level of growth allows"
-           : !grown && found.n > filter->geometry.cap ? "a key has more copies than cap allows"
-                                                      : NULL;
+           : !grown && found.n > filter->geometry.max_copies
+               ? "a key has more copies than max_copies allows"
+               : NULL;
 }
 
 static const char *entries_fault(cf_walk *walk, cf_census *seen)
@@ -152,8 +153,8 @@ static const char *rest_fault(const cf_filter *filter, cf_ticker *ticker)
 {
     uint64_t bits = filter->buckets * filter->view.form.bucket_bits;
     uint64_t table = CF_HEADER_BYTES + (bits + 7) / 8, length = filter->length; /* where they end */
-    uint64_t list = length - (uint64_t)filter->geometry.spill_bound * CF_SPILL_ENTRY;
-    uint64_t rest = list + (uint64_t)filter->spilled * CF_SPILL_ENTRY;
+    uint64_t list = length - (uint64_t)filter->geometry.stash_size * CF_STASH_ENTRY;
+    uint64_t rest = list + (uint64_t)filter->stashed * CF_STASH_ENTRY;
     if (bits % 8 != 0 && cf_first_set(filter, table - 1, table, ticker) < table &&
         filter->bytes[table - 1] >> bits % 8 != 0)
         return "the bits behind the last bucket are not zero";
@@ -163,15 +164,15 @@ static const char *rest_fault(const cf_filter *filter, cf_ticker *ticker)
     return NULL;
 }
 
-/* Each item is a copy of an entry's, unless a sticky key has absorbed it. Once grown there may be more
-** copies than items: void entries are in several buckets, and count as one item. */
+/* Each item is a copy of an entry's, unless a saturated key has absorbed it. Once grown there may be more
+** copies than items: exhausted entries are in several buckets, and count as one item. */
 static const char *total_fault(const cf_filter *filter, const cf_census *seen)
 {
     if (seen->occupied != filter->occupied)
         return "the header has a wrong number of occupied slots";
     if (!filter->view.form.grown && filter->items < seen->copies)
         return "the header counts fewer items than the entries represent";
-    if (filter->items > seen->copies && seen->sticky == 0)
+    if (filter->items > seen->copies && seen->saturated == 0)
         return "the header counts more items than the entries represent";
     return NULL;
 }
@@ -183,7 +184,7 @@ cf_status cf_check(const cf_filter *filter, const char **why)
     cf_walk walk = cf_walk_begin(filter, filter->watch, COST);
     const char *fault = rest_fault(filter, &walk.ticker);
     if (fault == NULL && !walk.ticker.stopped)
-        fault = cf_spill_fault(filter);
+        fault = cf_stash_fault(filter);
     if (fault == NULL && !walk.ticker.stopped)
         fault = entries_fault(&walk, &seen);
     if (fault == NULL && !walk.ticker.stopped)

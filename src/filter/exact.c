@@ -26,7 +26,7 @@
 **       56      4  reserved: zero
 **       60      4  checksum: the low 32 bits of XXH3 (unseeded) of bytes 0 .. 59
 **
-** Levels do not grow, have no payload and no spill list, and agree with the header in hash, seed and key
+** Levels do not grow, have no payload and no stash, and agree with the header in hash, seed and key
 ** rule. Level 0 holds the hashes of the members; level i holds mix(hash + i * 0x9e3779b97f4a7c15), with
 ** the mix of splitmix64. It must not be linear: with hash XOR constant, keys that look equal in one
 ** level look equal in all. The list holds hashes themselves, each larger than the one before.
@@ -82,7 +82,7 @@ static cf_status open_levels(cf_exact *exact, const char **why)
         if (status != CF_OK)
             return status;
         /* RULE: a level has the rule of all, and nothing but fingerprints */
-        if (!cf_same_rule(&exact->rule, shape) || shape->growth || shape->spill_bound != 0 ||
+        if (!cf_same_rule(&exact->rule, shape) || shape->growth || shape->stash_size != 0 ||
             shape->counter_bits + shape->value_bits + shape->epochs != 0)
             return cf_refuse(CF_DAMAGED, why, "a level disagrees with the header");
         next += length;
@@ -361,7 +361,7 @@ static const char *make_fault(const cf_exact_build *build)
             return "memory is not set, or hashes is NULL";
     if ((o->bucket_size | o->fingerprint_bits | o->counter_bits | o->value_bits | o->epochs |
          (unsigned)o->layout) != 0 ||
-        o->growth || o->overflow)
+        o->growth || o->stash)
         return "only the options hash, seed, affinity and collation apply to an exact filter";
     cf_plan(1, build->fpr != 0 ? build->fpr : 0.5, o, &shape, &why);
     return why;

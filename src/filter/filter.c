@@ -11,14 +11,14 @@
 
 /* ---- asking ---- */
 
-static CF_NEVER_INLINE bool is_spilled(const cf_filter *filter, uint64_t hash)
+static CF_NEVER_INLINE bool is_stashed(const cf_filter *filter, uint64_t hash)
 {
     cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
-    /* cf_spilled_matches would say so, too; but a pair takes as long to make as the lookup before */
+    /* cf_stashed_matches would say so, too; but a pair takes as long to make as the lookup before */
     if (!cf_overflow_get(filter, base.base) || !cf_overflow_get(filter, other.base))
         return false;
     cf_pair pair = cf_pair_of(filter, hash);
-    return cf_spilled_matches(filter, &pair) != 0;
+    return cf_stashed_matches(filter, &pair) != 0;
 }
 
 static CF_NEVER_INLINE bool contains_live(const cf_filter *filter, uint64_t hash)
@@ -40,12 +40,12 @@ static CF_ALWAYS_INLINE bool has(cf_kind kind, const cf_filter *filter, uint64_t
 
 CF_OWN(bool, has, (const cf_filter *filter, uint64_t hash), filter, hash);
 
-/* Filters that age, and such with a spill list. */
+/* Filters that age, and such with a stash. */
 static CF_NEVER_INLINE bool contains_otherwise(const cf_filter *filter, uint64_t hash)
 {
     if (filter->geometry.epochs)
         return contains_live(filter, hash);
-    return CF_OF_KIND(has, filter)(filter, hash) || (filter->spilled != 0 && is_spilled(filter, hash));
+    return CF_OF_KIND(has, filter)(filter, hash) || (filter->stashed != 0 && is_stashed(filter, hash));
 }
 
 bool cf_contains_any(const cf_filter *filter, uint64_t hash)
@@ -92,9 +92,9 @@ size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t 
             cf_key_fetch(filter, hashes[i]);
         for (size_t i = from; !quick && i < from + some; i++)
             found += answers[i] = cf_contains_any(filter, hashes[i]);
-        for (size_t i = from; quick && filter->spilled != 0 && i < from + some; i++)
+        for (size_t i = from; quick && filter->stashed != 0 && i < from + some; i++)
             if (!answers[i])
-                found += answers[i] = is_spilled(filter, hashes[i]);
+                found += answers[i] = is_stashed(filter, hashes[i]);
     }
     return found;
 }
@@ -115,7 +115,7 @@ uint64_t cf_count(const cf_filter *filter, uint64_t hash)
     for (unsigned i = 0; i < found.n; i++)
         copies += cf_entry_copies(filter, &found.entry[i]);
     bool exact = filter->geometry.counter_bits || filter->geometry.value_bits;
-    return exact || copies < filter->geometry.cap ? copies : filter->geometry.cap;
+    return exact || copies < filter->geometry.max_copies ? copies : filter->geometry.max_copies;
 }
 
 bool cf_get(const cf_filter *filter, uint64_t hash, uint64_t *value)
@@ -195,7 +195,7 @@ static CF_ALWAYS_INLINE bool move_by(cf_kind kind, cf_filter *filter, uint64_t h
 static CF_NEVER_INLINE cf_status add_moving(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     const cf_form *form = &filter->view.form;
-    if (form->any || filter->geometry.spill_bound != 0 ||
+    if (form->any || filter->geometry.stash_size != 0 ||
         !CF_BY_NEW_FORM(form, move_by, filter, hash, value))
         return add_otherwise(filter, hash, value);
     return count_added(filter);
@@ -258,8 +258,8 @@ static CF_NEVER_INLINE cf_deleted delete_otherwise(cf_filter *filter, uint64_t h
     cf_pair pair = cf_pair_of(filter, hash);
     cf_deleted deleted = cf_copies_remove(filter, &pair, value);
     filter->items -= deleted == CF_REMOVED && filter->items > 0;
-    if (deleted == CF_REMOVED && filter->spilled > 0)
-        cf_spill_place(filter, (unsigned)(pair.place[0].bucket % filter->spilled), CF_SEARCH_BUCKETS);
+    if (deleted == CF_REMOVED && filter->stashed > 0)
+        cf_stash_place(filter, (unsigned)(pair.place[0].bucket % filter->stashed), CF_SEARCH_BUCKETS);
     return deleted;
 }
 
@@ -297,8 +297,8 @@ cf_status cf_settle(cf_filter *filter)
     cf_ticker ticker = cf_ticker_of(filter->watch);
     if (filter->writable == NULL)
         return CF_READ_ONLY;
-    for (unsigned i = filter->spilled; i > 0 && !cf_tick(&ticker, COST); i--)
-        cf_spill_place(filter, i - 1, CF_SEARCH_BUCKETS);
+    for (unsigned i = filter->stashed; i > 0 && !cf_tick(&ticker, COST); i--)
+        cf_stash_place(filter, i - 1, CF_SEARCH_BUCKETS);
     return ticker.stopped ? CF_INTERRUPTED : CF_OK;
 }
 

@@ -3,8 +3,8 @@
 ** merge.c - the entries of one filter go into another: the multiset sum of two, or a smaller one.
 **
 ** An entry knows the two places where it may lie (address.h), so the entries of one filter are added to
-** another of the same shape without their keys. Copies add up, up to cap, or to what counters hold; a
-** key that is sticky in one is sticky in the sum.
+** another of the same shape without their keys. Copies add up, up to max_copies, or to what counters hold; a
+** key that is saturated in one is saturated in the sum.
 **
 ** The filters may have grown differently. The sum first grows as far as the other one has: then its
 ** entries may know as much. Where it has grown further, an entry of the other may know too little for
@@ -30,7 +30,7 @@ const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned
                 {"bucket_size", a->bucket_size, b->bucket_size},
                 {"fingerprint_bits", a->fingerprint_bits, b->fingerprint_bits},
                 {"pair_bits", a->pair_bits, b->pair_bits},
-                {"cap", a->cap, b->cap},
+                {"max_copies", a->max_copies, b->max_copies},
                 {"counter_bits", a->counter_bits, b->counter_bits},
                 {"value_bits", a->value_bits, b->value_bits},
                 {"epochs", a->epochs, b->epochs},
@@ -91,7 +91,7 @@ static cf_status merge_entry(cf_filter *into, const cf_filter *from, const cf_en
         next.side.bits ^= last_bit(into, &next);
     }
     if (status == CF_FULL && cf_key_is_full(into, &next.side, true))
-        *why = "a key would have more entries than can be found: two buckets full, and some spilled";
+        *why = "a key would have more entries than can be found: two buckets full, and some stashed";
     return status;
 }
 
@@ -106,7 +106,7 @@ static bool is_live_in(const cf_filter *into, const cf_filter *from, const cf_en
            cf_is_live(into, entry->payload);
 }
 
-/* Stores all entries of `from`, also spilled ones, and counts items as far as it comes. An entry forgets
+/* Stores all entries of `from`, also stashed ones, and counts items as far as it comes. An entry forgets
 ** what slots have no room for. Errors, and *why, as cf_merge. */
 static cf_status merge_entries(cf_filter *into, const cf_filter *from, const char **why)
 {
@@ -154,7 +154,7 @@ static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t
     into->view.left = NULL;
     if (status == CF_OK) {
         into->items = items;
-        cf_count_items(into, from->items); /* all adds, also those that sticky keys absorbed */
+        cf_count_items(into, from->items); /* all adds, also those that saturated keys absorbed */
     }
     if (into->geometry.epochs)
         into->items = into->occupied;
@@ -213,13 +213,13 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
 ** merge, that has grown only as far as they need. An entry forgets what it knows beyond the length of
 ** new ones there. That is sound (growth.h): what is left is a prefix of the same keys. */
 
-/* Could it be one that has not grown? There slots have no sticky bit, entries know as much as new ones,
-** and void ones that have doubled would be too many copies. */
+/* Could it be one that has not grown? There slots have no saturated bit, entries know as much as new ones,
+** and exhausted ones that have doubled would be too many copies. */
 static bool is_as_before_growth(const cf_filter *filter, const cf_census *census)
 {
     unsigned whole = filter->geometry.fingerprint_bits - filter->geometry.pair_bits;
     /* RULE: marks need a grown filter; equivalent without: it only becomes less small */
-    bool marks = census->sticky > 0 && filter->geometry.counter_bits == 0;
+    bool marks = census->saturated > 0 && filter->geometry.counter_bits == 0;
     return census->shortest >= whole && census->copies <= filter->items && !marks;
 }
 
@@ -246,7 +246,7 @@ cf_status cf_shrink(cf_filter *into, const cf_filter *from)
         return CF_READ_ONLY;
     if (cf_difference(into, from, &at))
         return CF_MISMATCH;
-    if (into->occupied + into->spilled + into->level + into->split != 0)
+    if (into->occupied + into->stashed + into->level + into->split != 0)
         return CF_BAD_ARGUMENT;
     if (!from->view.form.grown)
         return CF_FULL;

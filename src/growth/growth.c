@@ -66,7 +66,8 @@ static void split_bucket(cf_filter *filter)
     high = low; /* with counters and marks */
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
         uint64_t tag = low.tag[slot];
-        if (tag != 0 && cf_is_void(filter, tag)) { /* RULE: a void entry goes to both children */
+        if (tag != 0 &&
+            cf_is_exhausted(filter, tag)) { /* RULE: an exhausted entry goes to both children */
             cf_count_occupied(filter);
             continue;
         }
@@ -130,7 +131,7 @@ static bool splits_in_vain(const cf_filter *filter)
 {
     enum { SOME = 16, STEPS = 64, LOOKS = 4 };
     bool ages = filter->geometry.epochs != 0;
-    uint64_t entries = 0, voids = 0, end = filter->geometry.buckets << filter->level;
+    uint64_t entries = 0, exhausted = 0, end = filter->geometry.buckets << filter->level;
     if (!ages && filter->split % STEPS >= LOOKS)
         return false;
     for (uint64_t i = 0; i < SOME; i++) {
@@ -138,10 +139,10 @@ static bool splits_in_vain(const cf_filter *filter)
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
             uint64_t tag = cf_slot_get(filter, bucket, slot);
             entries += tag != 0;
-            voids += tag != 0 && cf_is_void(filter, tag);
+            exhausted += tag != 0 && cf_is_exhausted(filter, tag);
         }
     }
-    return ages ? 2 * voids > entries : 8 * voids > 7 * entries;
+    return ages ? 2 * exhausted > entries : 8 * exhausted > 7 * entries;
 }
 
 bool cf_may_split(const cf_filter *filter)
@@ -151,7 +152,7 @@ bool cf_may_split(const cf_filter *filter)
     bool values = filter->geometry.value_bits != 0;
     if (!filter->view.form.grown)
         return true;
-    /* RULE: what ages counts void entries as items, and headers lie: it stops where most are void */
+    /* RULE: what ages counts exhausted entries as items, and headers lie: it stops where most are void */
     if (splits_in_vain(filter))
         return false;
     return slots <= (values ? 8 : 2) * occupied + FEW && slots <= (values ? 8 : 4) * items + FEW;

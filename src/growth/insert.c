@@ -4,14 +4,14 @@
 #include "../entry/copies.h"
 #include "../entry/eviction.h"
 
-static bool spill(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
+static bool stash(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
 {
-    /* RULE: few copies of a key are spilled */
-    if (filter->spilled == filter->geometry.spill_bound ||
-        cf_spilled_matches(filter, pair) >= CF_SPILL_COPIES)
+    /* RULE: few copies of a key are stashed */
+    if (filter->stashed == filter->geometry.stash_size ||
+        cf_stashed_matches(filter, pair) >= CF_STASH_COPIES)
         return false;
     cf_record line = cf_record_of(filter, pair->place[0], entry);
-    cf_spill_add(filter, &line);
+    cf_stash_add(filter, &line);
     return true;
 }
 
@@ -21,7 +21,7 @@ static bool spill(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
 static cf_status store(cf_filter *filter, const cf_entry *entry, unsigned nodes)
 {
     const cf_geometry *shape = &filter->geometry;
-    cf_entry new = {.payload = entry->payload, .sticky = entry->sticky};
+    cf_entry new = {.payload = entry->payload, .saturated = entry->saturated};
     new.side = cf_new_fingerprint(filter, &entry->side);
     cf_pair pair = cf_pair_from(filter, new.side);
     if (pair.sides == 0)
@@ -29,7 +29,7 @@ static cf_status store(cf_filter *filter, const cf_entry *entry, unsigned nodes)
     if (cf_copies_add(filter, &pair, &new, false) || cf_entry_place(filter, &pair, &new))
         return CF_OK;
     if ((shape->budget > 0 && cf_evict(filter, &pair, nodes, shape->budget, &new)) ||
-        spill(filter, &pair, &new) || cf_evict(filter, &pair, nodes, CF_ANY_NUMBER, &new))
+        stash(filter, &pair, &new) || cf_evict(filter, &pair, nodes, CF_ANY_NUMBER, &new))
         return CF_OK;
     return shape->epochs && cf_copies_add(filter, &pair, &new, true) ? CF_OK : CF_FULL;
 }
@@ -42,7 +42,7 @@ static bool is_final(cf_status status)
     return status == CF_NO_MEMORY || status == CF_INTERRUPTED;
 }
 
-/* Splits buckets of a crowded table: one or two, unless they are full of void entries. Only lack of
+/* Splits buckets of a crowded table: one or two, unless they are full of exhausted entries. Only lack of
 ** memory, or an interrupt, is an error, so that equal calls give equal bytes or none. */
 static cf_status relieve(cf_filter *filter)
 {
@@ -81,7 +81,7 @@ static CF_NEVER_INLINE bool fold(cf_filter *filter, const cf_entry *entry, bool 
     uint64_t percent = filter->occupied * 100 / cf_slots(filter);
     if (!last && (!filter->view.form.grown || percent >= EMPTY))
         return false;
-    cf_entry new = {.payload = entry->payload, .sticky = entry->sticky};
+    cf_entry new = {.payload = entry->payload, .saturated = entry->saturated};
     new.side = cf_new_fingerprint(filter, &entry->side);
     cf_pair pair = cf_pair_from(filter, new.side);
     return cf_copies_fold(filter, &pair, &new, last || percent < VERY_EMPTY ? 2 : 3);

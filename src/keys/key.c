@@ -101,7 +101,7 @@ unsigned cf_types_cleared(const cf_geometry *shape)
 
 void cf_drop_types(cf_filter *filter)
 {
-    if (filter->occupied == 0 && filter->spilled == 0)
+    if (filter->occupied == 0 && filter->stashed == 0)
         filter->geometry.key_types = (uint8_t)cf_types_cleared(&filter->geometry);
 }
 

@@ -22,7 +22,7 @@ typedef struct cf_form {
     unsigned second, second_bit; /* the byte where the second half is loaded, its first bit there */
     unsigned slot_bits;          /* of a tag */
     unsigned tag_bits;           /* of all tags of a bucket */
-    unsigned payload_bits;       /* of a slot, sticky bit included */
+    unsigned payload_bits;       /* of a slot, saturated bit included */
     unsigned payloads_at;        /* bits before the payloads: tags and overflow bit */
     uint64_t bucket_bits;
     uint64_t ones, highs, known; /* of a word, or of both halves: the lowest bit of each lane, the top
@@ -32,13 +32,13 @@ typedef struct cf_form {
 
 typedef struct cf_view {
     const uint8_t *table;         /* the buckets */
-    bool quick;                   /* neither a spill list, nor epochs: what buckets say is the answer */
+    bool quick;                   /* neither a stash, nor epochs: what buckets say is the answer */
     bool quick_add, quick_delete; /* most keys are added, or deleted, by a look at their buckets */
     bool sealed;                  /* nothing has changed since the header was written (cf_seal) */
     unsigned kind;                /* that of the form; 0 with a pager */
     unsigned new_length;          /* remainder bits that a new entry knows */
-    uint64_t payload_max;         /* of an entry, sticky bit apart */
-    uint64_t sticky;              /* what marks a payload as sticky; 0: nothing does (copies.h) */
+    uint64_t payload_max;         /* of an entry, saturated bit apart */
+    uint64_t saturated;           /* what marks a payload as saturated; 0: nothing does (copies.h) */
     uint64_t *left; /* units of work that a merge may still do (watch.h); NULL: any number */
     uint64_t fingerprint_mask, level_mask, pair_mask; /* f, level and s low bits */
     cf_form form;                                     /* of the buckets */

@@ -14,10 +14,10 @@ enum { AFFINITY_SHIFT = 3, COLLATION_SHIFT = 5, RULE_MASK = 3 };
     F(5, 1, uint8_t, geometry.bucket_size)                                                              \
     F(6, 1, uint8_t, geometry.fingerprint_bits)                                                         \
     F(7, 1, uint8_t, geometry.pair_bits)                                                                \
-    F(8, 1, uint8_t, geometry.cap)                                                                      \
+    F(8, 1, uint8_t, geometry.max_copies)                                                               \
     F(10, 1, unsigned, level)                                                                           \
-    F(14, 2, uint16_t, geometry.spill_bound)                                                            \
-    F(16, 2, unsigned, spilled)                                                                         \
+    F(14, 2, uint16_t, geometry.stash_size)                                                             \
+    F(16, 2, unsigned, stashed)                                                                         \
     F(18, 6, uint64_t, geometry.buckets)                                                                \
     F(24, 8, int64_t, geometry.seed)                                                                    \
     F(32, 6, uint64_t, split)                                                                           \
@@ -160,12 +160,12 @@ static const char *count_fault(const uint8_t *bytes, const cf_filter *filter)
     ** zero is larger than any reserve, and no reserve is zero */
     if (filter->length < planned || filter->length - planned != reserved)
         return "the length does not match the header: cut off, or not one filter";
-    /* RULE: the spill list keeps its bound */
-    if (filter->spilled > g->spill_bound)
-        return "the spill list holds more than its bound";
+    /* RULE: the stash keeps its bound */
+    if (filter->stashed > g->stash_size)
+        return "the stash holds more than its bound";
     /* RULE: items are somewhere */
-    if (filter->items > 0 && filter->occupied == 0 && filter->spilled == 0)
-        return "the header counts items, but neither occupied slots nor spilled entries";
+    if (filter->items > 0 && filter->occupied == 0 && filter->stashed == 0)
+        return "the header counts items, but neither occupied slots nor stashed entries";
     /* RULE: no more slots are occupied than there are */
     if (filter->occupied > g->bucket_size * cf_buckets_at(g, filter->level, filter->split))
         return "the header counts more occupied slots than there are";

@@ -3,7 +3,7 @@
 ** format.h - the bytes of a filter.
 **
 **      +------------------+---------------------+---------------------+-----------------------+
-**      | header, 64 bytes | buckets, bit-packed | reserved zero bytes | spill list, if any    |
+**      | header, 64 bytes | buckets, bit-packed | reserved zero bytes | stash, if any    |
 **      +------------------+---------------------+---------------------+-----------------------+
 **
 ** All integers are little-endian, and unsigned unless marked.
@@ -17,19 +17,19 @@
 **        5      1  bucket size b: 1, 2, 4 or 8 slots
 **        6      1  fingerprint bits f: 4 .. 32
 **        7      1  pair bits s: 4 .. f
-**        8      1  cap: 1 .. 2b
+**        8      1  max_copies: 1 .. 2b
 **        9      1  slot bits: the width of a slot; f, or, once grown, f + 5
 **       10      1  level of growth: 0 .. 39
 **       11      1  payload bits of a slot: 0; a counter 1 .. 16; a value 1 .. 32; 4 when it ages
 **       12      1  flags: bit 0 growth, bit 1 the payload is a value, bit 2 semi-sorted;
 **                  bits 3-4 affinity of keys: 0 none, 1 text, 2 numeric, 3 real;
 **                  bits 5-6 collation of keys: 0 binary, 1 nocase, 2 rtrim; 3 is unknown;
-**                  bit 7 ageing: the payload is the number of an epoch, cap is 1, no spill list
-**       13      1  budget: buckets that an insertion looks at before it spills; 0 without a spill list;
+**                  bit 7 ageing: the payload is the number of an epoch, max_copies is 1, no stash
+**       13      1  budget: buckets that an insertion looks at before it stashes; 0 without a stash;
 **                  when it ages: in how many epochs an add is found, 1 .. 15
-**       14      2  bound of the spill list, entries: 0 .. 4,096; 0: no list, no overflow bits; 0 with
+**       14      2  bound of the stash, entries: 0 .. 4,096; 0: no list, no overflow bits; 0 with
 **                  growth
-**       16      2  entries in the spill list: 0 .. its bound
+**       16      2  entries in the stash: 0 .. its bound
 **       18      6  m0, the number of base buckets: even, at least 2
 **       24      8  seed of the hash (signed)
 **       32      6  split pointer of growth: 0 .. m0 * 2^level
@@ -37,7 +37,7 @@
 **                  present epoch; an entry of epoch e has the payload e mod 16 (ageing.h)
 **       44      6  occupied: slots in use
 **       50      6  capacity: distinct keys it was planned for; 0: built over no rows, or it ages
-**       56      4  reserved: number of zero bytes between buckets and spill list, at least 8
+**       56      4  reserved: number of zero bytes between buckets and stash, at least 8
 **       60      4  checksum: the low 32 bits of XXH3 (unseeded) of bytes 0 .. 59
 **       64         buckets
 **
@@ -46,11 +46,11 @@
 **
 ** Let r = b * (slot bits + payload bits). Bucket i is the r bits from bit i * r of the table on; bit k
 ** of the table is bit k % 8 of byte k / 8. The slots come first, slot 0 first, their tags least
-** significant bit first (address.h), 0 when empty; then, when there is a spill list, the overflow bit
+** significant bit first (address.h), 0 when empty; then, when there is a stash, the overflow bit
 ** (one more bit per bucket); then the payloads in the same order. Once the filter has grown, a tag has a
 ** terminator (tag.h), and the payload of a slot without a counter one more bit above the value: the
-** sticky bit (copies.h). Semi-sorted slots take 4 bits per bucket less: semisort.h. The spill list takes
-** 16 bytes for each entry of its bound: spill.h. Spare bits of the last byte of buckets are zero.
+** saturated bit (copies.h). Semi-sorted slots take 4 bits per bucket less: semisort.h. The stash takes
+** 16 bytes for each entry of its bound: stash.h. Spare bits of the last byte of buckets are zero.
 **
 ** The reserved bytes are room to grow into; 8 of them let a reader load 64 bits anywhere in the table.
 **

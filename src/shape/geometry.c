@@ -24,19 +24,20 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
         sizes ? sizes
         : g->pair_bits < CF_PAIR_BITS_MIN || g->pair_bits > g->fingerprint_bits
             ? "pair_bits must be from 4 to fingerprint_bits"
-        : g->cap < 1 || g->cap > 2 * g->bucket_size ? "cap must be from 1 to twice bucket_size"
+        : g->max_copies < 1 || g->max_copies > 2 * g->bucket_size
+            ? "max_copies must be from 1 to twice bucket_size"
         : g->semisorted && (g->bucket_size != 4 || g->fingerprint_bits < 5)
             ? "semi-sorted buckets have 4 slots of 5 bits or more"
         : g->epochs > CF_EPOCHS_MAX ||
-                (g->epochs && (g->counter_bits | g->value_bits | g->spill_bound || g->cap != 1))
-            ? "epochs are from 1 to 15, without counters, values and spill list"
-        : g->spill_bound > CF_SPILL_MAX || (g->budget && !g->spill_bound)
-            ? "a spill list has from 1 to 4096 entries"
-        : g->growth && g->spill_bound ? "a filter with a spill list does not grow"
+                (g->epochs && (g->counter_bits | g->value_bits | g->stash_size || g->max_copies != 1))
+            ? "epochs are from 1 to 15, without counters, values and stash"
+        : g->stash_size > CF_STASH_MAX || (g->budget && !g->stash_size)
+            ? "a stash has from 1 to 4096 entries"
+        : g->growth && g->stash_size ? "a filter with a stash does not grow"
         : g->affinity > CF_AFFINITY_REAL || g->collation > CF_COLLATION_RTRIM
             ? "the key rule has an unknown affinity or collation"
         : g->key_types > CF_TYPES_MIXED ? "key_types has unknown bits"
-                                                         : NULL;
+                                        : NULL;
     if (fault)
         return cf_refuse(CF_BAD_ARGUMENT, why, fault);
     /* RULE: the number of base buckets is even */
@@ -74,7 +75,7 @@ unsigned cf_payload_bits(const cf_geometry *shape, bool grown)
 unsigned cf_bucket_bits(const cf_geometry *shape, bool grown)
 {
     unsigned slot = cf_slot_bits(shape, grown) + cf_payload_bits(shape, grown);
-    return shape->bucket_size * slot + (shape->spill_bound != 0) -
+    return shape->bucket_size * slot + (shape->stash_size != 0) -
            (shape->semisorted ? CF_SEMISORT_SAVES : 0);
 }
 
@@ -88,7 +89,7 @@ uint64_t cf_bytes_at(const cf_geometry *shape, unsigned level, uint64_t split)
     uint64_t table =
         cf_buckets_at(shape, level, split) * cf_bucket_bits(shape, cf_is_grown(level, split));
     return CF_HEADER_BYTES + (table + 7) / 8 + CF_RESERVED_MIN +
-           (uint64_t)shape->spill_bound * CF_SPILL_ENTRY;
+           (uint64_t)shape->stash_size * CF_STASH_ENTRY;
 }
 
 /* Remainder bits that the hash has, besides base bucket and pair bits. */
@@ -137,20 +138,20 @@ double cf_expected_fpr(const cf_geometry *g, uint64_t entries)
 }
 
 /* Distinct keys that name the same fingerprint and pair are copies to the filter: `copies` of them are
-** sticky, and stay. While n keys leave and n others come, that happens n * lambda^(copies - 1) /
+** saturated, and stay. While n keys leave and n others come, that happens n * lambda^(copies - 1) /
 ** (copies - 1)! times, where lambda = 2b / 2^f is the error rate of a full table. */
 uint64_t cf_turnovers(const cf_geometry *shape)
 {
     enum { SLOTS_PER_LOSS = 200 };
-    if (shape->cap == 0 || cf_sizes_fault(shape->bucket_size, shape->fingerprint_bits,
-                                          shape->counter_bits, shape->value_bits) != NULL)
+    if (shape->max_copies == 0 || cf_sizes_fault(shape->bucket_size, shape->fingerprint_bits,
+                                                 shape->counter_bits, shape->value_bits) != NULL)
         return 0;
     unsigned rate_bits = shape->fingerprint_bits - 1 - cf_floor_log2(shape->bucket_size);
-    uint32_t copies = shape->counter_bits ? (uint32_t)1 << shape->counter_bits : shape->cap;
-    uint64_t lost = SLOTS_PER_LOSS * (uint64_t)(shape->counter_bits ? 1 : shape->cap);
+    uint32_t copies = shape->counter_bits ? (uint32_t)1 << shape->counter_bits : shape->max_copies;
+    uint64_t lost = SLOTS_PER_LOSS * (uint64_t)(shape->counter_bits ? 1 : shape->max_copies);
     uint64_t most = CF_TURNOVERS_MAX * lost, keys = 1; /* that come for each class */
     if (shape->epochs)
-        return CF_TURNOVERS_MAX; /* nothing is sticky */
+        return CF_TURNOVERS_MAX; /* nothing is saturated */
     for (uint64_t i = 1; i < copies; i++) {
         if (!cf_product_at_most(keys, i << rate_bits, most, 1))
             return CF_TURNOVERS_MAX;

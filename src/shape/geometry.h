@@ -10,7 +10,7 @@
 
 enum {
     CF_RESERVED_MIN = 8,  /* bytes behind the last bucket: format.h */
-    CF_SPILL_ENTRY = 16,  /* bytes of an entry in the spill list */
+    CF_STASH_ENTRY = 16,  /* bytes of an entry in the stash */
     CF_SEMISORT_SAVES = 4 /* bits per bucket */
 };
 

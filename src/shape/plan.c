@@ -54,20 +54,21 @@ static uint8_t cap_for(const cf_geometry *shape)
     unsigned b = shape->bucket_size, f = shape->fingerprint_bits;
     unsigned most = b > 1 && f >= (b == 2 ? 13 : 6) ? 2 * b : b;
     cf_geometry kept = {.bucket_size = shape->bucket_size, .fingerprint_bits = shape->fingerprint_bits};
-    for (kept.cap = most < LEAST ? (uint8_t)most : LEAST; kept.cap < most && cf_turnovers(&kept) < LIFE;)
-        kept.cap++;
-    return kept.cap;
+    for (kept.max_copies = most < LEAST ? (uint8_t)most : LEAST;
+         kept.max_copies < most && cf_turnovers(&kept) < LIFE;)
+        kept.max_copies++;
+    return kept.max_copies;
 }
 
-/* Unless the user says, the spill list takes what spills when a table loaded to 95 % gets two keys in a
+/* Unless the user says, the stash takes what stashes when a table loaded to 95 % gets two keys in a
 ** hundred more at once: one in five of them with a budget of 10 buckets. */
-static void set_overflow(cf_geometry *shape, const cf_options *options)
+static void set_stash(cf_geometry *shape, const cf_options *options)
 {
     enum { LEAST = 16, SLOTS_PER_ENTRY = 256 };
     uint64_t bound = cf_geometry_slots(shape) / SLOTS_PER_ENTRY;
-    bound = options->spill_bound ? options->spill_bound : bound < LEAST ? LEAST : bound;
-    shape->budget = (uint8_t)options->overflow_budget;
-    shape->spill_bound = (uint16_t)(bound < CF_SPILL_MAX ? bound : CF_SPILL_MAX);
+    bound = options->stash_size ? options->stash_size : bound < LEAST ? LEAST : bound;
+    shape->budget = (uint8_t)options->max_kicks;
+    shape->stash_size = (uint16_t)(bound < CF_STASH_MAX ? bound : CF_STASH_MAX);
 }
 
 static bool can_be_semisorted(unsigned b, unsigned f)
@@ -171,9 +172,9 @@ static bool shape_of_width(unsigned f, const cf_options *options, const request 
     if ((options->layout == CF_LAYOUT_SEMISORT && !shape->semisorted) || !size_table(shape, want))
         return false;
     shape->pair_bits = (uint8_t)pair_bits(shape);
-    shape->cap = shape->epochs ? 1 : cap_for(shape);
-    if (options->overflow)
-        set_overflow(shape, options);
+    shape->max_copies = shape->epochs ? 1 : cap_for(shape);
+    if (options->stash)
+        set_stash(shape, options);
     return cf_geometry_check(shape, &why) == CF_OK;
 }
 
@@ -205,12 +206,12 @@ static const char *request_fault(double fpr, const cf_options *options)
                ? "layout=semisort needs bucket_size=4 and fingerprint_bits of 5 or more: give these, or "
                  "leave one of them out"
            : options->epochs > CF_EPOCHS_MAX ? "epochs must be from 0 to 15"
-           : options->epochs && (options->counter_bits || options->value_bits || options->overflow)
-               ? "epochs excludes counter_bits, value_bits and overflow=on: leave these out"
-           : options->overflow && options->growth
-               ? "overflow=on excludes growth: add growth=off, or leave overflow=on out"
-           : options->overflow_budget > CF_BUDGET_MAX || options->spill_bound > CF_SPILL_MAX
-               ? "overflow_budget must be from 0 to 255, spill_bound from 1 to 4096"
+           : options->epochs && (options->counter_bits || options->value_bits || options->stash)
+               ? "epochs excludes counter_bits, value_bits and stash=on: leave these out"
+           : options->stash && options->growth
+               ? "stash=on excludes growth: add growth=off, or leave stash=on out"
+           : options->max_kicks > CF_BUDGET_MAX || options->stash_size > CF_STASH_MAX
+               ? "max_kicks must be from 0 to 255, stash_size from 1 to 4096"
            : (unsigned)options->hash > CF_HASH_KEYED || (unsigned)options->affinity > CF_AFFINITY_REAL ||
                    (unsigned)options->collation > CF_COLLATION_RTRIM ||
                    (unsigned)options->layout > CF_LAYOUT_SEMISORT

@@ -69,13 +69,13 @@ void cf_set_ways(cf_filter *filter)
     cf_view *view = &filter->view;
     view->table = filter->bytes + CF_HEADER_BYTES;
     view->kind = filter->pages ? 0 : view->form.kind;
-    view->quick = g->spill_bound == 0 && g->epochs == 0;
+    view->quick = g->stash_size == 0 && g->epochs == 0;
     view->whole = view->kind == CF_KIND_OF_WHOLE && view->quick ? view->form.bucket_bits / 8 : 0;
     view->quick_add =
-        g->epochs == 0 && filter->spilled == 0 && filter->writable != NULL && !view->sealed;
+        g->epochs == 0 && filter->stashed == 0 && filter->writable != NULL && !view->sealed;
     /* RULE: only what has one value, and may have two copies, is deleted so; equivalent removed: all
     ** deletes take the other way */
-    view->quick_delete = view->quick && view->quick_add && g->cap > 1 && g->value_bits == 0;
+    view->quick_delete = view->quick && view->quick_add && g->max_copies > 1 && g->value_bits == 0;
 }
 
 /* The complement of a checksum is none: only a header that was sealed can be opened. */

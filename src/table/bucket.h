@@ -4,9 +4,9 @@
 **
 **      [ tag 0 ][ tag 1 ] ... [ tag b-1 ][ overflow ][ payload 0 ] ... [ payload b-1 ]     bit-packed
 **
-** Tags: tag.h. The payload of an entry is the number of further copies, or a value with the sticky bit
+** Tags: tag.h. The payload of an entry is the number of further copies, or a value with the saturated bit
 ** above it (copies.h), or its epoch; 0 in an empty slot. The overflow bit is there when the filter has a
-** spill list (spill.h). Semi-sorted buckets start with a code (semisort.h); a write sorts their slots.
+** stash (stash.h). Semi-sorted buckets start with a code (semisort.h); a write sorts their slots.
 **
 ** Functions of a kind (lanes.h) take a bucket by the bit where it starts, and lanes by the bits between
 ** the first one and them.
@@ -157,7 +157,7 @@ static inline uint64_t cf_payload_at(const cf_filter *filter, uint64_t at, unsig
 
 static inline bool cf_overflow_get(const cf_filter *filter, uint64_t bucket)
 {
-    return filter->geometry.spill_bound != 0 &&
+    return filter->geometry.stash_size != 0 &&
            (cf_load_bits(filter->view.table, cf_bucket_at(filter, bucket) + filter->view.form.tag_bits) &
             1);
 }

@@ -35,7 +35,7 @@ static void set_form(cf_form *form, const cf_geometry *shape, bool grown)
     unsigned bits = cf_bucket_bits(shape, grown);
     form->bucket_bits = bits;
     form->payloads_at = bits - b * form->payload_bits;
-    form->tag_bits = form->payloads_at - (shape->spill_bound != 0);
+    form->tag_bits = form->payloads_at - (shape->stash_size != 0);
     unsigned w = form->lane = form->slot_bits - nibble, first = shape->semisorted ? CF_CODE_BITS : 0;
     unsigned step = 1u << cf_lowest_bit(bits | 8);
     form->lane_of = ((1u << 16) + w - 1) / w;
@@ -70,7 +70,7 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
     set_form(&view->form, g, grown);
     uint64_t all = cf_low_bits(view->form.payload_bits);
     view->payload_max = grown && g->counter_bits == 0 && g->epochs == 0 ? all >> 1 : all;
-    view->sticky = g->counter_bits ? all : all ^ view->payload_max;
+    view->saturated = g->counter_bits ? all : all ^ view->payload_max;
     cf_set_ways(filter);
 }
 

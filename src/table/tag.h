@@ -31,7 +31,7 @@ static CF_ALWAYS_INLINE bool cf_agrees(const cf_filter *filter, bool grown, uint
 }
 
 /* With terminators: does the entry of a slot know nothing beyond its bucket? */
-static inline bool cf_is_void(const cf_filter *filter, uint64_t tag)
+static inline bool cf_is_exhausted(const cf_filter *filter, uint64_t tag)
 {
     return tag >> filter->geometry.pair_bits <= 1;
 }

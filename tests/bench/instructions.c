@@ -75,7 +75,7 @@ static const kind kinds[] = {
     {"semi-sorted", {.bucket_size = 4, .fingerprint_bits = 13, .layout = CF_LAYOUT_SEMISORT}},
     {"8 slots", {.bucket_size = 8, .fingerprint_bits = 13, .layout = CF_LAYOUT_PLAIN}},
     {"counters", {.bucket_size = 4, .fingerprint_bits = 12, .counter_bits = 4}},
-    {"spill list", {.bucket_size = 4, .fingerprint_bits = 12, .overflow = true}},
+    {"stash", {.bucket_size = 4, .fingerprint_bits = 12, .stash = true}},
 };
 static const kind grown = {"grown", {.bucket_size = 4, .fingerprint_bits = 12, .growth = true}};
 

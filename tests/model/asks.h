@@ -26,7 +26,7 @@ static bool is_among(const uint64_t *value, unsigned n, uint64_t wanted)
 /* What cf_count makes of so many copies. */
 static uint64_t told(const cf_geometry *shape, uint64_t copies)
 {
-    return shape->counter_bits || shape->value_bits ? copies : model_least(copies, shape->cap);
+    return shape->counter_bits || shape->value_bits ? copies : model_least(copies, shape->max_copies);
 }
 
 static void check_values(const model_look *seen, const uint64_t *value, unsigned values)
@@ -122,7 +122,7 @@ static void check_read_only(const subject *s, const cf_filter *copy)
 /* Counts and stage of bytes opened anew are those of the filter. */
 static void check_same_counts(const cf_filter *a, const cf_filter *b)
 {
-    REQUIRE(a->items == b->items && a->occupied == b->occupied && a->spilled == b->spilled);
+    REQUIRE(a->items == b->items && a->occupied == b->occupied && a->stashed == b->stashed);
     REQUIRE(a->level == b->level && a->split == b->split && a->buckets == b->buckets);
     REQUIRE(a->epoch == b->epoch && a->length == b->length);
 }
@@ -177,7 +177,7 @@ static void check_order(const cf_filter *filter)
         for (unsigned slot = 1; slot < filter->geometry.bucket_size; slot++)
             if (cf_entry_at(filter, at, slot - 1, &one) && cf_entry_at(filter, at, slot, &next) &&
                 one.side.bits == next.side.bits && one.side.length == next.side.length)
-                REQUIRE(one.sticky < next.sticky || one.payload <= next.payload);
+                REQUIRE(one.saturated < next.saturated || one.payload <= next.payload);
 }
 
 static void check_asking(subject *s)
@@ -190,7 +190,7 @@ static void check_asking(subject *s)
         check_opened(s);
     if (one_in(4))
         check_paged(s);
-    bool known = !s->m.exact && !s->m.unsure && cf_take_census(s->m.filter).sticky == 0;
+    bool known = !s->m.exact && !s->m.unsure && cf_take_census(s->m.filter).saturated == 0;
     for (uint32_t i = 0; i < ALONE && known && !failed; i++)
         model_check_alone(&s->m, any_item(s));
     draw_on(then);

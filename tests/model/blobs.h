@@ -31,7 +31,7 @@ static cf_filter make_filter(void)
 static void scatter(cf_filter *filter)
 {
     uint8_t *bytes = model_bytes(filter);
-    uint64_t end = filter->length - (one_in(2) ? 0 : 16 * (uint64_t)filter->geometry.spill_bound);
+    uint64_t end = filter->length - (one_in(2) ? 0 : 16 * (uint64_t)filter->geometry.stash_size);
     uint64_t values = one_in(3) ? 2 + random_below(6) : 256;
     for (uint64_t at = 64; at < end; at++)
         bytes[at] = (uint8_t)random_below(values);
@@ -46,7 +46,7 @@ static void fill_soundly(cf_filter *filter)
     uint64_t slots = filter->buckets * filter->geometry.bucket_size;
     for (uint64_t n = random_below(slots + slots / 4); n > 0; n--) {
         uint64_t hash = random64(), payload = filter->geometry.epochs ? filter->epoch : random64();
-        if (model_look_for(filter, hash, 0).entries < filter->geometry.cap)
+        if (model_look_for(filter, hash, 0).entries < filter->geometry.max_copies)
             probe_put(filter, hash, (unsigned)random_below(64), payload);
     }
     if (filter->geometry.epochs)

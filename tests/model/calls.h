@@ -41,7 +41,7 @@ static inline void model_check_unchanged(model *m, const model_then *then)
         a->epoch == b->epoch && (a->items == b->items || (a->geometry.growth && a->geometry.epochs));
     if (!a->geometry.growth)
         same = same && a->length == b->length && a->level == b->level && a->split == b->split &&
-               a->buckets == b->buckets && a->occupied == b->occupied && a->spilled == b->spilled &&
+               a->buckets == b->buckets && a->occupied == b->occupied && a->stashed == b->stashed &&
                (then->bytes == NULL || model_same_bytes(a, then));
     if (!same)
         model_fail("a call that was refused has changed the filter");
@@ -97,7 +97,7 @@ static inline cf_status model_add(model *m, uint32_t id)
             model_fail("an add does not count: %llu copies before", (unsigned long long)before);
     } else {
         if (before >= most && m->exact)
-            model_fail("a sticky key is refused: %s", cf_status_text(status));
+            model_fail("a saturated key is refused: %s", cf_status_text(status));
         model_check_unchanged(m, &then);
     }
     model_note_stage(m);
@@ -115,15 +115,15 @@ static inline void model_check_deleted(const model *m, uint32_t id, cf_deleted a
 {
     uint64_t stored = model_stored(m, id), most = model_most(m), now = model_counted(m, id);
     bool ages = model_shape(m)->epochs != 0;
-    cf_deleted expected = stored == 0 ? CF_ABSENT : stored < most && !ages ? CF_REMOVED : CF_STICKY;
+    cf_deleted expected = stored == 0 ? CF_ABSENT : stored < most && !ages ? CF_REMOVED : CF_SATURATED;
     if (ages && answer != CF_REMOVED && stored == 0)
         expected = answer; /* of the dead it says what it likes */
     if (m->exact && !m->unsure && answer != expected)
         model_fail("a delete of %llu copies answers %d", (unsigned long long)stored, (int)answer);
     if (answer == CF_ABSENT && model_copies(m, id) > 0)
         model_fail("LOST: a key that is present is deleted, but it is absent");
-    if (answer == CF_STICKY && before < most && !ages)
-        model_fail("sticky, with %llu copies", (unsigned long long)before);
+    if (answer == CF_SATURATED && before < most && !ages)
+        model_fail("saturated, with %llu copies", (unsigned long long)before);
     if (now != before - (answer == CF_REMOVED))
         model_fail("a delete takes %llu copies to %llu", (unsigned long long)before,
                    (unsigned long long)now);
@@ -143,7 +143,7 @@ static inline cf_deleted model_delete(model *m, uint32_t id)
         one->copies -= one->copies > 0;
         m->items -= answer == CF_REMOVED;
         m->item[one->leader].stored -= answer == CF_REMOVED && m->item[one->leader].stored > 0;
-        one->stuck |= answer == CF_STICKY;
+        one->stuck |= answer == CF_SATURATED;
     }
     model_check_item(m, id);
     if (m->filter->items != model_items(m))

@@ -16,7 +16,7 @@ static setup directed_setup(unsigned b, uint64_t m0, uint32_t keys)
                                .bucket_size = (uint8_t)b,
                                .fingerprint_bits = 8,
                                .pair_bits = 4,
-                               .cap = (uint8_t)(b == 8 ? 4 : b / 2 + 1),
+                               .max_copies = (uint8_t)(b == 8 ? 4 : b / 2 + 1),
                                .growth = true};
     return with;
 }
@@ -54,14 +54,14 @@ static cf_side alternate_of(const cf_geometry *shape, uint64_t hash)
 }
 
 /*
-** A key that is sticky in one filter is so in the sum, even when the sum has entries that match it
+** A key that is saturated in one filter is so in the sum, even when the sum has entries that match it
 ** and cannot be made equal: with counters, the copies of its entries must not be counted in those
 ** of others, who take them away again when they are deleted. b = 2, m0 = 2, level 4 half way:
 **
 **      base 0, extensions of 5 bits: an entry of key 2, which agrees with key 0 in 10 bits, of 10
 **      base 1, extensions of 4 bits: an entry of key 1, which agrees with key 0 in 4 bits, of 4: void
 */
-static void merge_sticky_beside_others(void)
+static void merge_saturated_beside_others(void)
 {
     setup with = directed_setup(2, 2, 3);
     with.shape.counter_bits = 1;
@@ -87,7 +87,7 @@ static void merge_sticky_beside_others(void)
 }
 
 /* A table full to the last slot, all of its entries void: a split doubles those of one bucket. */
-static void split_full_of_voids(void)
+static void split_full_of_exhausted(void)
 {
     setup with = directed_setup(2, 2, 2);
     uint64_t hash[2] = {random64() << 4 | 1, random64() << 4 | 2};
@@ -118,9 +118,9 @@ static void one_key(void)
     }
     model_check_all(&s.m);
     if (!exact && with.shape.counter_bits == 0) {
-        REQUIRE(model_add(&s.m, 0) == CF_OK && model_delete(&s.m, 0) == CF_STICKY);
+        REQUIRE(model_add(&s.m, 0) == CF_OK && model_delete(&s.m, 0) == CF_SATURATED);
         bool grown = model_has_grown(s.m.filter) && s.m.filter->buckets <= 8 * with.shape.buckets;
-        REQUIRE(!grown || s.m.filter->occupied <= with.shape.cap); /* they become one */
+        REQUIRE(!grown || s.m.filter->occupied <= with.shape.max_copies); /* they become one */
     }
     take_all(&s);
     REQUIRE(!exact || !cf_contains(s.m.filter, hash));
@@ -151,7 +151,7 @@ static void full_when_memory_ends(void)
     with.shape.fingerprint_bits = 16;
     with.shape.pair_bits = 8;
     if (one_in(2))
-        with.shape.epochs = 3, with.shape.cap = 1;
+        with.shape.epochs = 3, with.shape.max_copies = 1;
     uint64_t hash = 1;
     subject s = directed_subject(&with, &hash);
     cf_filter *filter = s.m.filter;
@@ -208,7 +208,7 @@ static void walks_with_one_slot(void)
     enum { BUCKETS = 1500, NEAR = 50, EVERY = 60 };
     cf_filter f;
     cf_geometry shape = {
-        .buckets = BUCKETS, .bucket_size = 1, .fingerprint_bits = 16, .pair_bits = 16, .cap = 2};
+        .buckets = BUCKETS, .bucket_size = 1, .fingerprint_bits = 16, .pair_bits = 16, .max_copies = 2};
     cf_create(&f, &shape, model_need(malloc(cf_geometry_bytes(&shape))));
     for (uint64_t base = 0; base < BUCKETS; base++)
         if (!one_in(EVERY))
@@ -232,7 +232,7 @@ static void longest_line(void)
     enum { BUCKETS = 2000 };
     cf_filter f;
     cf_geometry shape = {
-        .buckets = BUCKETS, .bucket_size = 2, .fingerprint_bits = 16, .pair_bits = 16, .cap = 2};
+        .buckets = BUCKETS, .bucket_size = 2, .fingerprint_bits = 16, .pair_bits = 16, .max_copies = 2};
     uint64_t low_of[BUCKETS] = {0}; /* low bits of a key with this sum of its two buckets */
     cf_create(&f, &shape, model_need(malloc(cf_geometry_bytes(&shape))));
     for (uint64_t low = 1; low < 1 << 15; low++) {
@@ -250,7 +250,7 @@ static void longest_line(void)
     free(model_bytes(&f));
 }
 
-/* Before an add is refused the spill list is full: keys that find no slot in their budget go there, and
+/* Before an add is refused the stash is full: keys that find no slot in their budget go there, and
 ** when it is small they do so early. */
 static void the_list_is_used(void)
 {
@@ -259,13 +259,13 @@ static void the_list_is_used(void)
     with.shape.budget = (uint8_t)random_below(3);
     with.shape.growth = false;
     with.shape.fingerprint_bits = with.shape.pair_bits = 16;
-    with.shape.spill_bound = (uint16_t)random_between(1, 12);
+    with.shape.stash_size = (uint16_t)random_between(1, 12);
     subject s = directed_subject(&with, &hash);
     cf_filter *filter = s.m.filter;
     uint64_t slots = slots_of(&s), first = 0;
     while (cf_add(filter, random64()) == CF_OK)
-        first = first == 0 && filter->spilled > 0 ? filter->occupied : first;
-    REQUIRE(filter->spilled == with.shape.spill_bound);
+        first = first == 0 && filter->stashed > 0 ? filter->occupied : first;
+    REQUIRE(filter->stashed == with.shape.stash_size);
     REQUIRE(first > slots / 16 && first < slots * 95 / 100);
     free_subject(&s);
 }
@@ -278,19 +278,19 @@ static void the_list_without_budget(void)
     cf_geometry shape = directed_setup(4, 2 * random_between(10, 40), 1).shape;
     shape.growth = false;
     shape.fingerprint_bits = shape.pair_bits = 16;
-    shape.spill_bound = 12;
+    shape.stash_size = 12;
     cf_create(&f, &shape, model_need(malloc(cf_geometry_bytes(&shape))));
     for (cf_status status = CF_OK; status == CF_OK && !failed;) {
         uint64_t hash = random64();
         cf_pair pair = cf_candidates(&f, hash);
-        unsigned spilled = f.spilled;
+        unsigned stashed = f.stashed;
         bool room = false;
         for (unsigned i = 0; i < 2; i++)
             for (unsigned slot = 0; slot < shape.bucket_size; slot++)
                 room |= !cf_entry_at(&f, pair.place[i].bucket, slot, &entry);
         status = cf_add(&f, hash);
-        if (spilled < shape.spill_bound) /* else it searches longer */
-            REQUIRE(status == CF_OK && f.spilled == spilled + !room);
+        if (stashed < shape.stash_size) /* else it searches longer */
+            REQUIRE(status == CF_OK && f.stashed == stashed + !room);
     }
     free(model_bytes(&f));
 }
@@ -332,10 +332,10 @@ static void a_crowded_list(void)
     with.shape.epochs = 0;
     with.shape.fingerprint_bits = (uint8_t)(apart ? random_between(9, 13) : random_between(5, 7));
     with.shape.pair_bits = (uint8_t)random_between(4, 5);
-    with.shape.cap = apart ? (uint8_t)(2 * with.shape.bucket_size) : with.shape.cap;
+    with.shape.max_copies = apart ? (uint8_t)(2 * with.shape.bucket_size) : with.shape.max_copies;
     with.shape.buckets = one_in(2) ? 2 : 4;
     with.shape.growth = false;
-    with.shape.spill_bound = (uint16_t)random_between(1, 10);
+    with.shape.stash_size = (uint16_t)random_between(1, 10);
     with.shape.budget = (uint8_t)random_below(3);
     live_with_few(step, sizeof step / sizeof *step, with);
 }
@@ -373,7 +373,7 @@ static void a_large_one(void)
     with.shape.bucket_size = one_in(2) ? 2 : 4;
     with.shape.semisorted = with.shape.semisorted && with.shape.bucket_size == 4;
     make_large(&with.shape);
-    with.shape.cap = with.shape.epochs ? 1 : with.shape.cap;
+    with.shape.max_copies = with.shape.epochs ? 1 : with.shape.max_copies;
     with.shape.growth = true;
     checked_shape(with.shape);
     with.keys = (uint32_t)(cf_geometry_slots(&with.shape) + 200);
@@ -400,15 +400,15 @@ static void full_without_growth(void)
                          .bucket_size = (uint8_t)b,
                          .fingerprint_bits = 16,
                          .pair_bits = 16,
-                         .cap = (uint8_t)b};
+                         .max_copies = (uint8_t)b};
     cf_create(&f, &shape, model_need(malloc(cf_geometry_bytes(&shape))));
     REQUIRE(fill(&f, least[b]) == CF_FULL);
     free(model_bytes(&f));
 }
 
 static void (*const directed[])(void) = {merge_both_ways,
-                                         merge_sticky_beside_others,
-                                         split_full_of_voids,
+                                         merge_saturated_beside_others,
+                                         split_full_of_exhausted,
                                          one_key,
                                          full_when_memory_ends,
                                          walks_with_one_slot,

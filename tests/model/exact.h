@@ -138,7 +138,7 @@ static bool same_rule(const uint8_t *bytes, const cf_geometry *g)
 {
     return g->seed == (int64_t)number_at(bytes + 8, 8) && g->keyed == ((bytes[4] & 15) == 2) &&
            g->affinity == bytes[5] && g->collation == bytes[6] && !g->growth &&
-           g->spill_bound + g->counter_bits + g->value_bits + g->epochs == 0;
+           g->stash_size + g->counter_bits + g->value_bits + g->epochs == 0;
 }
 
 /* Levels, then list, in the order in which they lie. */
@@ -248,7 +248,7 @@ static void craft(void)
     shape.seed = one_in(2) ? 0 : 7;
     if (plain) {
         shape.growth = false;
-        shape.spill_bound = shape.budget = shape.counter_bits = shape.value_bits = shape.epochs = 0;
+        shape.stash_size = shape.budget = shape.counter_bits = shape.value_bits = shape.epochs = 0;
     }
     size_t of_one = cf_geometry_bytes(&shape), at = 64 + 8 * (size_t)levels, gap = one_in(8) ? 8 : 0;
     size_t length = at + levels * of_one + gap + 8 * listed;

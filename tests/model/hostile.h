@@ -8,10 +8,10 @@
 ** of exactly its length, which may become longer or may not. Whatever the contents: no step outside the
 ** bytes, and
 **      - an add that is done makes the key found; one that is refused changes nothing
-**      - deleting an absent or a sticky key changes nothing
+**      - deleting an absent or a saturated key changes nothing
 **      - a filter that was sound (cf_check) stays sound
 **
-** A spill list that lies (not sorted, without its overflow bits) may lose its entries, or gain them,
+** A stash that lies (not sorted, without its overflow bits) may lose its entries, or gain them,
 ** with every change: of such a filter less is asked.
 */
 #ifndef CUCKOO_MODEL_HOSTILE_H
@@ -89,13 +89,13 @@ static bool open_victim(victim *v, const uint8_t *bytes, size_t length, bool may
         return false;
     }
     REQUIRE(v->filter.occupied <= v->filter.buckets * v->filter.geometry.bucket_size);
-    REQUIRE(v->filter.items == 0 || v->filter.occupied + v->filter.spilled > 0);
+    REQUIRE(v->filter.items == 0 || v->filter.occupied + v->filter.stashed > 0);
     cf_seal(&v->filter); /* a header that opens is one that would be written */
     REQUIRE(memcmp(copy, bytes, MODEL_HEADER) == 0);
     if (may_grow)
         v->filter.memory = (cf_memory){world_resize, 4 * (uint64_t)length + 4096, NULL};
     v->sound = is_sound(&v->filter);
-    v->exact = v->sound || v->filter.spilled == 0;
+    v->exact = v->sound || v->filter.stashed == 0;
     v->was.bytes = NULL;
     return true;
 }
@@ -119,7 +119,7 @@ static bool unchanged(const victim *v)
     if (now->memory.resize != NULL && now->geometry.growth)
         return now->items == was->items || now->geometry.epochs;
     return now->items == was->items && model_same_bytes(now, &v->was) &&
-           now->occupied == was->occupied && now->spilled == was->spilled && now->split == was->split;
+           now->occupied == was->occupied && now->stashed == was->stashed && now->split == was->split;
 }
 
 /* A key that an entry matches, the other bits of which are those of `hash`. */
@@ -142,8 +142,8 @@ static uint64_t some_key(const victim *v)
         hash &= ~model_ones(filter->geometry.fingerprint_bits);
     if (kind == 2)
         there = cf_entry_at(filter, hash % filter->buckets, 0, &entry);
-    if (kind == 3 && filter->spilled > 0)
-        there = cf_spilled_at(filter, (unsigned)(hash % filter->spilled), &entry);
+    if (kind == 3 && filter->stashed > 0)
+        there = cf_stashed_at(filter, (unsigned)(hash % filter->stashed), &entry);
     return there ? key_of(filter, &entry, hash) : hash;
 }
 
@@ -157,7 +157,7 @@ static void look_at(const cf_filter *filter, const cf_entry *entry, uint64_t buc
     REQUIRE(entry->side.base < g->buckets && entry->bucket == bucket);
     REQUIRE(cf_entry_alternate(filter, entry, &movable) < filter->buckets);
     REQUIRE(entry->payload <= model_ones(payload) && entry->side.length >= entry->extension);
-    REQUIRE(!entry->sticky || model_has_grown(filter) || g->counter_bits);
+    REQUIRE(!entry->saturated || model_has_grown(filter) || g->counter_bits);
     REQUIRE(cf_entry_copies(filter, entry) > 0);
 }
 
@@ -168,14 +168,14 @@ static void look_everywhere(const cf_filter *filter)
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
             if (cf_entry_at(filter, bucket, slot, &entry))
                 look_at(filter, &entry, bucket);
-    REQUIRE(filter->spilled <= filter->geometry.spill_bound);
-    for (unsigned i = 0; i < filter->spilled; i++)
-        if (cf_spilled_at(filter, i, &entry) && entry.bucket < filter->buckets)
+    REQUIRE(filter->stashed <= filter->geometry.stash_size);
+    for (unsigned i = 0; i < filter->stashed; i++)
+        if (cf_stashed_at(filter, i, &entry) && entry.bucket < filter->buckets)
             look_at(filter, &entry, entry.bucket);
     cf_census census = cf_take_census(filter);
-    uint64_t entries = census.occupied + filter->spilled;
+    uint64_t entries = census.occupied + filter->stashed;
     REQUIRE(census.occupied <= filter->buckets * filter->geometry.bucket_size);
-    REQUIRE(census.sticky <= entries && census.voids <= entries && census.fpr >= 0);
+    REQUIRE(census.saturated <= entries && census.exhausted <= entries && census.fpr >= 0);
     REQUIRE(census.copies >= census.occupied && census.fpr <= 1.000001);
     double fpr = cf_expected_fpr(&filter->geometry, filter->occupied);
     REQUIRE(fpr >= 0 && fpr <= 1);
@@ -221,7 +221,7 @@ static void add_to(victim *v, uint64_t hash)
     const cf_geometry *g = &filter->geometry;
     uint64_t copies = cf_count(filter, hash), value = hash >> 20 & model_ones(g->value_bits);
     model_look seen = model_look_for(filter, hash, value);
-    bool sticky = seen.weight >= g->cap, before[HOSTILE_KEYS], after[HOSTILE_KEYS];
+    bool saturated = seen.weight >= g->max_copies, before[HOSTILE_KEYS], after[HOSTILE_KEYS];
     uint64_t keys[HOSTILE_KEYS];
     some_keys(v, keys);
     find_keys(v, keys, before);
@@ -235,13 +235,13 @@ static void add_to(victim *v, uint64_t hash)
     if (!can_tell(v, &seen) || seen.entries == CF_VALUES_MAX)
         return;
     uint64_t now = cf_count(filter, hash);
-    /* Of a sticky key one entry with the mark may be left. Counters of several entries, each below the
-    ** mark, may come to more copies than make a key sticky: then this add has made it so. */
+    /* Of a saturated key one entry with the mark may be left. Counters of several entries, each below the
+    ** mark, may come to more copies than make a key saturated: then this add has made it so. */
     bool marks = model_has_grown(filter) || g->counter_bits;
-    uint64_t enough = g->counter_bits ? UINT64_C(1) << g->counter_bits : g->cap;
+    uint64_t enough = g->counter_bits ? UINT64_C(1) << g->counter_bits : g->max_copies;
     REQUIRE(cf_contains(filter, hash));
-    REQUIRE(now >= copies + !sticky || (marks && (sticky || copies >= enough) && now >= enough));
-    REQUIRE(marks || now == copies + !sticky);
+    REQUIRE(now >= copies + !saturated || (marks && (saturated || copies >= enough) && now >= enough));
+    REQUIRE(marks || now == copies + !saturated);
 }
 
 static void delete_from(victim *v, uint64_t hash)
@@ -258,7 +258,8 @@ static void delete_from(victim *v, uint64_t hash)
     if (!can_tell(v, &seen))
         return;
     REQUIRE((answer == CF_ABSENT) == (seen.matches == 0));
-    REQUIRE((answer == CF_STICKY) == (seen.matches > 0 && seen.weight >= filter->geometry.cap));
+    REQUIRE((answer == CF_SATURATED) ==
+            (seen.matches > 0 && seen.weight >= filter->geometry.max_copies));
     REQUIRE((answer == CF_REMOVED) != model_same_bytes(filter, &v->was));
     REQUIRE(cf_count(filter, hash) == copies - (answer == CF_REMOVED));
 }

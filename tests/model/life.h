@@ -82,7 +82,7 @@ static void take_step_twice(subject *s, const step_kind *kind)
     free_subject(&twin);
 }
 
-/* Everything is deleted: what stays are entries of sticky keys, and halves of those that were split. */
+/* Everything is deleted: what stays are entries of saturated keys, and halves of those that were split. */
 static void die(subject *s)
 {
     bool stuck = !s->m.exact || s->m.unsure;

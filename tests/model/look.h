@@ -14,7 +14,7 @@ typedef struct model_look {
     unsigned entries;
     uint64_t copies;             /* that they stand for */
     uint64_t matches, copies_of; /* of them, those with the value asked for */
-    uint64_t weight;             /* of these: cap or more, and it is sticky */
+    uint64_t weight;             /* of these: max_copies or more, and it is saturated */
     uint64_t value[MODEL_LOOKED];
 } model_look;
 
@@ -31,7 +31,7 @@ static inline void model_see(const cf_filter *filter, const cf_entry *entry, uin
         return;
     seen->matches++;
     seen->copies_of += copies;
-    seen->weight += entry->sticky ? shape->cap : !shape->counter_bits;
+    seen->weight += entry->saturated ? shape->max_copies : !shape->counter_bits;
 }
 
 /* Whatever overflow bits say: all that matches a key. */
@@ -45,8 +45,8 @@ static inline model_look model_look_for(const cf_filter *filter, uint64_t hash, 
             if (cf_entry_at(filter, pair.place[i].bucket, slot, &entry) &&
                 cf_entry_matches(filter, &entry, &pair.side[i]))
                 model_see(filter, &entry, value, &seen);
-        for (unsigned at = 0; at < filter->spilled; at++)
-            if (cf_spilled_at(filter, at, &entry) && entry.bucket == pair.place[i].bucket &&
+        for (unsigned at = 0; at < filter->stashed; at++)
+            if (cf_stashed_at(filter, at, &entry) && entry.bucket == pair.place[i].bucket &&
                 cf_entry_matches(filter, &entry, &pair.side[i]))
                 model_see(filter, &entry, value, &seen);
     }

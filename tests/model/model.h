@@ -6,15 +6,15 @@
 ** After any sequence of calls, of which only present keys are deleted, for every (key, value) with n
 ** copies present:
 **
-**      always            it is found, and at least min(n, most) copies are counted; most is cap, or with
-**                        counters 2^counter_bits, from where on a key is sticky
+**      always            it is found, and at least min(n, most) copies are counted; most is max_copies, or with
+**                        counters 2^counter_bits, from where on a key is saturated
 **      before growth     keys of one fingerprint and pair are one class. Its copies are exact below most
 **                        and stay there; so all answers, and what each delete does, are known exactly
 **      after growth      so are those of a key that no entry of another key can match, as long as no
-**                        entry is sticky
+**                        entry is saturated
 **
 ** And a call that is refused changes no answer; in a filter that does not grow, no byte. A delete that a
-** sticky key does not carry out takes the copy out of the model all the same: the user has deleted it.
+** saturated key does not carry out takes the copy out of the model all the same: the user has deleted it.
 **
 ** world.h has random lives for it; checked.h lets any test do its calls beside it.
 */
@@ -39,7 +39,7 @@ typedef struct model_item {
     uint64_t stored; /* of the first of its class: copies that the filter knows of; or 1 + an epoch */
     uint32_t leader; /* the first of its class with its value */
     uint32_t next;   /* of its class, of any value */
-    bool stuck;      /* it was sticky once */
+    bool stuck;      /* it was saturated once */
     cf_side side[2];
     cf_place place; /* of the class */
 } model_item;
@@ -175,11 +175,11 @@ static inline bool model_has_grown(const cf_filter *filter)
     return filter->level > 0 || filter->split > 0;
 }
 
-/* Copies from which on a key may be sticky. */
+/* Copies from which on a key may be saturated. */
 static inline uint64_t model_most(const model *m)
 {
     const cf_geometry *shape = model_shape(m);
-    return shape->counter_bits ? UINT64_C(1) << shape->counter_bits : shape->cap;
+    return shape->counter_bits ? UINT64_C(1) << shape->counter_bits : shape->max_copies;
 }
 
 /* The copies that a number of the model stands for. */
@@ -294,7 +294,7 @@ static inline bool model_alike(const model *m, const model_item *one, const mode
     return false;
 }
 
-/* After growth, when no entry is sticky: of a key that is like no other. */
+/* After growth, when no entry is saturated: of a key that is like no other. */
 static inline void model_check_alone(const model *m, uint32_t id)
 {
     const model_item *one = &m->item[id];
@@ -349,7 +349,7 @@ static inline void model_check_census(const model *m)
     if (census.copies != copies || (shape->epochs && m->filter->occupied < copies))
         model_fail("the census finds %llu copies of %llu", (unsigned long long)census.copies,
                    (unsigned long long)copies);
-    if (!shape->counter_bits && !shape->epochs && m->filter->occupied + m->filter->spilled != copies)
+    if (!shape->counter_bits && !shape->epochs && m->filter->occupied + m->filter->stashed != copies)
         model_fail("%llu copies in %llu slots", (unsigned long long)copies,
                    (unsigned long long)m->filter->occupied);
 }

@@ -33,18 +33,18 @@ static void any_payload(cf_geometry *shape)
 
 static void any_list(cf_geometry *shape)
 {
-    static const unsigned bounds[] = {1, 4, 40, CF_SPILL_MAX};
+    static const unsigned bounds[] = {1, 4, 40, CF_STASH_MAX};
     shape->growth = false;
-    shape->spill_bound = (uint16_t)random_between(1, bounds[random_below(4)]);
+    shape->stash_size = (uint16_t)random_between(1, bounds[random_below(4)]);
     shape->budget = (uint8_t)random_between(0, one_in(3) ? CF_BUDGET_MAX : 5);
 }
 
 static void make_ageing(cf_geometry *shape)
 {
     shape->counter_bits = shape->value_bits = 0;
-    shape->spill_bound = shape->budget = 0;
+    shape->stash_size = shape->budget = 0;
     shape->epochs = (uint8_t)random_between(1, one_in(2) ? 4 : CF_EPOCHS_MAX);
-    shape->cap = 1;
+    shape->max_copies = 1;
 }
 
 static void make_large(cf_geometry *shape)
@@ -53,9 +53,9 @@ static void make_large(cf_geometry *shape)
     shape->buckets = LARGE + 2 * random_between(1, 60);
     shape->fingerprint_bits = (uint8_t)f;
     shape->pair_bits = (uint8_t)random_between(8, f);
-    shape->cap = (uint8_t)random_between(2, 2u * shape->bucket_size);
+    shape->max_copies = (uint8_t)random_between(2, 2u * shape->bucket_size);
     shape->growth = !one_in(4);
-    shape->spill_bound = shape->budget = 0;
+    shape->stash_size = shape->budget = 0;
     shape->capacity = cf_geometry_slots(shape) * random_between(50, 95) / 100;
 }
 
@@ -73,7 +73,7 @@ static cf_geometry any_shape(void)
                          .keyed = one_in(2)};
     unsigned f = shape.fingerprint_bits, b = shape.bucket_size;
     shape.pair_bits = (uint8_t)(one_in(3) ? f : random_between(4, f));
-    shape.cap = (uint8_t)random_between(1, 2 * b);
+    shape.max_copies = (uint8_t)random_between(1, 2 * b);
     shape.capacity = random_between(1, 2 * shape.buckets * b);
     shape.semisorted = b == 4 && f > 4 && one_in(2);
     if (one_in(2))
@@ -87,7 +87,7 @@ static cf_geometry any_shape(void)
     return checked_shape(shape);
 }
 
-/* A few buckets that grow, unless there is a list, with pair bits and cap as the planner has them or the fewest that are sound:
+/* A few buckets that grow, unless there is a list, with pair bits and max_copies as the planner has them or the fewest that are sound:
 ** entries may know nothing beyond their pair bits. */
 static cf_geometry small_shape(bool usual)
 {
@@ -99,7 +99,7 @@ static cf_geometry small_shape(bool usual)
     shape.pair_bits = (uint8_t)(!usual ? random_between(4, f) : b == 2 ? 8 : f - 4);
     shape.buckets = one_in(3) ? 2 : 2 * random_between(1, 8);
     shape.capacity = shape.buckets * b;
-    shape.cap = (uint8_t)(usual ? (b == 8 ? 4 : b / 2 + 1) : random_between(1, 2 * b));
+    shape.max_copies = (uint8_t)(usual ? (b == 8 ? 4 : b / 2 + 1) : random_between(1, 2 * b));
     if (one_in(2))
         any_payload(&shape);
     shape.semisorted = b == 4 && f > 4 && one_in(2);
@@ -126,7 +126,7 @@ static cf_geometry planned_shape(void)
     else if (one_in(4))
         options.epochs = (unsigned)random_between(1, CF_EPOCHS_MAX);
     else if (one_in(4))
-        options.overflow = true, options.growth = false;
+        options.stash = true, options.growth = false;
     uint64_t capacity = random_between(1, one_in(4) ? 3000 : 300);
     if (cf_plan(capacity, rates[random_below(4)], &options, &shape, &why) != CF_OK)
         model_fail("a plan is refused: %s", why);

@@ -69,9 +69,9 @@ static const char sql_values[] =
     "'bucket_size=2, growth=off';'fingerprint_bits=4 growth=off seed=5';'capacity=100';"
     "'counter_bits=3';'value_bits=4, bucket_size=4';'epochs=3 growth=off';"
     "'bucket_size=4 fingerprint_bits=8';'counter_bits=16 growth=off';"
-    "'layout=semisort, fingerprint_bits=9';'layout=plain overflow=off';"
-    "'growth=off overflow=on overflow_budget=0 spill_bound=3';'overflow=on layout=semisort growth=off';"
-    "'bucket_size=2, growth=off, overflow=on, overflow_budget=255, spill_bound=4096';zeroblob(500);"
+    "'layout=semisort, fingerprint_bits=9';'layout=plain stash=off';"
+    "'growth=off stash=on max_kicks=0 stash_size=3';'stash=on layout=semisort growth=off';"
+    "'bucket_size=2, growth=off, stash=on, max_kicks=255, stash_size=4096';zeroblob(500);"
     "(SELECT cf_keys(?1));(SELECT cf_keys(?2, ?1));(SELECT cf_keys(?3, NULL, 'seed=5'));";
 
 static void any_of(const char *list, char one[LONGEST_PART])
@@ -208,9 +208,9 @@ static cf_filter make_sql_filter(void)
     options.counter_bits = payload % 4 == 1 ? 1 + payload / 4 % 8 : 0;
     options.value_bits = payload % 4 == 2 ? 1 + payload / 4 % 8 : 0;
     options.layout = layout % 3 == 1 && b == 4 ? CF_LAYOUT_SEMISORT : CF_LAYOUT_AUTO;
-    options.overflow = layout / 4 % 2 && !options.growth;
-    options.overflow_budget = options.overflow ? layout / 8 % 4 : 0;
-    options.spill_bound = options.overflow ? 1 + layout / 32 : 0;
+    options.stash = layout / 4 % 2 && !options.growth;
+    options.max_kicks = options.stash ? layout / 8 % 4 : 0;
+    options.stash_size = options.stash ? 1 + layout / 32 : 0;
     REQUIRE(cf_plan(10 + next_byte() % 3 * 20, 0, &options, &shape, &why) == CF_OK);
     cf_create(&filter, &shape, model_need(malloc((size_t)cf_geometry_bytes(&shape))));
     filter.memory = (cf_memory){world_resize, LONGEST_VALUE, NULL};

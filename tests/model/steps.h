@@ -275,9 +275,9 @@ static void reopen(subject *s)
 
 static void settle(subject *s)
 {
-    unsigned spilled = s->m.filter->spilled;
+    unsigned stashed = s->m.filter->stashed;
     cf_settle(s->m.filter);
-    REQUIRE(s->m.filter->spilled <= spilled);
+    REQUIRE(s->m.filter->stashed <= stashed);
 }
 
 static void clear(subject *s)
@@ -285,7 +285,7 @@ static void clear(subject *s)
     cf_filter *filter = s->m.filter;
     cf_clear(filter);
     REQUIRE(filter->length == cf_geometry_bytes(&filter->geometry) && filter->items == 0);
-    REQUIRE(filter->occupied == 0 && filter->spilled == 0 && filter->epoch == 0);
+    REQUIRE(filter->occupied == 0 && filter->stashed == 0 && filter->epoch == 0);
     model_forget(&s->m);
 }
 

@@ -155,12 +155,13 @@ static const char *last_step = "none";
 static inline void describe(const setup *with)
 {
     const cf_geometry *g = &with->shape;
-    fprintf(stderr,
-            "  b=%u f=%u s=%u m0=%llu cap=%u counter_bits=%u value_bits=%u epochs=%u capacity=%llu",
-            g->bucket_size, g->fingerprint_bits, g->pair_bits, (unsigned long long)g->buckets, g->cap,
-            g->counter_bits, g->value_bits, g->epochs, (unsigned long long)g->capacity);
-    fprintf(stderr, "%s%s spill_bound=%u budget=%u style=%d keys=%u%s%s, step: %s\n",
-            g->growth ? " growth" : "", g->semisorted ? " semisorted" : "", g->spill_bound, g->budget,
+    fprintf(
+        stderr,
+        "  b=%u f=%u s=%u m0=%llu max_copies=%u counter_bits=%u value_bits=%u epochs=%u capacity=%llu",
+        g->bucket_size, g->fingerprint_bits, g->pair_bits, (unsigned long long)g->buckets, g->max_copies,
+        g->counter_bits, g->value_bits, g->epochs, (unsigned long long)g->capacity);
+    fprintf(stderr, "%s%s stash_size=%u budget=%u style=%d keys=%u%s%s, step: %s\n",
+            g->growth ? " growth" : "", g->semisorted ? " semisorted" : "", g->stash_size, g->budget,
             (int)with->style, with->keys, with->scarce ? " scarce memory" : "",
             with->planned ? " planned" : "", last_step);
 }

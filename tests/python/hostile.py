@@ -15,7 +15,7 @@ READERS = [call.replace("{f}", "?1") for call in functions.SCALARS + functions.A
       rows in (("", SOME), (", value", PAIRS))),
     *(f"cf_{call}_keys(?1, (SELECT cf_keys(value{more}) FROM {rows}))" for call in ("add", "delete") for more,
       rows in (("", SOME), (", value", PAIRS))),
-    "(SELECT total(fingerprint + alternate + length + overflow + payload) FROM cf_buckets(?1))",
+    "(SELECT total(fingerprint + alternate + length + stashed + payload) FROM cf_buckets(?1))",
     "(SELECT total(bucket) FROM cf_buckets(?1) WHERE bucket BETWEEN 1 AND 3)",
     "(SELECT group_concat(fingerprint || length || payload) FROM cf_explain(?1, {k}))"]
 LONGEST = 500_000  # bytes that a filter of a few keys may grow to, however they were chosen
@@ -59,18 +59,18 @@ def ageing(db):
     return blobs
 
 
-def spilling(db):
-    """Filters with entries in their spill lists, from adds one by one: of either layout, with counters, and with values."""
-    crowd = "fingerprint_bits=12 growth=off overflow=on overflow_budget=0"
-    blobs = [add(db, support.new(db, 28, None, f"bucket_size=4 layout=plain {crowd} spill_bound=8"), *range(52)),
-             add(db, support.new(db, 40, None, f"layout=semisort {crowd} spill_bound=6 counter_bits=2"), *range(64),
+def stashing(db):
+    """Filters with entries in their stashes, from adds one by one: of either layout, with counters, and with values."""
+    crowd = "fingerprint_bits=12 growth=off stash=on max_kicks=0"
+    blobs = [add(db, support.new(db, 28, None, f"bucket_size=4 layout=plain {crowd} stash_size=8"), *range(52)),
+             add(db, support.new(db, 40, None, f"layout=semisort {crowd} stash_size=6 counter_bits=2"), *range(64),
                  *range(30), *range(9))]
-    values = support.new(db, 9, None, f"layout=semisort {crowd} spill_bound=6 value_bits=5")
+    values = support.new(db, 9, None, f"layout=semisort {crowd} stash_size=6 value_bits=5")
     for value in range(22):
         values = ask(db, "SELECT cf_add(?, ?, ?)", values, value // 11, value % 11)
     blobs.append(values)
-    blobs.append(add(db, support.new(db, 120, None, f"bucket_size=8 {crowd} spill_bound=9"), *range(144)))
-    assert all(support.info(db, blob)["spilled"] > 1 for blob in blobs)
+    blobs.append(add(db, support.new(db, 120, None, f"bucket_size=8 {crowd} stash_size=9"), *range(144)))
+    assert all(support.info(db, blob)["stashed"] > 1 for blob in blobs)
     return blobs
 
 
@@ -78,7 +78,7 @@ def every_kind(db):
     more = [grown(db), grown(db, 90, "bucket_size=2 fingerprint_bits=12"),
             grown(db, 70, "layout=semisort fingerprint_bits=12"),
             grown(db, 70, "layout=plain bucket_size=4 fingerprint_bits=12")]
-    return ordinary(db) + more + with_payloads(db) + ageing(db) + spilling(db)
+    return ordinary(db) + more + with_payloads(db) + ageing(db) + stashing(db)
 
 
 def provoke(db, blob, companion, key="3"):

@@ -296,7 +296,7 @@ def random_damage(db, rng):
         other[rng.randrange(len(data))] ^= rng.choice([1, 0x80, 0xff, rng.randrange(1, 256)])
     how = rng.choice(["bytes"] * 4 + ["length"] * 2 + ["type", "content", "copy", "swap", "of another time",
                                                        "of another time"]
-                     + ["sql"] * 6 + ["waiting"] * 3 + ["replaced"] * 3)
+                     + ["sql"] * 6 + ["unplaced"] * 3 + ["replaced"] * 3)
     if how == "bytes":
         put(db, no, bytes(other))
     elif how == "length":
@@ -317,7 +317,7 @@ def random_damage(db, rng):
         db.execute("INSERT OR REPLACE INTO f_page VALUES (?, ?)", rng.choice(
             db.execute(f"SELECT no, data FROM {rng.choice(['older', 'twin'])} WHERE no >= 0").fetchall()))
     else:
-        how = rng.choice({"sql": list(DAMAGE.values()), "waiting": WAITING_DAMAGE,
+        how = rng.choice({"sql": list(DAMAGE.values()), "unplaced": WAITING_DAMAGE,
                           "replaced": list(REPLACED.values())}[how])
         damage(db, how)
     return f"row {no}: {how}"
@@ -330,7 +330,7 @@ def keep_twin(db, name):
 
 def random_lie(db, rng):
     """The same by a hostile writer, who knows what the bytes mean."""
-    how = rng.choice(["number", "field", "bytes", "bytes", "waiting"])
+    how = rng.choice(["number", "field", "bytes", "bytes", "unplaced"])
     row = header(db)
     if how == "number":
         name = rng.choice(list(FIELDS))

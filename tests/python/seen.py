@@ -30,7 +30,7 @@ def create(db, arguments="capacity=1000", name="seen"):
     if "capacity" not in arguments.lower():
         arguments = ", ".join(filter(None, [arguments, "capacity=1"]))
     if "seed" not in arguments:
-        arguments += ", seed=0"  # else how many keys are sticky, say, is another number each time
+        arguments += ", seed=0"  # else how many keys are saturated, say, is another number each time
     db.execute(f"CREATE VIRTUAL TABLE {name} USING cuckoo_filter({arguments})")
 
 

@@ -146,9 +146,9 @@ HEADER = 64
 GROWS, VALUES, SEMISORTED = 1, 2, 4  # flags
 FIELDS = {  # name: (offset, bytes)
     "magic": (0, 3), "version": (3, 1), "hash": (4, 1), "bucket_size": (5, 1),
-    "fingerprint_bits": (6, 1), "pair_bits": (7, 1), "cap": (8, 1), "slot_bits": (9, 1),
-    "level": (10, 1), "payload_bits": (11, 1), "flags": (12, 1), "overflow_budget": (13, 1),
-    "spill_bound": (14, 2), "spilled": (16, 2), "buckets": (18, 6), "seed": (24, 8),
+    "fingerprint_bits": (6, 1), "pair_bits": (7, 1), "max_copies": (8, 1), "slot_bits": (9, 1),
+    "level": (10, 1), "payload_bits": (11, 1), "flags": (12, 1), "max_kicks": (13, 1),
+    "stash_size": (14, 2), "stashed": (16, 2), "buckets": (18, 6), "seed": (24, 8),
     "split_pointer": (32, 6), "items": (38, 6), "occupied": (44, 6), "capacity": (50, 6),
     "reserved": (56, 4), "checksum": (60, 4),
 }

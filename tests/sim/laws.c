@@ -87,9 +87,11 @@ static const char *const laws[][2] = {
      "cf_info(cf_new(9, 0.01, 'fingerprint_bits=32 epochs=15')) AS i)",
      "3215"},
     {"SELECT group_concat(key) FROM json_each(cf_info(cf_new({n} + 1)))",
-     "items,occupied,capacity,buckets,bucket_size,fingerprint_bits,slot_bits,layout,level,split,load,"
-     "load_items,bytes,bits_per_key,fpr_now,fpr_at_capacity,turnovers,hash,seed,counter_bits,value_bits,"
-     "affinity,collation,key_types,growth,overflow,spilled,sticky,void,pair_bits,cap,base_buckets,"
+     "items,occupied,capacity,buckets,bucket_size,fingerprint_bits,slot_bits,layout,level,split,load_factor,"
+     "items_per_slot,bytes,bits_per_key,fpr_now,fpr_at_capacity,turnovers,hash,seed,counter_bits,value_"
+     "bits,"
+     "affinity,collation,key_types,growth,stash,stashed,saturated,exhausted,pair_bits,max_copies,base_"
+     "buckets,"
      "format"},
     {"SELECT group_concat(key) FROM json_each((SELECT cf_info(cf_build_exact(i, i % 2)) FROM keys))",
      "kind,keys,members,levels,listed,bytes,bits_per_key,fpr_unknown,hash,seed,affinity,collation,key_"
@@ -121,15 +123,15 @@ static const char *const laws[][2] = {
 ** finds all its keys. */
 static const char *const options[][3] = {
     {"capacity={n}", "", ""},
-    {"capacity=99, growth=off, spill_bound=9, overflow=on", "", ""},
+    {"capacity=99, growth=off, stash_size=9, stash=on", "", ""},
     {"\"capacity\"='9', fingerprint_bits=27", "", ""},
-    {"capacity=99, growth=off, bucket_size=2, overflow=on, overflow_budget={n}", "", ""},
+    {"capacity=99, growth=off, bucket_size=2, stash=on, max_kicks={n}", "", ""},
     {"capacity=60, counter_bits=1, hash=keyed", "", ""},
     {"capacity=9, adds=once, bucket_size=8", "", ""},
     {"capacity=9, keep='{n}9 days'", "", ""},
     {"capacity=9, epochs=3, hash=xxh3", "", ""},
     {"capacity=9, keep='x'", "!keep must be a number", NULL},
-    {"capacity=9, overflow=on", "!overflow=on excludes growth: add growth=off", NULL},
+    {"capacity=9, stash=on", "!stash=on excludes growth: add growth=off", NULL},
     {"capacity=9, keep='1 day', epochs=3", "!keep= uses the clock", NULL},
     {"capacity=9, keep='1 day', counter_bits=2", "!keep= uses the clock", NULL},
     {"capacity=-1", "!bad value in capacity=-1", NULL},
@@ -192,7 +194,7 @@ static const char *const options[][3] = {
     {"capacity=60", "!use cf_table_contains('tried', key)", "cf_contains('tried', 1)"},
     {"capacity=60", "!use cf_export('tried')", "cf_count('tried', 1)"},
     {"capacity=60", "539",
-     "sum(key IN ('trusted', 'void', 'pair_bits', 'fpr_now', 'waiting')) || count(*) FROM "
+     "sum(key IN ('trusted', 'exhausted', 'pair_bits', 'fpr_now', 'unplaced')) || count(*) FROM "
      "json_each(cf_table_info('tried', 'all'))"},
     {"capacity=60", "1", "cf_picture('tried') LIKE '60 keys, planned for 60,%'"},
 };

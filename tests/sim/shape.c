@@ -49,7 +49,7 @@ static void draw_follower(world *w, filter_shape *f)
     static const char *const exact[] = {"capacity=8, fingerprint_bits=32, counter_bits=8",
                                         "capacity=100, fingerprint_bits=32, counter_bits=8",
                                         "capacity=400, fingerprint_bits=32, counter_bits=8"};
-    static const char *const vague[] = {"capacity=8", "capacity=50, fpr=0.05, growth=off, overflow=on",
+    static const char *const vague[] = {"capacity=8", "capacity=50, fpr=0.05, growth=off, stash=on",
                                         "capacity=30, growth=off", "fpr=0.2"};
     f->column = PICK(w, columns);
     f->exact = chance(w, 60);
@@ -135,11 +135,11 @@ static void draw_database(world *w)
     if (fault_always && s->faults == NO_FAULTS)
         s->faults = chance(w, 60) ? MEMORY_FAULTS : DISK_FAULTS;
     s->pairs = PICK(w, pairs);
-    /* A spill of the cache takes locks, and at other moments than the twin's. */
-    /* SQLite 3.40 loses what a WAL holds of a transaction that was spilled and rolled back in part, when the power goes. */
-    bool spills = s->faults != POWER_FAULTS || strcmp(s->journal, "wal") != 0;
+    /* A stash of the cache takes locks, and at other moments than the twin's. */
+    /* SQLite 3.40 loses what a WAL holds of a transaction that was stashed and rolled back in part, when the power goes. */
+    bool stashes = s->faults != POWER_FAULTS || strcmp(s->journal, "wal") != 0;
     s->cache =
-        chance(w, 30) && spills && (s->pairs == 1 || strcmp(s->journal, "wal") == 0) ? "10" : "-2000";
+        chance(w, 30) && stashes && (s->pairs == 1 || strcmp(s->journal, "wal") == 0) ? "10" : "-2000";
     for (int i = 0; i < s->pairs; i++)
         s->asks[i] = i == 0 || chance(w, 60);
     if (strcmp(s->journal, "memory") == 0 && s->faults != NO_FAULTS)

@@ -17,11 +17,11 @@ FROM f WHERE name = 'three';
 SELECT cf_delete(b, 'never there') = b AS unchanged, cf_add(b, NULL) = b AS null_added, cf_delete(b, NULL) = b AS null_deleted,
        cf_clear(b) = cf_new(100, 1e-6) AS cleared, cf_delete(cf_add(b, 7), 7) = b AS undone FROM f WHERE name = 'three';
 
--- copies: exact below cap (3 in buckets of 4), sticky at cap
+-- copies: exact below max_copies (3 in buckets of 4), saturated at max_copies
 WITH RECURSIVE n(i, g) AS (SELECT 0, cf_new(10, 1e-6, 'bucket_size=4') UNION ALL SELECT i + 1, cf_add(g, 'k') FROM n WHERE i < 5)
 SELECT i AS adds, cf_count(g, 'k') AS copies, cf_count(cf_delete(g, 'k'), 'k') AS after_delete,
        json_extract(cf_info(g), '$.items') AS items, json_extract(cf_info(g), '$.occupied') AS occupied,
-       json_extract(cf_info(g), '$.sticky') AS sticky FROM n;
+       json_extract(cf_info(g), '$.saturated') AS saturated FROM n;
 
 -- aggregates
 SELECT cf_contains(cf_build(value), 3) AS built, json_extract(cf_info(cf_build(value)), '$.items') AS items
@@ -44,7 +44,7 @@ SELECT cf_plan(1000) = cf_info(cf_new(1000)) AS same, cf_plan(1000, 0.001, 'buck
 SELECT cf_new(1000, NULL, 'fingerprint_bits=12') = cf_new(1000.0, 0.01, 'fingerprint_bits=12') AS same;
 
 -- inside
-SELECT count(*), count(fingerprint), min(bucket), min(slot), max(slot), max(length), sum(overflow), count(payload)
+SELECT count(*), count(fingerprint), min(bucket), min(slot), max(slot), max(length), sum(stashed), count(payload)
 FROM f, cf_buckets(b) WHERE name = 'three';
 SELECT side, count(*), sum(match), count(DISTINCT wanted), min(source) FROM f, cf_explain(b, 'a') WHERE name = 'three' GROUP BY side;
 SELECT count(*) AS of_null FROM f, cf_explain(b, NULL) WHERE name = 'three';
@@ -56,7 +56,7 @@ SELECT cf_contains((SELECT cf_open(b) FROM f WHERE name = 'three'), value) AS an
 CREATE TABLE g AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000)
   SELECT cf_add_all(cf_new(10), i) AS b FROM n;
 SELECT json_extract(cf_info(b), '$.capacity', '$.items', '$.base_buckets', '$.buckets', '$.level', '$.split', '$.fingerprint_bits',
-       '$.slot_bits', '$.void') AS grown, json_extract(cf_info(b), '$.load_items', '$.fpr_now') AS figures, cf_check(b) FROM g;
+       '$.slot_bits', '$.exhausted') AS grown, json_extract(cf_info(b), '$.items_per_slot', '$.fpr_now') AS figures, cf_check(b) FROM g;
 SELECT length, count(*) AS entries, count(alternate) AS movable FROM g, cf_buckets(b) WHERE length IS NOT NULL GROUP BY length;
 SELECT side, sum(match), max(length), count(payload) FROM g, cf_explain(b, 700) GROUP BY side;
 SELECT cf_clear(b) = cf_new(10) AS cleared FROM g;
@@ -79,12 +79,12 @@ SELECT layout, json_extract(cf_info(b), '$.layout', '$.buckets', '$.bytes') AS m
 
 -- bounded insertion: keys that find no slot at once are listed; a delete makes room
 CREATE TABLE s AS WITH RECURSIVE n(i, g) AS
-  (SELECT 0, cf_new(30, NULL, 'bucket_size=4 fingerprint_bits=12 growth=off overflow=on overflow_budget=0 spill_bound=4')
+  (SELECT 0, cf_new(30, NULL, 'bucket_size=4 fingerprint_bits=12 growth=off stash=on max_kicks=0 stash_size=4')
    UNION ALL SELECT i + 1, cf_add(g, i) FROM n WHERE i < 38)
   SELECT g AS b FROM n WHERE i = 38;
-SELECT json_extract(cf_info(b), '$.overflow', '$.overflow_budget', '$.spill_bound', '$.spilled', '$.occupied', '$.items') AS info,
-       (SELECT group_concat(DISTINCT bucket) FROM cf_buckets(b) WHERE overflow) AS overflowing, cf_check(b) FROM s;
+SELECT json_extract(cf_info(b), '$.stash', '$.max_kicks', '$.stash_size', '$.stashed', '$.occupied', '$.items') AS info,
+       (SELECT group_concat(DISTINCT bucket) FROM cf_buckets(b) WHERE stashed) AS stashed, cf_check(b) FROM s;
 SELECT value, side, bucket, slot, match, source FROM s, json_each('[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37]'),
-  cf_explain(b, value) WHERE match AND source = 'spill list';
-SELECT json_extract(cf_info(cf_delete(b, 0)), '$.spilled', '$.occupied', '$.items') AS after_a_delete FROM s;
-SELECT json_extract(cf_info(cf_clear(b)), '$.spilled') AS cleared FROM s;
+  cf_explain(b, value) WHERE match AND source = 'stash';
+SELECT json_extract(cf_info(cf_delete(b, 0)), '$.stashed', '$.occupied', '$.items') AS after_a_delete FROM s;
+SELECT json_extract(cf_info(cf_clear(b)), '$.stashed') AS cleared FROM s;

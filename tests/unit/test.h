@@ -112,7 +112,7 @@ static inline bool answer(void *context)
     return ++by->questions == by->at;
 }
 
-/* A shape of a filter without growth; s and cap as the planner sets them. */
+/* A shape of a filter without growth; s and max_copies as the planner sets them. */
 static inline cf_geometry shape_of(uint64_t buckets, unsigned b, unsigned f)
 {
     cf_geometry shape = {.buckets = buckets,
@@ -120,9 +120,9 @@ static inline cf_geometry shape_of(uint64_t buckets, unsigned b, unsigned f)
                          .bucket_size = (uint8_t)b,
                          .fingerprint_bits = (uint8_t)f,
                          .pair_bits = (uint8_t)f,
-                         .cap = (uint8_t)(b <= 2   ? b
-                                          : b == 4 ? 3
-                                                   : 4)};
+                         .max_copies = (uint8_t)(b <= 2   ? b
+                                                 : b == 4 ? 3
+                                                          : 4)};
     return shape;
 }
 
@@ -143,12 +143,12 @@ static inline cf_geometry semisorted(cf_geometry shape)
     return shape;
 }
 
-/* The same shape with a spill list, and so without growth. */
-static inline cf_geometry spilling(cf_geometry shape, unsigned budget, unsigned bound)
+/* The same shape with a stash, and so without growth. */
+static inline cf_geometry stashing(cf_geometry shape, unsigned budget, unsigned bound)
 {
     shape.growth = false;
     shape.budget = (uint8_t)budget;
-    shape.spill_bound = (uint16_t)bound;
+    shape.stash_size = (uint16_t)bound;
     return shape;
 }
 
@@ -234,7 +234,7 @@ static inline void assert_unchanged(const cf_filter *now, const snapshot *then)
     MUST_EQUAL(now->length, then->filter.length);
     MUST(memcmp(now->bytes, then->bytes, now->length) == 0);
     MUST(now->items == then->filter.items && now->occupied == then->filter.occupied);
-    MUST_EQUAL(now->spilled, then->filter.spilled);
+    MUST_EQUAL(now->stashed, then->filter.stashed);
     MUST(now->level == then->filter.level && now->split == then->filter.split);
     MUST_EQUAL(now->buckets, then->filter.buckets);
 }
@@ -323,7 +323,7 @@ static inline void assert_all_found(const cf_filter *filter, const keys *all)
 static inline void assert_holds(const cf_filter *filter, const keys *sorted, size_t n)
 {
     unsigned bits = filter->geometry.counter_bits;
-    uint64_t copies = 0, most = bits ? (uint64_t)1 << bits : filter->geometry.cap;
+    uint64_t copies = 0, most = bits ? (uint64_t)1 << bits : filter->geometry.max_copies;
     MUST(filter->items == n);
     for (size_t i = 0; i < n; i++) {
         copies = i > 0 && sorted->hash[i - 1] == sorted->hash[i] ? copies + 1 : 1;

@@ -192,14 +192,14 @@ FOR_JS("info") void info(const cf_filter *filter, double *numbers, int64_t *seed
                           g->collation,
                           g->key_types & CF_TYPE_ANY,
                           g->growth,
-                          g->spill_bound != 0,
+                          g->stash_size != 0,
                           g->budget,
-                          g->spill_bound,
-                          filter->spilled,
-                          (double)census.sticky,
-                          (double)census.voids,
+                          g->stash_size,
+                          filter->stashed,
+                          (double)census.saturated,
+                          (double)census.exhausted,
                           g->pair_bits,
-                          g->cap,
+                          g->max_copies,
                           (double)g->buckets,
                           CF_FORMAT_VERSION,
                           g->epochs};
@@ -227,7 +227,7 @@ void fingerprint(const cf_filter *filter, const cf_pair *pair, unsigned i, uint6
     seen[1] = filter->geometry.pair_bits + side.length;
 }
 
-/* What lies in a slot of a bucket; from slot CF_IN_LIST on: in a line of the spill list, if that belongs
+/* What lies in a slot of a bucket; from slot CF_IN_LIST on: in a line of the stash, if that belongs
 ** to the bucket. False: nothing. As SEEN in filter.mjs; without a `pair` only the answer. */
 FOR_JS("slot")
 bool slot(const cf_filter *filter, unsigned bucket, unsigned at, const cf_pair *pair, unsigned i,
@@ -236,7 +236,7 @@ bool slot(const cf_filter *filter, unsigned bucket, unsigned at, const cf_pair *
     cf_entry entry;
     bool there = at < CF_IN_LIST
                      ? cf_entry_at(filter, bucket, at, &entry)
-                     : cf_spilled_at(filter, at - CF_IN_LIST, &entry) && entry.bucket == bucket;
+                     : cf_stashed_at(filter, at - CF_IN_LIST, &entry) && entry.bucket == bucket;
     if (!there || pair == NULL)
         return there;
     seen[0] = entry.side.bits;
@@ -244,7 +244,7 @@ bool slot(const cf_filter *filter, unsigned bucket, unsigned at, const cf_pair *
     seen[2] = cf_entry_matches(filter, &entry, &pair->side[i]);
     seen[3] = cf_entry_copies(filter, &entry);
     seen[4] = entry.payload;
-    seen[5] = entry.sticky;
+    seen[5] = entry.saturated;
     return true;
 }
 
@@ -269,9 +269,9 @@ static cf_options options_of(const double *options, const int64_t *seed)
                         .growth = options[6] != 0,
                         .hash = (cf_hash_choice)options[7],
                         .layout = (cf_layout)options[8],
-                        .overflow = options[9] != 0,
-                        .overflow_budget = (unsigned)options[10],
-                        .spill_bound = (unsigned)options[11],
+                        .stash = options[9] != 0,
+                        .max_kicks = (unsigned)options[10],
+                        .stash_size = (unsigned)options[11],
                         .affinity = (cf_affinity)options[12],
                         .collation = (cf_collation)options[13],
                         .key_types = options[14] != 0 ? CF_TYPES_MIXED : 0,

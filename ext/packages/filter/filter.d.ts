@@ -25,9 +25,9 @@ export interface Options {
   counter_bits?: number;
   value_bits?: number;
   /** No add takes long; only with growth: 'off'. */
-  overflow?: 'on' | 'off' | boolean;
-  overflow_budget?: number;
-  spill_bound?: number;
+  stash?: 'on' | 'off' | boolean;
+  max_kicks?: number;
+  stash_size?: number;
   /** Keys are equal as in a column of this affinity; integer means numeric, blob means text. */
   affinity?: 'none' | 'text' | 'numeric' | 'real' | 'integer' | 'blob';
   collation?: 'binary' | 'nocase' | 'rtrim';
@@ -45,11 +45,11 @@ export type Bytes = ArrayBufferView | ArrayBuffer;
 /** As cf_info says it in SQL. */
 export interface Info {
   items: number; occupied: number; capacity: number; buckets: number; bucket_size: number; fingerprint_bits: number;
-  slot_bits: number; layout: 'plain' | 'semisort'; level: number; split: number; load: number; load_items: number;
+  slot_bits: number; layout: 'plain' | 'semisort'; level: number; split: number; load_factor: number; items_per_slot: number;
   bytes: number; bits_per_key: number; fpr_now: number; fpr_at_capacity: number; turnovers: number; hash: 'xxh3' | 'keyed';
   seed: number | bigint; counter_bits: number; value_bits: number; affinity: Affinity; collation: Collation;
-  key_types: KeyTypes; growth: 'on' | 'off'; overflow: 'on' | 'off'; overflow_budget?: number; spill_bound?: number; spilled: number;
-  sticky: number; void: number; pair_bits: number; cap: number; base_buckets: number; format: number;
+  key_types: KeyTypes; growth: 'on' | 'off'; stash: 'on' | 'off'; max_kicks?: number; stash_size?: number; stashed: number;
+  saturated: number; exhausted: number; pair_bits: number; max_copies: number; base_buckets: number; format: number;
 }
 
 /** What lies in a slot. */
@@ -58,8 +58,8 @@ export interface Entry {
   fingerprint: string; bits: number;
   /** Does it match the key that was asked for? */
   matches: boolean;
-  /** Copies of a key that it stands for; at least so many when sticky. */
-  copies: number; sticky: boolean;
+  /** Copies of a key that it stands for; at least so many when saturated. */
+  copies: number; saturated: boolean;
   /** Only in filters with value_bits. */
   value?: number;
 }
@@ -71,8 +71,8 @@ export interface Place {
   fingerprint: string; bits: number;
   /** null: an empty slot. */
   slots: (Entry | null)[];
-  /** Entries of the spill list that belong to this bucket. */
-  spilled: Entry[];
+  /** Entries of the stash that belong to this bucket. */
+  stashed: Entry[];
 }
 
 /** `vague`: whatever lies there, it is "perhaps", since SQLite may write this number as another text than JavaScript. */
@@ -110,7 +110,7 @@ export declare class CuckooFilter {
   check(): string;
   info(): Info;
   /** Without looking at all buckets. */
-  info(counted: false): Omit<Info, 'fpr_now' | 'sticky' | 'void'>;
+  info(counted: false): Omit<Info, 'fpr_now' | 'saturated' | 'exhausted'>;
   /** Why contains(key) says so: the buckets where the key may lie, and what lies there; null for null. */
   explain(key: Key): Explained;
   explain(key: Key | null): Explained | null;

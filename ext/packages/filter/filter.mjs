@@ -22,7 +22,7 @@ const KEY_TYPES = ['', 'number', 'text', 'number,text', 'blob', 'number,blob', '
 const OPTIONS = {
   capacity: [0, 2 ** 40], fpr: null, bucket_size: [1, 2, 4, 8], fingerprint_bits: [4, 32], counter_bits: [0, 16],
   value_bits: [0, 32], growth: ['off', 'on'], hash: ['auto', 'xxh3', 'keyed'], layout: ['auto', 'plain', 'semisort'],
-  overflow: ['off', 'on'], overflow_budget: [0, 255], spill_bound: [1, 4096], affinity: AFFINITIES, collation: COLLATIONS
+  stash: ['off', 'on'], max_kicks: [0, 255], stash_size: [1, 4096], affinity: AFFINITIES, collation: COLLATIONS
 };
 const OTHER_WORDS = new Map([[true, 'on'], [false, 'off'], ['blob', 'text'], ['integer', 'numeric']]);
 
@@ -31,8 +31,8 @@ const INFO = {
   items: 0, occupied: 0, capacity: 0, buckets: 0, bucket_size: 0, fingerprint_bits: 0, slot_bits: 0,
   layout: ['plain', 'semisort'], level: 0, split: 0, bytes: 0, fpr_now: 0, fpr_at_capacity: 0, turnovers: 0,
   hash: ['xxh3', 'keyed'], counter_bits: 0, value_bits: 0, affinity: AFFINITIES, collation: COLLATIONS, key_types: KEY_TYPES,
-  growth: ['off', 'on'], overflow: ['off', 'on'], overflow_budget: 0, spill_bound: 0, spilled: 0, sticky: 0, void: 0,
-  pair_bits: 0, cap: 0, base_buckets: 0, format: 0, epochs: 0
+  growth: ['off', 'on'], stash: ['off', 'on'], max_kicks: 0, stash_size: 0, stashed: 0, saturated: 0, exhausted: 0,
+  pair_bits: 0, max_copies: 0, base_buckets: 0, format: 0, epochs: 0
 };
 const EXACT_INFO = {
   keys: 0, members: 0, levels: 0, listed: 0, bytes: 0, fpr_unknown: 0, hash: INFO.hash, affinity: AFFINITIES, collation: COLLATIONS,
@@ -361,17 +361,17 @@ function readSeed(call, seed) {
 /* All options as exports.c takes them: numbers in order, and the seed. `names`: which there are. */
 function readOptions(call, options, names = [...Object.keys(OPTIONS), 'seed']) {
   if (options === null || typeof options !== 'object') fail(call, 'options must be an object, such as {fpr: 0.01}', TypeError);
-  const given = { growth: 'on', hash: 'auto', layout: 'auto', overflow: 'off', affinity: 'none', collation: 'binary' };
+  const given = { growth: 'on', hash: 'auto', layout: 'auto', stash: 'off', affinity: 'none', collation: 'binary' };
   for (const [name, value] of Object.entries(options)) if (value !== undefined && value !== null) given[name] = value;
-  if ((given.overflow_budget !== undefined || given.spill_bound !== undefined) && !readOption(call, 'overflow', given.overflow)) {
-    fail(call, "overflow_budget and spill_bound need overflow: 'on': add it, or leave them out");
+  if ((given.max_kicks !== undefined || given.stash_size !== undefined) && !readOption(call, 'stash', given.stash)) {
+    fail(call, "max_kicks and stash_size need stash: 'on': add it, or leave them out");
   }
   const seed = readSeed(call, given.seed ?? 0);
   delete given.seed;
   const unknown = Object.keys(given).find((name) => !Object.prototype.hasOwnProperty.call(OPTIONS, name));
   if (unknown !== undefined) fail(call, `unknown option ${textOf(unknown)}; valid options: ${names.join(', ')}`);
   if (given.fpr === undefined && given.fingerprint_bits === undefined) given.fpr = 0.01;
-  if (given.overflow_budget === undefined) given.overflow_budget = 10;
+  if (given.max_kicks === undefined) given.max_kicks = 10;
   const numbers = Object.keys(OPTIONS).map((name) => (given[name] === undefined ? 0 : readOption(call, name, given[name])));
   return { numbers: [...numbers, Number(options.affinity === 'none')], seed };
 }
@@ -408,17 +408,17 @@ function readInfo(names) {
 }
 
 /* What exports.c says of an entry, as integers of 64 bits, in this order. */
-const SEEN = ['bits', 'known', 'matches', 'copies', 'payload', 'sticky'];
-const IN_LIST = 8; // slots from here on are lines of the spill list
+const SEEN = ['bits', 'known', 'matches', 'copies', 'payload', 'saturated'];
+const IN_LIST = 8; // slots from here on are lines of the stash
 const PAIR_AT = 512; // bytes of a block before the places of a key; numbers lie there
 
 const hex = (bits, known) => bits.toString(16).padStart(Math.ceil(known / 4), '0');
 
 function entryAt(handle, bucket, slot, look, i, valued) {
   if (!c.slot(handle, bucket, slot, look + PAIR_AT, i, look)) return null;
-  const [bits, known, matches, copies, payload, sticky] = SEEN.map((_, word) => view.getBigUint64(look + 8 * word, true));
+  const [bits, known, matches, copies, payload, saturated] = SEEN.map((_, word) => view.getBigUint64(look + 8 * word, true));
   return { fingerprint: hex(bits, Number(known)), bits: Number(known), matches: matches === 1n, copies: Number(copies),
-    sticky: sticky === 1n, ...(valued && { value: Number(payload) }) };
+    saturated: saturated === 1n, ...(valued && { value: Number(payload) }) };
 }
 
 /** A filter that was opened, built or created. */
@@ -480,7 +480,7 @@ class CuckooFilter {
     return answersOf(call, keys, this.#open(call), (list) => c.contains_many(list, this.#open(call)));
   }
 
-  /** Copies of the key, with those of keys that look alike; exact below cap. */
+  /** Copies of the key, with those of keys that look alike; exact below max_copies. */
   count(key) {
     const handle = this.#open('count(key)');
     if (key === null) return null;
@@ -588,7 +588,7 @@ class CuckooFilter {
 
   /** Why contains(key) says so: the buckets where the key may lie, and what lies there now. null for null. */
   explain(key) {
-    const call = 'explain(key)', handle = this.#open(call), { bucket_size, spilled } = numbersOf(handle, 0);
+    const call = 'explain(key)', handle = this.#open(call), { bucket_size, stashed } = numbersOf(handle, 0);
     if (key === null) return null;
     const vague = put(call, key, handle, true), look = newObject(call);
     try {
@@ -600,9 +600,9 @@ class CuckooFilter {
         one.fingerprint = hex(view.getBigUint64(look, true), one.bits);
         const entry = (slot) => entryAt(handle, one.bucket, slot, look, i, this.#valueBits);
         one.slots = Array.from({ length: bucket_size }, (_, slot) => entry(slot));
-        one.spilled = Array.from({ length: spilled }, (_, line) => entry(IN_LIST + line)).filter(Boolean);
+        one.stashed = Array.from({ length: stashed }, (_, line) => entry(IN_LIST + line)).filter(Boolean);
       });
-      const found = vague || buckets.some((one) => [...one.slots, ...one.spilled].some((entry) => entry && entry.matches));
+      const found = vague || buckets.some((one) => [...one.slots, ...one.stashed].some((entry) => entry && entry.matches));
       return { found, vague, buckets };
     } finally {
       resize(look, 0);
@@ -628,12 +628,12 @@ class CuckooFilter {
   info(counted = true) {
     this.#open('info()');
     const { epochs: _, ...info } = numbersOf(this.#handle, counted ? 1 : 0), slots = info.buckets * info.bucket_size;
-    if (info.overflow === 'off') {
-      delete info.overflow_budget;
-      delete info.spill_bound;
+    if (info.stash === 'off') {
+      delete info.max_kicks;
+      delete info.stash_size;
     }
-    if (!counted) for (const name of ['fpr_now', 'sticky', 'void']) delete info[name];
-    return { ...info, load: info.occupied / slots, load_items: info.items / slots,
+    if (!counted) for (const name of ['fpr_now', 'saturated', 'exhausted']) delete info[name];
+    return { ...info, load_factor: info.occupied / slots, items_per_slot: info.items / slots,
       bits_per_key: (8 * info.bytes) / (info.items || info.capacity || Infinity) };
   }
 

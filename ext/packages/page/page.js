@@ -230,17 +230,17 @@
   }
 
   function bucketsOf({ buckets }) {
-    const older = buckets.some(({ bits, slots, spilled }) => [...slots, ...spilled].some((entry) => entry && entry.bits < bits));
+    const older = buckets.some(({ bits, slots, stashed }) => [...slots, ...stashed].some((entry) => entry && entry.bits < bits));
     const grown = make('p', 'The filter has grown: older entries have fewer bits, the lowest ones, and match when these are equal.');
     return [...(older ? [grown] : []), ...buckets.map(bucketOf)];
   }
 
-  function bucketOf({ bucket, fingerprint, bits, slots, spilled }, i, all) {
+  function bucketOf({ bucket, fingerprint, bits, slots, stashed }, i, all) {
     const title = `${all.length === 1 ? 'The only bucket' : i === 0 ? 'First bucket' : 'Second bucket'}: ${n(bucket)}`;
     return make('section', '', {}, make('h4', title),
       make('p', '', {}, 'In this bucket the fingerprint of the key is ', make('code', fingerprint), ` (${bits} bits, in hexadecimal).`,
         i > 0 ? ' A key has a different fingerprint in each of its two buckets.' : ''),
-      make('ol', '', { role: 'list' }, ...slots.map((entry, slot) => slotOf(entry, slot)), ...spilled.map((entry, line) => slotOf(entry, line, 'Stash'))));
+      make('ol', '', { role: 'list' }, ...slots.map((entry, slot) => slotOf(entry, slot)), ...stashed.map((entry, line) => slotOf(entry, line, 'Stash'))));
   }
 
   async function ask(event) {

@@ -47,7 +47,7 @@ function figuresOf(info, check) {
     ['Hash', `${info.hash}, seed ${info.seed}`],
     ...(info.counter_bits ? [['Copies', `counted in ${info.counter_bits} bits`]] : []),
     ...(info.value_bits ? [['Values', `of ${info.value_bits} bits`]] : []),
-    ...(info.overflow === 'on' ? [['Stash', `${n(info.spilled)} of ${counted(info.spill_bound, 'entry', 'entries')}`]] : []),
+    ...(info.stash === 'on' ? [['Stash', `${n(info.stashed)} of ${counted(info.stash_size, 'entry', 'entries')}`]] : []),
     ...ruleOf(info)
   ];
 }
@@ -76,9 +76,9 @@ function verdict({ found }, info) {
 }
 
 function matchesOf({ buckets }) {
-  return buckets.flatMap(({ bucket, slots, spilled }) => [
+  return buckets.flatMap(({ bucket, slots, stashed }) => [
     ...slots.flatMap((entry, i) => (entry && entry.matches ? [{ entry, place: `slot ${i} of bucket ${n(bucket)}` }] : [])),
-    ...spilled.flatMap((entry) => (entry.matches ? [{ entry, place: `the stash, for bucket ${n(bucket)}` }] : []))]);
+    ...stashed.flatMap((entry) => (entry.matches ? [{ entry, place: `the stash, for bucket ${n(bucket)}` }] : []))]);
 }
 
 function reasonsFor(found, key, info) {
@@ -96,7 +96,7 @@ function reasonsFor(found, key, info) {
       'No slot there contains it, so this key was never added, or was deleted.'];
   }
   const share = 'fpr_now' in info ? info.fpr_now : info.fpr_at_capacity, { entry } = matches[0];
-  const copies = info.counter_bits || found.count > 1 ? ` Copies, false positives included: ${entry.sticky ? 'at least ' : ''}${n(found.count)}.` : '';
+  const copies = info.counter_bits || found.count > 1 ? ` Copies, false positives included: ${entry.saturated ? 'at least ' : ''}${n(found.count)}.` : '';
   const value = 'value' in entry ? ` Its value: ${n(entry.value)}.` : '';
   return [`${begun(matches.map(({ place }) => place).join(' and '))} ` +
     `${matches.length === 1 ? 'contains' : 'contain'} the fingerprint of ${key}.${value}${copies}`,

@@ -53,7 +53,7 @@ def all_filled(db, n, fpr, options, count):
     "bucket_size=4 growth=off", "bucket_size=8", "bucket_size=8 growth=off", "bucket_size=4 fingerprint_bits=8",
     "bucket_size=2 fingerprint_bits=12", "fingerprint_bits=32", "bucket_size=8 fingerprint_bits=4 growth=off",
     "counter_bits=4 growth=off",
-    "bucket_size=4 fingerprint_bits=4 growth=off", "overflow=on growth=off", "layout=plain growth=off"])
+    "bucket_size=4 fingerprint_bits=4 growth=off", "stash=on growth=off", "layout=plain growth=off"])
 def test_it_takes_as_many_keys_as_planned(db, options):
     fpr = float(options[4:]) if options.startswith("fpr") else None if "fingerprint_bits" in options else 0.01
     for n in SIZES:
@@ -75,8 +75,8 @@ def test_a_build_holds_exactly_its_keys(db):
 
 @pytest.mark.parametrize("options", ["", "layout=plain", "layout=semisort",
                                      "layout=semisort growth=off counter_bits=2", "seed=5",
-                                     "layout=semisort growth=off overflow=on overflow_budget=0",
-                                     "growth=off overflow=on spill_bound=1"])
+                                     "layout=semisort growth=off stash=on max_kicks=0",
+                                     "growth=off stash=on stash_size=1"])
 def test_a_build_depends_on_the_keys_alone(db, rng, options):
     """Not on their order; nor, without counters, on how often they come."""
     other = support.connect()
@@ -143,7 +143,7 @@ def test_bytes_grow_in_proportion(db):
 
 @pytest.mark.parametrize("options", [None, "growth=off", "bucket_size=2 seed=5", "fingerprint_bits=16",
                                      "counter_bits=5", "value_bits=7",
-                                     "epochs=12", "growth=off overflow=on spill_bound=77", "layout=semisort",
+                                     "epochs=12", "growth=off stash=on stash_size=77", "layout=semisort",
                                      "affinity=real collation=rtrim"])
 def test_the_plan_is_what_is_built(db, options):
     for n in SIZES:
@@ -156,12 +156,12 @@ def test_the_plan_is_what_is_built(db, options):
 
 
 def test_semi_sorted_buckets_are_4_bits_shorter(db):
-    """Of four slots: a bit per key. A spill list costs a bit per bucket, and 16 bytes for each entry that it may have."""
+    """Of four slots: a bit per key. A stash costs a bit per bucket, and 16 bytes for each entry that it may have."""
     for n in (1, 100, 12345):
         for bits in (8, 12, 32):
             plain, short, listed = (support.plan(db, n, None, f"bucket_size=4 fingerprint_bits={bits} growth=off {more}")
                                     for more in (
-                "layout=plain", "layout=semisort", "layout=plain overflow=on spill_bound=77"))
+                "layout=plain", "layout=semisort", "layout=plain stash=on stash_size=77"))
             assert plain["buckets"] == short["buckets"] == listed["buckets"]
             assert abs(plain["bytes"] - short["bytes"] - plain["buckets"] / 2) < 1
             assert 0 <= listed["bytes"] - plain["bytes"] - 77 * 16 - plain["buckets"] / 8 < 1
@@ -189,15 +189,15 @@ def turned_over(db, blob, n, turns):
 @pytest.mark.parametrize("options, lives", [("", True), ("growth=off", True), ("bucket_size=4 growth=off", True), ("bucket_size=8", True),
                                             ("counter_bits=1 seed=3", False)])
 def test_a_filter_kept_at_capacity_stays_as_it_is(db, options, lives):
-    """Nothing is refused, lost, or left behind. With counters of one bit two keys that coincide are sticky, as foretold."""
+    """Nothing is refused, lost, or left behind. With counters of one bit two keys that coincide are saturated, as foretold."""
     n, turns = 1000, 40 if lives else 3
     empty = support.new(db, n, 0.01, options)
     blob = turned_over(db, ask(db, RANGE + "SELECT cf_add_all(?1, x) FROM k", empty, 0, n), n, turns)
     got = support.info(db, blob)
     if lives:
-        assert got["items"] == got["occupied"] == n and got["bytes"] == len(empty) and got["sticky"] == 0
+        assert got["items"] == got["occupied"] == n and got["bytes"] == len(empty) and got["saturated"] == 0
     else:
-        assert got["sticky"] > n / 200
+        assert got["saturated"] > n / 200
     assert ask(db, RANGE + "SELECT sum(cf_contains(?1, x)) FROM k", blob, turns * n, n) == n
 
 
@@ -214,7 +214,7 @@ def test_the_expected_rate_at_capacity_is_what_was_asked(db, options):
 
 @pytest.mark.parametrize("options", ["", "growth=off", "bucket_size=1 growth=off", "bucket_size=2", "bucket_size=8",
                                      "layout=plain",
-                                     "overflow=on overflow_budget=0 spill_bound=1000 growth=off",
+                                     "stash=on max_kicks=0 stash_size=1000 growth=off",
                                      "fingerprint_bits=4 growth=off",
                                      "fingerprint_bits=5 growth=off", "fingerprint_bits=8 growth=off"])
 def test_the_measured_rate_at_capacity(db, options):
@@ -245,7 +245,7 @@ def test_the_rate_now_follows_the_load(db):
         rates.append(support.info(db, blob)["fpr_now"])
     full = support.info(db, blob)["fpr_at_capacity"]
     assert rates == sorted(rates) and rates[0] > 0
-    assert rates[3] == pytest.approx(full, rel=0.02)  # a few keys share their fingerprint at cap
+    assert rates[3] == pytest.approx(full, rel=0.02)  # a few keys share their fingerprint at max_copies
     assert rates[1] == pytest.approx(full / 2, rel=0.02)
 
 

@@ -41,8 +41,8 @@ def check(db, blob):
     assert got["split"] <= got["base_buckets"] << got["level"]
     assert slots == buckets * got["bucket_size"]
     assert occupied == got["occupied"]
-    assert got["load"] == pytest.approx(occupied / slots, rel=1e-5)
-    assert got["load_items"] == pytest.approx(got["items"] / slots, rel=1e-5)
+    assert got["load_factor"] == pytest.approx(occupied / slots, rel=1e-5)
+    assert got["items_per_slot"] == pytest.approx(got["items"] / slots, rel=1e-5)
     assert occupied == 0 or got["pair_bits"] + got["level"] <= shortest <= longest
     assert got["bytes"] == len(blob)
     return got
@@ -72,7 +72,7 @@ def test_a_journey(db, start, end):
         assert got["fpr_now"] <= 0.03, n
         if n >= max(100, 2 * got["capacity"]):
             # a level is emptiest in its midst, where 84 % of the slots in use are occupied
-            assert got["load_items"] >= 0.75, (n, got["load_items"])
+            assert got["items_per_slot"] >= 0.75, (n, got["items_per_slot"])
     assert got["level"] >= 5
     half = delete_range(db, blob, 0, end // 2)
     check(db, half)
@@ -86,7 +86,7 @@ def test_a_journey(db, start, end):
 
 
 def test_filters_that_grew_too_far_do_not_merge_without_bound(db):
-    """Each has grown up to a thousandfold, and has void entries: the sum is void all over, and splitting makes it hardly emptier.
+    """Each has grown up to a thousandfold, and has exhausted entries: the sum is void all over, and splitting makes it hardly emptier.
     It either finds room within sixteen slots for every item, or is full. With the capacity of the sum it is never full."""
     full = 0
     for capacity, seed in ((2, 0), (5, 0), (5, 1), (20, 0), (2000, 0)):
@@ -155,8 +155,8 @@ def test_adds_go_on_up_to_the_length_limit_and_no_further(db, options):
 
 @pytest.mark.parametrize("options", ["", "bucket_size=2", "bucket_size=8 seed=3", "counter_bits=2", "layout=semisort",
                                      "layout=semisort counter_bits=2",
-                                     "growth=off overflow=on", "growth=off layout=plain bucket_size=8 overflow=on",
-                                     "growth=off bucket_size=2 overflow=on overflow_budget=0"])
+                                     "growth=off stash=on", "growth=off layout=plain bucket_size=8 stash=on",
+                                     "growth=off bucket_size=2 stash=on max_kicks=0"])
 def test_one_by_one_answers_as_all_at_once(db, options):
     """Entries may lie elsewhere. Equal calls give equal bytes."""
     fixed = "growth=off" in options

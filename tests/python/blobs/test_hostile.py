@@ -73,16 +73,16 @@ def test_cf_check_sees_what_opening_does_not(db):
 
 
 def test_items_that_cannot_be(db):
-    """Where no key is sticky each item is an entry (one that ages has its epoch there); where there is no entry opening says so."""
+    """Where no key is saturated each item is an entry (one that ages has its epoch there); where there is no entry opening says so."""
     nothing = patched(support.new(db, 100), items=2**48 - 1)
-    fails(db, BAD_BLOB, "SELECT cf_info(?)", nothing, says="neither occupied slots nor spilled entries")
+    fails(db, BAD_BLOB, "SELECT cf_info(?)", nothing, says="neither occupied slots nor stashed entries")
     assert "counts items" in ask(db, "SELECT cf_check(?)", nothing)
     for blob in every_kind(db):
         info, most = support.info(db, blob), patched(blob, items=2**48 - 1)
-        sound = info["sticky"] > 0 or "epochs" in info
+        sound = info["saturated"] > 0 or "epochs" in info
         assert ask(db, "SELECT cf_check(?)", most) == ("ok" if sound else "the header counts more items than the entries represent")
         for call in ("cf_add(?1, 99)", "cf_merge(?1, ?1)",
-                     "cf_delete(?1, 3)") if info["sticky"] and not info["value_bits"] and "epochs" not in info else ():
+                     "cf_delete(?1, 3)") if info["saturated"] and not info["value_bits"] and "epochs" not in info else ():
             assert ask(db, f"SELECT cf_check({call})",
                        most) == "ok", call  # a field of 48 bits: one more must not make it unsound
 
@@ -90,7 +90,7 @@ def test_items_that_cannot_be(db):
 # ---- headers that lie under a right checksum ----
 
 def test_stages_payloads_and_lists_that_cannot_be_are_damage(db):
-    """Not "newer": this version has growth, counters, values, layouts and spill lists, and knows how they look."""
+    """Not "newer": this version has growth, counters, values, layouts and stashes, and knows how they look."""
     blob = support.build(db, range(20), None, "layout=plain bucket_size=4 fingerprint_bits=10")
     for fields, says in [
             ({"level": 1}, "width of slots"), ({"split_pointer": 1}, "width of slots"), ({"slot_bits": 15}, "width of slots"),
@@ -103,10 +103,10 @@ def test_stages_payloads_and_lists_that_cannot_be_are_damage(db):
             ({"flags": GROWS | SEMISORTED}, "length"),
             ({"flags": SEMISORTED, "bucket_size": 8}, "semi-sorted"),
             ({"flags": SEMISORTED, "fingerprint_bits": 4, "pair_bits": 4}, "semi-sorted"),
-            ({"overflow_budget": 3}, "spill list"), ({"spill_bound": 3}, "does not grow"),
-            ({"spill_bound": 3, "flags": 0}, "length"),
-            ({"spill_bound": 4097, "flags": 0}, "spill list"),
-            ({"spilled": 3}, "holds more than its bound"), ({"occupied": 2**20}, "occupied")]:
+            ({"max_kicks": 3}, "stash"), ({"stash_size": 3}, "does not grow"),
+            ({"stash_size": 3, "flags": 0}, "length"),
+            ({"stash_size": 4097, "flags": 0}, "stash"),
+            ({"stashed": 3}, "holds more than its bound"), ({"occupied": 2**20}, "occupied")]:
         message = fails(db, BAD_BLOB, "SELECT cf_contains(?, 3)", patched(blob, **fields), says=says)
         assert "restore it" in message
 

@@ -9,7 +9,7 @@ import pytest
 import support
 from support import BAD_BLOB, BAD_PARAMETER, FULL, MISMATCH, add_all, ask, delete_all, fails
 
-OPTIONS = "fingerprint_bits=32 bucket_size=4 capacity=200"  # cap 3; no two keys alike
+OPTIONS = "fingerprint_bits=32 bucket_size=4 capacity=200"  # max_copies 3; no two keys alike
 
 
 def of(db, keys, options=OPTIONS):
@@ -84,7 +84,7 @@ def test_a_mismatch_names_the_fields(db):
     """wrong_uses.txt has what is said to users; here are the fields one by one."""
     base = support.new(db, 40, None, "bucket_size=4 fingerprint_bits=12 layout=plain")
     for says, other in [("seed", {"seed": 1}), ("seed", {"seed": 2**64 - 1}), ("hash", {"hash": 2}),
-                        ("pair_bits", {"pair_bits": 5}), ("cap", {"cap": 2})]:
+                        ("pair_bits", {"pair_bits": 5}), ("max_copies", {"max_copies": 2})]:
         for pair, sql in itertools.product(itertools.permutations((base, support.patched(base, **other))), SQL):
             fails(db, MISMATCH, sql, *pair, says=f"the filters differ in {says}")
     for says, capacity, options in [("bucket_size", 40, "bucket_size=8 fingerprint_bits=12"),
@@ -129,7 +129,7 @@ def test_a_sum_that_does_not_fit_is_full(db):
 
 # ---- more than can be found ----
 
-CROWDED = "growth=off overflow=on value_bits=5 bucket_size=8 spill_bound=4096"
+CROWDED = "growth=off stash=on value_bits=5 bucket_size=8 stash_size=4096"
 
 
 def with_values(db, others, values):
@@ -141,7 +141,7 @@ def with_values(db, others, values):
 
 
 def test_values_are_found_or_the_merge_says_so(db):
-    """28 values of a key are more than two buckets of eight slots and eight spilled entries can hold."""
+    """28 values of a key are more than two buckets of eight slots and eight stashed entries can hold."""
     for split in (8, 16, 24):
         one, other = with_values(db, 300, range(split)), with_values(db, 0, range(split, 28))
         for pair, sql in itertools.product(((one, other), (other, one)), SQL):

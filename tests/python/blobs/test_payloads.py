@@ -44,7 +44,7 @@ def shards(db):
 
 
 @pytest.mark.parametrize("options", ["", "growth=off", "bucket_size=2", "bucket_size=8", "layout=plain",
-                                     "overflow=on overflow_budget=0 growth=off"])
+                                     "stash=on max_kicks=0 growth=off"])
 def test_values_of_every_width_come_back(db, options):
     for bits in (1, 2, 7, 8, 16, 31, 32):
         top = 2**bits - 1

@@ -45,7 +45,7 @@ def model(db, blob):
     (1000, 1000, "layout=plain bucket_size=2"),
     (5000, 4999, "fingerprint_bits=12"), (20000, 15000, "counter_bits=4"), (50, 9000, "fingerprint_bits=12"),
     (200, 190, "bucket_size=1 growth=off fingerprint_bits=8"),
-    (40, 46, "growth=off bucket_size=4 fingerprint_bits=12 overflow=on overflow_budget=0 spill_bound=30")])
+    (40, 46, "growth=off bucket_size=4 fingerprint_bits=12 stash=on max_kicks=0 stash_size=30")])
 def test_it_shows_the_buckets(db, capacity, keys, options):
     blob = support.new(db, capacity, None, options)
     blob = support.add_all(db, blob, range(keys)) if keys else blob
@@ -56,7 +56,7 @@ def test_it_shows_the_buckets(db, capacity, keys, options):
     assert lines[0] == f"{told['items']:,} keys, planned for {told['capacity']:,}, in {told['bytes']:,} bytes"
     assert lines[1] == f"{told['buckets']:,} buckets of {told['bucket_size']} slots of {told['slot_bits']} bits, " \
         f"{int(1000 * told['occupied'] / told['buckets'] / told['bucket_size'] + 0.5) / 10:.1f} % in use"
-    assert lines[2] == f"grown: level {told['level']}, {told['split']:,} buckets split; {told['spilled']} entries in the spill list"
+    assert lines[2] == f"grown: level {told['level']}, {told['split']:,} buckets split; {told['stashed']} entries in the stash"
     assert picture(db, blob) == lines and "which" not in lines[22] and lines[24].startswith("slots in use:")
 
 

@@ -9,7 +9,7 @@ import pytest
 import support
 from support import BAD_PARAMETER, ask, fails
 
-SLOTS = "SELECT bucket, slot, fingerprint, alternate, length, overflow, payload FROM cf_buckets(?1)"
+SLOTS = "SELECT bucket, slot, fingerprint, alternate, length, stashed, payload FROM cf_buckets(?1)"
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def buckets_of(db, blob):
 SHAPES = ["bucket_size=1 growth=off", "bucket_size=2", "bucket_size=4 layout=plain", "layout=semisort",
           "bucket_size=8", "fingerprint_bits=4 bucket_size=4 growth=off",
           "fingerprint_bits=5 growth=off layout=semisort", "fingerprint_bits=32", "counter_bits=3", "value_bits=5",
-          "seed=9", "epochs=3", "layout=semisort overflow=on overflow_budget=0 growth=off fingerprint_bits=12"]
+          "seed=9", "epochs=3", "layout=semisort stash=on max_kicks=0 growth=off fingerprint_bits=12"]
 
 
 @pytest.mark.parametrize("options", SHAPES)
@@ -39,12 +39,12 @@ def test_the_rows_agree_with_each_other_and_with_the_answers(db, options, n):
                n if "off" in options else 40,
                options, json.dumps(list(range(n)) + ([] if values else list(range(0, n, 7)))))
     info = support.info(db, blob)
-    rows = db.execute("SELECT bucket, slot, fingerprint, alternate, length, overflow, payload, copies FROM cf_buckets(?)", (blob,)).fetchall()
+    rows = db.execute("SELECT bucket, slot, fingerprint, alternate, length, stashed, payload, copies FROM cf_buckets(?)", (blob,)).fetchall()
     assert [row[:2] for row in rows] == [(i, j) for i in range(info["buckets"]) for j in range(info["bucket_size"])]
     taken = {row[:2]: row[2:] for row in rows if row[2] is not None}
     assert len(taken) == info["occupied"]
-    for _, _, fingerprint, alternate, length, overflow, payload, copies in rows:
-        assert overflow in (0, 1) and (overflow == 0 or info["overflow"] == "on")
+    for _, _, fingerprint, alternate, length, stashed, payload, copies in rows:
+        assert stashed in (0, 1) and (stashed == 0 or info["stash"] == "on")
         if fingerprint is None:
             assert (alternate, length, payload, copies) == (None,) * 4
         else:
@@ -64,14 +64,14 @@ def test_the_rows_agree_with_each_other_and_with_the_answers(db, options, n):
                 kept = taken.get((bucket, slot), (None,) * 6)
                 assert (fingerprint, length, payload, copies) == (kept[0], kept[2], kept[4], kept[5])
             else:
-                assert source == "spill list" and slot is None
+                assert source == "stash" and slot is None
             assert match == (fingerprint is not None and fingerprint == wanted & (1 << length) - 1)
             if match and kept[1] is not None and source == "bucket":
                 other = dict(sides).get("alternate" if side == "base" else "base", sides["base"])[0]
                 assert kept[1] == other or grown
         found = sum(row[9] for row in shown if row[5])
         assert (found > 0) == support.contains(db, blob, key) and (key >= n or found > 0)
-        assert "epochs" in options or found == support.count(db, blob, key) or info["sticky"]
+        assert "epochs" in options or found == support.count(db, blob, key) or info["saturated"]
 
 
 def test_the_two_sides_of_a_key_share_what_names_the_other_one(db):

@@ -40,7 +40,7 @@ PAIRS = st.lists(st.tuples(KEYS, st.integers(0, 2)), max_size=60)
 
 
 @given(pairs=PAIRS, options=st.sampled_from(["", "growth=off", "bucket_size=8", "layout=plain", "seed=7", "capacity=300",
-                                             "growth=off overflow=on"]), seed=st.randoms())
+                                             "growth=off stash=on"]), seed=st.randoms())
 def test_no_value_is_missing_and_the_order_of_rows_changes_nothing(db, pairs, options, seed):
     model, options = sets_of(pairs), f"value_bits=3 fingerprint_bits=32 {options}"
     blob = build(db, pairs, None, options)
@@ -132,9 +132,9 @@ def test_a_filter_of_pairs_grows(db):
 # ---- the limits ----
 
 @pytest.mark.parametrize("options, most", [("", 8), ("bucket_size=8", 16), ("bucket_size=2", 4), ("growth=off", 8),
-                                           ("growth=off overflow=on", 16), ("capacity=50", 8)])
+                                           ("growth=off stash=on", 16), ("capacity=50", 8)])
 def test_as_many_values_as_two_buckets_have_slots(db, options, most):
-    """With a spill list eight more."""
+    """With a stash eight more."""
     options = f"value_bits=8 {options}"
     blob = build(db, [("k", value) for value in range(most)], 0.01, options)
     assert values(db, blob, "k") == set(range(most)) and values(db, blob, "x") == set()

@@ -12,7 +12,7 @@ from support import BAD_PARAMETER, ask, fails
 
 VALUED, PLAIN = "(SELECT f FROM valued)", "cf_new(50)"
 OTHERS = ["cf_build_exact({k}, 0)", "cf_build({k}, 0.01, 'capacity=100')", "cf_plan(100, 0.01, 'bucket_size=8 epochs=3')",
-          "cf_plan(100, 0.01, 'growth=off overflow=on overflow_budget=9 spill_bound=50')",
+          "cf_plan(100, 0.01, 'growth=off stash=on max_kicks=9 stash_size=50')",
           "cf_new(100, NULL, 'fingerprint_bits=12')", "cf_keys({k}, 4294967295)", "cf_new(0)"]
 NUMBER = re.compile(r"(?<![\w.'])\d+(?![\w.'])|(?<==)\d+")
 CALLS = [call for call in functions.SCALARS + functions.AGGREGATES + functions.MAKERS + functions.BUILDERS + OTHERS

@@ -15,7 +15,7 @@ OPTION_CALLS = ["cf_new(10, NULL, ?1)", "cf_plan(10, NULL, ?1)", "cf_build(1, NU
 SPELLINGS = {
     "growth=off seed=7": ["seed=7 growth=off", "seed=7,growth=off", ",, seed=7\t,\n growth=off ,",
                           "seed=007 GROWTH=Off", "Seed=+7e0, growth=OFF"],
-    "": [" ", ",", " , ,\t\n\r", None, "layout=auto", "counter_bits=0 value_bits=0", "overflow=off", "growth=on",
+    "": [" ", ",", " , ,\t\n\r", None, "layout=auto", "counter_bits=0 value_bits=0", "stash=off", "growth=on",
          "seed=0", "seed=-0", "seed=+0", "epochs=0", "collation=binary", "hash=xxh3"],
     "affinity=none": ["affinity=None collation=binary", "AFFINITY=NONE"],  # written out, it takes keys of all types
     "affinity=numeric": ["Affinity=INTEGER", "affinity=numeric"],
@@ -34,9 +34,9 @@ def test_spellings_separators_and_order_of_options_do_not_matter(db):
 
 def test_options_are_what_the_filter_says_of_itself(db):
     options = f"bucket_size=4 fingerprint_bits=12 seed={-2**63} growth=off affinity=real collation=rtrim hash=keyed counter_bits=3 layout=semisort"
-    for pair in f"{options} overflow=on overflow_budget=255 spill_bound=4096".split():
+    for pair in f"{options} stash=on max_kicks=255 stash_size=4096".split():
         name, value = pair.split("=")
-        assert str(support.info(db, support.new(db, 10, None, f"{options} overflow=on overflow_budget=255 spill_bound=4096"))[name]) == value
+        assert str(support.info(db, support.new(db, 10, None, f"{options} stash=on max_kicks=255 stash_size=4096"))[name]) == value
 
 
 def test_numbers_as_arguments(db):
@@ -120,11 +120,11 @@ def test_an_update_of_many_filters_stops_at_the_full_one_and_changes_none(db, fu
     assert db.execute("SELECT f FROM filters").fetchall() == [(empty,), (empty,), (full,), (empty,)]
 
 
-def test_a_full_filter_still_takes_sticky_keys_and_deletes(db, full):
+def test_a_full_filter_still_takes_saturated_keys_and_deletes(db, full):
     blob = ask(db, "SELECT cf_delete(?, 'a')", full)
     assert support.contains(db, support.add(db, blob, "c"), "c") == 1
     stuck = support.add(db, ask(db, "SELECT cf_clear(?)", full), "s", "s", "s", "x")
-    assert support.info(db, stuck)["load"] == 1
+    assert support.info(db, stuck)["load_factor"] == 1
     fails(db, FULL, "SELECT cf_add(?, 'c')", stuck)
     assert support.count(db, support.add(db, stuck, *["s"] * 5), "s") == 3
     assert support.contains(db, ask(db, "SELECT cf_delete(?, 'x')", stuck), "x") == 0

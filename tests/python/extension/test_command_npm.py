@@ -65,7 +65,7 @@ def test_lines_of_any_bytes(both, rng):
 
 
 @pytest.mark.parametrize("options", [(), ("--fpr=1e-5", "--options", "seed=-9223372036854775808 counter_bits=4"),
-                                     ("--options", "overflow=on growth=off spill_bound=9 bucket_size=2 layout=plain fingerprint_bits=24"),
+                                     ("--options", "stash=on growth=off stash_size=9 bucket_size=2 layout=plain fingerprint_bits=24"),
                                      ("--options", "Affinity=TEXT, collation=NoCase, hash=keyed, seed=+7.0, capacity=5e3")], ids=str)
 def test_changes_give_equal_bytes(both, options):
     """With those that make it grow."""

@@ -12,7 +12,7 @@ pytestmark = filter_process.needed
 SHAPES = {"plain": {"capacity": 500, "layout": "plain", "growth": "off"}, "semisort": {"capacity": 500, "layout": "semisort", "growth": "off"},
           "grown": {"capacity": 40}, "one slot": {"capacity": 500, "bucket_size": 1, "growth": "off"}, "eight slots": {"capacity": 500, "bucket_size": 8},
           "counters": {"capacity": 500, "counter_bits": 3}, "wide": {"capacity": 500, "fingerprint_bits": 32},
-          "spilled": {"capacity": 420, "overflow": "on", "overflow_budget": 1, "growth": "off", "bucket_size": 2}}
+          "stashed": {"capacity": 420, "stash": "on", "max_kicks": 1, "growth": "off", "bucket_size": 2}}
 KEYS = [f"user{i}" for i in range(400)]
 
 
@@ -33,7 +33,7 @@ def made(request, js):
 
 
 def entries(place):
-    return [entry for entry in [*place["slots"], *place["spilled"]] if entry]
+    return [entry for entry in [*place["slots"], *place["stashed"]] if entry]
 
 
 def test_explain_says_what_contains_says(js, made):
@@ -83,7 +83,7 @@ def test_regions_cover_the_filter(js, made):
 def test_info_without_counting_leaves_out_what_takes_that(js, made):
     name, _ = made
     counted, at_once = js(name, "info"), js(name, "info", False)
-    assert {key: value for key, value in counted.items() if key not in ("fpr_now", "sticky", "void")} == at_once
+    assert {key: value for key, value in counted.items() if key not in ("fpr_now", "saturated", "exhausted")} == at_once
 
 
 def test_values_and_copies_are_shown(js):

@@ -64,7 +64,7 @@ OPTIONS = [{}, {"fpr": 0.0001}, {"fpr": 0.3}, {"seed": 7}, {"seed": -2**63}, {"s
            {"growth": "off"}, {"capacity": 20000}, {"capacity": 10}, {"counter_bits": 4},
            {"layout": "plain", "bucket_size": 4},
            {"layout": "semisort", "fingerprint_bits": 13}, {"bucket_size": 2}, {"bucket_size": 8, "fpr": 0.001},
-           {"overflow": "on", "growth": "off"}, {"overflow": "on", "growth": "off", "overflow_budget": 3, "spill_bound": 100}]
+           {"stash": "on", "growth": "off"}, {"stash": "on", "growth": "off", "max_kicks": 3, "stash_size": 100}]
 
 
 def test_it_is_small():
@@ -123,7 +123,7 @@ def same_info(mine, theirs):
 
 @pytest.mark.parametrize("options", [{}, {"fpr": 0.2, "seed": 5}, {"bucket_size": 2}, {"counter_bits": 2},
                                      {"value_bits": 3},
-                                     {"overflow": "on", "growth": "off", "overflow_budget": 0, "spill_bound": 9},
+                                     {"stash": "on", "growth": "off", "max_kicks": 0, "stash_size": 9},
                                      {"growth": "off", "fpr": 0.1},
                                      {"layout": "semisort", "fingerprint_bits": 9}], ids=str)
 def test_random_histories(db, js, options):
@@ -183,7 +183,7 @@ def test_many_keys_and_growth(db, js):
 
 
 @pytest.mark.parametrize("options", [{}, {"counter_bits": 3}, {"capacity": 9000}, {"affinity": "numeric", "seed": 4},
-                                     {"overflow": "on", "growth": "off", "capacity": 2000, "spill_bound": 99}], ids=str)
+                                     {"stash": "on", "growth": "off", "capacity": 2000, "stash_size": 99}], ids=str)
 def test_many_at_once_are_the_lists_of_sql(db, js, options):
     """cf_add_keys and cf_delete_keys: keys that fit, keys for which it grows, keys that are not there, none."""
     blob = build_sql(db, ["ada"], options)
@@ -191,7 +191,7 @@ def test_many_at_once_are_the_lists_of_sql(db, js, options):
     sure = [key for key in KEYS["twice"] if key is not None]
     for call, keys in (("add", sure), ("add", list(range(1900))), ("delete", list(range(700, 1000)) + ["nobody"]), ("add", []),
                        ("delete", []), ("delete", [None]), ("add", [None, "x"]),
-                       ("add", [f"key {i}" for i in range(60 if "overflow" in options else 5000)])):
+                       ("add", [f"key {i}" for i in range(60 if "stash" in options else 5000)])):
         db.execute("CREATE TEMP TABLE k(x)")
         db.executemany("INSERT INTO k VALUES (?)", ((key,) for key in keys))
         rule = "" if "affinity" not in options else ", NULL, 'affinity=numeric seed=4'"
@@ -338,8 +338,8 @@ ERRORS = [
     (("", "build", [], {"affinity": "int"}), "affinity must be none or text or blob or numeric or integer or real, got int$"),
     (("", "build", [], {"collation": "NOCASE"}), "collation must be binary or nocase or rtrim, got NOCASE"),
     (("", "build", [], {"value_bits": 3}), r"create\(capacity"),
-    (("", "build", [], {"spill_bound": 3}), "need overflow: 'on'"),
-    (("", "build", [], {"overflow": "on"}), "overflow=on excludes growth: add growth=off"),
+    (("", "build", [], {"stash_size": 3}), "need stash: 'on'"),
+    (("", "build", [], {"stash": "on"}), "stash=on excludes growth: add growth=off"),
     (("", "build", [1], {"fingerprint_bits": 4, "growth": "on"}), "growth"),
     (("", "build", [], 5), "options must be an object"),
     (("", "create", "5"), "capacity must be a whole number"), (("", "create", 2**41), "capacity must"),
@@ -361,7 +361,7 @@ SAME = {"true": "on", "false": "off", "blob": "text", "integer": "numeric"}  # a
 
 def test_errors_name_all_words_that_are_accepted(db, js):
     """Those of SQL, too."""
-    for name in ("bucket_size", "hash", "growth", "layout", "overflow", "affinity", "collation"):
+    for name in ("bucket_size", "hash", "growth", "layout", "stash", "affinity", "collation"):
         with pytest.raises(Failed) as mine:
             js("", "build", [], {name: "x"}, "new")
         with pytest.raises(sqlite3.Error) as theirs:

@@ -94,7 +94,7 @@ class Story:
                 self.do(db, f"SELECT {self.key} FROM f")
                 self.do(db, f"SELECT f.{self.key} FROM f JOIN t ON f.{self.key} = t.k WHERE f.{self.key} > 'b'")
             self.do(db, "SELECT cf_table_check('f')")
-            self.do(db, "SELECT json_extract(cf_table_info('f'), '$.items', '$.trusted', '$.why', '$.undrained', '$.table', '$.column')")
+            self.do(db, "SELECT json_extract(cf_table_info('f'), '$.items', '$.trusted', '$.why', '$.pending', '$.table', '$.column')")
             self.do(db, "SELECT count(*), sum(length(fingerprint) > 0) FROM cf_buckets('f')")
             self.do(db, "SELECT length(cf_export('f'))")
             self.do(db, "SELECT * FROM pragma_table_info('f')")

@@ -82,7 +82,7 @@ def test_options(db):
 
 @pytest.mark.parametrize("option", sorted(set(cells(OPTIONS)) - {"capacity"}))
 def test_the_last_value_that_an_option_may_have(db, option):
-    with_it = {"overflow": "growth=off ", "overflow_budget": "growth=off overflow=on ", "spill_bound": "growth=off overflow=on "}.get(option, "")
+    with_it = {"stash": "growth=off ", "max_kicks": "growth=off stash=on ", "stash_size": "growth=off stash=on "}.get(option, "")
     db.execute(f"SELECT cf_new(10, 0.01, '{with_it}{option}={value_of(option)}')")
 
 
@@ -99,8 +99,8 @@ def test_fields(db):
     slow, more = table.split("| field |")
     plain, exact, slow, more = set(cells(plain)), codes(exact), codes(slow), set(cells(more))
     db.execute("CREATE TABLE t(k)")
-    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=10, growth=off, overflow=on, content='t(k)')")
-    assert plain == fields(db, "SELECT cf_info(cf_new(10, 0.01, 'growth=off overflow=on'))")
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=10, growth=off, stash=on, content='t(k)')")
+    assert plain == fields(db, "SELECT cf_info(cf_new(10, 0.01, 'growth=off stash=on'))")
     assert exact - {"cf_info"} == fields(db, "SELECT cf_info(cf_build_exact(1, 1))")
     assert plain | more == fields(db, "SELECT cf_table_info('f', 'all')")
     assert (plain | more) - slow == fields(db, "SELECT cf_table_info('f')")

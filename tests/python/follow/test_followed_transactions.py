@@ -121,7 +121,7 @@ def test_a_schema_that_has_had_this_version_before(db, f, use):
                                      "capacity=8, fingerprint_bits=32",
                                      "capacity=100, fingerprint_bits=32, counter_bits=2"])
 def test_a_key_that_goes_to_and_fro_in_one_transaction_does_not_stick(db, options, times):
-    """Its copies must not pile up until the key is sticky, and stays for ever."""
+    """Its copies must not pile up until the key is saturated, and stays for ever."""
     f = people(db, options)
     db.execute("BEGIN")
     for _ in range(times):
@@ -235,11 +235,11 @@ def test_rows_one_by_one_beyond_full(db, conflict):
     assert not any(attempt(db, f"INSERT {conflict} INTO u VALUES ({key})") for key in range(200))
     follower.exact()
     db.execute("INSERT INTO f(f) VALUES ('drain')")
-    assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.waiting')") > 0
+    assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.unplaced')") > 0
     follower.exact()
     db.execute("DELETE FROM u WHERE k % 3 > 0")
     db.execute("INSERT INTO f(f) VALUES ('optimize')")
-    assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.waiting')") == 0
+    assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.unplaced')") == 0
     follower.exact()
 
 

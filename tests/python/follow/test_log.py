@@ -333,8 +333,8 @@ def test_a_read_only_connection_finds_what_was_not_drained(path, mode, journal):
 
 # ---- how long it becomes ----
 
-def undrained(db, name="f"):
-    return json.loads(ask(db, f"SELECT cf_table_info('{name}')"))["undrained"]
+def pending(db, name="f"):
+    return json.loads(ask(db, f"SELECT cf_table_info('{name}')"))["pending"]
 
 
 @pytest.mark.parametrize("keys", [10, 300_000])
@@ -348,9 +348,9 @@ def test_when_a_commit_drains(path, keys):
     db.execute("BEGIN")
     db.executemany("INSERT INTO u(k) VALUES (?)", ((f"n{i}",) for i in range(least - 1)))
     db.execute("COMMIT")
-    assert undrained(db) == least - 1
+    assert pending(db) == least - 1
     db.execute("INSERT INTO u(k) VALUES ('the last')")
-    assert undrained(db) == 0
+    assert pending(db) == 0
 
 
 @pytest.mark.parametrize("end", ["COMMIT", "PRAGMA user_version = 3; COMMIT", "INSERT INTO other VALUES (1); COMMIT"])
@@ -361,16 +361,16 @@ def test_a_transaction_that_changes_no_row_does_not_drain(path, anew, end):
     db = support.connect(path) if anew else db
     run(db, "PRAGMA journal_mode = wal")
     run(bare(path), f"{NUMBERS} INSERT INTO u(k) SELECT 'n' || i FROM n, (SELECT 1 UNION ALL SELECT 2)")
-    before = undrained(db)
+    before = pending(db)
     assert before > 1024
     reader = bare(path)
     run(reader, "BEGIN; SELECT count(*) FROM u")
     run(db, f"BEGIN IMMEDIATE; SELECT cf_table_contains('f', 'n1'); {end}")
-    assert undrained(db) == (0 if "INSERT" in end else before)
+    assert pending(db) == (0 if "INSERT" in end else before)
     if end == "COMMIT":
         run(reader, "INSERT INTO u(k) VALUES ('mine'); COMMIT")
     run(db, "INSERT INTO u(k) VALUES ('the last')")
-    assert undrained(db) == ("INSERT" in end)
+    assert pending(db) == ("INSERT" in end)
 
 
 def test_when_a_commit_drains_an_attached_database(path, tmp_path):
@@ -378,9 +378,9 @@ def test_when_a_commit_drains_an_attached_database(path, tmp_path):
     db = world_of(path, tmp_path, "another").db
     insert = f"{NUMBERS} INSERT INTO another.u(k) SELECT 'n' || i FROM n, (SELECT 1 UNION ALL SELECT 2)"
     run(db, f"BEGIN; {insert}; COMMIT")
-    assert undrained(db, "another.f") == 2000
+    assert pending(db, "another.f") == 2000
     run(db, f"BEGIN; {insert}; SELECT cf_table_contains('another.f', 1); COMMIT")
-    assert undrained(db, "another.f") == 0
+    assert pending(db, "another.f") == 0
 
 
 @pytest.mark.parametrize("key, most", [("i", 20), ("printf('%013d', i)", 31), ("printf('%036d', i)", 55)])
@@ -392,6 +392,6 @@ def test_bytes_of_the_log(path, key, most):
     inserted = ask(db, "SELECT sum(pgsize) FROM dbstat WHERE name = ?", log) / 50_000
     assert most - 3 <= inserted <= most + 1
     db = support.connect(path)
-    assert undrained(db) == 50_000
+    assert pending(db) == 50_000
     db.execute("DELETE FROM u WHERE id = 1")
-    assert undrained(db) == 0, "one COMMIT of a connection with the extension"
+    assert pending(db) == 0, "one COMMIT of a connection with the extension"

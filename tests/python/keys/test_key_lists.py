@@ -15,7 +15,7 @@ MANY = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <
 # What = tells apart, and what it does not.
 MIXED = [1, 1.0, "1", b"1", 1.5, "a", "A", "a ", b"a", "", b"", 2**53 + 1, float(2**53), -0.0, 0, "x\0y", "ä" * 300]
 OPTIONS = ["", "growth=off", "counter_bits=4", "layout=semisort", "layout=plain bucket_size=8",
-           "growth=off overflow=on overflow_budget=0 spill_bound=40"]
+           "growth=off stash=on max_kicks=0 stash_size=40"]
 RULES = ["", "seed=5", "seed=5 hash=xxh3", "hash=keyed collation=nocase", "seed=-9223372036854775808",
          "affinity=integer", "affinity=text collation=nocase seed=3", "affinity=real", "collation=rtrim"]
 

@@ -271,7 +271,7 @@ def test_what_is_dead_by_the_clock_is_not_exported(db, now):
     ("keep='5000 weeks', keep='1 day'", "keep is given twice"), ("keep='6000 weeks'", "keep must be"),
     ("keep='1e99 days'", "keep must be"),
     ("keep='1 day', epochs=3", "keep= uses the clock"), ("keep='1 day', counter_bits=2", "keep= uses the clock"),
-    ("keep='1 day', overflow=on", "keep= uses the clock"), ("keep='1 day', value_bits=2", "a filter table stores no values"),
+    ("keep='1 day', stash=on", "keep= uses the clock"), ("keep='1 day', value_bits=2", "a filter table stores no values"),
     ("epochs=4, content='t(k)'", "give one of them"), ("keep='1 day', content='t(k)'", "give one of them"),
     ("keep='1 dayx'", "keep must be"), ("keep='1 dayss'", "keep must be"), ("keep='1 weekly'", "keep must be"),
     ("keep='5000'", "keep must be"),
@@ -352,7 +352,7 @@ def crowded(db):
 
 def waiting(db):
     command(db, "drain")
-    return info(db)["waiting"]
+    return info(db)["unplaced"]
 
 
 def test_keys_without_a_place_are_exported_while_they_are_young(db, now):

@@ -219,7 +219,7 @@ def test_page_sizes(path, size, auto_vacuum):
     create(db, "capacity=50, fingerprint_bits=20")
     insert(db, *KEYS)
     db.execute("INSERT INTO seen(seen) VALUES ('drain')")
-    assert ask(db, "SELECT count(*) FROM dbstat WHERE pagetype = 'overflow'") == 0, "a row fits on a page"
+    assert ask(db, "SELECT count(*) FROM dbstat WHERE pagetype = 'stash'") == 0, "a row fits on a page"
     for sql in ("PRAGMA incremental_vacuum", "PRAGMA page_size = 2048", "VACUUM", "DELETE FROM seen WHERE key = 5",
                 "INSERT INTO seen(key) VALUES (5)"):
         db.execute(sql)

@@ -17,9 +17,9 @@ from address import AIMED, AIMED_AT
 from seen import info as told
 from support import ask
 
-ALWAYS = ["trusted", "why", "table", "column", "waiting", "undrained", "items", "occupied", "capacity",
-          "level", "load", "bytes"]
-SLOW = {"fpr_now", "sticky", "void"}
+ALWAYS = ["trusted", "why", "table", "column", "unplaced", "pending", "items", "occupied", "capacity",
+          "level", "load_factor", "bytes"]
+SLOW = {"fpr_now", "saturated", "exhausted"}
 FOLLOWS = "capacity=500, content='u(k)'"
 
 
@@ -38,7 +38,7 @@ def test_members():
     db = table()
     plain, everything = told(db, "f"), told(db, "f", "all")
     assert set(ALWAYS) <= set(plain) and set(everything) - set(plain) == SLOW
-    assert [plain[name] for name in ("trusted", "why", "table", "column", "waiting", "undrained", "items", "capacity",
+    assert [plain[name] for name in ("trusted", "why", "table", "column", "unplaced", "pending", "items", "capacity",
                                      "level")] \
         == [1, None, "u", "k", 0, 0, 100, 1000, 0]
     assert told(db, "f", None) == plain and told(db, "main.f", "ALL") == everything
@@ -48,17 +48,17 @@ def test_members():
     db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=100)")
     db.execute("INSERT INTO f(key) VALUES (1), (2)")
     said = told(db, "f", "all")
-    assert [said[name] for name in ("trusted", "why", "table", "column", "undrained", "items", "sticky")] == [1, None,
+    assert [said[name] for name in ("trusted", "why", "table", "column", "pending", "items", "saturated")] == [1, None,
         None, None, 2, 2, 0]
 
 
 def test_waiting_keys(db):
     db.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter({AIMED_AT})")
     db.executemany("INSERT INTO f(key) VALUES (?)", ((key,) for key in AIMED))
-    assert told(db, "f")["waiting"] == 0 and told(db, "f")["undrained"] == told(db, "f")["items"] == 40
+    assert told(db, "f")["unplaced"] == 0 and told(db, "f")["pending"] == told(db, "f")["items"] == 40
     db.execute("INSERT INTO f(f) VALUES ('drain')")
     said = told(db, "f")
-    assert said["waiting"] == inside.waiting(db) > 20 and said["items"] == 40 and said["undrained"] == 0
+    assert said["unplaced"] == inside.waiting(db) > 20 and said["items"] == 40 and said["pending"] == 0
 
 
 @pytest.mark.parametrize("copies", [2, 3, 5])
@@ -73,7 +73,7 @@ def test_copies_that_wait_go_one_by_one(db, options, copies):
     db.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter({options}{content})")
     db.executemany(f"INSERT INTO {'f(key)' if direct else 'u'} VALUES (?)", ((key,) for key in keys for _ in range(copies)))
     db.execute("INSERT INTO f(f) VALUES ('drain')")
-    assert inside.waiting(db) > 20 and told(db, "f")["waiting"] > 20
+    assert inside.waiting(db) > 20 and told(db, "f")["unplaced"] > 20
     for left in reversed(range(copies)):
         if direct:
             db.executemany("DELETE FROM f WHERE key = ?", ((key,) for key in keys))
@@ -83,7 +83,7 @@ def test_copies_that_wait_go_one_by_one(db, options, copies):
             found = [ask(db, "SELECT cf_table_contains('f', ?)", key) for key in keys]
             assert all(found) if left else direct or sum(found) <= 64, (left, found)
             db.execute("INSERT INTO f(f) VALUES ('drain')")
-    assert told(db, "f")["waiting"] == 0 and ask(db, "SELECT cf_table_check('f')") == "ok"
+    assert told(db, "f")["unplaced"] == 0 and ask(db, "SELECT cf_table_check('f')") == "ok"
 
 
 def test_what_is_not_in_the_filter_yet(tmp_path):
@@ -92,19 +92,19 @@ def test_what_is_not_in_the_filter_yet(tmp_path):
     db, other, writer = table(path), support.connect(path), sqlite3.connect(path, isolation_level=None)
     for n in (1, 2, 3):
         writer.execute("INSERT INTO u(k) VALUES (?)", (-n,))
-        assert told(db, "f")["undrained"] == told(other, "f")["undrained"] == n
+        assert told(db, "f")["pending"] == told(other, "f")["pending"] == n
     db.execute("BEGIN")
     db.execute("INSERT INTO u(k) VALUES (-4)")
-    assert told(db, "f")["undrained"] == 4
+    assert told(db, "f")["pending"] == 4
     db.execute("SAVEPOINT s")
     inside.drop_own_triggers(db, which="DELETE")
     assert told(db, "f")["trusted"] == 0
     db.execute("ROLLBACK TO s")
     assert told(db, "f")["trusted"] == 1
     db.execute("ROLLBACK")
-    assert told(db, "f")["undrained"] == 3
+    assert told(db, "f")["pending"] == 3
     db.execute("INSERT INTO f(f) VALUES ('drain')")
-    assert told(db, "f") == told(other, "f") and (told(db, "f")["undrained"], told(db, "f")["items"]) == (0, 103)
+    assert told(db, "f") == told(other, "f") and (told(db, "f")["pending"], told(db, "f")["items"]) == (0, 103)
     db.execute("INSERT INTO f(f) VALUES ('check')")
 
 
@@ -112,15 +112,15 @@ def test_what_is_not_in_the_filter_yet(tmp_path):
 def test_a_row_of_a_log_that_was_written_by_hand_counts_once(tmp_path, rowid):
     """Whatever its number is. (A COMMIT would drain some.)"""
     db = table(str(tmp_path / "x.db"))
-    before = told(db, "f")["undrained"]
+    before = told(db, "f")["pending"]
     log = ask(db, "SELECT name FROM sqlite_master WHERE name GLOB 'cuckoo_log_*'")
     db.execute("BEGIN")
     db.execute(f"INSERT INTO {log}(rowid, old, new) VALUES (?, NULL, 'by hand')", (rowid,))
     db.execute("INSERT INTO u(k) VALUES (-1)")
-    assert told(db, "f")["undrained"] == before + 2 == told(db, "f", "all")["undrained"]
+    assert told(db, "f")["pending"] == before + 2 == told(db, "f", "all")["pending"]
     db.execute("COMMIT")
     db.execute("SELECT cf_table_rebuild('f')")
-    assert told(db, "f")["undrained"] == 0 and told(db, "f")["trusted"] == 1
+    assert told(db, "f")["pending"] == 0 and told(db, "f")["trusted"] == 1
 
 
 @pytest.mark.parametrize("name", ["plain", "two words", 'a "quoted"', "back\\slash", "new\nline\ttab", "ümläut 漢字",
@@ -241,7 +241,7 @@ def test_a_page_that_is_damaged_is_told_when_pages_are_read():
     db = table(keys=500)
     inside.damage(db, inside.DAMAGE["a page is a byte"])
     said = told(db, "f", "all")
-    assert said["trusted"] == 0 and "has been changed; restore" in said["why"] and said["items"] == 500 and "void" not in said
+    assert said["trusted"] == 0 and "has been changed; restore" in said["why"] and said["items"] == 500 and "exhausted" not in said
 
 
 def test_triggers_that_are_off():

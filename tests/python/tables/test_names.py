@@ -381,13 +381,13 @@ def test_a_table_of_another_schema_is_never_taken_for_one_of_this(db, here, ther
 
 @pytest.mark.parametrize("keys", [0, 3, 1200])
 @pytest.mark.parametrize("arguments", ["capacity=100", "capacity=100, bucket_size=2",
-                                       "capacity=1400, growth=off, overflow=on, overflow_budget=0",
+                                       "capacity=1400, growth=off, stash=on, max_kicks=0",
                                        "capacity=100, counter_bits=4", "capacity=100, layout=semisort, bucket_size=4"])
 def test_an_export_answers_as_the_table_does(db, arguments, keys):
     create(db, arguments)
     insert(db, *range(keys), *range(keys // 10))
-    undrained = ask(db, "SELECT cf_export('seen')")
-    assert support.info(db, undrained)["items"] == items(db) and (
+    pending = ask(db, "SELECT cf_export('seen')")
+    assert support.info(db, pending)["items"] == items(db) and (
         ask(db, "SELECT count(fingerprint) FROM cf_buckets('seen')") > 0) == (keys > 0)
     command(db, "drain")
     blob = ask(db, "SELECT cf_export('seen')")
@@ -395,12 +395,12 @@ def test_an_export_answers_as_the_table_does(db, arguments, keys):
     assert support.info(db, blob).items() <= info(db, "seen", "all").items()
     for key in range(keys + 500):
         assert support.contains(db, blob, key) == contains(db, "seen", key) == has(db, key) \
-            == support.contains(db, undrained, key)
+            == support.contains(db, pending, key)
     shown = db.execute("SELECT * FROM cf_buckets('seen')").fetchall()
     assert shown == db.execute("SELECT * FROM cf_buckets(?)", (blob,)).fetchall()
 
 
-@pytest.mark.parametrize("options", ["bucket_size=2", "bucket_size=8 seed=-5", "counter_bits=3", "overflow=on growth=off",
+@pytest.mark.parametrize("options", ["bucket_size=2", "bucket_size=8 seed=-5", "counter_bits=3", "stash=on growth=off",
                                      "growth=off"])
 def test_import_takes_any_sound_filter(seen, options):
     blob = support.build(seen, range(100, 700), 0.001, options)

@@ -56,7 +56,7 @@ def test_without_capacity_the_message_says_to_give_it(db, arguments):
 
 
 @pytest.mark.parametrize("arguments", ["", "capacity=0", "capacity=5, fpr=0.001", "capacity=7 seed=-3",
-                                       "capacity=9, layout=semisort, bucket_size=4", "overflow=on, growth=off",
+                                       "capacity=9, layout=semisort, bucket_size=4", "stash=on, growth=off",
                                        "growth=off, capacity=1", "bucket_size=8", "counter_bits=16"])
 def test_shapes(db, arguments):
     create(db, arguments)

@@ -40,7 +40,7 @@ def sound(db, name="f"):
     db.execute(f"INSERT INTO {name}({name}) VALUES ('check')")
 
 
-KEPT = ["seed", "hash", "counter_bits", "value_bits", "affinity", "collation", "growth", "overflow"]
+KEPT = ["seed", "hash", "counter_bits", "value_bits", "affinity", "collation", "growth", "stash"]
 OPTIONS = ["fpr=0.001", "fpr=0.03, seed=5", "fingerprint_bits=12", "bucket_size=8, layout=plain", "counter_bits=3",
            "hash=xxh3, seed=7"]
 
@@ -125,7 +125,7 @@ def test_a_filter_that_follows_nothing(db):
             db.execute(how).fetchall()
 
 
-@pytest.mark.parametrize("options", ["", ", overflow=on", ", fpr=0.0001, overflow=on, overflow_budget=3, spill_bound=9"])
+@pytest.mark.parametrize("options", ["", ", stash=on", ", fpr=0.0001, stash=on, max_kicks=3, stash_size=9"])
 def test_growth_off_takes_all_rows(options):
     db = table(f"capacity=3000, growth=off{options}", 3000)
     before = told(db)
@@ -133,14 +133,14 @@ def test_growth_off_takes_all_rows(options):
     add(db, range(10000, 20000))
     assert rebuild(db, "f")["keys"] == 13000
     after = told(db)
-    assert after["capacity"] == 13000 * 5 // 4 and after["waiting"] == 0 and after["growth"] == "off"
+    assert after["capacity"] == 13000 * 5 // 4 and after["unplaced"] == 0 and after["growth"] == "off"
     assert {name: after[name] for name in KEPT} == {name: before[name] for name in KEPT}
     sound(db)
 
 
 def test_keys_without_a_place_wait():
     db = table("capacity=1000, growth=off", 300)
-    assert rebuild(db, "f", 10)["keys"] == 300 and told(db)["waiting"] > 200
+    assert rebuild(db, "f", 10)["keys"] == 300 and told(db)["unplaced"] > 200
     sound(db)
 
 

@@ -10,7 +10,7 @@ CREATE TEMP VIEW found AS
 SELECT (SELECT count(*) FROM people WHERE NOT cf_table_contains('mails', upper(mail)) OR NOT cf_table_contains('scores', score)
           OR NOT cf_table_contains('cities', city) OR NOT cf_table_contains('tags', tag) OR NOT cf_table_contains('ages', age)) AS rows_missed,
        (SELECT count(*) FROM own WHERE NOT cf_table_contains('fixed', key) OR NOT cf_table_contains('numbers', key || ' ')
-          OR NOT EXISTS (SELECT 1 FROM spilled WHERE spilled.key = own.key)) AS keys_missed,
+          OR NOT EXISTS (SELECT 1 FROM stashed WHERE stashed.key = own.key)) AS keys_missed,
        (SELECT count(*) FROM own, filters WHERE NOT cf_contains(f, key)) AS missed_in_blobs,
        (SELECT group_concat(cf_check(f)) FROM filters) AS checked, (SELECT count(*) FROM own) AS keys;
 SELECT * FROM found;
@@ -22,7 +22,7 @@ WITH RECURSIVE n(i) AS (SELECT first FROM before UNION ALL SELECT i + 1 FROM n L
 SELECT 'user' || i || '@example.org', i / 8.0, 'city ' || i % 40, CAST(char(i % 120 + 1) || i AS BLOB), i % 90 FROM n;
 INSERT INTO own(key) WITH RECURSIVE n(i) AS (SELECT first FROM before UNION ALL SELECT i + 1 FROM n LIMIT 700)
 SELECT CASE i % 4 WHEN 0 THEN i * 1000003 WHEN 1 THEN i / 5.0 WHEN 2 THEN 'key ' || i ELSE i || '.25' END FROM n;
-INSERT INTO spilled(key) SELECT key FROM own, before WHERE id > n;
+INSERT INTO stashed(key) SELECT key FROM own, before WHERE id > n;
 INSERT INTO fixed(key) SELECT key FROM own, before WHERE id > n;
 INSERT INTO numbers(key) SELECT key FROM own, before WHERE id > n;
 UPDATE filters SET f = cf_add_keys(f, (SELECT cf_keys(key, CASE name WHEN 'valued' THEN id % 4096 END,
@@ -38,7 +38,7 @@ DELETE FROM people WHERE id % 2;
 UPDATE people SET age = -age;
 ROLLBACK TO one;
 RELEASE one;
-DELETE FROM spilled WHERE key IN (SELECT key FROM own WHERE id % 13 = 0);
+DELETE FROM stashed WHERE key IN (SELECT key FROM own WHERE id % 13 = 0);
 DELETE FROM fixed WHERE key IN (SELECT key FROM own WHERE id % 13 = 0);
 DELETE FROM numbers WHERE key IN (SELECT key FROM own WHERE id % 13 = 0);
 UPDATE filters SET f = cf_delete_keys(f, (SELECT cf_keys(key, CASE name WHEN 'valued' THEN id % 4096 END,
@@ -50,10 +50,10 @@ INSERT INTO scores(scores) VALUES ('check');
 INSERT INTO cities(cities) VALUES ('check');
 INSERT INTO tags(tags) VALUES ('check');
 INSERT INTO ages(ages) VALUES ('check');
-INSERT INTO spilled(spilled) VALUES ('optimize');
+INSERT INTO stashed(stashed) VALUES ('optimize');
 SELECT * FROM found;
 SELECT name, digest(cf_export(name)) AS exported, digest(cf_table_info(name)) AS information
-FROM (SELECT column1 AS name FROM (VALUES ('mails'), ('scores'), ('cities'), ('tags'), ('ages'), ('spilled'), ('fixed'), ('numbers')));
+FROM (SELECT column1 AS name FROM (VALUES ('mails'), ('scores'), ('cities'), ('tags'), ('ages'), ('stashed'), ('fixed'), ('numbers')));
 SELECT name, length(f) AS length, digest(f) AS bytes, digest(cf_info(f)) AS information FROM filters;
 SELECT count(*) AS keys_in_index FROM people WHERE cf_key(city, age) = cf_key('town', 7);
 PRAGMA integrity_check;

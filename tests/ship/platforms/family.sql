@@ -18,7 +18,7 @@ INSERT INTO keys(key, value) VALUES (9223372036854775807, 1), (-9223372036854775
   ('ADA', 24), ('ada', 25), (zeroblob(300), 26), (printf('%300s', 'end'), 27);
 SELECT count(*) AS keys, digest(cf_keys(key, value, 'value_bits=32')) AS list FROM keys;
 
--- Shapes: buckets, layouts, growth, payloads, spill lists, widths of fingerprints, seeds.
+-- Shapes: buckets, layouts, growth, payloads, stashs, widths of fingerprints, seeds.
 CREATE TABLE ways(way INTEGER PRIMARY KEY, options TEXT, bits INTEGER, grows);
 INSERT INTO ways(options, bits, grows)
 WITH shapes(shape, least) AS (VALUES ('bucket_size=2', 12), ('bucket_size=4 layout=plain', 8), ('bucket_size=4 layout=semisort', 8),
@@ -26,7 +26,7 @@ WITH shapes(shape, least) AS (VALUES ('bucket_size=2', 12), ('bucket_size=4 layo
      growths(growth) AS (VALUES ('on'), ('off')),
      payloads(payload, bits) AS (VALUES ('', 0), (' counter_bits=1', 0), (' counter_bits=4', 0), (' counter_bits=16', 0), (' value_bits=1', 1),
        (' value_bits=9', 9), (' value_bits=32', 32)),
-     lists(list) AS (VALUES (''), (' overflow=on'), (' overflow=on overflow_budget=1 spill_bound=64')),
+     lists(list) AS (VALUES (''), (' stash=on'), (' stash=on max_kicks=1 stash_size=64')),
      widths(width) AS (VALUES (0), (1), (7), (13), (20))
 SELECT shape || ' growth=' || growth || payload || list || ' fingerprint_bits=' || (least + width) ||
        ' seed=' || (CASE (least + width + length(payload || list)) % 4 WHEN 0 THEN 5 WHEN 1 THEN -9223372036854775807 ELSE 0 END), bits, growth = 'on'
@@ -74,7 +74,7 @@ SELECT options, digest(cf_keys(real, NULL, options)) AS decimals FROM rules, dec
 
 -- Plans: their integers, and the rates as they are printed.
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i * 3 + 1 FROM n LIMIT 18), rates(rate) AS (VALUES (0.3), (0.1), (0.03), (0.01), (0.0078125),
-  (0.001), (1e-5), (1e-7)), kinds(kind) AS (VALUES (NULL), ('growth=off'), ('counter_bits=4'), ('layout=plain bucket_size=8'), ('growth=off overflow=on value_bits=8'))
+  (0.001), (1e-5), (1e-7)), kinds(kind) AS (VALUES (NULL), ('growth=off'), ('counter_bits=4'), ('layout=plain bucket_size=8'), ('growth=off stash=on value_bits=8'))
 SELECT kind, rate, digest(group_concat(cf_plan(i, rate, kind))) AS plans FROM n, rates, kinds GROUP BY kind, rate;
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2000)
 SELECT digest(group_concat(cf_plan(i * 37, i / 2001.0))) AS plans FROM n;

@@ -29,7 +29,7 @@ static const filter_form forms[] = {
     {"semi-sorted", 0.001, {.layout = CF_LAYOUT_SEMISORT}, 1},
     {"grown", 0.01, {.growth = true}, 6},
     {"grown, semi-sorted", 0.01, {.growth = true, .layout = CF_LAYOUT_SEMISORT, .bucket_size = 4}, 6},
-    {"with a spill list", 0.01, {.overflow = true, .overflow_budget = 1}, 1},
+    {"with a stash", 0.01, {.stash = true, .max_kicks = 1}, 1},
     {"with counters", 0.01, {.counter_bits = 4}, 1},
     {"with values", 0.01, {.value_bits = 7, .growth = true}, 3},
     {"buckets of two", 0.001, {.bucket_size = 2}, 1},

@@ -67,11 +67,11 @@ TEST(looking_is_interrupted)
     const char *why = "";
     for (unsigned kind = 0; kind < 2; kind++) {
         test_filter made = kind ? growing_filter(growing_shape(600, 4, 12), UINT64_MAX)
-                                : new_filter(spilling(shape_of(300, 4, 12), 0, 3000));
+                                : new_filter(stashing(shape_of(300, 4, 12), 0, 3000));
         cf_status status = CF_INTERRUPTED;
         unsigned at = 0;
         add_random(&made.filter, kind ? 3000 : 1300);
-        assert_true(kind == 1 || made.filter.spilled > 50);
+        assert_true(kind == 1 || made.filter.stashed > 50);
         snapshot then = remember(&made.filter);
         while (status == CF_INTERRUPTED) {
             ask(&by, ++at, &made.filter);
@@ -92,8 +92,8 @@ TEST(looking_is_interrupted)
     }
 }
 
-/* An item too many makes cf_check look for sticky keys, in the same walk. */
-TEST(looking_for_sticky_keys_is_interrupted)
+/* An item too many makes cf_check look for saturated keys, in the same walk. */
+TEST(looking_for_saturated_keys_is_interrupted)
 {
     test_filter made = growing_filter(growing_shape(500, 4, 20), UINT64_MAX);
     asked by;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of a key, counted, valued or neither: exact below a limit, sticky at it; at any stage of growth. */
+/* Copies of a key, counted, valued or neither: exact below a limit, saturated at it; at any stage of growth. */
 #include "../../model/checked.h"
 
 static const unsigned stages[] = {0, 1, 7, 16, 45};
@@ -39,53 +39,53 @@ static void take_exactly(cf_filter *filter, uint64_t hash, uint64_t copies)
 }
 
 /* Counted up to the limit, and as many slots in use as say so. */
-static void be_sticky(cf_filter *filter, uint64_t hash, uint64_t limit, uint64_t slots)
+static void be_saturated(cf_filter *filter, uint64_t hash, uint64_t limit, uint64_t slots)
 {
     for (uint64_t n = 1; n <= limit + 5; n++) {
         assert_int_equal(cf_add(filter, hash), CF_OK);
         assert_int_equal(cf_count(filter, hash), n < limit ? n : limit);
     }
     for (int i = 0; i < 100; i++)
-        assert_int_equal(cf_delete(filter, hash), CF_STICKY);
+        assert_int_equal(cf_delete(filter, hash), CF_SATURATED);
     assert_true(cf_count(filter, hash) == limit && filter->items == limit + 5);
     assert_int_equal(filter->occupied, slots);
-    assert_int_equal(cf_take_census(filter).sticky, 1);
+    assert_int_equal(cf_take_census(filter).saturated, 1);
     assert_sound(filter);
 }
 
-TEST(copies_are_exact_below_their_limit_and_sticky_at_it)
+TEST(copies_are_exact_below_their_limit_and_saturated_at_it)
 {
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned stage = 0; stage < STAGES; stage++)
             for (unsigned bits = 0; bits <= (stage == 3 ? 11 : 6); bits += bits < 6 ? 1 : 5) {
                 test_filter made = filter_in(stage, b, bits, 0);
-                uint64_t hash = random64(), cap = made.filter.geometry.cap;
-                uint64_t limit = bits ? (uint64_t)1 << bits : cap;
+                uint64_t hash = random64(), max_copies = made.filter.geometry.max_copies;
+                uint64_t limit = bits ? (uint64_t)1 << bits : max_copies;
                 for (uint64_t copies = 1; copies < limit; copies += 1 + copies / 4)
                     take_exactly(&made.filter, hash, copies);
                 take_exactly(&made.filter, hash, limit - 1);
                 /* once grown, one entry says it */
-                be_sticky(&made.filter, hash, limit, bits == 0 && stage == 0 ? cap : 1);
+                be_saturated(&made.filter, hash, limit, bits == 0 && stage == 0 ? max_copies : 1);
                 free_filter(&made);
             }
 }
 
-/* Copies of different levels know different numbers of bits; the key stays sticky while the filter grows
-** on. So does one that was sticky before it grew, with cap equal entries. */
-TEST(sticky_keys_stay_sticky_through_growth)
+/* Copies of different levels know different numbers of bits; the key stays saturated while the filter grows
+** on. So does one that was saturated before it grew, with max_copies equal entries. */
+TEST(saturated_keys_stay_saturated_through_growth)
 {
     for (unsigned b = 2; b <= 8; b *= 2)
         for (int round = 0; round < 40; round++) {
             test_filter made = growing_filter(growing_shape(6, b, 16), UINT64_MAX);
             uint64_t hash = random64();
-            unsigned cap = made.filter.geometry.cap;
-            for (unsigned copies = 1; copies <= 2 * cap; copies++) {
+            unsigned max_copies = made.filter.geometry.max_copies;
+            for (unsigned copies = 1; copies <= 2 * max_copies; copies++) {
                 assert_int_equal(cf_add(&made.filter, hash), CF_OK);
                 split(&made.filter, round % 2 ? random_below(6) : 0);
             }
             for (int i = 0; i < 60; i++) {
-                assert_true(cf_count(&made.filter, hash) >= cap);
-                assert_int_equal(cf_delete(&made.filter, hash), CF_STICKY);
+                assert_true(cf_count(&made.filter, hash) >= max_copies);
+                assert_int_equal(cf_delete(&made.filter, hash), CF_SATURATED);
                 split(&made.filter, 1);
             }
             assert_sound(&made.filter);
@@ -132,8 +132,8 @@ static void check_repeated(cf_options options, uint64_t capacity, bool in_turn)
     assert_int_equal(made.filter.items, KEYS * COPIES);
     assert_true(made.filter.buckets * made.filter.geometry.bucket_size < 12 * KEYS);
     for (unsigned i = 0; i < KEYS; i++) {
-        assert_true(cf_count(&made.filter, all.hash[i]) >= made.filter.geometry.cap);
-        assert_int_equal(cf_delete(&made.filter, all.hash[i]), CF_STICKY);
+        assert_true(cf_count(&made.filter, all.hash[i]) >= made.filter.geometry.max_copies);
+        assert_int_equal(cf_delete(&made.filter, all.hash[i]), CF_SATURATED);
     }
     free(all.hash);
     free_filter(&made);
@@ -184,7 +184,7 @@ TEST(a_fold_is_as_young_as_its_youngest)
     for (unsigned round = 0; round < 200; round++) {
         cf_geometry shape = growing_shape(4, 2u << round % 3, 16);
         shape.epochs = 8;
-        shape.cap = 1;
+        shape.max_copies = 1;
         test_filter made = growing_filter(shape, UINT64_MAX);
         cf_filter *filter = &made.filter;
         split(filter, 1 + round % 9);
@@ -219,12 +219,12 @@ TEST(copies_are_counted_on_what_both_know)
         split(&one.filter, 60);
         split(&two.filter, 60);
         uint64_t hash = random64() | 1;
-        for (uint64_t i = 1; i <= shape.cap; i++)
+        for (uint64_t i = 1; i <= shape.max_copies; i++)
             assert_true(probe_put(&one.filter, hash ^ i << (shape.pair_bits + 4), 13, 0));
         assert_true(probe_put(&two.filter, hash, 1, 0));
         assert_int_equal(cf_merge(&one.filter, &two.filter, &why), CF_OK);
-        assert_true(cf_contains(&one.filter, hash) && one.filter.occupied == shape.cap);
-        for (uint64_t i = 1; i <= shape.cap; i++)
+        assert_true(cf_contains(&one.filter, hash) && one.filter.occupied == shape.max_copies);
+        for (uint64_t i = 1; i <= shape.max_copies; i++)
             assert_true(cf_contains(&one.filter, hash ^ i << (shape.pair_bits + 4)));
         assert_sound(&one.filter);
         free_filter(&one);
@@ -233,7 +233,7 @@ TEST(copies_are_counted_on_what_both_know)
 }
 
 /* Many keys of one pair, each often there, are one entry each: they fit where their copies would not. */
-TEST(sticky_keys_of_one_pair_take_one_slot_each)
+TEST(saturated_keys_of_one_pair_take_one_slot_each)
 {
     for (int round = 0; round < 100; round++) {
         test_filter made = growing_filter(growing_shape(50, 4, 16), UINT64_MAX);
@@ -242,23 +242,23 @@ TEST(sticky_keys_of_one_pair_take_one_slot_each)
         for (unsigned i = 0; i < 6 * 5; i++)
             assert_int_equal(cf_add(&made.filter, hash ^ (uint64_t)(i / 5) << 9), CF_OK);
         assert_true(made.filter.occupied == 6 && made.filter.items == 30);
-        assert_int_equal(cf_add(&made.filter, seventh), CF_OK); /* one that is not sticky */
+        assert_int_equal(cf_add(&made.filter, seventh), CF_OK); /* one that is not saturated */
         assert_int_equal(cf_delete(&made.filter, seventh), CF_REMOVED);
         assert_false(cf_contains(&made.filter, seventh));
         for (unsigned i = 0; i < 6; i++)
-            assert_int_equal(cf_delete(&made.filter, hash ^ (uint64_t)i << 9), CF_STICKY);
+            assert_int_equal(cf_delete(&made.filter, hash ^ (uint64_t)i << 9), CF_SATURATED);
         assert_sound(&made.filter);
         free_filter(&made);
     }
 }
 
-/* With a further copy of a key, the longest entries become one, and no more than weigh cap: an entry that knows little
+/* With a further copy of a key, the longest entries become one, and no more than weigh max_copies: an entry that knows little
 ** matches many keys, and is not to be the one that stays. */
 TEST(only_as_many_become_one_as_weigh_cap)
 {
     for (unsigned round = 0; round < 50; round++) {
         const char *why = "";
-        cf_geometry shape = growing_shape(50, 8, 16); /* cap is 4 */
+        cf_geometry shape = growing_shape(50, 8, 16); /* max_copies is 4 */
         test_filter made[3];
         uint64_t hash = random64() | 1;
         for (unsigned i = 0; i < 3; i++) {
@@ -269,12 +269,12 @@ TEST(only_as_many_become_one_as_weigh_cap)
         for (unsigned i = 0; i < 4; i++)
             assert_true(probe_put(one, hash, 13 - 4 * i, 0));
         assert_int_equal(cf_add(one, hash), CF_OK); /* three and the new one */
-        assert_true(one->occupied == 2 && cf_delete(one, hash) == CF_STICKY);
+        assert_true(one->occupied == 2 && cf_delete(one, hash) == CF_SATURATED);
         assert_true(probe_put(two, hash, 13, 1) && probe_put(three, hash, 13, 0));
-        assert_int_equal(cf_merge(three, two, &why), CF_OK); /* a new one that is sticky, and one */
-        assert_true(three->occupied == 1 && cf_delete(three, hash) == CF_STICKY);
+        assert_int_equal(cf_merge(three, two, &why), CF_OK); /* a new one that is saturated, and one */
+        assert_true(three->occupied == 1 && cf_delete(three, hash) == CF_SATURATED);
         assert_true(probe_put(two, hash, 5, 0));
-        assert_int_equal(cf_add(two, hash), CF_OK); /* one that is sticky */
+        assert_int_equal(cf_add(two, hash), CF_OK); /* one that is saturated */
         assert_int_equal(two->occupied, 2);
         for (unsigned i = 0; i < 3; i++)
             free_filter(&made[i]);
@@ -309,25 +309,25 @@ TEST(values_are_kept_and_deleted_one_by_one)
             }
 }
 
-/* A key is sticky for one value and exact for another. */
+/* A key is saturated for one value and exact for another. */
 TEST(cap_counts_per_value)
 {
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned stage = 0; stage < STAGES; stage++) {
             test_filter made = filter_in(stage, b, 0, 8);
             cf_filter *filter = &made.filter;
-            uint64_t hash = random64(), cap = filter->geometry.cap;
-            for (unsigned i = 0; i < 3 * cap; i++)
+            uint64_t hash = random64(), max_copies = filter->geometry.max_copies;
+            for (unsigned i = 0; i < 3 * max_copies; i++)
                 assert_int_equal(cf_add_value(filter, hash, 200), CF_OK);
-            assert_int_equal(cf_count(filter, hash), cap);
-            for (unsigned i = 0; i + 1 < cap; i++)
+            assert_int_equal(cf_count(filter, hash), max_copies);
+            for (unsigned i = 0; i + 1 < max_copies; i++)
                 assert_int_equal(cf_add_value(filter, hash, 100), CF_OK);
-            assert_int_equal(cf_count(filter, hash), 2 * cap - 1);
-            assert_int_equal(cf_delete_value(filter, hash, 200), CF_STICKY);
-            for (unsigned i = 0; i + 1 < cap; i++)
+            assert_int_equal(cf_count(filter, hash), 2 * max_copies - 1);
+            assert_int_equal(cf_delete_value(filter, hash, 200), CF_SATURATED);
+            for (unsigned i = 0; i + 1 < max_copies; i++)
                 assert_int_equal(cf_delete_value(filter, hash, 100), CF_REMOVED);
             assert_int_equal(cf_delete_value(filter, hash, 100), CF_ABSENT);
-            assert_true(cf_count(filter, hash) == cap && cf_take_census(filter).sticky == 1);
+            assert_true(cf_count(filter, hash) == max_copies && cf_take_census(filter).saturated == 1);
             assert_sound(filter);
             free_filter(&made);
         }

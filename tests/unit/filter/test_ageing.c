@@ -15,7 +15,7 @@ typedef struct stream {
 static cf_geometry ageing(cf_geometry shape, unsigned epochs)
 {
     shape.epochs = (uint8_t)epochs;
-    shape.cap = 1;
+    shape.max_copies = 1;
     return shape;
 }
 
@@ -114,7 +114,7 @@ TEST(adding_again_makes_young)
         assert_int_equal(cf_add(&made.filter, 7), CF_OK);
         assert_int_equal(made.filter.occupied, 1);
         assert_int_equal(cf_count(&made.filter, 7), 1);
-        assert_int_equal(cf_delete(&made.filter, 7), CF_STICKY);
+        assert_int_equal(cf_delete(&made.filter, 7), CF_SATURATED);
         cf_advance(&made.filter);
     }
     cf_advance(&made.filter);
@@ -251,7 +251,7 @@ TEST(too_many_of_one_pair_are_refused)
 }
 
 /* Entries that know no bit to be split by double with their buckets: a table full of them took all memory. */
-TEST(a_table_of_void_entries_grows_no_further)
+TEST(a_table_of_exhausted_entries_grows_no_further)
 {
     for (unsigned b = 2; b <= 4; b *= 2) {
         cf_geometry shape = ageing(shape_of(64, b, 12), 3);

@@ -34,9 +34,9 @@ TEST(plans_check_their_arguments)
                                 {.epochs = many},
                                 {.epochs = 2, .value_bits = 3},
                                 {.growth = true, .bucket_size = 1},
-                                {.growth = true, .overflow = true},
-                                {.overflow = true, .overflow_budget = 256},
-                                {.overflow = true, .spill_bound = many},
+                                {.growth = true, .stash = true},
+                                {.stash = true, .max_kicks = 256},
+                                {.stash = true, .stash_size = many},
                                 {.hash = (cf_hash_choice)3},
                                 {.layout = (cf_layout)3},
                                 {.layout = CF_LAYOUT_SEMISORT, .bucket_size = 8},
@@ -77,12 +77,12 @@ static unsigned wrong_shapes(cf_geometry *shape)
     WRONG(fingerprint_bits, 255);
     WRONG(pair_bits, 0);
     WRONG(pair_bits, 9);
-    WRONG(cap, 0);
-    WRONG(cap, 255);
+    WRONG(max_copies, 0);
+    WRONG(max_copies, 255);
     WRONG(counter_bits, 255);
     WRONG(value_bits, 255);
     WRONG(epochs, 255);
-    WRONG(spill_bound, 65535);
+    WRONG(stash_size, 65535);
     WRONG(budget, 1);
     WRONG(affinity, 4);
     WRONG(collation, 255);
@@ -136,9 +136,9 @@ static test_filter of_kind(unsigned kind)
     shape.counter_bits = kind == 2 ? 3 : 0;
     shape.value_bits = kind == 3 ? 5 : kind == 7 ? 32 : 0;
     if (kind == 4)
-        shape = spilling(shape, 4, 64);
+        shape = stashing(shape, 4, 64);
     if (kind == 5)
-        shape.epochs = 3, shape.cap = 1;
+        shape.epochs = 3, shape.max_copies = 1;
     test_filter made = new_filter(kind == 6 ? semisorted(shape) : shape);
     for (uint64_t i = 0; i < KEYS; i++)
         assert_int_equal(cf_add(&made.filter, key(i)), CF_OK);
@@ -259,7 +259,7 @@ TEST(numbers_of_buckets_slots_and_lines_are_checked)
         for (unsigned i = 0; i < 4; i++) {
             assert_false(cf_entry_at(f, beyond[i], 0, &entry));
             assert_false(cf_overflows(f, beyond[i]));
-            assert_false(cf_spilled_at(f, f->spilled + (unsigned)(beyond[i] - f->buckets), &entry));
+            assert_false(cf_stashed_at(f, f->stashed + (unsigned)(beyond[i] - f->buckets), &entry));
         }
         assert_false(cf_entry_at(f, 0, f->geometry.bucket_size, &entry));
         assert_false(cf_entry_at(f, 0, UINT32_MAX, &entry));
@@ -360,7 +360,7 @@ TEST(opening_notices_that_the_seal_is_missing)
             }
             assert_int_equal(cf_seal(f), CF_OK);
             assert_int_equal(cf_open(&view, f->bytes, f->length, &why), CF_OK);
-            assert_true(view.items == f->items && view.epoch == f->epoch && view.spilled == f->spilled);
+            assert_true(view.items == f->items && view.epoch == f->epoch && view.stashed == f->stashed);
             assert_sound(&view);
             snapshot then = remember(f);
             all[i](f); /* nothing may have changed: of what ages the same key, in the same epoch */
@@ -454,7 +454,7 @@ TEST(exact_filters_check_what_they_are_built_of)
     SPOILED(options.value_bits, 1);
     SPOILED(options.epochs, 1);
     SPOILED(options.growth, true);
-    SPOILED(options.overflow, true);
+    SPOILED(options.stash, true);
     SPOILED(options.layout, CF_LAYOUT_PLAIN);
     for (unsigned i = 0; i < n; i++) {
         const char *why = NULL;

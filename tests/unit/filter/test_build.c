@@ -264,7 +264,7 @@ TEST(a_set_of_pairs_gives_the_same_bytes_and_each_value)
         build_pairs(n, 1, (cf_options){.growth = true});
         build_pairs(n, 3, (cf_options){.growth = n % 8 < 4});
         build_pairs(n, 5, (cf_options){.growth = true, .bucket_size = 8});
-        build_pairs(n, 2, (cf_options){.overflow = true, .overflow_budget = 2});
+        build_pairs(n, 2, (cf_options){.stash = true, .max_kicks = 2});
     }
 }
 

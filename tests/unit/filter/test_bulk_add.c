@@ -38,7 +38,7 @@ static void assert_as_one_by_one(const cf_filter *filter, const keys *all)
         assert_true(one == two || (most > 1 && one >= most && two >= most));
     }
     if (most == 1)
-        assert_true(filter->occupied + filter->spilled == other.filter.occupied + other.filter.spilled);
+        assert_true(filter->occupied + filter->stashed == other.filter.occupied + other.filter.stashed);
     free_filter(&other);
 }
 
@@ -55,7 +55,7 @@ static void check_build(cf_geometry shape, keys *all)
         shuffle(all);
         test_filter other = filled(shape, all, memory);
         assert_memory_equal(one.filter.bytes, other.filter.bytes, one.filter.length);
-        if (!shape.semisorted && !shape.spill_bound)
+        if (!shape.semisorted && !shape.stash_size)
             assert_memory_equal(one.filter.bytes, first.filter.bytes, one.filter.length);
         assert_holds(&one.filter, all, all->n);
         free_filter(&one);
@@ -93,7 +93,7 @@ TEST(an_empty_table_is_filled)
     free(all.hash);
 }
 
-/* The share of a full table that goes through searches is stored, too; below cap each copy can be deleted
+/* The share of a full table that goes through searches is stored, too; below max_copies each copy can be deleted
 ** again, and then nothing is left. */
 TEST(full_tables_are_filled_and_emptied)
 {
@@ -103,7 +103,7 @@ TEST(full_tables_are_filled_and_emptied)
             cf_geometry shape = shape_of(3000, k == 0 ? 2 : 4, 32); /* no two keys are alike */
             keys all = random_keys(shape.capacity * percent[k] / 100);
             if (list)
-                shape = spilling(shape, list == 1 ? 0 : 10, 200);
+                shape = stashing(shape, list == 1 ? 0 : 10, 200);
             check_build(shape, &all);
             if (k)
                 check_build(semisorted(shape), &all);
@@ -111,7 +111,7 @@ TEST(full_tables_are_filled_and_emptied)
             shuffle(&all);
             for (size_t i = 0; i < all.n; i++)
                 assert_int_equal(cf_delete(&made.filter, all.hash[i]), CF_REMOVED);
-            assert_true(made.filter.items + made.filter.occupied + made.filter.spilled == 0);
+            assert_true(made.filter.items + made.filter.occupied + made.filter.stashed == 0);
             assert_sound(&made.filter);
             free_filter(&made);
             free(all.hash);
@@ -246,7 +246,7 @@ TEST(memory_may_be_refused)
         size_t added = 1;
         keys all = random_keys(N);
         cf_geometry shape = shape_for(N, 4, 12);
-        shape = kind == 0 ? shape : kind == 1 ? semisorted(shape) : spilling(shape, 10, 200);
+        shape = kind == 0 ? shape : kind == 1 ? semisorted(shape) : stashing(shape, 10, 200);
         test_filter with = filled(shape, &all, true), made = growing_filter(shape, UINT64_MAX);
         shuffle(&all);
         resizes_left = 0;
@@ -262,13 +262,13 @@ TEST(memory_may_be_refused)
     }
 }
 
-/* Copies of a key may meet in the spill list, too. */
+/* Copies of a key may meet in the stash, too. */
 TEST(no_key_has_more_than_cap_in_slots_and_list)
 {
     for (unsigned round = 0; round < 200; round++) {
-        cf_geometry shape = spilling(shape_of(104, 2, 8), 0, 1000);
+        cf_geometry shape = stashing(shape_of(104, 2, 8), 0, 1000);
         shape.capacity = 400;
-        shape.cap = 2;
+        shape.max_copies = 2;
         test_filter made = new_filter(shape);
         keys all = random_keys(300);
         const char *why;
@@ -369,10 +369,10 @@ TEST(emptied_tables_keep_all_keys)
     }
 }
 
-/* No keys: nothing changes, and nobody is asked. (Keys end with a look at the spill list.) */
+/* No keys: nothing changes, and nobody is asked. (Keys end with a look at the stash.) */
 TEST(no_keys_change_nothing)
 {
-    test_filter made = new_filter(spilling(shape_of(500, 4, 12), 100, 1200));
+    test_filter made = new_filter(stashing(shape_of(500, 4, 12), 100, 1200));
     keys all = random_keys(3000);
     for (size_t i = 0; i < all.n; i++)
         cf_add(&made.filter, all.hash[i]);
@@ -380,7 +380,7 @@ TEST(no_keys_change_nothing)
         cf_delete(&made.filter, all.hash[i]);
     asked by = {{answer, &by}, 0, 1};
     snapshot then = remember(&made.filter);
-    assert_true(made.filter.spilled > 0);
+    assert_true(made.filter.stashed > 0);
     made.filter.watch = &by.watch;
     assert_int_equal(cf_add_many(&made.filter, all.hash, 0, NULL), CF_OK);
     assert_int_equal(by.questions, 0);

@@ -10,7 +10,7 @@ static void assert_damaged(const cf_filter *filter, const char *expected)
     assert_string_equal(why, expected);
 }
 
-/* Fingerprints are long: no two keys say the same, which would make them sticky. */
+/* Fingerprints are long: no two keys say the same, which would make them saturated. */
 static test_filter half_full(void)
 {
     test_filter made = new_filter(shape_of(66, 2, 27)); /* 3564 bits: 4 left over */
@@ -22,7 +22,7 @@ static test_filter half_full(void)
 static const char slots_wrong[] = "the header has a wrong number of occupied slots";
 static const char too_few[] = "the header counts fewer items than the entries represent";
 static const char too_many[] = "the header counts more items than the entries represent";
-static const char too_often[] = "a key has more copies than cap allows";
+static const char too_often[] = "a key has more copies than max_copies allows";
 
 TEST(counts_are_compared)
 {
@@ -55,8 +55,8 @@ TEST(counts_are_compared)
     }
 }
 
-/* What a sticky key has absorbed nobody knows: any number of items is possible then. */
-TEST(sticky_keys_may_have_absorbed_anything)
+/* What a saturated key has absorbed nobody knows: any number of items is possible then. */
+TEST(saturated_keys_may_have_absorbed_anything)
 {
     for (unsigned kind = 0; kind < 3; kind++) {
         cf_geometry shape = kind == 2 ? growing_shape(10, 4, 28) : shape_of(10, 4, 28);
@@ -169,16 +169,16 @@ TEST(codes_of_semisorted_buckets_are_checked)
     }
 }
 
-/* ---- the spill list ---- */
+/* ---- the stash ---- */
 
 /* Lines that lie, and bits that are missing or too many. */
 TEST(every_lie_of_a_list_is_told)
 {
     enum { BOUND = 24, LINE = 16 };
     for (unsigned round = 0; round < 200; round++) {
-        test_filter made = new_filter(spilling(shape_of(20, 4, 12), 0, BOUND));
+        test_filter made = new_filter(stashing(shape_of(20, 4, 12), 0, BOUND));
         const char *why = "";
-        while (made.filter.spilled < 6)
+        while (made.filter.stashed < 6)
             assert_int_equal(cf_add(&made.filter, random64()), CF_OK);
         assert_sound(&made.filter);
         uint8_t *list = made.bytes + made.filter.length - BOUND * LINE;
@@ -210,17 +210,17 @@ TEST(every_lie_of_a_list_is_told)
 TEST(a_list_has_eight_entries_of_a_key)
 {
     enum { SLOTS = 2 * 4, MOST = 8 };
-    cf_geometry shape = spilling(shape_of(20, 4, 12), 0, 24);
+    cf_geometry shape = stashing(shape_of(20, 4, 12), 0, 24);
     shape.value_bits = 8;
     test_filter made = new_filter(shape);
     cf_place place = cf_candidates(&made.filter, 12345).place[0];
     for (uint64_t value = 0; value < SLOTS + MOST; value++)
         assert_int_equal(cf_add_value(&made.filter, 12345, value), CF_OK);
     assert_int_equal(cf_add_value(&made.filter, 12345, SLOTS + MOST), CF_FULL);
-    assert_int_equal(made.filter.spilled, MOST);
+    assert_int_equal(made.filter.stashed, MOST);
     assert_sound(&made.filter);
-    probe_spill(&made.filter, place.bucket, place.tag);
-    assert_damaged(&made.filter, "the spill list has more entries of a key than are found");
+    probe_stash(&made.filter, place.bucket, place.tag);
+    assert_damaged(&made.filter, "the stash has more entries of a key than are found");
     free_filter(&made);
 }
 
@@ -238,8 +238,8 @@ TEST(census_counts)
         cf_census census = cf_take_census(&made.filter);
         assert_int_equal(census.occupied, bits ? 4 : 1 + 2 + 3 + 3);
         assert_int_equal(census.copies, bits ? 1 + 2 + 3 + 4 : 1 + 2 + 3 + 3);
-        assert_int_equal(census.sticky, bits ? 1 : 2); /* fingerprints, not slots */
-        assert_true(census.voids == 0 && census.shortest == 0 && census.status == CF_OK);
+        assert_int_equal(census.saturated, bits ? 1 : 2); /* fingerprints, not slots */
+        assert_true(census.exhausted == 0 && census.shortest == 0 && census.status == CF_OK);
         free_filter(&made);
     }
 }
@@ -262,7 +262,7 @@ TEST(census_knows_the_error_rate)
     for (unsigned b = 1; b <= 8; b *= 2)
         for (uint64_t m = 2; m <= 64; m *= 2) {
             cf_geometry shape = shape_of(m, b, 9);
-            test_filter made = new_filter(random_below(2) ? spilling(shape, 0, 9) : shape);
+            test_filter made = new_filter(random_below(2) ? stashing(shape, 0, 9) : shape);
             assert_true(cf_take_census(&made.filter).fpr == 0);
             cf_add(&made.filter, 0); /* becomes 1 */
             for (uint64_t i = 0; i < m * b; i++)

@@ -399,11 +399,11 @@ TEST(levels_have_nothing_but_fingerprints)
 {
     cf_geometry shape = shape_of(10, 4, 12), wrong[5] = {shape, shape, shape, shape, shape};
     wrong[0].growth = true;
-    wrong[1].spill_bound = 4;
+    wrong[1].stash_size = 4;
     wrong[2].counter_bits = 3;
     wrong[3].value_bits = 3;
     wrong[4].epochs = 3;
-    wrong[4].cap = 1;
+    wrong[4].max_copies = 1;
     assert_crafted((crafted){.shape = shape, .levels = 1, .there = 1}, NULL);
     for (unsigned i = 0; i < 5; i++)
         assert_crafted((crafted){.shape = wrong[i], .levels = 1, .there = 1},

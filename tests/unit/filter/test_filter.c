@@ -5,14 +5,14 @@
 /* Each status has a text of its own, and a number that is no status has one, too. */
 TEST(every_status_has_a_text)
 {
-    for (int one = CF_OK; one <= CF_STICKY + 1; one++) {
+    for (int one = CF_OK; one <= CF_SATURATED + 1; one++) {
         assert_non_null(cf_status_text((cf_status)one));
         for (int other = CF_OK; other < one; other++)
             assert_string_not_equal(cf_status_text((cf_status)one), cf_status_text((cf_status)other));
     }
     assert_string_equal(cf_status_text(CF_OK), "ok");
     assert_string_equal(cf_status_text(CF_INTERRUPTED), "interrupted");
-    assert_string_equal(cf_status_text((cf_status)(CF_STICKY + 1)), "unknown status");
+    assert_string_equal(cf_status_text((cf_status)(CF_SATURATED + 1)), "unknown status");
 }
 
 /* ---- single calls ---- */

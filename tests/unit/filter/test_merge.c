@@ -85,7 +85,8 @@ TEST(key_types_are_joined)
             assert_int_equal(cf_merge(&into.filter, &from.filter, &why), CF_OK);
             assert_int_equal(into.filter.geometry.key_types, mine | theirs);
             cf_clear(&into.filter);
-            assert_int_equal(into.filter.geometry.key_types, (mine | theirs) == CF_TYPES_MIXED ? CF_TYPES_MIXED : 0);
+            assert_int_equal(into.filter.geometry.key_types,
+                             (mine | theirs) == CF_TYPES_MIXED ? CF_TYPES_MIXED : 0);
             free_filter(&into);
             free_filter(&from);
         }
@@ -112,7 +113,7 @@ TEST(copies_add_up_to_their_limit)
                         assert_true(probe_split(mine % 2 ? &one.filter : &two.filter));
                     assert_int_equal(cf_merge(&one.filter, &two.filter, &why), CF_OK);
                     assert_int_equal(cf_count(&one.filter, hash), model_least(sum, limit));
-                    assert_int_equal(cf_take_census(&one.filter).sticky, sum >= limit);
+                    assert_int_equal(cf_take_census(&one.filter).saturated, sum >= limit);
                     assert_int_equal(one.filter.items, mine + theirs);
                     assert_sound(&one.filter);
                     free_filter(&one);
@@ -125,13 +126,13 @@ TEST(sums_are_settled)
 {
     const char *why = "";
     for (unsigned b = 4; b <= 8; b *= 2) {
-        cf_geometry shape = spilling(shape_of(1000, b, 16), 0, 600);
+        cf_geometry shape = stashing(shape_of(1000, b, 16), 0, 600);
         test_filter one = new_filter(shape), two = new_filter(shape);
         keys left = random_keys(430 * b), right = random_keys(430 * b);
         add_all(&one.filter, &left);
         add_all(&two.filter, &right);
         assert_int_equal(cf_merge(&one.filter, &two.filter, &why), CF_OK);
-        assert_true(one.filter.spilled == 0 && one.filter.items == 860 * b);
+        assert_true(one.filter.stashed == 0 && one.filter.items == 860 * b);
         assert_all_found(&one.filter, &left);
         assert_all_found(&one.filter, &right);
         assert_sound(&one.filter);
@@ -147,8 +148,8 @@ TEST(sums_are_settled)
 TEST(mismatches_are_named)
 {
     static const char *const fields[] = {
-        "seed", "hash",     "buckets",   "bucket_size",  "fingerprint_bits", "pair_bits",
-        "cap",  "affinity", "collation", "counter_bits", "value_bits",       "epochs"};
+        "seed",       "hash",     "buckets",   "bucket_size",  "fingerprint_bits", "pair_bits",
+        "max_copies", "affinity", "collation", "counter_bits", "value_bits",       "epochs"};
     enum { FIELDS = sizeof fields / sizeof *fields };
     const cf_geometry shape = shape_of(30, 4, 16);
     const char *why = "";
@@ -156,11 +157,11 @@ TEST(mismatches_are_named)
         cf_geometry mine = shape, other = shape;
         other.seed = i == 0, other.keyed = i == 1, other.buckets += i == 2 ? 2 : 0;
         other.bucket_size = i == 3 ? 2 : 4, other.fingerprint_bits = i == 4 ? 17 : 16;
-        other.pair_bits = i == 5 ? 6 : 16, other.cap = i == 6 ? 2 : 3;
+        other.pair_bits = i == 5 ? 6 : 16, other.max_copies = i == 6 ? 2 : 3;
         other.affinity = i == 7 ? CF_AFFINITY_REAL : 0, other.collation = i == 8;
         other.counter_bits = i == 9 ? 3 : 0, other.value_bits = i == 10 ? 3 : 0;
         if (i == 11)
-            mine.epochs = 3, other.epochs = 4, mine.cap = other.cap = 1;
+            mine.epochs = 3, other.epochs = 4, mine.max_copies = other.max_copies = 1;
         test_filter one = new_filter(mine), two = new_filter(other);
         unsigned at = 0;
         cf_add(&two.filter, 5);
@@ -269,7 +270,7 @@ static void live(cf_filter *filter, const uint64_t *hash_of, uint64_t values)
 static cf_geometry any_list(cf_geometry shape)
 {
     static const unsigned bounds[] = {1, 7, 8, 9, 24, 4096};
-    return random_below(4) ? spilling(shape, (unsigned)random_below(4), bounds[random_below(6)]) : shape;
+    return random_below(4) ? stashing(shape, (unsigned)random_below(4), bounds[random_below(6)]) : shape;
 }
 
 /* However few keys come together, with however many copies and values: a merge that succeeds finds all of them
@@ -281,7 +282,7 @@ TEST(what_was_merged_is_found)
     for (unsigned round = 0; round < ROUNDS; round++) {
         unsigned b = 2u << random_below(3);
         cf_geometry shape = growing_shape(2 * (1 + random_below(8)), b, 26);
-        shape.cap = (uint8_t)(1 + random_below(2 * b));
+        shape.max_copies = (uint8_t)(1 + random_below(2 * b));
         shape.value_bits = random_below(4) ? 5 : 0;
         shape.counter_bits = shape.value_bits || random_below(2) ? 0 : (uint8_t)(1 + random_below(4));
         shape.semisorted = b == 4 && random_below(2);
@@ -322,7 +323,7 @@ TEST(more_values_than_are_found_are_refused)
         unsigned most = round % 3 ? 24 : 16, sum = most + 1 + round % 4;
         cf_geometry shape = growing_shape(4, 8, 13);
         if (most == 24)
-            shape = spilling(shape, 0, 4096);
+            shape = stashing(shape, 0, 4096);
         shape.value_bits = 5;
         test_filter one = growing_filter(shape, 1 << 20), two = growing_filter(shape, 1 << 20);
         for (unsigned i = 0; i < 6 && shape.growth; i++)

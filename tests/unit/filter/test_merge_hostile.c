@@ -133,12 +133,12 @@ TEST(one_entry_that_is_many_items_is_interrupted)
 /* All lines of a list say the same: each line of the other list looks at all of them. */
 TEST(far_more_work_than_keys_do_is_refused)
 {
-    cf_geometry shape = spilling(shape_of(40, 4, 12), 0, CF_SPILL_MAX);
+    cf_geometry shape = stashing(shape_of(40, 4, 12), 0, CF_STASH_MAX);
     test_filter one = growing_filter(shape, UINT64_MAX), two = growing_filter(shape, UINT64_MAX);
     const char *why = NULL;
-    for (unsigned i = 0; i < CF_SPILL_MAX; i++) {
-        probe_spill(&one.filter, 0, 5);
-        probe_spill(&two.filter, 0, 5);
+    for (unsigned i = 0; i < CF_STASH_MAX; i++) {
+        probe_stash(&one.filter, 0, 5);
+        probe_stash(&two.filter, 0, 5);
     }
     snapshot then = remember(&one.filter);
     assert_int_equal(merge_watched(&one.filter, &two.filter, &why), CF_FULL);
@@ -160,16 +160,16 @@ static cf_geometry invent_shape(void)
                      .growth = !one_in(8)};
     unsigned remainder = (unsigned)random_below(one_in(2) ? 2 : g.fingerprint_bits - 3u);
     g.pair_bits = (uint8_t)(remainder > g.fingerprint_bits - 4u ? 4 : g.fingerprint_bits - remainder);
-    g.cap = (uint8_t)most_of(2u * g.bucket_size);
+    g.max_copies = (uint8_t)most_of(2u * g.bucket_size);
     g.semisorted = g.bucket_size == 4 && g.fingerprint_bits > 4 && one_in(2);
     unsigned payload = (unsigned)random_below(4);
     g.counter_bits = (uint8_t)(payload == 1 ? most_of(CF_COUNTER_MAX) : 0);
     g.value_bits = (uint8_t)(payload == 2 ? most_of(CF_VALUE_MAX) : 0);
     if (payload == 3 && one_in(2)) {
         g.epochs = (uint8_t)most_of(CF_EPOCHS_MAX);
-        g.cap = 1;
+        g.max_copies = 1;
     } else if (one_in(3)) {
-        g = spilling(g, (unsigned)random_below(30), (unsigned)most_of(one_in(2) ? 8 : CF_SPILL_MAX));
+        g = stashing(g, (unsigned)random_below(30), (unsigned)most_of(one_in(2) ? 8 : CF_STASH_MAX));
     }
     return g;
 }
@@ -198,9 +198,9 @@ static test_filter invent(cf_geometry shape, uint64_t steps)
                 probe_write(filter, bucket, slot, invent_tag(filter, kind, few), random64());
                 filter->occupied++;
             }
-    uint8_t *list = bytes_of(filter) + filter->length - 16 * shape.spill_bound;
-    filter->spilled = (unsigned)random_below(shape.spill_bound + 1u);
-    for (unsigned i = 0; i < filter->spilled; i++)
+    uint8_t *list = bytes_of(filter) + filter->length - 16 * shape.stash_size;
+    filter->stashed = (unsigned)random_below(shape.stash_size + 1u);
+    for (unsigned i = 0; i < filter->stashed; i++)
         for (unsigned k = 0; k < 16; k++)
             list[16 * i + k] =
                 (uint8_t)(k < 8 ? (k == 0 ? random_below(filter->buckets) : 0) : random64());
@@ -208,7 +208,7 @@ static test_filter invent(cf_geometry shape, uint64_t steps)
     if (one_in(4))
         filter->occupied = random_below(slots + 1);
     filter->items = one_in(2) ? filter->occupied : random_below(slots + 1);
-    filter->items = filter->occupied + filter->spilled == 0 ? 0 : filter->items;
+    filter->items = filter->occupied + filter->stashed == 0 ? 0 : filter->items;
     for (uint64_t n = shape.epochs ? random_below(40) : 0; n > 0; n--)
         probe_begin_epoch(filter);
     cf_seal(filter);
@@ -288,7 +288,7 @@ static cf_geometry plan_some(void)
                           .counter_bits = payload == 0 ? (unsigned)most_of(4) : 0,
                           .value_bits = payload == 1 ? (unsigned)most_of(CF_VALUE_MAX) : 0,
                           .epochs = payload == 2 ? (unsigned)most_of(CF_EPOCHS_MAX) : 0};
-    options.overflow = payload != 2 && !options.growth && !one_in(4);
+    options.stash = payload != 2 && !options.growth && !one_in(4);
     uint64_t capacity = most_of((uint64_t)4 << random_below(11));
     const char *why = "";
     cf_geometry shape;

@@ -217,7 +217,7 @@ static const struct {
     {"2 slots", {.bucket_size = 2, .fingerprint_bits = 12}},
     {"8 slots", {.bucket_size = 8, .fingerprint_bits = 12}},
     {"semi-sorted", {.layout = CF_LAYOUT_SEMISORT}},
-    {"spill list", {.overflow = true}},
+    {"stash", {.stash = true}},
     {"counters", {.counter_bits = 4}},
     {"values", {.value_bits = 32, .growth = true}},
     {"growth", {.growth = true, .fingerprint_bits = 12}},

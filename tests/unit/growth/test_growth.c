@@ -18,7 +18,7 @@ static test_filter planned_growing(uint64_t capacity, unsigned b, cf_layout layo
 
 /* ---- room ---- */
 
-/* From as few buckets as the planner gives it. (From fewer, now and then void entries come to fill a pair of
+/* From as few buckets as the planner gives it. (From fewer, now and then exhausted entries come to fill a pair of
 ** buckets, and no split helps.) */
 /* One add in some millions is refused, as its pair and all that can be reached from it is full. */
 TEST(random_keys_hardly_ever_fill_it)
@@ -228,7 +228,7 @@ static cf_status crowd(cf_filter *filter, unsigned at)
     uint64_t hash = random64(), six = UINT64_C(63) << at;
     cf_status status = CF_OK;
     for (unsigned tries = 0; cf_contains(filter, hash) && tries < 100; tries++)
-        hash = random64(); /* not where void entries would absorb every key */
+        hash = random64(); /* not where exhausted entries would absorb every key */
     for (uint64_t i = 0; i < 64 && status == CF_OK; i++) {
         snapshot then = remember(filter);
         status = cf_add(filter, (hash & ~six) | i << at);
@@ -239,7 +239,7 @@ static cf_status crowd(cf_filter *filter, unsigned at)
     return status;
 }
 
-/* Entries of all lengths, void ones among them, in six slots of ten; then keys until one is refused. */
+/* Entries of all lengths, exhausted ones among them, in six slots of ten; then keys until one is refused. */
 static void check_refused(cf_geometry shape, uint64_t steps, want missing)
 {
     enum { FIRST = 10, LAST = 20 };
@@ -309,7 +309,7 @@ TEST(only_the_first_growth_rewrites_the_table)
 }
 
 /* Entries that know nothing beyond their bucket make room for a key, where the number of their other bucket is no longer. */
-TEST(void_entries_move_among_buckets_of_one_level)
+TEST(exhausted_entries_move_among_buckets_of_one_level)
 {
     unsigned moved = 0;
     for (unsigned round = 0; round < 200; round++) {

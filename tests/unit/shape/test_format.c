@@ -43,9 +43,10 @@ static void assert_same_shape(const cf_geometry *a, const cf_geometry *b)
                 a->seed == b->seed);
     assert_true(a->keyed == b->keyed && a->growth == b->growth && a->semisorted == b->semisorted);
     assert_true(a->bucket_size == b->bucket_size && a->fingerprint_bits == b->fingerprint_bits);
-    assert_true(a->pair_bits == b->pair_bits && a->cap == b->cap && a->epochs == b->epochs);
+    assert_true(a->pair_bits == b->pair_bits && a->max_copies == b->max_copies &&
+                a->epochs == b->epochs);
     assert_true(a->counter_bits == b->counter_bits && a->value_bits == b->value_bits);
-    assert_true(a->budget == b->budget && a->spill_bound == b->spill_bound);
+    assert_true(a->budget == b->budget && a->stash_size == b->stash_size);
     assert_true(a->affinity == b->affinity && a->collation == b->collation);
     assert_int_equal(a->key_types, b->key_types);
 }
@@ -64,15 +65,15 @@ static cf_geometry any_shape(void)
                          .affinity = (uint8_t)random_below(4),
                          .collation = (uint8_t)random_below(3),
                          .key_types = (uint8_t)random_below(16)};
-    shape.cap = (uint8_t)(1 + random_below(2u * shape.bucket_size));
+    shape.max_copies = (uint8_t)(1 + random_below(2u * shape.bucket_size));
     shape.semisorted = shape.bucket_size == 4 && random_below(2);
     shape.counter_bits = (uint8_t)(payload == 1 ? 1 + random_below(CF_COUNTER_MAX) : 0);
     shape.value_bits = (uint8_t)(payload == 2 ? 1 + random_below(CF_VALUE_MAX) : 0);
     if (payload == 3) {
         shape.epochs = (uint8_t)(1 + random_below(CF_EPOCHS_MAX));
-        shape.cap = 1;
+        shape.max_copies = 1;
     } else if (random_below(2)) {
-        shape = spilling(shape, (unsigned)random_below(256), 1 + (unsigned)random_below(CF_SPILL_MAX));
+        shape = stashing(shape, (unsigned)random_below(256), 1 + (unsigned)random_below(CF_STASH_MAX));
     }
     return shape;
 }
@@ -96,7 +97,7 @@ TEST(headers_survive_the_round_trip)
         assert_same_shape(&opened.geometry, &shape);
         assert_true(opened.level == filter->level && opened.split == filter->split);
         assert_true(opened.items == filter->items && opened.occupied == filter->occupied);
-        assert_true(opened.epoch == filter->epoch && opened.spilled == filter->spilled);
+        assert_true(opened.epoch == filter->epoch && opened.stashed == filter->stashed);
         assert_true(opened.buckets == filter->buckets && opened.length == filter->length);
         free_filter(&made);
     }
@@ -114,13 +115,14 @@ TEST(fields_have_their_places)
         assert_true(bytes[4] == ((1 + shape.keyed) | shape.key_types << 4) &&
                     bytes[5] == shape.bucket_size);
         assert_true(bytes[6] == shape.fingerprint_bits && bytes[7] == shape.pair_bits);
-        assert_true(bytes[8] == shape.cap && bytes[9] == shape.fingerprint_bits && bytes[10] == 0);
+        assert_true(bytes[8] == shape.max_copies && bytes[9] == shape.fingerprint_bits &&
+                    bytes[10] == 0);
         assert_int_equal(bytes[11], payload);
         assert_int_equal(bytes[12], shape.growth | (shape.value_bits > 0) << 1 | shape.semisorted << 2 |
                                         shape.affinity << 3 | shape.collation << 5 |
                                         (shape.epochs > 0) << 7);
         assert_int_equal(bytes[13], shape.epochs ? shape.epochs : shape.budget);
-        assert_true(number_at(bytes, 14, 2) == shape.spill_bound && number_at(bytes, 16, 2) == 0);
+        assert_true(number_at(bytes, 14, 2) == shape.stash_size && number_at(bytes, 16, 2) == 0);
         assert_true(number_at(bytes, 18, 6) == shape.buckets);
         assert_true(number_at(bytes, 24, 8) == (uint64_t)shape.seed);
         assert_true(number_at(bytes, 50, 6) == shape.capacity << 16 >> 16 &&
@@ -139,7 +141,7 @@ static const char beyond[] = "the split pointer is beyond the level";
 static const char counter[] = "counter_bits must be from 0 to 16";
 static const char value[] = "value_bits must be from 0 to 32";
 static const char forbidden[] = "it has grown, although growth is off";
-static const char both[] = "a filter with a spill list does not grow";
+static const char both[] = "a filter with a stash does not grow";
 static const char ages[] = "it has epochs, but not of 4 bits";
 
 typedef enum kind { PLAIN, GROWN, AGEING, LISTED, MAY_GROW } kind;
@@ -151,8 +153,8 @@ static test_filter of_kind(kind which)
         which == PLAIN || which == AGEING ? shape_of(10, 4, 12) : growing_shape(10, 4, 12);
     shape.counter_bits = which == GROWN ? 5 : 0;
     if (which == AGEING)
-        shape.epochs = 3, shape.cap = 1;
-    test_filter made = growing_filter(which == LISTED ? spilling(shape, 1, 3) : shape, UINT64_MAX);
+        shape.epochs = 3, shape.max_copies = 1;
+    test_filter made = growing_filter(which == LISTED ? stashing(shape, 1, 3) : shape, UINT64_MAX);
     for (unsigned i = 0; i < 13 && which == GROWN; i++)
         assert_true(probe_split(&made.filter));
     cf_seal(&made.filter);
@@ -206,7 +208,7 @@ static const struct {
     {PLAIN, 18, 6, 0xffffffffffff, CF_DAMAGED, NULL},
     {PLAIN, 32, 6, 1, CF_DAMAGED, forbidden},
     {PLAIN, 38, 6, 1, CF_DAMAGED,
-     "the header counts items, but neither occupied slots nor spilled entries"},
+     "the header counts items, but neither occupied slots nor stashed entries"},
     {PLAIN, 44, 6, 40, CF_OK, ""},
     {PLAIN, 44, 6, 41, CF_DAMAGED, "the header counts more occupied slots than there are"},
     {PLAIN, 44, 6, 0xffffffffffff, CF_DAMAGED, NULL},
@@ -251,7 +253,7 @@ static const struct {
     {GROWN, 11, 1, 0, CF_DAMAGED, length},
     {GROWN, 11, 1, 17, CF_DAMAGED, counter},
     {GROWN, 11, 1, 255, CF_DAMAGED, counter},
-    {GROWN, 12, 1, 3, CF_DAMAGED, length}, /* values of 5 bits, and a sticky bit with each */
+    {GROWN, 12, 1, 3, CF_DAMAGED, length}, /* values of 5 bits, and a saturated bit with each */
     {GROWN, 11, 2, 0x0304, CF_OK, ""},     /* values of 4 bits: as wide as a counter of 5 */
     {GROWN, 11, 2, 0x0300, CF_DAMAGED, "values of zero bits"},
     {GROWN, 11, 2, 0x0321, CF_DAMAGED, value},

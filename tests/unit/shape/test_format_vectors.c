@@ -18,7 +18,7 @@ typedef struct vector {
 
 #define FIELDS(m, n, k, b, f, s, c, g, counter, value)                                                  \
     .buckets = m, .capacity = n, .seed = k, .bucket_size = b, .fingerprint_bits = f, .pair_bits = s,    \
-    .cap = c, .counter_bits = counter, .value_bits = value, .growth = g
+    .max_copies = c, .counter_bits = counter, .value_bits = value, .growth = g
 
 #define SHAPE(m, n, k, b, f, s, c, g, counter, value)                                                   \
     {                                                                                                   \
@@ -31,11 +31,11 @@ typedef struct vector {
         FIELDS(m, n, k, b, f, s, c, g, counter, value), .keyed = true                                   \
     }
 
-/* The same semi-sorted or not, and with a spill list or, when its bound is 0, without. */
+/* The same semi-sorted or not, and with a stash or, when its bound is 0, without. */
 #define LISTED(m, n, k, b, f, s, c, g, counter, value, sorted, t, bound)                                \
     {                                                                                                   \
         FIELDS(m, n, k, b, f, s, c, g, counter, value), .semisorted = sorted, .budget = t,              \
-                                                        .spill_bound = bound                            \
+                                                        .stash_size = bound                             \
     }
 
 /* The same with epochs; one begins before each 8th key. */
@@ -66,7 +66,7 @@ static unsigned told_of(const vector *v, unsigned key)
 {
     unsigned copies = copies_of(v, key), most = v->shape.counter_bits ? 1u << v->shape.counter_bits : 1;
     if (v->again > 0 && key == 1)
-        return v->shape.cap;
+        return v->shape.max_copies;
     return copies < most ? copies : most;
 }
 
@@ -138,15 +138,15 @@ static void assert_stage(const cf_filter *filter, const vector *v)
 {
     assert_true(filter->buckets == v->shape.buckets + v->steps);
     if (filter->level >= 2)
-        assert_true(cf_take_census(filter).voids > 0);
+        assert_true(cf_take_census(filter).exhausted > 0);
     assert_int_equal(filter->geometry.semisorted, v->shape.semisorted);
-    assert_int_equal(filter->geometry.spill_bound, v->shape.spill_bound);
+    assert_int_equal(filter->geometry.stash_size, v->shape.stash_size);
     assert_int_equal(filter->geometry.budget, v->shape.budget);
-    assert_int_equal(filter->spilled > 0, v->shape.spill_bound > 0);
+    assert_int_equal(filter->stashed > 0, v->shape.stash_size > 0);
 }
 
-/* Key 1 is sticky: no delete takes it away. */
-static void assert_sticky(const uint8_t *bytes, size_t length, const vector *v)
+/* Key 1 is saturated: no delete takes it away. */
+static void assert_saturated(const uint8_t *bytes, size_t length, const vector *v)
 {
     uint8_t copy[2000];
     cf_filter filter;
@@ -154,8 +154,8 @@ static void assert_sticky(const uint8_t *bytes, size_t length, const vector *v)
     uint64_t hash = key_hash(1, &v->shape);
     memcpy(copy, bytes, length);
     assert_int_equal(cf_open_writable(&filter, copy, length, &why), CF_OK);
-    assert_int_equal(cf_count(&filter, hash), v->shape.cap);
-    assert_int_equal(cf_delete_value(&filter, hash, value_of(v, 1)), CF_STICKY);
+    assert_int_equal(cf_count(&filter, hash), v->shape.max_copies);
+    assert_int_equal(cf_delete_value(&filter, hash, value_of(v, 1)), CF_SATURATED);
 }
 
 TEST(vectors_open_and_know_their_keys)
@@ -184,6 +184,6 @@ TEST(vectors_open_and_know_their_keys)
         }
         assert_int_equal(filter.items, items + v->again);
         if (v->again > 0)
-            assert_sticky(bytes, length, v);
+            assert_saturated(bytes, length, v);
     }
 }

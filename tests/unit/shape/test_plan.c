@@ -130,14 +130,14 @@ TEST(bad_arguments_are_refused)
                  {100, 0.01, {.value_bits = 33}, CF_BAD_ARGUMENT},
                  {100, 0.01, {.counter_bits = UINT32_MAX}, CF_BAD_ARGUMENT},
                  {100, 0.01, {.counter_bits = 1, .value_bits = 1}, CF_BAD_ARGUMENT},
-                 {100, 0.01, {.overflow_budget = 256}, CF_BAD_ARGUMENT},
-                 {100, 0.01, {.spill_bound = 4097}, CF_BAD_ARGUMENT},
+                 {100, 0.01, {.max_kicks = 256}, CF_BAD_ARGUMENT},
+                 {100, 0.01, {.stash_size = 4097}, CF_BAD_ARGUMENT},
                  {100, 0.01, {.epochs = 16}, CF_BAD_ARGUMENT},
                  {100, 0.01, {.epochs = 3, .counter_bits = 1}, CF_BAD_ARGUMENT},
                  {100, 0.01, {.epochs = 3, .value_bits = 1}, CF_BAD_ARGUMENT},
-                 {100, 0.01, {.epochs = 3, .overflow = true}, CF_BAD_ARGUMENT},
-                 {100, 0.01, {.growth = true, .overflow = true}, CF_BAD_ARGUMENT},
-                 {100, 0.01, {.growth = true, .overflow_budget = 3, .spill_bound = 9}, CF_OK}};
+                 {100, 0.01, {.epochs = 3, .stash = true}, CF_BAD_ARGUMENT},
+                 {100, 0.01, {.growth = true, .stash = true}, CF_BAD_ARGUMENT},
+                 {100, 0.01, {.growth = true, .max_kicks = 3, .stash_size = 9}, CF_OK}};
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(status_of(cases[i].capacity, cases[i].fpr, cases[i].options),
                          cases[i].expected);
@@ -189,16 +189,17 @@ TEST(caps_let_filters_live_long)
             for (unsigned counters = 0; counters < 4; counters += 3) {
                 cf_options options = {.bucket_size = b, .fingerprint_bits = f, .counter_bits = counters};
                 cf_geometry shape = plan(100000, 0, options);
-                assert_true(counters > 0 || b == 2 ? shape.cap >= 2 : shape.cap >= 3);
+                assert_true(counters > 0 || b == 2 ? shape.max_copies >= 2 : shape.max_copies >= 3);
                 shape.counter_bits = 0;
                 assert_true(cf_turnovers(&shape) >= 100000 || (b == 2 && f < 15));
-                shape.cap--;
-                assert_true(shape.cap < 3 || (b == 2 && f < 15) || cf_turnovers(&shape) < 100000);
+                shape.max_copies--;
+                assert_true(shape.max_copies < 3 || (b == 2 && f < 15) || cf_turnovers(&shape) < 100000);
             }
-    assert_int_equal(plan(1000, 0, (cf_options){.bucket_size = 1, .fingerprint_bits = 20}).cap, 1);
+    assert_int_equal(plan(1000, 0, (cf_options){.bucket_size = 1, .fingerprint_bits = 20}).max_copies,
+                     1);
 }
 
-/* With counters the copies that one entry counts stand for cap. */
+/* With counters the copies that one entry counts stand for max_copies. */
 TEST(turnovers_follow_from_counters)
 {
     static const struct {
@@ -216,7 +217,7 @@ TEST(turnovers_follow_from_counters)
         cf_geometry shape = {.bucket_size = (uint8_t)known[i].b,
                              .fingerprint_bits = (uint8_t)known[i].f,
                              .counter_bits = (uint8_t)known[i].counter_bits,
-                             .cap = 4};
+                             .max_copies = 4};
         assert_int_equal(cf_turnovers(&shape), known[i].turnovers);
     }
 }
@@ -294,7 +295,7 @@ TEST(plans_have_room_for_one_more_epoch)
         cf_geometry shape = plan(KEYS, 0.001, (cf_options){.epochs = epochs, .growth = epochs % 2});
         cf_geometry plain = plan(most, 0.001, (cf_options){.growth = epochs % 2});
         assert_true(cf_planned_entries(KEYS, epochs) == most && cf_planned_entries(KEYS, 0) == KEYS);
-        assert_true(shape.capacity == KEYS && shape.cap == 1 && shape.epochs == epochs);
+        assert_true(shape.capacity == KEYS && shape.max_copies == 1 && shape.epochs == epochs);
         assert_true(cf_geometry_slots(&shape) == cf_geometry_slots(&plain));
         test_filter made = new_filter(shape);
         for (uint64_t i = 0; i < most; i++)
@@ -320,10 +321,10 @@ TEST(fields_of_shapes_are_checked)
         cf_geometry good = shape_of(10, 4, 12), bad[9];
         for (unsigned k = 0; k < 9; k++)
             bad[k] = good;
-        bad[0].bucket_size = n, bad[0].cap = 1;
+        bad[0].bucket_size = n, bad[0].max_copies = 1;
         bad[1].fingerprint_bits = n; /* s = 12 */
         bad[2].pair_bits = n;
-        bad[3].cap = n;
+        bad[3].max_copies = n;
         bad[4].buckets = n;
         bad[5].affinity = n;
         bad[6].collation = n;
@@ -356,7 +357,7 @@ TEST(bytes_are_header_table_list_and_reserve)
     shape.value_bits = 0;
     shape.counter_bits = 16;
     assert_int_equal(cf_geometry_bytes(&shape), 64 + 32 + 8);
-    shape = spilling(shape_of(8, 4, 12), 1, 3); /* with an overflow bit for each bucket */
+    shape = stashing(shape_of(8, 4, 12), 1, 3); /* with an overflow bit for each bucket */
     assert_int_equal(cf_geometry_bytes(&shape), 64 + 49 + 8 + 3 * 16);
     shape = shape_of((uint64_t)1 << 32, 8, 32);
     assert_true(cf_geometry_bytes(&shape) == 64 + ((uint64_t)1 << 37) + 8);

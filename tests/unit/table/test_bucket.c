@@ -35,7 +35,7 @@ static void differs(int line, const char *what)
     const cf_geometry *g = &filter.geometry;
     fail_msg("line %d: %s: f=%u b=%u s=%u semisorted=%u counter=%u value=%u epochs=%u list=%u m0=%u "
              "level=%u split=%u",
-             line, what, f, b, s, semi, g->counter_bits, g->value_bits, g->epochs, g->spill_bound,
+             line, what, f, b, s, semi, g->counter_bits, g->value_bits, g->epochs, g->stash_size,
              (unsigned)g->buckets, filter.level, (unsigned)filter.split);
 }
 
@@ -374,7 +374,7 @@ static void set_form(const cf_geometry *g)
     slot_bits = grown ? f + 5 : f, below = semi ? NIBBLE : 0, code_bits = 3 * below,
     top_bits = slot_bits - below;
     payload_bits = g->counter_bits ? g->counter_bits : g->epochs ? 4 : g->value_bits + grown;
-    overflow_at = code_bits + b * top_bits, overflow_bits = g->spill_bound != 0;
+    overflow_at = code_bits + b * top_bits, overflow_bits = g->stash_size != 0;
     payloads_at = overflow_at + overflow_bits, bits = payloads_at + b * payload_bits;
     const cf_form *form = &filter.view.form;
     kinds[0] = (cf_kind){true, semi, false, grown, false, false};
@@ -427,11 +427,11 @@ TEST(every_bucket_is_what_the_format_says)
                          .semisorted = kind == 4,
                          .fingerprint_bits = (uint8_t)width,
                          .pair_bits = (uint8_t)(all || width < 4 ? 4 : 4 + random_below(width - 3)),
-                         .cap = 1,
+                         .max_copies = 1,
                          .counter_bits = (uint8_t)counters[payload],
                          .value_bits = (uint8_t)values[payload],
                          .epochs = payload == 7 ? 3 : 0,
-                         .spill_bound = way == 1 ? 9 : 0,
+                         .stash_size = way == 1 ? 9 : 0,
                          .growth = way > 1};
         do
             if (cf_geometry_check(&g, &why) == CF_OK && is_asked_for(n++))

@@ -9,9 +9,9 @@ static cf_geometry shape_of_kind(unsigned kind)
     shape.semisorted = kind == 4 || kind == 5;
     shape.counter_bits = kind == 6 ? 4 : 0;
     if (kind == 7)
-        shape = spilling(shape, 0, 8);
+        shape = stashing(shape, 0, 8);
     if (kind == 8)
-        shape.epochs = 3, shape.cap = 1;
+        shape.epochs = 3, shape.max_copies = 1;
     return shape;
 }
 enum { SHAPES = 9 };
@@ -33,7 +33,7 @@ static void assert_opens_as_open_does(cf_reader *reader, const uint8_t *bytes, s
     }
     assert_true(reader->filter.items == opened.items && reader->filter.bytes == bytes);
     assert_true(reader->filter.occupied == opened.occupied && reader->filter.epoch == opened.epoch);
-    assert_true(reader->filter.spilled == opened.spilled && reader->filter.split == opened.split);
+    assert_true(reader->filter.stashed == opened.stashed && reader->filter.split == opened.split);
     for (unsigned i = 0; i < 20; i++) {
         uint64_t hash = random_below(200);
         assert_int_equal(cf_contains(&reader->filter, hash), cf_contains(&opened, hash));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "spill.h"
+#include "stash.h"
 
 #include "../table/bucket.h"
 
@@ -7,15 +7,15 @@
 
 static uint64_t offset_of(const cf_filter *filter, unsigned index)
 {
-    return filter->length - (uint64_t)(filter->geometry.spill_bound - index) * CF_SPILL_ENTRY;
+    return filter->length - (uint64_t)(filter->geometry.stash_size - index) * CF_STASH_ENTRY;
 }
 
-cf_record cf_spill_get(const cf_filter *filter, unsigned index)
+cf_record cf_stash_get(const cf_filter *filter, unsigned index)
 {
-    assert(index < filter->geometry.spill_bound);
+    assert(index < filter->geometry.stash_size);
     uint64_t offset = offset_of(filter, index);
     const uint8_t *at = filter->bytes + offset;
-    cf_need(filter, offset, offset + CF_SPILL_ENTRY);
+    cf_need(filter, offset, offset + CF_STASH_ENTRY);
     uint64_t first = cf_load64(at), second = cf_load64(at + 8), tag = first >> 48 | second << 16;
     const cf_form *form = &filter->view.form;
     return (cf_record){first & cf_low_bits(48), tag & form->slot_mask,
@@ -35,12 +35,12 @@ static bool comes_before(const cf_record *a, const cf_record *b)
     return a->tag != b->tag ? a->tag < b->tag : a->payload < b->payload;
 }
 
-unsigned cf_spill_position(const cf_filter *filter, const cf_record *entry)
+unsigned cf_stash_position(const cf_filter *filter, const cf_record *entry)
 {
-    unsigned low = 0, high = filter->spilled;
+    unsigned low = 0, high = filter->stashed;
     while (low < high) {
         unsigned middle = low + (high - low) / 2;
-        cf_record there = cf_spill_get(filter, middle);
+        cf_record there = cf_stash_get(filter, middle);
         if (comes_before(&there, entry))
             low = middle + 1;
         else
@@ -62,11 +62,11 @@ static bool buckets_of(const cf_filter *filter, const cf_record *entry, uint64_t
     return true;
 }
 
-unsigned cf_spill_of_bucket(const cf_filter *filter, uint64_t bucket)
+unsigned cf_stash_of_bucket(const cf_filter *filter, uint64_t bucket)
 {
     unsigned i = 0;
-    for (; i < filter->spilled; i++) {
-        cf_record entry = cf_spill_get(filter, i);
+    for (; i < filter->stashed; i++) {
+        cf_record entry = cf_stash_get(filter, i);
         uint64_t its[2];
         if (buckets_of(filter, &entry, its) && (its[0] == bucket || its[1] == bucket))
             break;
@@ -76,51 +76,51 @@ unsigned cf_spill_of_bucket(const cf_filter *filter, uint64_t bucket)
 
 /* ---- entries ---- */
 
-void cf_spill_add(cf_filter *filter, const cf_record *entry)
+void cf_stash_add(cf_filter *filter, const cf_record *entry)
 {
-    assert(filter->spilled < filter->geometry.spill_bound);
-    uint64_t from = offset_of(filter, cf_spill_position(filter, entry)), bucket[2];
-    uint64_t to = offset_of(filter, ++filter->spilled);
+    assert(filter->stashed < filter->geometry.stash_size);
+    uint64_t from = offset_of(filter, cf_stash_position(filter, entry)), bucket[2];
+    uint64_t to = offset_of(filter, ++filter->stashed);
     uint8_t *at = filter->writable + from;
     cf_change(filter, from, to);
-    memmove(at + CF_SPILL_ENTRY, at, cf_in_memory(to - from - CF_SPILL_ENTRY));
+    memmove(at + CF_STASH_ENTRY, at, cf_in_memory(to - from - CF_STASH_ENTRY));
     encode(entry, at);
     filter->view.quick_add = false;
     for (unsigned i = 0; i < 2 && buckets_of(filter, entry, bucket); i++)
         cf_overflow_set(filter, bucket[i], true);
 }
 
-void cf_spill_remove(cf_filter *filter, unsigned index)
+void cf_stash_remove(cf_filter *filter, unsigned index)
 {
-    cf_record entry = cf_spill_get(filter, index);
+    cf_record entry = cf_stash_get(filter, index);
     uint64_t from = offset_of(filter, index), bucket[2];
-    uint64_t last = offset_of(filter, --filter->spilled);
+    uint64_t last = offset_of(filter, --filter->stashed);
     uint8_t *at = filter->writable + from;
-    cf_change(filter, from, last + CF_SPILL_ENTRY);
-    memmove(at, at + CF_SPILL_ENTRY, cf_in_memory(last - from));
-    memset(filter->writable + last, 0, CF_SPILL_ENTRY);
-    filter->view.quick_add = filter->spilled == 0;
+    cf_change(filter, from, last + CF_STASH_ENTRY);
+    memmove(at, at + CF_STASH_ENTRY, cf_in_memory(last - from));
+    memset(filter->writable + last, 0, CF_STASH_ENTRY);
+    filter->view.quick_add = filter->stashed == 0;
     for (unsigned i = 0; i < 2 && buckets_of(filter, &entry, bucket); i++)
         /* RULE: a bit stays while an entry needs it */
-        cf_overflow_set(filter, bucket[i], cf_spill_of_bucket(filter, bucket[i]) < filter->spilled);
+        cf_overflow_set(filter, bucket[i], cf_stash_of_bucket(filter, bucket[i]) < filter->stashed);
 }
 
-const char *cf_spill_fault(const cf_filter *filter)
+const char *cf_stash_fault(const cf_filter *filter)
 {
     cf_record entry, before = {0, 0, 0};
-    for (unsigned i = 0; i < filter->spilled; i++, before = entry) {
+    for (unsigned i = 0; i < filter->stashed; i++, before = entry) {
         uint64_t bucket[2];
-        uint8_t bytes[CF_SPILL_ENTRY];
-        entry = cf_spill_get(filter, i);
+        uint8_t bytes[CF_STASH_ENTRY];
+        entry = cf_stash_get(filter, i);
         encode(&entry, bytes);
         if (memcmp(bytes, filter->bytes + offset_of(filter, i), sizeof bytes) != 0)
-            return "an entry of the spill list has bits that mean nothing";
+            return "an entry of the stash has bits that mean nothing";
         if (!buckets_of(filter, &entry, bucket))
-            return "the spill list names a bucket that does not exist, or nothing";
+            return "the stash names a bucket that does not exist, or nothing";
         if (comes_before(&entry, &before))
-            return "the spill list is not sorted";
+            return "the stash is not sorted";
         if (!cf_overflow_get(filter, bucket[0]) || !cf_overflow_get(filter, bucket[1]))
-            return "an entry of the spill list has no overflow bits";
+            return "an entry of the stash has no overflow bits";
     }
     return NULL;
 }
