@@ -24,6 +24,7 @@ import pytest
 
 import support
 
+REPORT = re.compile(r"((build|add|delete|merge|check): .*\d.*\n(hint: .*\n)?)?")
 PACKAGE = Path(support.ROOT).resolve() / "ext/packages/python/sqlite_cuckoo"
 FILTER = "k.cuckoo"
 
@@ -50,10 +51,10 @@ class Command:
                                 **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams})
 
     def __call__(self, *arguments, lines=b"", status=0, says=None, **streams):
-        """What it prints. `says`: a pattern for all that it says to the user; nothing unless given."""
+        """What it prints. `says`: a pattern for all that it says to the user; unless given what it has done, in one line."""
         process = self.start(*arguments, **streams)
         printed, said = process.communicate(None if "stdin" in streams else lines, timeout=30)
-        assert (process.returncode, (said or b"").decode()) == (status, said.decode() if says and said else ""), said
+        assert process.returncode == status and (says or REPORT.fullmatch((said or b"").decode())), said
         if says:
             assert re.search(says, said.decode()) and "Traceback" not in said.decode(), said
             assert len(said.decode().splitlines()) == 1 or said.startswith(b"usage: "), said
@@ -81,9 +82,9 @@ def known(command):
 
 def odd_lines(rng, number):
     """Lines of all bytes but newlines, and a carriage return at the end."""
-    usual = [b"C:\\temp\\a", b'"quoted"', b"a\tb", b"a\rb", b"\xff\xfe", "\u00e9\u4e2d\U0001f600".encode(), b"a\0b", b"\0",
+    usual = [b"C:\\temp\\a", b'"quoted"', b"a\tb", b"a\rb", b"\xff\xfe", "\u00e9\u4e2d\U0001f600".encode(), b"a\1b", b"\1",
              b"\x7f", b"[1]", b"null", b"5", b"\\u0041", b"\x1b[0m"]
-    return usual + [bytes(rng.choice(range(256)) for _ in range(rng.randrange(20))).replace(b"\n", b"").rstrip(b"\r") or b"x"
+    return usual + [bytes(rng.choice(range(1, 256)) for _ in range(rng.randrange(20))).replace(b"\n", b"").rstrip(b"\r") or b"x"
                     for _ in range(number)]
 
 
@@ -105,7 +106,7 @@ def test_a_line_is_its_bytes_as_a_text_of_sql(command, rng, db):
 
 def test_more_lines_than_fit_in_a_piece(command):
     """With lines that JSON cannot carry in some pieces, and not in others."""
-    inside = [b"%d %s" % (i, b"\0" if 8000 < i < 9000 or i == 30000 else b"plain") for i in range(60000)]
+    inside = [b"%d %s" % (i, b"\1" if 8000 < i < 9000 or i == 30000 else b"plain") for i in range(60000)]
     command("build", FILTER, "--fpr", "1e-7", lines=b"\n".join(inside))
     assert json.loads(command("info", FILTER))["items"] == len(inside)
     absent = [b"x" + line for line in inside]
@@ -123,15 +124,18 @@ def test_an_empty_line_is_no_key(known):
     before = known.read()
     for empty in (b"\n", b"\n\n\r\n", b"\r\n", b"\xef\xbb\xbf\n", b"\xef\xbb\xbf"):
         for name in ("add", "delete"):
-            known(name, FILTER, lines=empty)
+            known(name, FILTER, "--allow-empty", lines=empty)
+            assert known.read() == before
+            known(name, FILTER, lines=empty, status=2, says=f"^sqlite-cuckoo {name}: standard input is empty; with --allow-empty")
             assert known.read() == before
         for given in ((), ("-1",)):
-            assert known("check", *given, FILTER, lines=empty, status=1) == b""
+            assert known("check", *given, "--allow-empty", FILTER, lines=empty, status=1) == b""
+            known("check", *given, FILTER, lines=empty, status=2, says="check: standard input is empty; with --allow-empty that is no error$")
     assert known("check", "-c", FILTER, lines=b"\nada\n\ncyd\n\n") == b"1\n"
     known("build", "b", lines=b"\nada\n\n\r\nbob\n\n")
     assert known.read("b") == before
-    known("add", "b", lines=b"\0\n\n \n")
-    assert json.loads(known("info", "b"))["items"] == 4 and known("check", "-1", "b", lines=b"\n \n\0\n") == b" \n\0\n"
+    known("add", "b", lines=b"\1\n\n \n")
+    assert json.loads(known("info", "b"))["items"] == 4 and known("check", "-1", "b", lines=b"\n \n\1\n") == b" \n\1\n"
 
 
 @pytest.mark.parametrize("lines", [
@@ -148,12 +152,12 @@ def test_utf_16_is_refused(known, name, lines):
 
 @pytest.mark.parametrize("lines, printed", [
     (b"ada\r\ncyd\r\n", b"cyd\n"), (b"cyd\r\nbob\ndan\r\n\r\n", b"cyd\ndan\n"), (b"\r\n", b""), (b"bob\r\ncyd", b"cyd\n"),
-    (b"ada\r\r\nbob\r", b"ada\r\nbob\r\n"), (b"a\0da\r\nada\r\n", b"a\0da\n"), (b"\xef\xbb\xbfada\r\ncyd", b"cyd\n"),
+    (b"ada\r\r\nbob\r", b"ada\r\nbob\r\n"), (b"a\1da\r\nada\r\n", b"a\1da\n"), (b"\xef\xbb\xbfada\r\ncyd", b"cyd\n"),
     (b"\xef\xbb\xbf\ncyd\n\xef\xbb\xbfada", b"cyd\n\xef\xbb\xbfada\n"), (b"\xef\xbb\xbf", b""),
     (b"ada\r\n" * 200_000 + b"cyd\r\n", b"cyd\n")], ids=lambda some: str(some[:20]))
 def test_lists_from_windows(known, lines, printed):
     """With CR LF at the end of lines, and a byte order mark."""
-    assert known("check", FILTER, lines=lines, status=int(not printed)) == printed
+    assert known("check", "--allow-empty", FILTER, lines=lines, status=int(not printed)) == printed
 
 
 def test_a_long_line(known):
@@ -177,7 +181,8 @@ def test_what_is_printed(known, given, printed):
 
 
 def test_status_1_when_there_is_nothing(known):
-    for given, lines, printed in (((), b"ada\n", b""), (("-1",), b"cyd\n", b""), (("-c",), b"bob", b"0\n"), ((), b"", b"")):
+    for given, lines, printed in (((), b"ada\n", b""), (("-1",), b"cyd\n", b""), (("-c",), b"bob", b"0\n"),
+                                  (("--allow-empty",), b"", b"")):
         assert known("check", *given, FILTER, lines=lines, status=1) == printed
 
 
@@ -189,7 +194,7 @@ def test_add_delete_and_merge_do_what_sql_does(known, db):
     assert known("check", FILTER, lines=b"ada\nbob\ncyd\ndan\n") == b"ada\n"
     before = known.read()
     for name in ("add", "delete"):
-        known(name, FILTER)
+        known(name, "--allow-empty", FILTER)
         assert known.read() == before
     known("build", "b", lines=b"eve\nfay\n")
     known("build", "c", lines=b"gus\nhal\n")
@@ -200,7 +205,7 @@ def test_add_delete_and_merge_do_what_sql_does(known, db):
 
 
 def test_an_empty_filter_is_as_asked(command, db):
-    command("build", FILTER, "--fpr", "0.001", "--options", "seed=5")
+    command("build", FILTER, "--fpr", "0.001", "--options", "seed=5", "--allow-empty")
     assert command.read() == support.ask(db, "SELECT cf_build(NULL, 0.001, 'seed=5')")
     assert command("check", FILTER, lines=b"ada\n") == b"ada\n"
 
@@ -279,8 +284,8 @@ def test_two_commands_write_one_file_at_a_time(site, known):
     first, second = known.start("build", FILTER), known.start("add", FILTER)
     while len(list(known.folder.glob("*.new"))) < 2:
         time.sleep(0.01)
-    assert second.communicate(b"cyd\n") == (b"", b"") and second.returncode == 0
-    assert first.communicate(b"eve\n") == (b"", b"") and first.returncode == 0
+    assert second.communicate(b"cyd\n")[0] == b"" and second.returncode == 0
+    assert first.communicate(b"eve\n")[0] == b"" and first.returncode == 0
     assert known("check", FILTER, lines=b"cyd\neve\n") == b"cyd\n" and os.listdir(known.folder) == [FILTER]
 
 
@@ -296,7 +301,7 @@ def test_what_a_killed_command_left_goes_after_a_week(known):
     os.utime(left, (time.time() - 6 * 86400,) * 2)
     for name in (LEFT, "k.cuckoo.backup.new", "other." + LEFT):
         os.utime(known.folder / name, (time.time() - 8 * 86400,) * 2)
-    assert known.start("add", FILTER, stdin=subprocess.DEVNULL).wait() == 0
+    assert known.start("add", "--allow-empty", FILTER, stdin=subprocess.DEVNULL).wait() == 0
     assert set(os.listdir(known.folder)) == {FILTER, left.name, "k.cuckoo.backup.new", "other." + LEFT}
 
 
@@ -371,7 +376,7 @@ def test_filters_of_other_kinds(command, db):
     (("check", "."), "^sqlite-cuckoo check: .: Is a directory$"), (("build", "."), "^sqlite-cuckoo build: .: Is a directory$"),
     (("build", "no/where"), "^sqlite-cuckoo build: no/where: No such file or directory$"),
     (("build", "/dev/null/x"), "^sqlite-cuckoo build: /dev/null/x: Not a directory$"),
-    (("build", "/dev/full"), "^sqlite-cuckoo build: /dev/full: No space left on device$"),
+    (("build", "/dev/full", "--allow-empty"), "^sqlite-cuckoo build: /dev/full: No space left on device$"),
     *(((name, "-"), "- is no file; write ./- for one of this name, or /dev/stdout$") for name in ("build", "check", "add", "info", "merge")),
     (("merge", FILTER, "-"), "- is no file"), (("merge", FILTER), "required: FROM")])
 def test_errors(command, arguments, says):
@@ -436,7 +441,7 @@ def test_answers_come_as_soon_as_lines(known):
         process.stdin.write(line)
         process.stdin.flush()
         assert process.stdout.readline() == answer if answer else True
-    assert process.communicate() == (b"", b"")
+    assert process.communicate() == (b"", b"check: 2 of 3 unknown\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -506,11 +511,11 @@ def test_a_bar_on_a_terminal(known):
         process.stdin.write(b"cyd\n")
         process.stdin.flush()
     process.communicate()
-    while not said.endswith("\r\x1b[K") and select.select([ours], [], [], 10)[0]:
+    while not said.endswith("positives\r\n") and select.select([ours], [], [], 10)[0]:
         said += os.read(ours, 1000).decode()
     os.close(ours), os.close(theirs)
     counted = re.search(r"(\d+) lines  [1-9]\d* s", said)
-    assert counted and 1 <= int(counted[1]) <= lines and said.endswith("\r\x1b[K"), said
+    assert counted and 1 <= int(counted[1]) <= lines and "\r\x1b[Kadd: " in said, said
 
 
 def test_without_loadable_extensions(known):
@@ -524,17 +529,20 @@ def test_examples_of_the_help(known):
     text = known("--help").decode()
     examples = re.search(r"^examples:\n((?:  .*\n)+)", text, re.M)[1]
     (known.folder / "a\\b").write_bytes(b"known")
-    known.write(hashlib.sha1(b"known").hexdigest().upper().encode() + b"\n", "hashes.txt")
-    db = sqlite3.connect(known.folder / "files.db")
-    db.execute("CREATE TABLE file(sha1)")
+    known.write(hashlib.sha256(b"known").hexdigest().upper().encode() + b"\n", "SHA256SUMS")
+    known.write(b"0.0.0.0 ads.example.com\n", "hosts.txt")
+    known.write(b"x.ads.example.com\nexample.com\n", "domains.txt")
+    db = sqlite3.connect(known.folder / "RDS_modern.db")
+    db.execute("CREATE TABLE FILE(sha1)")
+    db.execute("INSERT INTO FILE VALUES ('AB')").connection.commit()
     db.close()
     for line in examples.splitlines():
         known.program = ["sh", "-ec", line.replace("sqlite-cuckoo", shlex.join([sys.executable, "-m", "sqlite_cuckoo"]))]
         printed = known()
-        if "sha1sum" in line:
-            files = {path.name: hashlib.sha1(path.read_bytes()).hexdigest() for path in known.folder.iterdir()}
-            assert sorted(printed.decode().split()) == sorted(digest for name, digest in files.items() if name != "a\\b")
-    assert examples.count("sqlite-cuckoo") == 3
+        if "sha256sum" in line:
+            files = {path.name for path in known.folder.iterdir()} - {"a\\b"}
+            assert sorted(one.split("/")[-1] for one in printed.decode().splitlines()) == sorted(files)
+    assert printed == b"x.ads.example.com\n" and examples.count("sqlite-cuckoo") == 5
     for name in re.findall(r"^    (\w+) ", text, re.M):
         known.program = [sys.executable, "-m", "sqlite_cuckoo"]
         assert b"usage: sqlite-cuckoo " + name.encode() in known(name, "--help")
@@ -547,12 +555,13 @@ def test_the_manual_page_names_every_command_and_option(command):
         said[name] = command(name, "--help").decode()
     assert set(said) - {None} == set(re.findall(r"^\.It Cm (\w+)$", page, re.M))
     # Of the help: a line such as "  -c, --count"; of the page: ".It Fl c , -count".
-    options = {name: [re.findall(r"-+([\w]+)", line) for line in re.findall(r"^  (-[^ ,]+(?:, --\w+)?)", text, re.M)]
+    options = {name: [re.findall(r"--?([\w=-]+)", line) for line in re.findall(r"^  (-[^ ,]+(?: [A-Z]+)?(?:, --[\w-]+)?)", text, re.M)]
                for name, text in said.items()}
-    listed = [re.findall(r"-?(\w+)", line) for line in re.findall(r"^\.It Fl ((?:-?[a-z0-9]+)(?: , -\w+)?)", page, re.M)]
+    listed = [re.findall(r"(?:^| )-?([\w=-]+)", line) for line in re.findall(r"^\.It Fl ((?:-?[a-z0-9=-]+)(?: , -[\w-]+)?)", page, re.M)]
+    of_lines = set(re.findall(r"^\.It Fl -?(.*?)(?: .*)?$", page[page.index(".Sh KEYS"):page.index(".Sh REPORTS")], re.M))
     assert sorted(map(tuple, listed)) == sorted({tuple(one) for some in options.values() for one in some})
     synopsis = dict(re.findall(r"^\.Cm (\w+)\n((?:\.Op.*\n|\.Ar.*\n)+)", page, re.M))
     for name in set(said) - {None}:
         named = re.findall(r"\b-?(\w+)", " ".join(re.findall(r"^\.Op Fl (.*)", synopsis[name], re.M)))
         for one in options[name]:
-            assert set(one) & {*named, "help"}, (name, one)
+            assert set(one) & {*named, "help", *(of_lines if ".Op Ar KEYS" in synopsis[name] else ())}, (name, one)

@@ -24,6 +24,7 @@ sys.excepthook = failed
 import argparse
 import contextlib
 import glob
+import itertools
 import json
 import re
 import shutil
@@ -33,12 +34,8 @@ import time
 from pathlib import Path
 
 import sqlite_cuckoo
+from sqlite_cuckoo.lists import Failure, Lines, digest
 
-PIECE = 1 << 18  # bytes; such a piece and what is made of it stay in the processor's cache
-MARK = b"\xef\xbb\xbf"  # of UTF-8, with which lists from Windows may begin
-LONGEST = 1 << 26  # bytes of a line; it is in memory several times
-# The beginning of UTF-16 and UTF-32: with their byte order marks, or every second byte is 0.
-WIDE = re.compile(rb"\xff\xfe|\xfe\xff|\0\0\xfe\xff|([^\0]\0){3}|(\0[^\0]){3}")
 MOST = 0x7fffffff  # bytes of a blob
 LEFT_OVER = 7 * 24 * 3600  # seconds after which a file that a killed command has left is removed
 
@@ -49,6 +46,7 @@ LINES = "json_each(CAST(piece AS TEXT))"
 KEY = "nullif(CASE type WHEN 'integer' THEN CAST(odd_line(value) AS TEXT) ELSE value END, '')"
 PIECES = "WITH RECURSIVE pieces(piece) AS (SELECT piece() UNION ALL SELECT piece() FROM pieces WHERE piece IS NOT NULL)"
 IS_FILTER = "SELECT cf_contains(?, NULL)"  # an error, if it is none; it reads the header alone
+SELECTED = [bytes(byte == wanted for byte in range(256)) for wanted in b"01"]
 ODD = bytes(byte for byte in range(32) if byte not in b"\t\n\r")
 ESCAPES = ((b"\\", b"\\\\"), (b'"', b'\\"'), (b"\t", b"\\t"), (b"\r", b"\\r"), (b"\n", b'","'))
 
@@ -58,27 +56,29 @@ Is this line in the set? A filter answers in about ten bits a line: "unknown" is
 
 MORE = r"""
 examples:
-  sqlite-cuckoo build known.cuckoo --fpr 1e-4 --options collation=nocase < hashes.txt
-  find . -type f -exec sha1sum {} + | tr -d '\\' | cut -d' ' -f1 | sqlite-cuckoo check known.cuckoo
-  sqlite-cuckoo build known.cuckoo --db files.db 'SELECT sha1 FROM file'
+  sqlite-cuckoo build known.cuckoo --digests --fpr 1e-4 < SHA256SUMS
+  find . -type f -exec sha256sum {} + | sqlite-cuckoo check --digests known.cuckoo
+  sqlite-cuckoo build nsrl.cuckoo --fpr 1e-4 --db RDS_modern.db 'SELECT lower(sha1) FROM FILE'
+  sqlite-cuckoo build blocked.cuckoo --hosts < hosts.txt
+  sqlite-cuckoo check -1 --domain blocked.cuckoo < domains.txt
 
 Lists from Windows give the same keys: a line ends with a newline, or with a carriage return and a newline, and a byte
 order mark of UTF-8 before the first line is left out. The bytes behind the last newline are a line, too, if there are
-any. A line is a key as the TEXT of SQL: any bytes, UTF-8 or not, but no UTF-16. An empty line is no key: it is not
-added, and check does not print it. What check prints ends with a newline alone. Numbers that SQL has added are no lines:
+any. A line is a key as the TEXT of SQL: any bytes but NUL, UTF-8 or not, but no UTF-16. An empty line is no key: it
+is not added, and check does not print it. What check prints ends with a newline alone. gzip is read as it is. Numbers that SQL has added are no lines:
 build the filter with the option affinity=numeric, or add whole numbers as CAST(x AS TEXT).
 
-Hashes: lists such as NSRL have capitals, sha1sum writes small letters; with --options collation=nocase both are one key.
-GNU's sha1sum writes a backslash before the hash when the name of the file contains one; tr removes it.
+Hashes: with --digests the key is the first digest of each line, in lower case, whatever is around it: the output of
+sha256sum, with or without --tag, hashdeep, rhash, git ls-files -s, NSRL, HIBP, package-lock.json and others. check prints
+the whole line, with the path. A line without a digest is no key; their number is reported. --field and --csv name the
+column of other lists, and --field 3 -d , --digests does both.
+
+What was done is reported on standard error, with a hint when nearly all lines are unknown.
 
 A file is written next to the old one, which it then replaces: after an error or Ctrl-C the old one is whole. Of two
 commands that change one file at the same time, the changes of one are lost.
 
 Exit status: 0; of check 0 when it has printed a line or counted one, and 1 when there was none; 2 after an error."""
-
-
-class Failure(Exception):
-    """What the user reads."""
 
 
 # ---- files ----
@@ -187,15 +187,15 @@ class Database:
             sqlite_cuckoo.load(self.sql)
         self.progress = Progress(not is_quiet)
         self.error = None
-        self.odd = []
-        self.found = 0
+        self.answers = [0, 0, 0]  # unknown, known, no key
+        self.sample = []  # unknown lines
 
     def one(self, sql, *parameters):
-        """The value of a statement. An error in a function that SQLite calls reaches us as itself."""
+        """The first row of a statement. An error in a function that SQLite calls reaches us as itself."""
         # Within long work of one function 10,000 steps are some 40 ms.
         self.sql.set_progress_handler(self.kept(self.progress.show), 10000)
         try:
-            return self.sql.execute(sql, parameters).fetchone()[0]
+            return self.sql.execute(sql, parameters).fetchone()
         except sqlite3.Error:
             if self.error:
                 raise self.error from None
@@ -212,86 +212,161 @@ class Database:
                 raise
         return call
 
-    def read_lines(self):
-        """From now on the function piece() gives SQL the lines of standard input."""
+    def read_lines(self, arguments):
+        """From now on the function piece() gives SQL the keys of standard input."""
         if sys.stdin is None:
             raise Failure("standard input is closed")
         status = os.fstat(0)
         self.progress.size = status.st_size if stat.S_ISREG(status.st_mode) else 0
         if sys.stdin.isatty() and sys.stderr.isatty():
             print("sqlite-cuckoo: lines come from the terminal; Ctrl-D ends them", file=sys.stderr)
-        stream = open(0, "rb", buffering=PIECE, closefd=False)
-        self.sql.create_function("piece", 0, self.kept(lambda: self.piece(stream)))
-        self.sql.create_function("odd_line", 1, lambda number: self.odd[number])
+        self.input = Lines(arguments, self.progress)
+        self.sql.create_function("piece", 0, self.kept(self.piece))
+        self.sql.create_function("odd_line", 1, lambda number: self.input.keys_of_lines()[number])
 
-    def piece(self, stream):
-        """The lines that have come, at least one, as a JSON array. None: there are no more."""
-        try:
-            piece = stream.read1(PIECE)  # does not wait until so many bytes have come
-            if not piece:
-                return None
-            if not piece.endswith(b"\n"):
-                piece += stream.readline(LONGEST)
-        except OSError as error:
-            error.filename = "standard input"
-            raise
-        if self.progress.bytes == 0 and WIDE.match(piece):
-            raise Failure("standard input: a text in UTF-16, as PowerShell writes it; make it UTF-8, as by iconv -f UTF-16 "
-                          "-t UTF-8")
-        mark = len(MARK) if self.progress.bytes == 0 and piece.startswith(MARK) else 0
-        self.progress.bytes += len(piece)
-        piece = piece[mark:].replace(b"\r\n", b"\n")
-        if not piece:
+    def piece(self):
+        """Some keys, as a JSON array. None: there are no more."""
+        keys = self.input.piece()
+        if keys is None:
             return None
-        if piece.endswith(b"\n"):
-            piece = piece[:-1]
-        elif len(piece) >= LONGEST:
-            raise Failure(f"standard input: a line is longer than {LONGEST >> 20} MB")
-        self.progress.lines += piece.count(b"\n") + 1
-        self.progress.show()
-        if any(byte in piece for byte in ODD):
-            self.odd = piece.split(b"\n")
-            return json.dumps(list(range(len(self.odd))))
+        if any(byte in keys for byte in ODD) or self.input.keys is not None and keys.count(b"\n") != len(self.input.keys) - 1:
+            return json.dumps(list(range(len(self.input.keys_of_lines()))))
         for byte, escaped in ESCAPES:
-            piece = piece.replace(byte, escaped)
-        return b'["' + piece + b'"]'
+            keys = keys.replace(byte, escaped)
+        return b'["' + keys + b'"]'
 
-    def put(self, count, lines):
-        """What a piece has to say. Called by SQL: rows would reach Python one piece late."""
-        self.found += count
-        if lines is not None:
-            output(lines + b"\n")
+    def put(self, answers, known, is_count, is_any):
+        """Prints lines of a piece, whose keys have these answers. Called by SQL: rows would reach Python one piece late."""
+        if answers is None:
+            return
+        lines, answers, owners = self.input.lines(), answers.encode(), self.input.owners
+        if owners is not None:
+            of_lines = bytearray(b"2" * len(lines))
+            join = max if is_any else min
+            for owner, answer in zip(owners, answers):
+                if answer != 50:
+                    of_lines[owner] = answer if of_lines[owner] == 50 else join(of_lines[owner], answer)
+            answers = bytes(of_lines)
+        for answer in range(3):
+            self.answers[answer] += answers.count(b"%d" % answer)
+        if len(self.sample) < 100:
+            self.sample += itertools.islice(itertools.compress(lines, answers.translate(SELECTED[0])), 100)
+        chosen = [] if is_count else list(itertools.compress(lines, answers.translate(SELECTED[known])))
+        if chosen:
+            output(self.input.end.join(chosen) + self.input.end)
+
+
+# ---- what was done ----
+
+def rounded(number):
+    """With two digits, as 10,000."""
+    return f"{float(f'{number:.1e}'):,.0f}"
+
+
+def size(count):
+    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count} bytes"
+
+
+def report(arguments, database, fields, text, hint=None):
+    """A line on standard error. `fields`: for programs; `text`: for people."""
+    if arguments.quiet or sys.stderr is None:
+        return
+    given = getattr(database, "input", None)
+    if given:
+        fields = {"lines": database.progress.lines, "without_key": given.without, **fields}
+        digits = "" if arguments.keys not in ("hex", "base64") else " and ".join(map(str, sorted(given.lengths - {0})))
+        text += f"; digests of {digits} digits" if digits else ""
+        missing = {"hex": "digest", "base64": "digest", "hosts": "domain", "domain": "domain"}.get(arguments.keys, "field")
+        text += f"; {counted(given.without, 'line')} without a {missing}" if given.without else ""
+    if arguments.json:
+        fields = {"command": arguments.command, **fields, **({"hint": hint} if hint else {})}
+    text = json.dumps(fields) if arguments.json else f"{arguments.command}: {text}" + (f"\nhint: {hint}" if hint else "")
+    print(text, file=sys.stderr, flush=True)
+
+
+def counted(number, what):
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def filter_report(arguments, database, content, text, **fields):
+    info = json.loads(Database().one("SELECT cf_info(?)", content)[0])
+    fields.update(keys=info["items"], bytes=len(content), fpr=info["fpr_now"])
+    rate = f"1 in {rounded(1 / info['fpr_now'])}" if info["fpr_now"] else "no"
+    report(arguments, database, fields, f"{text}{counted(info['items'], 'key')}, {size(len(content))}, {rate} false positives")
+
+
+def hint(database, contains, filters):
+    """Why nearly all lines are unknown: what would be known in their place."""
+    for change, advice in (
+            (bytes, "whole lines are known: leave out --digests, --field or --csv"),
+            (digest, "the digests of these lines are known: use --digests"),
+            (bytes.lower, "they are known in lower case"),
+            (bytes.upper, "they are known in capitals: rebuild the filter with --options collation=nocase"),
+            (lambda line: digest(line).upper(), "their digests are known in capitals: rebuild the filter with --digests"),
+            (lambda line: line.split(None, 1)[0] if line.strip() else b"", "their first fields are known: use --field 1")):
+        with contextlib.suppress(sqlite3.Error):
+            known = sum(database.sql.execute(f"SELECT ifnull({contains.format(key='CAST(? AS TEXT)')}, 0)",
+                                             [part for content in filters for part in (content, change(line))]).fetchone()[0]
+                        for line in database.sample)
+            if known * 2 > len(database.sample):
+                return advice
+    return "nearly all are unknown: the lines of the filter may have other letter case, other columns or digests of another length"
 
 
 # ---- the commands; each returns the exit status, if it is not 0 ----
 
 def aggregate(arguments, call, *parameters):
-    """The value of an aggregate of keys: `call` has {key} for the key."""
+    """What an aggregate of keys gives, the number of keys, and the connection. `call` has {key} for the key."""
+    count = ", count({key})" if arguments.command == "delete" or arguments.db else ", 1"
     if arguments.db:
         path, query = arguments.db
+        if arguments.keys or arguments.field or arguments.csv or arguments.null:
+            raise Failure("--db takes no options for lines; write the key in the query, such as lower(sha1)")
         if not os.path.exists(path):
             raise FileNotFoundError(2, "No such file or directory", path)
-        database = Database(path)
-        call = call.format(key="CAST(key AS TEXT)")
+        database = Database(path, arguments.quiet)
+        call = (call + count).format(key="CAST(key AS TEXT)")
         query = query.strip().rstrip(";")
         sql = f'WITH "of sqlite-cuckoo"(key) AS ({query}\n) SELECT {call} FROM (SELECT 1) LEFT JOIN "of sqlite-cuckoo"'
         try:
             columns = len(database.sql.execute(f"SELECT * FROM ({query}\n) LIMIT 0").description)
             if columns > 1:
                 raise Failure(f"{path}: the query gives {columns} columns; select the key alone")
-            return database.one(sql, *parameters)
+            content, keys = database.one(sql, *parameters)
         except sqlite3.Error as error:
             raise error if str(error).startswith("cf_") else Failure(f"{path}: {error}")
-    database = Database()
-    database.read_lines()
-    return database.one(f"{PIECES} SELECT {call.format(key=KEY)} FROM pieces LEFT JOIN {LINES}", *parameters)
+    else:
+        database = Database(is_quiet=arguments.quiet)
+        database.read_lines(arguments)
+        content, keys = database.one(f"{PIECES} SELECT {(call + count).format(key=KEY)} FROM pieces LEFT JOIN {LINES}", *parameters)
+    if arguments.command == "build" or not arguments.db:
+        needs_keys(arguments, keys and (arguments.db or database.input.has_keys), database)
+    return content, keys, database
+
+
+def needs_keys(arguments, has_keys, database):
+    """A list without keys is nearly always a mistake: a program before it has failed, say."""
+    if not has_keys and not arguments.allow_empty:
+        given = getattr(database, "input", None)
+        what = "the query gives no key" if given is None else \
+            f"standard input: no key in {counted(given.without, 'line')}" if given.without else "standard input is empty"
+        raise Failure(f"{what}; with --allow-empty that is no error")
 
 
 def build(arguments):
     options = arguments.fpr, arguments.options
     Database().one("SELECT cf_build(NULL, ?, ?)", *options)
     with replacing(arguments.file) as file:
-        file.write(aggregate(arguments, "cf_build({key}, ?, ?)", *options))
+        content, _, database = aggregate(arguments, "cf_build({key}, ?, ?)", *options)
+        file.write(content)
+    filter_report(arguments, database, content, "" if arguments.db else f"{counted(database.progress.lines, 'line')}, ")
+
+
+def items(content):
+    return json.loads(Database().one("SELECT cf_info(?)", content)[0])["items"]
 
 
 def change(arguments):
@@ -299,47 +374,67 @@ def change(arguments):
     old = content_of(arguments.file)
     Database().one(IS_FILTER, old)
     with replacing(arguments.file) as file:
-        file.write(aggregate(arguments, f"cf_{arguments.command}_all(?, {{key}})", old))
+        content, keys, database = aggregate(arguments, f"cf_{arguments.command}_all(?, {{key}})", old)
+        file.write(content)
+    text = "" if arguments.db else f"{counted(database.progress.lines, 'line')}, "
+    if arguments.command == "add":
+        return filter_report(arguments, database, content, text)
+    missed = keys - items(old) + items(content)
+    filter_report(arguments, database, content, f"{text}{missed:,} not found; ", not_found=missed)
 
 
 def merge(arguments):
-    database, content = Database(), None
+    database, content = Database(is_quiet=arguments.quiet), None
     with replacing(arguments.file) as file:
         for path in arguments.others:
             other = content_of(path)
             try:
-                content = database.one("SELECT cf_merge(?, ?)", content, other) if content else \
+                content, = database.one("SELECT cf_merge(?, ?)", content, other) if content else \
                     database.one("SELECT cf_merge(?)", other)
             except sqlite3.Error as error:
                 raise Failure(f"{path}: {said(error)}") from None
         file.write(content)
+    filter_report(arguments, database, content, f"{counted(len(arguments.others), 'filter')}, ")
 
 
 def check(arguments):
-    database = Database(is_quiet=sys.stdout is not None and sys.stdout.isatty())
-    content = content_of(arguments.file)
-    database.one(IS_FILTER, content)
-    database.read_lines()
-    database.sql.create_function("put", 2, database.kept(database.put))
-    columns = "count(*), NULL" if arguments.count else f"count(*), CAST(group_concat({KEY}, char(10)) AS BLOB)"
-    database.one(f"{PIECES} SELECT count((SELECT put({columns}) FROM {LINES} WHERE cf_contains(?, {KEY}) = ?)) FROM pieces",
-                 content, arguments.known)
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    database = Database(is_quiet=arguments.quiet or is_terminal)
+    filters = []
+    for path in arguments.files:
+        arguments.file = path
+        filters.append(content_of(path))
+        database.one(IS_FILTER, filters[-1])
+    arguments.file = ", ".join(arguments.files)
+    database.read_lines(arguments)
+    database.sql.create_function("put", 1, database.kept(
+        lambda answers: database.put(answers, arguments.known, arguments.count, arguments.keys == "domain")))
+    contains = " OR ".join(["cf_contains(?, {key})"] * len(filters))
+    database.one(f"{PIECES} SELECT count((SELECT put(group_concat(ifnull({contains.format(key=KEY)}, 2), '')) FROM {LINES})) FROM pieces",
+                 *filters)
+    unknown, known, _ = database.answers
+    needs_keys(arguments, unknown + known, database)
+    found = database.answers[arguments.known]
     if arguments.count:
-        output(b"%d\n" % database.found)
-    return 0 if database.found else 1
+        output(b"%d\n" % found)
+    asked = unknown + known
+    positives = sum(json.loads(database.one("SELECT cf_info(?)", content)[0]).get("fpr_now", 0) for content in filters)
+    report(arguments, database, {"unknown": unknown, "known": known}, f"{unknown:,} of {asked:,} unknown",
+           hint(database, contains, filters) if asked >= 100 and known < (0.01 + 2 * positives) * asked else None)
+    return 0 if found else 1
 
 
 def info(arguments):
     database, content = Database(), content_of(arguments.file)
-    fields = json.loads(database.one("SELECT cf_info(?)", content))
-    damage = database.one("SELECT cf_check(?)", content)
+    fields = json.loads(database.one("SELECT cf_info(?)", content)[0])
+    damage, = database.one("SELECT cf_check(?)", content)
     if damage != "ok":
         raise Failure(f"{arguments.file}: filter is corrupt: {damage}; restore it from a backup, or rebuild it")
     output(json.dumps(fields, indent=2).encode() + b"\n")
 
 
 def picture(arguments):
-    output(Database().one("SELECT cf_picture(?)", content_of(arguments.file)).encode() + b"\n")
+    output(Database().one("SELECT cf_picture(?)", content_of(arguments.file))[0].encode() + b"\n")
 
 
 # ---- the command line ----
@@ -356,6 +451,18 @@ def file_name(text):
     return text
 
 
+def field_number(text):
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError(f"fields are counted from 1, not {text}")
+    return int(text)
+
+
+def separator(text):
+    text = {"\\t": "\t"}.get(text, text)
+    if not text:
+        raise argparse.ArgumentTypeError("it has one character or more")
+    return text.encode("utf-8", "surrogateescape")
+
 
 def parser():
     top = argparse.ArgumentParser("sqlite-cuckoo", description=HELP, epilog=MORE,
@@ -365,9 +472,35 @@ def parser():
 
     def command(name, function, summary, more=""):
         one = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}. {more}")
-        one.add_argument("file", metavar="FILE", type=file_name, help="the filter")
-        one.set_defaults(function=function)
+        if name == "check":
+            one.add_argument("files", metavar="FILE", type=file_name, nargs="+", help="filters; a line is known if one of them knows it")
+        else:
+            one.add_argument("file", metavar="FILE", type=file_name, help="the filter")
+        one.set_defaults(function=function, db=None)
+        if name not in ("info", "picture"):
+            said = one.add_mutually_exclusive_group()
+            said.add_argument("--quiet", action="store_true", help="do not say on standard error what was done")
+            said.add_argument("--json", action="store_true", help="say it as a line of JSON")
         return one
+
+    def from_lines(one):
+        key = one.add_mutually_exclusive_group()
+        key.set_defaults(keys=None)
+        key.add_argument("--digests", dest="keys", action="store_const", const="hex", help="keys are not the lines, but the first "
+                         "digest of each line, in lower case: 32, 40, 48, 56, 64, 96 or 128 hexadecimal digits, or sha512-BASE64")
+        # An option with this text, not one with an optional value, which would take the name of the filter.
+        key.add_argument("--digests=base64", dest="keys", action="store_const", const="base64", help="the same of lists with "
+                         "base64, as AIDE writes")
+        key.add_argument("--hosts", dest="keys", action="store_const", const="hosts", help="keys are the domains of a hosts file, "
+                         "an AdBlock list or a list of domains")
+        part = one.add_mutually_exclusive_group()
+        part.add_argument("--field", type=field_number, metavar="N", help="the key is in this field of each line")
+        part.add_argument("--csv", metavar="COLUMN", help="the key is in this column of CSV, whose first line names the columns")
+        one.add_argument("-d", "--separator", type=separator, metavar="SEP", help="what is between fields: unless given, spaces "
+                         "and tabs, and in CSV a comma")
+        one.add_argument("-z", "--null", action="store_true", help="lines end with NUL, not with a newline")
+        one.add_argument("--allow-empty", action="store_true", help="a list without keys is no error")
+        return key
 
     def from_database(one):
         one.add_argument("--db", nargs=2, metavar=("DATABASE", "QUERY"),
@@ -377,6 +510,7 @@ def parser():
     one.add_argument("--fpr", type=rate, default=0.01, metavar="P", help="how often an unknown line is taken for a known "
                      "one: above 0 and below 1; 0.01 unless given")
     one.add_argument("--options", metavar="TEXT", help="options of cf_build, such as 'seed=5 affinity=numeric'")
+    from_lines(one)
     from_database(one)
     one = command("check", check, "print the lines that are unknown", "As grep -Fxvf does, but with a filter: a known line "
                   "is never printed, and of the unknown ones that share is missing which --fpr said. Exit status 1: there "
@@ -386,10 +520,16 @@ def parser():
                        help="print the unknown lines: unless another is given")
     which.add_argument("-1", "--known", dest="known", action="store_const", const=1, help="print the known lines")
     one.add_argument("-c", "--count", action="store_true", help="print only how many lines these are")
+    from_lines(one).add_argument("--domain", dest="keys", action="store_const", const="domain", help="each line is a domain or a "
+                                 "URL, and known if the domain or one above it is")
     command("info", info, "look at all of a filter, and print what cf_info says, as JSON")
-    from_database(command("add", change, "add lines to a filter", "A line that is added again counts as another copy."))
-    from_database(command("delete", change, "delete lines from a filter", "One copy of each; only lines that were added: any "
-                          "other may take a line with it that looks the same."))
+    for name, summary, more in (
+            ("add", "add lines to a filter", "A line that is added again counts as another copy."),
+            ("delete", "delete lines from a filter", "One copy of each; only lines that were added: any other may take a line "
+             "with it that looks the same.")):
+        one = command(name, change, summary, more)
+        from_lines(one)
+        from_database(one)
     one = command("merge", merge, "make a filter of all keys of several filters", "They must be compatible.")
     one.add_argument("others", metavar="FROM", type=file_name, nargs="+", help="filters to read")
     command("picture", picture, "show how full the regions of a filter are")
@@ -444,7 +584,7 @@ def main():
             listen(signal.SIG_IGN)
     except (KeyboardInterrupt, Exception) as error:
         if sys.stderr is not None:
-            print(f"sqlite-cuckoo {arguments.command}: {explained(error, arguments.file)}", file=sys.stderr)
+            print(f"sqlite-cuckoo {arguments.command}: {explained(error, getattr(arguments, 'file', ''))}", file=sys.stderr)
         return 128 + stopped_by[0] if stopped_by else 2
 
 
