@@ -30,7 +30,7 @@ SRI = BEFORE + rb"(?:md5|sha(?:1|256|384|512))-([A-Za-z0-9+/]{22,86}={0,2})(?![A
 DIGEST = re.compile(BEFORE + rb"(?:0[xX])?" + HEX + BEHIND + b"|" + SRI)
 BEGIN = re.compile(rb"^\\?" + HEX + rb"(?=[\s,:;]|\Z)", re.M)
 # "SHA256 (name) = ..." and mtree's "name sha256digest=...": the name comes first.
-NAMED = re.compile(rb"\) ?= ?" + HEX + rb"\s*\Z|(?:digest|md5|rmd160|sha\d+)=(?:0x)?" + HEX + BEHIND)
+NAMED = re.compile(rb"^\\?[A-Za-z][\w/-]* ?\(.*\) ?= ?" + HEX + rb"\s*\Z|[\s,;](?:[a-z0-9]*digest|md5|rmd160|sha\d+)=(?:0x)?" + HEX + BEHIND)
 BASE64 = re.compile(SRI + rb"|(?:^|[\s\"'`,;:|=(-])((?:[A-Za-z0-9+/]{22}=|[A-Za-z0-9+/]{27}|[A-Za-z0-9+/]{43}|[A-Za-z0-9+/]{86}=)=)"
                     rb"(?=[\s\"'`,;:|)]|\Z)")
 SIZES = (16, 20, 24, 28, 32, 48, 64)

@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: MIT
+"""sqlite-cuckoo with the lists that people have. The key of each line is beside it, so that no line is another key in silence."""
+import base64
+import gzip
+import hashlib
+import json
+import re
+import shutil
+import sqlite3
+import subprocess
+
+import pytest
+
+import filter_process
+from test_command import FILTER, Command, site  # noqa: F401
+
+NODE = filter_process.WASM.exists() and shutil.which(filter_process.NODE)
+
+
+@pytest.fixture(scope="module")
+def npm(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("package")
+    if NODE:
+        filter_process.write_package(folder)
+    return folder
+
+
+@pytest.fixture(params=["python", pytest.param("npm", marks=pytest.mark.skipif(not NODE, reason="node or build/filter.wasm is not there"))])
+def command(request, site, npm, tmp_path):  # noqa: F811
+    one = Command(site, tmp_path)
+    one.kind = request.param
+    if request.param == "npm":
+        one.program = [filter_process.NODE, str(npm / "cli.mjs")]
+    return one
+
+
+def said(command, *arguments, lines, status=0):
+    """What is printed, and what is reported."""
+    process = command.start(*arguments)
+    printed, reported = process.communicate(lines)
+    assert process.returncode == status, reported
+    return printed, reported.decode()
+
+
+# ---- a table of formats: a list of files, and the digest of each line ----
+
+def files_of(folder, rng, number=25):
+    """Files whose names are hard to read: digests, parentheses, backslashes, spaces, equal signs."""
+    names = [f"{rng.getrandbits(128):032x}", f"main.{rng.getrandbits(128):032x}.js", f"a (b) = {rng.getrandbits(160):040x}", "back\\slash",
+             "  two  spaces ", f"x={rng.getrandbits(256):064x}", "quote\"d", "é", f"{rng.getrandbits(128):032x}-1", "#hash", "a,b;c|d"]
+    names += [f"file {rng.getrandbits(40):x}" for _ in range(number)]
+    files = {}
+    folder.mkdir()
+    for name in names:
+        files[name] = (folder / name).read_bytes() if (folder / name).exists() else rng.randbytes(20)
+        (folder / name).write_bytes(files[name])
+    return files
+
+
+def tool(*words, algorithm=hashlib.md5, end=b"\n"):
+    """A program of this machine, with the names of the files behind its words."""
+    def lines(folder, files):
+        if not shutil.which(words[0]):
+            pytest.skip(f"{words[0]} is not there")
+        ran = subprocess.run([*words, *files], cwd=folder, stdout=subprocess.PIPE, check=True)
+        return list(zip(ran.stdout.split(end), [algorithm(content).hexdigest() for content in files.values()]))
+    return lines
+
+
+def blob(content):
+    return hashlib.sha1(b"blob %d\0" % len(content) + content)
+
+
+def git(*words):
+    def lines(folder, files):
+        for start in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "x"]):
+            subprocess.run(["git", *start], cwd=folder, check=True)
+        printed = subprocess.run(["git", *words], cwd=folder, stdout=subprocess.PIPE, check=True).stdout
+        shutil.rmtree(folder / ".git")
+        known = {blob(content).hexdigest() for content in files.values()}
+        found = [next(one for one in known if one.encode() in line.split(b"\t")[0]) for line in printed.splitlines()]
+        assert len(found) == len(files)
+        return list(zip(printed.splitlines(), found))
+    return lines
+
+
+def written(template, algorithm, upper=False, headers=()):
+    """A format by its template: {d} the digest, {b} it in base64, {m} another digest, {n} the name, {s} the size."""
+    def lines(folder, files):
+        made = [(header.encode(), None) for header in headers]
+        for name, content in files.items():
+            digest = algorithm(content)
+            text = digest.hexdigest().upper() if upper else digest.hexdigest()
+            line = template.format(d=text, b=base64.b64encode(digest.digest()).decode(), n=name, s=len(content),
+                                   m=hashlib.sha256(b"other" + content).hexdigest(), m32=base64.b64encode(hashlib.sha512(content).digest()).decode())
+            made.append((line.encode(), digest.hexdigest()))
+        return made
+    return lines
+
+
+md5, sha1, sha224, sha256, sha384, sha512 = (getattr(hashlib, name) for name in ("md5", "sha1", "sha224", "sha256", "sha384", "sha512"))
+FORMATS = {
+    "md5sum": (tool("md5sum"), ()),
+    "md5sum -b": (tool("md5sum", "-b"), ()),
+    "sha1sum": (tool("sha1sum", algorithm=sha1), ()),
+    "sha256sum --tag": (tool("sha256sum", "--tag", algorithm=sha256), ()),
+    "sha384sum": (tool("sha384sum", algorithm=sha384), ()),
+    "sha512sum -z": (tool("sha512sum", "-z", algorithm=sha512, end=b"\0"), ("-z",)),
+    "b2sum": (tool("b2sum", algorithm=hashlib.blake2b), ()),
+    "b2sum --tag": (tool("b2sum", "-l", "256", "--tag", algorithm=lambda content: hashlib.blake2b(content, digest_size=32)), ()),
+    "shasum": (tool("shasum", "-a", "224", algorithm=sha224), ()),
+    "openssl dgst": (tool("openssl", "dgst", "-sha256", algorithm=sha256), ()),
+    "openssl dgst -r": (tool("openssl", "dgst", "-r", "-sha1", algorithm=sha1), ()),
+    "git ls-files -s": (git("ls-files", "-s"), ()),
+    "git ls-tree": (git("ls-tree", "HEAD"), ()),
+    "hashdeep": (written("{s},{d},{m},/x/{n}", md5, headers=("%%%% HASHDEEP-1.0", "%%%% size,md5,sha256,filename", "## $ hashdeep -r x", "##")), ()),
+    "hashdeep, sha256": (written("{s},{m32},{d},/x/n", sha256, headers=("%%%% HASHDEEP-1.0",)), ("--field", "3", "-d", ",")),
+    "md5deep -z": (written("{s:>10}  {d}  /x/{n}", md5), ()),
+    "rhash --bsd": (written("SHA-256 ({n}) = {d}", sha256), ()),
+    "rhash, capitals": (written("{d}  {n}", sha1, upper=True, headers=("; Generated by RHash v1.4.3 on 2026-11-29 at 10:00.03",)), ()),
+    "rhash --magnet": (written("magnet:?xl={s}&dn=x&xt=urn:md5:{d}&xt=urn:sha256:{m}", md5), ()),
+    "mtree": (written("    {n} mode=0644 size={s} time=1.0 sha256digest={d} \\", sha256, headers=("#mtree", "/set type=file uid=0", ". type=dir", "..")), ()),
+    "NSRL RDS 2": (written('"{d}","00112233445566778899AABBCCDDEEFF","0A1B2C3D","x",{s},1,"358",""', sha1, upper=True,
+                           headers=('"SHA-1","MD5","CRC32","FileName","FileSize","ProductCode","OpSystemCode","SpecialCode"',)), ()),
+    "NSRL RDS 2, MD5": (written('"{m}","{d}","0A1B2C3D","a, ""b""\nc",{s},1,"358",""', md5, upper=True,
+                                headers=('"SHA-1","MD5","CRC32","FileName","FileSize","ProductCode","OpSystemCode","SpecialCode"',)),
+                        ("--csv", "md5", "--digests")),
+    "HIBP": (written("{d}:{s}", sha1, upper=True), ()),
+    "hfind": (written("{d}\t/x/y", md5, headers=("Hash Not Found",)), ()),
+    "package-lock.json": (written('      "integrity": "sha512-{b}",', sha512, headers=('{{"lockfileVersion": 3,', '      "version": "1.0.0",')), ()),
+    "npm, sha1 and sha384": (written('"integrity": "sha384-{b}"', sha384), ()),
+    "yarn.lock": (written('  resolved "https://registry.yarnpkg.com/a/-/a-1.0.0.tgz#{d}"', sha1, headers=("# yarn lockfile v1", 'a@^1.0.0:')), ()),
+    "pip": (written("    --hash=sha256:{d} \\", sha256, headers=("a==1.0 \\",)), ()),
+    "Debian Packages": (written("SHA256: {d}", sha256, headers=("Package: a", "Version: 1.0")), ()),
+    "Debian .dsc": (written(" {d} {s} {n}", md5, headers=("Files:",)), ()),
+    "debsums": (written("{d}  usr/share/x/y", md5), ()),
+    "Get-FileHash": (written('"SHA256","{d}","C:\\x\\y"', sha256, upper=True, headers=('"Algorithm","Hash","Path"',)), ()),
+    "Get-FileHash, a table": (written("SHA256          {d}       C:\\x\\y", sha256, upper=True,
+                                      headers=("Algorithm       Hash       Path", "---------       ----       ----")), ()),
+    "docker": (written("registry/a@sha256:{d}", sha256), ()),
+    "JSON": (written('{{"name": "x", "SHA-1": "{d}", "size": {s}}},', sha1, upper=True, headers=("[",)), ()),
+    "0x": (written("x,0x{d};", sha256), ()),
+    "AIDE": (written("/usr/share/zoneinfo/Asia/Kolkata 0 1073746341 9437184 33188 MTc2NDQwMTQwMg== {s} 0 {b} {m32} 0", sha256,
+                     headers=("@@begin_db", "# This file was generated by Aide, version 0.18.3", "@@db_spec name lname attr size sha256 sha512")),
+             ("--digests=base64",)),
+    "cksum --base64": (written("SHA256 ({n}) = {b}", sha256), ("--digests=base64",)),
+    "tabs": (written("x\t{n}\t{d}", sha256), ("--field", "3", "-d", "\\t")),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format(command, name, rng, tmp_path):
+    """The filter is that of the bare digests; each known line is known, each other line is unknown and printed as it is."""
+    lines_of, options = FORMATS[name]
+    options = options if {"--digests=base64", "--field", "--digests"} & set(options) else ("--digests", *options)
+    end = b"\0" if "-z" in options else b"\n"
+    inside, outside = (lines_of(tmp_path / part, files_of(tmp_path / part, rng)) for part in ("inside", "outside"))
+    assert len(inside) > 25
+    lines, others = (b"".join(line + end for line, _ in some) for some in (inside, outside))
+    keys = [key for _, key in inside if key]
+    _, reported = said(command, "build", FILTER, "--fpr", "1e-8", *options, lines=lines)
+    without = len(inside) - len(keys) - ("--csv" in options)
+    assert f"{len(keys)} keys" in reported and (f"; {without} line" in reported) == bool(without), reported
+    if "--digests" in options:
+        assert f"digests of {len(keys[0])} digits" in reported
+    said(command, "build", "bare", "--fpr", "1e-8", lines="\n".join(keys).encode())
+    assert command.read() == command.read("bare")
+    unknown = b"".join(line + end for line, key in outside if key)
+    assert said(command, "check", FILTER, *options, lines=others)[0] == unknown
+    windows = others.replace(b"\n", b"\r\n") if end == b"\n" else others
+    printed, reported = said(command, "check", "-1", FILTER, *options, lines=lines + windows[windows.find(b"\n") + 1 if "--csv" in options else 0:])
+    assert printed == b"".join(line + end for line, key in inside if key)
+    said(command, "delete", FILTER, *options, lines=lines)
+    assert json.loads(command("info", FILTER))["items"] == 0
+
+
+def test_the_digest_of_a_line(command):
+    """Runs of other lengths, and those within other words, are no digests."""
+    a, b, c = "a" * 32, "b" * 40, "c" * 64
+    for line, key in ((f"{a} {b}", a), (f"{'d' * 31} {b}", b), (f"{'d' * 33} {b}", b), (f"x{a} {b}", b), (f"{a}x {b}", b),
+                      (f"/x/{a}/y {b}", b), (f"{a}.txt {b}", b), (f"({a}) {b}", a), (f"'{c.upper()}'", c), (f"0X{a}", a), (f"\\{a}  x\\\\y", a),
+                      (f"MD5 ({b}) = {a}", a), (f"MD5({b})= {a}", a), (f"\\MD5 ({b}) = {a}", a), (f"{b}:1 (x) = {a}", b),
+                      (f"{b} sha1digest={b} md5digest={a}", b), (f"x/{b} md5digest=0x{a}", a), (f"https://x/{a}?md5={b}", b)):
+        said(command, "build", FILTER, "--digests", lines=line.encode())
+        said(command, "build", "bare", lines=key.encode())
+        assert command.read() == command.read("bare"), line
+    for line in ("d" * 31, "d" * 33, "e" * 57, "f" * 129, f"{a}g", f"_{a}", f"{a}-1", "sha512-" + "A" * 40):
+        command("build", FILTER, "--digests", lines=line.encode(), status=2, says="build: standard input: no key in 1 line; with --allow-empty")
+
+
+def test_fields(command):
+    lines = b"1  ada\tx\n2\tbob y\n3\n\n4 cyd\n"
+    assert said(command, "build", FILTER, "--field", "2", lines=lines)[1].endswith("; 1 line without a field\n")
+    assert said(command, "check", "-1", FILTER, lines=b"1\nada\nx\nbob\ncyd\n")[0] == b"ada\nbob\ncyd\n"
+    assert said(command, "check", FILTER, "--field", "1", "-d", "::", lines=b"ada::x\neve::ada\n")[0] == b"eve::ada\n"
+    assert said(command, "check", FILTER, "--field", "2", "--separator", ",", lines=b"1,ada\n2, ada\n")[0] == b"2, ada\n"
+    command("build", FILTER, "--field", "0", lines=lines, status=2, says="fields are counted from 1, not 0")
+
+
+def test_columns_of_csv(command, rng):
+    """Records with quotes, separators and newlines, in pieces of any size."""
+    names = [rng.choice(["a", "b\nc", 'q"q', "d,e", " f", ""]) + str(number) for number in range(30000)]
+    quoted = ['"' + name.replace('"', '""') + '"' for name in names]
+    lines = '"Id",Name ,x\n' + "".join(f'{number},{name},"y\n"\n' for number, name in enumerate(quoted))
+    said(command, "build", FILTER, "--fpr", "1e-7", "--csv", "name", lines=lines.encode())
+    said(command, "build", "bare", "--fpr", "1e-7", "-z", lines="\0".join(names).encode())
+    assert command.read() == command.read("bare")
+    some = 'name;y\n"b\nc2";1\nnone;"2\n"\n'
+    printed, reported = said(command, "check", FILTER, "--csv", "name", "-d", ";", lines=some.encode())
+    assert printed in (b'none;"2\n"\n', b'"b\nc2";1\nnone;"2\n"\n') and reported.startswith(f"check: {1 + ('b' + chr(10) + 'c2' not in names)} of 2 unknown")
+    command("check", FILTER, "--csv", "sha1", lines=lines.encode(), status=2, says="check: standard input: there is no column sha1; the first line names: ")
+
+
+HOSTS = b"""\
+# a hosts file
+127.0.0.1 localhost
+::1 ip6-localhost
+0.0.0.0 Ads.Example.com # tracks
+0.0.0.0\ttwo.example.net three.example.net
+[Adblock Plus 2.0]
+! a comment
+||tracker.org^
+||cdn.tracker.net^$third-party
+||pages.example.org/path
+||some.example.org^$domain=x.org
+@@||allowed.example.org^
+example.org##.banner
+*.wild.example
+plain.example.
+"""
+
+
+def test_domains(command):
+    assert said(command, "build", FILTER, "--fpr", "1e-6", "--hosts", lines=HOSTS)[1].startswith("build: 15 lines, 7 keys")
+    asked = b"""ads.example.com\nx.y.ADS.example.com.\nexample.com\nhttps://user@www.tracker.org:8080/x?y\ncdn.tracker.net:443\ntracker.net
+two.example.net\nthree.example.net\nfour.example.net\nwild.example\na.wild.example\nplain.example\npages.example.org\nsome.example.org
+allowed.example.org\nexample.org\ncom\n1.2.3.4\nlocalhost\nads.example.com.evil.test\nnotplain.example\n"""
+    blocked = [b"ads.example.com", b"x.y.ADS.example.com.", b"https://user@www.tracker.org:8080/x?y", b"cdn.tracker.net:443", b"two.example.net",
+               b"three.example.net", b"wild.example", b"a.wild.example", b"plain.example"]
+    assert said(command, "check", "-1", "--domain", FILTER, lines=asked)[0].splitlines() == blocked
+    assert said(command, "check", "--domain", FILTER, lines=asked)[0].splitlines() == [line for line in asked.splitlines() if line not in blocked]
+    assert said(command, "check", "--hosts", FILTER, lines=HOSTS, status=1)[0] == b""
+    both = b"0.0.0.0 two.example.net unknown.example\n"  # a line of two domains is known when both are
+    assert said(command, "check", "--hosts", FILTER, lines=both)[0] == both
+    printed, reported = said(command, "check", "-1", "--domain", FILTER, "--field", "2", lines=b"10:00 a.tracker.org A\n10:01 b.example AAAA\n")
+    assert printed == b"10:00 a.tracker.org A\n" and reported == "check: 1 of 2 unknown\n"
+    assert said(command, "check", "--domain", FILTER, lines=b"0.0.0.0 tracker.org\nx.org\n") == (b"x.org\n", "check: 1 of 1 unknown; 1 line without a domain\n")
+
+
+# ---- several filters ----
+
+def test_several_filters_in_one_question(command):
+    for name in "abc":
+        said(command, "build", name, "--fpr", "1e-6", lines=f"{name}1\n{name}2\n".encode())
+    asked = b"c2\na1\nd1\nb1\n"
+    assert said(command, "check", "a", "b", "c", lines=asked) == (b"d1\n", "check: 1 of 4 unknown\n")
+    assert said(command, "check", "-1", "a", "c", lines=asked)[0] == b"c2\na1\n"
+    assert said(command, "check", "-c", "b", "a", lines=asked)[0] == b"2\n"
+    command("check", "a", "missing", lines=asked, status=2, says="^sqlite-cuckoo check: missing: (?i:no such file)")
+    command.write(b"x", "bad")
+    command("check", "a", "bad", lines=asked, status=2, says="^sqlite-cuckoo check: bad: filter cannot be used: ")
+
+
+# ---- what is reported ----
+
+def numbered(first, end):
+    return b"".join(b"%d x\n" % i for i in range(first, end))
+
+
+def test_reports(command):
+    reported = said(command, "build", FILTER, "--fpr", "1e-4", lines=numbered(0, 2000) + b"7 x\n")[1]
+    assert re.fullmatch(rf"build: 2,001 lines, 2,000 keys, {len(command.read()) / 1000:.1f} kB, 1 in 1\d,000 false positives\n", reported)
+    assert said(command, "check", FILTER, lines=numbered(1900, 2100))[1] == "check: 100 of 200 unknown\n"
+    assert said(command, "add", FILTER, lines=numbered(2000, 2010))[1].startswith("add: 10 lines, 2,010 keys, ")
+    assert said(command, "delete", FILTER, lines=numbered(2005, 2012))[1].startswith("delete: 7 lines, 2 not found; 2,005 keys, ")
+    assert said(command, "merge", "sum", FILTER, FILTER, lines=b"")[1].startswith("merge: 2 filters, ")
+    for name in ("build", "add", "delete", "check"):
+        assert said(command, name, FILTER, "--quiet", lines=numbered(0, 20), status=int(name == "check"))[1] == ""
+
+
+def test_reports_for_programs(command):
+    one = json.loads(said(command, "build", FILTER, "--json", "--digests", lines=b"a" * 32 + b"\nx\n\n")[1])
+    assert {name: one[name] for name in ("command", "lines", "without_key", "keys", "bytes")} == {
+        "command": "build", "lines": 3, "without_key": 1, "keys": 1, "bytes": len(command.read())} and 0 < one["fpr"] < 0.01
+    assert json.loads(said(command, "delete", FILTER, "--json", lines=b"b\n")[1])["not_found"] == 1
+    one = json.loads(said(command, "check", FILTER, "--json", lines=numbered(0, 200))[1])
+    assert (one["unknown"], one["known"], one["lines"]) == (200, 0, 200) and one["hint"].startswith("nearly all are unknown: ")
+
+
+SUMS = b"".join(hashlib.sha1(b"%d" % i).hexdigest().encode() + b"  ./path/%d\n" % i for i in range(300))
+BARE = b"".join(line[:40] + b"\n" for line in SUMS.splitlines())
+
+
+@pytest.mark.parametrize("inside, asked, options, hint", [
+    (BARE, SUMS, (), "the digests of these lines are known: use --digests"),
+    (BARE, BARE.upper(), (), "the digests of these lines are known: use --digests"),
+    (b"known line\n" * 1 + numbered(0, 200), numbered(0, 200).upper(), (), "they are known in lower case"),
+    (BARE.upper(), BARE, (), "they are known in capitals: rebuild the filter with --options collation=nocase"),
+    (BARE.upper(), SUMS, ("--digests",), "their digests are known in capitals: rebuild the filter with --digests"),
+    (SUMS, SUMS, ("--digests",), "whole lines are known: leave out --digests, --field or --csv"),
+    (numbered(0, 300).replace(b" x", b""), numbered(0, 300), (), "their first fields are known: use --field 1"),
+    (BARE, b"".join(b"%032x\n" % i for i in range(100)), ("--digests",), "nearly all are unknown: the lines of the filter may have "
+     "other letter case, other columns or digests of another length")], ids=range(8))
+def test_a_hint_when_nearly_all_are_unknown(command, inside, asked, options, hint):
+    said(command, "build", FILTER, lines=inside)
+    assert said(command, "check", "-c", FILTER, *options, lines=asked)[1].endswith(f"\nhint: {hint}\n")
+    few = b"\n".join(asked.splitlines()[:99])
+    assert "hint" not in said(command, "check", FILTER, *options, lines=few)[1]
+    mixed = (inside + asked)[:len(inside) + len(asked) // 2]
+    assert "hint" not in said(command, "check", FILTER, lines=mixed)[1]
+    assert said(command, "check", FILTER, "--quiet", *options, lines=asked)[1] == ""
+
+
+# ---- lists that are none ----
+
+def test_gzip_is_read(command):
+    lines = numbered(0, 50_000)
+    said(command, "build", "plain", lines=lines)
+    half = len(lines) // 2
+    for packed in (gzip.compress(lines), gzip.compress(lines[:half]) + gzip.compress(lines[half:])):
+        said(command, "build", FILTER, lines=packed)
+        assert command.read() == command.read("plain")
+        assert said(command, "check", FILTER, lines=packed, status=1)[0] == b""
+    for bad in (packed[:-9], gzip.compress(lines)[:1000], b"\x1f\x8b" + lines):
+        command("build", FILTER, lines=bad, status=2, says="^sqlite-cuckoo build: standard input: gzip: ")
+    assert command.read() == command.read("plain")
+
+
+@pytest.mark.parametrize("name", ["build", "add", "delete", "check"])
+def test_what_is_no_list_is_refused(command, name):
+    said(command, "build", FILTER, lines=b"ada\n")
+    before = command.read()
+    sqlite3.connect(command.folder / "x.db").execute("CREATE TABLE t(x)").connection.commit()
+    kinds = [(bytes.fromhex("28b52ffd0458"), "zstdcat"), (bytes.fromhex("fd377a585a000004"), "xzcat"), (b"BZh91AY&SY", "bzcat"),
+             (b"PK\3\4\x14", "unzip -p"), ((command.folder / "x.db").read_bytes(), "--db"), (before, "sqlite-cuckoo merge"),
+             (b"a\0b\0", "NUL byte.*use -z"), (b"ada\nb\0c\n", "NUL byte.*use -z"), (b"", "is empty; with --allow-empty that is no error")]
+    for program in ("zstd", "xz", "bzip2"):
+        if shutil.which(program):
+            kinds.append((subprocess.run([program, "-c"], input=b"ada\n", stdout=subprocess.PIPE, check=True).stdout, "cat"))
+    for content, says in kinds:
+        for options in ((), ("--digests",)):
+            command(name, FILTER, *options, lines=content, status=2, says=f"^sqlite-cuckoo {name}: standard input:? .*{says}")
+    command(name, FILTER, "--digests", lines=b"ada\nbob\n", status=2, says="standard input: no key in 2 lines; with --allow-empty that is no error$")
+    assert command.read() == before
+
+
+def test_lines_that_end_with_nul(command):
+    names = [b"a\nb", b"c\r\n", b" ", b"\"\\", b"\xff", b"d"]
+    said(command, "build", FILTER, "--fpr", "1e-6", "-z", lines=b"\0".join(names) + b"\0\0")
+    assert json.loads(command("info", FILTER))["items"] == len(names)
+    assert said(command, "check", "--null", "-1", FILTER, lines=b"d\0a\nb\0e\0c\r\n")[0] == b"d\0a\nb\0c\r\n\0"
+    assert said(command, "check", "-z", FILTER, lines=b"d\0a\0")[0] == b"a\0"
+
+
+def test_a_query_needs_no_options_for_lines(command):
+    if command.kind == "npm":
+        pytest.skip("it has no --db")
+    sqlite3.connect(command.folder / "x.db").execute("CREATE TABLE t(x)").connection.commit()
+    command("build", FILTER, "--digests", "--db", "x.db", "SELECT x FROM t", status=2, says="--db takes no options for lines; write the key in the query")
+    command("build", FILTER, "--db", "x.db", "SELECT x FROM t", status=2, says="build: the query gives no key; with --allow-empty that is no error$")
+    command("build", FILTER, "--allow-empty", "--db", "x.db", "SELECT x FROM t")
