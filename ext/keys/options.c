@@ -178,7 +178,20 @@ static cf_status list_options(const cuckoo_options *options, char **why)
     return CF_BAD_ARGUMENT;
 }
 
-/* The option here that other programs call so; else the word itself. */
+static const char *const elsewhere[] = {"fpr", "content", "rows", "adds", "keep", NULL};
+
+/* True if a letter is missing, added or another one, or two neighbours are swapped. */
+static bool is_misspelt(const char *word, const char *name, size_t m)
+{
+    size_t n = strlen(word);
+    for (; n && m && *word == *name; word++, name++)
+        n--, m--;
+    for (; n && m && word[n - 1] == name[m - 1]; m--)
+        n--;
+    return (n <= 1 && m <= 1) || (n == 2 && m == 2 && word[0] == name[1] && word[1] == name[0]);
+}
+
+/* The option that other programs call so; else the word itself. */
 static const char *our_name(const char *word)
 {
     static const char *const names[][2] = {{"ttl", "keep"},       {"expire", "keep"},
@@ -189,12 +202,14 @@ static const char *our_name(const char *word)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (sqlite3_stricmp(word, names[i][0]) == 0)
             return names[i][1];
+    for (size_t i = 0; elsewhere[i]; i++)
+        if (sqlite3_stricmp(word, elsewhere[i]) && is_misspelt(word, elsewhere[i], strlen(elsewhere[i])))
+            return elsewhere[i];
     return word;
 }
 
 static cf_status unknown_option(const char *name, const cuckoo_options *options, char **why)
 {
-    static const char *const elsewhere[] = {"fpr", "content", "rows", "adds", "keep", NULL};
     const char *own = our_name(name);
     int64_t at;
     if (find_word(elsewhere, own, &at) && (options->beside == NULL || own == name))
@@ -204,8 +219,17 @@ static cf_status unknown_option(const char *name, const cuckoo_options *options,
                                    : "the argument before the options");
     else if (own != name)
         cuckoo_say(why, SQLITE_OK, "unknown option %s; did you mean %s", name, own);
-    else if (cuckoo_say(why, SQLITE_OK, "unknown option %s", name) == SQLITE_OK)
+    else {
+        int i = CUCKOO_OPTION_COUNT - 1;
+        while (i >= 0 && !is_misspelt(name, rules[i].valid, strcspn(rules[i].valid, "=")))
+            i--;
+        if (i < 0)
+            cuckoo_say(why, SQLITE_OK, "unknown option %s", name);
+        else
+            cuckoo_say(why, SQLITE_OK, "unknown option %s; did you mean %.*s", name,
+                       (int)strcspn(rules[i].valid, "="), rules[i].valid);
         return list_options(options, why);
+    }
     return CF_BAD_ARGUMENT;
 }
 

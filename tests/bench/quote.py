@@ -151,7 +151,7 @@ def sources(text, folder=None):
     alike = {}
     for name in filter(known.get, tables_of(text)):
         alike.setdefault(tuple(known[name][fact] for fact in SHOWN_FACTS), []).append(name)
-    lines = [[", ".join(names), *facts, " to ".join(dict.fromkeys(f((known[name]["load_factor"] for name in names), key=float) for f in (min, max)))]
+    lines = [[", ".join(names), *facts, " to ".join(dict.fromkeys(f((known[name]["load"] for name in names), key=float) for f in (min, max)))]
              for facts, names in alike.items()]
     lines = framed(["tables", *SHOWN_FACTS, "load"], lines)
     return lines + "".join(f"| {name} | {by_hand[name]['day']} | {by_hand[name]['how it was measured']} | | | | | |\n"

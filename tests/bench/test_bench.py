@@ -49,7 +49,7 @@ def test_median_quartiles_and_extremes():
 
 def test_points_are_told_apart_by_keys_and_then_by_order():
     rows = joined([["a", "0.5", "1"], ["a", "0.9", "2"], ["b", "1", "3"]], [["a", "0.5", "3"], ["a", "0.92", "4"]])
-    assert [(r["filter"], r["load_factor"], r["speed"], r["runs"]) for r in rows] == [
+    assert [(r["filter"], r["load"], r["speed"], r["runs"]) for r in rows] == [
         ("a", "0.5", "2", "2"), ("a", "0.91", "3", "2"), ("b", "1", "3", "1")]
 
 

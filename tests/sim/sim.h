@@ -311,7 +311,7 @@ typedef struct outcome {
     uint64_t keys;     /* a bit for each first column below 64 */
     sqlite3_int64 one; /* the first value */
     int changes;
-    char message[300];
+    char message[400];
 } outcome;
 
 uint64_t hash_row(sqlite3_stmt *statement);

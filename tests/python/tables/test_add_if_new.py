@@ -199,7 +199,7 @@ def test_a_write_that_cannot_be_is_no_conflict_of_the_key(db, options, guard, er
     ("capacity=5, adds=twice", "adds must be once"), ("capacity=5, adds='once', adds=once", "adds is given twice"),
     ("capacity=5, adds=once, value_bits=3", "a filter table stores no values"),
     ("capacity=5, adds=once, content='t(k)'", "you insert, content= stays in sync with a table: give one"),
-    ("capacity=5, add=once", "unknown option add; valid options: "),
+    ("capacity=5, add=once", "unknown option add; did you mean adds"),
     ("capacity=5, adds=", "adds must be once")])
 def test_bad_arguments(db, arguments, message):
     db.execute("CREATE TABLE t(k)")

@@ -19,7 +19,7 @@ def test_a_bad_value_has_the_valid_ones_beside_it(db, arguments):
     assert message.endswith(f"={valid}") and schema_of(db) == []
 
 
-@pytest.mark.parametrize("arguments", ["bogus=1", "hello", "=''", "capa=9", "fp=0.1"])
+@pytest.mark.parametrize("arguments", ["bogus=1", "hello", "=''", "capa=9", "rate=0.1"])
 def test_an_option_error_names_the_valid_ones(db, arguments):
     message = refused(db, ERROR, f"CREATE VIRTUAL TABLE seen USING cuckoo_filter({arguments})")
     for name in ("capacity=", "fpr=", "content='table(column)'", "growth=on|off", "counter_bits="):

@@ -143,10 +143,11 @@ TEST(keys_that_may_be_inexact)
             for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
                 assert_false(cf_key_is_vague(&rule, &fine[i]));
             cf_key odd = cf_key_integer((1ll << 53) + 1), half = cf_key_real(0.5),
-                   most = cf_key_integer(INT64_MAX);
+                   tenth = cf_key_real(0.1), most = cf_key_integer(INT64_MAX);
             assert_int_equal(cf_key_is_vague(&rule, &odd), inexact && affinity == CF_AFFINITY_REAL);
             assert_int_equal(cf_key_is_vague(&rule, &most), inexact && affinity == CF_AFFINITY_REAL);
             assert_int_equal(cf_key_is_vague(&rule, &half), any && (inexact || as_text));
+            assert_int_equal(cf_key_is_vague(&rule, &tenth), any && (inexact || as_text));
         }
 }
 
