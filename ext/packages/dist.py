@@ -155,6 +155,7 @@ def filter_package(version, wasm, licence):
     code, names = module.rsplit("\nexport ", 1)
     return {"filter.mjs": module, "filter.js": f"{code}\nmodule.exports = {names}", "filter.html": page(version, code, licence),
             "filter.workerd.mjs": for_workers(module), "cli.mjs": filled("npm/cli.mjs"),
+            "lists.mjs": filled("npm/lists.mjs"),
             "filter.d.ts": filled("filter/filter.d.ts"), "filter.d.mts": filled("filter/filter.d.ts")}
 
 

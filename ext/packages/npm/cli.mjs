@@ -6,12 +6,11 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { getSystemErrorMap, parseArgs } from 'node:util';
-import { build, CuckooFilter, open, TextBytes, version } from './filter.mjs';
+import { build, CuckooFilter, open, version } from './filter.mjs';
+import { bytesOf, digest, keyOf, Lines, lower, upper, words } from './lists.mjs';
 
-const PIECE = 1 << 18, LONGEST = 1 << 26, BATCH = 1 << 20; // bytes of a read and of a line, lines that are changed at once (as in SQL)
-const NEWLINE = Buffer.from('\n'), RETURN = 13, MARK = Buffer.from('\ufeff'), text = { type: 'string' }, flag = (short) => ({ type: 'boolean', short });
-// The beginning of UTF-16 and UTF-32: with their byte order marks, or every second byte is 0.
-const WIDE = /^(\xff\xfe|\xfe\xff|\0\0\xfe\xff|([^\0]\0){3}|(\0[^\0]){3})/, LEFT_OVER = 7 * 24 * 3600 * 1000;
+const BATCH = 1 << 20, LEFT_OVER = 7 * 24 * 3600 * 1000; // lines that are changed at once (as in SQL); milliseconds
+const text = { type: 'string' }, flag = (short) => ({ type: 'boolean', ...(short && { short }) });
 let subject; // the file that an error is about
 
 /* Reads or writes, as soon as a pipe has something, or room. */
@@ -31,35 +30,81 @@ function output(bytes) {
   for (let at = 0; at < bytes.length;) at += stream('standard output', () => fs.writeSync(1, bytes, at));
 }
 
-/* Arrays of the lines that have come. A line ends with a newline, or a carriage return and a newline; the last one needs neither.
- * A byte order mark before the first one is left out, and so are empty lines. */
-function* input() {
-  const buffer = Buffer.allocUnsafe(PIECE);
-  for (let n = 1, begun = [], length = 0, isFirst = true; n > 0;) {
-    n = stream('standard input', () => fs.readSync(0, buffer));
-    begun.push(Buffer.from(buffer.subarray(0, n)));
-    length += n;
-    if (length >= LONGEST) throw Object.assign(new Error(`a line is longer than ${LONGEST >> 20} MB`), { subject: 'standard input' });
-    if (n > 0 && !begun[begun.length - 1].includes(NEWLINE)) continue;
-    const piece = Buffer.concat(begun), lines = [];
-    if (isFirst && WIDE.test(piece.toString('latin1', 0, 9))) {
-      throw Object.assign(new Error('a text in UTF-16, as PowerShell writes it; make it UTF-8, as by iconv -f UTF-16 -t UTF-8'), { subject: 'standard input' });
-    }
-    let at = isFirst && piece.subarray(0, MARK.length).equals(MARK) ? MARK.length : 0;
-    isFirst = false;
-    for (let end; (end = piece.indexOf(NEWLINE, at)) >= 0; at = end + 1) {
-      const line = piece.subarray(at, end > at && piece[end - 1] === RETURN ? end - 1 : end);
-      if (line.length > 0) lines.push(new TextBytes(line));
-    }
-    begun = [piece.subarray(at)];
-    length = piece.length - at;
-    if (n === 0 && length > 0) lines.push(new TextBytes(begun[0]));
-    if (lines.length > 0) yield lines;
-  }
+function misuse(why) {
+  subject = undefined;
+  throw Object.assign(new Error(why), { code: 'ERR_PARSE_ARGS' });
 }
 
-function* lines() {
-  for (const some of input()) yield* some;
+function read(size) {
+  const buffer = Buffer.allocUnsafe(size);
+  return buffer.subarray(0, stream('standard input', () => fs.readSync(0, buffer)));
+}
+
+/* The options that say what a key is. */
+function input(values) {
+  const kinds = ['digests', 'digests=base64', 'hosts', 'domain'].filter((name) => values[name]);
+  if (kinds.length > 1) misuse(`--${kinds[1]} is not allowed with --${kinds[0]}`);
+  if (values.field !== undefined && values.csv !== undefined) misuse('--csv is not allowed with --field');
+  if (values.field !== undefined && !/^[1-9]\d*$/.test(values.field)) misuse(`fields are counted from 1, not ${values.field}`);
+  if (values.separator === '') misuse('a separator has one character or more');
+  return new Lines(kinds[0], values, read);
+}
+
+function needsKeys(given, hasKeys, values) {
+  if (hasKeys || values['allow-empty']) return;
+  subject = undefined;
+  throw new Error(`${given.without ? `standard input: no key in ${counted(given.without, 'line')}` : 'standard input is empty'}; with --allow-empty that is no error`);
+}
+
+function* keysOf(given, values) {
+  let hasKeys = false;
+  for (const { keys } of given.pieces()) {
+    hasKeys = true;
+    yield* keys;
+  }
+  needsKeys(given, hasKeys, values);
+}
+
+const number = (count) => count.toLocaleString('en-US'), counted = (count, what) => `${number(count)} ${what}${count === 1 ? '' : 's'}`;
+
+function sizeOf(count) {
+  const [unit, name] = [[1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB']].find(([one]) => count >= one) ?? [0];
+  return unit ? `${(count / unit).toFixed(1)} ${name}` : `${count} bytes`;
+}
+
+/* A line on standard error. `fields`: for programs; `said`: for people. */
+function report(command, values, given, fields, said, hint) {
+  if (values.quiet) return;
+  const digits = [...(given?.lengths ?? [])].sort((a, b) => a - b).join(' and '), missing = { hosts: 'domain', domain: 'domain', undefined: 'field' };
+  const all = { command, ...(given && { lines: given.lines, without_key: given.without }), ...fields, ...(hint && { hint }) };
+  const lengths = digits && `; digests of ${digits} digits`;
+  const without = given?.without ? `; ${counted(given.without, 'line')} without a ${missing[given.kind] ?? 'digest'}` : '';
+  console.error(values.json ? JSON.stringify(all) : `${command}: ${said}${lengths}${without}${hint ? `\nhint: ${hint}` : ''}`);
+}
+
+function reportFilter(command, values, given, filter, said, fields) {
+  const { items: keys, fpr_now: fpr } = filter.info(), bytes = filter.bytes().length;
+  const rate = fpr ? `1 in ${number(Number((1 / fpr).toPrecision(2)))}` : 'no';
+  report(command, values, given, { ...fields, keys, bytes, fpr }, `${said}${counted(keys, 'key')}, ${sizeOf(bytes)}, ${rate} false positives`);
+}
+
+/* Why nearly all lines are unknown: what would be known in their place. */
+function hintOf(filters, sample) {
+  const changes = [
+    [(line) => line, 'whole lines are known: leave out --digests, --field or --csv'],
+    [digest, 'the digests of these lines are known: use --digests'],
+    [lower, 'they are known in lower case'],
+    [upper, 'they are known in capitals: rebuild the filter with --options collation=nocase'],
+    [(line) => upper(digest(line)), 'their digests are known in capitals: rebuild the filter with --digests'],
+    [(line) => words(line)[0], 'their first fields are known: use --field 1']];
+  const isKnown = (line) => filters.some((filter) => filter.contains(keyOf(line)));
+  return changes.find(([change]) => {
+    try {
+      return sample.filter((line) => isKnown(change(line))).length * 2 > sample.length;
+    } catch {
+      return false;
+    }
+  })?.[1] ?? 'nearly all are unknown: the lines of the filter may have other letter case, other columns or digests of another length';
 }
 
 function opened(path, changes) {
@@ -115,31 +160,52 @@ function assigned(text) {
   return Object.fromEntries(given);
 }
 
-const change = (method) => ([path]) => {
-  const filter = opened(path, true), all = lines();
+const change = (method) => ([path], values, name) => {
+  const filter = opened(path, true), given = input(values), all = keysOf(given, values), before = filter.info().items;
+  let keys = 0;
   write(path, () => {
     for (let next = {}; !next.done;) {
-      filter[method](function* () { for (let i = 0; i < BATCH && !(next = all.next()).done; i++) yield next.value; }());
+      filter[method](function* () { for (let i = 0; i < BATCH && !(next = all.next()).done; i++, keys++) yield next.value; }());
     }
     return filter.bytes();
   });
+  const missed = keys - before + filter.info().items, isDelete = name === 'delete';
+  const said = `${counted(given.lines, 'line')}, ${isDelete ? `${number(missed)} not found; ` : ''}`;
+  reportFilter(name, values, given, filter, said, isDelete && { not_found: missed });
 };
+const REPORTS = { quiet: flag(), json: flag() };
+const KEYS = { digests: flag(), 'digests=base64': flag(), hosts: flag(), field: text, csv: text, separator: { type: 'string', short: 'd' }, null: flag('z'),
+  'allow-empty': flag(), ...REPORTS };
+const KEY_USAGE = '[KEYS]';
 const COMMANDS = {
-  build: ['[--fpr P] [--options TEXT] FILE < lines', { fpr: text, options: text }, ([path], { fpr = '0.01', options = '' }) => {
+  build: [`[--fpr P] [--options TEXT] ${KEY_USAGE} FILE < lines`, { fpr: text, options: text, ...KEYS }, ([path], values) => {
+    const { fpr = '0.01', options = '' } = values;
     subject = path;
-    const all = { fpr: +fpr, ...assigned(options) };
+    const all = { fpr: +fpr, ...assigned(options) }, given = input(values);
+    let filter;
     build([], all);
-    write(path, () => build(lines(), all).bytes());
+    write(path, () => (filter = build(keysOf(given, values), all)).bytes());
+    reportFilter('build', values, given, filter, `${counted(given.lines, 'line')}, `);
   }],
-  check: ['[-0 | -1] [-c] FILE < lines', { unknown: flag('0'), known: flag('1'), count: flag('c') }, ([path], { known = false, count }) => {
-    const filter = opened(path);
-    let found = 0;
-    for (const some of input()) {
-      const answers = filter.containsMany(some), chosen = some.filter((_, i) => answers[i] === Number(known));
-      if (!count) output(Buffer.concat(chosen.flatMap(({ bytes }) => [bytes, NEWLINE])));
-      found += chosen.length;
+  check: [`[-0 | -1] [-c] [--domain] ${KEY_USAGE} FILE... < lines`, { unknown: flag('0'), known: flag('1'), count: flag('c'), domain: flag(), ...KEYS }, (paths, values) => {
+    const filters = paths.map((path) => opened(path)), given = input(values), tally = [0, 0], sample = [], isAny = given.kind === 'domain';
+    subject = paths.join(', ');
+    for (const { lines, keys, owners } of given.pieces()) {
+      const [answers, ...others] = filters.map((filter) => filter.containsMany(keys)), ofLines = owners ? [] : answers;
+      for (const other of others) other.forEach((answer, i) => { answers[i] |= answer; });
+      owners?.forEach((line, i) => {
+        ofLines[line] = ofLines[line] === undefined ? answers[i] : isAny ? ofLines[line] | answers[i] : ofLines[line] & answers[i];
+      });
+      const wanted = Number(values.known ?? false), chosen = lines.filter((_, i) => ofLines[i] === wanted);
+      lines.forEach((line, i) => { if (tally[ofLines[i]]++, sample.length < 100 && !ofLines[i]) sample.push(line); });
+      if (!values.count && chosen.length > 0) output(bytesOf(chosen.join(given.end) + given.end));
     }
-    if (count) output(Buffer.from(`${found}\n`));
+    const [unknown, known] = tally, asked = unknown + known, found = values.known ? known : unknown;
+    needsKeys(given, asked > 0, values);
+    if (values.count) output(Buffer.from(`${found}\n`));
+    const positives = filters.reduce((sum, filter) => sum + (filter.info().fpr_now ?? 0), 0);
+    const hint = asked >= 100 && known < (0.01 + 2 * positives) * asked ? hintOf(filters, sample) : undefined;
+    report('check', values, given, { unknown, known }, `${number(unknown)} of ${number(asked)} unknown`, hint);
     return found ? 0 : 1;
   }],
   info: ['FILE', {}, ([path]) => {
@@ -148,32 +214,48 @@ const COMMANDS = {
     const json = JSON.stringify(fields, (_, value) => (typeof value === 'bigint' ? String(value) : value), 2);
     output(Buffer.from(json + '\n')); // a seed beyond 2^53 is a text, as in SQL
   }],
-  add: ['FILE < lines', {}, change('addMany')],
-  delete: ['FILE < lines', {}, change('deleteMany')],
-  merge: ['FILE FROM...', {}, ([path, first, ...others]) => write(path, () => {
-    const sum = opened(first, true);
-    for (const other of others) sum.merge(opened(other, true));
-    return sum.bytes();
-  })]
+  add: [`${KEY_USAGE} FILE < lines`, KEYS, change('addMany')],
+  delete: [`${KEY_USAGE} FILE < lines`, KEYS, change('deleteMany')],
+  merge: ['FILE FROM...', REPORTS, ([path, first, ...others], values) => {
+    let sum;
+    write(path, () => {
+      sum = opened(first, true);
+      for (const other of others) sum.merge(opened(other, true));
+      return sum.bytes();
+    });
+    reportFilter('merge', values, undefined, sum, `${counted(others.length + 1, 'filter')}, `);
+  }]
 };
 
+const BASE64 = '--digests=base64';
 const [name, ...args] = process.argv.slice(2), command = Object.hasOwn(COMMANDS, name ?? '') && COMMANDS[name];
 const usages = Object.keys(COMMANDS).filter((one) => !command || one === name).map((one) => `sqlite-cuckoo ${one} ${COMMANDS[one][0]}`);
 const usage = `usage: ${usages.join('\n       ')}
 check prints the unknown lines (-0, --unknown), the known ones (-1, --known), or how many they are (-c, --count).
+A line is known if one of the filters knows it. --domain: each line is a domain or a URL, known if it or a domain above it is.
+KEYS: the part of each line that is the key. check prints whole lines.
+  --digests            the first digest, in lower case: 32, 40, 48, 56, 64, 96 or 128 hexadecimal digits, or sha512-BASE64
+  --digests=base64     the same of lists with base64, as AIDE writes
+  --hosts              the domains of a hosts file, an AdBlock list or a list of domains
+  --field N            a field, between spaces and tabs, or what -d SEP says
+  --csv COLUMN         a column of CSV, whose first line names the columns
+  -z, --null           lines end with NUL, not with a newline
+  --allow-empty        a list without keys is no error
+What was done is reported on standard error; --quiet: not; --json: as a line of JSON. gzip is read as it is.
 Status: 0; 1: check has found no such line; 2: an error. The command of Python has --db and picture, too.
 `;
-const misuse = (why) => { throw Object.assign(new Error(why), { code: 'ERR_PARSE_ARGS' }); };
 try {
   if (name === '--version') output(Buffer.from(`sqlite-cuckoo ${version}\n`));
   else if ([name, ...args].some((word) => word === '--help' || word === '-h')) output(Buffer.from(usage));
   else {
     if (!command) misuse(name === undefined ? 'which command?' : `there is no command ${name}`);
-    const { values, positionals } = parseArgs({ args, options: command[1], allowPositionals: true });
-    if (name === 'merge' ? positionals.length < 2 : positionals.length !== 1) misuse(`its arguments are ${command[0]}`);
+    const { values, positionals } = parseArgs({ args: args.filter((one) => one !== BASE64), options: command[1], allowPositionals: true });
+    if (args.includes(BASE64)) values[BASE64.slice(2)] = true; // parseArgs has no option with a value that may be left out
+    const [least, most] = { merge: [2, Infinity], check: [1, Infinity] }[name] ?? [1, 1];
+    if (positionals.length < least || positionals.length > most) misuse(`its arguments are ${command[0]}`);
     if (positionals.includes('-')) misuse('- is no file; write ./- for one of this name, or /dev/stdout');
     if (values.unknown && values.known) misuse('-1 is not allowed with -0');
-    process.exitCode = command[2](positionals, values);
+    process.exitCode = command[2](positionals, values, name);
   }
 } catch (error) {
   if (error.code === 'EPIPE') process.exit(141); // who reads the output has gone: quietly, as after SIGPIPE

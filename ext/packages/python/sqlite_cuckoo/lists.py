@@ -30,7 +30,7 @@ SRI = BEFORE + rb"(?:md5|sha(?:1|256|384|512))-([A-Za-z0-9+/]{22,86}={0,2})(?![A
 DIGEST = re.compile(BEFORE + rb"(?:0[xX])?" + HEX + BEHIND + b"|" + SRI)
 BEGIN = re.compile(rb"^\\?" + HEX + rb"(?=[\s,:;]|\Z)", re.M)
 # "SHA256 (name) = ..." and mtree's "name sha256digest=...": the name comes first.
-NAMED = re.compile(rb"^\\?[A-Za-z][\w/-]* ?\(.*\) ?= ?" + HEX + rb"\s*\Z|[\s,;](?:[a-z0-9]*digest|md5|rmd160|sha\d+)=(?:0x)?" + HEX + BEHIND)
+NAMED = re.compile(rb"^\\?[A-Za-z][\w/-]* ?\(.*\) ?= ?" + HEX + rb"\s*\Z|[\s,;](?:[a-z0-9]*digest|md5|rmd160|sha\d+)=(?:0x)?" + HEX + BEHIND, re.S)
 BASE64 = re.compile(SRI + rb"|(?:^|[\s\"'`,;:|=(-])((?:[A-Za-z0-9+/]{22}=|[A-Za-z0-9+/]{27}|[A-Za-z0-9+/]{43}|[A-Za-z0-9+/]{86}=)=)"
                     rb"(?=[\s\"'`,;:|)]|\Z)")
 SIZES = (16, 20, 24, 28, 32, 48, 64)
@@ -54,10 +54,7 @@ def without(begin, text):
 
 def decoded(text):
     """The hexadecimal digits of a digest in base64; nothing if it has no length of a digest."""
-    try:
-        digest = binascii.a2b_base64(text)
-    except binascii.Error:
-        return b""
+    digest = b"" if len(text) % 4 else binascii.a2b_base64(text)
     return binascii.hexlify(digest) if len(digest) in SIZES else b""
 
 
@@ -158,11 +155,11 @@ class Lines:
             text = text.replace(b"\r\n", b"\n")
         self.whole = self.keys = self.owners = None
         self.joined = text[:-1] if text.endswith(self.end) else text
-        self.progress.lines += text.count(self.end) + (not text.endswith(self.end) and text != b"")
-        self.progress.show()
         if self.pick or self.field or self.column or self.end == b"\0":
             self.picked()
             self.joined = b"\n".join(self.keys)
+        self.progress.lines += 0 if not text else len(self.whole) if self.column else text.count(self.end) + (not text.endswith(self.end))
+        self.progress.show()
         self.has_keys = self.has_keys or self.joined.strip(b"\n") != b""
         return self.joined
 
@@ -210,7 +207,6 @@ class Lines:
             for row in csv.reader(texts(), delimiter=(self.separator or b",").decode("utf-8", "surrogateescape")):
                 if self.place is None and row:
                     self.place = self.column_of(row)
-                    self.progress.lines -= 1
                 else:
                     keys.append("".join(row[self.place or 0:][:1]).encode("utf-8", "surrogateescape"))
                     whole.append(b"\n".join(taken))

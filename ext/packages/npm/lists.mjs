@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+/* The lines of standard input, and the part of each line that is the key: a digest, a field, a domain. The rules are those of lists.py
+ * in the Python package. Lines are texts of latin1, in which a character is a byte. */
+import { gunzipSync } from 'node:zlib';
+import { TextBytes } from './filter.mjs';
+
+const PIECE = 1 << 18, LONGEST = 1 << 26; // bytes of a read and of a line
+const MARK = '\xef\xbb\xbf', FROM = 'standard input';
+// The beginning of UTF-16 and UTF-32: with their byte order marks, or every second byte is 0.
+const WIDE = /^(\xff\xfe|\xfe\xff|\0\0\xfe\xff|([^\0]\0){3}|(\0[^\0]){3})/;
+const NO_LISTS = Object.entries({ // the first bytes of files that are no lists of lines, and what makes lines of them
+  '\x28\xb5\x2f\xfd': 'compressed by zstd; decompress it: zstdcat LIST.zst | sqlite-cuckoo',
+  '\xfd7zXZ\0': 'compressed by xz; decompress it: xzcat LIST.xz | sqlite-cuckoo',
+  'BZh': 'compressed by bzip2; decompress it: bzcat LIST.bz2 | sqlite-cuckoo',
+  'PK\x03\x04': 'a zip archive; unpack it: unzip -p LIST.zip | sqlite-cuckoo',
+  '7z\xbc\xaf\x27\x1c': 'a 7z archive; unpack it: 7z x -so LIST.7z | sqlite-cuckoo',
+  'SQLite format 3\0': 'a SQLite database; the command of the Python package reads it with --db',
+  '\xcfck': 'a filter, not a list of lines; to join filters use sqlite-cuckoo merge'
+});
+
+// A digest stands alone: between spaces, quotes and the like, not within the name of a file, which may be a digest.
+const SPACE = ' \\t-\\r', H = (count, more = '') => `[0-9a-fA-F]{${count}}${more && `(?:${more})?`}`;
+const HEX = `(${H(32, H(8, H(8, H(8, H(8, H(32, H(32)))))))})`;
+const BEFORE = `(?:^\\\\?|[${SPACE}"'\`,;:|=#(\\[{<>])`, BEHIND = `(?=[${SPACE}"'\`,;:|=)\\]}<>&]|$)`;
+const SRI = `${BEFORE}(?:md5|sha(?:1|256|384|512))-([A-Za-z0-9+/]{22,86}={0,2})(?![A-Za-z0-9+/=])`, B = (count) => `[A-Za-z0-9+/]{${count}}`;
+const BEGIN = new RegExp(`^\\\\?${HEX}(?=[${SPACE},:;]|$)`), DIGEST = new RegExp(`${BEFORE}(?:0[xX])?${HEX}${BEHIND}|${SRI}`);
+// "SHA256 (name) = ..." and mtree's "name sha256digest=...": the name comes first.
+const NAMED = new RegExp(`^\\\\?[A-Za-z][\\w/-]* ?\\(.*\\) ?= ?${HEX}[${SPACE}]*$|` +
+  `[${SPACE},;](?:[a-z0-9]*digest|md5|rmd160|sha\\d+)=(?:0x)?${HEX}${BEHIND}`, 's');
+const BASE64 = new RegExp(`${SRI}|(?:^|[${SPACE}"'\`,;:|=(-])((?:${B(22)}=|${B(27)}|${B(43)}|${B(86)}=)=)(?=[${SPACE}"'\`,;:|)]|$)`);
+const DOMAIN = '((?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\\.)+[a-z][a-z0-9-]*[a-z0-9])', NAME = new RegExp(`^${DOMAIN}\\.?$`);
+const ADDRESS = new RegExp(`^(?:\\d+(?:\\.\\d+){3}|[0-9a-f:]*:[0-9a-f:.]+(?:%\\w+)?)[${SPACE}]+(.*)`, 's');
+// Rules of AdBlock that block a whole domain; those for some pages or some uses only are no domains.
+const ADBLOCK = new RegExp(`^\\|\\|(?:\\*\\.)?${DOMAIN}\\^?(?:\\$(?:(?:important|all|doc|document|3p|third-party),?)+)?$`);
+const HOST = new RegExp(`^(?:(?:[a-z][a-z0-9+.-]*:)?//)?(?:[^/?#${SPACE}@]*@)?(\\[[^\\]${SPACE}]*\\]|[^/:?#${SPACE}]*)(?:[/:?#]|$)`);
+const SPACES = new RegExp(`[${SPACE}]+`), COMMENT = new RegExp(`(?:^|[${SPACE}])#.*`, 's'), ENDS = new RegExp(`^[${SPACE}]+|[${SPACE}]+$`, 'g');
+
+export const lower = (line) => line.replace(/[A-Z]+/g, (some) => some.toLowerCase()), upper = (line) => line.replace(/[a-z]+/g, (some) => some.toUpperCase());
+export const words = (line) => line.replace(ENDS, '').split(SPACES), bytesOf = (line) => Buffer.from(line, 'latin1');
+export const keyOf = (line) => new TextBytes(bytesOf(line));
+const fail = (why) => { throw Object.assign(new Error(why), { subject: FROM }); };
+
+/* The hexadecimal digits of a digest in base64; nothing if it has no length of a digest. */
+function decoded(text) {
+  const digits = text.length % 4 === 0 ? Buffer.from(text, 'base64').toString('hex') : '';
+  return [32, 40, 48, 56, 64, 96, 128].includes(digits.length) ? digits : '';
+}
+
+export function digest(line) {
+  const named = BEGIN.exec(line) ?? NAMED.exec(line), found = named ?? DIGEST.exec(line) ?? ['', ''];
+  return !named && found[2] ? decoded(found[2]) : (found[1] ?? found[2]).toLowerCase();
+}
+
+function base64Digest(line) {
+  const found = BASE64.exec(line);
+  return found ? decoded(found[1] ?? found[2]) : '';
+}
+
+/* The domains of a line of a hosts file, an AdBlock list or a list of domains. */
+function hosts(given) {
+  const line = lower(given.replace(ENDS, '')), rule = ADBLOCK.exec(line);
+  if (rule) return [rule[1]];
+  const rest = line.replace(COMMENT, ''), address = ADDRESS.exec(rest), names = words(address ? address[1] : rest.replace(/^\*\./, ''));
+  return address || names.length === 1 ? names.flatMap((name) => NAME.exec(name)?.[1] ?? []) : [];
+}
+
+/* The domain of a line, which may be a URL, and each domain above it. */
+function parents(line) {
+  const name = (HOST.exec(lower(line.replace(ENDS, '')))?.[1] ?? '').replace(/^\*\./, '').replace(/\.+$/, ''), labels = name.split('.');
+  return /^\d+$/.test(labels[labels.length - 1]) || name.startsWith('[') ? [name] : labels.map((_, i) => labels.slice(i).join('.'));
+}
+
+/* The records of CSV: their fields, and where they end. A quote within a field that does not begin with one is a character. */
+function* records(text, separator) {
+  for (let at = 0, row = [], start = 0; at < text.length;) {
+    let field = '';
+    if (text[at] === '"') {
+      for (at++; at < text.length; at += 2) {
+        const end = text.indexOf('"', at);
+        field += text.slice(at, end < 0 ? text.length : end);
+        at = end < 0 ? text.length : end;
+        if (text[at + 1] !== '"') break;
+        field += '"';
+      }
+      at++;
+    }
+    const newline = text.indexOf('\n', at) < 0 ? text.length : text.indexOf('\n', at), next = text.indexOf(separator, at);
+    const end = next >= 0 && next < newline ? next : newline;
+    row.push(field + text.slice(at, end));
+    at = end === next ? end + separator.length : Math.max(end, 0);
+    if (end === next && at < text.length && text[at] !== '\n') continue;
+    if (end === next) row.push('');
+    yield [row, text.slice(start, at)];
+    row = [];
+    start = ++at;
+  }
+}
+
+const PICKS = { digests: digest, 'digests=base64': base64Digest, hosts, domain: parents };
+
+/* Standard input: pieces of whole lines, each with its lines that have a key, all keys, and whose they are where a line has several. */
+export class Lines {
+  lines = 0;
+  without = 0; // lines without a key, but for empty ones
+  lengths = new Set();
+
+  constructor(kind, { field, csv, separator, null: isNull }, read) {
+    Object.assign(this, { kind, pick: PICKS[kind], isSeveral: kind === 'hosts' || kind === 'domain', field, column: csv });
+    Object.assign(this, { separator: separator === '\\t' ? '\t' : separator && Buffer.from(separator).toString('latin1'), end: isNull ? '\0' : '\n', read });
+  }
+
+  /* Bytes that have come. */
+  #next() {
+    if (this.unpacked) return this.unpacked.subarray(this.at, this.at += PIECE);
+    const bytes = this.read(PIECE);
+    if (this.at !== undefined) return bytes;
+    this.at = 0;
+    const begin = bytes.toString('latin1', 0, 16);
+    for (const [first, what] of NO_LISTS) if (begin.startsWith(first)) fail(what);
+    if (!begin.startsWith('\x1f\x8b')) return bytes;
+    const all = [bytes];
+    while (all[all.length - 1].length > 0) all.push(this.read(PIECE));
+    try {
+      this.unpacked = gunzipSync(Buffer.concat(all));
+    } catch (error) {
+      fail(`gzip: ${error.message}`);
+    }
+    return this.#next();
+  }
+
+  /* Texts of whole lines, without what ends the last one. */
+  * #texts() {
+    for (let begun = [], length = 0, more = ' ', isFirst = true; more;) {
+      const bytes = this.#next();
+      more = bytes.toString('latin1');
+      begun.push(more);
+      length += more.length;
+      if (length >= LONGEST && !more.includes(this.end)) fail(`a line is longer than ${LONGEST >> 20} MB`);
+      if (more && !more.includes(this.end)) continue;
+      const all = begun.join(''), cut = more ? all.lastIndexOf(this.end) : all.length;
+      begun = [all];
+      if (this.column && more && (all.slice(0, cut).match(/"/g) ?? []).length % 2) { // a record ends outside of quotes
+        if (length >= LONGEST) fail(`a line is longer than ${LONGEST >> 20} MB`);
+        continue;
+      }
+      let text = all.slice(0, cut);
+      begun = [all.slice(cut + 1)];
+      length = begun[0].length;
+      if (this.end === '\n') {
+        if (isFirst && WIDE.test(all)) fail('a text in UTF-16, as PowerShell writes it; make it UTF-8, as by iconv -f UTF-16 -t UTF-8');
+        if (text.includes('\0')) fail('a NUL byte: it is no text, or its lines end with NUL, as by find -print0; then use -z');
+        text = more ? `${text}\n`.replace(/\r\n/g, '\n').slice(0, -1) : text.replace(/\r\n/g, '\n');
+      }
+      if (isFirst && text.startsWith(MARK)) text = text.slice(MARK.length);
+      isFirst = false;
+      if (more || text) yield text;
+    }
+  }
+
+  * pieces() {
+    for (const text of this.#texts()) {
+      let lines = text.split(this.end), parts = lines;
+      if (this.column) [lines, parts] = this.#columns(text);
+      else if (this.field) parts = lines.map((line) => (this.separator ? line.split(this.separator) : words(line))[this.field - 1] ?? '');
+      this.lines += lines.length;
+      const piece = { lines: [], keys: [], owners: this.isSeveral ? [] : undefined };
+      lines.forEach((line, i) => {
+        const picked = this.pick ? this.pick(parts[i]) : parts[i], keys = (this.isSeveral ? picked : [picked]).filter((key) => key);
+        if (keys.length === 0) this.without += line.replace(ENDS, '') && (this.pick || this.field || this.column) ? 1 : 0;
+        else piece.lines.push(line);
+        for (const key of keys) {
+          piece.keys.push(this.pick && this.kind !== 'domain' ? key : keyOf(key));
+          piece.owners?.push(piece.lines.length - 1);
+          if (this.pick && !this.isSeveral) this.lengths.add(key.length);
+        }
+      });
+      if (piece.keys.length > 0) yield piece;
+    }
+  }
+
+  #columns(text) {
+    const lines = [], parts = [];
+    for (const [row, line] of records(text, this.separator ?? ',')) {
+      if (this.place === undefined && line) this.#findColumn(row.map((name) => bytesOf(name).toString().trim()));
+      else {
+        lines.push(line);
+        parts.push(row[this.place ?? 0] ?? '');
+      }
+    }
+    return [lines, parts];
+  }
+
+  #findColumn(names) {
+    this.place = names.includes(this.column) ? names.indexOf(this.column) : names.findIndex((name) => name.toLowerCase() === this.column.toLowerCase());
+    if (this.place < 0) fail(`there is no column ${this.column}; the first line names: ${JSON.stringify(names.join(', '))}`);
+  }
+}
