@@ -249,8 +249,8 @@ try {
   else if ([name, ...args].some((word) => word === '--help' || word === '-h')) output(Buffer.from(usage));
   else {
     if (!command) misuse(name === undefined ? 'which command?' : `there is no command ${name}`);
-    const { values, positionals } = parseArgs({ args: args.filter((one) => one !== BASE64), options: command[1], allowPositionals: true });
-    if (args.includes(BASE64)) values[BASE64.slice(2)] = true; // parseArgs has no option with a value that may be left out
+    const { values, positionals } = parseArgs({ args: command[1].digests ? args.filter((one) => one !== BASE64) : args, options: command[1], allowPositionals: true });
+    if (command[1].digests && args.includes(BASE64)) values[BASE64.slice(2)] = true; // parseArgs has no option with a value that may be left out
     const [least, most] = { merge: [2, Infinity], check: [1, Infinity] }[name] ?? [1, 1];
     if (positionals.length < least || positionals.length > most) misuse(`its arguments are ${command[0]}`);
     if (positionals.includes('-')) misuse('- is no file; write ./- for one of this name, or /dev/stdout');

@@ -82,7 +82,7 @@ def test_changes_give_equal_bytes(both, options):
 
 def test_more_lines_than_are_added_at_once(both):
     """To a filter that has room for them, so that their order is of no account within 2^20 lines."""
-    both("build", FILTER, "--options", "capacity=1200000")
+    both("build", FILTER, "--allow-empty", "--options", "capacity=1200000")
     both("add", FILTER, lines=b"".join(b"%d\n" % i for i in range((1 << 20) + 99)))
     both("delete", FILTER, lines=b"".join(b"%d\n" % i for i in range((1 << 20) - 9, (1 << 20) + 9)))
 
@@ -91,9 +91,9 @@ def test_more_lines_than_are_added_at_once(both):
 def test_what_is_printed(both, given):
     both("build", FILTER, lines=b"ada\nbob\n\n")
     for lines in (b"cyd\n\nada\n", b"\n\r\n", b"bob", b"cyd\r\ndan\r", b"\xef\xbb\xbfada\r\n\r\r\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n", b"ab\\" * 10**6 + b"\nada\nbob", b"x\n" * 300_000):
-        reference = both.python.start("check", *given, FILTER)
+        reference = both.python.start("check", "--allow-empty", *given, FILTER)
         printed, _ = reference.communicate(lines)
-        assert both.npm("check", *given, FILTER, lines=lines, status=reference.returncode) == printed
+        assert both.npm("check", "--allow-empty", *given, FILTER, lines=lines, status=reference.returncode) == printed
 
 
 PAGE = """\
@@ -147,9 +147,9 @@ def test_lines_that_were_typed_and_a_file_with_a_byte_order_mark(both, package, 
 
 @pytest.mark.parametrize("content", [b"\n", b"ada\n\nbob\n", b"\r\nada", b"ada\n\r\n"], ids=repr)
 def test_an_empty_line_is_no_key_of_either_command_nor_the_page(both, package, content):
-    both("build", FILTER, lines=b"".join(line + b"\n" for line in content.split() if line))
+    both("build", FILTER, "--allow-empty", lines=b"".join(line + b"\n" for line in content.split() if line))
     reference = both.npm.read()
-    both("build", FILTER, lines=content)
+    both("build", FILTER, "--allow-empty", lines=content)
     assert both.npm.read() == reference
     if content.split():
         assert on_the_page(both, package, content) == reference
@@ -209,7 +209,7 @@ def test_names_and_files_that_were_left(both):
     for name, days in ((LEFT, 8), (LEFT.replace("0", "f"), 6), ("k.cuckoo.backup.new", 8)):
         npm.write(b"x", name)
         os.utime(npm.folder / name, (time.time() - days * 86400,) * 2)
-    assert npm.start("add", FILTER, stdin=subprocess.DEVNULL).wait() == 0
+    assert npm.start("add", "--allow-empty", FILTER, stdin=subprocess.DEVNULL).wait() == 0
     assert {path.name for path in npm.folder.glob("*.new")} == {LEFT.replace("0", "f"), "k.cuckoo.backup.new"}
 
 
@@ -226,7 +226,7 @@ def test_names_and_files_that_were_left(both):
     (("check", "-2", FILTER), "'-2'"), (("check", "missing"), "^sqlite-cuckoo check: missing: no such file or directory$"),
     (("check", "."), "^sqlite-cuckoo check: .: .*directory$"), (("build", "."), "^sqlite-cuckoo build: .: .*directory$"),
     (("build", "no/where"), "^sqlite-cuckoo build: no/where: no such file or directory$"),
-    (("build", "/dev/full"), "^sqlite-cuckoo build: /dev/full: no space left on device$")], ids=str)
+    (("build", "/dev/full", "--allow-empty"), "^sqlite-cuckoo build: /dev/full: no space left on device$")], ids=str)
 def test_errors(both, arguments, says):
     assert both.npm(*arguments, status=2, says=f"(?s){says}") == b""
     assert not os.listdir(both.npm.folder)
@@ -270,7 +270,7 @@ def test_answers_come_as_soon_as_lines(both):
         process.stdin.write(line)
         process.stdin.flush()
         assert process.stdout.readline() == answer if answer else True
-    assert process.communicate() == (b"", b"")
+    assert process.communicate() == (b"", b"check: 2 of 3 unknown\n")
 
 
 @pytest.mark.parametrize("name", ["build", "add", "check"])
@@ -304,5 +304,5 @@ def test_a_pipe_that_does_not_wait(both):
     subprocess.run(["sleep", "0.3"], check=True)
     os.write(theirs, b"cyd\n")
     os.close(theirs)
-    assert process.communicate() == (b"cyd\n", b"")
+    assert process.communicate() == (b"cyd\n", b"check: 1 of 1 unknown\n")
     os.close(ours)

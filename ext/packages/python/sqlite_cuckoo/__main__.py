@@ -523,11 +523,9 @@ def parser():
     from_lines(one).add_argument("--domain", dest="keys", action="store_const", const="domain", help="each line is a domain or a "
                                  "URL, and known if the domain or one above it is")
     command("info", info, "look at all of a filter, and print what cf_info says, as JSON")
-    for name, summary, more in (
-            ("add", "add lines to a filter", "A line that is added again counts as another copy."),
-            ("delete", "delete lines from a filter", "One copy of each; only lines that were added: any other may take a line "
-             "with it that looks the same.")):
-        one = command(name, change, summary, more)
+    for one in (command("add", change, "add lines to a filter", "A line that is added again counts as another copy."),
+                command("delete", change, "delete lines from a filter", "One copy of each; only lines that were added: any other "
+                        "may take a line with it that looks the same.")):
         from_lines(one)
         from_database(one)
     one = command("merge", merge, "make a filter of all keys of several filters", "They must be compatible.")
