@@ -81,10 +81,11 @@ void cf_set_ways(cf_filter *filter)
 /* The complement of a checksum is none: only a header that was sealed can be opened. */
 static void set_sealed(cf_filter *filter, bool sealed)
 {
-    filter->view.sealed = sealed;
+    filter->view.sealed = false; /* else cf_change would call cf_unseal */
     cf_change(filter, 0, CF_HEADER_BYTES);
     for (unsigned i = CF_HEADER_BYTES - 4; i < CF_HEADER_BYTES; i++)
         filter->writable[i] ^= UINT8_MAX;
+    filter->view.sealed = sealed;
     cf_set_ways(filter);
 }
 
