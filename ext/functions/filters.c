@@ -248,7 +248,8 @@ cuckoo_key cuckoo_filter_key(sqlite3_context *context, sqlite3_value *key, cf_fi
 {
     if (!adds)
         return cuckoo_key_argument(context, key, &filter->geometry, hash);
-    cf_note_types(filter, cuckoo_key_type(key, &filter->geometry));
+    if (sqlite3_value_type(key) != SQLITE_INTEGER || !(filter->geometry.key_types & CF_TYPE_NUMBER))
+        cf_note_types(filter, cuckoo_key_type(key, &filter->geometry));
     return cuckoo_key_added(context, key, &filter->geometry, hash);
 }
 

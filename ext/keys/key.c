@@ -32,7 +32,9 @@ static CF_ALWAYS_INLINE cuckoo_key key_of(sqlite3_value *value, const cf_geometr
         *key = cf_key_text(content, (size_t)sqlite3_value_bytes(value));
         if (content == NULL)
             return CUCKOO_KEY_NOMEM;
-        fits = asked ? asked->key_types & CF_TYPE_TEXT : 1;
+        /* Words, which begin with a letter as a rule, may be asked of numbers. */
+        fits = asked == NULL || asked->key_types & CF_TYPE_TEXT ||
+               (asked->key_types & CF_TYPE_NUMBER && key->length > 0 && key->content[0] > '9');
         break;
     case SQLITE_BLOB:
         content = sqlite3_value_blob(value);
@@ -68,7 +70,8 @@ static CF_ALWAYS_INLINE cuckoo_key hash_of(sqlite3_value *value, const cf_geomet
     cuckoo_key kind = key_of(value, asked, &key);
     if (kind != CUCKOO_KEY_OK)
         return kind;
-    cf_key_apply(geometry, &key);
+    if (geometry->affinity != CF_AFFINITY_NONE)
+        cf_key_apply(geometry, &key);
     size_t needed = cf_key_room(geometry, &key);
     if (needed > sizeof small && (room = sqlite3_malloc64(needed)) == NULL)
         return CUCKOO_KEY_NOMEM;
@@ -109,11 +112,14 @@ bool cuckoo_key_is_numeric(sqlite3_value *value)
     return sqlite3_value_type(value) == SQLITE_TEXT && key_of(value, &numbers, &key) == CUCKOO_KEY_UNFIT;
 }
 
-cuckoo_key cuckoo_key_added(sqlite3_context *context, sqlite3_value *value, cf_geometry *rule,
-                            uint64_t *hash)
+cuckoo_key cuckoo_key_added_any(sqlite3_context *context, sqlite3_value *value, cf_geometry *rule,
+                                uint64_t *hash)
 {
-    rule->key_types |= (uint8_t)cf_types_under(rule->affinity, cuckoo_key_type(value, rule));
-    cuckoo_key kind = cuckoo_key_hash(value, rule, hash);
+    /* Without an affinity a filter that has texts alone has nothing to note of one more. */
+    if (rule->affinity != CF_AFFINITY_NONE || rule->key_types != CF_TYPE_TEXT ||
+        sqlite3_value_type(value) != SQLITE_TEXT)
+        rule->key_types |= (uint8_t)cf_types_under(rule->affinity, cuckoo_key_type(value, rule));
+    cuckoo_key kind = hash_of(value, rule, NULL, hash);
     return kind == CUCKOO_KEY_NOMEM ? cuckoo_key_fail(context, value, rule, kind) : kind;
 }
 

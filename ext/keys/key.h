@@ -65,8 +65,14 @@ static inline cuckoo_key cuckoo_key_argument(sqlite3_context *context, sqlite3_v
 }
 
 /* The same for a key that is added to the running aggregate's keys: its type is noted. */
-cuckoo_key cuckoo_key_added(sqlite3_context *context, sqlite3_value *value, cf_geometry *rule,
-                            uint64_t *hash);
+cuckoo_key cuckoo_key_added_any(sqlite3_context *context, sqlite3_value *value, cf_geometry *rule,
+                                uint64_t *hash);
+static inline cuckoo_key cuckoo_key_added(sqlite3_context *context, sqlite3_value *value,
+                                          cf_geometry *rule, uint64_t *hash)
+{
+    bool noted = sqlite3_value_type(value) == SQLITE_INTEGER && rule->key_types & CF_TYPE_NUMBER;
+    return noted ? cuckoo_key_hash(value, rule, hash) : cuckoo_key_added_any(context, value, rule, hash);
+}
 
 /* True if the key is vague in a filter of these rules (src/cuckoo_key.h). A text is not, if the running
 ** SQLite reads it as it was hashed, and no other was added that some version reads otherwise. */

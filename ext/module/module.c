@@ -67,6 +67,14 @@ int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
 
 /* ---- keys that cannot have been meant ---- */
 
+int cuckoo_table_has_inexact(cuckoo_table *table, sqlite3_value *key, bool *has)
+{
+    cf_geometry rule;
+    int rc = cuckoo_table_rule(table, &rule);
+    *has = rc == SQLITE_OK && cuckoo_key_always(&rule, key);
+    return rc;
+}
+
 int cuckoo_table_ask_anew(cuckoo_table *table, sqlite3_value *key, uint64_t *hash)
 {
     cf_geometry rule;

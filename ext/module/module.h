@@ -38,6 +38,9 @@ int cuckoo_module_end(cuckoo_table *table, int rc);
 ** SQLITE_MISMATCH, with a message (cuckoo_table_damage): it cannot have been meant. */
 int cuckoo_table_ask_anew(cuckoo_table *table, sqlite3_value *key, uint64_t *hash);
 
+/* May an inexact key that is in the logs alone be this one? */
+int cuckoo_table_has_inexact(cuckoo_table *table, sqlite3_value *key, bool *has);
+
 /* Is the key perhaps there, and what is its hash? Within a use. A NULL is not, and has none. */
 static inline int cuckoo_table_has_value(cuckoo_table *table, sqlite3_value *key, uint64_t *hash,
                                          bool *has)
@@ -57,12 +60,10 @@ static inline int cuckoo_table_has_value(cuckoo_table *table, sqlite3_value *key
     if (table->asks_content)
         return cuckoo_content_has(&table->follow.content, key, has);
     int rc = cuckoo_table_has(table, *hash, has);
-    if (rc != SQLITE_OK || *has || cuckoo_table_is_at_hand(table))
-        return rc;
-    cf_geometry rule; /* an inexact key may be in the logs alone */
-    rc = cuckoo_table_rule(table, &rule);
-    *has = cuckoo_key_always(&rule, key);
-    return rc;
+    return rc != SQLITE_OK || *has || geometry->affinity == CF_AFFINITY_NONE ||
+                   cuckoo_table_is_at_hand(table)
+               ? rc
+               : cuckoo_table_has_inexact(table, key, has);
 }
 
 /* ---- errors ---- */

@@ -235,12 +235,31 @@ cf_status cf_add_epoch(cf_filter *filter, uint64_t hash, uint64_t epoch)
     return add_otherwise(filter, hash, cf_epoch_number(epoch));
 }
 
+/* Is it only the seal that keeps the first change of a filter from the quick way? */
+static bool waits_for_unseal(const cf_filter *filter)
+{
+    return filter->view.sealed && filter->writable != NULL && filter->pages == NULL &&
+           filter->geometry.epochs == 0 && filter->stashed == 0;
+}
+
+static CF_NEVER_INLINE cf_status add_first(cf_filter *filter, uint64_t hash, uint64_t value)
+{
+    uint64_t length = filter->length, split = filter->split;
+    cf_unseal(filter);
+    cf_status status = CF_OF_KIND(add, filter)(filter, hash, value);
+    if (status != CF_OK && filter->length == length && filter->split == split) /* it has not grown */
+        cf_reseal(filter);
+    return status;
+}
+
 cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     if (CF_UNLIKELY(value >> filter->geometry.value_bits != 0))
         return CF_BAD_ARGUMENT;
     if (CF_LIKELY(filter->view.quick_add))
         return CF_OF_KIND(add, filter)(filter, hash, value);
+    if (waits_for_unseal(filter))
+        return add_first(filter, hash, value);
     return add_otherwise(filter, hash, filter->geometry.epochs ? cf_epoch_number(filter->epoch) : value);
 }
 
@@ -283,12 +302,23 @@ static CF_ALWAYS_INLINE cf_deleted take(cf_kind kind, cf_filter *filter, uint64_
 
 CF_OWN(cf_deleted, take, (cf_filter * filter, uint64_t hash, uint64_t value), filter, hash, value);
 
+static CF_NEVER_INLINE cf_deleted delete_first(cf_filter *filter, uint64_t hash, uint64_t value)
+{
+    cf_unseal(filter);
+    cf_deleted deleted = filter->view.quick_delete ? CF_OF_KIND(take, filter)(filter, hash, value)
+                                                   : delete_otherwise(filter, hash, value);
+    if (deleted != CF_REMOVED)
+        cf_reseal(filter);
+    return deleted;
+}
+
 cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     if (CF_UNLIKELY(value >> filter->geometry.value_bits != 0))
         return CF_BAD_ARGUMENT;
-    return CF_LIKELY(filter->view.quick_delete) ? CF_OF_KIND(take, filter)(filter, hash, value)
-                                                : delete_otherwise(filter, hash, value);
+    if (CF_LIKELY(filter->view.quick_delete))
+        return CF_OF_KIND(take, filter)(filter, hash, value);
+    return (waits_for_unseal(filter) ? delete_first : delete_otherwise)(filter, hash, value);
 }
 
 cf_status cf_settle(cf_filter *filter)

@@ -79,11 +79,22 @@ void cf_set_ways(cf_filter *filter)
 }
 
 /* The complement of a checksum is none: only a header that was sealed can be opened. */
-CF_NEVER_INLINE void cf_unseal(cf_filter *filter)
+static void set_sealed(cf_filter *filter, bool sealed)
 {
-    filter->view.sealed = false;
+    filter->view.sealed = false; /* else cf_change would call cf_unseal */
     cf_change(filter, 0, CF_HEADER_BYTES);
     for (unsigned i = CF_HEADER_BYTES - 4; i < CF_HEADER_BYTES; i++)
         filter->writable[i] ^= UINT8_MAX;
+    filter->view.sealed = sealed;
     cf_set_ways(filter);
+}
+
+CF_NEVER_INLINE void cf_unseal(cf_filter *filter)
+{
+    set_sealed(filter, false);
+}
+
+void cf_reseal(cf_filter *filter)
+{
+    set_sealed(filter, true);
 }
