@@ -190,7 +190,8 @@ static bool fail_merge(sqlite3_context *context, const cf_filter *one, const cf_
             : strcmp(field, "growth") == 0
                 ? "the first one has growth=off, and the other one has grown: build the first one with "
                   "growth=on"
-                : "build both with the same capacity=, fpr and options";
+                : "build both with the same capacity=, at least the larger of the two, and the same fpr "
+                  "and options";
     while ((next = cf_difference(one, other, &at)) != NULL)
         sqlite3_str_appendf(all, ", %s", next);
     char *fields = sqlite3_str_finish(all);

@@ -86,7 +86,8 @@ char *cuckoo_full_message(cf_status status, const cf_filter *filter);
 
 /* Why a value is no filter, before its bytes are looked at. */
 #define CUCKOO_NO_FILTER                                                                                \
-    "filter is NULL: the row is missing, or a handle of cf_open passed through a CTE, a view or a "     \
+    "filter is NULL: the row or the file is missing, or a handle of cf_open was stored, or passed "     \
+    "through a CTE, a view or a "                                                                       \
     "subquery in FROM; use (SELECT cf_open(f) FROM ...) as the argument itself"
 #define CUCKOO_NOT_A_BLOB "filter must be a blob made by cf_new or cf_build, or a handle of cf_open"
 extern const char *const cuckoo_is_exact;

@@ -569,7 +569,7 @@ class CuckooFilter {
     if (other.#ofNoRows) return this;
     this.#forKeys(call);
     const status = c.merge(handle, other.#open(call));
-    if (status === MISMATCH) fail(call, `the filters differ in ${why()}; build both with the same capacity, fpr, seed and options`);
+    if (status === MISMATCH) fail(call, `the filters differ in ${why()}; build both with the same capacity, at least the larger of the two, and the same fpr, seed and options`);
     if (status === FULL && why()) fail(call, `${why()}; nothing has changed; query the filters one by one`);
     if (status) this.#failFull(call, status);
     return this;

@@ -128,7 +128,7 @@ def times_the_bits(db, times, rate):
 
 
 def test_readme_says_what_growing_costs(db):
-    for times, said in zip((2, 200), numbers(r"a filter grown to twice that takes ([\d.]+) times the bits per key, to 200 times,\s+(\d+\.\d)")):
+    for times, said in zip((2, 200), numbers(r"a filter that grew to 2 times that takes ([\d.]+) times the bits per key; to 200\s+times, (\d+\.\d)")):
         assert times_the_bits(db, times, 0.01) == pytest.approx(said, abs=0.15), times  # a blob has up to an eighth to spare
 
 
