@@ -70,7 +70,7 @@ function parents(line) {
   return /^\d+$/.test(labels[labels.length - 1]) || name.startsWith('[') ? [name] : labels.map((_, i) => labels.slice(i).join('.'));
 }
 
-/* The records of CSV: their fields, and where they end. A quote within a field that does not begin with one is a character. */
+/* The records of CSV, of which the last one ends with a newline, too: their fields, and their text. A quote within a field that does not begin with one is a character. */
 function* records(text, separator) {
   for (let at = 0, row = [], start = 0; at < text.length;) {
     let field = '';
@@ -90,7 +90,7 @@ function* records(text, separator) {
     at = end === next ? end + separator.length : Math.max(end, 0);
     if (end === next && at < text.length && text[at] !== '\n') continue;
     if (end === next) row.push('');
-    yield [row, text.slice(start, at)];
+    yield [row, text.slice(start, Math.min(at, text.length - 1))];
     row = [];
     start = ++at;
   }
@@ -143,7 +143,7 @@ export class Lines {
         if (length >= LONGEST) fail(`a line is longer than ${LONGEST >> 20} MB`);
         continue;
       }
-      let text = all.slice(0, cut);
+      let text = all.slice(0, more || !all.endsWith(this.end) ? cut : -1);
       begun = [all.slice(cut + 1)];
       length = begun[0].length;
       if (this.end === '\n') {
@@ -159,28 +159,30 @@ export class Lines {
 
   * pieces() {
     for (const text of this.#texts()) {
+      const isAscii = !/[^\0-\x7f]/.test(text);
       let lines = text.split(this.end), parts = lines;
       if (this.column) [lines, parts] = this.#columns(text);
       else if (this.field) parts = lines.map((line) => (this.separator ? line.split(this.separator) : words(line))[this.field - 1] ?? '');
       this.lines += lines.length;
-      const piece = { lines: [], keys: [], owners: this.isSeveral ? [] : undefined };
-      lines.forEach((line, i) => {
-        const picked = this.pick ? this.pick(parts[i]) : parts[i], keys = (this.isSeveral ? picked : [picked]).filter((key) => key);
-        if (keys.length === 0) this.without += line.replace(ENDS, '') && (this.pick || this.field || this.column) ? 1 : 0;
-        else piece.lines.push(line);
-        for (const key of keys) {
-          piece.keys.push(this.pick && this.kind !== 'domain' ? key : keyOf(key));
-          piece.owners?.push(piece.lines.length - 1);
-          if (this.pick && !this.isSeveral) this.lengths.add(key.length);
+      const piece = { lines: [], keys: [], owners: this.isSeveral ? [] : undefined }, isPart = this.pick || this.field || this.column;
+      for (let i = 0; i < lines.length; i++) {
+        const picked = this.pick ? this.pick(parts[i]) : parts[i], before = piece.keys.length;
+        for (const key of this.isSeveral ? picked : [picked]) {
+          if (!key) continue;
+          piece.keys.push(isAscii ? key : keyOf(key)); // a string is faster
+          piece.owners?.push(piece.lines.length);
         }
-      });
+        if (piece.keys.length > before) piece.lines.push(lines[i]);
+        else if (isPart && lines[i].replace(ENDS, '')) this.without++;
+        if (this.pick && !this.isSeveral && picked) this.lengths.add(picked.length);
+      }
       if (piece.keys.length > 0) yield piece;
     }
   }
 
   #columns(text) {
     const lines = [], parts = [];
-    for (const [row, line] of records(text, this.separator ?? ',')) {
+    for (const [row, line] of records(`${text}\n`, this.separator ?? ',')) {
       if (this.place === undefined && line) this.#findColumn(row.map((name) => bytesOf(name).toString().trim()));
       else {
         lines.push(line);

@@ -293,9 +293,9 @@ def counted(number, what):
 
 def filter_report(arguments, database, content, text, **fields):
     info = json.loads(Database().one("SELECT cf_info(?)", content)[0])
-    fields.update(keys=info["items"], bytes=len(content), fpr=info["fpr_now"])
-    rate = f"1 in {rounded(1 / info['fpr_now'])}" if info["fpr_now"] else "no"
-    report(arguments, database, fields, f"{text}{counted(info['items'], 'key')}, {size(len(content))}, {rate} false positives")
+    fields.update(keys=info["items"], bytes=len(content), fpr=info["fpr_at_capacity"])
+    report(arguments, database, fields, f"{text}{counted(info['items'], 'key')}, {size(len(content))}, "
+           f"1 in {rounded(1 / info['fpr_at_capacity'])} false positives")
 
 
 def hint(database, contains, filters):
@@ -418,7 +418,7 @@ def check(arguments):
     if arguments.count:
         output(b"%d\n" % found)
     asked = unknown + known
-    positives = sum(json.loads(database.one("SELECT cf_info(?)", content)[0]).get("fpr_now", 0) for content in filters)
+    positives = sum(json.loads(database.one("SELECT cf_info(?)", content)[0]).get("fpr_at_capacity", 0) for content in filters)
     report(arguments, database, {"unknown": unknown, "known": known}, f"{unknown:,} of {asked:,} unknown",
            hint(database, contains, filters) if asked >= 100 and known < (0.01 + 2 * positives) * asked else None)
     return 0 if found else 1
