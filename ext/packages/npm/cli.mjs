@@ -93,7 +93,7 @@ function hintOf(filters, sample) {
   const changes = [
     [(line) => line, 'whole lines are known: leave out --digests, --field or --csv'],
     [digest, 'the digests of these lines are known: use --digests'],
-    [lower, 'they are known in lower case'],
+    [lower, 'they are known in lower case: convert them, as by tr A-Z a-z'],
     [upper, 'they are known in capitals: rebuild the filter with --options collation=nocase'],
     [(line) => upper(digest(line)), 'their digests are known in capitals: rebuild the filter with --digests'],
     [(line) => words(line)[0], 'their first fields are known: use --field 1']];

@@ -299,7 +299,7 @@ BARE = b"".join(line[:40] + b"\n" for line in SUMS.splitlines())
 @pytest.mark.parametrize("inside, asked, options, hint", [
     (BARE, SUMS, (), "the digests of these lines are known: use --digests"),
     (BARE, BARE.upper(), (), "the digests of these lines are known: use --digests"),
-    (b"known line\n" * 1 + numbered(0, 200), numbered(0, 200).upper(), (), "they are known in lower case"),
+    (b"known line\n" * 1 + numbered(0, 200), numbered(0, 200).upper(), (), "they are known in lower case: convert them, as by tr A-Z a-z"),
     (BARE.upper(), BARE, (), "they are known in capitals: rebuild the filter with --options collation=nocase"),
     (BARE.upper(), SUMS, ("--digests",), "their digests are known in capitals: rebuild the filter with --digests"),
     (SUMS, SUMS, ("--digests",), "whole lines are known: leave out --digests, --field or --csv"),

@@ -303,7 +303,7 @@ def hint(database, contains, filters):
     for change, advice in (
             (bytes, "whole lines are known: leave out --digests, --field or --csv"),
             (digest, "the digests of these lines are known: use --digests"),
-            (bytes.lower, "they are known in lower case"),
+            (bytes.lower, "they are known in lower case: convert them, as by tr A-Z a-z"),
             (bytes.upper, "they are known in capitals: rebuild the filter with --options collation=nocase"),
             (lambda line: digest(line).upper(), "their digests are known in capitals: rebuild the filter with --digests"),
             (lambda line: line.split(None, 1)[0] if line.strip() else b"", "their first fields are known: use --field 1")):

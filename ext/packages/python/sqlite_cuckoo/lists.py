@@ -174,7 +174,7 @@ class Lines:
     def picked(self):
         keys = self.lines()
         if self.pick is digest and not self.field and not self.column and self.end == b"\n":
-            found = BEGIN.findall(self.joined.lower())  # at the begin of every line, as a rule: three times as fast
+            found = BEGIN.findall(self.joined.lower())  # usually at the beginning of every line: three times as fast
             if len(found) == len(keys):
                 self.keys, self.lengths = found, self.lengths.union(map(len, found))
                 return
