@@ -83,8 +83,8 @@ function report(command, values, given, fields, said, hint) {
 }
 
 function reportFilter(command, values, given, filter, said, fields) {
-  const { items: keys, fpr_now: fpr } = filter.info(), bytes = filter.bytes().length;
-  const rate = fpr ? `1 in ${number(Number((1 / fpr).toPrecision(2)))}` : 'no';
+  const { items: keys, fpr_at_capacity: fpr } = filter.info(false), bytes = filter.bytes().length;
+  const rate = `1 in ${number(Number((1 / fpr).toPrecision(2)))}`;
   report(command, values, given, { ...fields, keys, bytes, fpr }, `${said}${counted(keys, 'key')}, ${sizeOf(bytes)}, ${rate} false positives`);
 }
 
@@ -93,7 +93,7 @@ function hintOf(filters, sample) {
   const changes = [
     [(line) => line, 'whole lines are known: leave out --digests, --field or --csv'],
     [digest, 'the digests of these lines are known: use --digests'],
-    [lower, 'they are known in lower case'],
+    [lower, 'they are known in lower case: convert them, as by tr A-Z a-z'],
     [upper, 'they are known in capitals: rebuild the filter with --options collation=nocase'],
     [(line) => upper(digest(line)), 'their digests are known in capitals: rebuild the filter with --digests'],
     [(line) => words(line)[0], 'their first fields are known: use --field 1']];
@@ -161,7 +161,7 @@ function assigned(text) {
 }
 
 const change = (method) => ([path], values, name) => {
-  const filter = opened(path, true), given = input(values), all = keysOf(given, values), before = filter.info().items;
+  const filter = opened(path, true), given = input(values), all = keysOf(given, values), before = filter.info(false).items;
   let keys = 0;
   write(path, () => {
     for (let next = {}; !next.done;) {
@@ -169,7 +169,7 @@ const change = (method) => ([path], values, name) => {
     }
     return filter.bytes();
   });
-  const missed = keys - before + filter.info().items, isDelete = name === 'delete';
+  const missed = keys - before + filter.info(false).items, isDelete = name === 'delete';
   const said = `${counted(given.lines, 'line')}, ${isDelete ? `${number(missed)} not found; ` : ''}`;
   reportFilter(name, values, given, filter, said, isDelete && { not_found: missed });
 };
@@ -196,14 +196,16 @@ const COMMANDS = {
       owners?.forEach((line, i) => {
         ofLines[line] = ofLines[line] === undefined ? answers[i] : isAny ? ofLines[line] | answers[i] : ofLines[line] & answers[i];
       });
-      const wanted = Number(values.known ?? false), chosen = lines.filter((_, i) => ofLines[i] === wanted);
-      lines.forEach((line, i) => { if (tally[ofLines[i]]++, sample.length < 100 && !ofLines[i]) sample.push(line); });
+      const known = lines.filter((_, i) => ofLines[i]), unknown = lines.filter((_, i) => !ofLines[i]), chosen = values.known ? known : unknown;
+      tally[0] += unknown.length;
+      tally[1] += known.length;
+      if (sample.length < 100) sample.push(...unknown.slice(0, 100));
       if (!values.count && chosen.length > 0) output(bytesOf(chosen.join(given.end) + given.end));
     }
     const [unknown, known] = tally, asked = unknown + known, found = values.known ? known : unknown;
     needsKeys(given, asked > 0, values);
     if (values.count) output(Buffer.from(`${found}\n`));
-    const positives = filters.reduce((sum, filter) => sum + (filter.info().fpr_now ?? 0), 0);
+    const positives = filters.reduce((sum, filter) => sum + (filter.info(false).fpr_at_capacity ?? 0), 0);
     const hint = asked >= 100 && known < (0.01 + 2 * positives) * asked ? hintOf(filters, sample) : undefined;
     report('check', values, given, { unknown, known }, `${number(unknown)} of ${number(asked)} unknown`, hint);
     return found ? 0 : 1;

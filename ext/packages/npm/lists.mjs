@@ -70,13 +70,18 @@ function parents(line) {
   return /^\d+$/.test(labels[labels.length - 1]) || name.startsWith('[') ? [name] : labels.map((_, i) => labels.slice(i).join('.'));
 }
 
-/* The records of CSV: their fields, and where they end. A quote within a field that does not begin with one is a character. */
-function* records(text, separator) {
+/* The records of CSV: their fields, and their text. A quote within a field that does not begin with one is a character. `more` gives
+ * the next lines, when the last record goes on. The last line has a newline, too. */
+function* records(text, separator, more) {
   for (let at = 0, row = [], start = 0; at < text.length;) {
     let field = '';
     if (text[at] === '"') {
       for (at++; at < text.length; at += 2) {
-        const end = text.indexOf('"', at);
+        let end = text.indexOf('"', at);
+        for (let next; end < 0 && (next = more()) !== undefined; end = text.indexOf('"', at)) {
+          text += next;
+          if (text.length >= 2 * LONGEST) fail(`a record is longer than ${LONGEST >> 20} MB`);
+        }
         field += text.slice(at, end < 0 ? text.length : end);
         at = end < 0 ? text.length : end;
         if (text[at + 1] !== '"') break;
@@ -90,7 +95,7 @@ function* records(text, separator) {
     at = end === next ? end + separator.length : Math.max(end, 0);
     if (end === next && at < text.length && text[at] !== '\n') continue;
     if (end === next) row.push('');
-    yield [row, text.slice(start, at)];
+    yield [row, text.slice(start, Math.min(at, text.length - 1))];
     row = [];
     start = ++at;
   }
@@ -138,11 +143,6 @@ export class Lines {
       if (length >= LONGEST && !more.includes(this.end)) fail(`a line is longer than ${LONGEST >> 20} MB`);
       if (more && !more.includes(this.end)) continue;
       const all = begun.join(''), cut = more ? all.lastIndexOf(this.end) : all.length;
-      begun = [all];
-      if (this.column && more && (all.slice(0, cut).match(/"/g) ?? []).length % 2) { // a record ends outside of quotes
-        if (length >= LONGEST) fail(`a line is longer than ${LONGEST >> 20} MB`);
-        continue;
-      }
       let text = all.slice(0, cut);
       begun = [all.slice(cut + 1)];
       length = begun[0].length;
@@ -158,29 +158,36 @@ export class Lines {
   }
 
   * pieces() {
-    for (const text of this.#texts()) {
+    const texts = this.#texts();
+    for (let next; !(next = texts.next()).done;) {
+      const text = next.value;
+      const isAscii = !this.column && !/[^\0-\x7f]/.test(text);
       let lines = text.split(this.end), parts = lines;
-      if (this.column) [lines, parts] = this.#columns(text);
+      if (this.column) [lines, parts] = this.#columns(text, texts);
       else if (this.field) parts = lines.map((line) => (this.separator ? line.split(this.separator) : words(line))[this.field - 1] ?? '');
       this.lines += lines.length;
-      const piece = { lines: [], keys: [], owners: this.isSeveral ? [] : undefined };
-      lines.forEach((line, i) => {
-        const picked = this.pick ? this.pick(parts[i]) : parts[i], keys = (this.isSeveral ? picked : [picked]).filter((key) => key);
-        if (keys.length === 0) this.without += line.replace(ENDS, '') && (this.pick || this.field || this.column) ? 1 : 0;
-        else piece.lines.push(line);
-        for (const key of keys) {
-          piece.keys.push(this.pick && this.kind !== 'domain' ? key : keyOf(key));
-          piece.owners?.push(piece.lines.length - 1);
-          if (this.pick && !this.isSeveral) this.lengths.add(key.length);
+      const piece = { lines: [], keys: [], owners: this.isSeveral ? [] : undefined }, isPart = this.pick || this.field || this.column;
+      for (let i = 0; i < lines.length; i++) {
+        const picked = this.pick ? this.pick(parts[i]) : parts[i], before = piece.keys.length;
+        for (const key of this.isSeveral ? picked : [picked]) {
+          if (!key) continue;
+          piece.keys.push(isAscii ? key : keyOf(key)); // a string is faster
+          piece.owners?.push(piece.lines.length);
         }
-      });
+        if (piece.keys.length > before) piece.lines.push(lines[i]);
+        else if (isPart && lines[i].replace(ENDS, '')) this.without++;
+        if (this.pick && !this.isSeveral && picked) this.lengths.add(picked.length);
+      }
       if (piece.keys.length > 0) yield piece;
     }
   }
 
-  #columns(text) {
-    const lines = [], parts = [];
-    for (const [row, line] of records(text, this.separator ?? ',')) {
+  #columns(text, texts) {
+    const lines = [], parts = [], more = () => {
+      const { value } = texts.next();
+      return value === undefined ? undefined : `${value}\n`;
+    };
+    for (const [row, line] of records(`${text}\n`, this.separator ?? ',', more)) {
       if (this.place === undefined && line) this.#findColumn(row.map((name) => bytesOf(name).toString().trim()));
       else {
         lines.push(line);

@@ -2,17 +2,22 @@
 """sqlite-cuckoo with the lists that people have. The key of each line is beside it, so that no line is another key in silence."""
 import base64
 import gzip
+import io
+import importlib.util
 import hashlib
 import json
 import re
+import shlex
 import shutil
 import sqlite3
 import subprocess
+import sys
+import types
 
 import pytest
 
 import filter_process
-from test_command import FILTER, Command, site  # noqa: F401
+from test_command import FILTER, PACKAGE, Command, site  # noqa: F401
 
 NODE = filter_process.WASM.exists() and shutil.which(filter_process.NODE)
 
@@ -294,7 +299,7 @@ BARE = b"".join(line[:40] + b"\n" for line in SUMS.splitlines())
 @pytest.mark.parametrize("inside, asked, options, hint", [
     (BARE, SUMS, (), "the digests of these lines are known: use --digests"),
     (BARE, BARE.upper(), (), "the digests of these lines are known: use --digests"),
-    (b"known line\n" * 1 + numbered(0, 200), numbered(0, 200).upper(), (), "they are known in lower case"),
+    (b"known line\n" * 1 + numbered(0, 200), numbered(0, 200).upper(), (), "they are known in lower case: convert them, as by tr A-Z a-z"),
     (BARE.upper(), BARE, (), "they are known in capitals: rebuild the filter with --options collation=nocase"),
     (BARE.upper(), SUMS, ("--digests",), "their digests are known in capitals: rebuild the filter with --digests"),
     (SUMS, SUMS, ("--digests",), "whole lines are known: leave out --digests, --field or --csv"),
@@ -359,3 +364,80 @@ def test_a_query_needs_no_options_for_lines(command):
     command("build", FILTER, "--digests", "--db", "x.db", "SELECT x FROM t", status=2, says="--db takes no options for lines; write the key in the query")
     command("build", FILTER, "--db", "x.db", "SELECT x FROM t", status=2, says="build: the query gives no key; with --allow-empty that is no error$")
     command("build", FILTER, "--allow-empty", "--db", "x.db", "SELECT x FROM t")
+
+
+# ---- published sets, as the manual says ----
+
+@pytest.mark.skipif(not shutil.which("jq"), reason="jq is not there")
+def test_recipes_of_the_manual(command):
+    """The examples of the page with the formats of HIBP, CIRCL and MISP; NSRL is in the examples of --help."""
+    page = (PACKAGE.parents[1] / "man/sqlite-cuckoo.1").read_text()
+    recipes = [recipe.replace("\\e\n", "").replace("|\n", "| ") for recipe in re.findall(r"^\$ (.*(?:\n +.*)*)", page, re.M)]
+    hashes = [hashlib.sha1(b"%d" % i).hexdigest() for i in range(6)]
+    (command.folder / "lists/tranco").mkdir(parents=True)
+    for name, text in {
+            "pwnedpasswords.txt": "".join(f"{one.upper()}:{i + 3}\r\n" for i, one in enumerate(hashes[:3])),
+            "range": "".join(f"{one[5:].upper()}:{i}\r\n" for i, one in enumerate(hashes[3:5])),
+            "records.json": "".join(json.dumps({"FileName": "x", "MD5": "0" * 32, "SHA-1": one.upper(), "SHA-256": "1" * 64}) + "\n" for one in hashes[:4]),
+            "hosts.txt": "0.0.0.0 ads.example.com\n", "domains.txt": "a.ads.example.com\nwww.example.org\nexample.net\n",
+            "lists/tranco/list.json": json.dumps({"name": "Top 10K", "type": "hostname", "list": ["example.org", "example.com"][:1], "version": 1})}.items():
+        (command.folder / name).write_text(text)
+    program, printed = command.program, {}
+    for recipe in recipes:
+        if re.search("pwned|records|tranco|blocked", recipe):
+            words = recipe.replace("https://api.pwnedpasswords.com/range/21BD1", "file://$PWD/range").replace("s/^/21BD1/", f"s/^/{hashes[3][:5].upper()}/")
+            command.program = ["sh", "-ec", words.replace("sqlite-cuckoo", shlex.join(program)).replace("curl", "curl -s")]
+            printed[recipe.split(" ")[1] if recipe.startswith("sqlite") else recipe.split(" ")[0]] = command()
+    command.program = program
+    assert printed["check"] == b"a.ads.example.com\nwww.example.org\n"
+    asked = "\n".join(hashes).encode()
+    assert said(command, "check", "-1", "circl.cuckoo", lines=asked)[0].split() == asked.split()[:4]
+    assert said(command, "check", "-1", "pwned.cuckoo", lines=asked)[0].split() == asked.split()[:4]
+
+
+# ---- both commands have one set of rules ----
+
+KEYS_IN_NODE = """\
+import fs from 'node:fs';
+const { Lines } = await import(process.argv[1]);
+const given = new Lines(process.argv[2], JSON.parse(process.argv[3]), (size) => { const b = Buffer.alloc(size); return b.subarray(0, fs.readSync(0, b)); });
+const all = [];
+for (const { keys } of given.pieces()) all.push(...keys.map((key) => Buffer.from(key.bytes ?? key).toString('latin1')));
+process.stdout.write(JSON.stringify([all, given.lines, given.without]));
+"""
+PARTS = ["a" * 32, "B" * 40, "c" * 56, "D" * 64, "e" * 128, "f" * 33, "0x", "\\", " ", " ", "\t", ",", '"', "'", "=", ") = ", "(", "SHA256 (", "sha512-",
+         base64.b64encode(b"x" * 64).decode(), base64.b64encode(b"y" * 32).decode(), base64.b64encode(b"z" * 16).decode(), "md5=", "sha256digest=", ":", ".",
+         "-", "#", "/", "||", "^", "$important", "$3p,all", "$domain=x", "example.com", "A.B.", "*.", "127.0.0.1 ", "::1 ", "https://", "user@", "[::1]", "@@",
+         "é", "\xa0", "x", "1", "\r", "\x1c", "\x85"]
+DOMAINS = ["example.com", "example.com", "A.B.", "*.", "||", "^", "$important", "$3p,all", "/path", "127.0.0.1 ", "::1\t", " ", "#", " # x", "@@", "!", "-", "_", "é", "\xa0", "."]
+
+
+@pytest.mark.skipif(not NODE, reason="node or build/filter.wasm is not there")
+@pytest.mark.parametrize("kind, options", [("digests", {}), ("digests=base64", {}), ("hosts", {}), ("domain", {}), (None, {"field": 2}), ("digests", {"field": 1}),
+                                           (None, {"field": 3, "separator": ","}), (None, {"csv": "b"}), (None, {"csv": "B", "separator": "\t"}), ("domain", {"csv": "a"}),
+                                           ("digests", {"null": True})], ids=str)
+def test_the_rules_are_those_of_the_other_command(npm, rng, kind, options):
+    lines = ["".join(rng.choices(PARTS, k=rng.randrange(1, 8))) for _ in range(9000)]
+    if kind == "hosts":
+        lines = ["".join(rng.choices(DOMAINS, k=rng.randrange(1, 6))) for _ in range(9000)]
+    if "csv" in options:
+        lines = ["".join(rng.choices(["x", '""', ",", "\t", " ", "é", "y" * 9], k=rng.randrange(8))) for _ in range(4000)]
+        lines = ["a,b,c\ta\tb"] + [f'1,"{line}\n{line}"\t"{line}"' if rng.random() < 0.3 else line.replace('"', "") for line in lines]
+    content = ("\0" if "null" in options else "\n").join(lines).encode()
+    spec = importlib.util.spec_from_file_location("lists_of_the_command", PACKAGE / "lists.py")
+    lists = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(lists)
+    names = {"digests": "hex", "digests=base64": "base64"}
+    progress = types.SimpleNamespace(lines=0, bytes=0, size=0, show=lambda: None)
+    separator = options.get("separator")
+    arguments = types.SimpleNamespace(null=options.get("null"), keys=names.get(kind, kind), field=options.get("field"), csv=options.get("csv"),
+                                      separator=separator and separator.encode())
+    given, keys = lists.Lines(arguments, progress), []
+    given.stream = io.BufferedReader(io.BytesIO(content))
+    while given.piece() is not None:
+        keys += [key for key in given.keys_of_lines() if key]
+    ran = subprocess.run([filter_process.NODE, "--input-type=module", "-e", KEYS_IN_NODE, str(npm / "lists.mjs"), *([kind] if kind else ["none"]), json.dumps(options)],
+                         input=content, stdout=subprocess.PIPE, check=True)
+    theirs, count, without = json.loads(ran.stdout)
+    assert [key.encode("latin-1") for key in theirs] == keys
+    assert (count, without) == (progress.lines, given.without) and len(keys) > 50

@@ -293,9 +293,9 @@ def counted(number, what):
 
 def filter_report(arguments, database, content, text, **fields):
     info = json.loads(Database().one("SELECT cf_info(?)", content)[0])
-    fields.update(keys=info["items"], bytes=len(content), fpr=info["fpr_now"])
-    rate = f"1 in {rounded(1 / info['fpr_now'])}" if info["fpr_now"] else "no"
-    report(arguments, database, fields, f"{text}{counted(info['items'], 'key')}, {size(len(content))}, {rate} false positives")
+    fields.update(keys=info["items"], bytes=len(content), fpr=info["fpr_at_capacity"])
+    report(arguments, database, fields, f"{text}{counted(info['items'], 'key')}, {size(len(content))}, "
+           f"1 in {rounded(1 / info['fpr_at_capacity'])} false positives")
 
 
 def hint(database, contains, filters):
@@ -303,7 +303,7 @@ def hint(database, contains, filters):
     for change, advice in (
             (bytes, "whole lines are known: leave out --digests, --field or --csv"),
             (digest, "the digests of these lines are known: use --digests"),
-            (bytes.lower, "they are known in lower case"),
+            (bytes.lower, "they are known in lower case: convert them, as by tr A-Z a-z"),
             (bytes.upper, "they are known in capitals: rebuild the filter with --options collation=nocase"),
             (lambda line: digest(line).upper(), "their digests are known in capitals: rebuild the filter with --digests"),
             (lambda line: line.split(None, 1)[0] if line.strip() else b"", "their first fields are known: use --field 1")):
@@ -418,7 +418,7 @@ def check(arguments):
     if arguments.count:
         output(b"%d\n" % found)
     asked = unknown + known
-    positives = sum(json.loads(database.one("SELECT cf_info(?)", content)[0]).get("fpr_now", 0) for content in filters)
+    positives = sum(json.loads(database.one("SELECT cf_info(?)", content)[0]).get("fpr_at_capacity", 0) for content in filters)
     report(arguments, database, {"unknown": unknown, "known": known}, f"{unknown:,} of {asked:,} unknown",
            hint(database, contains, filters) if asked >= 100 and known < (0.01 + 2 * positives) * asked else None)
     return 0 if found else 1

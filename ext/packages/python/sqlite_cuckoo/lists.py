@@ -125,24 +125,17 @@ class Lines:
             raise
 
     def text(self):
-        """The lines that have come, at least one, if there are any, with what ends them. None: there are no more."""
+        """The lines that have come, at least one, if there are any, without what ends the last one. None: there are no more."""
         text = bytearray(self.rest)
         while True:
             more = self.read()
             text += more
-            cut = text.rfind(self.end) + 1 if more and self.end in more else 0 if more else len(text)
-            if not more or cut and not (self.column and text.count(b'"', 0, cut) % 2):  # a record ends outside of quotes
+            if not more or self.end in more:
                 break
             if len(text) >= LONGEST:
                 raise Failure(f"standard input: a line is longer than {LONGEST >> 20} MB")
-        self.rest = bytes(text[cut:])
-        return bytes(text[:cut]) if cut else None
-
-    def piece(self):
-        """The keys of some lines, with newlines between them, and their number. None: there are no more."""
-        text = self.text()
-        if text is None:
-            return None
+        cut = text.rfind(self.end) + 1 if more else len(text)
+        self.rest, text = bytes(text[cut:]), bytes(text[:cut])
         if self.is_first and WIDE.match(text) and self.end == b"\n":
             raise Failure("standard input: a text in UTF-16, as PowerShell writes it; make it UTF-8, as by iconv -f UTF-16 -t UTF-8")
         self.progress.bytes += len(text)
@@ -153,12 +146,18 @@ class Lines:
             if b"\0" in text:
                 raise Failure("standard input: a NUL byte: it is no text, or its lines end with NUL, as by find -print0; then use -z")
             text = text.replace(b"\r\n", b"\n")
+        return text[:-1] if text.endswith(self.end) else text or None
+
+    def piece(self):
+        """The keys of some lines, with newlines between them. None: there are no more."""
+        self.joined = self.text()
+        if self.joined is None:
+            return None
         self.whole = self.keys = self.owners = None
-        self.joined = text[:-1] if text.endswith(self.end) else text
         if self.pick or self.field or self.column or self.end == b"\0":
             self.picked()
             self.joined = b"\n".join(self.keys)
-        self.progress.lines += 0 if not text else len(self.whole) if self.column else text.count(self.end) + (not text.endswith(self.end))
+        self.progress.lines += self.joined.count(b"\n") + 1 if self.whole is None else len(self.whole)
         self.progress.show()
         self.has_keys = self.has_keys or self.joined.strip(b"\n") != b""
         return self.joined
@@ -175,7 +174,7 @@ class Lines:
     def picked(self):
         keys = self.lines()
         if self.pick is digest and not self.field and not self.column and self.end == b"\n":
-            found = BEGIN.findall(self.joined.lower())  # at the begin of every line, as a rule: three times as fast
+            found = BEGIN.findall(self.joined.lower())  # usually at the beginning of every line: three times as fast
             if len(found) == len(keys):
                 self.keys, self.lengths = found, self.lengths.union(map(len, found))
                 return
@@ -200,9 +199,15 @@ class Lines:
         taken, keys, whole = [], [], []
 
         def texts():
-            for line in self.lines():
-                taken.append(line)
-                yield line.decode("utf-8", "surrogateescape") + "\n"
+            lines = self.lines()
+            while lines:
+                for line in lines:
+                    taken.append(line)
+                    yield line.decode("utf-8", "surrogateescape") + "\n"
+                if sum(map(len, taken)) >= LONGEST:
+                    raise Failure(f"standard input: a record is longer than {LONGEST >> 20} MB")
+                more = self.text() if taken else None  # the last record goes on
+                lines = more is not None and more.split(self.end)
         try:
             for row in csv.reader(texts(), delimiter=(self.separator or b",").decode("utf-8", "surrogateescape")):
                 if self.place is None and row:
