@@ -43,7 +43,8 @@ typedef struct cf_exact {
 bool cf_is_exact(const uint8_t *bytes, size_t length);
 
 /* Opens `length` bytes, and compares them all with their checksum. After CF_OK no call reads outside of
-** them, no matter who made that. CF_DAMAGED or CF_NEWER: *why says what is wrong; *exact is unspecified. */
+** them, no matter who made that. CF_DAMAGED or CF_NEWER: *why says what is wrong; *exact is
+** unspecified. */
 cf_status cf_exact_open(cf_exact *exact, const uint8_t *bytes, size_t length, const char **why);
 
 /* Is the key a member? `hash` is cf_hash(&exact->rule, ...). Never wrong for a key of the universe. */
@@ -82,8 +83,9 @@ typedef struct cf_exact_build {
 ** When most of the keys are members, a filter of the others is smaller: exchange the two, and the
 ** answers. Then unknown keys count as members.
 **
-** CF_OK; CF_BAD_ARGUMENT: a hash is on both sides, or fpr or an option is not as it must be; CF_FULL: the keys were chosen to
-** belong to the same buckets; CF_TOO_BIG; CF_NO_MEMORY; CF_INTERRUPTED. *why says more.
+** CF_OK; CF_BAD_ARGUMENT: a hash is on both sides, or fpr or an option is not as it must be; CF_FULL:
+** the keys were chosen to belong to the same buckets; CF_TOO_BIG; CF_NO_MEMORY; CF_INTERRUPTED. *why
+** says more.
 */
 cf_status cf_exact_make(cf_exact_build *build, const char **why);
 

@@ -27,7 +27,8 @@
 **      cf_contains(&other, cf_hash(&other.geometry, "key", 3));
 **
 ** cuckoo_plan.h: what filters can do, and their shapes. cuckoo_view.h: the rules for all calls.
-** base/hash.h: keys; cuckoo_key.h: those of SQL. cuckoo_exact.h: exact answers. The bytes: shape/format.h.
+** base/hash.h: keys; cuckoo_key.h: those of SQL. cuckoo_exact.h: exact answers. The bytes:
+** shape/format.h.
 */
 #ifndef CUCKOO_FILTER_H
 #define CUCKOO_FILTER_H
@@ -55,8 +56,8 @@ CF_INLINE bool cf_contains(const cf_filter *filter, uint64_t hash);
 /* The same for n hashes, with their cache misses overlapped. Returns how many answers are true. */
 size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers);
 
-/* The copies of a key, and of those that share its fingerprint and its pair. max_copies means "at least max_copies";
-** with counters of c bits 2^c or more means "at least that". */
+/* The copies of a key, and of those that share its fingerprint and its pair. max_copies means "at least
+** max_copies"; with counters of c bits 2^c or more means "at least that". */
 uint64_t cf_count(const cf_filter *filter, uint64_t hash);
 
 /* The value of a key: that of the longest match, of equally long ones the first. False: the key is
@@ -107,9 +108,9 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
 /* Makes a filter of n hashes, which it sorts: for the distinct ones, or for `capacity` if there are no
 ** more, so that filters of equal capacity can be merged. A repeated hash counts once, or with counters
 ** as a copy. filter->memory (with resize) and ->watch are the caller's. The bytes, a block of that
-** memory, are not sealed yet. On error filter->bytes is NULL. CF_FULL: keys belong to the same buckets, try
-** another seed. CF_BAD_ARGUMENT: as cf_plan, or filter->memory is not set. CF_TOO_BIG: as cf_plan, or
-** memory.most; then *why is cf_status_text. Else as cf_add. options may be NULL: as {0}. */
+** memory, are not sealed yet. On error filter->bytes is NULL. CF_FULL: keys belong to the same buckets,
+** try another seed. CF_BAD_ARGUMENT: as cf_plan, or filter->memory is not set. CF_TOO_BIG: as cf_plan,
+** or memory.most; then *why is cf_status_text. Else as cf_add. options may be NULL: as {0}. */
 cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capacity, double fpr,
                    const cf_options *options, const char **why);
 
@@ -121,10 +122,10 @@ cf_status cf_build_values(cf_filter *filter, cf_valued *pairs, size_t n, uint64_
                           const cf_options *options, const char **why);
 
 /* Adds every copy in `from`, which has bytes of its own. Both must agree in hash, seed, key rule, m0, b,
-** f, s, max_copies, payload and epochs; CF_MISMATCH: *why names the first field in which they differ. Filters
-** that age come to the later one of their two epochs; what was added keeps its own, and a key the later
-** one of its two. When `from` has grown more, `into` grows as much first. CF_FULL: no room; or a
-** key would have more entries than can be found, two buckets full and, with a stash, eight more; or
+** f, s, max_copies, payload and epochs; CF_MISMATCH: *why names the first field in which they differ.
+** Filters that age come to the later one of their two epochs; what was added keeps its own, and a key
+** the later one of its two. When `from` has grown more, `into` grows as much first. CF_FULL: no room;
+** or a key would have more entries than can be found, two buckets full and, with a stash, eight more; or
 ** hostile bytes would take far more work than keys do. On error nothing has changed, with memory.resize;
 ** without it `into` has perhaps a part of `from`, too. */
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);
@@ -133,8 +134,8 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);
 const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned *at);
 
 /* Takes all of `from` into an empty filter of the same shape that may grow: smaller, if `from` has lost
-** keys. CF_FULL: by less than an eighth. CF_MISMATCH: another shape. CF_BAD_ARGUMENT: `into` is not empty.
-** On other errors `into` may hold a part. */
+** keys. CF_FULL: by less than an eighth. CF_MISMATCH: another shape. CF_BAD_ARGUMENT: `into` is not
+** empty. On other errors `into` may hold a part. */
 cf_status cf_shrink(cf_filter *into, const cf_filter *from);
 
 /* Moves stashed entries to slots, where an ordinary search finds some; cf_add_many and cf_merge end
@@ -173,8 +174,8 @@ size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n);
 ** and found, when filter->live has the bit of that number. Opening and a new epoch set those of the last
 ** `epochs` epochs. An owner who knows at what time each epoch was may set others. */
 
-/* Begins the next epoch, or a later one: what is too old then is gone. Time as of a walk over all. All of
-** these are CF_BAD_ARGUMENT for a filter without epochs, and for an epoch before the present one. */
+/* Begins the next epoch, or a later one: what is too old then is gone. Time as of a walk over all. All
+** of these are CF_BAD_ARGUMENT for a filter without epochs, and for an epoch before the present one. */
 cf_status cf_advance(cf_filter *filter);
 cf_status cf_age_to(cf_filter *filter, uint64_t epoch);
 

@@ -27,7 +27,8 @@
 ** Versions of SQLite read some texts as different doubles, side by side. Such a text is *inexact*, and a
 ** filter knows that it has one (CF_TYPE_INEXACT). A key is *vague*, and the answer is "probably",
 **
-**      - under TEXT if it is a real that is not whole, or is 10^15 or more: SQLite compares it as a number
+**      - under TEXT if it is a real that is not whole, or is 10^15 or more: SQLite compares it as a
+**      number
 **        or as a text of 15 digits (17 in recent versions), depending on the other side. A stored one is
 **        found: SQLite makes text of parameters and of expressions, never of what lies in a column of
 **        BLOB or no affinity;
@@ -80,8 +81,8 @@ bool cf_type_fits(const cf_geometry *rule, unsigned type, bool number);
 ** SQLite read as different numbers; a caller that adds it notes CF_TYPE_INEXACT (cf_note_types). */
 bool cf_key_apply(const cf_geometry *rule, cf_key *key);
 
-/* True if some version of SQLite may find the key whatever the filter says: then the answer is "probably".
-** `key` is as it was before cf_key_apply. */
+/* True if some version of SQLite may find the key whatever the filter says: then the answer is
+** "probably". `key` is as it was before cf_key_apply. */
 bool cf_key_is_vague(const cf_geometry *rule, const cf_key *key);
 
 /* The bytes that cf_key_hash needs: 0 for most keys. */

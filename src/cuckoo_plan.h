@@ -3,11 +3,12 @@
 ** cuckoo_plan.h - the first part of the public header: answers, limits, what filters can do, and
 ** choosing the shape of one. Errors: as in cuckoo_view.h.
 **
-** Copies. Adding a key again stores another copy, up to `max_copies` copies: 3 to 6 in most filters, more
-** where fingerprints are short (cf_turnovers). Below max_copies the number of copies is exact. At max_copies the
-** key is *saturated*: further adds are absorbed, and deletes change nothing. So deleting a key that was
-** added never hides a key that is still there. With counters of c bits a key is saturated at 2^c copies
-** (copies.h). Deleting a key that was never added may remove the fingerprint of another.
+** Copies. Adding a key again stores another copy, up to `max_copies` copies: 3 to 6 in most filters,
+** more where fingerprints are short (cf_turnovers). Below max_copies the number of copies is exact. At
+** max_copies the key is *saturated*: further adds are absorbed, and deletes change nothing. So deleting
+** a key that was added never hides a key that is still there. With counters of c bits a key is
+** saturated at 2^c copies (copies.h). Deleting a key that was never added may remove the fingerprint of
+** another.
 **
 ** Growth. A filter that may grow, and whose memory may (cf_memory), takes more keys than it was planned
 ** for: buckets are split one at a time, without the keys (growth.h). The first split writes the whole
@@ -104,8 +105,8 @@ typedef enum cf_collation {
     CF_COLLATION_RTRIM   /* spaces at the end do not count */
 } cf_collation;
 
-/* The types of the keys that a filter was given, as far as the caller says so (cf_note_types). They change
-** no answer of cf_contains; cuckoo_key.h says what they change. */
+/* The types of the keys that a filter was given, as far as the caller says so (cf_note_types). They
+** change no answer of cf_contains; cuckoo_key.h says what they change. */
 typedef enum cf_key_types {
     CF_TYPE_NUMBER = 1,
     CF_TYPE_TEXT = 2,

@@ -3,16 +3,16 @@
 ** cuckoo_view.h - the second part of the public header: an open filter, and the rules for all calls.
 **
 ** Errors. A call that does not answer CF_OK has changed nothing, unless its description says
-** otherwise. `*why` is a constant text that names what is wrong, set whenever the call fails; `why` may be
-** NULL. What is out of its range is CF_BAD_ARGUMENT, a change through a view for reading only
+** otherwise. `*why` is a constant text that names what is wrong, set whenever the call fails; `why` may
+** be NULL. What is out of its range is CF_BAD_ARGUMENT, a change through a view for reading only
 ** CF_READ_ONLY. Pointers must be valid: NULL is checked only where memory may come from malloc.
 ** After CF_NEWER, do not rebuild the filter: it would lose its keys.
 **
 ** Threads. There are no globals, no locks and no memory barriers. Any number of threads may make calls
 ** that take a `const cf_filter *` at the same time, as long as nobody changes the filter. A thread that
 ** changes a filter must be the only one that uses its bytes and its view; other views of the same bytes
-** are out of date then: open them again. Callbacks (cf_memory, cf_watch, cf_pages) run in the thread that
-** called. With cf_pages a lookup counts as a change. A cf_reader belongs to one thread.
+** are out of date then: open them again. Callbacks (cf_memory, cf_watch, cf_pages) run in the thread
+** that called. With cf_pages a lookup counts as a change. A cf_reader belongs to one thread.
 **
 ** Memory. The library allocates only through cf_memory, does no I/O, and draws no random numbers.
 ** Equal calls give equal bytes on every machine. Calls that sort hashes may ask for room, 8 bytes for
@@ -21,8 +21,8 @@
 ** Small machines. Code for a Cortex-M4, by clang 14 -Os of the one file: 350 KB; with CUCKOO_SMALL
 ** 87 KB; with CUCKOO_READ_ONLY, too, 43 KB. There is no data and no bss. What READ_ONLY leaves calls
 ** memcpy and its like, strtod for texts that are numbers, and of libm (-lm) expm1, log1p and ldexp for
-** shares. A cf_filter takes 0.5 KB, a cf_exact 25 KB. No call takes 10 KB of stack, as measured on x86-64
-** (tests/unit/filter/test_stack.c).
+** shares. A cf_filter takes 0.5 KB, a cf_exact 25 KB. No call takes 10 KB of stack, as measured on
+** x86-64 (tests/unit/filter/test_stack.c).
 */
 #ifndef CF_CUCKOO_VIEW_H
 #define CF_CUCKOO_VIEW_H
@@ -32,8 +32,8 @@
 
 /* Memory that can become longer: what a filter needs to grow. */
 typedef struct cf_memory {
-    /* Like realloc: bytes == NULL allocates, size == 0 frees; blocks are aligned for a uint64_t. NULL: no
-    ** memory, the old block stays, or freed. */
+    /* Like realloc: bytes == NULL allocates, size == 0 frees; blocks are aligned for a uint64_t. NULL:
+    ** no memory, the old block stays, or freed. */
     uint8_t *(*resize)(void *context, uint8_t *bytes, uint64_t size);
     uint64_t most; /* bytes; no filter becomes longer. 0: no limit */
     void *context;
@@ -82,8 +82,8 @@ typedef struct cf_watch {
 **
 ** With `memory` set, cf_add, cf_add_many and cf_merge may replace `bytes` by longer ones, whatever
 ** they return: take them, and `length`, from here afterwards. Growth needs both options.growth and this;
-** without it such a filter, when full, answers CF_NEEDS_MEMORY. cf_create and cf_open set all fields: set
-** `memory` and `watch` after them, and before cf_build.
+** without it such a filter, when full, answers CF_NEEDS_MEMORY. cf_create and cf_open set all fields:
+** set `memory` and `watch` after them, and before cf_build.
 **
 ** The watch is asked by cf_add and cf_add_value while the filter grows, and by cf_add_many, cf_merge,
 ** cf_shrink, cf_settle, cf_take_census and cf_check: CF_INTERRUPTED when it says stop.

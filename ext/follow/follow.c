@@ -133,8 +133,8 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
 }
 
 /* Is there a table or a view of the name in content=, and does it have a column of the name there? Both
-** count as long as something has them: SQLite's triggers go along with a table or column that is renamed,
-** but the program that has used its name again means the new one. Replaces the texts. */
+** count as long as something has them: SQLite's triggers go along with a table or column that is
+** renamed, but the program that has used its name again means the new one. Replaces the texts. */
 static int prefer_given(const cuckoo_follow *follow, const cuckoo_shadow *shadow, char **table,
                         char **column)
 {
@@ -166,8 +166,8 @@ static int prefer_given(const cuckoo_follow *follow, const cuckoo_shadow *shadow
     return rc;
 }
 
-/* Takes over both texts, but for names of content= that something has. Not *found: they name no column of
-** a table of this schema, and are freed, unless `any` will do. */
+/* Takes over both texts, but for names of content= that something has. Not *found: they name no column
+** of a table of this schema, and are freed, unless `any` will do. */
 static int take_names(cuckoo_follow *follow, const cuckoo_shadow *shadow, char *table, char *column,
                       bool any, bool *found)
 {

@@ -37,8 +37,8 @@
 **      4711    -1     it was deleted
 **
 ** In a table that ages `n` is the time of the add, and the latest one counts (ageing.h). A key of a type
-** that the header of the filter does not yet note has its cf_key_types in `n` as well, from bit 50 on: so
-** they come and go with the row, and no row more is written.
+** that the header of the filter does not yet note has its cf_key_types in `n` as well, from bit 50 on:
+** so they come and go with the row, and no row more is written.
 **
 ** Functions return SQLite codes.
 */
@@ -57,8 +57,8 @@
 int cuckoo_log_create(const cuckoo_shadow *shadow);
 int cuckoo_log_drop(const cuckoo_shadow *shadow);
 
-/* What is wrong with the log shadow->log. Of CUCKOO_LOG_WATCHED *watcher is the name of the trigger, else
-** NULL (sqlite3_malloc). */
+/* What is wrong with the log shadow->log. Of CUCKOO_LOG_WATCHED *watcher is the name of the trigger,
+** else NULL (sqlite3_malloc). */
 typedef enum cuckoo_log_fault {
     CUCKOO_LOG_SOUND,
     CUCKOO_LOG_MISSING,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** aggregates.c - many rows into one result: cf_build and cf_build_exact make a filter for exactly the keys
-** of a query; cf_keys makes a list of them; cf_add_all and cf_delete_all change a filter.
+** aggregates.c - many rows into one result: cf_build and cf_build_exact make a filter for exactly the
+** keys of a query; cf_keys makes a list of them; cf_add_all and cf_delete_all change a filter.
 */
 #include "../keys/key.h"
 #include "../sqlite/block.h"

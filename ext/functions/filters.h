@@ -72,7 +72,8 @@ bool cuckoo_is_of_no_rows(const cf_filter *filter);
     "was built from zero rows, where cf_build does not see its options, and would miss keys; build it " \
     "FROM (SELECT 1) LEFT JOIN the rows, or create it with cf_new(capacity, fpr, options)"
 
-/* The hash of a key that is added to the filter, which notes its type; or deleted: cuckoo_key_argument. */
+/* The hash of a key that is added to the filter, which notes its type; or deleted:
+** cuckoo_key_argument. */
 cuckoo_key cuckoo_filter_key(sqlite3_context *context, sqlite3_value *key, cf_filter *filter, bool adds,
                              uint64_t *hash);
 

@@ -205,9 +205,9 @@ int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, c
 
 /* ---- the table ---- */
 
-/* "table", "view", "virtual" or "shadow" (sqlite3_malloc). NULL: there is none. Virtual tables that need no
-** CREATE, such as json_each, are in no list. Where SQLite has none (before 3.37), a shadow table is a table
-** like others. */
+/* "table", "view", "virtual" or "shadow" (sqlite3_malloc). NULL: there is none. Virtual tables that
+** need no CREATE, such as json_each, are in no list. Where SQLite has none (before 3.37), a shadow
+** table is a table like others. */
 static int read_kind(sqlite3 *db, const char *schema, const char *table, char **kind)
 {
     int rc = read_list(db, schema, table, LIST_TYPE, kind);

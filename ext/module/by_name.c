@@ -2,8 +2,8 @@
 /*
 ** by_name.c - functions that take the name of a filter table: 'seen' or 'main.seen'.
 **
-** They read the database by name, so they are not deterministic. Those that give an answer, a figure or a
-** picture are innocuous: shells since SQLite 3.44 trust no schema. What gives the whole filter away is
+** They read the database by name, so they are not deterministic. Those that give an answer, a figure or
+** a picture are innocuous: shells since SQLite 3.44 trust no schema. What gives the whole filter away is
 ** not: a trigger of a hostile schema could copy the filter of another database with it.
 */
 #include "../functions/filters.h"

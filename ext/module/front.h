@@ -142,8 +142,8 @@ enum {
 /* Is this value of argument i an unusual one, for which its condition does not hold? */
 bool cuckoo_front_unusual(uint32_t plan, int i, sqlite3_value *value);
 
-/* The statement on the content of now, without the conditions of `dropped`, a bit for each argument. CUCKOO_SORTS: all rows are
-** read before the first one is shown. NULL: out of memory. */
+/* The statement on the content of now, without the conditions of `dropped`, a bit for each argument.
+** CUCKOO_SORTS: all rows are read before the first one is shown. NULL: out of memory. */
 char *cuckoo_front_widen(const cuckoo_front *front, const char *text, uint32_t dropped);
 #define CUCKOO_SORTS (UINT32_C(1) << 31)
 

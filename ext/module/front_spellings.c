@@ -43,8 +43,8 @@ static uint64_t hash_of(sqlite3_value *number)
 #define ONE_MORE (INT64_C(1) << 32)
 
 /* All numbers in texts lie between char(9) and ':', in every encoding and collation that fronts take.
-** CAST takes each text for a number, and is equal to it only where it is one. Where a text has a NUL, CAST
-** reads an integer before it, and a comparison a real. */
+** CAST takes each text for a number, and is equal to it only where it is one. Where a text has a NUL,
+** CAST reads an integer before it, and a comparison a real. */
 static int read_others(cuckoo_table *table, const char *k)
 {
     sqlite3_stmt *texts;
@@ -53,7 +53,8 @@ static int read_others(cuckoo_table *table, const char *k)
     int rc = cuckoo_sql_prepare(
         table->registry->db, &texts,
         "SELECT DISTINCT k, n FROM (SELECT c.\"%w\" AS k, CAST(CASE WHEN instr(c.\"%w\", char(0)) "
-        "THEN CAST(c.\"%w\" AS REAL) ELSE c.\"%w\" END AS NUMERIC) AS n FROM \"%w\".\"%w\" AS c WHERE c.\"%w\" >= char(9) AND c.\"%w\" < ':') WHERE n = k AND "
+        "THEN CAST(c.\"%w\" AS REAL) ELSE c.\"%w\" END AS NUMERIC) AS n FROM \"%w\".\"%w\" AS c WHERE "
+        "c.\"%w\" >= char(9) AND c.\"%w\" < ':') WHERE n = k AND "
         "k <> CASE WHEN CAST(n AS INTEGER) = n THEN CAST(CAST(n AS INTEGER) AS TEXT) "
         "ELSE CAST(n AS TEXT) END ORDER BY n",
         k, k, k, k, front->schema, front->content, k, k);

@@ -9,8 +9,8 @@
 #include "../sqlite/sql.h"
 #include "module.h"
 
-/* The last row of a log of triggers tells its length. A log of many rows is counted: perhaps somebody has
-** written a number by hand. */
+/* The last row of a log of triggers tells its length. A log of many rows is counted: perhaps somebody
+** has written a number by hand. */
 static int append_log(sqlite3_str *json, cuckoo_table *table)
 {
     int64_t rows = 0, end = INT64_MAX, none;

@@ -231,8 +231,9 @@ int64_t cuckoo_table_latest(const cuckoo_table *table);
 /* The rule by which its keys are checked and hashed, with the types of keys in the logs, or pending. */
 int cuckoo_table_rule(cuckoo_table *table, cf_geometry *rule);
 
-/* Adds a key of these types (cf_key_types), or deletes it. *status is CF_FULL, and nothing has changed, when as many keys are in a
-** filter that may not grow as it has slots. Otherwise it is CF_OK. (transaction.c) */
+/* Adds a key of these types (cf_key_types), or deletes it. *status is CF_FULL, and nothing has changed,
+** when as many keys are in a filter that may not grow as it has slots. Otherwise it is CF_OK.
+** (transaction.c) */
 int cuckoo_table_add(cuckoo_table *table, uint64_t hash, unsigned types, cf_status *status);
 int cuckoo_table_delete(cuckoo_table *table, uint64_t hash);
 

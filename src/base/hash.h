@@ -50,8 +50,8 @@ CF_INLINE uint64_t cf_hash_words(const cf_geometry *shape, uint64_t first, uint6
 /* The hash of the byte `first` and those at `rest` behind it: as cf_hash of them side by side. */
 uint64_t cf_hash_prefixed(const cf_geometry *shape, uint8_t first, const void *rest, size_t rest_length);
 
-/* Hash identities, in headers of filters and of key lists: the low half of a byte that has the cf_key_types
-** above. */
+/* Hash identities, in headers of filters and of key lists: the low half of a byte that has the
+** cf_key_types above. */
 enum { CF_IDENTITY_XXH3 = 1, CF_IDENTITY_KEYED = 2, CF_HASH_MASK = 15, CF_TYPES_SHIFT = 4 };
 
 CF_INLINE uint8_t cf_hash_identity(const cf_geometry *shape)

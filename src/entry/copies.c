@@ -55,9 +55,9 @@ static void unite(cf_filter *filter, const cf_entry *entries, unsigned n, const 
 
 /* ---- adding ---- */
 
-/* Absorbs the new entry when it and these matches weigh max_copies: as many as that takes, the longest first,
-** become one. Else one that counts may count it: when there are max_copies matches; or a prefix of the new
-** entry that knows as much, or so much beyond its bucket that it is hardly of another key. */
+/* Absorbs the new entry when it and these matches weigh max_copies: as many as that takes, the longest
+** first, become one. Else one that counts may count it: when there are max_copies matches; or a prefix
+** of the new entry that knows as much, or so much beyond its bucket that it is hardly of another key. */
 static bool absorb(cf_filter *filter, const cf_entry *added, const cf_matches *found, bool are_prefixes)
 {
     enum { TRUSTED = 4 }; /* remainder bits in the slot: strangers match one entry in 2^(s + 4) */

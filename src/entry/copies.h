@@ -2,9 +2,9 @@
 /*
 ** copies.h - how often a key is there: exact below max_copies, saturated at max_copies.
 **
-** Saturated is a property of an entry. A saturated entry stands for max_copies copies or more, of every key that
-** it matches: such a key is found for ever, further adds are absorbed, and deletes change nothing.
-** The mark is
+** Saturated is a property of an entry. A saturated entry stands for max_copies copies or more, of every
+** key that it matches: such a key is found for ever, further adds are absorbed, and deletes change
+** nothing. The mark is
 **
 **      with counters              a full counter: 2^counter_bits copies
 **      without, once grown        the saturated bit of the slot (bucket.h)
@@ -14,13 +14,16 @@
 **
 ** - An add finds the entries that match the key. While they and the new copy weigh less than max_copies,
 **   the copy is counted on one of them, or stored. Else entries are chosen, the longest first,
-**   until they and the new copy weigh max_copies, one at least. The shortest of those becomes saturated, the
-**   others go. Without marks the add is absorbed when the matches alone weigh max_copies.
-** - A delete changes nothing when the matches weigh max_copies. Else it takes one copy off the longest match.
-** - A merge adds an entry of another filter. Entries that know more than it, and agree with it, count as
+**   until they and the new copy weigh max_copies, one at least. The shortest of those becomes
+**   saturated, the others go. Without marks the add is absorbed when the matches alone weigh max_copies.
+** - A delete changes nothing when the matches weigh max_copies. Else it takes one copy off the longest
+** match. - A merge adds an entry of another filter. Entries that know more than it, and agree with it,
+** count as
 **   matches, too, when that saves room; one that stays is cut to what the new entry knows.
-** - Where no room can be made otherwise, entries *fold* before max_copies is reached: some that say the same
-**   become one that is saturated, or counts their copies. An add that would be refused makes a key saturated.
+** - Where no room can be made otherwise, entries *fold* before max_copies is reached: some that say the
+** same
+**   become one that is saturated, or counts their copies. An add that would be refused makes a key
+**   saturated.
 **
 ** "Longer" means all that is known, the extension included. Sound: the entry that stays is a prefix of
 ** each that goes, and of the new one. Whoever owned one of those matches it. It lies in a bucket whose
@@ -36,9 +39,10 @@
 bool cf_is_saturated(const cf_filter *filter, const cf_matches *found);
 
 /* Absorbs a copy of a key, or an entry of another filter, or counts it. False: nothing has changed, and
-** it needs a slot. Of the new entry, `side`, `payload` and `saturated` are read; the side is one of `pair`.
-** In a filter that ages, the longest entry that matches it gets its epoch, when that is later; one that
-** knows less only with `any`: it is often of another key, and strangers would match it for longer. */
+** it needs a slot. Of the new entry, `side`, `payload` and `saturated` are read; the side is one of
+** `pair`. In a filter that ages, the longest entry that matches it gets its epoch, when that is later;
+** one that knows less only with `any`: it is often of another key, and strangers would match it for
+** longer. */
 bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added, bool any);
 
 /* Folds entries in the buckets of a pair, both of them full, in the best way there is, and stores the

@@ -68,8 +68,8 @@ static inline void cf_prefixes_find(const cf_filter *filter, const cf_side *side
     cf_entries_find(filter, &pair, value, false, found);
 }
 
-/* Is the pair of a side full of entries of one key: of prefixes of it, or `longer`, of any that agree? Then
-** splitting buckets makes no room. */
+/* Is the pair of a side full of entries of one key: of prefixes of it, or `longer`, of any that agree?
+** Then splitting buckets makes no room. */
 bool cf_key_is_full(const cf_filter *filter, const cf_side *side, bool longer);
 
 #endif

@@ -20,8 +20,8 @@
 ** room, after it was emptied again: then the keys before the first that has no room are in.
 **
 ** Copies. A tag that lands beside its like is stored as cf_insert does, which absorbs it when there are
-** max_copies of them. It does not count what is in flight, so a key may end with a few entries too many. One
-** look at all buckets takes them out.
+** max_copies of them. It does not count what is in flight, so a key may end with a few entries too
+** many. One look at all buckets takes them out.
 */
 #include "../entry/entry.h"
 #include "../entry/walk.h"

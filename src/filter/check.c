@@ -111,8 +111,8 @@ static const char *stashed_fault(const cf_filter *filter, const cf_entry *entry)
     return NULL;
 }
 
-/* With an entry; counts slots and copies, and whether any key is saturated. Before growth all entries know
-** as much, and the copies of a key are those that are equal. */
+/* With an entry; counts slots and copies, and whether any key is saturated. Before growth all entries
+** know as much, and the copies of a key are those that are equal. */
 static const char *entry_fault(const cf_filter *filter, const cf_entry *entry, cf_census *seen)
 {
     cf_matches found;
@@ -164,8 +164,8 @@ static const char *rest_fault(const cf_filter *filter, cf_ticker *ticker)
     return NULL;
 }
 
-/* Each item is a copy of an entry's, unless a saturated key has absorbed it. Once grown there may be more
-** copies than items: exhausted entries are in several buckets, and count as one item. */
+/* Each item is a copy of an entry's, unless a saturated key has absorbed it. Once grown there may be
+** more copies than items: exhausted entries are in several buckets, and count as one item. */
 static const char *total_fault(const cf_filter *filter, const cf_census *seen)
 {
     if (seen->occupied != filter->occupied)

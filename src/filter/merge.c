@@ -3,8 +3,8 @@
 ** merge.c - the entries of one filter go into another: the multiset sum of two, or a smaller one.
 **
 ** An entry knows the two places where it may lie (address.h), so the entries of one filter are added to
-** another of the same shape without their keys. Copies add up, up to max_copies, or to what counters hold; a
-** key that is saturated in one is saturated in the sum.
+** another of the same shape without their keys. Copies add up, up to max_copies, or to what counters
+** hold; a key that is saturated in one is saturated in the sum.
 **
 ** The filters may have grown differently. The sum first grows as far as the other one has: then its
 ** entries may know as much. Where it has grown further, an entry of the other may know too little for
@@ -213,8 +213,8 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
 ** merge, that has grown only as far as they need. An entry forgets what it knows beyond the length of
 ** new ones there. That is sound (growth.h): what is left is a prefix of the same keys. */
 
-/* Could it be one that has not grown? There slots have no saturated bit, entries know as much as new ones,
-** and exhausted ones that have doubled would be too many copies. */
+/* Could it be one that has not grown? There slots have no saturated bit, entries know as much as new
+** ones, and exhausted ones that have doubled would be too many copies. */
 static bool is_as_before_growth(const cf_filter *filter, const cf_census *census)
 {
     unsigned whole = filter->geometry.fingerprint_bits - filter->geometry.pair_bits;

@@ -152,7 +152,8 @@ bool cf_may_split(const cf_filter *filter)
     bool values = filter->geometry.value_bits != 0;
     if (!filter->view.form.grown)
         return true;
-    /* RULE: what ages counts exhausted entries as items, and headers lie: it stops where most are void */
+    /* RULE: what ages counts exhausted entries as items, and headers lie: it stops where most are
+    ** void */
     if (splits_in_vain(filter))
         return false;
     return slots <= (values ? 8 : 2) * occupied + FEW && slots <= (values ? 8 : 4) * items + FEW;

@@ -28,20 +28,20 @@
 ** **Deleting is safe.** Claim: as long as only keys are deleted that were added and not yet deleted,
 ** every present copy of a key has an entry of its own that matches the key, or the key is saturated
 ** (copies.h). Sketch. Adding stores a prefix of the key's bits, as seen from its side. Cutting makes
-** prefixes shorter; moving and splitting keep them; of the two that an exhausted entry becomes exactly one is
-** a prefix of its key. Now a copy of key K is deleted: D, the longest match of K, goes. If D is K's own,
-** all others keep theirs. Else D belongs to some key K2, or to none, and K has another entry E, not
-** longer than D. Both are prefixes of K's bits, so E is a prefix of D, which is a prefix of K2's: E
-** matches K2, and becomes its own. With the shortest match instead, K2 would be left with an entry that
-** it need not match.
+** prefixes shorter; moving and splitting keep them; of the two that an exhausted entry becomes exactly
+** one is a prefix of its key. Now a copy of key K is deleted: D, the longest match of K, goes. If D is
+** K's own, all others keep theirs. Else D belongs to some key K2, or to none, and K has another entry
+** E, not longer than D. Both are prefixes of K's bits, so E is a prefix of D, which is a prefix of
+** K2's: E matches K2, and becomes its own. With the shortest match instead, K2 would be left with an
+** entry that it need not match.
 **
 **      K  = 0110..   deleted       D = 011  of K2       goes
 **      K2 = 0111..                 E = 01   of K        matches K2, too: it is K2's now
 **
-** Nor does D make K2 saturated together with others: those match K as well, or are matched by a saturated
-** entry that K matches, and then nothing is deleted. All of this needs each entry to lie in a bucket
-** whose extension it knows: there every key looks that it matches. So exhausted entries do not move to longer
-** extensions, and an entry is cut only as far as its bucket allows.
+** Nor does D make K2 saturated together with others: those match K as well, or are matched by a
+** saturated entry that K matches, and then nothing is deleted. All of this needs each entry to lie in a
+** bucket whose extension it knows: there every key looks that it matches. So exhausted entries do not
+** move to longer extensions, and an entry is cut only as far as its bucket allows.
 */
 #ifndef CF_GROWTH_H
 #define CF_GROWTH_H
@@ -68,8 +68,8 @@ cf_status cf_grow_to(cf_filter *filter, uint64_t buckets);
 
 /* May the table grow for an entry that finds no room? At least half of its slots are in use then, for
 ** keys may be chosen to crowd one place; and it has at most four for each item, for splitting makes two
-** of exhausted entries. A small table has a few more. With values an eighth is enough: four values of a key
-** fill half of its pair. The first growth may come at any time: without it there are no marks
+** of exhausted entries. A small table has a few more. With values an eighth is enough: four values of a
+** key fill half of its pair. The first growth may come at any time: without it there are no marks
 ** (copies.h). */
 bool cf_may_split(const cf_filter *filter);
 
@@ -78,11 +78,11 @@ bool cf_may_split(const cf_filter *filter);
 bool cf_is_crowded(cf_filter *filter);
 
 /* Stores one copy of a key, or an entry of another filter (copies.h). Of the entry, `side`, `payload`
-** and `saturated` are read. The filter grows before, by 16 buckets at most, when it is crowded; and by 64
-** when there is no room, but for the first growth, and for values. CF_OK: stored, stashed, counted, or
-** absorbed. CF_FULL, CF_TOO_BIG, CF_NO_MEMORY; CF_INTERRUPTED, in the first growth; CF_BAD_ARGUMENT: the
-** entry, which comes from a filter that has grown less, knows too little for both of its buckets. Then
-** no answer has changed, but the filter may have grown. Counts `occupied`, not `items`. */
+** and `saturated` are read. The filter grows before, by 16 buckets at most, when it is crowded; and by
+** 64 when there is no room, but for the first growth, and for values. CF_OK: stored, stashed, counted,
+** or absorbed. CF_FULL, CF_TOO_BIG, CF_NO_MEMORY; CF_INTERRUPTED, in the first growth; CF_BAD_ARGUMENT:
+** the entry, which comes from a filter that has grown less, knows too little for both of its buckets.
+** Then no answer has changed, but the filter may have grown. Counts `occupied`, not `items`. */
 cf_status cf_insert(cf_filter *filter, const cf_entry *entry);
 
 #endif

@@ -110,8 +110,8 @@ void cf_drop_types(cf_filter *filter)
 /* Reals of this size or more are coarser than the 15 digits that SQLite may make of them. */
 #define COARSE 1e15
 
-/* Gives a text the form of the number that it is. True: versions of SQLite differ over the double. One of
-** these has the form of the double nearest to it, or of the integer that a version may read. */
+/* Gives a text the form of the number that it is. True: versions of SQLite differ over the double. One
+** of these has the form of the double nearest to it, or of the integer that a version may read. */
 static bool apply_number(const cf_geometry *rule, cf_key *key, const cf_number *number)
 {
     const double beyond = 9.3e18; /* no version takes it for an integer */

@@ -4,9 +4,9 @@
 **
 **      [ tag 0 ][ tag 1 ] ... [ tag b-1 ][ overflow ][ payload 0 ] ... [ payload b-1 ]     bit-packed
 **
-** Tags: tag.h. The payload of an entry is the number of further copies, or a value with the saturated bit
-** above it (copies.h), or its epoch; 0 in an empty slot. The overflow bit is there when the filter has a
-** stash (stash.h). Semi-sorted buckets start with a code (semisort.h); a write sorts their slots.
+** Tags: tag.h. The payload of an entry is the number of further copies, or a value with the saturated
+** bit above it (copies.h), or its epoch; 0 in an empty slot. The overflow bit is there when the filter
+** has a stash (stash.h). Semi-sorted buckets start with a code (semisort.h); a write sorts their slots.
 **
 ** Functions of a kind (lanes.h) take a bucket by the bit where it starts, and lanes by the bits between
 ** the first one and them.
@@ -325,7 +325,8 @@ void cf_bucket_write(cf_filter *filter, uint64_t bucket, cf_contents *contents);
 /* Changes one slot; tag 0 empties it. */
 void cf_bucket_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag, uint64_t payload);
 
-/* How the filter does what is done to one key: whenever its header, its bytes or its pages are others. */
+/* How the filter does what is done to one key: whenever its header, its bytes or its pages are
+** others. */
 void cf_set_ways(cf_filter *filter);
 
 /* ---- counts ---- */

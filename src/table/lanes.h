@@ -117,8 +117,8 @@ static CF_ALWAYS_INLINE void cf_need(const cf_filter *filter, uint64_t from, uin
         filter->pages->need(filter->pages->context, from, to);
 }
 
-/* Breaks the seal of the header. Whatever changes bytes says cf_change first, or calls this; and takes it
-** back when nothing else has changed. */
+/* Breaks the seal of the header. Whatever changes bytes says cf_change first, or calls this; and takes
+** it back when nothing else has changed. */
 void cf_unseal(cf_filter *filter);
 void cf_reseal(cf_filter *filter);
 

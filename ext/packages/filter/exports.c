@@ -259,7 +259,8 @@ typedef struct list {
 
 _Static_assert(sizeof(cf_filter) <= OBJECT && sizeof(list) <= OBJECT, "OBJECT is too small");
 
-/* `options`: as OPTIONS in filter.mjs, whether affinity none was written out, and the seed, an integer, behind them. */
+/* `options`: as OPTIONS in filter.mjs, whether affinity none was written out, and the seed, an integer,
+** behind them. */
 static cf_options options_of(const double *options, const int64_t *seed)
 {
     return (cf_options){.bucket_size = (unsigned)options[2],
