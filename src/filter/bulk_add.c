@@ -79,7 +79,8 @@ static CF_ALWAYS_INLINE cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *f
         send(bulk, filter, flight.bucket, tag[slot], flight.steps + 1);
         lane = slot * filter->view.form.lane;
     }
-    cf_tag_set(kind, filter, at, lane, flight.tag);
+    kind.bare = true;
+    cf_set_by(kind, filter, at, lane, flight.tag, 0);
     return CF_OK;
 }
 
@@ -94,13 +95,14 @@ static CF_ALWAYS_INLINE cf_status walk_bases(cf_kind kind, cf_filter *filter, co
 {
     cf_status status = CF_OK;
     unsigned b = filter->geometry.bucket_size, max_copies = filter->geometry.max_copies;
+    const uint64_t mask = filter->view.fingerprint_mask;
     for (size_t i = 0; i < n && status == CF_OK;) {
         uint64_t tag[CF_BUCKET_MAX] = {0}, bucket = cf_base(filter, hashes[i]).base;
         unsigned used = 0;
         for (; i < n && cf_base(filter, hashes[i]).base == bucket; i++) {
             if (i >= max_copies && hashes[i] == hashes[i - max_copies])
                 continue; /* of equal ones no more than max_copies are stored */
-            uint64_t its = cf_key_bits(filter, hashes[i]) & filter->view.fingerprint_mask;
+            uint64_t its = cf_key_bits(hashes[i], mask) & mask;
             if (used++ < b) {
                 tag[used - 1] = its;
             } else if (bulk != NULL) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "eviction.h"
 
-#include "../base/watch.h"
 #include "../table/epochs.h"
 
 /* ---- the search ---- */

@@ -4,6 +4,7 @@
 ** Each form comes with one number of pair bits; CUCKOO_WHOLE=1: with every one. */
 #include "../test.h"
 
+#include "../../../src/filter/quick.h"
 #include "../../../src/table/epochs.h"
 #include "../../probe.h"
 
@@ -377,9 +378,9 @@ static void set_form(const cf_geometry *g)
     overflow_at = code_bits + b * top_bits, overflow_bits = g->stash_size != 0;
     payloads_at = overflow_at + overflow_bits, bits = payloads_at + b * payload_bits;
     const cf_form *form = &filter.view.form;
-    kinds[0] = (cf_kind){true, semi, false, grown, false, false};
-    kinds[1] = (cf_kind){false, semi, form->two, grown, false, false};
-    kinds[2] = (cf_kind){false, semi, false, false, true, s == f};
+    kinds[0] = CF_KIND_ANY(form);
+    kinds[1] = CF_KIND(semi, form->two, grown);
+    kinds[2] = CF_KIND_WHOLE(semi, s == f);
     bool whole = !form->two && !grown && bits % 8 == 0 && payload_bits == 0;
     kind_count = form->any ? 1 : whole ? 3 : 2;
 }
