@@ -36,6 +36,7 @@
 #else
 #define CF_ALWAYS_INLINE inline
 #endif
+#define CF_FORCED static CF_ALWAYS_INLINE
 
 /* These bytes are read soon. The address need not be a valid one. */
 static inline void cf_prefetch(const uint8_t *at)

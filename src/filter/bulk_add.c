@@ -59,7 +59,7 @@ static inline void send(cf_bulk *bulk, const cf_filter *filter, uint64_t bucket,
 }
 
 /* The first tag in flight lands. In a full bucket the slots take turns: what has just come stays. */
-static CF_ALWAYS_INLINE cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *filter)
+CF_FORCED cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *filter)
 {
     cf_flight flight = bulk->flight[bulk->first];
     uint64_t at = flight.bucket * filter->view.form.bucket_bits, tag[CF_BUCKET_MAX];
@@ -90,8 +90,8 @@ enum { COST = 20 }; /* of a key in one walk, nanoseconds */
 
 /* The first walk, in which bulk is the constant NULL, writes all base buckets. The second one sends on
 ** the keys that have not found room there. */
-static CF_ALWAYS_INLINE cf_status walk_bases(cf_kind kind, cf_filter *filter, const uint64_t *hashes,
-                                             size_t n, cf_bulk *bulk, cf_ticker *ticker)
+CF_FORCED cf_status walk_bases(cf_kind kind, cf_filter *filter, const uint64_t *hashes, size_t n,
+                               cf_bulk *bulk, cf_ticker *ticker)
 {
     cf_status status = CF_OK;
     unsigned b = filter->geometry.bucket_size, max_copies = filter->geometry.max_copies;
@@ -137,7 +137,7 @@ static CF_NEVER_INLINE void trim_key(cf_filter *filter, const cf_entry *entry)
 }
 
 /* A key with more than two entries has two in one bucket, or one in the list. */
-static CF_ALWAYS_INLINE void trim(cf_kind kind, cf_filter *filter, cf_ticker *ticker)
+CF_FORCED void trim(cf_kind kind, cf_filter *filter, cf_ticker *ticker)
 {
     enum { TRIM_COST = 5 };
     uint64_t tag[CF_BUCKET_MAX];

@@ -87,7 +87,7 @@ static inline cf_address cf_address_in(const cf_filter *filter, uint64_t base, u
 }
 
 /* Where a side lies: it can when it knows as many bits as the extension has. `grown`: form.grown. */
-static CF_ALWAYS_INLINE cf_place cf_locate_by(const cf_filter *filter, bool grown, const cf_side *side)
+CF_FORCED cf_place cf_locate_by(const cf_filter *filter, bool grown, const cf_side *side)
 {
     if (!grown)
         return (cf_place){side->base, side->bits & filter->view.fingerprint_mask, 0};
@@ -99,7 +99,7 @@ static CF_ALWAYS_INLINE cf_place cf_locate_by(const cf_filter *filter, bool grow
     return (cf_place){bucket, tag & filter->view.form.slot_mask, address.bits};
 }
 
-static CF_ALWAYS_INLINE cf_place cf_locate(const cf_filter *filter, const cf_side *side)
+CF_FORCED cf_place cf_locate(const cf_filter *filter, const cf_side *side)
 {
     return cf_locate_by(filter, filter->view.form.grown, side);
 }

@@ -52,8 +52,8 @@ static inline unsigned bits_in(unsigned x)
     return n;
 }
 
-static CF_ALWAYS_INLINE cf_found find_all(cf_kind kind, const cf_filter *filter, uint64_t at0,
-                                          uint64_t at1, uint64_t tag0, uint64_t tag1)
+CF_FORCED cf_found find_all(cf_kind kind, const cf_filter *filter, uint64_t at0, uint64_t at1,
+                            uint64_t tag0, uint64_t tag1)
 {
     unsigned a = cf_slots_by(kind, filter, at0, tag0), b = cf_slots_by(kind, filter, at1, tag1);
     if ((a | b) == 0)

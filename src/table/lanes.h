@@ -48,8 +48,8 @@ static inline void cf_store_bits(cf_filter *filter, uint64_t at, uint64_t mask, 
 }
 
 /* The same as cf_store_bits at bit at + `lane`, where all of it is in the word in which the bucket starts. */
-static CF_ALWAYS_INLINE void cf_store_in_word(cf_kind kind, cf_filter *filter, uint64_t at,
-                                              uint64_t mask, uint64_t bits, unsigned lane)
+CF_FORCED void cf_store_in_word(cf_kind kind, cf_filter *filter, uint64_t at, uint64_t mask,
+                                uint64_t bits, unsigned lane)
 {
     uint8_t *p = filter->writable + CF_HEADER_BYTES + (at >> 3);
     unsigned shift = lane + (kind.whole ? 0 : (unsigned)(at & 7));
@@ -64,7 +64,7 @@ typedef struct cf_lanes {
     uint64_t low, high, word;
 } cf_lanes;
 
-static CF_ALWAYS_INLINE cf_lanes cf_lanes_at(cf_kind kind, const cf_filter *filter, uint64_t at)
+CF_FORCED cf_lanes cf_lanes_at(cf_kind kind, const cf_filter *filter, uint64_t at)
 {
     const cf_form *form = &filter->view.form;
     const uint8_t *p = filter->view.table + (at >> 3);
@@ -84,8 +84,7 @@ static inline uint64_t cf_disagreement(const cf_form *form, uint64_t x, uint64_t
 }
 
 /* Top bits of lanes that may be those of a tag: all others are 0. */
-static CF_ALWAYS_INLINE cf_lanes cf_alike(cf_kind kind, const cf_filter *filter, uint64_t at,
-                                          uint64_t tag)
+CF_FORCED cf_lanes cf_alike(cf_kind kind, const cf_filter *filter, uint64_t at, uint64_t tag)
 {
     const cf_form *form = &filter->view.form;
     uint64_t t = (kind.semi ? tag >> CF_NIBBLE_BITS : tag) * form->ones;
@@ -97,7 +96,7 @@ static CF_ALWAYS_INLINE cf_lanes cf_alike(cf_kind kind, const cf_filter *filter,
 
 /* Where the lane of the lowest top bit that is set begins; only one half has any. No branch: it cannot
 ** be predicted. */
-static CF_ALWAYS_INLINE unsigned cf_lane_of(cf_kind kind, const cf_form *form, cf_lanes set)
+CF_FORCED unsigned cf_lane_of(cf_kind kind, const cf_form *form, cf_lanes set)
 {
     unsigned half = (form->tag_bits - (kind.semi ? CF_CODE_BITS : 0u)) / 2, second = set.high != 0;
     return cf_lowest_bit(set.low | set.high) - (form->lane - 1) + (half & (0 - second));
@@ -112,65 +111,48 @@ static inline unsigned cf_slot_of(const cf_form *form, unsigned lane)
 
 /* ---- reading ---- */
 
-/* True where lanes are loaded and stored one at a time: eight that are halves are only compared at once. */
-static CF_ALWAYS_INLINE bool cf_in_turn(cf_kind kind, const cf_filter *filter)
-{
-    return kind.any || (kind.two && filter->geometry.bucket_size > CF_SEMISORT_SLOTS);
-}
-
-static CF_ALWAYS_INLINE void cf_read_in_turn(const cf_filter *filter, uint64_t at, uint64_t *lane)
+/* Eight lanes that are halves are compared all at once, but loaded and stored one at a time. */
+CF_FORCED void cf_read_in_turn(const cf_filter *filter, uint64_t at, uint64_t *lane)
 {
     const cf_form *form = &filter->view.form;
     for (unsigned i = 0; i < filter->geometry.bucket_size; i++, at += form->lane)
         lane[i] = cf_load_bits(filter->view.table, at) & form->lane_mask;
 }
 
-/* Four lanes, of which the last ones may be those of slots that do not exist. */
-static CF_ALWAYS_INLINE void cf_read_lanes(cf_kind kind, const cf_form *form, cf_lanes x, uint64_t *lane)
+/* All lanes of a bucket, with bits above them; or four, of which the last ones may be those of slots that
+** do not exist. With a code they become ranks. */
+CF_FORCED void cf_read_by(cf_kind kind, const cf_filter *filter, uint64_t at, uint64_t *lane)
 {
-    uint64_t high = kind.two ? x.high : x.low >> 2 * form->lane;
-    lane[0] = x.low & form->lane_mask;
-    lane[1] = x.low >> form->lane & form->lane_mask;
-    lane[2] = high & form->lane_mask;
-    lane[3] = high >> form->lane & form->lane_mask;
-}
-
-/* The four slots of a semi-sorted bucket. */
-static CF_ALWAYS_INLINE void cf_ranks_by(cf_kind kind, const cf_filter *filter, uint64_t at,
-                                         uint64_t *rank)
-{
+    const cf_form *form = &filter->view.form;
     cf_lanes x = cf_lanes_at(kind, filter, at);
-    uint64_t nibbles = cf_nibbles_of(x.word);
-    if (kind.any)
-        cf_read_in_turn(filter, at + CF_CODE_BITS, rank);
-    else
-        cf_read_lanes(kind, &filter->view.form, x, rank);
-    rank[0] |= nibbles << CF_RANK_SHIFT;
-    rank[1] |= nibbles >> CF_NIBBLE_BITS << CF_RANK_SHIFT;
-    rank[2] |= nibbles >> 2 * CF_NIBBLE_BITS << CF_RANK_SHIFT;
-    rank[3] |= nibbles >> 3 * CF_NIBBLE_BITS << CF_RANK_SHIFT;
+    uint64_t nibbles = kind.semi ? cf_nibbles_of(x.word) : 0;
+    if (kind.any || (kind.two && !kind.semi && filter->geometry.bucket_size > 4)) {
+        cf_read_in_turn(filter, at + (kind.semi ? CF_CODE_BITS : 0), lane);
+        for (unsigned i = 0; kind.semi && i < CF_SEMISORT_SLOTS; i++)
+            lane[i] |= nibbles >> i * CF_NIBBLE_BITS << CF_RANK_SHIFT;
+        return;
+    }
+    uint64_t mask = form->lane_mask, high = kind.two ? x.high : x.low >> 2 * form->lane;
+    lane[0] = (x.low & mask) | nibbles << CF_RANK_SHIFT;
+    lane[1] = (x.low >> form->lane & mask) | nibbles >> CF_NIBBLE_BITS << CF_RANK_SHIFT;
+    lane[2] = (high & mask) | nibbles >> 2 * CF_NIBBLE_BITS << CF_RANK_SHIFT;
+    lane[3] = (high >> form->lane & mask) | nibbles >> 3 * CF_NIBBLE_BITS << CF_RANK_SHIFT;
 }
 
 /* All tags of a bucket, or four. */
-static CF_ALWAYS_INLINE void cf_tags_by(cf_kind kind, const cf_filter *filter, uint64_t at,
-                                        uint64_t *tag)
+CF_FORCED void cf_tags_by(cf_kind kind, const cf_filter *filter, uint64_t at, uint64_t *tag)
 {
+    cf_read_by(kind, filter, at, tag);
     if (kind.semi) {
-        cf_ranks_by(kind, filter, at, tag);
         tag[0] = cf_tag_of_rank(tag[0]);
         tag[1] = cf_tag_of_rank(tag[1]);
         tag[2] = cf_tag_of_rank(tag[2]);
         tag[3] = cf_tag_of_rank(tag[3]);
-    } else if (cf_in_turn(kind, filter)) {
-        cf_read_in_turn(filter, at, tag);
-    } else {
-        cf_read_lanes(kind, &filter->view.form, cf_lanes_at(kind, filter, at), tag);
     }
 }
 
 /* The slots that match a tag, a bit each. */
-static CF_ALWAYS_INLINE unsigned cf_slots_by(cf_kind kind, const cf_filter *filter, uint64_t at,
-                                             uint64_t tag)
+CF_FORCED unsigned cf_slots_by(cf_kind kind, const cf_filter *filter, uint64_t at, uint64_t tag)
 {
     uint64_t stored[CF_BUCKET_MAX];
     unsigned found = 0;
@@ -186,7 +168,7 @@ static CF_ALWAYS_INLINE unsigned cf_slots_by(cf_kind kind, const cf_filter *filt
 }
 
 /* Where the lane of the first slot begins that is empty, in `lane`. False: there is none. */
-static CF_ALWAYS_INLINE bool cf_empty_in_turn(const cf_filter *filter, uint64_t at, unsigned *lane)
+CF_FORCED bool cf_empty_in_turn(const cf_filter *filter, uint64_t at, unsigned *lane)
 {
     const cf_form *form = &filter->view.form;
     unsigned end = form->lane * filter->geometry.bucket_size;
@@ -197,8 +179,7 @@ static CF_ALWAYS_INLINE bool cf_empty_in_turn(const cf_filter *filter, uint64_t 
 }
 
 /* The same without a branch on which it is. */
-static CF_ALWAYS_INLINE bool cf_empty_lane(cf_kind kind, const cf_filter *filter, uint64_t at,
-                                           unsigned *lane)
+CF_FORCED bool cf_empty_lane(cf_kind kind, const cf_filter *filter, uint64_t at, unsigned *lane)
 {
     const cf_form *form = &filter->view.form;
     cf_lanes x = cf_lanes_at(kind, filter, at);
@@ -211,8 +192,7 @@ static CF_ALWAYS_INLINE bool cf_empty_lane(cf_kind kind, const cf_filter *filter
 }
 
 /* The same for every kind. Empty slots come first among sorted ones. */
-static CF_ALWAYS_INLINE bool cf_empty_by(cf_kind kind, const cf_filter *filter, uint64_t at,
-                                         unsigned *lane)
+CF_FORCED bool cf_empty_by(cf_kind kind, const cf_filter *filter, uint64_t at, unsigned *lane)
 {
     uint64_t word = kind.semi ? cf_lanes_at(kind, filter, at).word : 0;
     *lane = 0;
@@ -238,14 +218,12 @@ static inline bool cf_has_short_payloads(const cf_filter *filter)
     return filter->view.form.payload_bits * filter->geometry.bucket_size <= 57;
 }
 
-/* False if no payload of a bucket of four is other than 0. */
+/* False if all payloads of a bucket of four are known to be 0. */
 static inline bool cf_has_payloads(const cf_filter *filter, uint64_t at)
 {
-    const cf_form *form = &filter->view.form;
-    unsigned bits = CF_SEMISORT_SLOTS * form->payload_bits;
-    return bits != 0 &&
-           (!cf_has_short_payloads(filter) ||
-            (cf_load_bits(filter->view.table, at + form->payloads_at) & cf_ones(bits)) != 0);
+    unsigned bits = CF_SEMISORT_SLOTS * filter->view.form.payload_bits;
+    at += filter->view.form.payloads_at;
+    return bits > 57 || (bits != 0 && (cf_load_bits(filter->view.table, at) & cf_ones(bits)) != 0);
 }
 
 static inline void cf_payloads_write(cf_filter *filter, uint64_t at, const uint64_t *payload)
@@ -263,70 +241,59 @@ static inline void cf_payloads_write(cf_filter *filter, uint64_t at, const uint6
     }
 }
 
+static inline void cf_payload_write(cf_filter *filter, uint64_t at, unsigned slot, uint64_t payload)
+{
+    unsigned bits = filter->view.form.payload_bits;
+    cf_store_bits(filter, at + filter->view.form.payloads_at + slot * bits, cf_ones(bits), payload);
+}
+
 /* ---- writing ---- */
 
-static CF_ALWAYS_INLINE void cf_write_in_turn(cf_filter *filter, uint64_t at, const uint64_t *lane)
+CF_FORCED void cf_write_in_turn(cf_filter *filter, uint64_t at, const uint64_t *lane)
 {
     const cf_form *form = &filter->view.form;
     for (unsigned i = 0; i < filter->geometry.bucket_size; i++, at += form->lane)
         cf_store_bits(filter, at, form->lane_mask, lane[i] & form->lane_mask);
 }
 
-static CF_ALWAYS_INLINE void cf_write_halves(cf_filter *filter, uint64_t at, uint64_t low, uint64_t high)
+CF_FORCED void cf_write_halves(cf_filter *filter, uint64_t at, uint64_t low, uint64_t high)
 {
     cf_store_bits(filter, at, filter->view.form.stored, low);
     cf_store_bits(filter, at + 2 * filter->view.form.lane, filter->view.form.stored, high);
 }
 
-/* Writes four lanes, which may have bits above them, behind a code if there is one. */
-static CF_ALWAYS_INLINE void cf_write_lanes(cf_kind kind, cf_filter *filter, uint64_t at,
-                                            const uint64_t *lane, uint64_t code)
+/* Writes all lanes of a bucket; semi-sorted ones are ranks, in order. */
+CF_FORCED void cf_write_by(cf_kind kind, cf_filter *filter, uint64_t at, const uint64_t *lane)
 {
     const cf_form *form = &filter->view.form;
-    uint64_t mask = form->lane_mask, two = 2 * form->lane, first = kind.semi ? CF_CODE_BITS : 0;
-    uint64_t low = (lane[0] & mask) | (lane[1] & mask) << form->lane;
-    uint64_t high = (lane[2] & mask) | (lane[3] & mask) << form->lane;
-    if (kind.two)
+    uint64_t first = kind.semi ? CF_CODE_BITS : 0, code = kind.semi ? cf_code_of_ranks(lane) : 0;
+    uint64_t mask = form->lane_mask, low = (lane[0] & mask) | (lane[1] & mask) << form->lane;
+    uint64_t high = (lane[2] & mask) | (lane[3] & mask) << form->lane, two = 2 * form->lane;
+    if (kind.any || (kind.two && !kind.semi && filter->geometry.bucket_size > 4))
+        cf_write_in_turn(filter, at + first, lane);
+    else if (kind.two)
         cf_write_halves(filter, at + first, low, high);
     else
         cf_store_bits(filter, at, form->stored, (code | (low | high << two) << first) & form->stored);
-}
-
-/* Writes a semi-sorted bucket of ranks that are in order. */
-static CF_ALWAYS_INLINE void cf_ranks_write(cf_kind kind, cf_filter *filter, uint64_t at,
-                                            const uint64_t *rank)
-{
-    uint64_t code = cf_code_of(rank[0] >> CF_RANK_SHIFT, rank[1] >> CF_RANK_SHIFT,
-                               rank[2] >> CF_RANK_SHIFT, rank[3] >> CF_RANK_SHIFT);
-    if (kind.any)
-        cf_write_in_turn(filter, at + CF_CODE_BITS, rank);
-    else
-        cf_write_lanes(kind, filter, at, rank, code);
-    if (kind.any || kind.two)
+    if (kind.semi && (kind.any || kind.two))
         cf_store_bits(filter, at, CF_CODE_MASK, code);
 }
 
 /* Writes tags and payloads, and may sort them. `payload`: NULL where all are 0, and stay so. */
-static CF_ALWAYS_INLINE void cf_store_by(cf_kind kind, cf_filter *filter, uint64_t at, uint64_t *tag,
-                                         uint64_t *payload)
+CF_FORCED void cf_store_by(cf_kind kind, cf_filter *filter, uint64_t at, uint64_t *tag,
+                           uint64_t *payload)
 {
-    if (kind.semi) {
-        if (payload != NULL && (payload[0] | payload[1] | payload[2] | payload[3]) != 0)
-            cf_semisort(tag, payload);
-        else
-            cf_semisort(tag, NULL);
-        cf_ranks_write(kind, filter, at, tag);
-    } else if (cf_in_turn(kind, filter)) {
-        cf_write_in_turn(filter, at, tag);
-    } else {
-        cf_write_lanes(kind, filter, at, tag, 0);
-    }
+    if (kind.semi && payload != NULL && (payload[0] | payload[1] | payload[2] | payload[3]) != 0)
+        cf_semisort(tag, payload);
+    else if (kind.semi)
+        cf_semisort(tag, NULL);
+    cf_write_by(kind, filter, at, tag);
     if (payload != NULL)
         cf_payloads_write(filter, at, payload);
 }
 
 /* Empties a semi-sorted slot where lanes are one word, and all payloads 0. */
-static CF_ALWAYS_INLINE void cf_sorted_empty(cf_kind kind, cf_filter *filter, uint64_t at, unsigned slot)
+CF_FORCED void cf_sorted_empty(cf_kind kind, cf_filter *filter, uint64_t at, unsigned slot)
 {
     const cf_form *form = &filter->view.form;
     uint64_t word = cf_lanes_at(kind, filter, at).word & form->stored;
@@ -335,40 +302,38 @@ static CF_ALWAYS_INLINE void cf_sorted_empty(cf_kind kind, cf_filter *filter, ui
     cf_store_bits(filter, at, form->stored, tops | cf_code_of_nibbles(nibbles));
 }
 
-/* Writes a slot among sorted ones. `payloads`: room for those of the bucket; NULL as in cf_store_by. */
-static CF_ALWAYS_INLINE void cf_sorted_put(cf_kind kind, cf_filter *filter, uint64_t at, unsigned slot,
-                                           uint64_t tag, uint64_t *payloads, uint64_t payload)
+/* Writes a slot among sorted ones; `payload` is NULL where all payloads of the bucket are 0, and stay so. */
+CF_FORCED void cf_sorted_put(cf_kind kind, cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag,
+                             const uint64_t *payload)
 {
-    uint64_t rank[CF_SEMISORT_SLOTS];
-    cf_ranks_by(kind, filter, at, rank);
-    for (unsigned i = 0; payloads != NULL && i < CF_SEMISORT_SLOTS; i++)
+    uint64_t rank[CF_SEMISORT_SLOTS], payloads[CF_SEMISORT_SLOTS];
+    cf_read_by(kind, filter, at, rank);
+    for (unsigned i = 0; payload != NULL && i < CF_SEMISORT_SLOTS; i++)
         payloads[i] = cf_payload_at(filter, at, i);
-    cf_semisort_replace(rank, payloads, slot, tag, payload);
-    cf_ranks_write(kind, filter, at, rank);
-    if (payloads != NULL)
+    cf_semisort_replace(rank, payload ? payloads : NULL, slot, tag, payload ? *payload : 0);
+    cf_write_by(kind, filter, at, rank);
+    if (payload != NULL)
         cf_payloads_write(filter, at, payloads);
 }
 
 /* Writes the slot whose lane begins there. Tag 0 empties it. */
-static CF_ALWAYS_INLINE void cf_set_by(cf_kind kind, cf_filter *filter, uint64_t at, unsigned lane,
-                                       uint64_t tag, uint64_t payload)
+CF_FORCED void cf_set_by(cf_kind kind, cf_filter *filter, uint64_t at, unsigned lane, uint64_t tag,
+                         uint64_t payload)
 {
     const cf_form *form = &filter->view.form;
-    uint64_t payloads[CF_SEMISORT_SLOTS];
-    unsigned bits = kind.bare ? 0 : form->payload_bits, slot = kind.semi ? cf_slot_of(form, lane) : 0;
+    unsigned slot = kind.semi ? cf_slot_of(form, lane) : 0;
     if (kind.semi && !kind.bare && (payload != 0 || cf_has_payloads(filter, at)))
-        cf_sorted_put(kind, filter, at, slot, tag, payloads, payload);
-    else if (kind.semi && !kind.any && !kind.two && tag == 0)
+        cf_sorted_put(kind, filter, at, slot, tag, &payload);
+    else if (kind.semi && tag == 0 && !kind.any && !kind.two)
         cf_sorted_empty(kind, filter, at, slot);
     else if (kind.semi)
-        cf_sorted_put(kind, filter, at, slot, tag, NULL, 0);
+        cf_sorted_put(kind, filter, at, slot, tag, NULL);
     else if (kind.any || kind.two)
         cf_store_bits(filter, at + lane, form->slot_mask, tag);
     else
         cf_store_in_word(kind, filter, at, form->slot_mask, tag, lane);
-    if (!kind.semi && bits != 0)
-        cf_store_bits(filter, at + form->payloads_at + cf_slot_of(form, lane) * bits, cf_ones(bits),
-                      payload);
+    if (!kind.semi && !kind.bare && form->payload_bits != 0)
+        cf_payload_write(filter, at, cf_slot_of(form, lane), payload);
 }
 
 #endif

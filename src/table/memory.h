@@ -15,7 +15,7 @@
 #define CF_ASSERT_CONTENT(filter, condition) assert((filter)->pages != NULL || (condition))
 
 /* Tells the pager of bytes of the blob that are going to be read. */
-static CF_ALWAYS_INLINE void cf_need(const cf_filter *filter, uint64_t from, uint64_t to)
+CF_FORCED void cf_need(const cf_filter *filter, uint64_t from, uint64_t to)
 {
     if (CF_UNLIKELY(filter->pages != NULL))
         filter->pages->need(filter->pages->context, from, to);
@@ -27,7 +27,7 @@ void cf_unseal(cf_filter *filter);
 void cf_reseal(cf_filter *filter);
 
 /* The same as cf_need for bytes that are going to be changed, and breaks the seal. */
-static CF_ALWAYS_INLINE void cf_change(cf_filter *filter, uint64_t from, uint64_t to)
+CF_FORCED void cf_change(cf_filter *filter, uint64_t from, uint64_t to)
 {
     if (CF_UNLIKELY(filter->view.sealed))
         cf_unseal(filter);
@@ -45,7 +45,7 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
 /* ---- buckets ---- */
 
 /* Where a bucket starts, in bits of the table; it is going to be read. */
-static CF_ALWAYS_INLINE uint64_t cf_bucket_at(const cf_filter *filter, uint64_t bucket)
+CF_FORCED uint64_t cf_bucket_at(const cf_filter *filter, uint64_t bucket)
 {
     uint64_t bits = filter->view.form.bucket_bits, at = bucket * bits;
     cf_need(filter, CF_HEADER_BYTES + at / 8, CF_HEADER_BYTES + (at + bits + 7) / 8);
@@ -53,7 +53,7 @@ static CF_ALWAYS_INLINE uint64_t cf_bucket_at(const cf_filter *filter, uint64_t 
 }
 
 /* The bucket that starts there is going to be changed. */
-static CF_ALWAYS_INLINE void cf_tell_change(cf_filter *filter, uint64_t at)
+CF_FORCED void cf_tell_change(cf_filter *filter, uint64_t at)
 {
     uint64_t bits = filter->view.form.bucket_bits;
     assert(filter->writable != NULL);
@@ -85,8 +85,7 @@ static inline void cf_key_fetch(const cf_filter *filter, uint64_t hash)
 }
 
 /* Before growth: the buckets to which the entries with these tags could move, and fetches them. */
-static CF_ALWAYS_INLINE void cf_others_of(const cf_filter *filter, uint64_t bucket, const uint64_t *tag,
-                                          uint64_t *to)
+CF_FORCED void cf_others_of(const cf_filter *filter, uint64_t bucket, const uint64_t *tag, uint64_t *to)
 {
     for (unsigned i = 0; i < filter->geometry.bucket_size; i++) {
         uint64_t mix = cf_pair_mix(tag[i] & filter->view.pair_mask);

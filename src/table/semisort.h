@@ -38,24 +38,23 @@ static inline uint64_t cf_nibbles_of(uint64_t bits)
 }
 #endif
 
-/* C(n + 2, 3) and C(n + 3, 4). */
+/* The number of four sorted nibbles a, b, c, d among all such, in colexicographic order, is the sum of
+** C(a, 1), C(b + 1, 2), C(c + 2, 3) and C(d + 3, 4). These are the last two. */
 static const uint16_t cf_third[16] = {0,   1,   4,   10,  20,  35,  56,  84,
                                       120, 165, 220, 286, 364, 455, 560, 680};
 static const uint16_t cf_fourth[16] = {0,   1,   5,   15,   35,   70,   126,  210,
                                        330, 495, 715, 1001, 1365, 1820, 2380, 3060};
 
-/* The number of four sorted nibbles among all such, in colexicographic order: the sum of C(n, 1),
-** C(n + 1, 2), C(n + 2, 3), C(n + 3, 4), from the least one on. */
-static inline uint64_t cf_code_of(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
-{
-    return a + b * (b + 1) / 2 + cf_third[c] + cf_fourth[d];
-}
-
-/* The same for nibbles in one number. */
 static inline uint64_t cf_code_of_nibbles(uint64_t nibbles)
 {
-    return cf_code_of(nibbles & CF_NIBBLE_MASK, nibbles >> 4 & CF_NIBBLE_MASK,
-                      nibbles >> 8 & CF_NIBBLE_MASK, nibbles >> 12 & CF_NIBBLE_MASK);
+    uint64_t b = nibbles >> 4 & CF_NIBBLE_MASK, c = nibbles >> 8 & CF_NIBBLE_MASK;
+    return (nibbles & CF_NIBBLE_MASK) + b * (b + 1) / 2 + cf_third[c] + cf_fourth[nibbles >> 12];
+}
+
+static inline uint64_t cf_code_of_ranks(const uint64_t *rank)
+{
+    uint64_t b = rank[1] >> CF_RANK_SHIFT, c = rank[2] >> CF_RANK_SHIFT, d = rank[3] >> CF_RANK_SHIFT;
+    return (rank[0] >> CF_RANK_SHIFT) + b * (b + 1) / 2 + cf_third[c] + cf_fourth[d];
 }
 
 /* ---- tags and ranks ---- */
@@ -72,26 +71,29 @@ static inline uint64_t cf_tag_of_rank(uint64_t rank)
 
 /* ---- sorting ---- */
 
-/* Puts two slots in order. No branch: no processor could predict it. `payload` may be NULL. */
-static CF_ALWAYS_INLINE void cf_order(uint64_t *rank, uint64_t *payload, unsigned i, unsigned j)
+/* Puts the payloads of two slots into the order of their ranks, or, of equal ones, into their own; true
+** if they have changed places. */
+CF_FORCED bool cf_order_payloads(const uint64_t *rank, uint64_t *payload, unsigned i, unsigned j)
 {
-    /* RULE: slots of equal nibbles are sorted by the rest; equivalent < to <=: equal ones are the
-    ** same, or fall to their payloads */
     bool swap = rank[j] < rank[i];
-    if (payload != NULL) {
-        /* RULE: ties are broken by payloads; equivalent < to <=: equal ones may change places */
-        swap |= (rank[j] == rank[i]) & (payload[j] < payload[i]);
-        uint64_t x = (payload[i] ^ payload[j]) & (0 - (uint64_t)swap);
-        payload[i] ^= x; /* RULE: payloads go with their slots */
-        payload[j] ^= x;
-    }
+    swap |= (rank[j] == rank[i]) & (payload[j] < payload[i]);
+    uint64_t x = (payload[i] ^ payload[j]) & (0 - (uint64_t)swap);
+    payload[i] ^= x;
+    payload[j] ^= x;
+    return swap;
+}
+
+/* Puts two slots in order. No branch: it cannot be predicted. `payload` may be NULL. */
+CF_FORCED void cf_order(uint64_t *rank, uint64_t *payload, unsigned i, unsigned j)
+{
+    bool swap = payload ? cf_order_payloads(rank, payload, i, j) : rank[j] < rank[i];
     uint64_t x = (rank[i] ^ rank[j]) & (0 - (uint64_t)swap);
     rank[i] ^= x;
     rank[j] ^= x;
 }
 
 /* Sorts four tags, which become ranks, and their payloads, if there are any. */
-static CF_ALWAYS_INLINE void cf_semisort(uint64_t *tag, uint64_t *payload)
+CF_FORCED void cf_semisort(uint64_t *tag, uint64_t *payload)
 {
     tag[0] = cf_rank_of(tag[0]);
     tag[1] = cf_rank_of(tag[1]);
@@ -106,21 +108,22 @@ static CF_ALWAYS_INLINE void cf_semisort(uint64_t *tag, uint64_t *payload)
 
 /* ---- one slot of four sorted ones ---- */
 
-/* Another slot, in the place of slot `i`: those below move up into it. Tag 0 has no payload, even in
-** corrupt bytes. */
-static CF_ALWAYS_INLINE void cf_semisort_replace(uint64_t *rank, uint64_t *payload, unsigned i,
-                                                 uint64_t tag, uint64_t with)
+/* Those below slot i move up into it, and x[0] is another one. */
+CF_FORCED void cf_exchange(uint64_t *x, unsigned i, uint64_t first)
 {
-    rank[3] = i >= 3 ? rank[2] : rank[3];
-    rank[2] = i >= 2 ? rank[1] : rank[2];
-    rank[1] = i >= 1 ? rank[0] : rank[1];
-    rank[0] = tag >> CF_NIBBLE_BITS | tag << CF_RANK_SHIFT;
-    if (payload != NULL) {
-        payload[3] = i >= 3 ? payload[2] : payload[3];
-        payload[2] = i >= 2 ? payload[1] : payload[2];
-        payload[1] = i >= 1 ? payload[0] : payload[1];
-        payload[0] = tag == 0 ? 0 : with;
-    }
+    x[3] = i >= 3 ? x[2] : x[3];
+    x[2] = i >= 2 ? x[1] : x[2];
+    x[1] = i >= 1 ? x[0] : x[1];
+    x[0] = first;
+}
+
+/* Puts another tag and payload in the place of a slot. Tag 0 has no payload, even in corrupt bytes. */
+CF_FORCED void cf_semisort_replace(uint64_t *rank, uint64_t *payload, unsigned slot, uint64_t tag,
+                                   uint64_t with)
+{
+    cf_exchange(rank, slot, cf_rank_of(tag));
+    if (payload != NULL)
+        cf_exchange(payload, slot, tag == 0 ? 0 : with);
     if (tag == 0)
         return;
     cf_order(rank, payload, 0, 1);
