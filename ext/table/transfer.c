@@ -4,7 +4,7 @@
 */
 #include "maintenance.h"
 
-#include "../../src/cuckoo_exact.h"
+#include "../../src/include/cuckoo_exact.h"
 
 #include "../functions/filters.h"
 #include "../pages/ageing.h"
