@@ -4,7 +4,7 @@
 */
 #include "maintenance.h"
 
-#include "../../src/cuckoo_exact.h"
+#include "../../src/include/cuckoo_exact.h"
 
 #include "../functions/filters.h"
 #include "../pages/ageing.h"
@@ -58,7 +58,7 @@ int cuckoo_maintenance_view(cuckoo_table *table, bool *left)
 {
     cuckoo_sums without_place = {.place = NULL};
     int rc = cuckoo_table_net(table);
-    if (rc == SQLITE_OK && (table->net.changes.n > 0 || table->pending.n > 0))
+    if (rc == SQLITE_OK && table->net.changes.n > 0)
         rc = cuckoo_table_take_in(table, true, &without_place);
     *left = cuckoo_sums_any(&without_place);
     cuckoo_sums_free(&without_place);

@@ -33,10 +33,10 @@
 #ifndef CUCKOO_FILTER_H
 #define CUCKOO_FILTER_H
 
-#include "base/hash.h"
+#include "../base/hash.h"
+#include "cuckoo_contains.h"
 #include "cuckoo_plan.h"
 #include "cuckoo_view.h"
-#include "shape/contains.h"
 #include "version.h"
 
 /* ---- opening and asking ---- */
