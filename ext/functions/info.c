@@ -2,6 +2,7 @@
 /*
 ** info.c - what a filter says of itself: cf_info, cf_plan, cf_check.
 */
+#include "../keys/key.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/watch.h"
@@ -140,10 +141,16 @@ static void result_info(sqlite3_context *context, const cf_filter *filter, bool 
 /* cf_info(filter [, all]): without a walk over the buckets if `all` is 0. */
 static void info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
+    uint64_t all = 1;
+    if (argc > 1 && !cuckoo_key_value(argv[1], 1, &all)) {
+        cuckoo_fail(context, CF_BAD_ARGUMENT, "all, the second argument, must be 1 or 0, got %s",
+                    cuckoo_show(argv[1]).text);
+        return;
+    }
     const cf_filter *filter = cuckoo_filter_first(context, argv[0]);
     cuckoo_handle *exact = filter ? NULL : cuckoo_exact_argument(context, 1, argv);
     if (filter)
-        result_info(context, filter, argc < 2 || sqlite3_value_int(argv[1]));
+        result_info(context, filter, all);
     else if (exact)
         result_exact_info(context, exact->exact);
     cuckoo_handle_release(exact);
