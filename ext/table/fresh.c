@@ -40,7 +40,7 @@ static int compare(cuckoo_table *table)
     bool same = rc == SQLITE_OK && version == table->version, anew = !table->compared, stale = false;
     if (rc == SQLITE_OK)
         table->version = version;
-    if (rc == SQLITE_OK && (table->part == CUCKOO_APART || !table->looked)) {
+    if (rc == SQLITE_OK && (!table->joined || !table->looked)) {
         bool more = changes != table->changes; /* comparing this is cheaper than the next line */
         bool alone = (more || table->alone) && cuckoo_shadow_in_transaction(shadow, true);
         stale = table->alone || (more && (alone || !same));
@@ -56,13 +56,12 @@ static int compare(cuckoo_table *table)
         cuckoo_table_forget(table);
     else if (rc == SQLITE_OK && (anew || !same))
         rc = cuckoo_paged_compare(&table->paged);
-    table->net.current &= same && !stale && (table->part == CUCKOO_APART || table->told);
+    table->net.current &= same && !stale && (!table->joined || table->told);
     table->looked = table->compared = rc == SQLITE_OK;
     table->paged.shadow.stepped = false;
     return rc;
 }
 
-/* While changes are pending, nobody else can have changed anything. */
 int cuckoo_table_load(cuckoo_table *table)
 {
     char **damage = &table->paged.shadow.damage;
@@ -73,9 +72,7 @@ int cuckoo_table_load(cuckoo_table *table)
                           "a trigger or a view on its shadow table uses it");
     if (table->later)
         return cuckoo_say(damage, CUCKOO_NEWER, "%s", table->later);
-    if (table->part == CUCKOO_APART)
-        cuckoo_changes_free(&table->pending); /* an error has ended the transaction */
-    int rc = table->pending.n && table->looked && table->compared ? SQLITE_OK : compare(table);
+    int rc = compare(table);
     return rc == SQLITE_OK ? cuckoo_paged_load(&table->paged) : rc;
 }
 

@@ -114,8 +114,7 @@ static int trust(cuckoo_table *table, cuckoo_use use)
 {
     cuckoo_shadow *shadow = &table->paged.shadow;
     cuckoo_follow *follow = &table->follow;
-    bool writes =
-        table->part != CUCKOO_APART || use > CUCKOO_TELL || !sqlite3_get_autocommit(shadow->db);
+    bool writes = table->joined || use > CUCKOO_TELL || !sqlite3_get_autocommit(shadow->db);
     bool seen = !writes && was_seen(table);
     int prepared = follow->prepared;
     if (!writes)
@@ -172,7 +171,7 @@ int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
     }
     if (rc == SQLITE_OK && table->paged.filter.geometry.epochs) {
         rc = table->paged.age.keep ? cuckoo_net_read(&table->net, &table->paged, false) : SQLITE_OK;
-        cuckoo_ageing_look(&table->paged, cuckoo_table_latest(table));
+        cuckoo_ageing_look(&table->paged, table->net.more);
     }
     if (rc == SQLITE_ERROR && table->follow.fault && table->paged.shadow.damage == NULL)
         rc = cuckoo_say(&table->paged.shadow.damage, rc, "%s", table->follow.fault);
