@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#ifdef __cplusplus
+#if defined(__cplusplus)
 #define CF_INLINE inline
 #else
 #define CF_INLINE static inline
