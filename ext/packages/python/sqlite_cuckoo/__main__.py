@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The command sqlite-cuckoo: filters in files, whose keys are lines. sqlite-cuckoo --help says how to use it.
 
-Lines travel to SQLite in pieces, each a JSON array that json_each takes apart: so one statement reads all of them, and no
-line costs a call of Python.
+Lines travel to SQLite in pieces, which cf_lines takes apart: so one statement reads all of them, and no line costs a call
+of Python.
 """
 import signal
 
@@ -36,15 +36,9 @@ from sqlite_cuckoo import files
 from sqlite_cuckoo.files import listen, output, replacing
 from sqlite_cuckoo.lists import Failure, Lines, digest
 
-# The keys, one a row, and a NULL at the end, so that there is a row always. A piece with lines that JSON cannot carry is an
-# array of their numbers.
-LINES = "json_each(CAST(piece AS TEXT))"
-# An empty line is NULL, which is no key.
-KEY = "nullif(CASE type WHEN 'integer' THEN CAST(odd_line(value) AS TEXT) ELSE value END, '')"
+# All pieces, and a NULL at the end, so that there is a row always.
 PIECES = "WITH RECURSIVE pieces(piece) AS (SELECT piece() UNION ALL SELECT piece() FROM pieces WHERE piece IS NOT NULL)"
 SELECTED = [bytes(byte == wanted for byte in range(256)) for wanted in b"01"]
-ODD = bytes(byte for byte in range(32) if byte not in b"\t\n\r")
-ESCAPES = ((b"\\", b"\\\\"), (b'"', b'\\"'), (b"\t", b"\\t"), (b"\r", b"\\r"), (b"\n", b'","'))
 
 HELP = """\
 Is this line in the set? A filter answers in about ten bits a line: "unknown" is certain; "known" is wrong as often as
@@ -165,39 +159,30 @@ class Database:
         lengths = [files.lengths_of(label) for label in labels]
         self.input.wanted = set().union(*lengths) if all(lengths) else set()
         self.input.tell = lambda foreign: tell_foreign(arguments, self.input, foreign)
-        self.sql.create_function("piece", 0, self.kept(self.piece))
-        self.sql.create_function("odd_line", 1, lambda number: self.input.keys_of_lines()[number])
-
-    def piece(self):
-        """Some keys, as a JSON array. None: there are no more."""
-        keys = self.input.piece()
-        if keys is None:
-            return None
-        if any(byte in keys for byte in ODD) or self.input.keys is not None and keys.count(b"\n") != len(self.input.keys) - 1:
-            return json.dumps(list(range(len(self.input.keys_of_lines()))))
-        for byte, escaped in ESCAPES:
-            keys = keys.replace(byte, escaped)
-        return b'["' + keys + b'"]'
+        self.sql.create_function("piece", 0, self.kept(self.input.piece))
 
     def put(self, answers, known, is_count, is_any):
         """Prints lines of a piece, whose keys have these answers. Called by SQL: rows would reach Python one piece late."""
         if answers is None:
             return
-        lines, answers, owners = self.input.lines(), answers.encode(), self.input.owners
+        answers, owners = answers.encode(), self.input.owners
         if owners is not None:
-            of_lines = bytearray(b"2" * len(lines))
+            of_lines = bytearray(b"2" * len(self.input.lines()))
             join = max if is_any else min
             for owner, answer in zip(owners, answers):
                 if answer != 50:
                     of_lines[owner] = answer if of_lines[owner] == 50 else join(of_lines[owner], answer)
             answers = bytes(of_lines)
-        for answer in range(3):
-            self.answers[answer] += answers.count(b"%d" % answer)
-        if len(self.sample) < 100:
-            self.sample += itertools.islice(itertools.compress(lines, answers.translate(SELECTED[0])), 100)
-        chosen = [] if is_count else list(itertools.compress(lines, answers.translate(SELECTED[known])))
-        if chosen:
-            output(self.input.end.join(chosen) + self.input.end)
+        counts = [answers.count(b"%d" % answer) for answer in range(3)]
+        self.answers = [before + more for before, more in zip(self.answers, counts)]
+        if counts[0] and len(self.sample) < 100:
+            self.sample += itertools.islice(self.chosen(answers, 0), 100)
+        if counts[known] and not is_count:
+            is_all = counts[known] == len(answers) and not self.input.column
+            output((self.input.joined if is_all else self.input.end.join(self.chosen(answers, known))) + self.input.end)
+
+    def chosen(self, answers, known):
+        return itertools.compress(self.input.lines(), answers.translate(SELECTED[known]))
 
 
 # ---- what was done ----
@@ -296,7 +281,7 @@ def aggregate(arguments, call, *parameters, labels=()):
     else:
         database = Database(is_quiet=arguments.quiet)
         database.read_lines(arguments, labels)
-        content, keys = database.one(f"{PIECES} SELECT {(call + count).format(key=KEY)} FROM pieces LEFT JOIN {LINES}", *parameters)
+        content, keys = database.one(f"{PIECES} SELECT {(call + count).format(key='line')} FROM pieces LEFT JOIN cf_lines(piece)", *parameters)
     if arguments.command == "build" or not arguments.db:
         needs_keys(arguments, keys and (arguments.db or database.input.has_keys), database)
     return content, keys, database
@@ -375,8 +360,8 @@ def check(arguments):
     database.sql.create_function("put", 1, database.kept(
         lambda answers: database.put(answers, arguments.known, arguments.count, arguments.keys == "domain")))
     contains = " OR ".join(["cf_contains(?, {key})"] * len(filters))
-    database.one(f"{PIECES} SELECT count((SELECT put(group_concat(ifnull({contains.format(key=KEY)}, 2), '')) FROM {LINES})) FROM pieces",
-                 *filters)
+    answers = f"group_concat(ifnull({contains.format(key='line')}, 2), '')"
+    database.one(f"{PIECES} SELECT count((SELECT put({answers}) FROM cf_lines(piece))) FROM pieces", *filters)
     unknown, known, _ = database.answers
     needs_keys(arguments, unknown + known, database)
     if database.input.wanted and not database.input.is_any_wanted:
@@ -508,7 +493,7 @@ def said(error):
     text = str(error)
     if text.startswith("cf_"):
         text = re.sub(" with cf_build$", "", text.split(": ", 1)[1])
-    return "this SQLite has no JSON functions; SQLite 3.38 and later have" if "no such table: json_each" in text else text
+    return text
 
 
 stopped_by = []  # signals: one that comes while SQLite works reaches us as an error of SQLite
