@@ -520,8 +520,16 @@ def test_a_bar_on_a_terminal(known):
     while not said.endswith("positives\r\n") and select.select([ours], [], [], 10)[0]:
         said += os.read(ours, 1000).decode()
     os.close(ours), os.close(theirs)
-    counted = re.search(r"(\d+) lines  [1-9]\d* s", said)
+    counted = re.search(r"(\d+) lines, \d+ a second  [1-9]\d* s", said)
     assert counted and 1 <= int(counted[1]) <= lines and "\r\x1b[Kadd: " in said, said
+
+
+def test_the_bar_of_a_file(known):
+    """Ten seconds after the start, a quarter of it is read."""
+    known.program = [sys.executable, "-c", "import sqlite_cuckoo.__main__ as m; m.sys.stderr.isatty = lambda: True; p = m.Progress(True); "
+                     "p.start -= 10; p.last -= 10; p.lines, p.bytes, p.size = 100000, 25, 100; p.show()"]
+    said = known.start().communicate()[1].decode()
+    assert said == f"\r\x1b[K[{'#' * 7:30}]  25%  100,000 lines, 10,000 a second  10 s, 30 s left"
 
 
 def test_without_loadable_extensions(known):

@@ -84,11 +84,12 @@ class Progress:
     def show(self):
         now = time.monotonic()
         if self.shown and now - self.last > 0.2 and now - self.start > 1:
-            self.last = now
+            self.last, spent = now, now - self.start
             share = min(self.bytes / self.size, 1) if self.size else 0
             bar = f"[{'#' * int(30 * share):30}] {share:4.0%}  " if self.size else ""
-            lines = f"{self.lines:,} lines  " if self.lines else ""
-            sys.stderr.write(f"\r\033[K{bar}{lines}{now - self.start:.0f} s")
+            lines = f"{self.lines:,} lines, {self.lines / spent:,.0f} a second  " if self.lines else ""
+            left = f", {spent / share - spent:.0f} s left" if 0 < share < 1 else ""
+            sys.stderr.write(f"\r\033[K{bar}{lines}{spent:.0f} s{left}")
             sys.stderr.flush()
 
     def end(self):

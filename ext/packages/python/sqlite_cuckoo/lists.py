@@ -4,6 +4,7 @@ import binascii
 import csv
 import gzip
 import io
+import os
 import re
 import zlib
 
@@ -124,9 +125,11 @@ class Lines:
                     if first.startswith(begin):
                         raise Failure(f"standard input: {what}")
                 if first.startswith(b"\x1f\x8b"):
-                    self.progress.size = 0
                     self.stream = io.BufferedReader(gzip.GzipFile(fileobj=self.stream), PIECE)
-            return self.stream.read1(PIECE)  # does not wait until so many bytes have come
+            more = self.stream.read1(PIECE)  # does not wait until so many bytes have come
+            if self.progress.size:
+                self.progress.bytes = os.lseek(0, 0, os.SEEK_CUR)
+            return more
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise Failure(f"standard input: gzip: {error}") from None
         except OSError as error:
@@ -147,7 +150,6 @@ class Lines:
         self.rest, text = text[cut:], text[:cut]
         if self.is_first and WIDE.match(text) and self.end == b"\n":
             raise Failure("standard input: a text in UTF-16, as PowerShell writes it; make it UTF-8, as by iconv -f UTF-16 -t UTF-8")
-        self.progress.bytes += len(text)
         if self.is_first and text.startswith(MARK):
             text = text[len(MARK):]
         self.is_first = False
