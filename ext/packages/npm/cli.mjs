@@ -254,7 +254,11 @@ const COMMANDS = {
       sum = begun;
       for (const other of others) {
         const [more, its] = opened(other, true);
-        sum.merge(more);
+        try {
+          sum.merge(more);
+        } catch (error) {
+          throw new Error(`${error.message}${/the filters differ/.test(error.message) ? ' (--options capacity=N); or name them all in one check' : ''}`);
+        }
         kind = bothKinds(kind, its);
       }
       return labelled(sum, kind);
@@ -268,7 +272,7 @@ const [name, ...args] = process.argv.slice(2), command = Object.hasOwn(COMMANDS,
 const usages = Object.keys(COMMANDS).filter((one) => !command || one === name).map((one) => `sqlite-cuckoo ${one} ${COMMANDS[one][0]}`);
 const usage = `usage: ${usages.join('\n       ')}
 check prints the unknown lines (-0, --unknown), the known ones (-1, --known), or how many they are (-c, --count).
-A line is known if one of the filters knows it. --domain: each line is a domain or a URL, known if it or a domain above it is.
+A line is known if one of the filters knows it. Filters to merge need the same --fpr and --options capacity=N. --domain: each line is a domain or a URL, known if it or a domain above it is.
 KEYS: the part of each line that is the key. check prints whole lines.
   --digests            the first digest, in lower case: 32, 40, 48, 56, 64, 96 or 128 hexadecimal digits, or sha512-BASE64
   --digests=base64     the same of lists with base64, as AIDE writes

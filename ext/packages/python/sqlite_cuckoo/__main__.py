@@ -341,7 +341,8 @@ def merge(arguments):
                 content, = database.one("SELECT cf_merge(?, ?)", content, other) if content else \
                     database.one("SELECT cf_merge(?)", other)
             except sqlite3.Error as error:
-                raise Failure(f"{path}: {said(error)}") from None
+                differ = " (--options capacity=N); or name them all in one check" if "the filters differ" in str(error) else ""
+                raise Failure(f"{path}: {said(error)}{differ}") from None
             common = files.kind_of(label) if common is None else files.both(common, label)
         file.writelines([content, files.label(common)])
     filter_report(arguments, database, content, f"{counted(len(arguments.others), 'filter')}, ")
@@ -483,7 +484,8 @@ def parser():
                         "may take a line with it that looks the same.")):
         from_lines(one)
         from_database(one)
-    one = command("merge", merge, "make a filter of all keys of several filters", "They must be compatible.")
+    one = command("merge", merge, "make a filter of all keys of several filters", "They must be compatible: built with the same --fpr and --options, "
+                  "among them capacity=N, the keys of all of them. A check takes several filters of any kind.")
     one.add_argument("others", metavar="FROM", type=file_name, nargs="+", help="filters to read")
     command("picture", picture, "show how full the regions of a filter are")
     return top
