@@ -46,8 +46,10 @@ Is this line in the set? A filter answers in about ten bits a line: "unknown" is
 
 MORE = r"""
 examples:
-  sqlite-cuckoo build known.cuckoo --digests --fpr 1e-4 < SHA256SUMS
+  sqlite-cuckoo build known.cuckoo --digests --fpr 1e-4 --capacity 1000000 < SHA256SUMS
   find . -type f -exec sha256sum {} + | sqlite-cuckoo check --digests known.cuckoo
+  sha256sum new.iso | sqlite-cuckoo add --digests known.cuckoo
+  sqlite-cuckoo merge all.cuckoo known.cuckoo others.cuckoo
   sqlite-cuckoo build nsrl.cuckoo --fpr 1e-4 --db RDS_modern.db 'SELECT lower(sha1) FROM FILE'
   sqlite-cuckoo build blocked.cuckoo --hosts < hosts.txt
   sqlite-cuckoo check -1 --domain blocked.cuckoo < domains.txt
@@ -55,8 +57,9 @@ examples:
 Lists from Windows give the same keys: a line ends with a newline, or with a carriage return and a newline, and a byte
 order mark of UTF-8 before the first line is left out. The bytes behind the last newline are a line, too, if there are
 any. A line is a key as the TEXT of SQL: any bytes but NUL, UTF-8 or not, but no UTF-16. An empty line is no key: it
-is not added, and check does not print it. What check prints ends with a newline alone. gzip is read as it is. Numbers that SQL has added are no lines:
-build the filter with the option affinity=numeric, or add whole numbers as CAST(x AS TEXT).
+is not added, and check does not print it. What check prints ends with a newline alone. gzip is read as it is. Numbers
+that SQL has added are no lines: build the filter with the option affinity=numeric, or add whole numbers as CAST(x AS
+TEXT).
 
 Hashes: with --digests the key is the first digest of each line, in lower case, whatever is around it: the output of
 sha256sum, with or without --tag, hashdeep, rhash, git ls-files -s, NSRL, HIBP, package-lock.json and others. check prints
@@ -146,6 +149,8 @@ class Database:
     def filter(self, path):
         """What is in a file, and the label behind the filter there, or nothing."""
         content = files.content_of(path)
+        if not content.startswith(files.BEGINS):
+            raise Failure(f"{path}: it is not a filter; if it is a list, its lines come from standard input: < {path}")
         return content, content[self.info(content)["bytes"]:-4].decode("utf-8", "replace")
 
     def read_lines(self, arguments, labels=()):
@@ -183,6 +188,7 @@ class Database:
             output((self.input.joined if is_all else self.input.end.join(self.chosen(answers, known))) + self.input.end)
 
     def chosen(self, answers, known):
+        assert len(answers) == len(self.input.lines())
         return itertools.compress(self.input.lines(), answers.translate(SELECTED[known]))
 
 
@@ -298,7 +304,8 @@ def needs_keys(arguments, has_keys, database):
 
 
 def build(arguments):
-    options = arguments.fpr, arguments.options
+    room = f"capacity={arguments.capacity}" if arguments.capacity else None
+    options = arguments.fpr, " ".join(filter(None, (room, arguments.options))) or None
     Database().one("SELECT cf_build(NULL, ?, ?)", *options)
     with replacing(arguments.file) as file:
         content, _, database = aggregate(arguments, "cf_build({key}, ?, ?)", *options)
@@ -341,7 +348,7 @@ def merge(arguments):
                 content, = database.one("SELECT cf_merge(?, ?)", content, other) if content else \
                     database.one("SELECT cf_merge(?)", other)
             except sqlite3.Error as error:
-                differ = " (--options capacity=N); or name them all in one check" if "the filters differ" in str(error) else ""
+                differ = " (--capacity, --fpr and --options of build); or name them all in one check" if "the filters differ" in str(error) else ""
                 raise Failure(f"{path}: {said(error)}{differ}") from None
             common = files.kind_of(label) if common is None else files.both(common, label)
         file.writelines([content, files.label(common)])
@@ -407,9 +414,9 @@ def file_name(text):
     return text
 
 
-def field_number(text):
+def positive(text):
     if int(text) < 1:
-        raise argparse.ArgumentTypeError(f"fields are counted from 1, not {text}")
+        raise argparse.ArgumentTypeError(f"it is 1 or more, not {text}")
     return int(text)
 
 
@@ -450,7 +457,7 @@ def parser():
         key.add_argument("--hosts", dest="keys", action="store_const", const="hosts", help="keys are the domains of a hosts file, "
                          "an AdBlock list or a list of domains")
         part = one.add_mutually_exclusive_group()
-        part.add_argument("--field", type=field_number, metavar="N", help="the key is in this field of each line")
+        part.add_argument("--field", type=positive, metavar="N", help="the key is in this field of each line, counted from 1")
         part.add_argument("--csv", metavar="COLUMN", help="the key is in this column of CSV, whose first line names the columns")
         one.add_argument("-d", "--separator", type=separator, metavar="SEP", help="what is between fields: unless given, spaces "
                          "and tabs, and in CSV a comma")
@@ -465,6 +472,8 @@ def parser():
     one = command("build", build, "make a filter of lines", "One that is there is replaced.")
     one.add_argument("--fpr", type=rate, default=0.01, metavar="P", help="how often an unknown line is taken for a known "
                      "one: above 0 and below 1; 0.01 unless given")
+    one.add_argument("--capacity", type=positive, metavar="N", help="make room for so many keys, now or later: filters of one "
+                     "capacity, --fpr and --options can be merged; unless given, that of the list")
     one.add_argument("--options", metavar="TEXT", help="options of cf_build, such as 'seed=5 affinity=numeric'")
     from_lines(one)
     from_database(one)
@@ -484,8 +493,8 @@ def parser():
                         "may take a line with it that looks the same.")):
         from_lines(one)
         from_database(one)
-    one = command("merge", merge, "make a filter of all keys of several filters", "They must be compatible: built with the same --fpr and --options, "
-                  "among them capacity=N, the keys of all of them. A check takes several filters of any kind.")
+    one = command("merge", merge, "make a filter of all keys of several filters", "They must be built with the same --capacity, which has room for the keys "
+                  "of all of them, --fpr and --options. A check takes several filters of any kind.")
     one.add_argument("others", metavar="FROM", type=file_name, nargs="+", help="filters to read")
     command("picture", picture, "show how full the regions of a filter are")
     return top
@@ -523,7 +532,14 @@ def explained(error, path):
 def main():
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # who reads the output has gone: end quietly, as grep does
-    arguments = parser().parse_args()
+    top = parser()
+    arguments, rest = top.parse_known_args()
+    if arguments.command == "check" and not any(word.startswith("-") for word in rest):
+        arguments.files += map(file_name, rest)  # after an option
+    elif rest:
+        lists = hasattr(arguments, "keys") and not rest[0].startswith("-")
+        top.error(f"lines come from standard input: sqlite-cuckoo {arguments.command} {arguments.file} < {rest[0]}" if lists
+                  else f"unrecognized arguments: {' '.join(rest)}")
     try:
         try:
             listen(stop)
