@@ -227,24 +227,33 @@ function find_guard(file,   i) {
             guard[file] = i
 }
 
-# Puts a file into the order, behind those that it includes.
-function visit(file,   i) {
+# Puts a file into the order, behind those that it includes; but what it includes behind its first declaration stays
+# there.
+function visit(file,   i, declares) {
     if (file in visited)
         return
     visited[file] = 1
     read(file)
     find_guard(file)
-    for (i = 1; i <= count[file]; i++)
-        if (is_ours(file, line[file, i]))
+    for (i = 1; i <= count[file]; i++) {
+        declares = declares || line[file, i] ~ /^[a-z]/
+        if (is_ours(file, line[file, i])) {
+            if (!(included(file, line[file, i]) in visited))
+                inside[included(file, line[file, i])] = declares
             visit(included(file, line[file, i]))
+        }
+    }
     order[++files] = file
 }
 
 function emit(file,   i) {
     put("")
     put("/* ==== " file " ==== */")
-    for (i = 1; i <= count[file]; i++)
-        if (!is_wrapping(file, i) && !is_ours(file, line[file, i]))
+    for (i = begins[file] ? begins[file] : 1; i <= count[file]; i++)
+        if (is_ours(file, line[file, i])) {
+            if (inside[included(file, line[file, i])])
+                emit(included(file, line[file, i]))
+        } else if (!is_wrapping(file, i))
             emit_line(file, line[file, i])
 }
 
@@ -287,14 +296,23 @@ function put(text) {
     was_empty = text == ""
 }
 
+# The first comment of the first header, which says what all of it is for, comes before everything.
+function emit_essay(file,   i) {
+    for (i = 2; line[file, i - 1] !~ /^\*\//; i++)
+        print line[file, i]
+    begins[file] = i
+}
+
 function emit_header(   i) {
+    emit_essay(ARGV[1])
     print "#ifndef CUCKOO_FILTER_H\n#define CUCKOO_FILTER_H\n"
     print "#ifndef CUCKOO_API\n#define CUCKOO_API /* what a compiler wants before public functions */\n#endif\n"
     print "#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n"
     seen["#include <stdbool.h>"] = seen["#include <stddef.h>"] = seen["#include <stdint.h>"] = 1
     print "#ifdef __cplusplus\nextern \"C\" {\n#endif"
     for (i = 1; i <= headers; i++)
-        emit(order[i])
+        if (!inside[order[i]])
+            emit(order[i])
     print "\n#ifdef __cplusplus\n}\n#endif\n\n#endif"
 }
 

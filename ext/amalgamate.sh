@@ -14,9 +14,8 @@ version=$(awk '$2 == "CUCKOO_VERSION" { gsub(/"/, "", $3); print $3 }' src/inclu
 xxhash_version=$(awk '$1 == "#define" && $2 ~ /^XXH_VERSION_(MAJOR|MINOR|RELEASE)$/ { printf "%s%s", dot, $3; dot = "." }' "$xxhash")
 
 # What a program may call: the parts of cuckoo_filter.h, in order.
-headers="src/include/version.h ext/cuckoo.h src/include/cuckoo_plan.h src/base/hash.h src/include/cuckoo_inline.h"
-headers="$headers src/include/cuckoo_view.h src/include/cuckoo_contains.h src/include/cuckoo_filter.h"
-headers="$headers src/include/cuckoo_inspect.h src/include/cuckoo_exact.h src/include/cuckoo_key.h"
+headers="src/include/cuckoo_filter.h src/include/cuckoo_key.h src/include/cuckoo_simple.h src/include/cuckoo_inspect.h"
+headers="$headers src/include/cuckoo_exact.h ext/cuckoo.h"
 
 # sources HALF: its .c files, from bottom to top.
 sources() {
@@ -36,18 +35,19 @@ licence_of_xxhash() {
 }
 
 header_begin() {
+    echo "/* cuckoo_filter.h, version $version. SPDX-License-Identifier: MIT; the licence is at the end. */"
+}
+
+header_end() {
     cat << END
+
 /*
-** cuckoo_filter.h, version $version - cuckoo filters for SQLite, and for C and C++ without SQLite.
-**
-** What it declares is compiled from cuckoo.c, which comes with this file, or is in a static library:
+** What this file declares is compiled from cuckoo.c, which comes with it, or is in a static library:
 **
 **      libcuckoofilter.a, or cuckoo.c with CUCKOO_LIBRARY_ONLY      the functions cf_..., without SQLite
 **      libcuckoo_sqlite.a, or cuckoo.c with SQLITE_CORE             sqlite3_cuckoo_init
 **
 ** These are all symbols that a linker sees. All names here begin with cf_, CF_ or CUCKOO_, but for that one.
-**
-** SPDX-License-Identifier: MIT
 **
 $(licence)
 */
@@ -149,6 +149,7 @@ mkdir -p "$out"
 {
     header_begin
     awk -f ext/amalgamate.awk $headers
+    header_end
 } > "$out/cuckoo_filter.h.new"
 # shellcheck disable=SC2086,SC2046
 {

@@ -72,7 +72,7 @@ cc -O2 -DCUCKOO_LIBRARY_ONLY library.c cuckoo.c -o library -lm && ./library
 cc -O2 -DCUCKOO_LIBRARY_ONLY many.c cuckoo.c -o many -lm && ./many
 ```
 ```text
-1
+1 1
 1
 ```""",
     "static": """```sh
@@ -82,7 +82,7 @@ cc -I. many.c libcuckoofilter.a -lm -o many && ./many
 ```
 ```text
 1
-1
+1 1
 1
 ```"""}
 

@@ -9,11 +9,9 @@
 #ifndef CF_BITS_H
 #define CF_BITS_H
 
-#include "../include/cuckoo_inline.h"
+#include "../include/cuckoo_filter.h"
 
 #include <assert.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 #if defined(__GNUC__) && !defined(CF_PLAIN_C)
 #define CF_IS_GNU 1

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-#include "hash.h"
-
+/*
+** hash.c - from the bytes of a key to its hash: an integer, equal on every machine.
+**
+** XXH3       XXH3 with 64 bits, hash identity 1, seeded unless the seed is 0: that is cheaper on short
+**            keys. The seed is no secret: some pairs of keys of 31 bytes share their hash under one seed
+**            in a thousand, and anyone who chooses keys can make many of them.
+** keyed      SipHash-1-3, hash identity 2. Its key of 128 bits is made of the seed: the first 64 bits are
+**            the seed, the other ones are (x ^ x >> 32) with
+**            x = (seed + 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9, modulo 2^64.
+**
+** Without the seed of a keyed hash, nobody can choose keys that share a bucket or a fingerprint more
+** often than by chance. Finding a seed takes some 2^63 trials, or 2^63 / n for one of n filters, and the
+** hashes or answers to try them on. Everybody knows seed 0.
+*/
+#include "../include/cuckoo_key.h"
 #include "bits.h"
 
 #include <string.h>
@@ -17,7 +30,7 @@ typedef struct sip {
     uint64_t v0, v1, v2, v3;
 } sip;
 
-/* The state before the first word. hash.h says of which key. */
+/* The state before the first word. */
 static sip sip_begin(int64_t seed)
 {
     uint64_t k0 = (uint64_t)seed;
@@ -145,6 +158,16 @@ uint64_t cf_hash_prefixed(const cf_geometry *shape, uint8_t first, const void *r
     if (rest_length > 0)
         memcpy(joined + 1, rest, rest_length);
     return xxh3(shape->seed, joined, rest_length + 1);
+}
+
+uint8_t cf_hash_identity(const cf_geometry *shape)
+{
+    return shape->keyed ? CF_IDENTITY_KEYED : CF_IDENTITY_XXH3;
+}
+
+bool cf_knows_hash(uint8_t identity)
+{
+    return identity == CF_IDENTITY_XXH3 || identity == CF_IDENTITY_KEYED;
 }
 
 uint32_t cf_checksum(const uint8_t *header)

@@ -32,6 +32,7 @@
 ** level look equal in all. The list holds hashes themselves, each larger than the one before.
 */
 #include "../include/cuckoo_exact.h"
+#include "../include/cuckoo_key.h"
 
 #include "../base/bits.h"
 #include "../base/many.h"

@@ -12,6 +12,7 @@
 */
 #include "../entry/entry.h"
 #include "../entry/walk.h"
+#include "../include/cuckoo_key.h"
 #include "../insert/growth.h"
 #include "../shape/format.h"
 #include "../table/epochs.h"

@@ -12,7 +12,7 @@
 **
 ** A key is a member when the number of levels that say "perhaps", up to the first "no", is odd. A key
 ** from outside the universe may get either answer. Nothing can be added or deleted: it would make other
-** answers wrong. Threads and errors: as in cuckoo_view.h.
+** answers wrong. Threads and errors: as in cuckoo_filter.h.
 */
 #ifndef CF_CUCKOO_EXACT_H
 #define CF_CUCKOO_EXACT_H

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** cuckoo_inline.h - what cf_contains and cf_hash_words need in the program that calls them: not to be
-** used by programs, and not promised.
+** cuckoo_inline.h - what cf_contains needs in the program that calls it: the rest of cuckoo_filter.h, not
+** to be used by programs, and not promised.
 */
 #ifndef CF_INLINE_H
 #define CF_INLINE_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
-
-#if defined(__cplusplus)
-#define CF_INLINE inline
-#else
-#define CF_INLINE static inline
-#endif
 
 #if defined(_MSC_VER)
 #include <intrin.h>
@@ -164,6 +156,17 @@ CF_INLINE uint64_t cf_alternate_base(uint64_t m0, uint64_t base, uint64_t mix)
 CF_INLINE uint64_t cf_zeros(const cf_form *form, uint64_t x)
 {
     return (x - form->ones) & ~x & form->highs;
+}
+
+/* True if one of the two buckets of a key, of view->whole bytes each, has its fingerprint. */
+CF_INLINE bool cf_view_contains(const cf_view *view, uint64_t m0, uint64_t hash)
+{
+    uint64_t bits = cf_key_bits(hash, view->fingerprint_mask), tag = bits & view->fingerprint_mask;
+    uint64_t mix = cf_pair_mix(tag), base = cf_high_product(bits, m0);
+    uint64_t other = cf_alternate_base(m0, base, mix), wanted = tag * view->form.ones;
+    uint64_t here = cf_load64(view->table + base * view->whole);
+    uint64_t there = cf_load64(view->table + other * view->whole);
+    return (cf_zeros(&view->form, here ^ wanted) | cf_zeros(&view->form, there ^ wanted)) != 0;
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** cuckoo_inspect.h - looking inside a filter, which changes nothing. Threads and errors: cuckoo_view.h.
+** cuckoo_inspect.h - looking inside a filter, which changes nothing. Threads and errors: as in cuckoo_filter.h.
 */
 #ifndef CF_CUCKOO_INSPECT_H
 #define CF_CUCKOO_INSPECT_H

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** cuckoo_key.h - the key rule: from a value to its hash in a filter of any affinity and collation.
+** cuckoo_key.h - keys as SQL has them: from a value to its hash, by the key rule of a filter.
 **
-** Two keys are the same key exactly when SQLite's = says so without affinity and collation. The hash
-** is that of the canonical bytes of the value, which are a type and the content:
+**      uint8_t room[100];
+**      cf_key key = cf_key_text("+1 ", 3);
+**      bool vague = cf_key_is_vague(&filter.geometry, &key);
+**      cf_key_apply(&filter.geometry, &key);
+**      found = vague || cf_contains(&filter, cf_key_hash(&filter.geometry, &key, room));
+**
+** Without affinity and collation, two keys are the same key exactly if SQLite's = says so. The hash is
+** that of the canonical bytes of the value, which are a type and the content:
 **
 **      01 and 7 zero bytes      integer, or a real that equals one    8 bytes, two's complement
 **      02 and 7 zero bytes      any other real                        8 bytes, IEEE 754
@@ -13,9 +19,9 @@
 ** Numbers are little-endian. So 1 = 1.0 and 0.0 = -0.0; 9007199254740993 differs from
 ** 9007199254740992.0, '1' differs from 1, and 'a' from x'61'. NULL is no key.
 **
-** A filter with a key rule (cf_affinity, cf_collation) never says "not there" of a key that some
-** comparison `column = key` finds in a column of that affinity and collation. SQLite converts by the
-** affinities of both sides; a filter knows one of them. What some comparison finds equal has one form:
+** A filter with a key rule (cf_affinity, cf_collation) never reports a key absent that some comparison
+** `column = key` finds in a column of that affinity and collation. SQLite converts by the affinities of
+** both sides; a filter knows one of them. What some comparison finds equal has one form:
 **
 **      NUMERIC    Text that looks like a number is that number: with a point or an exponent the integer
 **                 that it is when rounded to 15 digits, if it is below 10^15 and there is one; otherwise
@@ -24,34 +30,29 @@
 **      TEXT       The same for whole numbers that fit into 64 bits. All other text stays text. Integers
 **                 stay exact. Columns of BLOB or no affinity have this rule.
 **
-** Versions of SQLite read some texts as different doubles, side by side. Such a text is *inexact*, and a
-** filter knows that it has one (CF_TYPE_INEXACT). A key is *vague*, and the answer is "probably",
+** Versions of SQLite read some texts as different doubles. Such a text is *inexact*, and a filter knows
+** that it has one (CF_TYPE_INEXACT). A key is *vague*, and the answer is "probably",
 **
 **      - under TEXT if it is a real that is not whole, or is 10^15 or more: SQLite compares it as a
-**      number
-**        or as a text of 15 digits (17 in recent versions), depending on the other side. A stored one is
-**        found: SQLite makes text of parameters and of expressions, never of what lies in a column of
-**        BLOB or no affinity;
+**        number or as a text of 15 digits (17 in recent versions), depending on the other side. A stored
+**        one is found: SQLite makes text of parameters and of expressions, never of what is stored in a
+**        column of BLOB or no affinity;
 **      - under NUMERIC and REAL if it is an inexact text;
 **      - in a filter with an inexact text, if it is not whole, or is a double of 10^15 or more.
 **
 ** Under NOCASE the letters A to Z of a text are hashed as a to z, up to the first NUL; in place of what
 ** follows come a NUL and the length of the text (8 bytes). Under RTRIM spaces at its end are left out.
 **
-** A text looks like a number when SQLite takes it for one as it applies numeric affinity: blanks, a
-** sign, digits with at most one point before, between or behind them, an exponent, blanks. It ends at
-** its first NUL, as in recent versions.
-**
-**      uint8_t room[100];
-**      cf_key key = cf_key_text("+1 ", 3);
-**      bool vague = cf_key_is_vague(&filter.geometry, &key);
-**      cf_key_apply(&filter.geometry, &key);
-**      found = vague || cf_contains(&filter, cf_key_hash(&filter.geometry, &key, room));
+** A text looks like a number if SQLite takes it for one as it applies numeric affinity: blanks, a sign,
+** digits with at most one point before, between or behind them, an exponent, blanks. It ends at its first
+** NUL, as in recent versions.
 */
 #ifndef CF_CUCKOO_KEY_H
 #define CF_CUCKOO_KEY_H
 
-#include "../base/hash.h"
+#include "cuckoo_filter.h"
+
+enum { CF_KEY_INTEGER = 1, CF_KEY_REAL = 2, CF_KEY_TEXT = 3, CF_KEY_BLOB = 4 };
 
 /* A value, or its form: a number, or the bytes of a text or blob, which the caller keeps. */
 typedef struct cf_key {
@@ -68,15 +69,6 @@ cf_key cf_key_real(double real);
 cf_key cf_key_text(const void *utf8, size_t length);
 cf_key cf_key_blob(const void *bytes, size_t length);
 
-/* Of which cf_key_types is it? A number in a text is a text. */
-unsigned cf_key_type(const cf_key *key);
-
-/* Can the key have been meant, before it gets its form? False: it is never found, because only keys of
-** types were noted (cf_note_types) with which its own never compares equal. A text that is no number is
-** just absent. `number`: the key is a text that looks like a number. */
-bool cf_key_fits(const cf_geometry *rule, const cf_key *key);
-bool cf_type_fits(const cf_geometry *rule, unsigned type, bool number);
-
 /* Gives the key the form that it has under the affinity of a filter. True: it is a text that versions of
 ** SQLite read as different numbers; a caller that adds it notes CF_TYPE_INEXACT (cf_note_types). */
 bool cf_key_apply(const cf_geometry *rule, cf_key *key);
@@ -91,6 +83,88 @@ size_t cf_key_room(const cf_geometry *rule, const cf_key *key);
 /* The hash of a key that has its form. `room` is of cf_key_room bytes, and may be where the content of
 ** the key is; if these are 0, it may be NULL. */
 uint64_t cf_key_hash(const cf_geometry *rule, const cf_key *key, uint8_t *room);
+
+/* ---- types: a lookup of a key whose type was never added is a mistake ---- */
+
+/* The types of the keys that were added to a filter, as far as the caller says so. They change no answer
+** of cf_contains. */
+typedef enum cf_key_types {
+    CF_TYPE_NUMBER = 1,
+    CF_TYPE_TEXT = 2,
+    CF_TYPE_BLOB = 4,
+    CF_TYPE_ANY = 7,
+    CF_TYPE_INEXACT = 8, /* texts that are numbers, which versions of SQLite read as different doubles */
+    CF_TYPES_MIXED = 15  /* without an affinity: keys of all types are meant to be there */
+} cf_key_types;
+
+/* The type of a key. A number in a text is a text. */
+unsigned cf_key_type(const cf_key *key);
+
+/* False if a key of a type, before it gets its form, cannot have been meant: it is never found, because
+** only keys of types were noted with which its own never compares equal. A text that is no number is just
+** absent. `number`: the key is a text that looks like a number. */
+bool cf_key_fits(const cf_geometry *rule, const cf_key *key);
+bool cf_type_fits(const cf_geometry *rule, unsigned type, bool number);
+
+/* What is noted for keys of these types. Under an affinity numbers and texts are one type, so that equal
+** keys make equal bytes. */
+unsigned cf_types_under(unsigned affinity, unsigned types);
+
+/* The key types of a filter to which keys of these types are added. One that has keys whose types nobody
+** has noted may have any. */
+unsigned cf_types_with(const cf_filter *filter, unsigned types);
+
+/* Notes the types of keys that are going to be added; cf_merge does so itself. CF_BAD_ARGUMENT: there is
+** no such type. */
+cf_status cf_note_types(cf_filter *filter, unsigned types);
+
+/* The types of a filter that is made empty: none, unless it is for keys of all types. */
+unsigned cf_types_cleared(const cf_geometry *shape);
+
+/* Drops the types of keys if all keys have been deleted. */
+void cf_drop_types(cf_filter *filter);
+
+/* ---- hashes ---- */
+
+/* The hash of the 16 bytes of two integers, each least significant byte first: of numbers, those of
+** cf_key_hash are cf_hash_words(shape, CF_KEY_INTEGER, i). */
+CF_INLINE uint64_t cf_hash_words(const cf_geometry *shape, uint64_t first, uint64_t second);
+
+/* The hash of the byte `first` and those at `rest` behind it, as cf_hash of them side by side: of texts
+** and blobs, cf_hash_prefixed(shape, CF_KEY_TEXT, text, length). */
+uint64_t cf_hash_prefixed(const cf_geometry *shape, uint8_t first, const void *rest, size_t rest_length);
+
+/* True if the hash of filters made with these options is the keyed one. */
+bool cf_is_keyed(const cf_options *options);
+
+/* Hash identities, in headers of filters and of key lists: the low half of a byte whose high half has
+** cf_key_types. */
+enum { CF_IDENTITY_XXH3 = 1, CF_IDENTITY_KEYED = 2, CF_HASH_MASK = 15, CF_TYPES_SHIFT = 4 };
+uint8_t cf_hash_identity(const cf_geometry *shape);
+bool cf_knows_hash(uint8_t identity);
+
+/* The checksum of a header: the low 32 bits of the unseeded XXH3 of its first 60 bytes. */
+uint32_t cf_checksum(const uint8_t *header);
+
+uint64_t cf_hash_words_keyed(const cf_geometry *shape, uint64_t first, uint64_t second);
+
+/* XXH3 of 9 to 16 bytes: the first eight and the last eight, which may overlap. */
+CF_INLINE uint64_t cf_xxh3_words(uint64_t seed, uint64_t n, uint64_t first, uint64_t last)
+{
+    uint64_t one = first ^ (UINT64_C(0x6782737bea4239b9) + seed);
+    uint64_t two = last ^ (UINT64_C(0xaf56bc3b0996523a) - seed);
+    uint64_t x = n + cf_swapped(one) + two + (one * two ^ cf_high_product(one, two));
+    x = (x ^ x >> 37) * UINT64_C(0x165667919e3779f9);
+    return x ^ x >> 32;
+}
+
+CF_INLINE uint64_t cf_hash_words(const cf_geometry *shape, uint64_t first, uint64_t second)
+{
+    uint64_t seed;
+    memcpy(&seed, &shape->seed, sizeof seed);
+    return shape->keyed ? cf_hash_words_keyed(shape, first, second)
+                        : cf_xxh3_words(seed, 16, first, second);
+}
 
 /* ---- decimal numbers in text, read without the locale and without losing digits ---- */
 

@@ -3,6 +3,7 @@
 
 #include "../base/bits.h"
 #include "../include/cuckoo_exact.h"
+#include "../include/cuckoo_key.h"
 
 static const uint8_t magic[3] = {0xcf, 0x63, 0x6b};
 

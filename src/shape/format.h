@@ -11,7 +11,7 @@
 **   offset  bytes  field
 **        0      3  magic: cf 63 6b
 **        3      1  format version: 2
-**        4      1  bits 0-3 hash identity of the keys: 1 = XXH3, 64 bits; 2 = SipHash-1-3 (hash.h);
+**        4      1  bits 0-3 hash identity of the keys: 1 = XXH3, 64 bits; 2 = SipHash-1-3 (hash.c);
 **                  bits 4-7 types of the keys that were added, any of them (cf_key_types): bit 4
 **                  numbers, bit 5 texts, bit 6 blobs, bit 7 texts that are inexact numbers
 **        5      1  bucket size b: 1, 2, 4 or 8 slots

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "../base/bits.h"
+#include "../include/cuckoo_key.h"
 
 const char *cf_sizes_fault(unsigned b, unsigned f, unsigned counter_bits, unsigned value_bits)
 {

@@ -11,6 +11,7 @@
 ** All decisions are made on integers: the error rate counts in units of 2^-62.
 */
 #include "../base/bits.h"
+#include "../include/cuckoo_key.h"
 #include "geometry.h"
 
 enum { RATE_BITS = 62 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "../include/cuckoo_key.h"
 #include "../shape/format.h"
 #include "epochs.h"
 

@@ -48,6 +48,30 @@ static int exact_filter(void)
     return 0;
 }
 
+/* The calls of cuckoo_simple.h: a filter for a tenth of its keys. */
+static int simple_filter(void)
+{
+    char text[32];
+    const char *why = "";
+    cf_filter seen, other;
+    size_t length;
+    if (cf_make(&seen, KEYS / 10, 0.01, NULL, &why) != CF_OK)
+        return fail(why);
+    for (int i = 0; i < KEYS; i++)
+        if (cf_add_key(&seen, text, (size_t)sprintf(text, "key %d", i)) != CF_OK)
+            return fail("cf_add_key");
+    if (cf_delete_key(&seen, "key 0", 5) != CF_REMOVED)
+        return fail("cf_delete_key");
+    const uint8_t *bytes = cf_finish(&seen, &length);
+    if (cf_open(&other, bytes, length, &why) != CF_OK)
+        return fail(why);
+    for (int i = 1; i < KEYS; i++)
+        if (!cf_contains_key(&other, text, (size_t)sprintf(text, "key %d", i)))
+            return fail("a text is missing");
+    cf_free(&seen);
+    return 0;
+}
+
 int main(void)
 {
     cf_options options;
@@ -71,7 +95,7 @@ int main(void)
         if (!cf_contains(&other, hashes[1][i]))
             return fail("a key is missing");
     free(bytes);
-    if (exact_filter() != 0)
+    if (exact_filter() != 0 || simple_filter() != 0)
         return 1;
     printf("ok: version %s, %s\n", CUCKOO_VERSION, cf_status_text(CF_OK));
     return 0;

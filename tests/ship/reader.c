@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* With CUCKOO_READ_ONLY: reads what the program of ext/packages/archives/library.md stored: the integers below 5000. */
+/* With CUCKOO_READ_ONLY: reads what the program of ext/packages/archives/library.md stored: 5000 users. */
 #include "cuckoo_filter.h"
 
 #include <stdio.h>
@@ -14,8 +14,12 @@ int main(int n, char **argument)
     cf_filter filter;
     if (cf_open(&filter, bytes, length, &why) != CF_OK || cf_check(&filter, &why) != CF_OK)
         return puts(why), 1;
-    for (uint64_t i = 0; i < 10000; i++)
-        there[i / 5000] += cf_contains(&filter, cf_hash_words(&filter.geometry, CF_KEY_INTEGER, i));
+    for (int i = 0; i < 10000; i++) {
+        char user[32];
+        uint64_t hash =
+            cf_hash_prefixed(&filter.geometry, CF_KEY_TEXT, user, (size_t)sprintf(user, "user %d", i));
+        there[i / 5000] += cf_contains(&filter, hash);
+    }
     printf("%d of 5000, %s others\n", there[0], there[1] < 200 ? "hardly any" : "many");
     return fclose(file);
 }

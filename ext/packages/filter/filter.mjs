@@ -7,7 +7,7 @@
 const version = '@VERSION@';
 const WASM = '@WASM@';
 
-const INTEGER = 1, REAL = 2, TEXT = 3, BLOB = 4; // types of keys: src/base/hash.h
+const INTEGER = 1, REAL = 2, TEXT = 3, BLOB = 4; // types of keys: src/include/cuckoo_key.h
 const OBJECT = 1024, EXACT = 32768, MOST = 0x7fffffff; // exports.c
 const UNSURE = 0, SURE = 1, UNFIT = 3; // what it says of a key
 const ROOM = 1 << 16, BEHIND = 8; // bytes for a key, and behind it; a longer one gets a block of its own

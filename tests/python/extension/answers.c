@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Numbers are 8 bytes at `content`, as hash.h says; texts and blobs are themselves. */
+/* Numbers are 8 bytes at `content`, as cuckoo_key.h says; texts and blobs are themselves. */
 typedef struct one {
     const void *content;
     uint64_t length;

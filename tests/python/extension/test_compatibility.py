@@ -31,7 +31,7 @@ def point(title, words):
 
 # ---- C ----
 
-PUBLIC = [*(f"include/{path.name}" for path in (ROOT / "src/include").glob("*.h")), "base/hash.h"]
+PUBLIC = [f"include/{path.name}" for path in (ROOT / "src/include").glob("*.h")]
 
 
 def code(path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The hash of a filter: XXH3 or the keyed one (src/base/hash.h). Which one a filter has, that keys keep their hashes, that the two
+"""The hash of a filter: XXH3 or the keyed one (src/base/hash.c). Which one a filter has, that keys keep their hashes, that the two
 never mix, and what the keyed one is for.
 
 A list of cf_keys holds the hashes of its keys, so it shows them.

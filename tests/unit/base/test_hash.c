@@ -68,7 +68,7 @@ TEST(is_siphash)
     }
 }
 
-/* The key that hash.h describes. */
+/* The key that hash.c describes. */
 TEST(seed_makes_the_key)
 {
     for (int i = 0; i < 1000; i++) {

@@ -19,8 +19,10 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <unistd.h>
 
+#include "../../../src/include/cuckoo_simple.h"
 #include "../../faults/answer.h"
 #include "../../faults/fault_memory.h"
 
@@ -218,6 +220,71 @@ static void hostile_keys_build_no_giant(void **state)
     answer_free(&a);
 }
 
+/* ---- cuckoo_simple.h ---- */
+
+/* A statement with a blob as ?1: it has one row with one integer. */
+static int ask_of(sqlite3 *db, const char *sql, const void *bytes, size_t length)
+{
+    sqlite3_stmt *statement = NULL;
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+    sqlite3_bind_blob(statement, 1, bytes, (int)length, SQLITE_TRANSIENT);
+    if (sqlite3_step(statement) != SQLITE_ROW)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    int said = sqlite3_column_int(statement, 0);
+    sqlite3_finalize(statement);
+    return said;
+}
+
+#define WORDS                                                                                           \
+    "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 4999), "                  \
+    "word(w) AS (SELECT CASE i % 3 WHEN 0 THEN 'Word ' || i WHEN 1 THEN i || '.50 ' ELSE i || ' ' END " \
+    "FROM n) "
+
+static size_t word_of(int i, char *text)
+{
+    return (size_t)sprintf(text, i % 3 == 0 ? "Word %d" : i % 3 == 1 ? "%d.50 " : "%d ", i);
+}
+
+/* By every key rule: what one has made the other one finds, and both make equal bytes. */
+static void programs_and_sql_have_the_same_keys(void **state)
+{
+    static const char *const affinities[] = {"", "affinity=text", "affinity=numeric", "affinity=real"};
+    static const char *const collations[] = {"binary", "nocase", "rtrim"};
+    char rule_of[100], text[40];
+    for (int rule = 0; rule < 12; rule++) {
+        cf_filter made, read;
+        size_t length;
+        const char *why = "";
+        cf_options options = {.affinity = (cf_affinity)(rule / 3),
+                              .collation = (cf_collation)(rule % 3)};
+        sprintf(rule_of, "%s collation=%s", affinities[rule / 3], collations[rule % 3]);
+        sqlite3_stmt *all = NULL;
+        assert_int_equal(
+            sqlite3_prepare_v2(*state, WORDS "SELECT cf_add_all(cf_new(100, 0.01, ?1), w) FROM word", -1,
+                               &all, NULL),
+            SQLITE_OK);
+        sqlite3_bind_text(all, 1, rule_of, -1, SQLITE_STATIC);
+        assert_int_equal(sqlite3_step(all), SQLITE_ROW);
+        assert_int_equal(
+            cf_open(&read, sqlite3_column_blob(all, 0), (size_t)sqlite3_column_bytes(all, 0), &why),
+            CF_OK);
+        assert_int_equal(cf_make(&made, 100, 0.01, &options, &why), CF_OK);
+        for (int i = 0; i < 5000; i++) {
+            size_t n = word_of(i, text);
+            assert_int_equal(cf_add_key(&made, text, n), CF_OK);
+            assert_true(cf_contains_key(&read, text, n));
+        }
+        const uint8_t *bytes = cf_finish(&made, &length);
+        assert_int_equal(
+            ask_of(*state, WORDS "SELECT count(*) FROM word WHERE cf_contains(?1, w)", bytes, length),
+            5000);
+        assert_int_equal(made.geometry.key_types, read.geometry.key_types);
+        assert_int_equal(made.items, read.items);
+        sqlite3_finalize(all);
+        cf_free(&made);
+    }
+}
+
 /* ---- bytes that change ---- */
 
 /* The program has promised not to do that (SQLITE_STATIC). The answers follow the bytes all the same. */
@@ -386,6 +453,7 @@ int main(void)
         WITH_IT(too_long_is_not_out_of_memory),
         WITH_IT(items_do_not_wrap),
         WITH_IT(hostile_keys_build_no_giant),
+        WITH_IT(programs_and_sql_have_the_same_keys),
         WITH_IT(bound_bytes_may_change_between_rows),
         cmocka_unit_test(a_rename_is_whole),
         cmocka_unit_test(a_drop_is_whole),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* No call takes 8 KB of stack as compiled for tests, which is below the 10 KB of cuckoo_view.h: with -O2 -flto
+/* No call takes 8 KB of stack as compiled for tests, which is below the 10 KB of cuckoo_filter.h: with -O2 -flto
 ** the worst took 9.5 KB. Calls are made on a thread whose stack was painted. CUCKOO_STACK=1 in the environment
 ** prints what each took. */
 #define _XOPEN_SOURCE 700 /* pthread_attr_setstack */
