@@ -28,8 +28,8 @@ BY_NAME = ["cf_table_contains({t}, {k})", "cf_table_info({t})", "cf_table_info({
            "cf_table_rebuild({t})", "cf_table_rebuild({t}, 50)", "cf_export({t})", "cf_picture({t})"]
 TABLES_BY_NAME = ["cf_buckets({t})"]
 HARMLESS = {"cf_table_contains", "cf_table_info", "cf_table_check", "cf_picture"}  # they are, because they give little away
-DIRECT_ONLY = {"cf_table_rebuild", "cf_touch", "cf_drain"}
-INTERNAL = {"cf_touch", "cf_drain"}  # for the triggers and drains of filter tables
+DIRECT_ONLY = {"cf_table_rebuild", "cf_drain"}
+INTERNAL = {"cf_drain"}  # for the drains of filter tables
 
 KNOW_EXACT_FILTERS = {"cf_contains", "cf_info", "cf_check", "cf_open", "cf_explain"}  # the others refuse them
 
