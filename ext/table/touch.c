@@ -3,7 +3,6 @@
 
 #include "../sqlite/sql.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the filter of a log ---- */
@@ -137,24 +136,35 @@ static void give_blob(sqlite3_context *context, int64_t n)
         sqlite3_result_error_toobig(context);
 }
 
-#define NAMED CUCKOO_TAG_BYTES "cuckoo_log_"
+/* Reads the identity of a log, which a space and the name of the filter follow. NULL: the text names no
+** log. */
+static const char *read_log(const char *text, int64_t *log)
+{
+    enum { DIGITS = 16 };
+    static const char opening[] = CUCKOO_TAG_BYTES "cuckoo_log_", digits[] = "0123456789abcdef";
+    const char *at = text + sizeof opening - 1;
+    uint64_t id = 0;
+    if (strncmp(text, opening, sizeof opening - 1) != 0 || strspn(at, digits) != DIGITS)
+        return NULL;
+    for (int i = 0; i < DIGITS; i++)
+        id = id << 4 | (uint64_t)(strchr(digits, at[i]) - digits);
+    *log = (int64_t)id;
+    return at[DIGITS] == ' ' ? at + DIGITS + 1 : NULL;
+}
 
 static void random_blob(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    enum { DIGITS = 16 };
+    int64_t log;
     int rc = SQLITE_OK;
     if (argc != 1) {
         sqlite3_result_error(context, "wrong number of arguments to function randomblob()", -1);
         return;
     }
     bool is_text = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
-    const char *text = is_text ? (const char *)sqlite3_value_text(argv[0]) : NULL;
-    if (text && strncmp(text, NAMED, strlen(NAMED)) == 0) {
-        char *end;
-        int64_t log = (int64_t)strtoull(text + strlen(NAMED), &end, 16);
-        if (end == text + strlen(NAMED) + DIGITS && *end == ' ')
-            rc = touch(sqlite3_user_data(context), log, end + 1);
-    }
+    const char *text = is_text ? (const char *)sqlite3_value_text(argv[0]) : NULL,
+               *name = text ? read_log(text, &log) : NULL;
+    if (name)
+        rc = touch(sqlite3_user_data(context), log, name);
     if (rc == SQLITE_OK)
         give_blob(context, sqlite3_value_int64(argv[0]));
     else
