@@ -7,7 +7,7 @@
 ** (register.h), handles. It is used only while SQLite calls, and SQLite holds the mutex of the
 ** connection then. So a connection for each thread is best; several threads may use one connection in
 ** serialized mode; and with SQLITE_THREADSAFE=0 there is one thread. Threads share only sqlite3_api.
-** Connections that share a cache: fresh.c.
+** Connections that share a cache: table.c.
 */
 #include "../src/base/bits.h"
 

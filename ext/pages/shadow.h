@@ -44,7 +44,7 @@ typedef struct cuckoo_shadow {
     int64_t log;          /* the identity of the log (log.h); 0: there is none, or not known yet */
     sqlite3_stmt *statement[CUCKOO_QUERIES];
     char *damage;   /* what was wrong with the tables (sqlite3_malloc); NULL: nothing */
-    bool stepped;   /* one of these statements, since a use began or ended (fresh.c) */
+    bool stepped;   /* one of these statements, since a use began or ended (table.c) */
     unsigned holds; /* uses that go on, for which CUCKOO_WATCH_SCHEMA may stay on its row */
     bool busy;      /* a statement runs: a trigger or a view on these tables must not use the filter */
 } cuckoo_shadow;
