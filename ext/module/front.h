@@ -75,7 +75,7 @@ typedef struct cuckoo_spellings {
 typedef struct cuckoo_feed {
     sqlite3_stmt *rows;  /* NULL: not prepared, or it cannot run */
     const char *text;    /* of the statement that it stands for; NULL: there was no reason yet */
-    unsigned hits;       /* keys that were found before */
+    bool again;          /* a key was found before */
     sqlite3_value **key; /* and what else is compared */
     bool is_new;         /* its next row has them; else it has NULL, which ends the rows of a key */
     bool is_row;         /* its row has them */
@@ -164,6 +164,9 @@ enum {
 
 /* True if this value of argument i is an unusual one, for which its condition does not hold. */
 bool cuckoo_front_unusual(uint32_t plan, int i, sqlite3_value *value);
+
+/* idxStr without its comments, which the connection may not allow. */
+const char *cuckoo_front_sql(const char *text);
 
 /* The statement on the content of now, without the conditions of `how`, a bit for each argument; NULL: out
 ** of memory. The other bits of `how`: all rows are read before the first one is returned; the first

@@ -242,9 +242,7 @@ static int start(front_cursor *cursor, const char *text, uint32_t how, int argc,
 {
     bool any = cursor->list.n > 0;
     cuckoo_table *table = cuckoo_table_of(cursor->base.pVtab);
-    const char *comment = "*/ ";
-    while (*text == '/') /* a comment (front_plan.c), which the connection may not allow */
-        text = strstr(text, comment) + strlen(comment);
+    text = cuckoo_front_sql(text);
     bool rewrites = how || table->front->moved;
     char *other = rewrites ? cuckoo_front_rewrite(table->front, text, how) : NULL;
     int rc = rewrites && other == NULL ? SQLITE_NOMEM

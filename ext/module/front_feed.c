@@ -6,19 +6,21 @@
 
 /* ---- the statement ---- */
 
-/* Several statements run on one cursor for the parts of an OR. Only the first of them is fed. If it cannot
-** be prepared, the other one runs, and says why, or does not fail. */
+/* True from the second key on: EXISTS opens a cursor for each one. Several statements run on one cursor for
+** the parts of an OR, and only the first of them is fed. If it cannot be prepared, the other one runs, and
+** says why, or does not fail. */
 static bool has_feed(front_cursor *cursor, const char *text)
 {
-    enum { HITS = 8 /* before it is worth its preparation */ };
     cuckoo_feed *feed = &cursor->feed;
     cuckoo_table *table = cuckoo_table_of(cursor->base.pVtab);
     if (feed->text)
         return feed->text == text && feed->rows;
-    if (++feed->hits < HITS)
+    if (!feed->again) {
+        feed->again = true;
         return false;
+    }
     feed->text = text;
-    char *fed = cuckoo_front_rewrite(table->front, text, CUCKOO_FED);
+    char *fed = cuckoo_front_rewrite(table->front, cuckoo_front_sql(text), CUCKOO_FED);
     if (fed == NULL || cuckoo_front_take(table, fed, &feed->rows) != SQLITE_OK ||
         sqlite3_bind_pointer(feed->rows, 1, feed, "cuckoo_feed", NULL) != SQLITE_OK)
         cuckoo_front_give(table->front, &feed->rows);
@@ -39,6 +41,8 @@ bool cuckoo_feed_key(front_cursor *cursor, const char *text, int argc, sqlite3_v
     cuckoo_feed *feed = &cursor->feed;
     if (!has_feed(cursor, text))
         return false;
+    if (cuckoo_late_expired(feed->rows)) /* the schema has changed, and another cursor has noticed it */
+        sqlite3_reset(feed->rows);
     feed->key = argv;
     feed->is_new = true;
     feed->read = false;
@@ -75,7 +79,7 @@ static int feed_connect(sqlite3 *db, void *registry, int argc, const char *const
                         sqlite3_vtab **result, char **message)
 {
     (void)registry, (void)argc, (void)argv, (void)message;
-    int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(k1, k2, k3, k4, k5, k6, k7, k8, cursor HIDDEN)");
+    int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(k1, k2, k3, k4, k5, k6, k7, k8, feed HIDDEN)");
     *result = rc == SQLITE_OK ? sqlite3_malloc64(sizeof **result) : NULL;
     if (*result)
         **result = (sqlite3_vtab){.zErrMsg = NULL};

@@ -20,6 +20,14 @@ bool cuckoo_front_unusual(uint32_t plan, int i, sqlite3_value *value)
     return type != SQLITE_NULL && (usual == NUMBERS ? !number : usual == NO_NUMBERS && number);
 }
 
+const char *cuckoo_front_sql(const char *text)
+{
+    const char *end = "*/ ";
+    while (*text == '/')
+        text = strstr(text, end) + strlen(end);
+    return text;
+}
+
 /* A condition is in brackets and ends with its parameter. "+" takes the affinity off a key: then it is
 ** compared as a parameter is. ?9 and ?10: CUCKOO_USUAL and CUCKOO_OTHERS. */
 static void append_parameter(const cuckoo_front *front, sqlite3_str *sql, char digit, uint32_t how,
@@ -234,7 +242,7 @@ static char *statement(front_choice *choice)
     if (choice->plan & CUCKOO_ASKS)
         sqlite3_str_appendall(sql, "/* if the filter has it */ ");
     if (choice->plan & CUCKOO_SPELLS)
-        sqlite3_str_appendall(sql, "/* numbers in texts by their usual spelling, or others */ ");
+        sqlite3_str_appendall(sql, "/* numbers in texts by their usual spelling, then by others */ ");
     append_columns(choice, sql);
     sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS c%s", choice->front->schema, choice->front->content,
                         where ? where : "");
