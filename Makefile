@@ -50,7 +50,7 @@ LIBS     = $(LDLIBS) @build/libraries
 SRC     = $(sort $(wildcard src/*.c src/*/*.c))
 EXT     = $(sort $(wildcard ext/*.c ext/*/*.c))
 HEADERS = $(wildcard src/*.h src/*/*.h ext/*.h ext/*/*.h)
-VERSION := $(shell sed -n 's/^.define CUCKOO_VERSION "\(.*\)"/\1/p' src/version.h)
+VERSION := $(shell sed -n 's/^.define CUCKOO_VERSION "\(.*\)"/\1/p' src/include/version.h)
 export CC CPPFLAGS CFLAGS LINKED LDFLAGS LDLIBS SQLITE3 PYTHON
 
 # One short line for each file that is compiled. As many jobs as you say with -j, else as there are cores.
@@ -68,7 +68,7 @@ demo: deps-demo
 	@$(MAKE) -s $(EXTENSION)
 	@sh tests/demo.sh
 
-## version: the version, from src/version.h
+## version: the version, from src/include/version.h
 version:
 	@echo $(VERSION)
 

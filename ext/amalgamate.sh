@@ -10,12 +10,13 @@ out=${1:-build/dist}
 xxhash=$(echo '#include <xxhash.h>' | eval "${CC:-cc} ${CPPFLAGS:-} @build/options -E -x c -" |
     sed -n 's/^# *[0-9]* *"\(.*xxhash[.]h\)".*/\1/p' | head -1)
 [ -f "$xxhash" ] || { echo "amalgamate.sh: where is xxhash.h?" >&2; exit 1; }
-version=$(awk '$2 == "CUCKOO_VERSION" { gsub(/"/, "", $3); print $3 }' src/version.h)
+version=$(awk '$2 == "CUCKOO_VERSION" { gsub(/"/, "", $3); print $3 }' src/include/version.h)
 xxhash_version=$(awk '$1 == "#define" && $2 ~ /^XXH_VERSION_(MAJOR|MINOR|RELEASE)$/ { printf "%s%s", dot, $3; dot = "." }' "$xxhash")
 
 # What a program may call: the parts of cuckoo_filter.h, in order.
-headers="src/version.h ext/cuckoo.h src/cuckoo_plan.h src/base/hash.h src/shape/filter_private.h src/cuckoo_view.h src/shape/contains.h"
-headers="$headers src/cuckoo_filter.h src/cuckoo_inspect.h src/cuckoo_exact.h src/cuckoo_key.h"
+headers="src/include/version.h ext/cuckoo.h src/include/cuckoo_plan.h src/base/hash.h src/include/cuckoo_inline.h"
+headers="$headers src/include/cuckoo_view.h src/include/cuckoo_contains.h src/include/cuckoo_filter.h"
+headers="$headers src/include/cuckoo_inspect.h src/include/cuckoo_exact.h src/include/cuckoo_key.h"
 
 # sources HALF: its .c files, from bottom to top.
 sources() {

@@ -250,8 +250,6 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 --   - writes to <name>_page or <name>_log by others. Defensive mode forbids them, except incremental
 --     blob I/O.
 --   - uncommitted changes of others, when you read them with PRAGMA read_uncommitted.
---   - your own uncommitted changes to a filter without content= are missing in a .dump or serialize of
---     the same connection. Commit first.
 --
 -- What is not found immediately. While a statement runs, its rows may be ahead of their triggers. Then
 -- RETURNING cf_table_contains(...), and triggers newer than the filter, may get 0 for the row just
@@ -261,7 +259,6 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 -- passes to AFTER triggers are no longer stored. CREATE therefore fails if there is such a trigger. If
 -- one is created later, the filter is not trusted, and lookups use the table. Make it an AFTER trigger.
 --
--- A COMMIT under PRAGMA query_only does not drain the log. With a filter without content= it fails, and
--- the transaction stays open: turn the pragma off and COMMIT again. Before SQLite 3.39.3, an UPDATE of
--- several blobs that fails inside a transaction keeps the rows changed before the failure. This is a bug
--- of SQLite.
+-- A COMMIT under PRAGMA query_only does not drain the log. Before SQLite 3.39.3, an UPDATE of several
+-- blobs that fails inside a transaction keeps the rows changed before the failure. This is a bug of
+-- SQLite.

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/cuckoo_filter.h"
+#include "../src/include/cuckoo_filter.h"
 
 typedef struct paged {
     cf_filter filter; /* in `image` */

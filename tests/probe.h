@@ -8,7 +8,7 @@
 
 #include "../src/entry/entry.h"
 #include "../src/entry/stash.h"
-#include "../src/growth/growth.h"
+#include "../src/insert/growth.h"
 #include "../src/table/address.h"
 #include "../src/table/epochs.h"
 

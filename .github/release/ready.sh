@@ -6,7 +6,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 : "${PYTHON:=python3}"
-version=$(sed -n 's/^#define CUCKOO_VERSION "\(.*\)"/\1/p' src/version.h)
+version=$(sed -n 's/^#define CUCKOO_VERSION "\(.*\)"/\1/p' src/include/version.h)
 lacks=0
 
 lack() {
@@ -24,7 +24,7 @@ holds "$PYTHON" -B .github/release/notes.py "$version"
     lack "ext/CHANGES.md has lines under ## Unreleased: move them below the heading of $version"
 holds "$PYTHON" -B ext/packages/project.py
 if [ $# -gt 0 ]; then
-    [ "$1" = "v$version" ] || lack "The tag is $1, and src/version.h says $version: make the tag by .github/release/tag.sh"
+    [ "$1" = "v$version" ] || lack "The tag is $1, and src/include/version.h says $version: make the tag by .github/release/tag.sh"
 fi
 if [ "${GITHUB_REPOSITORY:-}" ]; then # npm compares the two
     here=$GITHUB_SERVER_URL/$GITHUB_REPOSITORY

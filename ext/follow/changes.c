@@ -42,14 +42,6 @@ int cuckoo_changes_walk(const cuckoo_changes *changes, cuckoo_changer change, vo
     return rc;
 }
 
-void cuckoo_changes_shift(cuckoo_changes *changes, size_t n)
-{
-    changes->n -= n;
-    memmove(changes->change, changes->change + n, changes->n * sizeof *changes->change);
-    changes->summed = 0;
-    cuckoo_sums_free(&changes->sums);
-}
-
 void cuckoo_changes_free(cuckoo_changes *changes)
 {
     cuckoo_sums_free(&changes->sums);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** changes.h - changes of keys in their order: those that are in the logs, or that are pending
-** (../table/table.h).
+** changes.h - changes of keys in their order, as they are in the logs.
 **
 ** A lookup needs what they add up to. That is known as far as somebody has asked for it: so a statement
 ** that adds millions of keys, and asks for none, just lists them.
@@ -37,8 +36,7 @@ bool cuckoo_changes_one_way(const cuckoo_changes *changes);
 /* Calls `change`, as cuckoo_sums_walk does, for each of them, in their order. */
 int cuckoo_changes_walk(const cuckoo_changes *changes, cuckoo_changer change, void *context);
 
-/* Forgets the first so many; all. */
-void cuckoo_changes_shift(cuckoo_changes *changes, size_t n);
+/* Forgets all. */
 void cuckoo_changes_free(cuckoo_changes *changes);
 
 #endif

@@ -27,6 +27,9 @@ static cf_status read_blob(sqlite3_value *value, cf_reader *reader, const cf_fil
     if (bytes == NULL && length > 0)
         return CF_NO_MEMORY;
     cf_status status = cf_reader_open(reader, bytes, (size_t)length, why);
+    size_t own = status == CF_OK ? 0 : cf_without_label(bytes, (size_t)length);
+    if (status != CF_OK && own < (size_t)length)
+        status = cf_reader_open(reader, bytes, own, why);
     if (status == CF_OK)
         *filter = &reader->filter;
     else if (cf_is_exact(bytes, (size_t)length)) {

@@ -14,7 +14,7 @@
 #ifndef CUCKOO_HANDLES_H
 #define CUCKOO_HANDLES_H
 
-#include "../../src/cuckoo_exact.h"
+#include "../../src/include/cuckoo_exact.h"
 #include "../sqlite/api.h"
 
 #include <string.h>

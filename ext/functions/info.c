@@ -2,6 +2,7 @@
 /*
 ** info.c - what a filter says of itself: cf_info, cf_plan, cf_check.
 */
+#include "../keys/key.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/watch.h"
@@ -125,11 +126,11 @@ bool cuckoo_append_info(sqlite3 *db, sqlite3_str *json, const cf_filter *filter,
     return census.status == CF_OK;
 }
 
-static void result_info(sqlite3_context *context, const cf_filter *filter)
+static void result_info(sqlite3_context *context, const cf_filter *filter, bool all)
 {
     sqlite3 *db = sqlite3_context_db_handle(context);
     sqlite3_str *json = sqlite3_str_new(db);
-    if (cuckoo_append_info(db, json, filter, true)) {
+    if (cuckoo_append_info(db, json, filter, all)) {
         cuckoo_result_built(context, json, "}");
         return;
     }
@@ -137,12 +138,19 @@ static void result_info(sqlite3_context *context, const cf_filter *filter)
     cuckoo_fail_with(context, SQLITE_INTERRUPT, NULL);
 }
 
+/* cf_info(filter [, all]): without a walk over the buckets if `all` is 0. */
 static void info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
+    uint64_t all = 1;
+    if (argc > 1 && !cuckoo_key_value(argv[1], 1, &all)) {
+        cuckoo_fail(context, CF_BAD_ARGUMENT, "all, the second argument, must be 1 or 0, got %s",
+                    cuckoo_show(argv[1]).text);
+        return;
+    }
     const cf_filter *filter = cuckoo_filter_first(context, argv[0]);
-    cuckoo_handle *exact = filter ? NULL : cuckoo_exact_argument(context, argc, argv);
+    cuckoo_handle *exact = filter ? NULL : cuckoo_exact_argument(context, 1, argv);
     if (filter)
-        result_info(context, filter);
+        result_info(context, filter, all);
     else if (exact)
         result_exact_info(context, exact->exact);
     cuckoo_handle_release(exact);
@@ -197,7 +205,7 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
 }
 
 const cuckoo_function *const cuckoo_infos = (const cuckoo_function[]){
-    {"cf_info", 1, 1, .function = info_function},
+    {"cf_info", 1, 2, .function = info_function},
     {"cf_check", 1, 1, .function = check_function},
     {"cf_plan", 1, 3, .function = plan_function},
     {.name = NULL},

@@ -4,7 +4,7 @@
 ** in order, region by region, and a scale. In a large filter some buckets of each region are counted, so
 ** that this takes milliseconds.
 */
-#include "../../src/cuckoo_inspect.h"
+#include "../../src/include/cuckoo_inspect.h"
 
 #include "filters.h"
 

@@ -2,7 +2,7 @@
 /*
 ** key.h - from an SQL value to a hash, and to the value that is stored beside a key.
 **
-** The key rules are those of src/cuckoo_key.h. Text is hashed as UTF-8 whatever the encoding of the
+** The key rules are those of src/include/cuckoo_key.h. Text is hashed as UTF-8 whatever the encoding of the
 ** database is. NULL is no key.
 */
 #ifndef CUCKOO_KEY_H
@@ -74,7 +74,7 @@ static inline cuckoo_key cuckoo_key_added(sqlite3_context *context, sqlite3_valu
     return noted ? cuckoo_key_hash(value, rule, hash) : cuckoo_key_added_any(context, value, rule, hash);
 }
 
-/* True if the key is vague in a filter of these rules (src/cuckoo_key.h). A text is not, if the running
+/* True if the key is vague in a filter of these rules (src/include/cuckoo_key.h). A text is not, if the running
 ** SQLite reads it as it was hashed, and no other was added that some version reads otherwise. */
 bool cuckoo_key_vague(const cf_geometry *geometry, sqlite3_value *value);
 

@@ -100,7 +100,7 @@ static void result_contains_within(sqlite3_context *context, cuckoo_table *table
         return;
     cuckoo_ageing_narrow(&table->paged, window);
     result_contains(context, table, argv);
-    cuckoo_ageing_look(&table->paged, cuckoo_table_latest(table));
+    cuckoo_ageing_look(&table->paged, table->net.more);
 }
 
 static CF_ALWAYS_INLINE void look_within(sqlite3_context *context, cuckoo_table *table, int argc,

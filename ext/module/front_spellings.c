@@ -67,7 +67,7 @@ int cuckoo_front_has_others(cuckoo_table *table, uint64_t number, bool *has)
 {
     cuckoo_spellings now = {.read = true}, *others = &table->front->others;
     now.at.changes = sqlite3_total_changes(table->registry->db);
-    now.at.undone = table->rollbacks;
+    now.at.undone = table->registry->events;
     int rc = cuckoo_shadow_version(&table->paged.shadow, &now.at.version);
     if (rc == SQLITE_OK && !(others->read && memcmp(&others->at, &now.at, sizeof now.at) == 0)) {
         rc = read_others(table, &others->numbers);

@@ -28,10 +28,10 @@ static int append_log(sqlite3_str *json, cuckoo_table *table)
                                 shadow->schema, shadow->log);
     rows = counted;
     if (!follows)
-        rows = (int64_t)table->net.own.rows + (int64_t)table->pending.n - left;
+        rows = (int64_t)table->net.own.rows - left;
     sqlite3_str_appendf(json, ",\"unplaced\":%lld,\"pending\":%lld", left, rows > 0 ? rows : 0);
     if (rc == SQLITE_OK && ages)
-        cuckoo_ageing_tell(&table->paged, cuckoo_table_latest(table), json);
+        cuckoo_ageing_tell(&table->paged, table->net.more, json);
     return rc;
 }
 

@@ -75,18 +75,17 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
                                     .given_column = plan->column,
                                     .sample = CUCKOO_SAMPLE,
                                     .prepared = -1};
-    table->told = plan->content == NULL;
     table->later = plan->later;
     plan->content = plan->column = plan->later = NULL;
     cuckoo_list_add(registry, table);
-    return rc ? rc : cuckoo_table_connected(table);
+    return rc;
 }
 
 /* Creates the shadow tables, and the triggers of a filter that follows a table. */
 static int create(cuckoo_table *table, const cf_geometry *shape, uint64_t keep, char **message)
 {
     int rc = cuckoo_paged_create(&table->paged, shape, keep);
-    table->part = CUCKOO_CREATED;
+    table->joined = true;
     if (rc == SQLITE_OK && table->follow.given_table) {
         rc = cuckoo_maintenance_rebuild(table, false, NULL, message);
         rc = rc ? rc : cuckoo_touch_watch(table, table->paged.shadow.table, 1);
@@ -228,10 +227,12 @@ static int table_sync(sqlite3_vtab *base)
     return explain_write(table, cuckoo_table_sync(table));
 }
 
+/* Without this method SQLite would not report that a savepoint is rolled back. */
 static int table_savepoint(sqlite3_vtab *base, int number)
 {
-    cuckoo_table *table = cuckoo_table_of(base);
-    return explain_write(table, cuckoo_table_savepoint(table, number));
+    (void)number;
+    cuckoo_table_of(base)->returns_nothing = false;
+    return SQLITE_OK;
 }
 
 /* PRAGMA integrity_check. The quick one does not read the whole filter. */
@@ -295,7 +296,6 @@ static const cuckoo_module table_module = {
     .base.xRollback = cuckoo_table_rolled_back,
     .base.xRename = table_rename,
     .base.xSavepoint = table_savepoint,
-    .base.xRelease = cuckoo_table_release,
     .base.xRollbackTo = cuckoo_table_rolled_back_to,
     .base.xShadowName = shadow_name,
 };

@@ -113,7 +113,7 @@ def issues():
 def python_package(version):
     """The files that do not depend on the platform."""
     modules = {f"sqlite_cuckoo/{name}": filled(f"python/sqlite_cuckoo/{name}", VERSION=version)
-               for name in ("__init__.py", "__main__.py", "lists.py")}
+               for name in ("__init__.py", "__main__.py", "files.py", "lists.py")}
     texts = {**papers(), **recipes()}
     return {**modules, "sqlite_cuckoo/py.typed": "", **{f"sqlite_cuckoo/{name}": text for name, text in texts.items()}}
 

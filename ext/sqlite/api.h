@@ -19,9 +19,9 @@
 extern const sqlite3_api_routines *sqlite3_api;
 #endif
 
-#include "../../src/cuckoo_inspect.h"
-#include "../../src/cuckoo_key.h"
-#include "../../src/version.h"
+#include "../../src/include/cuckoo_inspect.h"
+#include "../../src/include/cuckoo_key.h"
+#include "../../src/include/version.h"
 
 /* sqlite3_vtab_in, and the two functions that walk over its list, came with 3.38. Without them, here or
 ** in the SQLite that runs, there is no list to walk over. */

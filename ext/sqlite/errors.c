@@ -3,7 +3,7 @@
 
 #include "register.h"
 
-#include "../../src/cuckoo_exact.h"
+#include "../../src/include/cuckoo_exact.h"
 
 #include <assert.h>
 #include <stdarg.h>

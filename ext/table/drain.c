@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** drain.c - how the logs, and what is pending, get into the pages.
+** drain.c - how the logs get into the pages.
 **
 ** A drain changes no answer, so it is right at any time. All that it writes is written by the function
 ** cf_drain, within one statement that writes no row of its own: INSERT INTO seen_page .. WHERE
@@ -89,15 +89,14 @@ int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left)
     int rc = cuckoo_net_read(&table->net, paged, follows);
     bool sums = ages || (follows && !cuckoo_changes_one_way(logged));
     if (rc == SQLITE_OK)
-        cf_note_types(&paged->filter, logged->types | table->pending.types);
+        cf_note_types(&paged->filter, logged->types);
     if (rc == SQLITE_OK && ages)
-        cuckoo_ageing_begin(paged, cuckoo_table_latest(table), all);
+        cuckoo_ageing_begin(paged, table->net.more, all);
     rc = cuckoo_first_error(rc, paged->rc);
     rc = rc || !sums ? rc : cuckoo_changes_sum(logged, ages);
     if (rc == SQLITE_OK)
         rc = sums ? cuckoo_sums_walk(&logged->sums, change, &into)
                   : cuckoo_changes_walk(logged, change, &into);
-    rc = rc ? rc : cuckoo_changes_walk(&table->pending, change, &into);
     if (!cuckoo_sums_any(left))
         cf_drop_types(&paged->filter);
     paged->dirty = true;
@@ -177,7 +176,7 @@ static bool is_done(const writing *w, int rc)
 static int write_changes(cuckoo_table *table, const cuckoo_sums *left)
 {
     int prepared;
-    unsigned rollbacks = table->rollbacks;
+    unsigned events = table->registry->events;
     sqlite3_stmt *statement = NULL;
     cuckoo_shadow *shadow = &table->paged.shadow;
     writing w = {table, left, false};
@@ -190,24 +189,19 @@ static int write_changes(cuckoo_table *table, const cuckoo_sums *left)
             ; /* PRAGMA count_changes gives a row */
         rc = statement ? cuckoo_shadow_end(shadow, statement, rc) : rc;
         rc = is_done(&w, rc) ? SQLITE_OK : rc;
-        if (rc == SQLITE_OK && table->rollbacks != rollbacks)
+        if (rc == SQLITE_OK && table->registry->events != events)
             rc = SQLITE_ABORT; /* without memory SQLite may roll back, and say nothing */
         cuckoo_shadow_let_go(shadow, CUCKOO_DRAIN);
         cuckoo_shadow_release(shadow);
     }
     sqlite3_set_last_insert_rowid(shadow->db, rowid);
     cuckoo_net_forget(&table->net);
-    cuckoo_list_tell(table, true);
+    table->registry->events++;
     if (rc != SQLITE_OK) {
         table->follow.saved = false;
         cuckoo_paged_forget(&table->paged);
     }
     return rc;
-}
-
-bool cuckoo_table_is_within(const cuckoo_table *table)
-{
-    return cuckoo_sql_running(table->paged.shadow.db, true) > 1;
 }
 
 int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc)
@@ -217,47 +211,8 @@ int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc)
         cuckoo_table_forget(table);
     else
         rc = write_changes(table, left);
-    if (rc == SQLITE_OK && left) {
-        cuckoo_changes_free(&table->pending);
-        table->drained = table->wrote > table->drained ? table->wrote : table->drained;
-        table->wrote = 0; /* the log begins anew */
-        if (table->part == CUCKOO_JOINED && cuckoo_table_is_within(table))
-            table->part = CUCKOO_CREATED; /* a savepoint may have opened that nobody told of */
-    }
-    return rc;
-}
-
-/* ---- what is pending, into the log ---- */
-
-/* The rowid is also the number of rows, since a drain empties the log. */
-int cuckoo_table_log(cuckoo_table *table, uint64_t hash, int64_t n, unsigned types)
-{
-    sqlite3 *db = table->paged.shadow.db;
-    sqlite3_int64 rowid = sqlite3_last_insert_rowid(db);
-    table->net.current = false;
-    cuckoo_list_tell(table, false);
-    int rc = cuckoo_log_write(&table->paged.shadow, hash, n, types);
-    if (rc == SQLITE_OK)
-        table->wrote = sqlite3_last_insert_rowid(db);
-    sqlite3_set_last_insert_rowid(db, rowid);
-    return rc;
-}
-
-/* What was written is pending no more, also when a later row fails. */
-int cuckoo_table_put(cuckoo_table *table)
-{
-    size_t written = 0;
-    cuckoo_changes *pending = &table->pending;
-    int rc = pending->n ? cuckoo_shadow_run(&table->paged.shadow, CUCKOO_WATCH_SCHEMA) : SQLITE_OK;
-    if (rc != SQLITE_OK)
-        return rc;
-    for (; rc == SQLITE_OK && written < pending->n; written += rc == SQLITE_OK)
-        rc = cuckoo_table_log(table, pending->change[written].hash, pending->change[written].n,
-                              pending->types);
-    if (rc == SQLITE_OK)
-        cuckoo_changes_free(pending);
-    else if (pending->n > 0) /* SQLite may have taken all back, and told us */
-        cuckoo_changes_shift(pending, written);
+    if (rc == SQLITE_OK && left)
+        table->wrote = table->wrote > 0; /* the log begins anew; a rollback may bring its rows back */
     return rc;
 }
 
@@ -277,12 +232,10 @@ static int prepare(cuckoo_table *table)
     return rc;
 }
 
-/* A savepoint that SQLite opens anew in the midst of the drain takes back only what comes later. */
 int cuckoo_table_drain(cuckoo_table *table, bool all)
 {
     cuckoo_sums left = {.place = NULL};
-    int rc = cuckoo_table_is_within(table) ? cuckoo_table_put(table) : SQLITE_OK;
-    rc = rc ? rc : prepare(table);
+    int rc = prepare(table);
     rc = rc ? rc : cuckoo_table_take_in(table, all, &left);
     rc = cuckoo_table_finish(table, &left, rc);
     cuckoo_sums_free(&left);

@@ -98,7 +98,7 @@ int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const ch
 static int join_writer(cuckoo_table *table)
 {
     const cuckoo_shadow *shadow = &table->paged.shadow;
-    if (!cuckoo_table_follows(table) || table->part != CUCKOO_APART ||
+    if (!cuckoo_table_follows(table) || table->joined ||
         sqlite3_txn_state(shadow->db, shadow->schema) != SQLITE_TXN_WRITE)
         return SQLITE_OK;
     cuckoo_list_keep(table);

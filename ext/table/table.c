@@ -38,12 +38,10 @@ static int64_t copies_of(cuckoo_table *table, uint64_t hash)
     return least < exact ? (int64_t)least : INT64_MAX / 2;
 }
 
-/* What the logs, and what is pending, say of a key: copies that have come, or the latest time. */
+/* What the logs say of a key: copies that have come, or the latest time. */
 static int64_t change_of(const cuckoo_table *table, uint64_t hash)
 {
-    int64_t logged = cuckoo_sums_of(&table->net.changes.sums, hash),
-            pending = cuckoo_sums_of(&table->pending.sums, hash);
-    return !table->paged.filter.geometry.epochs ? logged + pending : logged > pending ? logged : pending;
+    return cuckoo_sums_of(&table->net.changes.sums, hash);
 }
 
 int cuckoo_table_most(cuckoo_table *table, uint64_t hash, int64_t *most)
@@ -57,7 +55,7 @@ int cuckoo_table_has_anew(cuckoo_table *table, uint64_t hash, bool *has)
 {
     assert(table->paged.loaded);
     int64_t more = 0;
-    if (!table->net.current || table->net.changes.n || table->pending.n) {
+    if (!table->net.current || table->net.changes.n) {
         int rc = cuckoo_table_net(table);
         more = rc == SQLITE_OK ? change_of(table, hash) : 0;
         *has = more > 0 &&
@@ -76,9 +74,8 @@ int cuckoo_table_has_anew(cuckoo_table *table, uint64_t hash, bool *has)
 bool cuckoo_table_overtaken(const cuckoo_table *table)
 {
     unsigned version;
-    return table->part == CUCKOO_APART && table->looked &&
-           (cuckoo_shadow_version(&table->paged.shadow, &version) != SQLITE_OK ||
-            version != table->version);
+    return table->settled && (cuckoo_shadow_version(&table->paged.shadow, &version) != SQLITE_OK ||
+                              version != table->version);
 }
 
 void cuckoo_table_calm(const cuckoo_table *table, cuckoo_calm *calm)
@@ -96,24 +93,21 @@ int cuckoo_table_net(cuckoo_table *table)
 {
     bool times = table->paged.filter.geometry.epochs != 0;
     int rc = cuckoo_net_read(&table->net, &table->paged, cuckoo_table_follows(table));
-    rc = rc ? rc : cuckoo_changes_sum(&table->net.changes, times);
-    return rc ? rc : cuckoo_changes_sum(&table->pending, times);
+    return rc ? rc : cuckoo_changes_sum(&table->net.changes, times);
 }
 
 int cuckoo_table_rule(cuckoo_table *table, cf_geometry *rule)
 {
     int rc = cuckoo_table_net(table);
     const cf_filter *filter = &table->paged.filter;
-    unsigned types = table->net.changes.types | table->pending.types;
     *rule = filter->geometry;
-    rule->key_types = (uint8_t)cf_types_with(filter, types);
+    rule->key_types = (uint8_t)cf_types_with(filter, table->net.changes.types);
     return rc;
 }
 
 /* Keys of a table that ages which are in no page. */
 typedef struct ageing_keys {
     cuckoo_table *table;
-    const cuckoo_sums *beside; /* those that were counted already; NULL: there are none */
     uint64_t n;
 } ageing_keys;
 
@@ -121,9 +115,7 @@ static int count_key(void *context, uint64_t hash, int64_t time)
 {
     ageing_keys *keys = context;
     cuckoo_paged *paged = &keys->table->paged;
-    bool counted = keys->beside && cuckoo_sums_of(keys->beside, hash) != 0;
-    keys->n +=
-        !counted && cuckoo_ageing_is_live(paged, time) && !cf_contains(cuckoo_paged_reader(paged), hash);
+    keys->n += cuckoo_ageing_is_live(paged, time) && !cf_contains(cuckoo_paged_reader(paged), hash);
     return paged->rc;
 }
 
@@ -131,31 +123,18 @@ static int ageing_items(cuckoo_table *table, uint64_t *items)
 {
     ageing_keys keys = {.table = table};
     int rc = cuckoo_sums_walk(&table->net.changes.sums, count_key, &keys);
-    keys.beside = &table->net.changes.sums;
-    rc = rc ? rc : cuckoo_sums_walk(&table->pending.sums, count_key, &keys);
     *items = table->paged.filter.items + keys.n;
     return rc;
 }
 
 int cuckoo_table_items(cuckoo_table *table, uint64_t *items)
 {
-    int64_t n = 0;
     int rc = cuckoo_table_net(table);
     if (rc == SQLITE_OK && table->paged.filter.geometry.epochs)
         return ageing_items(table, items);
-    for (size_t i = 0; i < table->pending.n; i++)
-        n += table->pending.change[i].n;
-    n += (int64_t)table->paged.filter.items + table->net.more;
+    int64_t n = (int64_t)table->paged.filter.items + table->net.more;
     *items = n > 0 ? (uint64_t)n : 0;
     return rc;
-}
-
-/* The last one that is pending is the latest. */
-int64_t cuckoo_table_latest(const cuckoo_table *table)
-{
-    size_t n = table->pending.n;
-    int64_t pending = n ? table->pending.change[n - 1].n : 0;
-    return pending > table->net.more ? pending : table->net.more;
 }
 
 /* ---- the tables of a connection ---- */
@@ -191,15 +170,6 @@ bool cuckoo_list_is_named(const cuckoo_table *table, const char *schema, const c
            sqlite3_stricmp(table->paged.shadow.schema, schema) == 0;
 }
 
-cuckoo_table *cuckoo_list_other(const cuckoo_table *table, const cuckoo_table *at)
-{
-    const cuckoo_shadow *shadow = &table->paged.shadow;
-    cuckoo_table *next = at ? at->next : table->registry->first;
-    while (next && (next == table || !cuckoo_list_is_named(next, shadow->schema, shadow->table)))
-        next = next->next;
-    return next;
-}
-
 void cuckoo_list_add(cuckoo_registry *registry, cuckoo_table *table)
 {
     table->registry = registry;
@@ -214,7 +184,6 @@ static void free_table(cuckoo_table *table)
     cuckoo_paged_free(&table->paged);
     cuckoo_follow_free(&table->follow);
     cuckoo_net_forget(&table->net);
-    cuckoo_changes_free(&table->pending);
     sqlite3_free(table->later);
     sqlite3_free(table->called);
     sqlite3_free(table->base.zErrMsg);
@@ -244,14 +213,4 @@ void cuckoo_list_give(cuckoo_table *table)
     assert(table->uses > 0);
     if (--table->uses == 0 && table->released)
         free_table(table);
-}
-
-void cuckoo_list_tell(const cuckoo_table *table, bool pages)
-{
-    if (!table->shared)
-        return;
-    for (cuckoo_table *at = NULL; (at = cuckoo_list_other(table, at)) != NULL;) {
-        at->net.current = false;
-        at->compared &= !pages;
-    }
 }

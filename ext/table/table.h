@@ -4,22 +4,13 @@
 **
 ** There may be several of one name: when the schema is read anew, the old one stays in the transaction
 ** until that ends, and in statements that run, and the next statement connects another one. They share
-** nothing but the database: when one of them writes there, the others are told.
+** nothing but the database.
 **
 ** **A filter table is an image, which only drains and commands write (drain.c), and logs, which SQLite
 ** commits and takes back (log.h).** A lookup adds the two up. What a table has in memory of them is a
 ** cache, which can be forgotten at any time. So rolling back is to forget: SQLite rolls back the rest.
 **
-** One thing is not in the database: the changes of keys that INSERT and DELETE on the filter have made
-** since a savepoint opened last. They are *pending*, and are written to the log before a savepoint
-** opens (xSavepoint) and before the transaction ends (xSync); or a drain takes them at once. A
-** rollback drops them.
-**
-** SQLite does not tell a table about savepoints that were open before the table was created. So until
-** another savepoint opens, a table that was created in this transaction writes each change to its log at
-** once. So does one that was drained within the statement of another one: when a function has rolled
-** back a savepoint there, SQLite opens it anew in the midst of the drain. So does each of several tables
-** of one name.
+** INSERT and DELETE on the filter write to its log at once.
 **
 ** Functions return SQLite codes.
 */
@@ -32,20 +23,8 @@
 #include "../sqlite/register.h"
 
 /* Rows of the logs: so many may wait, so that fewer pages are written; a COMMIT drains no more than so
-** many, which would hold the lock for seconds. And so many changes may be pending; no more than a long
-** log, when lookups add them up. */
-enum {
-    CUCKOO_SHORT_LOG = 1024,
-    CUCKOO_LONG_LOG = 65536,
-    CUCKOO_MOST_LOGGED = 1000000,
-    CUCKOO_MOST_PENDING = 1000000
-};
-
-typedef enum cuckoo_part {
-    CUCKOO_APART,  /* in no transaction, or in one that this table has not joined */
-    CUCKOO_JOINED, /* SQLite tells of savepoints and of the end */
-    CUCKOO_CREATED /* the same, of savepoints that open from now on; others may be there, or gone */
-} cuckoo_part;
+** many, which would hold the lock for seconds. */
+enum { CUCKOO_SHORT_LOG = 1024, CUCKOO_LONG_LOG = 65536, CUCKOO_MOST_LOGGED = 1000000 };
 
 typedef struct cuckoo_registry cuckoo_registry; /* registry.h */
 typedef struct cuckoo_front cuckoo_front;       /* front.h */
@@ -56,24 +35,17 @@ typedef struct cuckoo_table {
     cuckoo_paged paged;
     cuckoo_follow follow;
     cuckoo_net net; /* of the logs */
-    cuckoo_changes pending;
-    int64_t wrote;   /* this connection has written rows to a log in this transaction: up to this one */
-    int64_t drained; /* the same of rows that it has drained: they come back with a rollback */
-    bool told; /* of each row that this connection writes to a log: by itself, or by the TEMP trigger */
+    int64_t wrote;  /* this connection has written rows to a log in this transaction: up to this one */
     bool asks_content; /* in this use the filter is not trusted, and its table is asked (content.h) */
     cuckoo_options options; /* as CREATE gave them: for the plan of a filter that is made anew */
     char *later;            /* a later version made the table, and this says so: never used. NULL: no */
 
-    bool shared;        /* there is another table of this name */
-    bool compared;      /* what is in memory with the database; what has changed since can be told */
-    unsigned version;   /* of the database (cuckoo_shadow_version), when it was compared last */
-    int changes;        /* sqlite3_total_changes, as far as it is accounted for */
-    bool alone;         /* in the last use the connection had written, and tells of no rollback */
-    int idle;           /* the same number, if the transaction that it has joined has changed no row */
-    cuckoo_part part;   /* in the transaction of the connection */
-    unsigned rollbacks; /* of savepoints and transactions, that were told */
-    int opened;         /* when savepoints 0 .. opened-1 opened, nothing was left pending */
-    bool looked;        /* what is in memory was compared with the database since the table has joined */
+    /* The last use, and what tells whether memory is still as it was then (fresh.c). */
+    unsigned version; /* of the database (cuckoo_shadow_version) */
+    bool settled;     /* nothing was uncommitted */
+    unsigned events;  /* of the connection (registry->events) */
+    int changes;      /* sqlite3_total_changes */
+    bool joined;      /* the table is in the transaction: SQLite reports rollbacks and the end */
 
     cuckoo_front *front;  /* it shows the rows of the content (front.h); NULL: it does not */
     int shift;            /* so many columns more stand before its hidden ones (table.h) */
@@ -154,15 +126,14 @@ void cuckoo_table_calm(const cuckoo_table *table, cuckoo_calm *calm);
 ** another connection, else by this one. */
 bool cuckoo_table_overtaken(const cuckoo_table *table);
 
-/* Does it still hold? Then another use has begun. SQLite counts the rows of a statement when that has
-** ended. What one that runs has written the table is told of; else the state of the connection tells.
-** This connection may have committed nothing, which counts only while pages are still to be read. */
+/* Does it still hold? Then another use has begun. This connection may have committed nothing, which
+** counts only while pages are still to be read. */
 static inline bool cuckoo_table_is_calm(cuckoo_table *table, const cuckoo_calm *calm)
 {
     sqlite3 *db = table->paged.shadow.db;
     bool is = calm->is && calm->changes == sqlite3_total_changes(db) &&
-              ((table->told && table->net.current) || sqlite3_txn_state(db, NULL) == SQLITE_TXN_READ) &&
-              table->paged.loaded && (table->paged.has_reader || !cuckoo_table_overtaken(table)) &&
+              sqlite3_txn_state(db, NULL) == SQLITE_TXN_READ && table->paged.loaded &&
+              (table->paged.has_reader || !cuckoo_table_overtaken(table)) &&
               !cuckoo_late_expired(table->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
     table->asks_content = is ? calm->asks_content : table->asks_content;
     return is;
@@ -178,29 +149,20 @@ static inline bool cuckoo_table_is_quiet(const cuckoo_table *table)
 /* Is all that a lookup needs in memory, and in the pages alone? */
 static inline bool cuckoo_table_is_at_hand(const cuckoo_table *table)
 {
-    return table->paged.has_reader && table->net.current && table->net.changes.n == 0 &&
-           table->pending.n == 0;
+    return table->paged.has_reader && table->net.current && table->net.changes.n == 0;
 }
 
 /* ---- the transaction (transaction.c) ---- */
-
-/* SQLite has connected it: others of its name write what is pending. */
-int cuckoo_table_connected(cuckoo_table *table);
 
 /* Methods: the table joins the transaction; that is committed; it is rolled back. */
 int cuckoo_table_joined(sqlite3_vtab *base);
 int cuckoo_table_committed(sqlite3_vtab *base);
 int cuckoo_table_rolled_back(sqlite3_vtab *base);
 
-/* Savepoint `number` is about to open: writes what is pending. */
-int cuckoo_table_savepoint(cuckoo_table *table, int number);
-
-/* Methods, too: savepoint `number`, and each one within it, was released, or was rolled back. What is
-** pending stays if the savepoint never opened, because some table could not write. */
-int cuckoo_table_release(sqlite3_vtab *base, int number);
+/* A method, too: savepoint `number`, and each one within it, was rolled back. */
 int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number);
 
-/* The transaction is about to end: drains the logs, if that is due, or writes what is pending. */
+/* The transaction is about to end: drains the logs, if that is due. */
 int cuckoo_table_sync(cuckoo_table *table);
 
 /* ---- between begin and end ---- */
@@ -220,15 +182,11 @@ int cuckoo_table_most(cuckoo_table *table, uint64_t hash, int64_t *most);
 ** first and of the last rows. CUCKOO_ALL_ROWS: of all; and does the filter have fewer keys than they? */
 int cuckoo_table_misses(cuckoo_table *table, int most, bool *misses);
 
-/* Brings up to date what the logs, and what is pending, add up to. How many keys there are, with what
-** is in the logs and pending. */
+/* Brings up to date what the logs add up to. How many keys there are, with what is in the logs. */
 int cuckoo_table_net(cuckoo_table *table);
 int cuckoo_table_items(cuckoo_table *table, uint64_t *items);
 
-/* Of a table that ages by the clock: the latest time in the logs as they were read, or pending; or 0. */
-int64_t cuckoo_table_latest(const cuckoo_table *table);
-
-/* The rule by which its keys are checked and hashed, with the types of keys in the logs, or pending. */
+/* The rule by which its keys are checked and hashed, with the types of keys in the logs. */
 int cuckoo_table_rule(cuckoo_table *table, cf_geometry *rule);
 
 /* Adds a key of these types (cf_key_types), or deletes it. *status is CF_FULL, and nothing has changed,
@@ -239,16 +197,7 @@ int cuckoo_table_delete(cuckoo_table *table, uint64_t hash);
 
 /* ---- draining (drain.c) ---- */
 
-/* Is what goes on part of another statement that writes, by a function that it calls? Then there may be
-** fewer savepoints than SQLite tells of, or others: after ROLLBACK TO. */
-bool cuckoo_table_is_within(const cuckoo_table *table);
-
-/* Writes a change of a key to the log; what is pending, after an interrupt is noticed: only one that
-** comes later takes the transaction back. */
-int cuckoo_table_log(cuckoo_table *table, uint64_t hash, int64_t n, unsigned types);
-int cuckoo_table_put(cuckoo_table *table);
-
-/* Takes the logs, and what is pending, into the pages. In a full filter only some keys are tried, unless
+/* Merges the logs into the pages. In a full filter only some keys are tried, unless
 ** `all` are to be. After an error nothing has changed, unless SQLite has rolled the transaction back. */
 int cuckoo_table_drain(cuckoo_table *table, bool all);
 
@@ -257,8 +206,7 @@ int cuckoo_table_drain(cuckoo_table *table, bool all);
 int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left);
 
 /* The end of a change in memory, with its error or SQLITE_OK: writes it, or forgets it. `left`: what the
-** log of hashed keys is to hold afterwards; the log of triggers is emptied, and nothing is pending any
-** more. NULL: the logs stay. */
+** log of hashed keys is to hold afterwards; the log of triggers is emptied. NULL: the logs stay. */
 int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc);
 
 /* At the end of a transaction that has written to the log, and does not drain it: saves what is to be
@@ -275,12 +223,7 @@ void cuckoo_drain_function(sqlite3_context *context, int argc, sqlite3_value **a
 
 /* ---- for the files of the table ---- */
 
-/* The table joins a transaction, which holds its locks. The transaction has ended: all changes until now
-** are accounted for. */
-void cuckoo_fresh_joined(cuckoo_table *table);
-void cuckoo_fresh_ended(cuckoo_table *table);
-
-/* Forgets what is in memory, but for what is pending. */
+/* Forgets what is in memory. */
 void cuckoo_table_forget(cuckoo_table *table);
 
 /* ---- the tables of a connection ---- */
@@ -288,8 +231,9 @@ void cuckoo_table_forget(cuckoo_table *table);
 struct cuckoo_registry {
     cuckoo_shared shared; /* by the modules, their functions, and each table */
     sqlite3 *db;
-    cuckoo_table *first;      /* of the list, in which the newest one comes first */
-    unsigned changes;         /* of the list, so far */
+    cuckoo_table *first; /* of the list, in which the newest one comes first */
+    unsigned changes;    /* of the list, so far */
+    unsigned events;     /* so far: tables that joined a transaction, wrote pages, or were rolled back */
     cuckoo_table *planned;    /* for which SQLite has planned a query last; may be gone */
     char *why;                /* of the last cuckoo_registry_begin, when it is no static text */
     bool rebuilds;            /* cf_table_rebuild is running, which no trigger can call, */
@@ -317,11 +261,5 @@ void cuckoo_list_keep(cuckoo_table *table);
 void cuckoo_list_give(cuckoo_table *table);
 
 bool cuckoo_list_is_named(const cuckoo_table *table, const char *schema, const char *name);
-
-/* The next other table of the same name, behind `at` (NULL: the first one); NULL: there is none. */
-cuckoo_table *cuckoo_list_other(const cuckoo_table *table, const cuckoo_table *at);
-
-/* The others learn that this one has written to a log, or to the pages, too. */
-void cuckoo_list_tell(const cuckoo_table *table, bool pages);
 
 #endif

@@ -18,17 +18,14 @@ void cuckoo_touch_function(sqlite3_context *context, int argc, sqlite3_value **a
     if (schema == NULL || name == NULL)
         return;
     cuckoo_table *table = cuckoo_registry_of_log(registry, log, schema, name);
-    if (table == NULL || table->part == CUCKOO_APART) {
+    if (table == NULL || !table->joined) {
         int rc = cuckoo_registry_join(registry, schema, name);
         if (cuckoo_sql_rolls_back(rc)) /* the row that fired this is gone, too */
             sqlite3_result_error_code(context, rc);
         table = cuckoo_registry_of_log(registry, log, schema, name);
     }
-    if (table == NULL)
-        return;
-    table->wrote = sqlite3_value_int64(argv[3]);
-    table->net.current = false;
-    cuckoo_list_tell(table, false);
+    if (table)
+        table->wrote = sqlite3_value_int64(argv[3]);
 }
 
 /* ---- the TEMP trigger ---- */

@@ -1,37 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** transaction.c - changes of keys: when they are pending, and when a table writes them.
+** transaction.c - changes of keys, and when a table drains its logs.
 */
 #include "../sqlite/sql.h"
 #include "table.h"
 
 #include <assert.h>
 
-/* ---- what is pending ---- */
-
-/* If the connection may not write to the log, better an error of INSERT than one of COMMIT. A drain that
-** cannot be made just now leaves them to the log. */
+/* Writes a change of a key to the log. The rowid is also the number of rows, since a drain empties the
+** log. A statement that writes many rows drains the log from time to time, so that no log gets too long
+** for a drain; a drain that fails leaves them in the log. */
 static int note(cuckoo_table *table, uint64_t hash, int64_t n, unsigned types)
 {
-    types = cf_types_under(table->paged.filter.geometry.affinity, types);
-    types &= ~(unsigned)table->paged.filter.geometry.key_types;
-    if (table->part != CUCKOO_JOINED || table->shared)
-        return cuckoo_table_log(table, hash, n, types);
-    int rc = SQLITE_OK;
-    sqlite3_stmt *write;
-    if (table->pending.n == 0)
-        rc = cuckoo_shadow_query(&table->paged.shadow, CUCKOO_WRITE_OWN, NULL, &write);
-    rc = rc ? rc : cuckoo_changes_add(&table->pending, hash, n);
-    table->pending.types |= rc == SQLITE_OK ? types : 0;
-    uint64_t rows = table->pending.n + (table->pending.summed ? 0 : (uint64_t)table->wrote),
-             most = table->pending.summed ? CUCKOO_LONG_LOG : CUCKOO_MOST_PENDING;
-    if (rc != SQLITE_OK || rows <= most)
-        return rc;
-    rc = cuckoo_table_gave_up(table, cuckoo_table_drain(table, false));
-    rc = rc == SQLITE_OK && table->pending.n ? cuckoo_table_put(table) : rc;
-    if (rc != SQLITE_OK && table->pending.n > 0)
-        table->pending.n--; /* this one, which cuckoo_table_put has not come to */
-    return rc;
+    cuckoo_shadow *shadow = &table->paged.shadow;
+    const cf_geometry *geometry = &table->paged.filter.geometry;
+    sqlite3_int64 rowid = sqlite3_last_insert_rowid(shadow->db);
+    types = cf_types_under(geometry->affinity, types) & ~(unsigned)geometry->key_types;
+    table->net.current = false;
+    int rc = cuckoo_log_write(shadow, hash, n, types);
+    if (rc == SQLITE_OK)
+        table->wrote = sqlite3_last_insert_rowid(shadow->db);
+    sqlite3_set_last_insert_rowid(shadow->db, rowid);
+    return rc == SQLITE_OK && table->wrote % CUCKOO_LONG_LOG == 0
+               ? cuckoo_table_gave_up(table, cuckoo_table_drain(table, false))
+               : rc;
 }
 
 /* ---- adding and deleting ---- */
@@ -42,7 +34,7 @@ static int count_room(cuckoo_table *table, bool *room)
     const cf_filter *filter = &table->paged.filter;
     uint64_t slots = cf_geometry_slots(&filter->geometry) + filter->geometry.stash_size;
     int rc = cuckoo_table_net(table);
-    *room = filter->occupied + table->net.changes.sums.used + table->pending.sums.used < slots;
+    *room = filter->occupied + table->net.changes.sums.used < slots;
     return rc;
 }
 
@@ -73,88 +65,25 @@ int cuckoo_table_delete(cuckoo_table *table, uint64_t hash)
     return note(table, hash, -1, 0);
 }
 
-/* ---- joining ---- */
+/* ---- joining, and rolling back ---- */
 
-/* Another table of this name does not know what is pending. */
-int cuckoo_table_connected(cuckoo_table *table)
-{
-    int rc = SQLITE_OK;
-    cuckoo_table *other = cuckoo_list_other(table, NULL);
-    table->shared = other != NULL;
-    for (; rc == SQLITE_OK && other; other = cuckoo_list_other(table, other)) {
-        other->shared = true;
-        rc = cuckoo_table_put(other);
-    }
-    return rc;
-}
-
+/* Others may have committed before this transaction began. */
 int cuckoo_table_joined(sqlite3_vtab *base)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    if (table->part == CUCKOO_APART) {
-        cuckoo_fresh_joined(table);
-        table->part = cuckoo_table_is_within(table) ? CUCKOO_CREATED : CUCKOO_JOINED;
-    }
-    table->net.current = table->returns_nothing = false;
-    return cuckoo_table_connected(table);
-}
-
-/* ---- savepoints ---- */
-
-int cuckoo_table_savepoint(cuckoo_table *table, int number)
-{
-    assert(number >= 0);
+    table->registry->events++;
+    table->joined = true;
     table->returns_nothing = false;
-    /* A statement of the table on its shadow tables needs a savepoint: a drain, or because of a trigger
-    ** on a shadow table. To write now would run a statement within itself. */
-    if (table->paged.shadow.busy)
-        return SQLITE_OK;
-    if (table->opened > number)
-        table->opened = number;
-    int rc = cuckoo_table_put(table);
-    if (rc == SQLITE_OK) {
-        table->opened = number + 1;
-        if (table->part == CUCKOO_CREATED && !cuckoo_table_is_within(table))
-            table->part = CUCKOO_JOINED;
-    }
-    return rc;
-}
-
-int cuckoo_table_release(sqlite3_vtab *base, int number)
-{
-    cuckoo_table *table = cuckoo_table_of(base);
-    if (table->opened > number)
-        table->opened = number < 0 ? 0 : number;
     return SQLITE_OK;
 }
 
-/* The pages may stay: they are not dirty, and the generation tells if they were written. Nothing tells
-** whether the names of table and column are still saved. */
-static void read_again(cuckoo_table *table)
-{
-    table->follow.saved = table->compared = false;
-    cuckoo_net_forget(&table->net);
-    if (table->drained > table->wrote)
-        table->wrote = table->drained; /* the log may be as long again */
-}
-
-static void take_back(cuckoo_table *table)
-{
-    table->rollbacks++;
-    cuckoo_changes_free(&table->pending);
-    read_again(table);
-}
-
-/* A drain may be taken back also by a savepoint of which the table was not told: SQLite opens one anew
-** in the place of one that a function has rolled back while a statement was running. */
+/* Nothing tells whether the names of table and column are still saved. */
 int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    read_again(table);
-    if (number >= table->opened)
-        return SQLITE_OK;
-    table->opened = number + 1;
-    take_back(table);
+    (void)number;
+    table->registry->events++;
+    table->follow.saved = false;
     return SQLITE_OK;
 }
 
@@ -165,58 +94,34 @@ int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number)
 ** has changed nothing must not commit anything: others could not write on what they have read. */
 static bool is_due(const cuckoo_table *table)
 {
-    bool writes = table->wrote > 0 || table->pending.n > 0 ||
-                  sqlite3_total_changes(table->paged.shadow.db) != table->idle;
     uint64_t read = table->net.own.rows + table->net.followed.rows, wrote = (uint64_t)table->wrote,
              left = table->paged.left, least = table->paged.filter.occupied / 256 + left / 4;
-    uint64_t rows = (wrote > read ? wrote : read) + table->pending.n;
+    uint64_t rows = wrote > read ? wrote : read;
     least = least < CUCKOO_SHORT_LOG  ? CUCKOO_SHORT_LOG
             : least < CUCKOO_LONG_LOG ? least
                                       : CUCKOO_LONG_LOG;
-    return writes && rows >= left + least && rows <= CUCKOO_MOST_LOGGED;
-}
-
-/* What comes before the first write must not cost the transaction: COMMIT can be said again after
-** SQLITE_BUSY. A statement that commits itself cannot. Nor can a transaction that SQLite has taken back,
-** of which it tells no table before all of them have written. */
-static int sync_pending(cuckoo_table *table)
-{
-    size_t n = table->pending.n;
-    int rc = cuckoo_table_put(table), kind = rc & 0xff;
-    bool before = table->pending.n == n && cuckoo_sql_running(table->paged.shadow.db, true) == 0 &&
-                  cuckoo_shadow_in_transaction(&table->paged.shadow, true);
-    return before && (kind == SQLITE_INTERRUPT || kind == SQLITE_READONLY || kind == SQLITE_AUTH)
-               ? SQLITE_BUSY
-               : rc;
+    return table->wrote > 0 && rows >= left + least && rows <= CUCKOO_MOST_LOGGED;
 }
 
 int cuckoo_table_sync(cuckoo_table *table)
 {
     if (table->later)
         return SQLITE_OK;
-    int rc = is_due(table) ? SQLITE_OK : sync_pending(table);
-    if (rc == SQLITE_OK && is_due(table))
-        rc = cuckoo_table_gave_up(table, cuckoo_table_drain(table, false));
-    else if (rc == SQLITE_OK && cuckoo_table_follows(table) && table->wrote > 0)
-        rc = cuckoo_table_note_rows(table);
-    return rc ? rc : sync_pending(table);
+    if (is_due(table))
+        return cuckoo_table_gave_up(table, cuckoo_table_drain(table, false));
+    return cuckoo_table_follows(table) && table->wrote > 0 ? cuckoo_table_note_rows(table) : SQLITE_OK;
 }
 
 int cuckoo_table_committed(sqlite3_vtab *base)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    if (table->part != CUCKOO_APART)
-        cuckoo_fresh_ended(table);
-    table->part = CUCKOO_APART;
-    table->looked = table->net.current = false;
-    table->wrote = table->drained = 0;
-    table->opened = 0;
-    cuckoo_changes_free(&table->pending);
+    table->joined = false;
+    table->wrote = 0;
     return SQLITE_OK;
 }
 
 int cuckoo_table_rolled_back(sqlite3_vtab *base)
 {
-    take_back(cuckoo_table_of(base));
+    cuckoo_table_rolled_back_to(base, 0);
     return cuckoo_table_committed(base);
 }

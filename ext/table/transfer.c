@@ -4,7 +4,7 @@
 */
 #include "maintenance.h"
 
-#include "../../src/cuckoo_exact.h"
+#include "../../src/include/cuckoo_exact.h"
 
 #include "../functions/filters.h"
 #include "../pages/ageing.h"
@@ -21,7 +21,7 @@ int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **m
     const char *why = "it is not a blob; give one that cf_new, cf_build or cf_export returned";
     cf_filter filter;
     const uint8_t *bytes = sqlite3_value_blob(blob);
-    size_t length = (size_t)sqlite3_value_bytes(blob);
+    size_t length = cf_without_label(bytes, (size_t)sqlite3_value_bytes(blob));
     bool is_blob = sqlite3_value_type(blob) == SQLITE_BLOB;
     cf_status status = is_blob ? cf_open(&filter, bytes, length, &why) : CF_BAD_ARGUMENT;
     if (is_blob && cf_is_exact(bytes, length))
@@ -58,7 +58,7 @@ int cuckoo_maintenance_view(cuckoo_table *table, bool *left)
 {
     cuckoo_sums without_place = {.place = NULL};
     int rc = cuckoo_table_net(table);
-    if (rc == SQLITE_OK && (table->net.changes.n > 0 || table->pending.n > 0))
+    if (rc == SQLITE_OK && table->net.changes.n > 0)
         rc = cuckoo_table_take_in(table, true, &without_place);
     *left = cuckoo_sums_any(&without_place);
     cuckoo_sums_free(&without_place);

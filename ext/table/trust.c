@@ -114,18 +114,11 @@ static int trust(cuckoo_table *table, cuckoo_use use)
 {
     cuckoo_shadow *shadow = &table->paged.shadow;
     cuckoo_follow *follow = &table->follow;
-    bool writes =
-        table->part != CUCKOO_APART || use > CUCKOO_TELL || !sqlite3_get_autocommit(shadow->db);
+    bool writes = table->joined || use > CUCKOO_TELL || !sqlite3_get_autocommit(shadow->db);
     bool seen = !writes && was_seen(table);
-    int prepared = follow->prepared;
     if (!writes)
         follow->version = table->version;
     int rc = seen ? SQLITE_OK : cuckoo_follow_look(follow, shadow);
-    if (prepared != follow->prepared) { /* the TEMP trigger may have come, or gone */
-        table->net.current = false;
-        rc = rc ? rc : cuckoo_log_is_watched(shadow, &table->told);
-        table->told = rc == SQLITE_OK && table->told && cuckoo_registry_hears(table->registry);
-    }
     if (rc == SQLITE_OK && follow->trust == CUCKOO_TRIGGERS)
         rc = check_rule(table);
     if (rc == SQLITE_OK && use <= CUCKOO_TELL && table->paged.unmatched > 0 && !follow->fault) {
@@ -172,7 +165,7 @@ int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
     }
     if (rc == SQLITE_OK && table->paged.filter.geometry.epochs) {
         rc = table->paged.age.keep ? cuckoo_net_read(&table->net, &table->paged, false) : SQLITE_OK;
-        cuckoo_ageing_look(&table->paged, cuckoo_table_latest(table));
+        cuckoo_ageing_look(&table->paged, table->net.more);
     }
     if (rc == SQLITE_ERROR && table->follow.fault && table->paged.shadow.damage == NULL)
         rc = cuckoo_say(&table->paged.shadow.damage, rc, "%s", table->follow.fault);

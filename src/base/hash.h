@@ -17,7 +17,7 @@
 #ifndef CF_HASH_H
 #define CF_HASH_H
 
-#include "../cuckoo_plan.h"
+#include "../include/cuckoo_plan.h"
 #include "inline.h"
 
 /* What comes first in the canonical bytes of an SQL value (cuckoo_key.h): keys of different types

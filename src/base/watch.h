@@ -6,7 +6,7 @@
 #ifndef CF_WATCH_H
 #define CF_WATCH_H
 
-#include "../cuckoo_filter.h"
+#include "../include/cuckoo_filter.h"
 
 enum { CF_WATCH_NANOSECONDS = 1 << 14 }; /* of work between two questions */
 

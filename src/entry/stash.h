@@ -22,7 +22,7 @@
 #ifndef CF_STASH_H
 #define CF_STASH_H
 
-#include "../cuckoo_inspect.h"
+#include "../include/cuckoo_inspect.h"
 #include "../shape/geometry.h"
 
 enum { CF_STASH_COPIES = 8 /* entries of the list that match one key: there are never more */ };

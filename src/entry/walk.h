@@ -14,7 +14,7 @@
 #define CF_WALK_H
 
 #include "../base/watch.h"
-#include "../cuckoo_inspect.h"
+#include "../include/cuckoo_inspect.h"
 
 typedef struct cf_walk {
     const cf_filter *filter;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "../base/bits.h"
 #include "../entry/stash.h"
-#include "../growth/growth.h"
+#include "../insert/growth.h"
 #include "../shape/format.h"
-#include "many.h"
+#include "bulk_add.h"
 
 /* How many different ones there are among n sorted hashes. */
 static size_t count_distinct(const uint64_t *sorted, size_t n)

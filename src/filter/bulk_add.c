@@ -23,11 +23,11 @@
 ** max_copies of them. It does not count what is in flight, so a key may end with a few entries too
 ** many. One look at all buckets takes them out.
 */
+#include "bulk_add.h"
 #include "../entry/entry.h"
 #include "../entry/walk.h"
-#include "../growth/growth.h"
+#include "../insert/growth.h"
 #include "../shape/format.h"
-#include "many.h"
 
 /* ---- tags in flight ---- */
 

@@ -10,8 +10,8 @@
 #include <limits.h>
 #include <math.h>
 
-#include "../entry/copies.h"
 #include "../entry/walk.h"
+#include "../insert/copies.h"
 #include "../table/epochs.h"
 
 /* ---- census ---- */

@@ -3,9 +3,9 @@
 ** filter.c - one filter in use: contains, count, get, add, delete; looking at single entries.
 */
 #include "../base/watch.h"
-#include "../entry/copies.h"
-#include "../entry/eviction.h"
-#include "../growth/growth.h"
+#include "../insert/copies.h"
+#include "../insert/eviction.h"
+#include "../insert/growth.h"
 #include "../shape/format.h"
 #include "../table/epochs.h"
 

@@ -12,7 +12,7 @@
 */
 #include "../entry/entry.h"
 #include "../entry/walk.h"
-#include "../growth/growth.h"
+#include "../insert/growth.h"
 #include "../shape/format.h"
 #include "../table/epochs.h"
 

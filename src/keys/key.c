@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "../cuckoo_filter.h"
-#include "../cuckoo_key.h"
+#include "../include/cuckoo_filter.h"
+#include "../include/cuckoo_key.h"
 
 #include "../base/bits.h"
 

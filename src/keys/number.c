@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "../cuckoo_key.h"
+#include "../include/cuckoo_key.h"
 
 #include <float.h>
 #include <math.h>

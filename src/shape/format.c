@@ -2,7 +2,7 @@
 #include "format.h"
 
 #include "../base/bits.h"
-#include "../cuckoo_exact.h"
+#include "../include/cuckoo_exact.h"
 
 static const uint8_t magic[3] = {0xcf, 0x63, 0x6b};
 

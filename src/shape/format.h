@@ -54,6 +54,9 @@
 **
 ** The reserved bytes are room to grow into; 8 of them let a reader load 64 bits anywhere in the table.
 **
+** In a file a label may follow, which says what the keys looked like: 1 to 255 bytes of text, the number of
+** these bytes, and cf 6c 62. It is no part of the filter. Functions ignore it, and what they return has none.
+**
 ** Limits that follow: log2(m0) + f <= 64, so that base bucket and fingerprint share no hash bit;
 ** once grown log2(m0) + s + level + 2 <= 64. New entries never know more bits than that leaves.
 */

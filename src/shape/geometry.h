@@ -6,7 +6,7 @@
 #ifndef CF_GEOMETRY_H
 #define CF_GEOMETRY_H
 
-#include "../cuckoo_filter.h"
+#include "../include/cuckoo_filter.h"
 
 enum {
     CF_RESERVED_MIN = 8,  /* bytes behind the last bucket: format.h */

@@ -35,7 +35,7 @@
 #define CF_ADDRESS_H
 
 #include "../base/bits.h"
-#include "../cuckoo_inspect.h"
+#include "../include/cuckoo_inspect.h"
 
 /* What the same entry, or key, is on its other side. */
 static inline cf_side cf_alternate(const cf_filter *filter, cf_side from)

@@ -142,6 +142,21 @@ cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const 
     return open_view(filter, bytes, length, NULL, why);
 }
 
+/* The stash of a filter may end as a label does. */
+size_t cf_without_label(const uint8_t *bytes, size_t length)
+{
+    static const uint8_t end[3] = {0xcf, 0x6c, 0x62};
+    cf_filter filter;
+    const char *why;
+    if (bytes == NULL || length <= CF_HEADER_BYTES + 4 ||
+        memcmp(bytes + length - sizeof end, end, sizeof end) != 0)
+        return length;
+    size_t label = bytes[length - 4] + (size_t)4;
+    bool is_filter = label >= length - CF_HEADER_BYTES || label == 4 ||
+                     cf_open(&filter, bytes, length, &why) == CF_OK;
+    return is_filter ? length : length - label;
+}
+
 static CF_NEVER_INLINE cf_status open_another(cf_reader *reader, const uint8_t *bytes, size_t length,
                                               const char **why)
 {

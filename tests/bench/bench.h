@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "../../src/cuckoo_filter.h"
+#include "../../src/include/cuckoo_filter.h"
 
 /* What a program was called with. */
 typedef struct bench_call {

@@ -4,7 +4,7 @@
 ** 5 % and at 0.1 %; and what knowing the last number of keys is worth ("planned"). "times": its bits over
 ** those of a filter that is planned for so many keys.
 */
-#include "../../src/cuckoo_inspect.h"
+#include "../../src/include/cuckoo_inspect.h"
 #include "bench.h"
 
 enum { PLANNED = 4096 };

@@ -29,7 +29,7 @@
 #error "the header valgrind/callgrind.h is missing: install valgrind (make deps)"
 #endif
 
-#include "../../src/cuckoo_filter.h"
+#include "../../src/include/cuckoo_filter.h"
 #include "bench.h"
 
 enum { SLOTS = 65536, KEYS = SLOTS / 100 * 95, SOME = 10000, GROWN_FROM = 1000, GROWN_TO = 20000 };

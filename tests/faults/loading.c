@@ -20,7 +20,7 @@
 
 #include <sqlite3ext.h>
 
-#include "../../src/version.h"
+#include "../../src/include/version.h"
 #include "fault_memory.h"
 
 static const char *library(void)

@@ -9,7 +9,7 @@
 #ifndef CUCKOO_MODEL_EXACT_H
 #define CUCKOO_MODEL_EXACT_H
 
-#include "../../src/cuckoo_exact.h"
+#include "../../src/include/cuckoo_exact.h"
 #include "hostile.h"
 
 /* ---- building ---- */

@@ -6,7 +6,7 @@
 #ifndef CUCKOO_MODEL_LOOK_H
 #define CUCKOO_MODEL_LOOK_H
 
-#include "../../src/cuckoo_inspect.h"
+#include "../../src/include/cuckoo_inspect.h"
 
 enum { MODEL_LOOKED = 2 * CF_BUCKET_MAX + 64 };
 

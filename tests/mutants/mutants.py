@@ -318,7 +318,7 @@ def zeros(statement):
             yield "zero", commas[-1] + 1, len(tokens) - 3, "0"
 
 
-PLAN = (ROOT / "src/cuckoo_plan.h").read_text()
+PLAN = (ROOT / "src/include/cuckoo_plan.h").read_text()
 ERRORS = set(re.findall(r"CF_\w+", re.search(r"enum cf_status \{(.*?)\}", PLAN, re.S)[1])) - {"CF_OK"}
 
 

@@ -8,7 +8,7 @@ import re
 
 # Of a filter: a blob or a handle.
 SCALARS = ["cf_contains({f}, {k})", "cf_count({f}, {k})", "cf_get({f}, {k})", "cf_add({f}, {k})", "cf_add({f}, {k}, 1)",
-           "cf_delete({f}, {k})", "cf_delete({f}, {k}, 1)", "cf_clear({f})", "cf_advance({f})", "cf_info({f})", "cf_check({f})",
+           "cf_delete({f}, {k})", "cf_delete({f}, {k}, 1)", "cf_clear({f})", "cf_advance({f})", "cf_info({f})", "cf_info({f}, 0)", "cf_check({f})",
            "cf_open({f})", "cf_merge({f}, {f})", "cf_merge(cf_new(10), {f})", "cf_add_keys({f}, (SELECT cf_keys({k})))",
            "cf_add_keys({f}, (SELECT cf_keys({k}, 1)))", "cf_delete_keys({f}, (SELECT cf_keys({k})))",
            "cf_delete_keys({f}, (SELECT cf_keys({k}, 1)))", "cf_picture({f})"]

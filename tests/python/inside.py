@@ -166,10 +166,8 @@ def write_log_anew(db, *keys):
 
 
 def guard(name, sort="inserts"):
-    """A trigger by which nothing can be written to a filter; or no second row."""
-    return {"second": f"CREATE TRIGGER g BEFORE INSERT ON {name}_log WHEN EXISTS (SELECT 1 FROM {name}_log) AND "
-                      "(SELECT x FROM guarded) BEGIN SELECT RAISE(ABORT, 'no'); END",
-            "inserts": f"CREATE TRIGGER g BEFORE INSERT ON {name}_log BEGIN SELECT RAISE(ABORT, 'no'); END",
+    """A trigger by which nothing can be written to a filter."""
+    return {"inserts": f"CREATE TRIGGER g BEFORE INSERT ON {name}_log BEGIN SELECT RAISE(ABORT, 'no'); END",
             "ignored": f"CREATE TRIGGER g BEFORE INSERT ON {name}_log BEGIN SELECT RAISE(IGNORE); END",
             "updates": f"CREATE TRIGGER g BEFORE UPDATE ON {name}_page BEGIN SELECT RAISE(IGNORE); END"}[sort]
 

@@ -223,7 +223,7 @@ ok 'another version of the compiler' after "$objects" 1 CC='standin -m64' PREFIX
 
 # The version stands in one place: elsewhere it is made of that.
 one_place() {
-    sed 's/"[0-9.]*"/"7.8.9"/' src/version.h > "$work/tree/src/version.h" &&
+    sed 's/"[0-9.]*"/"7.8.9"/' src/include/version.h > "$work/tree/src/include/version.h" &&
         "$MAKE" -s -C "$work/tree" amalgamation build/cuckoofilter.pc version > "$work/said" && tail -1 "$work/said" | grep -x 7.8.9 &&
         grep -x 'Version: 7.8.9' "$work/tree/build/cuckoofilter.pc" && ! grep -rnF "$("$MAKE" -s version)" "$work/tree/build/dist"
 }

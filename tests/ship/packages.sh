@@ -12,7 +12,7 @@ work=$root/build/packages
 modules=$root/build/clients/node_modules
 NODE_PATH=${NODE_PATH:+$NODE_PATH:}$modules
 export NODE_PATH NODE_NO_WARNINGS=1 PYTHONDONTWRITEBYTECODE=1
-version=$(sed -n 's/^#define CUCKOO_VERSION "\(.*\)"/\1/p' src/version.h)
+version=$(sed -n 's/^#define CUCKOO_VERSION "\(.*\)"/\1/p' src/include/version.h)
 rm -rf "$work"
 mkdir -p "$work"
 . tests/ship/cases.sh

@@ -17,14 +17,12 @@ static const struct {
     {"trigger_depth", "B4: under a limit of trigger depth writes fail only where the extension is"},
     {"connect_anew", "documented: after another connection has dropped a filter, ALTER TABLE may fail"},
     {"interrupted_insert",
-     "N1: INSERT .. VALUES into a table that takes keys, interrupted within a transaction, fails "
-     "and keeps what it has added (SQLite ends no statement that reads nothing)"},
+     "N1: INSERT into a table that takes keys, interrupted when it has ended, fails and keeps the key "
+     "(as with an ordinary table)"},
     {"attached_lookup", "N4: a lookup in an attached database fails while somebody has locked main"},
     {"rolled_back_reads",
      "N8: a use within a savepoint may make a TEMP trigger, and then ROLLBACK TO ends reads"},
     {"gone_trigger", "N7: a newer trigger keeps a row without ours, and has gone when somebody looks"},
-    {"late_lock", "N6: a table that takes keys locks the database at COMMIT only, which then is busy in "
-                  "place of INSERT"},
 };
 enum { KNOWN = sizeof list / sizeof list[0] };
 

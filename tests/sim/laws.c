@@ -87,7 +87,8 @@ static const char *const laws[][2] = {
      "cf_info(cf_new(9, 0.01, 'fingerprint_bits=32 epochs=15')) AS i)",
      "3215"},
     {"SELECT group_concat(key) FROM json_each(cf_info(cf_new({n} + 1)))",
-     "items,occupied,capacity,buckets,bucket_size,fingerprint_bits,slot_bits,layout,level,split,load_factor,"
+     "items,occupied,capacity,buckets,bucket_size,fingerprint_bits,slot_bits,layout,level,split,load_"
+     "factor,"
      "items_per_slot,bytes,bits_per_key,fpr_now,fpr_at_capacity,turnovers,hash,seed,counter_bits,value_"
      "bits,"
      "affinity,collation,key_types,growth,stash,stashed,saturated,exhausted,pair_bits,max_copies,base_"

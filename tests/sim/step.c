@@ -207,15 +207,6 @@ bool anybody_is_uneven(world *w)
     return uneven;
 }
 
-/* A table that takes keys may lock the database at COMMIT only. */
-static bool may_lock_late(const world *w, const step *s)
-{
-    bool takes = false;
-    for (int i = 0; i < w->shape.filters; i++)
-        takes |= !follows(filter_of(w, i));
-    return takes && is_end(s->real) && !known("late_lock");
-}
-
 /* Not all that was changed before is taken back; and triggers of a filter are two levels more. */
 bool is_too_deep(const char *message)
 {
@@ -235,9 +226,6 @@ static bool tells_nothing(world *w, const step *s, const outcome *real, const ou
     const pair *p = &w->pairs[s->pair];
     int code;
     bool apart = sqlite3_get_autocommit(p->real) != sqlite3_get_autocommit(p->twin);
-    /* The twin has committed, where a filter locks late. */
-    if (is_locked(real->code) && twin->code == SQLITE_OK && may_lock_late(w, s))
-        return true;
     /* One of both waits for what a filter has refused to another connection. And ATTACH reads the schema
     ** anew where a statement that was refused has made it stale. */
     if (is_locked(real->code) && ((strstr(s->real, "far.") && !known("attached_lookup")) ||

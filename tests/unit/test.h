@@ -25,7 +25,7 @@
 #include <cmocka.h>
 #undef stop /* a macro of cmocka 2, and a field of cf_watch */
 
-#include "../../src/cuckoo_inspect.h"
+#include "../../src/include/cuckoo_inspect.h"
 
 /* A number in the environment, or this one. */
 static inline uint64_t environment(const char *name, uint64_t otherwise)

@@ -96,7 +96,7 @@ FOR_JS("take_types") void take_types(cf_geometry *rule, const cf_geometry *other
 
 FOR_JS("open") cf_status open(cf_filter *filter, uint8_t *bytes, size_t length)
 {
-    cf_status status = cf_open_writable(filter, bytes, length, &said);
+    cf_status status = cf_open_writable(filter, bytes, cf_without_label(bytes, length), &said);
     filter->memory = js_memory;
     return status;
 }

@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { getSystemErrorMap, parseArgs } from 'node:util';
 import { build, CuckooFilter, open, version } from './filter.mjs';
-import { bytesOf, digest, keyOf, Lines, lower, upper, words } from './lists.mjs';
+import { bothKinds, bytesOf, digest, digestsOf, joined, keyOf, kindOf, labelBytes, lengthsOf, Lines, lower, upper, words } from './lists.mjs';
 
 const BATCH = 1 << 20, LEFT_OVER = 7 * 24 * 3600 * 1000; // lines that are changed at once (as in SQL); milliseconds
 const text = { type: 'string' }, flag = (short) => ({ type: 'boolean', ...(short && { short }) });
@@ -89,7 +89,7 @@ function reportFilter(command, values, given, filter, said, fields) {
 }
 
 /* Why nearly all lines are unknown: what would be known in their place. */
-function hintOf(filters, sample) {
+function hintOf(filters, sample, labels) {
   const changes = [
     [(line) => line, 'whole lines are known: leave out --digests, --field or --csv'],
     [digest, 'the digests of these lines are known: use --digests'],
@@ -97,20 +97,39 @@ function hintOf(filters, sample) {
     [upper, 'they are known in capitals: rebuild the filter with --options collation=nocase'],
     [(line) => upper(digest(line)), 'their digests are known in capitals: rebuild the filter with --digests'],
     [(line) => words(line)[0], 'their first fields are known: use --field 1']];
-  const isKnown = (line) => filters.some((filter) => filter.contains(keyOf(line)));
+  const kinds = labels.filter(Boolean).join('; '), isKnown = (line) => filters.some((filter) => filter.contains(keyOf(line)));
   return changes.find(([change]) => {
     try {
       return sample.filter((line) => isKnown(change(line))).length * 2 > sample.length;
     } catch {
       return false;
     }
-  })?.[1] ?? 'nearly all are unknown: the lines of the filter may have other letter case, other columns or digests of another length';
+  })?.[1] ?? 'nearly all are unknown: the lines of the filter may have other letter case, other columns or digests of another length' +
+    (/^[ -~]+$/.test(kinds) ? ` (its label: ${kinds})` : '');
 }
 
+/* The filter in a file, and the label behind it there, or nothing. */
 function opened(path, changes) {
-  const filter = open(fs.readFileSync(subject = path));
+  const content = fs.readFileSync(subject = path), filter = open(content);
   if (changes && !(filter instanceof CuckooFilter)) throw new Error('filter is exact, and cannot be changed; rebuild it');
-  return filter;
+  return [filter, content.subarray(filter.info(false).bytes, -4).toString()];
+}
+
+/* What the keys look like, for the label. */
+const kindOfKeys = (given, { field, csv }) => (
+  given.kind === 'digests' || given.kind === 'digests=base64' ? digestsOf(given.lengths) :
+    given.kind ? 'domains' : field || csv ? 'fields' : 'lines');
+const labelled = (filter, kind) => Buffer.concat([filter.bytes(), labelBytes(kind)]);
+
+/* Says when the keys, by the labels of the filters, cannot be there. */
+function expect(command, values, given, labels) {
+  const lengths = labels.map(lengthsOf), name = subject;
+  if (lengths.every((some) => some.length > 0)) given.wanted = [...new Set(lengths.flat())];
+  given.tell = (foreign) => {
+    const why = `digests of ${joined(foreign)} digits; ${name} has digests of ${joined(given.wanted)} digits`;
+    if (command === 'delete') throw Object.assign(new Error(why), { subject: 'standard input' });
+    if (!values.quiet) console.error(`sqlite-cuckoo ${command}: standard input: ${why}`);
+  };
 }
 
 /* Where links lead, whether anything is there or not. */
@@ -161,15 +180,18 @@ function assigned(text) {
 }
 
 const change = (method) => ([path], values, name) => {
-  const filter = opened(path, true), given = input(values), all = keysOf(given, values), before = filter.info(false).items;
+  const [filter, label] = opened(path, true), given = input(values), all = keysOf(given, values), before = filter.info(false).items;
+  const isDelete = name === 'delete';
   let keys = 0;
+  if (isDelete) expect(name, values, given, [label]);
   write(path, () => {
     for (let next = {}; !next.done;) {
       filter[method](function* () { for (let i = 0; i < BATCH && !(next = all.next()).done; i++, keys++) yield next.value; }());
     }
-    return filter.bytes();
+    const kind = kindOfKeys(given, values);
+    return labelled(filter, isDelete ? kindOf(label) : before ? bothKinds(label, kind) : kind);
   });
-  const missed = keys - before + filter.info(false).items, isDelete = name === 'delete';
+  const missed = keys - before + filter.info(false).items;
   const said = `${counted(given.lines, 'line')}, ${isDelete ? `${number(missed)} not found; ` : ''}`;
   reportFilter(name, values, given, filter, said, isDelete && { not_found: missed });
 };
@@ -184,12 +206,14 @@ const COMMANDS = {
     const all = { fpr: +fpr, ...assigned(options) }, given = input(values);
     let filter;
     build([], all);
-    write(path, () => (filter = build(keysOf(given, values), all)).bytes());
+    write(path, () => labelled(filter = build(keysOf(given, values), all), kindOfKeys(given, values)));
     reportFilter('build', values, given, filter, `${counted(given.lines, 'line')}, `);
   }],
   check: [`[-0 | -1] [-c] [--domain] ${KEY_USAGE} FILE... < lines`, { unknown: flag('0'), known: flag('1'), count: flag('c'), domain: flag(), ...KEYS }, (paths, values) => {
-    const filters = paths.map((path) => opened(path)), given = input(values), tally = [0, 0], sample = [], isAny = given.kind === 'domain';
+    const files = paths.map((path) => opened(path)), filters = files.map(([filter]) => filter), labels = files.map(([, label]) => label);
+    const given = input(values), tally = [0, 0], sample = [], isAny = given.kind === 'domain';
     subject = paths.join(', ');
+    expect('check', values, given, labels);
     for (const { lines, keys, owners } of given.pieces()) {
       const [answers, ...others] = filters.map((filter) => filter.containsMany(keys)), ofLines = owners ? [] : answers;
       for (const other of others) other.forEach((answer, i) => { answers[i] |= answer; });
@@ -204,14 +228,18 @@ const COMMANDS = {
     }
     const [unknown, known] = tally, asked = unknown + known, found = values.known ? known : unknown;
     needsKeys(given, asked > 0, values);
+    if (given.wanted.length > 0 && !given.isAnyWanted) {
+      const isWhole = !given.kind && !given.field && !given.column;
+      throw new Error(`the keys are digests of ${joined(given.wanted)} digits, and no line has one${isWhole ? '; use --digests' : ''}`);
+    }
     if (values.count) output(Buffer.from(`${found}\n`));
     const positives = filters.reduce((sum, filter) => sum + (filter.info(false).fpr_at_capacity ?? 0), 0);
-    const hint = asked >= 100 && known < (0.01 + 2 * positives) * asked ? hintOf(filters, sample) : undefined;
+    const hint = asked >= 100 && known < (0.01 + 2 * positives) * asked ? hintOf(filters, sample, labels) : undefined;
     report('check', values, given, { unknown, known }, `${number(unknown)} of ${number(asked)} unknown`, hint);
     return found ? 0 : 1;
   }],
   info: ['FILE', {}, ([path]) => {
-    const filter = opened(path), damage = filter.check(), fields = filter.info();
+    const [filter, label] = opened(path), damage = filter.check(), fields = { ...filter.info(), ...(label && { label }) };
     if (damage !== 'ok') throw new Error(`filter is corrupt: ${damage}; restore it from a backup, or rebuild it`);
     const json = JSON.stringify(fields, (_, value) => (typeof value === 'bigint' ? String(value) : value), 2);
     output(Buffer.from(json + '\n')); // a seed beyond 2^53 is a text, as in SQL
@@ -221,9 +249,15 @@ const COMMANDS = {
   merge: ['FILE FROM...', REPORTS, ([path, first, ...others], values) => {
     let sum;
     write(path, () => {
-      sum = opened(first, true);
-      for (const other of others) sum.merge(opened(other, true));
-      return sum.bytes();
+      const [begun, label] = opened(first, true);
+      let kind = kindOf(label);
+      sum = begun;
+      for (const other of others) {
+        const [more, its] = opened(other, true);
+        sum.merge(more);
+        kind = bothKinds(kind, its);
+      }
+      return labelled(sum, kind);
     });
     reportFilter('merge', values, undefined, sum, `${counted(others.length + 1, 'filter')}, `);
   }]

@@ -70,6 +70,35 @@ function parents(line) {
   return /^\d+$/.test(labels[labels.length - 1]) || name.startsWith('[') ? [name] : labels.map((_, i) => labels.slice(i).join('.'));
 }
 
+/* ---- labels: what the keys of a filter look like, behind it in its file (src/shape/format.h) ---- */
+
+export const joined = (lengths) => [...lengths].filter(Boolean).sort((a, b) => a - b).join(' and ');
+export const digestsOf = (lengths) => `digests of ${joined(lengths)} digits, lower case`;
+export const kindOf = (label) => label.split('; ')[0];
+
+/* The numbers of digits of the digests, if these are the keys. */
+export function lengthsOf(label) {
+  const found = /^digests of (\d+(?: and \d+)*) digits, lower case$/.exec(kindOf(label));
+  return found ? found[1].split(' and ').map(Number) : [];
+}
+
+/* The kind of two filters, or nothing if they have no common one. */
+export function bothKinds(one, other) {
+  const lengths = [lengthsOf(one), lengthsOf(other)];
+  if (lengths.every((some) => some.length > 0)) return digestsOf(new Set(lengths.flat()));
+  return kindOf(one) === kindOf(other) ? kindOf(one) : '';
+}
+
+/* The bytes behind a filter. */
+export function labelBytes(kind) {
+  if (!kind) return Buffer.alloc(0);
+  const made = new Date(process.env.SOURCE_DATE_EPOCH ? process.env.SOURCE_DATE_EPOCH * 1000 : Date.now()).toISOString().slice(0, 10);
+  const text = Buffer.from(`${kind}; ${made}`);
+  return Buffer.concat([text, Buffer.from([text.length, 0xcf, 0x6c, 0x62])]);
+}
+
+/* ---- lines ---- */
+
 /* The records of CSV: their fields, and their text. A quote within a field that does not begin with one is a character. `more` gives
  * the next lines, when the last record goes on. The last line has a newline, too. */
 function* records(text, separator, more) {
@@ -108,6 +137,9 @@ export class Lines {
   lines = 0;
   without = 0; // lines without a key, but for empty ones
   lengths = new Set();
+  wanted = []; // lengths of the digests of the filter
+  foreign = new Set(); // others that have come
+  isAnyWanted = false; // a key has such a length
 
   constructor(kind, { field, csv, separator, null: isNull }, read) {
     Object.assign(this, { kind, pick: PICKS[kind], isSeveral: kind === 'hosts' || kind === 'domain', field, column: csv });
@@ -178,8 +210,19 @@ export class Lines {
         else if (isPart && lines[i].replace(ENDS, '')) this.without++;
         if (this.pick && !this.isSeveral && picked) this.lengths.add(picked.length);
       }
-      if (piece.keys.length > 0) yield piece;
+      if (piece.keys.length > 0) {
+        if (this.wanted.length > 0) this.#compare(piece.keys);
+        yield piece;
+      }
     }
+  }
+
+  /* With the lengths of the digests in the filter. */
+  #compare(keys) {
+    this.isAnyWanted ||= keys.some((key) => this.wanted.includes(typeof key === 'string' ? key.length : key.bytes.length));
+    const foreign = [...this.lengths].filter((length) => !this.wanted.includes(length) && !this.foreign.has(length));
+    for (const length of foreign) this.foreign.add(length);
+    if (foreign.length > 0) this.tell(foreign);
   }
 
   #columns(text, texts) {

@@ -41,7 +41,7 @@ def site(tmp_path_factory):
 class Command:
     def __init__(self, site, folder):
         self.folder = folder
-        self.environment = {**os.environ, "PYTHONPATH": str(site), "LC_ALL": "C.UTF-8"}
+        self.environment = {**os.environ, "PYTHONPATH": str(site), "LC_ALL": "C.UTF-8", "SOURCE_DATE_EPOCH": "86400"}
         self.program = [sys.executable, "-m", "sqlite_cuckoo"]
 
     def start(self, *arguments, **streams):
@@ -62,7 +62,13 @@ class Command:
         return printed
 
     def read(self, name=FILTER):
-        return (self.folder / name).read_bytes()
+        """The filter in a file, without its label."""
+        content = (self.folder / name).read_bytes()
+        return content[:-content[-4] - 4] if content.endswith(b"\xcflb") else content
+
+    def label(self, name=FILTER):
+        """The text of the label, or nothing."""
+        return (self.folder / name).read_bytes()[len(self.read(name)):-4].decode()
 
     def write(self, content, name=FILTER):
         (self.folder / name).write_bytes(content)
@@ -211,7 +217,7 @@ def test_an_empty_filter_is_as_asked(command, db):
 
 
 def test_info_and_picture_are_those_of_sql(known, db):
-    assert json.loads(known("info", FILTER)) == support.info(db, known.read())
+    assert json.loads(known("info", FILTER)) == {**support.info(db, known.read()), "label": "lines; 1970-01-02"}
     assert known("picture", FILTER).decode() == support.ask(db, "SELECT cf_picture(?)", known.read()) + "\n"
 
 

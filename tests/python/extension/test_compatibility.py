@@ -31,8 +31,7 @@ def point(title, words):
 
 # ---- C ----
 
-PUBLIC = ["version.h", *(path.name for path in (ROOT / "src").glob("cuckoo_*.h")), "base/hash.h", "base/inline.h",
-          "shape/contains.h", "shape/filter_private.h"]
+PUBLIC = [*(f"include/{path.name}" for path in (ROOT / "src/include").glob("*.h")), "base/hash.h", "base/inline.h"]
 
 
 def code(path):

@@ -158,7 +158,7 @@ def test_random_histories(db, js, options):
         if i % 50 == 0:
             assert js(name, "bytes") == blobs[name], (i, call)
             assert js(name, "check") == "ok"
-            if value:
+            if value and "never be found" not in (failed or ""):
                 found = [number for number, in db.execute("SELECT value FROM cf_values(?, ?)", (blobs[name], key))]
                 assert (js(name, "values", key), js(name, "get", key)) == (found, found[0] if found else None), i
         if i % 500 == 0:

@@ -18,6 +18,7 @@ import types
 import pytest
 
 import filter_process
+import support
 from test_command import FILTER, PACKAGE, Command, site  # noqa: F401
 
 NODE = filter_process.WASM.exists() and shutil.which(filter_process.NODE)
@@ -272,6 +273,78 @@ def test_several_filters_in_one_question(command):
     command("check", "a", "bad", lines=asked, status=2, says="^sqlite-cuckoo check: bad: filter cannot be used: ")
 
 
+# ---- labels ----
+
+def sums_of(algorithm, first, end):
+    return b"".join(hashlib.new(algorithm, b"%d" % i).hexdigest().encode() + b"  ./path/%d\n" % i for i in range(first, end))
+
+
+def test_a_file_says_what_its_keys_look_like(command, db):
+    """The label stays behind the filter, and SQL reads the file as it is."""
+    upper = sums_of("sha1", 0, 9).upper()
+    for options, lines, label in (((), b"ada\n", "lines"), (("--field", "1"), b"ada x\n", "fields"), (("--csv", "a"), b"a\nb\n", "fields"),
+                                  (("--hosts",), b"a.example\n", "domains"), (("--digests",), upper, "digests of 40 digits, lower case"),
+                                  (("--field", "1", "--digests"), upper + sums_of("md5", 0, 9), "digests of 32 and 40 digits, lower case")):
+        said(command, "build", FILTER, *options, lines=lines)
+        assert command.label() == label + "; 1970-01-02"
+        assert json.loads(command("info", FILTER))["label"] == command.label()
+        whole = (command.folder / FILTER).read_bytes()
+        for call in ("cf_contains(?1, 'ada')", "cf_contains((SELECT cf_open(?1)), 'ada')", "cf_check(?1)", "cf_info(?1)", "cf_add(?1, 'eve')",
+                     "cf_merge(?1, ?1)", "cf_add_all(?1, 'eve')", "cf_delete_all(?1, 'ada')"):
+            assert support.ask(db, f"SELECT {call}", whole) == support.ask(db, f"SELECT {call}", command.read()), call
+    db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=100)")
+    db.execute("INSERT INTO seen(seen, key) VALUES ('import', ?)", (whole,))
+    assert support.ask(db, "SELECT cf_export('seen') = ?", command.read()) == 1
+    command("build", FILTER, "--allow-empty")
+    assert command.label() == "lines; 1970-01-02"
+
+
+def test_labels_of_changed_and_merged_filters(command):
+    for name, algorithm in (("a", "md5"), ("b", "sha256"), ("lines", None)):
+        lines = sums_of(algorithm, 0, 20) if algorithm else b"ada\n"
+        said(command, "build", name, "--options", "capacity=99", *(["--digests"] if algorithm else []), lines=lines)
+    said(command, "merge", "sum", "a", "b", lines=b"")
+    assert command.label("sum") == "digests of 32 and 64 digits, lower case; 1970-01-02"
+    said(command, "merge", "sum", "a", "lines", lines=b"")
+    assert command.label("sum") == ""
+    said(command, "add", "a", "--digests", lines=sums_of("sha1", 0, 20))
+    assert command.label("a").startswith("digests of 32 and 40 digits")
+    said(command, "delete", "a", "--digests", lines=sums_of("sha1", 0, 20))
+    assert command.label("a").startswith("digests of 32 and 40 digits")
+    command.write(command.read("a"), "none")  # as SQL writes it
+    said(command, "add", "none", "--digests", lines=sums_of("sha1", 0, 20))
+    assert command.label("none") == "" and "label" not in json.loads(command("info", "none"))
+    said(command, "add", "a", lines=b"ada\n")
+    assert command.label("a") == ""
+
+
+def test_digests_of_another_length(command):
+    """They are reported as soon as they come, and when there are no others, that is an error."""
+    for name, algorithm in ((FILTER, "sha256"), ("md5", "md5")):
+        said(command, "build", name, "--digests", "--fpr", "1e-6", lines=sums_of(algorithm, 0, 50))
+    before, other, mixed = command.read(), sums_of("md5", 0, 9), sums_of("sha1", 0, 5) + sums_of("md5", 0, 9) + sums_of("sha256", 45, 51)
+    none = f"sqlite-cuckoo check: {FILTER}: the keys are digests of 64 digits, and no line has one"
+    tells = "sqlite-cuckoo check: standard input: digests of {} digits; " + FILTER + " has digests of 64 digits\n"
+    assert said(command, "check", FILTER, "--digests", lines=other, status=2) == (other, tells.format(32) + none + "\n")
+    assert said(command, "check", FILTER, "--quiet", "--field", "1", lines=other, status=2) == (other, none + "\n")
+    assert said(command, "check", FILTER, lines=other, status=2) == (other, none + "; use --digests\n")
+    bare = b"".join(line[:64] + b"\n" for line in sums_of("sha256", 49, 51).splitlines())
+    assert said(command, "check", FILTER, lines=bare)[0] == bare[65:]
+    printed, reported = said(command, "check", FILTER, "--digests", lines=mixed)
+    assert printed.splitlines() == mixed.splitlines()[:14] + mixed.splitlines()[-1:] and reported.startswith(tells.format("32 and 40") + "check: 15 of 20 unknown")
+    assert said(command, "check", FILTER, "md5", "--digests", lines=other, status=1)[0] == b""
+    command.write(command.read("md5"), "none")
+    assert said(command, "check", FILTER, "none", "--digests", lines=sums_of("sha1", 0, 2))[0] == sums_of("sha1", 0, 2)
+    command("delete", FILTER, "--digests", lines=mixed, status=2,
+            says=f"^sqlite-cuckoo delete: standard input: digests of 32 and 40 digits; {FILTER} has digests of 64 digits$")
+    assert command.read() == before
+    stream = command.start("check", FILTER, "--digests")
+    stream.stdin.write(other)
+    stream.stdin.flush()
+    assert stream.stderr.readline().decode() == tells.format(32)  # before the end
+    stream.communicate()
+
+
 # ---- what is reported ----
 
 def numbered(first, end):
@@ -294,6 +367,7 @@ def test_reports_for_programs(command):
     assert {name: one[name] for name in ("command", "lines", "without_key", "keys", "bytes")} == {
         "command": "build", "lines": 3, "without_key": 1, "keys": 1, "bytes": len(command.read())} and 0 < one["fpr"] < 0.01
     assert json.loads(said(command, "delete", FILTER, "--json", lines=b"b\n")[1])["not_found"] == 1
+    said(command, "build", FILTER, lines=b"ada\n")
     one = json.loads(said(command, "check", FILTER, "--json", lines=numbered(0, 200))[1])
     assert (one["unknown"], one["known"], one["lines"]) == (200, 0, 200) and one["hint"].startswith("nearly all are unknown: ")
 
@@ -311,7 +385,7 @@ BARE = b"".join(line[:40] + b"\n" for line in SUMS.splitlines())
     (SUMS, SUMS, ("--digests",), "whole lines are known: leave out --digests, --field or --csv"),
     (numbered(0, 300).replace(b" x", b""), numbered(0, 300), (), "their first fields are known: use --field 1"),
     (BARE, b"".join(b"%032x\n" % i for i in range(100)), ("--digests",), "nearly all are unknown: the lines of the filter may have "
-     "other letter case, other columns or digests of another length")], ids=range(8))
+     "other letter case, other columns or digests of another length (its label: lines; 1970-01-02)")], ids=range(8))
 def test_a_hint_when_nearly_all_are_unknown(command, inside, asked, options, hint):
     said(command, "build", FILTER, lines=inside)
     assert said(command, "check", "-c", FILTER, *options, lines=asked)[1].endswith(f"\nhint: {hint}\n")

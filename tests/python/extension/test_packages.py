@@ -26,7 +26,7 @@ import support
 
 ROOT = Path(support.ROOT).resolve()
 PACKAGES = ROOT / "ext/packages"
-VERSION = re.search(r'CUCKOO_VERSION "(.*)"', (ROOT / "src/version.h").read_text())[1]
+VERSION = re.search(r'CUCKOO_VERSION "(.*)"', (ROOT / "src/include/version.h").read_text())[1]
 
 
 SOURCES = ("cuckoo.c", "cuckoo_filter.h", "LICENSE")  # of the folder that dist.py reads
@@ -415,7 +415,7 @@ def test_sources_without_a_compiler_name_the_remedy(sources, tmp_path, compiler,
 
 
 def test_the_version_is_the_same_everywhere(dist, wheel, sources):
-    """It stands in src/version.h."""
+    """It stands in src/include/version.h."""
     def field(text):
         return core_metadata(text)[0]["Version"][0]
     archive = zipfile.ZipFile(wheel)

@@ -15,7 +15,7 @@ import support
 
 ROOT = Path(support.ROOT).resolve()
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
-VERSION = re.search(r'CUCKOO_VERSION "(.*)"', (ROOT / "src/version.h").read_text())[1]
+VERSION = re.search(r'CUCKOO_VERSION "(.*)"', (ROOT / "src/include/version.h").read_text())[1]
 FILLED = {"repository": "https://example.org/someone/cuckoo", "homepage": "https://example.org", "owner": "someone", "author": "A. Maker",
           "email": "maker@example.org", "security": "security@example.org", "pypi": "sqlite-cuckoo", "npm": "@someone/sqlite-cuckoo"}
 
@@ -193,7 +193,7 @@ def test_the_tag_is_the_commit_and_has_the_licence_at_its_root(tree):
 
 def test_a_tag_of_another_version_is_refused(tree):
     code, said = ready(tree, "v9.9.9")
-    assert code == 1 and f"The tag is v9.9.9, and src/version.h says {VERSION}" in said
+    assert code == 1 and f"The tag is v9.9.9, and src/include/version.h says {VERSION}" in said
 
 
 def test_a_tree_that_is_not_ready_gets_no_tag(tree):

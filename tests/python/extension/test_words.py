@@ -34,7 +34,7 @@ def read():
     """What is read: name and text."""
     whole = [*ROOT.glob("*.md"), *ROOT.glob(".github/**/*.md"), *ROOT.glob("src/**/*.md"), *ROOT.glob("ext/**/*.md"),
              *ROOT.glob("tests/**/*.md"), *ROOT.glob("findings/*"), *ROOT.glob("sql/*.sql"), *ROOT.glob("ext/packages/man/*"),
-             *ROOT.glob("ext/packages/page/*.html"), *ROOT.glob("src/cuckoo_*.h"), *ROOT.glob("ext/packages/*/*.d.ts"),
+             *ROOT.glob("ext/packages/page/*.html"), *ROOT.glob("src/include/*.h"), *ROOT.glob("ext/packages/*/*.d.ts"),
              *ROOT.glob("ext/packages/*/*.mjs"), *ROOT.glob("ext/packages/python/*/*.py"),
              ROOT / "ext/packages/debian/control"]
     c = [path for folder in ("src", "ext") for kind in ("c", "h") for path in ROOT.glob(f"{folder}/**/*.{kind}")]

@@ -9,7 +9,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "crew.h"
 
-#include "../../../src/cuckoo_inspect.h"
+#include "../../../src/include/cuckoo_inspect.h"
 
 #include <stdlib.h>
 #include <string.h>

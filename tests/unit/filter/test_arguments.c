@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Every public call with each argument out of its range: a status, and not a byte of filter or arguments changed.
 ** Release builds check as well: run with -DNDEBUG, too (make test). */
-#include "../../../src/cuckoo_exact.h"
-#include "../../../src/cuckoo_key.h"
+#include "../../../src/include/cuckoo_exact.h"
+#include "../../../src/include/cuckoo_key.h"
 #include "../test.h"
 
 enum { KEYS = 300 };

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "../../../src/cuckoo_exact.h"
+#include "../../../src/include/cuckoo_exact.h"
 
 enum { STACK = 1 << 18, MOST = 8192, KEYS = 6000, SOME = KEYS / 6, PAINT = 0xa5 };
 

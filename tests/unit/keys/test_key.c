@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "../test.h"
 
-#include "../../../src/cuckoo_key.h"
+#include "../../../src/include/cuckoo_key.h"
 
 #include <locale.h>
 #include <math.h>

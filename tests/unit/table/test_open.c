@@ -73,6 +73,39 @@ TEST(readers_open_one_after_the_other)
     free_filter(&made);
 }
 
+/* ---- labels behind a filter ---- */
+
+/* A label is 1 to 255 bytes of text, their number and three bytes; nothing else is one. A filter may end in
+** the same way, and is opened as it is. */
+TEST(labels_are_no_part_of_a_filter)
+{
+    for (unsigned kind = 0; kind < SHAPES; kind++) {
+        test_filter made = new_filter(shape_of_kind(kind));
+        size_t own = (size_t)made.filter.length;
+        cf_filter opened;
+        const char *why = NULL;
+        for (unsigned n = 0; n < 256; n++) {
+            size_t length = own + n + 4;
+            uint8_t *bytes = calloc(1, length); /* a sanitizer sees what is read beyond it */
+            memcpy(bytes, made.bytes, own);
+            memcpy(bytes + own + n, (const uint8_t[]){(uint8_t)n, 0xcf, 0x6c, 0x62}, 4);
+            assert_int_equal(cf_without_label(bytes, length), n ? own : length);
+            assert_int_equal(cf_open(&opened, bytes, length, &why), CF_DAMAGED);
+            bytes[own + n + random_below(4)] ^= 0x80;
+            size_t changed = cf_without_label(bytes, length);
+            assert_true(changed == length || cf_open(&opened, bytes, changed, &why) == CF_DAMAGED);
+            free(bytes);
+        }
+        assert_int_equal(cf_without_label(made.bytes, own), own);
+        memcpy(made.bytes + own - 4, (const uint8_t[]){1, 0xcf, 0x6c, 0x62}, 4);
+        assert_int_equal(cf_without_label(made.bytes, own), own);
+        for (size_t length = 0; length <= CF_HEADER_BYTES + 4; length++)
+            assert_int_equal(cf_without_label(made.bytes + own - length, length), length);
+        free_filter(&made);
+    }
+    assert_int_equal(cf_without_label(NULL, 0), 0);
+}
+
 /* ---- sealing, clearing ---- */
 
 /* In bytes that are zeros already, the same. */

@@ -23,21 +23,18 @@ sys.excepthook = failed
 
 import argparse
 import contextlib
-import glob
 import itertools
 import json
 import re
-import shutil
 import sqlite3
 import stat
 import time
 from pathlib import Path
 
 import sqlite_cuckoo
+from sqlite_cuckoo import files
+from sqlite_cuckoo.files import listen, output, replacing
 from sqlite_cuckoo.lists import Failure, Lines, digest
-
-MOST = 0x7fffffff  # bytes of a blob
-LEFT_OVER = 7 * 24 * 3600  # seconds after which a file that a killed command has left is removed
 
 # The keys, one a row, and a NULL at the end, so that there is a row always. A piece with lines that JSON cannot carry is an
 # array of their numbers.
@@ -45,7 +42,6 @@ LINES = "json_each(CAST(piece AS TEXT))"
 # An empty line is NULL, which is no key.
 KEY = "nullif(CASE type WHEN 'integer' THEN CAST(odd_line(value) AS TEXT) ELSE value END, '')"
 PIECES = "WITH RECURSIVE pieces(piece) AS (SELECT piece() UNION ALL SELECT piece() FROM pieces WHERE piece IS NOT NULL)"
-IS_FILTER = "SELECT cf_contains(?, NULL)"  # an error, if it is none; it reads the header alone
 SELECTED = [bytes(byte == wanted for byte in range(256)) for wanted in b"01"]
 ODD = bytes(byte for byte in range(32) if byte not in b"\t\n\r")
 ESCAPES = ((b"\\", b"\\\\"), (b'"', b'\\"'), (b"\t", b"\\t"), (b"\r", b"\\r"), (b"\n", b'","'))
@@ -79,70 +75,6 @@ A file is written next to the old one, which it then replaces: after an error or
 commands that change one file at the same time, the changes of one are lost.
 
 Exit status: 0; of check 0 when it has printed a line or counted one, and 1 when there was none; 2 after an error."""
-
-
-# ---- files ----
-
-def output(content):
-    """To standard output at once: who reads it may wait for it, and an error belongs to this content."""
-    left = memoryview(content)
-    try:
-        while left:
-            left = left[os.write(1, left):]
-    except OSError as error:
-        error.filename = "standard output"
-        raise
-
-
-def content_of(path):
-    """The bytes of a filter. What they are, SQL finds out."""
-    if os.path.getsize(path) > MOST:
-        raise Failure(f"{path}: it is larger than 2 GB, which no filter is")
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def beside(target):
-    """A new name in the same folder, which no other command has, and which is not too long. Removes what killed ones left."""
-    begin = os.path.join(os.path.dirname(target), os.path.basename(target)[:50] + ".")
-    for old in glob.glob(f"{glob.escape(begin)}{16 * '[0-9a-f]'}.new"):
-        with contextlib.suppress(OSError):
-            if time.time() - os.path.getmtime(old) > LEFT_OVER:
-                os.unlink(old)
-    return f"{begin}{os.urandom(8).hex()}.new"
-
-
-@contextlib.contextmanager
-def replacing(path):
-    """A file to write, which takes the place of another when all went well. What cannot be written fails before any work.
-    What is no ordinary file, such as /dev/stdout, is written as it is."""
-    old = os.stat(path) if os.path.exists(path) else None
-    if old and not stat.S_ISREG(old.st_mode):
-        with open(path, "wb") as file:
-            yield file
-        return
-    if old and not os.access(path, os.W_OK):
-        raise PermissionError(13, "Permission denied", path)
-    target = os.path.realpath(path)
-    new = beside(target)
-    try:
-        with open(new, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if old:
-            if hasattr(os, "chown"):
-                with contextlib.suppress(PermissionError):
-                    os.chown(new, old.st_uid, old.st_gid)
-            shutil.copymode(target, new)
-        listen(signal.SIG_IGN)  # the rest takes no time
-        os.replace(new, target)
-    except OSError as error:
-        error.filename = path if error.filename in (new, None) else error.filename
-        raise
-    finally:
-        with contextlib.suppress(OSError):  # that it is not there, as a rule
-            os.unlink(new)
 
 
 # ---- long work ----
@@ -212,8 +144,17 @@ class Database:
                 raise
         return call
 
-    def read_lines(self, arguments):
-        """From now on the function piece() gives SQL the keys of standard input."""
+    def info(self, content):
+        """What cf_info says without reading all of a filter; an error, if it is none."""
+        return json.loads(self.one("SELECT cf_info(?, 0)", content)[0])
+
+    def filter(self, path):
+        """What is in a file, and the label behind the filter there, or nothing."""
+        content = files.content_of(path)
+        return content, content[self.info(content)["bytes"]:-4].decode("utf-8", "replace")
+
+    def read_lines(self, arguments, labels=()):
+        """From now on the function piece() gives SQL the keys of standard input. `labels`: of the filters that are asked."""
         if sys.stdin is None:
             raise Failure("standard input is closed")
         status = os.fstat(0)
@@ -221,6 +162,9 @@ class Database:
         if sys.stdin.isatty() and sys.stderr.isatty():
             print("sqlite-cuckoo: lines come from the terminal; Ctrl-D ends them", file=sys.stderr)
         self.input = Lines(arguments, self.progress)
+        lengths = [files.lengths_of(label) for label in labels]
+        self.input.wanted = set().union(*lengths) if all(lengths) else set()
+        self.input.tell = lambda foreign: tell_foreign(arguments, self.input, foreign)
         self.sql.create_function("piece", 0, self.kept(self.piece))
         self.sql.create_function("odd_line", 1, lambda number: self.input.keys_of_lines()[number])
 
@@ -277,7 +221,7 @@ def report(arguments, database, fields, text, hint=None):
     given = getattr(database, "input", None)
     if given:
         fields = {"lines": database.progress.lines, "without_key": given.without, **fields}
-        digits = "" if arguments.keys not in ("hex", "base64") else " and ".join(map(str, sorted(given.lengths - {0})))
+        digits = "" if arguments.keys not in ("hex", "base64") else files.joined(given.lengths - {0})
         text += f"; digests of {digits} digits" if digits else ""
         missing = {"hex": "digest", "base64": "digest", "hosts": "domain", "domain": "domain"}.get(arguments.keys, "field")
         text += f"; {counted(given.without, 'line')} without a {missing}" if given.without else ""
@@ -287,18 +231,27 @@ def report(arguments, database, fields, text, hint=None):
     print(text, file=sys.stderr, flush=True)
 
 
+def tell_foreign(arguments, given, lengths):
+    """Of digests that the filter, by its label, cannot have."""
+    text = f"standard input: digests of {files.joined(lengths)} digits; {arguments.file} has digests of {files.joined(given.wanted)} digits"
+    if arguments.command == "delete":
+        raise Failure(text)
+    if not arguments.quiet:
+        print(f"sqlite-cuckoo {arguments.command}: {text}", file=sys.stderr, flush=True)
+
+
 def counted(number, what):
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def filter_report(arguments, database, content, text, **fields):
-    info = json.loads(Database().one("SELECT cf_info(?)", content)[0])
-    fields.update(keys=info["items"], bytes=len(content), fpr=info["fpr_at_capacity"])
-    report(arguments, database, fields, f"{text}{counted(info['items'], 'key')}, {size(len(content))}, "
+    info = Database().info(content)
+    fields.update(keys=info["items"], bytes=info["bytes"], fpr=info["fpr_at_capacity"])
+    report(arguments, database, fields, f"{text}{counted(info['items'], 'key')}, {size(info['bytes'])}, "
            f"1 in {rounded(1 / info['fpr_at_capacity'])} false positives")
 
 
-def hint(database, contains, filters):
+def hint(database, contains, filters, labels):
     """Why nearly all lines are unknown: what would be known in their place."""
     for change, advice in (
             (bytes, "whole lines are known: leave out --digests, --field or --csv"),
@@ -313,12 +266,14 @@ def hint(database, contains, filters):
                         for line in database.sample)
             if known * 2 > len(database.sample):
                 return advice
-    return "nearly all are unknown: the lines of the filter may have other letter case, other columns or digests of another length"
+    kinds = "; ".join(label for label in labels if label)
+    return "nearly all are unknown: the lines of the filter may have other letter case, other columns or digests of another length" + \
+        (f" (its label: {kinds})" if kinds.isprintable() and kinds else "")
 
 
 # ---- the commands; each returns the exit status, if it is not 0 ----
 
-def aggregate(arguments, call, *parameters):
+def aggregate(arguments, call, *parameters, labels=()):
     """What an aggregate of keys gives, the number of keys, and the connection. `call` has {key} for the key."""
     count = ", count({key})" if arguments.command == "delete" or arguments.db else ", 1"
     if arguments.db:
@@ -340,7 +295,7 @@ def aggregate(arguments, call, *parameters):
             raise error if str(error).startswith("cf_") else Failure(f"{path}: {error}")
     else:
         database = Database(is_quiet=arguments.quiet)
-        database.read_lines(arguments)
+        database.read_lines(arguments, labels)
         content, keys = database.one(f"{PIECES} SELECT {(call + count).format(key=KEY)} FROM pieces LEFT JOIN {LINES}", *parameters)
     if arguments.command == "build" or not arguments.db:
         needs_keys(arguments, keys and (arguments.db or database.input.has_keys), database)
@@ -361,52 +316,62 @@ def build(arguments):
     Database().one("SELECT cf_build(NULL, ?, ?)", *options)
     with replacing(arguments.file) as file:
         content, _, database = aggregate(arguments, "cf_build({key}, ?, ?)", *options)
-        file.write(content)
+        file.writelines([content, files.label(kind(arguments, database))])
     filter_report(arguments, database, content, "" if arguments.db else f"{counted(database.progress.lines, 'line')}, ")
 
 
-def items(content):
-    return json.loads(Database().one("SELECT cf_info(?)", content)[0])["items"]
+def kind(arguments, database):
+    """What the keys look like, for the label."""
+    if arguments.keys in ("hex", "base64"):
+        return files.digests(database.input.lengths - {0})
+    if arguments.keys:
+        return "domains"
+    return "results of a query" if arguments.db else "fields" if arguments.field or arguments.csv else "lines"
 
 
 def change(arguments):
     """add and delete."""
-    old = content_of(arguments.file)
-    Database().one(IS_FILTER, old)
+    is_add = arguments.command == "add"
+    old, label = Database().filter(arguments.file)
     with replacing(arguments.file) as file:
-        content, keys, database = aggregate(arguments, f"cf_{arguments.command}_all(?, {{key}})", old)
-        file.write(content)
+        content, keys, database = aggregate(arguments, f"cf_{arguments.command}_all(?, {{key}})", old, labels=() if is_add else [label])
+        before = database.info(old)["items"]
+        new = kind(arguments, database)
+        joined = new if is_add and not before else files.both(label, new) if is_add else files.kind_of(label)
+        file.writelines([content, files.label(joined)])
     text = "" if arguments.db else f"{counted(database.progress.lines, 'line')}, "
-    if arguments.command == "add":
+    if is_add:
         return filter_report(arguments, database, content, text)
-    missed = keys - items(old) + items(content)
+    missed = keys - before + database.info(content)["items"]
     filter_report(arguments, database, content, f"{text}{missed:,} not found; ", not_found=missed)
 
 
 def merge(arguments):
-    database, content = Database(is_quiet=arguments.quiet), None
+    database, content, common = Database(is_quiet=arguments.quiet), None, None
     with replacing(arguments.file) as file:
         for path in arguments.others:
-            other = content_of(path)
             try:
+                other, label = database.filter(path)
                 content, = database.one("SELECT cf_merge(?, ?)", content, other) if content else \
                     database.one("SELECT cf_merge(?)", other)
             except sqlite3.Error as error:
                 raise Failure(f"{path}: {said(error)}") from None
-        file.write(content)
+            common = files.kind_of(label) if common is None else files.both(common, label)
+        file.writelines([content, files.label(common)])
     filter_report(arguments, database, content, f"{counted(len(arguments.others), 'filter')}, ")
 
 
 def check(arguments):
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
     database = Database(is_quiet=arguments.quiet or is_terminal)
-    filters = []
+    filters, labels = [], []
     for path in arguments.files:
         arguments.file = path
-        filters.append(content_of(path))
-        database.one(IS_FILTER, filters[-1])
+        content, label = database.filter(path)
+        filters.append(content)
+        labels.append(label)
     arguments.file = ", ".join(arguments.files)
-    database.read_lines(arguments)
+    database.read_lines(arguments, labels)
     database.sql.create_function("put", 1, database.kept(
         lambda answers: database.put(answers, arguments.known, arguments.count, arguments.keys == "domain")))
     contains = " OR ".join(["cf_contains(?, {key})"] * len(filters))
@@ -414,19 +379,23 @@ def check(arguments):
                  *filters)
     unknown, known, _ = database.answers
     needs_keys(arguments, unknown + known, database)
+    if database.input.wanted and not database.input.is_any_wanted:
+        wanted = f"digests of {files.joined(database.input.wanted)} digits"
+        raise Failure(f"{arguments.file}: the keys are {wanted}, and no line has one" + ("" if arguments.keys or arguments.field or arguments.csv else "; use --digests"))
     found = database.answers[arguments.known]
     if arguments.count:
         output(b"%d\n" % found)
     asked = unknown + known
-    positives = sum(json.loads(database.one("SELECT cf_info(?)", content)[0]).get("fpr_at_capacity", 0) for content in filters)
+    positives = sum(database.info(content).get("fpr_at_capacity", 0) for content in filters)
     report(arguments, database, {"unknown": unknown, "known": known}, f"{unknown:,} of {asked:,} unknown",
-           hint(database, contains, filters) if asked >= 100 and known < (0.01 + 2 * positives) * asked else None)
+           hint(database, contains, filters, labels) if asked >= 100 and known < (0.01 + 2 * positives) * asked else None)
     return 0 if found else 1
 
 
 def info(arguments):
-    database, content = Database(), content_of(arguments.file)
-    fields = json.loads(database.one("SELECT cf_info(?)", content)[0])
+    database = Database()
+    content, label = database.filter(arguments.file)
+    fields = {**json.loads(database.one("SELECT cf_info(?)", content)[0]), **({"label": label} if label else {})}
     damage, = database.one("SELECT cf_check(?)", content)
     if damage != "ok":
         raise Failure(f"{arguments.file}: filter is corrupt: {damage}; restore it from a backup, or rebuild it")
@@ -434,7 +403,7 @@ def info(arguments):
 
 
 def picture(arguments):
-    output(Database().one("SELECT cf_picture(?)", content_of(arguments.file))[0].encode() + b"\n")
+    output(Database().one("SELECT cf_picture(?)", files.content_of(arguments.file))[0].encode() + b"\n")
 
 
 # ---- the command line ----
@@ -549,13 +518,6 @@ def stop(number, frame):
     signal.signal(number, signal.SIG_DFL)
     stopped_by.append(number)
     raise KeyboardInterrupt
-
-
-def listen(handler):
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number and signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, handler)
 
 
 def explained(error, path):

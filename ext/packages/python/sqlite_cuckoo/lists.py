@@ -104,7 +104,10 @@ class Lines:
         self.progress, self.place = progress, None
         self.without = 0  # lines without a key, but for empty ones
         self.has_keys = False
-        self.lengths = set()
+        self.lengths = set()  # of digests
+        self.wanted, self.foreign = set(), set()  # lengths of digests that the filter has, and of others that have come
+        self.is_any_wanted = False  # a key has a length that the filter has
+        self.tell = None  # called when others come
 
     def read(self):
         try:
@@ -160,7 +163,18 @@ class Lines:
         self.progress.lines += self.joined.count(b"\n") + 1 if self.whole is None else len(self.whole)
         self.progress.show()
         self.has_keys = self.has_keys or self.joined.strip(b"\n") != b""
+        if self.wanted:
+            self.compare()
         return self.joined
+
+    def compare(self):
+        """With the lengths of the digests in the filter."""
+        if not self.is_any_wanted:
+            self.is_any_wanted = not self.wanted.isdisjoint(map(len, self.keys_of_lines()))
+        foreign = self.lengths - self.wanted - self.foreign - {0}
+        if foreign:
+            self.foreign |= foreign
+            self.tell(foreign)
 
     def lines(self):
         """All lines of the piece, as they came."""

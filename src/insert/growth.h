@@ -46,7 +46,7 @@
 #ifndef CF_GROWTH_H
 #define CF_GROWTH_H
 
-#include "../cuckoo_inspect.h"
+#include "../include/cuckoo_inspect.h"
 
 /* The most bytes that memory may have. */
 static inline uint64_t cf_most(const cf_memory *memory)

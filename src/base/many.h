@@ -5,8 +5,8 @@
 #ifndef CF_MANY_H
 #define CF_MANY_H
 
-#include "../base/watch.h"
-#include "../cuckoo_filter.h"
+#include "../include/cuckoo_filter.h"
+#include "watch.h"
 
 /* n keys, of one word or of two: a hash, or a cf_valued. */
 typedef struct cf_many {
@@ -19,8 +19,5 @@ typedef struct cf_many {
 ** and gives it back. When its resize is NULL, or gives none, the sort is in place. False: the ticker has
 ** stopped; the keys are all there, in some order. */
 bool cf_sort_many(const cf_many *keys, const cf_memory *memory, cf_ticker *ticker);
-
-/* cf_add_many for both kinds. Pairs are sorted already, and added in this order. */
-cf_status cf_add_all(cf_filter *filter, const cf_many *keys, size_t *added);
 
 #endif

@@ -33,7 +33,7 @@
 #ifndef CF_COPIES_H
 #define CF_COPIES_H
 
-#include "entry.h"
+#include "../entry/entry.h"
 
 /* Is a key with these matches saturated: do they weigh max_copies? */
 bool cf_is_saturated(const cf_filter *filter, const cf_matches *found);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "../../../src/cuckoo_exact.h"
+#include "../../../src/include/cuckoo_exact.h"
 
 /* A universe: hashes, the first ones of which are members. */
 typedef struct universe {

@@ -33,10 +33,10 @@
 #ifndef CUCKOO_FILTER_H
 #define CUCKOO_FILTER_H
 
-#include "base/hash.h"
+#include "../base/hash.h"
+#include "cuckoo_contains.h"
 #include "cuckoo_plan.h"
 #include "cuckoo_view.h"
-#include "shape/contains.h"
 #include "version.h"
 
 /* ---- opening and asking ---- */
@@ -49,6 +49,10 @@ cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const 
 
 /* The same for reader->filter, of one blob after another. `bytes` may be NULL when length is 0. */
 cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why);
+
+/* A file may have a label behind its filter (shape/format.h), which no filter has in memory. How long the
+** filter is without it: what to pass to cf_open; `length`, if there is no label. */
+size_t cf_without_label(const uint8_t *bytes, size_t length);
 
 /* Probably in the set (true) or definitely not (false). Two memory reads. Paper, algorithm 2. */
 CF_INLINE bool cf_contains(const cf_filter *filter, uint64_t hash);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** filter_private.h - the half of an open filter that follows from its header and its place (open.c).
+** cuckoo_inline.h - the half of an open filter that follows from its header and its place (open.c).
 */
 #ifndef CF_FILTER_PRIVATE_H
 #define CF_FILTER_PRIVATE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** contains.h - cf_contains, as it stands in the program that calls it.
+** cuckoo_contains.h - cf_contains, as it stands in the program that calls it.
 **
 ** A call (cf_contains_any, for every filter) would cost half as much again where the filter cannot grow,
 ** is in memory, and has four slots of 8, 10, 12, 14 or 16 bits, not semi-sorted (lanes.h).
@@ -8,7 +8,7 @@
 #ifndef CF_CONTAINS_H
 #define CF_CONTAINS_H
 
-#include "../cuckoo_view.h"
+#include "cuckoo_view.h"
 
 bool cf_contains_any(const cf_filter *filter, uint64_t hash);
 

@@ -31,12 +31,12 @@
 ** the mix of splitmix64. It must not be linear: with hash XOR constant, keys that look equal in one
 ** level look equal in all. The list holds hashes themselves, each larger than the one before.
 */
-#include "../cuckoo_exact.h"
+#include "../include/cuckoo_exact.h"
 
 #include "../base/bits.h"
-#include "../growth/growth.h"
+#include "../base/many.h"
+#include "../insert/growth.h"
 #include "../shape/format.h"
-#include "many.h"
 
 static const uint8_t exact_magic[4] = {CF_EXACT_MAGIC, CF_EXACT_VERSION};
 

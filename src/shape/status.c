@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "../cuckoo_filter.h"
+#include "../include/cuckoo_filter.h"
 
 const char *cf_status_text(cf_status status)
 {

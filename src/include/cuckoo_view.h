@@ -27,8 +27,8 @@
 #ifndef CF_CUCKOO_VIEW_H
 #define CF_CUCKOO_VIEW_H
 
+#include "cuckoo_inline.h"
 #include "cuckoo_plan.h"
-#include "shape/filter_private.h"
 
 /* Memory that can become longer: what a filter needs to grow. */
 typedef struct cf_memory {

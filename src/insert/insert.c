@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "growth.h"
 
-#include "../entry/copies.h"
-#include "../entry/eviction.h"
+#include "copies.h"
+#include "eviction.h"
 
 static bool stash(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
 {

@@ -22,7 +22,7 @@
 #ifndef CF_EVICTION_H
 #define CF_EVICTION_H
 
-#include "entry.h"
+#include "../entry/entry.h"
 
 enum { CF_SEARCH_BUCKETS = 1024 };
 #define CF_ANY_NUMBER UINT32_MAX

@@ -51,7 +51,7 @@
 #ifndef CF_CUCKOO_KEY_H
 #define CF_CUCKOO_KEY_H
 
-#include "base/hash.h"
+#include "../base/hash.h"
 
 /* A value, or its form: a number, or the bytes of a text or blob, which the caller keeps. */
 typedef struct cf_key {

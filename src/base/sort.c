@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-#include "../base/bits.h"
+#include "bits.h"
 
 enum {
     DIGIT_BITS = 8,  /* of most digits: more parts at a time would need more of the cache */
