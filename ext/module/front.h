@@ -196,6 +196,13 @@ static inline void cuckoo_front_result(sqlite3_context *context, sqlite3_value *
 
 /* ---- front_feed.c ---- */
 
+/* *rows becomes the statement of this text: the one that it is, an idle one, or a new one. */
+int cuckoo_front_take(cuckoo_table *table, const char *text, sqlite3_stmt **rows);
+void cuckoo_front_give(cuckoo_front *front, sqlite3_stmt **rows);
+
+/* Makes the message of SQLite that of the table. */
+int cuckoo_front_fail(front_cursor *cursor, int rc);
+
 /* The table-valued function cuckoo_feed(pointer). */
 extern const sqlite3_module cuckoo_feed_module;
 
@@ -219,15 +226,6 @@ int cuckoo_front_bind_usual(sqlite3_stmt *rows, sqlite3_value *number);
 
 /* True if the synced column has the number of this hash in another spelling. */
 int cuckoo_front_has_others(cuckoo_table *table, uint64_t number, bool *has);
-
-/* ---- front_cursor.c ---- */
-
-/* *rows becomes the statement of this text: the one that it is, an idle one, or a new one. */
-int cuckoo_front_take(cuckoo_table *table, const char *text, sqlite3_stmt **rows);
-void cuckoo_front_give(cuckoo_front *front, sqlite3_stmt **rows);
-
-/* Makes the message of SQLite that of the table. */
-int cuckoo_front_fail(front_cursor *cursor, int rc);
 
 /* ---- methods: front_plan.c has the first one, front_cursor.c the others ---- */
 

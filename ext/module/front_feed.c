@@ -1,10 +1,61 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** front_feed.c - the fed statement, and the table-valued function cuckoo_feed, which feeds it (front.h).
+** front_feed.c - statements on the content that are kept; the fed one, and the table-valued function
+** cuckoo_feed, which feeds it (front.h).
 */
 #include "front.h"
 
-/* ---- the statement ---- */
+#include "../sqlite/errors.h"
+#include "../sqlite/sql.h"
+
+#include <string.h>
+
+/* ---- statements ---- */
+
+int cuckoo_front_fail(front_cursor *cursor, int rc)
+{
+    cuckoo_table *table = cuckoo_table_of(cursor->base.pVtab);
+    sqlite3 *db = table->registry->db;
+    return cuckoo_say(&table->base.zErrMsg, cuckoo_sql_code(db, rc), "%s", cuckoo_sql_message(db, rc));
+}
+
+static bool has_text(sqlite3_stmt *rows, const char *text)
+{
+    return rows && strcmp(sqlite3_sql(rows), text) == 0;
+}
+
+void cuckoo_front_give(cuckoo_front *front, sqlite3_stmt **rows)
+{
+    unsigned i = 0;
+    if (*rows == NULL)
+        return;
+    sqlite3_reset(*rows); /* after an error it was not reset yet */
+    sqlite3_clear_bindings(*rows);
+    while (i < CUCKOO_IDLE && front->idle[i])
+        i++;
+    i = i < CUCKOO_IDLE ? i : front->next++ % CUCKOO_IDLE;
+    sqlite3_finalize(front->idle[i]);
+    front->idle[i] = *rows;
+    *rows = NULL;
+}
+
+int cuckoo_front_take(cuckoo_table *table, const char *text, sqlite3_stmt **rows)
+{
+    int i = 0;
+    cuckoo_front *front = table->front;
+    if (has_text(*rows, text))
+        return SQLITE_OK;
+    cuckoo_front_give(front, rows);
+    while (i < CUCKOO_IDLE && !has_text(front->idle[i], text))
+        i++;
+    if (i == CUCKOO_IDLE)
+        return sqlite3_prepare_v3(table->registry->db, text, -1, SQLITE_PREPARE_PERSISTENT, rows, NULL);
+    *rows = front->idle[i];
+    front->idle[i] = NULL;
+    return SQLITE_OK;
+}
+
+/* ---- the fed statement ---- */
 
 /* True from the second key on: EXISTS opens a cursor for each one. Several statements run on one cursor for
 ** the parts of an OR, and only the first of them is fed. If it cannot be prepared, the other one runs, and
@@ -75,6 +126,7 @@ typedef struct feed_cursor {
     cuckoo_feed *feed; /* NULL: no rows */
 } feed_cursor;
 
+/* k1 may be NULL, so it is no primary key. */
 static int feed_connect(sqlite3 *db, void *registry, int argc, const char *const *argv,
                         sqlite3_vtab **result, char **message)
 {
