@@ -65,9 +65,8 @@ static const char *const laws[][2] = {
      "!from 0 to 15"},
     {"SELECT cf_add_keys(cf_new(9), x'00')", "!must be a list"},
     {"SELECT cf_keys(k, iif(i % 2, 3, NULL)) FROM keys", "!some keys have a value"},
-    {"SELECT cf_add_all(f, 1) FROM (SELECT cf_new(i + 1) AS f FROM keys)", "!not the same for all rows"},
     {"SELECT cf_delete(cf_new(9, 0.01, 'epochs=3'), 1)", "!cannot delete a single key"},
-    {"SELECT cf_add_all(cf_new(4, 0.01, 'growth=off'), i) FROM keys", "!full"},
+    {"SELECT cf_add_keys(cf_new(4, 0.01, 'growth=off'), cf_keys(i)) FROM keys", "!full"},
     {"SELECT cf_new(10, 2)", "!fpr must be"},
     {"SELECT cf_new(-1)", "!capacity must be"},
     {"SELECT cf_new(10, 0.01, 'colour=red')", "!unknown option colour; valid options: capacity"},
@@ -105,7 +104,7 @@ static const char *const laws[][2] = {
     {"SELECT cf_check(CAST(substr(e, 1, 99) || x'ff' || substr(e, 101) AS BLOB)) FROM (SELECT "
      "cf_build_exact(i, i % 2) AS e FROM keys WHERE i < 60)",
      "the levels do not match their checksum"},
-    {"SELECT cf_picture(cf_add_all(cf_new(9, 0.01, 'seed=9'), i)) LIKE '%\n      bucket +---%\n         "
+    {"SELECT cf_picture(cf_add_keys(cf_new(9, 0.01, 'seed=9'), cf_keys(i))) LIKE '%\n      bucket +---%\n         "
      "  0 "
      "|%\n         %|%' FROM keys",
      "1"},
