@@ -248,8 +248,6 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 --   - writes to <name>_page or <name>_log by others. Defensive mode forbids them, except incremental
 --     blob I/O.
 --   - uncommitted changes of others, when you read them with PRAGMA read_uncommitted.
---   - your own uncommitted changes to a filter without content= are missing in a .dump or serialize of
---     the same connection. Commit first.
 --
 -- What is not found immediately. While a statement runs, its rows may be ahead of their triggers. Then
 -- RETURNING cf_table_contains(...), and triggers newer than the filter, may get 0 for the row just

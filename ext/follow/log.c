@@ -55,20 +55,6 @@ bool cuckoo_log_may_be_watched(const cuckoo_shadow *shadow)
                                 sqlite3_stricmp(shadow->schema, "temp") == 0);
 }
 
-/* A copy of the database may be attached, whose log has the same name. */
-int cuckoo_log_is_watched(const cuckoo_shadow *shadow, bool *is)
-{
-    sqlite3_int64 found = 0;
-    int rc = SQLITE_OK;
-    if (cuckoo_log_may_be_watched(shadow))
-        rc = cuckoo_sql_integer(shadow->db, &found,
-                                "SELECT 1 FROM sqlite_temp_master WHERE name = '" CUCKOO_TOUCH_NAME
-                                "' AND instr(sql, ' ON \"%w\".')",
-                                shadow->log, shadow->schema);
-    *is = found != 0;
-    return rc;
-}
-
 /* ---- the net ---- */
 
 /* Row numbers that SQLite does not count up: somebody has written one by hand, and later rows may lie

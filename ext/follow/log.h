@@ -67,9 +67,8 @@ typedef enum cuckoo_log_fault {
 } cuckoo_log_fault;
 int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault, char **watcher);
 
-/* May there be the TEMP trigger on it (touch.h), and is there one? */
+/* May there be the TEMP trigger on it (touch.h)? */
 bool cuckoo_log_may_be_watched(const cuckoo_shadow *shadow);
-int cuckoo_log_is_watched(const cuckoo_shadow *shadow, bool *is);
 
 /* ---- what they add up to ---- */
 

@@ -71,7 +71,7 @@ int cuckoo_front_others(cuckoo_table *table, int column, sqlite3_value *number, 
 {
     cuckoo_spellings now = {.column = column + 1}, *others = &table->front->others;
     now.at.changes = sqlite3_total_changes(table->registry->db);
-    now.at.undone = table->rollbacks;
+    now.at.undone = table->registry->events;
     int rc = cuckoo_shadow_version(&table->paged.shadow, &now.at.version);
     bool same = others->column == now.column && memcmp(&others->at, &now.at, sizeof now.at) == 0;
     if (rc == SQLITE_OK && !same) {

@@ -75,7 +75,6 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
                                     .given_column = plan->column,
                                     .sample = CUCKOO_SAMPLE,
                                     .prepared = -1};
-    table->told = plan->content == NULL;
     table->later = plan->later;
     plan->content = plan->column = plan->later = NULL;
     cuckoo_list_add(registry, table);

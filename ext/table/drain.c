@@ -176,7 +176,7 @@ static bool is_done(const writing *w, int rc)
 static int write_changes(cuckoo_table *table, const cuckoo_sums *left)
 {
     int prepared;
-    unsigned rollbacks = table->rollbacks;
+    unsigned events = table->registry->events;
     sqlite3_stmt *statement = NULL;
     cuckoo_shadow *shadow = &table->paged.shadow;
     writing w = {table, left, false};
@@ -189,14 +189,14 @@ static int write_changes(cuckoo_table *table, const cuckoo_sums *left)
             ; /* PRAGMA count_changes gives a row */
         rc = statement ? cuckoo_shadow_end(shadow, statement, rc) : rc;
         rc = is_done(&w, rc) ? SQLITE_OK : rc;
-        if (rc == SQLITE_OK && table->rollbacks != rollbacks)
+        if (rc == SQLITE_OK && table->registry->events != events)
             rc = SQLITE_ABORT; /* without memory SQLite may roll back, and say nothing */
         cuckoo_shadow_let_go(shadow, CUCKOO_DRAIN);
         cuckoo_shadow_release(shadow);
     }
     sqlite3_set_last_insert_rowid(shadow->db, rowid);
     cuckoo_net_forget(&table->net);
-    cuckoo_list_tell(table, true);
+    table->registry->events++;
     if (rc != SQLITE_OK) {
         table->follow.saved = false;
         cuckoo_paged_forget(&table->paged);

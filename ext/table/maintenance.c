@@ -68,10 +68,12 @@ static int say_unreadable(const cuckoo_table *table, int rc, char **message)
 
 int cuckoo_maintenance_check(cuckoo_table *table, char **message)
 {
-    assert(table->paged.loaded && *message == NULL);
+    assert(*message == NULL);
     const char *why;
     bool misses = false;
-    int rc = check_rows(table, message);
+    cuckoo_table_forget(table); /* SQL of this connection may have changed what is in memory */
+    int rc = cuckoo_paged_load(&table->paged);
+    rc = rc ? rc : check_rows(table, message);
     if (rc != SQLITE_OK)
         return rc;
     cf_status status = cuckoo_watched_check(table->paged.shadow.db, &table->paged.filter, &why);

@@ -74,9 +74,8 @@ int cuckoo_table_has_anew(cuckoo_table *table, uint64_t hash, bool *has)
 bool cuckoo_table_overtaken(const cuckoo_table *table)
 {
     unsigned version;
-    return !table->joined && table->looked &&
-           (cuckoo_shadow_version(&table->paged.shadow, &version) != SQLITE_OK ||
-            version != table->version);
+    return table->settled && (cuckoo_shadow_version(&table->paged.shadow, &version) != SQLITE_OK ||
+                              version != table->version);
 }
 
 void cuckoo_table_calm(const cuckoo_table *table, cuckoo_calm *calm)
@@ -214,14 +213,4 @@ void cuckoo_list_give(cuckoo_table *table)
     assert(table->uses > 0);
     if (--table->uses == 0 && table->released)
         free_table(table);
-}
-
-void cuckoo_list_tell(const cuckoo_table *table, bool pages)
-{
-    const cuckoo_shadow *shadow = &table->paged.shadow;
-    for (cuckoo_table *at = table->registry->first; at; at = at->next)
-        if (at != table && cuckoo_list_is_named(at, shadow->schema, shadow->table)) {
-            at->net.current = false;
-            at->compared &= !pages;
-        }
 }

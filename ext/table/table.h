@@ -4,7 +4,7 @@
 **
 ** There may be several of one name: when the schema is read anew, the old one stays in the transaction
 ** until that ends, and in statements that run, and the next statement connects another one. They share
-** nothing but the database: when one of them writes there, the others are told.
+** nothing but the database.
 **
 ** **A filter table is an image, which only drains and commands write (drain.c), and logs, which SQLite
 ** commits and takes back (log.h).** A lookup adds the two up. What a table has in memory of them is a
@@ -36,19 +36,16 @@ typedef struct cuckoo_table {
     cuckoo_follow follow;
     cuckoo_net net; /* of the logs */
     int64_t wrote;  /* this connection has written rows to a log in this transaction: up to this one */
-    bool told; /* of each row that this connection writes to a log: by itself, or by the TEMP trigger */
     bool asks_content; /* in this use the filter is not trusted, and its table is asked (content.h) */
     cuckoo_options options; /* as CREATE gave them: for the plan of a filter that is made anew */
     char *later;            /* a later version made the table, and this says so: never used. NULL: no */
 
-    bool compared;      /* what is in memory with the database; what has changed since can be told */
-    unsigned version;   /* of the database (cuckoo_shadow_version), when it was compared last */
-    int changes;        /* sqlite3_total_changes, as far as it is accounted for */
-    bool alone;         /* in the last use the connection had written, and tells of no rollback */
-    int idle;           /* the same number, if the transaction that it has joined has changed no row */
-    bool joined;        /* it is in the transaction: SQLite tells of rollbacks and of the end */
-    unsigned rollbacks; /* of savepoints and transactions, that were told */
-    bool looked;        /* what is in memory was compared with the database since the table has joined */
+    /* The last use, and what tells whether memory is still as it was then (fresh.c). */
+    unsigned version; /* of the database (cuckoo_shadow_version) */
+    bool settled;     /* nothing was uncommitted */
+    unsigned events;  /* of the connection (registry->events) */
+    int changes;      /* sqlite3_total_changes */
+    bool joined;      /* the table is in the transaction: SQLite reports rollbacks and the end */
 
     cuckoo_front *front;  /* it shows the rows of the content (front.h); NULL: it does not */
     int shift;            /* so many columns more stand before its hidden ones (table.h) */
@@ -129,15 +126,14 @@ void cuckoo_table_calm(const cuckoo_table *table, cuckoo_calm *calm);
 ** another connection, else by this one. */
 bool cuckoo_table_overtaken(const cuckoo_table *table);
 
-/* Does it still hold? Then another use has begun. SQLite counts the rows of a statement when that has
-** ended. What one that runs has written the table is told of; else the state of the connection tells.
-** This connection may have committed nothing, which counts only while pages are still to be read. */
+/* Does it still hold? Then another use has begun. This connection may have committed nothing, which
+** counts only while pages are still to be read. */
 static inline bool cuckoo_table_is_calm(cuckoo_table *table, const cuckoo_calm *calm)
 {
     sqlite3 *db = table->paged.shadow.db;
     bool is = calm->is && calm->changes == sqlite3_total_changes(db) &&
-              ((table->told && table->net.current) || sqlite3_txn_state(db, NULL) == SQLITE_TXN_READ) &&
-              table->paged.loaded && (table->paged.has_reader || !cuckoo_table_overtaken(table)) &&
+              sqlite3_txn_state(db, NULL) == SQLITE_TXN_READ && table->paged.loaded &&
+              (table->paged.has_reader || !cuckoo_table_overtaken(table)) &&
               !cuckoo_late_expired(table->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
     table->asks_content = is ? calm->asks_content : table->asks_content;
     return is;
@@ -227,11 +223,6 @@ void cuckoo_drain_function(sqlite3_context *context, int argc, sqlite3_value **a
 
 /* ---- for the files of the table ---- */
 
-/* The table joins a transaction, which holds its locks. The transaction has ended: all changes until now
-** are accounted for. */
-void cuckoo_fresh_joined(cuckoo_table *table);
-void cuckoo_fresh_ended(cuckoo_table *table);
-
 /* Forgets what is in memory. */
 void cuckoo_table_forget(cuckoo_table *table);
 
@@ -240,8 +231,9 @@ void cuckoo_table_forget(cuckoo_table *table);
 struct cuckoo_registry {
     cuckoo_shared shared; /* by the modules, their functions, and each table */
     sqlite3 *db;
-    cuckoo_table *first;      /* of the list, in which the newest one comes first */
-    unsigned changes;         /* of the list, so far */
+    cuckoo_table *first; /* of the list, in which the newest one comes first */
+    unsigned changes;    /* of the list, so far */
+    unsigned events;     /* so far: tables that joined a transaction, wrote pages, or were rolled back */
     cuckoo_table *planned;    /* for which SQLite has planned a query last; may be gone */
     char *why;                /* of the last cuckoo_registry_begin, when it is no static text */
     bool rebuilds;            /* cf_table_rebuild is running, which no trigger can call, */
@@ -269,8 +261,5 @@ void cuckoo_list_keep(cuckoo_table *table);
 void cuckoo_list_give(cuckoo_table *table);
 
 bool cuckoo_list_is_named(const cuckoo_table *table, const char *schema, const char *name);
-
-/* The others learn that this one has written to a log, or to the pages, too. */
-void cuckoo_list_tell(const cuckoo_table *table, bool pages);
 
 #endif

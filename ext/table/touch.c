@@ -24,11 +24,8 @@ void cuckoo_touch_function(sqlite3_context *context, int argc, sqlite3_value **a
             sqlite3_result_error_code(context, rc);
         table = cuckoo_registry_of_log(registry, log, schema, name);
     }
-    if (table == NULL)
-        return;
-    table->wrote = sqlite3_value_int64(argv[3]);
-    table->net.current = false;
-    cuckoo_list_tell(table, false);
+    if (table)
+        table->wrote = sqlite3_value_int64(argv[3]);
 }
 
 /* ---- the TEMP trigger ---- */

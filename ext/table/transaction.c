@@ -17,7 +17,6 @@ static int note(cuckoo_table *table, uint64_t hash, int64_t n, unsigned types)
     sqlite3_int64 rowid = sqlite3_last_insert_rowid(shadow->db);
     types = cf_types_under(geometry->affinity, types) & ~(unsigned)geometry->key_types;
     table->net.current = false;
-    cuckoo_list_tell(table, false);
     int rc = cuckoo_log_write(shadow, hash, n, types);
     if (rc == SQLITE_OK)
         table->wrote = sqlite3_last_insert_rowid(shadow->db);
@@ -68,25 +67,23 @@ int cuckoo_table_delete(cuckoo_table *table, uint64_t hash)
 
 /* ---- joining, and rolling back ---- */
 
+/* Others may have committed before this transaction began. */
 int cuckoo_table_joined(sqlite3_vtab *base)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    if (!table->joined)
-        cuckoo_fresh_joined(table);
+    table->registry->events++;
     table->joined = true;
-    table->net.current = table->returns_nothing = false;
+    table->returns_nothing = false;
     return SQLITE_OK;
 }
 
-/* The pages may stay: they are not dirty, and the generation tells if they were written. Nothing tells
-** whether the names of table and column are still saved. */
+/* Nothing tells whether the names of table and column are still saved. */
 int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number)
 {
     cuckoo_table *table = cuckoo_table_of(base);
     (void)number;
-    table->rollbacks++;
-    table->follow.saved = table->compared = false;
-    cuckoo_net_forget(&table->net);
+    table->registry->events++;
+    table->follow.saved = false;
     return SQLITE_OK;
 }
 
@@ -97,14 +94,13 @@ int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number)
 ** has changed nothing must not commit anything: others could not write on what they have read. */
 static bool is_due(const cuckoo_table *table)
 {
-    bool writes = table->wrote > 0 || sqlite3_total_changes(table->paged.shadow.db) != table->idle;
     uint64_t read = table->net.own.rows + table->net.followed.rows, wrote = (uint64_t)table->wrote,
              left = table->paged.left, least = table->paged.filter.occupied / 256 + left / 4;
     uint64_t rows = wrote > read ? wrote : read;
     least = least < CUCKOO_SHORT_LOG  ? CUCKOO_SHORT_LOG
             : least < CUCKOO_LONG_LOG ? least
                                       : CUCKOO_LONG_LOG;
-    return writes && rows >= left + least && rows <= CUCKOO_MOST_LOGGED;
+    return table->wrote > 0 && rows >= left + least && rows <= CUCKOO_MOST_LOGGED;
 }
 
 int cuckoo_table_sync(cuckoo_table *table)
@@ -119,9 +115,7 @@ int cuckoo_table_sync(cuckoo_table *table)
 int cuckoo_table_committed(sqlite3_vtab *base)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    if (table->joined)
-        cuckoo_fresh_ended(table);
-    table->joined = table->looked = table->net.current = false;
+    table->joined = false;
     table->wrote = 0;
     return SQLITE_OK;
 }

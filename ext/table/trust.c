@@ -116,15 +116,9 @@ static int trust(cuckoo_table *table, cuckoo_use use)
     cuckoo_follow *follow = &table->follow;
     bool writes = table->joined || use > CUCKOO_TELL || !sqlite3_get_autocommit(shadow->db);
     bool seen = !writes && was_seen(table);
-    int prepared = follow->prepared;
     if (!writes)
         follow->version = table->version;
     int rc = seen ? SQLITE_OK : cuckoo_follow_look(follow, shadow);
-    if (prepared != follow->prepared) { /* the TEMP trigger may have come, or gone */
-        table->net.current = false;
-        rc = rc ? rc : cuckoo_log_is_watched(shadow, &table->told);
-        table->told = rc == SQLITE_OK && table->told && cuckoo_registry_hears(table->registry);
-    }
     if (rc == SQLITE_OK && follow->trust == CUCKOO_TRIGGERS)
         rc = check_rule(table);
     if (rc == SQLITE_OK && use <= CUCKOO_TELL && table->paged.unmatched > 0 && !follow->fault) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What make check runs of the Python tests: pytest --quick leaves out the functions that slow.txt names, since a case
-of theirs takes more than 0.1 s of processor time, and runs three cases of each other function. make test: pytest --half
-runs half of the cases of those in slow.txt that have six or more, and all others. The commit chooses which
+of theirs takes more than 0.1 s of processor time, and runs three cases of each other function. make test: pytest --slice
+runs a third of the cases of those in slow.txt, and all others. The commit chooses which
 (CUCKOO_SLICE). With CUCKOO_TEST_LIMIT=n a test that takes more than n seconds ends the process, and all stacks are
 printed. --times=FILE writes what each test takes; quick.py FILE writes slow.txt anew from that."""
 import collections
@@ -13,13 +13,12 @@ from pathlib import Path
 
 LIST = Path(__file__).with_name("slow.txt")
 CASES = 3
-MANY = 6
 LIMIT = int(os.environ.get("CUCKOO_TEST_LIMIT", 0))
 
 
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="leave out the tests of slow.txt")
-    parser.addoption("--half", action="store_true", help="half of the cases of tests of slow.txt that have many")
+    parser.addoption("--slice", action="store_true", help="a third of the cases of the tests of slow.txt")
     parser.addoption("--times", metavar="FILE", help="write the processor time of each test")
 
 
@@ -30,7 +29,7 @@ def function_of(nodeid):
 
 def pytest_collection_modifyitems(config, items):
     quick = config.getoption("--quick")
-    if not quick and not config.getoption("--half"):
+    if not quick and not config.getoption("--slice"):
         return
     slow, functions = set(LIST.read_text().split()), collections.defaultdict(list)
     for item in items:
@@ -38,8 +37,8 @@ def pytest_collection_modifyitems(config, items):
     chosen, slice_ = set(), int(os.environ.get("CUCKOO_SLICE", 0))
     for name, cases in functions.items():
         if not quick:
-            many = name in slow and len(cases) >= MANY
-            chosen.update(random.Random(f"{slice_} {name}").sample(cases, (len(cases) + 1) // 2) if many else cases)
+            some = (len(cases) + CASES - 1) // CASES if name in slow else len(cases)
+            chosen.update(random.Random(f"{slice_} {name}").sample(cases, some))
         elif name not in slow:
             chosen.update(cases[(slice_ + i * len(cases) // CASES) % len(cases)] for i in range(CASES))
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])

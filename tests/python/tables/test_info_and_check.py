@@ -237,9 +237,11 @@ def test_it_answers_when_the_filter_cannot_be_trusted(tmp_path, fault, anew, wor
     db.execute("DROP TABLE f")
 
 
-def test_a_page_that_is_damaged_is_told_when_pages_are_read():
-    db = table(keys=500)
+def test_a_page_that_is_damaged_is_told_when_pages_are_read(tmp_path):
+    db = table(str(tmp_path / "d.db"), keys=500)
     inside.damage(db, inside.DAMAGE["a page is a byte"])
+    db.close()
+    db = support.connect(tmp_path / "d.db")
     said = told(db, "f", "all")
     assert said["trusted"] == 0 and "has been changed; restore" in said["why"] and said["items"] == 500 and "exhausted" not in said
 
