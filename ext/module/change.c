@@ -205,8 +205,6 @@ static int update(cuckoo_table *table, int argc, sqlite3_value **argv, bool *ski
         return run_command(table, other, columns[COLUMN_COMMAND]);
     if (inserts && is_given(columns, COLUMN_COMMAND))
         return run_command(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
-    if (inserts && is_given(columns, COLUMN_TOUCH) && !is_given(columns, COLUMN_KEY))
-        return SQLITE_OK;
     int rc = cuckoo_module_begin(table, cuckoo_table_follows(table) ? CUCKOO_REPAIR : CUCKOO_CHANGE);
     if (rc == SQLITE_OK)
         rc = cuckoo_module_end(table, change_row(table, argc, argv, inserts, skips));

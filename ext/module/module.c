@@ -28,7 +28,7 @@ static const char *type_of_key(const cuckoo_table *table, const char *t, const c
 int cuckoo_table_declare(cuckoo_table *table, const char *t, const char *k)
 {
     sqlite3 *db = table->registry->db;
-    char *sql = sqlite3_mprintf("CREATE TABLE x(key %s COLLATE %s, \"%w\" HIDDEN, cuckoo_touch HIDDEN, "
+    char *sql = sqlite3_mprintf("CREATE TABLE x(key %s COLLATE %s, \"%w\" HIDDEN, "
                                 "cuckoo_id HIDDEN PRIMARY KEY) WITHOUT ROWID",
                                 type_of_key(table, t, k), cuckoo_collation_word(table->collation),
                                 table->paged.shadow.table);

@@ -20,7 +20,6 @@
 enum cuckoo_column {
     COLUMN_KEY,
     COLUMN_COMMAND, /* has the name of the table: commands */
-    COLUMN_TOUCH,   /* cuckoo_touch: an INSERT of it does nothing but join the transaction (touch.h) */
     COLUMN_ID       /* cuckoo_id: the hash of the key, by which DELETE knows it */
 };
 

@@ -142,6 +142,8 @@ static const oom_case cases[] = {
      "SELECT * FROM cf_buckets(" A ") WHERE bucket IN (0, 3) ORDER BY fingerprint"},
     {"cf_explain", "SELECT e.*, e.cuckoo_key, e.cuckoo_filter FROM words, cf_explain(" A ", w) e"},
     {"cf_explain, handle", "SELECT * FROM cf_explain(" HANDLE ", 'one')"},
+    {"cf_lines", "SELECT rowid, line, cuckoo_text FROM cf_lines('a' || char(13, 10, 10) || 'b')"},
+    {"cf_lines, zeroblob", "SELECT count(line) FROM words, cf_lines(zeroblob(300))"},
     {"zeroblob for a key", "SELECT cf_contains(cf_add(cf_new(9), zeroblob(9)), zeroblob(3000)), cf_key(zeroblob(0))"},
 
     {"growing: cf_add until it does",

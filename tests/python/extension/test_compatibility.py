@@ -31,7 +31,7 @@ def point(title, words):
 
 # ---- C ----
 
-PUBLIC = [*(f"include/{path.name}" for path in (ROOT / "src/include").glob("*.h")), "base/hash.h", "base/inline.h"]
+PUBLIC = [*(f"include/{path.name}" for path in (ROOT / "src/include").glob("*.h")), "base/hash.h"]
 
 
 def code(path):
@@ -96,7 +96,7 @@ def test_the_command():
 
 def test_table_functions_and_commands(db):
     modules = {name for name, in db.execute("SELECT name FROM pragma_module_list WHERE name LIKE 'cf\\_%' ESCAPE '\\'")}
-    assert set(point("SQL", "Table functions")) == modules == functions.names(functions.TABLES)
+    assert set(point("SQL", "Table functions")) == modules == functions.names(functions.TABLES, functions.TABLES_OF_TEXTS)
     db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=10)")
     with pytest.raises(sqlite3.OperationalError) as error:
         db.execute("INSERT INTO f(f) VALUES ('no such command')")

@@ -55,7 +55,7 @@ def test_the_lists_name_every_function(db):
         assert bool(flags & DETERMINISTIC) == pure and bool(flags & INNOCUOUS) == (pure or name in functions.HARMLESS), name
         assert bool(flags & DIRECTONLY) == (name in functions.DIRECT_ONLY), name
     assert {name for name, in db.execute("SELECT name FROM pragma_module_list WHERE name GLOB 'cf_*'")} \
-        == names(functions.TABLES, functions.TABLES_BY_NAME)
+        == names(functions.TABLES, functions.TABLES_BY_NAME, functions.TABLES_OF_TEXTS)
 
 
 # ---- a filter that is none ----

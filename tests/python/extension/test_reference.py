@@ -188,7 +188,7 @@ def test_readme_says_how_to_leave_without_the_extension(tmp_path):
     support.connect(str(path)).execute("DROP TABLE known")
 
 
-@pytest.mark.parametrize("function", ["cf_buckets", "cf_explain", "cf_values"])
+@pytest.mark.parametrize("function", ["cf_buckets", "cf_explain", "cf_values", "cf_lines"])
 def test_columns(db, function):
     text = chapter("Columns", 3)
     line, = (line for line in text.splitlines() if line.startswith(f"| `{function}` "))
