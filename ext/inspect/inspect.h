@@ -20,4 +20,7 @@
 /* Of all three. Its data are the registry. */
 extern const sqlite3_module cuckoo_inspect_module;
 
+/* cf_lines(text): one row per line. */
+extern const sqlite3_module cuckoo_lines_module;
+
 #endif

@@ -129,11 +129,10 @@ static const char *apart(const cuckoo_front *front, const char *name)
 ** was followed. NULL: out of memory. */
 static char *declaration(const cuckoo_front *front, sqlite3_str *sql, const char *t, const char *k)
 {
-    bool taken = sqlite3_stricmp(k, t) == 0 || sqlite3_stricmp(k, "cuckoo_touch") == 0;
+    bool taken = sqlite3_stricmp(k, t) == 0;
     if (front->columns == 0)
         sqlite3_str_appendf(sql, "CREATE TABLE x(\"%w%s\", ", k, taken ? " (shown)" : "");
-    sqlite3_str_appendf(sql, "\"%w%s\" HIDDEN, \"cuckoo_touch%s\" HIDDEN", t, apart(front, t),
-                        apart(front, "cuckoo_touch"));
+    sqlite3_str_appendf(sql, "\"%w%s\" HIDDEN", t, apart(front, t));
     if (front->keyed)
         sqlite3_str_appendf(sql, ", \"cuckoo_id%s\" HIDDEN PRIMARY KEY) WITHOUT ROWID",
                             apart(front, "cuckoo_id"));
@@ -169,10 +168,10 @@ static int read_content(const cuckoo_table *table, cuckoo_front *front, const ch
     return rc == SQLITE_OK && front->declared == NULL ? SQLITE_NOMEM : rc;
 }
 
-/* Why its columns cannot be shown. SQLite has a limit for all, with two or three hidden ones. */
+/* Why its columns cannot be shown. SQLite has a limit for all, with one or two hidden ones. */
 static int cannot_show(sqlite3 *db, const cuckoo_front *front, int columns, char **message)
 {
-    int hidden = 2 + front->keyed, most = sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1);
+    int hidden = 1 + front->keyed, most = sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1);
     if (columns + hidden > most)
         return cuckoo_say(message, SQLITE_ERROR,
                           "%s has %d columns, and rows=on adds %d hidden ones: SQLITE_LIMIT_COLUMN "

@@ -45,7 +45,7 @@ function input(values) {
   const kinds = ['digests', 'digests=base64', 'hosts', 'domain'].filter((name) => values[name]);
   if (kinds.length > 1) misuse(`--${kinds[1]} is not allowed with --${kinds[0]}`);
   if (values.field !== undefined && values.csv !== undefined) misuse('--csv is not allowed with --field');
-  if (values.field !== undefined && !/^[1-9]\d*$/.test(values.field)) misuse(`fields are counted from 1, not ${values.field}`);
+  if (values.field !== undefined && !/^[1-9]\d*$/.test(values.field)) misuse(`--field is 1 or more, not ${values.field}`);
   if (values.separator === '') misuse('a separator has one character or more');
   return new Lines(kinds[0], values, read);
 }
@@ -110,7 +110,9 @@ function hintOf(filters, sample, labels) {
 
 /* The filter in a file, and the label behind it there, or nothing. */
 function opened(path, changes) {
-  const content = fs.readFileSync(subject = path), filter = open(content);
+  const content = fs.readFileSync(subject = path);
+  if (!/^\xcf(ck|ex)/.test(content.toString('latin1', 0, 3))) throw new Error(`it is not a filter; if it is a list, its lines come from standard input: < ${path}`);
+  const filter = open(content);
   if (changes && !(filter instanceof CuckooFilter)) throw new Error('filter is exact, and cannot be changed; rebuild it');
   return [filter, content.subarray(filter.info(false).bytes, -4).toString()];
 }
@@ -200,10 +202,11 @@ const KEYS = { digests: flag(), 'digests=base64': flag(), hosts: flag(), field: 
   'allow-empty': flag(), ...REPORTS };
 const KEY_USAGE = '[KEYS]';
 const COMMANDS = {
-  build: [`[--fpr P] [--options TEXT] ${KEY_USAGE} FILE < lines`, { fpr: text, options: text, ...KEYS }, ([path], values) => {
-    const { fpr = '0.01', options = '' } = values;
+  build: [`[--fpr P] [--capacity N] [--options TEXT] ${KEY_USAGE} FILE < lines`, { fpr: text, capacity: text, options: text, ...KEYS }, ([path], values) => {
+    const { fpr = '0.01', capacity, options = '' } = values;
+    if (capacity !== undefined && !/^[1-9]\d*$/.test(capacity)) misuse(`--capacity is 1 or more, not ${capacity}`);
     subject = path;
-    const all = { fpr: +fpr, ...assigned(options) }, given = input(values);
+    const room = capacity === undefined ? '' : `capacity=${capacity} `, all = { fpr: +fpr, ...assigned(room + options) }, given = input(values);
     let filter;
     build([], all);
     write(path, () => labelled(filter = build(keysOf(given, values), all), kindOfKeys(given, values)));
@@ -254,7 +257,11 @@ const COMMANDS = {
       sum = begun;
       for (const other of others) {
         const [more, its] = opened(other, true);
-        sum.merge(more);
+        try {
+          sum.merge(more);
+        } catch (error) {
+          throw new Error(`${error.message}${/the filters differ/.test(error.message) ? ' (--capacity, --fpr and --options of build); or name them all in one check' : ''}`);
+        }
         kind = bothKinds(kind, its);
       }
       return labelled(sum, kind);
@@ -268,7 +275,8 @@ const [name, ...args] = process.argv.slice(2), command = Object.hasOwn(COMMANDS,
 const usages = Object.keys(COMMANDS).filter((one) => !command || one === name).map((one) => `sqlite-cuckoo ${one} ${COMMANDS[one][0]}`);
 const usage = `usage: ${usages.join('\n       ')}
 check prints the unknown lines (-0, --unknown), the known ones (-1, --known), or how many they are (-c, --count).
-A line is known if one of the filters knows it. --domain: each line is a domain or a URL, known if it or a domain above it is.
+A line is known if one of the filters knows it. Filters to merge need the same
+--capacity, with room for the keys of all of them, --fpr and --options. --domain: each line is a domain or a URL, known if it or a domain above it is.
 KEYS: the part of each line that is the key. check prints whole lines.
   --digests            the first digest, in lower case: 32, 40, 48, 56, 64, 96 or 128 hexadecimal digits, or sha512-BASE64
   --digests=base64     the same of lists with base64, as AIDE writes
@@ -288,6 +296,7 @@ try {
     const { values, positionals } = parseArgs({ args: command[1].digests ? args.filter((one) => one !== BASE64) : args, options: command[1], allowPositionals: true });
     if (command[1].digests && args.includes(BASE64)) values[BASE64.slice(2)] = true; // parseArgs has no option with a value that may be left out
     const [least, most] = { merge: [2, Infinity], check: [1, Infinity] }[name] ?? [1, 1];
+    if (positionals.length > most && 'digests' in command[1]) misuse(`lines come from standard input: sqlite-cuckoo ${name} ${positionals[0]} < ${positionals[1]}`);
     if (positionals.length < least || positionals.length > most) misuse(`its arguments are ${command[0]}`);
     if (positionals.includes('-')) misuse('- is no file; write ./- for one of this name, or /dev/stdout');
     if (values.unknown && values.known) misuse('-1 is not allowed with -0');

@@ -323,15 +323,16 @@ def flipped(blob):
     (newer, "made by a later version .*; use the version that wrote it$"),
     (flipped, "header does not match its checksum .*; restore it from a backup, or rebuild it$"),
     (lambda blob: blob[:-1], "cut off, or not one filter .*; restore it from a backup, or rebuild it$"),
-    (lambda blob: b"", "not a cuckoo filter .*; restore it from a backup, or rebuild it$"),
-    (lambda blob: b"SQLite format 3\0" * 99, "not a cuckoo filter .*; restore it from a backup, or rebuild it$")])
+    (lambda blob: blob[:9], "not a cuckoo filter .*; restore it from a backup, or rebuild it$"),
+    (lambda blob: b"", "it is not a filter; if it is a list, its lines come from standard input: < bad$"),
+    (lambda blob: b"ada\nbob\n", "it is not a filter; if it is a list, its lines come from standard input: < bad$")])
 def test_what_is_no_filter(known, damage, says):
     """Whatever the command, and before it reads a line. The file stays as it is."""
     bad = damage(known.read())
     known.write(bad, "bad")
     held = os.pipe()  # nothing ever comes
     for arguments in (("check", "bad"), ("add", "bad"), ("info", "bad"), ("merge", FILTER, "bad")):
-        known(*arguments, stdin=held[0], status=2, says=f"^sqlite-cuckoo {arguments[0]}: bad: filter cannot be used: .*{says}")
+        known(*arguments, stdin=held[0], status=2, says=f"^sqlite-cuckoo {arguments[0]}: bad: (filter cannot be used: .*)?{says}")
     for end in held:
         os.close(end)
     assert known.read("bad") == bad
@@ -365,7 +366,7 @@ def test_filters_of_other_kinds(command, db):
     command("add", "ages", lines=b"ada\n")
     assert command("check", "-1", "ages", lines=b"ada\n") == b"ada\n"
     for call in ("check", "delete"):  # the integer is another key than the text
-        command(call, "numbers", lines=many, status=2, says=f"^sqlite-cuckoo {call}: numbers: key is the text '.', and only numbers .*affinity=numeric")
+        command(call, "numbers", lines=many, status=2, says=f"^sqlite-cuckoo {call}: numbers: (key is the text '.'|keys has texts that look like numbers), and only numbers .*affinity=numeric")
     assert command("check", "numbers", lines=b"five\n") == b"five\n"
     assert command("check", "numeric", lines=b"5\n10\n") == b"10\n"
 
@@ -378,6 +379,8 @@ def test_filters_of_other_kinds(command, db):
     (("build", FILTER, "--fpr", "nan"), "not nan"),
     (("build", FILTER, "--options", "x=1"), "^sqlite-cuckoo build: k.cuckoo: unknown option x; valid options: "),
     (("check", "-0", "-1", FILTER), "not allowed with"), (("check", "-2", FILTER), "arguments: -2"),
+    (("build", FILTER, "list.txt"), "error: lines come from standard input: sqlite-cuckoo build k.cuckoo < list.txt$"),
+    (("build", FILTER, "--capacity", "0"), "it is 1 or more, not 0"), (("info", FILTER, "x"), "unrecognized arguments: x$"),
     (("check", "missing"), "^sqlite-cuckoo check: missing: No such file or directory$"),
     (("check", "."), "^sqlite-cuckoo check: .: Is a directory$"), (("build", "."), "^sqlite-cuckoo build: .: Is a directory$"),
     (("build", "no/where"), "^sqlite-cuckoo build: no/where: No such file or directory$"),
@@ -520,8 +523,16 @@ def test_a_bar_on_a_terminal(known):
     while not said.endswith("positives\r\n") and select.select([ours], [], [], 10)[0]:
         said += os.read(ours, 1000).decode()
     os.close(ours), os.close(theirs)
-    counted = re.search(r"(\d+) lines  [1-9]\d* s", said)
+    counted = re.search(r"(\d+) lines, \d+ a second  [1-9]\d* s", said)
     assert counted and 1 <= int(counted[1]) <= lines and "\r\x1b[Kadd: " in said, said
+
+
+def test_the_bar_of_a_file(known):
+    """Ten seconds after the start, a quarter of it is read."""
+    known.program = [sys.executable, "-c", "import sqlite_cuckoo.__main__ as m; m.sys.stderr.isatty = lambda: True; p = m.Progress(True); "
+                     "p.start -= 10; p.last -= 10; p.lines, p.bytes, p.size = 100000, 25, 100; p.show()"]
+    said = known.start().communicate()[1].decode()
+    assert said == f"\r\x1b[K[{'#' * 7:30}]  25%  100,000 lines, 10,000 a second  10 s, 30 s left"
 
 
 def test_without_loadable_extensions(known):
@@ -536,6 +547,8 @@ def test_examples_of_the_help(known):
     examples = re.search(r"^examples:\n((?:  .*\n)+)", text, re.M)[1]
     (known.folder / "a\\b").write_bytes(b"known")
     known.write(hashlib.sha256(b"known").hexdigest().upper().encode() + b"\n", "SHA256SUMS")
+    known.write(b"new", "new.iso")
+    known("build", "others.cuckoo", "--fpr", "1e-4", "--capacity", "1000000", lines=b"ada\n")
     known.write(b"0.0.0.0 ads.example.com\n", "hosts.txt")
     known.write(b"x.ads.example.com\nexample.com\n", "domains.txt")
     db = sqlite3.connect(known.folder / "RDS_modern.db")
@@ -545,10 +558,10 @@ def test_examples_of_the_help(known):
     for line in examples.splitlines():
         known.program = ["sh", "-ec", line.replace("sqlite-cuckoo", shlex.join([sys.executable, "-m", "sqlite_cuckoo"]))]
         printed = known()
-        if "sha256sum" in line:
+        if "find" in line:
             files = {path.name for path in known.folder.iterdir()} - {"a\\b"}
             assert sorted(one.split("/")[-1] for one in printed.decode().splitlines()) == sorted(files)
-    assert printed == b"x.ads.example.com\n" and examples.count("sqlite-cuckoo") == 5
+    assert printed == b"x.ads.example.com\n" and examples.count("sqlite-cuckoo") == 7
     for name in re.findall(r"^    (\w+) ", text, re.M):
         known.program = [sys.executable, "-m", "sqlite_cuckoo"]
         assert b"usage: sqlite-cuckoo " + name.encode() in known(name, "--help")

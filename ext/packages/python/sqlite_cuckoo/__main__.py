@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The command sqlite-cuckoo: filters in files, whose keys are lines. sqlite-cuckoo --help says how to use it.
 
-Lines travel to SQLite in pieces, each a JSON array that json_each takes apart: so one statement reads all of them, and no
-line costs a call of Python.
+Lines travel to SQLite in pieces, which cf_lines takes apart: so one statement reads all of them, and no line costs a call
+of Python.
 """
 import signal
 
@@ -36,15 +36,9 @@ from sqlite_cuckoo import files
 from sqlite_cuckoo.files import listen, output, replacing
 from sqlite_cuckoo.lists import Failure, Lines, digest
 
-# The keys, one a row, and a NULL at the end, so that there is a row always. A piece with lines that JSON cannot carry is an
-# array of their numbers.
-LINES = "json_each(CAST(piece AS TEXT))"
-# An empty line is NULL, which is no key.
-KEY = "nullif(CASE type WHEN 'integer' THEN CAST(odd_line(value) AS TEXT) ELSE value END, '')"
+# All pieces, and a NULL at the end, so that there is a row always.
 PIECES = "WITH RECURSIVE pieces(piece) AS (SELECT piece() UNION ALL SELECT piece() FROM pieces WHERE piece IS NOT NULL)"
 SELECTED = [bytes(byte == wanted for byte in range(256)) for wanted in b"01"]
-ODD = bytes(byte for byte in range(32) if byte not in b"\t\n\r")
-ESCAPES = ((b"\\", b"\\\\"), (b'"', b'\\"'), (b"\t", b"\\t"), (b"\r", b"\\r"), (b"\n", b'","'))
 
 HELP = """\
 Is this line in the set? A filter answers in about ten bits a line: "unknown" is certain; "known" is wrong as often as
@@ -52,8 +46,10 @@ Is this line in the set? A filter answers in about ten bits a line: "unknown" is
 
 MORE = r"""
 examples:
-  sqlite-cuckoo build known.cuckoo --digests --fpr 1e-4 < SHA256SUMS
+  sqlite-cuckoo build known.cuckoo --digests --fpr 1e-4 --capacity 1000000 < SHA256SUMS
   find . -type f -exec sha256sum {} + | sqlite-cuckoo check --digests known.cuckoo
+  sha256sum new.iso | sqlite-cuckoo add --digests known.cuckoo
+  sqlite-cuckoo merge all.cuckoo known.cuckoo others.cuckoo
   sqlite-cuckoo build nsrl.cuckoo --fpr 1e-4 --db RDS_modern.db 'SELECT lower(sha1) FROM FILE'
   sqlite-cuckoo build blocked.cuckoo --hosts < hosts.txt
   sqlite-cuckoo check -1 --domain blocked.cuckoo < domains.txt
@@ -61,8 +57,9 @@ examples:
 Lists from Windows give the same keys: a line ends with a newline, or with a carriage return and a newline, and a byte
 order mark of UTF-8 before the first line is left out. The bytes behind the last newline are a line, too, if there are
 any. A line is a key as the TEXT of SQL: any bytes but NUL, UTF-8 or not, but no UTF-16. An empty line is no key: it
-is not added, and check does not print it. What check prints ends with a newline alone. gzip is read as it is. Numbers that SQL has added are no lines:
-build the filter with the option affinity=numeric, or add whole numbers as CAST(x AS TEXT).
+is not added, and check does not print it. What check prints ends with a newline alone. gzip is read as it is. Numbers
+that SQL has added are no lines: build the filter with the option affinity=numeric, or add whole numbers as CAST(x AS
+TEXT).
 
 Hashes: with --digests the key is the first digest of each line, in lower case, whatever is around it: the output of
 sha256sum, with or without --tag, hashdeep, rhash, git ls-files -s, NSRL, HIBP, package-lock.json and others. check prints
@@ -90,11 +87,12 @@ class Progress:
     def show(self):
         now = time.monotonic()
         if self.shown and now - self.last > 0.2 and now - self.start > 1:
-            self.last = now
+            self.last, spent = now, now - self.start
             share = min(self.bytes / self.size, 1) if self.size else 0
             bar = f"[{'#' * int(30 * share):30}] {share:4.0%}  " if self.size else ""
-            lines = f"{self.lines:,} lines  " if self.lines else ""
-            sys.stderr.write(f"\r\033[K{bar}{lines}{now - self.start:.0f} s")
+            lines = f"{self.lines:,} lines, {self.lines / spent:,.0f} a second  " if self.lines else ""
+            left = f", {spent / share - spent:.0f} s left" if 0 < share < 1 else ""
+            sys.stderr.write(f"\r\033[K{bar}{lines}{spent:.0f} s{left}")
             sys.stderr.flush()
 
     def end(self):
@@ -151,6 +149,8 @@ class Database:
     def filter(self, path):
         """What is in a file, and the label behind the filter there, or nothing."""
         content = files.content_of(path)
+        if not content.startswith(files.BEGINS):
+            raise Failure(f"{path}: it is not a filter; if it is a list, its lines come from standard input: < {path}")
         return content, content[self.info(content)["bytes"]:-4].decode("utf-8", "replace")
 
     def read_lines(self, arguments, labels=()):
@@ -165,39 +165,31 @@ class Database:
         lengths = [files.lengths_of(label) for label in labels]
         self.input.wanted = set().union(*lengths) if all(lengths) else set()
         self.input.tell = lambda foreign: tell_foreign(arguments, self.input, foreign)
-        self.sql.create_function("piece", 0, self.kept(self.piece))
-        self.sql.create_function("odd_line", 1, lambda number: self.input.keys_of_lines()[number])
-
-    def piece(self):
-        """Some keys, as a JSON array. None: there are no more."""
-        keys = self.input.piece()
-        if keys is None:
-            return None
-        if any(byte in keys for byte in ODD) or self.input.keys is not None and keys.count(b"\n") != len(self.input.keys) - 1:
-            return json.dumps(list(range(len(self.input.keys_of_lines()))))
-        for byte, escaped in ESCAPES:
-            keys = keys.replace(byte, escaped)
-        return b'["' + keys + b'"]'
+        self.sql.create_function("piece", 0, self.kept(self.input.piece))
 
     def put(self, answers, known, is_count, is_any):
         """Prints lines of a piece, whose keys have these answers. Called by SQL: rows would reach Python one piece late."""
         if answers is None:
             return
-        lines, answers, owners = self.input.lines(), answers.encode(), self.input.owners
+        answers, owners = answers.encode(), self.input.owners
         if owners is not None:
-            of_lines = bytearray(b"2" * len(lines))
+            of_lines = bytearray(b"2" * len(self.input.lines()))
             join = max if is_any else min
             for owner, answer in zip(owners, answers):
                 if answer != 50:
                     of_lines[owner] = answer if of_lines[owner] == 50 else join(of_lines[owner], answer)
             answers = bytes(of_lines)
-        for answer in range(3):
-            self.answers[answer] += answers.count(b"%d" % answer)
-        if len(self.sample) < 100:
-            self.sample += itertools.islice(itertools.compress(lines, answers.translate(SELECTED[0])), 100)
-        chosen = [] if is_count else list(itertools.compress(lines, answers.translate(SELECTED[known])))
-        if chosen:
-            output(self.input.end.join(chosen) + self.input.end)
+        counts = [answers.count(b"%d" % answer) for answer in range(3)]
+        self.answers = [before + more for before, more in zip(self.answers, counts)]
+        if counts[0] and len(self.sample) < 100:
+            self.sample += itertools.islice(self.chosen(answers, 0), 100)
+        if counts[known] and not is_count:
+            is_all = counts[known] == len(answers) and not self.input.column
+            output((self.input.joined if is_all else self.input.end.join(self.chosen(answers, known))) + self.input.end)
+
+    def chosen(self, answers, known):
+        assert len(answers) == len(self.input.lines())
+        return itertools.compress(self.input.lines(), answers.translate(SELECTED[known]))
 
 
 # ---- what was done ----
@@ -296,7 +288,7 @@ def aggregate(arguments, call, *parameters, labels=()):
     else:
         database = Database(is_quiet=arguments.quiet)
         database.read_lines(arguments, labels)
-        content, keys = database.one(f"{PIECES} SELECT {(call + count).format(key=KEY)} FROM pieces LEFT JOIN {LINES}", *parameters)
+        content, keys = database.one(f"{PIECES} SELECT {(call + count).format(key='line')} FROM pieces LEFT JOIN cf_lines(piece)", *parameters)
     if arguments.command == "build" or not arguments.db:
         needs_keys(arguments, keys and (arguments.db or database.input.has_keys), database)
     return content, keys, database
@@ -312,7 +304,8 @@ def needs_keys(arguments, has_keys, database):
 
 
 def build(arguments):
-    options = arguments.fpr, arguments.options
+    room = f"capacity={arguments.capacity}" if arguments.capacity else None
+    options = arguments.fpr, " ".join(filter(None, (room, arguments.options))) or None
     Database().one("SELECT cf_build(NULL, ?, ?)", *options)
     with replacing(arguments.file) as file:
         content, _, database = aggregate(arguments, "cf_build({key}, ?, ?)", *options)
@@ -333,9 +326,11 @@ def change(arguments):
     """add and delete."""
     is_add = arguments.command == "add"
     old, label = Database().filter(arguments.file)
+    info = Database().info(old)
+    before, rule = info.get("items"), " ".join(f"{name}={info[name]}" for name in ("hash", "seed", "affinity", "collation"))
     with replacing(arguments.file) as file:
-        content, keys, database = aggregate(arguments, f"cf_{arguments.command}_all(?, {{key}})", old, labels=() if is_add else [label])
-        before = database.info(old)["items"]
+        content, keys, database = aggregate(arguments, f"cf_{arguments.command}_keys(?, cf_keys({{key}}, NULL, ?))", old, rule,
+                                            labels=() if is_add else [label])
         new = kind(arguments, database)
         joined = new if is_add and not before else files.both(label, new) if is_add else files.kind_of(label)
         file.writelines([content, files.label(joined)])
@@ -355,7 +350,8 @@ def merge(arguments):
                 content, = database.one("SELECT cf_merge(?, ?)", content, other) if content else \
                     database.one("SELECT cf_merge(?)", other)
             except sqlite3.Error as error:
-                raise Failure(f"{path}: {said(error)}") from None
+                differ = " (--capacity, --fpr and --options of build); or name them all in one check" if "the filters differ" in str(error) else ""
+                raise Failure(f"{path}: {said(error)}{differ}") from None
             common = files.kind_of(label) if common is None else files.both(common, label)
         file.writelines([content, files.label(common)])
     filter_report(arguments, database, content, f"{counted(len(arguments.others), 'filter')}, ")
@@ -375,8 +371,8 @@ def check(arguments):
     database.sql.create_function("put", 1, database.kept(
         lambda answers: database.put(answers, arguments.known, arguments.count, arguments.keys == "domain")))
     contains = " OR ".join(["cf_contains(?, {key})"] * len(filters))
-    database.one(f"{PIECES} SELECT count((SELECT put(group_concat(ifnull({contains.format(key=KEY)}, 2), '')) FROM {LINES})) FROM pieces",
-                 *filters)
+    answers = f"group_concat(ifnull({contains.format(key='line')}, 2), '')"
+    database.one(f"{PIECES} SELECT count((SELECT put({answers}) FROM cf_lines(piece))) FROM pieces", *filters)
     unknown, known, _ = database.answers
     needs_keys(arguments, unknown + known, database)
     if database.input.wanted and not database.input.is_any_wanted:
@@ -420,9 +416,9 @@ def file_name(text):
     return text
 
 
-def field_number(text):
+def positive(text):
     if int(text) < 1:
-        raise argparse.ArgumentTypeError(f"fields are counted from 1, not {text}")
+        raise argparse.ArgumentTypeError(f"it is 1 or more, not {text}")
     return int(text)
 
 
@@ -463,7 +459,7 @@ def parser():
         key.add_argument("--hosts", dest="keys", action="store_const", const="hosts", help="keys are the domains of a hosts file, "
                          "an AdBlock list or a list of domains")
         part = one.add_mutually_exclusive_group()
-        part.add_argument("--field", type=field_number, metavar="N", help="the key is in this field of each line")
+        part.add_argument("--field", type=positive, metavar="N", help="the key is in this field of each line, counted from 1")
         part.add_argument("--csv", metavar="COLUMN", help="the key is in this column of CSV, whose first line names the columns")
         one.add_argument("-d", "--separator", type=separator, metavar="SEP", help="what is between fields: unless given, spaces "
                          "and tabs, and in CSV a comma")
@@ -478,6 +474,8 @@ def parser():
     one = command("build", build, "make a filter of lines", "One that is there is replaced.")
     one.add_argument("--fpr", type=rate, default=0.01, metavar="P", help="how often an unknown line is taken for a known "
                      "one: above 0 and below 1; 0.01 unless given")
+    one.add_argument("--capacity", type=positive, metavar="N", help="make room for so many keys, now or later: filters of one "
+                     "capacity, --fpr and --options can be merged; unless given, that of the list")
     one.add_argument("--options", metavar="TEXT", help="options of cf_build, such as 'seed=5 affinity=numeric'")
     from_lines(one)
     from_database(one)
@@ -497,7 +495,8 @@ def parser():
                         "may take a line with it that looks the same.")):
         from_lines(one)
         from_database(one)
-    one = command("merge", merge, "make a filter of all keys of several filters", "They must be compatible.")
+    one = command("merge", merge, "make a filter of all keys of several filters", "They must be built with the same --capacity, which has room for the keys "
+                  "of all of them, --fpr and --options. A check takes several filters of any kind.")
     one.add_argument("others", metavar="FROM", type=file_name, nargs="+", help="filters to read")
     command("picture", picture, "show how full the regions of a filter are")
     return top
@@ -508,7 +507,7 @@ def said(error):
     text = str(error)
     if text.startswith("cf_"):
         text = re.sub(" with cf_build$", "", text.split(": ", 1)[1])
-    return "this SQLite has no JSON functions; SQLite 3.38 and later have" if "no such table: json_each" in text else text
+    return text
 
 
 stopped_by = []  # signals: one that comes while SQLite works reaches us as an error of SQLite
@@ -535,7 +534,14 @@ def explained(error, path):
 def main():
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # who reads the output has gone: end quietly, as grep does
-    arguments = parser().parse_args()
+    top = parser()
+    arguments, rest = top.parse_known_args()
+    if arguments.command == "check" and not any(word.startswith("-") for word in rest):
+        arguments.files += map(file_name, rest)  # after an option
+    elif rest:
+        lists = hasattr(arguments, "keys") and not rest[0].startswith("-")
+        top.error(f"lines come from standard input: sqlite-cuckoo {arguments.command} {arguments.file} < {rest[0]}" if lists
+                  else f"unrecognized arguments: {' '.join(rest)}")
     try:
         try:
             listen(stop)

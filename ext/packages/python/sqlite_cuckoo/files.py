@@ -13,6 +13,7 @@ from sqlite_cuckoo.lists import Failure
 
 MOST = 0x7fffffff  # bytes of a blob
 LEFT_OVER = 7 * 24 * 3600  # seconds after which a file that a killed command has left is removed
+BEGINS = b"\xcfck", b"\xcfex"  # of a filter, and of an exact one
 END = b"\xcflb"  # of a label: src/shape/format.h
 
 
