@@ -155,9 +155,7 @@ UPDATE filters SET f = cf_add_keys(f, (SELECT cf_keys(email) FROM arrivals)) WHE
 SELECT json_extract(cf_info(f), '$.items') AS items, cf_check(f) AS sound FROM filters;
 --    A filter with a seed, a hash, an affinity or a collation needs a list made with the same options:
 --    cf_keys(email, NULL, 'collation=nocase'). Any other list is an error, whose message says what to
---    write. cf_add_all(filter, key) does the same as an aggregate. It is for a filter that your program
---    binds or that cf_open returns. If the filter comes from a column or a subquery, SQLite may copy it
---    for every key, and 12 MB take 0.5 to 4 milliseconds each time.
+--    write.
 
 -- 7. Rebuild the filter when many rows have changed. A full filter is no reason to, because it grows.
 UPDATE filters SET f = (SELECT cf_build(email, 0.001, 'capacity=1000') FROM customers)

@@ -176,7 +176,7 @@ static int result_table_picture(cuckoo_table *table, void *context, char **why)
 static void picture_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     bool by_name = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
-    const cf_filter *filter = by_name ? NULL : cuckoo_filter_argument(context, argc, argv);
+    const cf_filter *filter = by_name ? NULL : cuckoo_filter_argument(context, argc, argv, NULL);
     if (by_name)
         with_table(context, argv, result_table_picture);
     else if (filter)

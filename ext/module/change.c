@@ -91,10 +91,10 @@ static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
         return cuckoo_maintenance_rebuild(table, true, table->registry->capacity, message);
     bool is = false, given = sqlite3_value_numeric_type(argument) != SQLITE_NULL;
     uint64_t capacity;
-    cf_status status = given ? cuckoo_capacity_take(argument, &capacity, message) : CF_OK;
-    if (status != CF_OK)
-        return cuckoo_error_code(status);
-    int rc = cuckoo_follow_is_written_by_triggers(&table->paged.shadow, &is);
+    int rc = given ? cuckoo_capacity_take(argument, &capacity, message) : SQLITE_OK;
+    if (rc != SQLITE_OK)
+        return rc;
+    rc = cuckoo_follow_is_written_by_triggers(&table->paged.shadow, &is);
     if (!is)
         return rc ? rc : cuckoo_maintenance_rebuild(table, true, given ? &capacity : NULL, message);
     return cuckoo_say(

@@ -80,7 +80,7 @@ int cuckoo_table_ask_anew(cuckoo_table *table, sqlite3_value *key, uint64_t *has
     cf_geometry rule;
     char **why = &table->paged.shadow.damage;
     int rc = cuckoo_table_rule(table, &rule);
-    cuckoo_key kind = rc == SQLITE_OK ? cuckoo_key_ask(key, &rule, hash) : CUCKOO_KEY_OK;
+    cuckoo_key kind = rc == SQLITE_OK ? cuckoo_key_read(key, &rule, true, hash) : CUCKOO_KEY_OK;
     if (kind != CUCKOO_KEY_UNFIT)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : rc;
     sqlite3_free(*why);

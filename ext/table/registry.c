@@ -304,21 +304,15 @@ static char *remedy_for(cuckoo_registry *registry, const char *text)
     if (point == NULL && is_hidden(registry, name))
         return sqlite3_mprintf("; a TEMP table or view of this name hides it: write 'main.%q'", name);
     char *list = NULL, *word = sqlite3_mprintf("%.*s", (int)strcspn(name, "("), name);
-    char *follower = cuckoo_column_follower(db, word);
-    if (follower == NULL)
-        cuckoo_sql_text(
-            db, &list,
-            "SELECT group_concat(name, ', ') FROM (SELECT name FROM main.sqlite_master WHERE "
-            "lower(sql) GLOB 'create virtual table*cuckoo_filter*' LIMIT 20)");
+    cuckoo_sql_text(db, &list,
+                    "SELECT group_concat(name, ', ') FROM (SELECT name FROM main.sqlite_master WHERE "
+                    "lower(sql) GLOB 'create virtual table*cuckoo_filter*' LIMIT 20)");
     char *example = word ? cuckoo_column_example(db, "main", word) : NULL;
-    char *remedy = follower ? sqlite3_mprintf("; use %s, which is in sync with it", follower)
-                   : list && !example
-                       ? sqlite3_mprintf("; the tables are %s", list)
-                       : sqlite3_mprintf("; create one: CREATE VIRTUAL TABLE \"%!.40w_filter\" "
-                                         "USING cuckoo_filter(%s%q%s)",
-                                         word, example ? "content='" : "",
-                                         example ? example : "capacity=1000000", example ? "'" : "");
-    sqlite3_free(follower);
+    char *remedy = list ? sqlite3_mprintf("; the tables are %s", list)
+                        : sqlite3_mprintf("; create one: CREATE VIRTUAL TABLE \"%!.40w_filter\" "
+                                          "USING cuckoo_filter(%s%q%s)",
+                                          word, example ? "content='" : "",
+                                          example ? example : "capacity=1000000", example ? "'" : "");
     sqlite3_free(list);
     sqlite3_free(example);
     sqlite3_free(word);

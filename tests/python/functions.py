@@ -12,8 +12,7 @@ SCALARS = ["cf_contains({f}, {k})", "cf_count({f}, {k})", "cf_get({f}, {k})", "c
            "cf_open({f})", "cf_merge({f}, {f})", "cf_merge(cf_new(10), {f})", "cf_add_keys({f}, (SELECT cf_keys({k})))",
            "cf_add_keys({f}, (SELECT cf_keys({k}, 1)))", "cf_delete_keys({f}, (SELECT cf_keys({k})))",
            "cf_delete_keys({f}, (SELECT cf_keys({k}, 1)))", "cf_picture({f})"]
-AGGREGATES = ["cf_add_all({f}, {k})", "cf_add_all({f}, {k}, 1)", "cf_delete_all({f}, {k})", "cf_delete_all({f}, {k}, 1)",
-              "cf_merge({f})"]
+AGGREGATES = ["cf_merge({f})"]
 TABLES = ["cf_buckets({f})", "cf_explain({f}, {k})", "cf_values({f}, {k})"]
 TABLES_OF_TEXTS = ["cf_lines({k})"]
 TAKE_NAMES = {"cf_picture", "cf_buckets"}  # of a filter, or of a filter table by its name
