@@ -7,7 +7,7 @@
 ** (register.h), handles. It is used only while SQLite calls, and SQLite holds the mutex of the
 ** connection then. So a connection for each thread is best; several threads may use one connection in
 ** serialized mode; and with SQLITE_THREADSAFE=0 there is one thread. Threads share only sqlite3_api.
-** Connections that share a cache: fresh.c.
+** Connections that share a cache: table.c.
 */
 #include "../src/base/bits.h"
 
@@ -22,7 +22,6 @@
 #include "sqlite/flag.h"
 #include "sqlite/register.h"
 #include "sqlite/sql.h"
-#include "table/touch.h"
 
 #include <string.h>
 
@@ -179,10 +178,8 @@ static int load_once(sqlite3 *db, char **message)
     if (rc != SQLITE_OK || here)
         return rc;
     rc = register_all(db, true);
-    if (rc == SQLITE_OK) {
-        cuckoo_touch_all(db);
+    if (rc == SQLITE_OK)
         return rc;
-    }
     rc = undo(db, rc);
     if (rc != SQLITE_OK_LOAD_PERMANENTLY)
         *message = sqlite3_mprintf("cuckoo: the functions could not be registered");

@@ -2,7 +2,7 @@
 /*
 ** change.c - INSERT and DELETE on the virtual table cuckoo_filter; and its commands: INSERT INTO
 ** seen(seen [, key]) VALUES(command [, argument]). A filter that follows a table is changed
-** by its log alone (transaction.c).
+** by its log alone (drain.c).
 */
 #include "../follow/sql_text.h"
 #include "../keys/options.h"
@@ -91,10 +91,10 @@ static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
         return cuckoo_maintenance_rebuild(table, true, table->registry->capacity, message);
     bool is = false, given = sqlite3_value_numeric_type(argument) != SQLITE_NULL;
     uint64_t capacity;
-    cf_status status = given ? cuckoo_capacity_take(argument, &capacity, message) : CF_OK;
-    if (status != CF_OK)
-        return cuckoo_error_code(status);
-    int rc = cuckoo_follow_is_written_by_triggers(&table->paged.shadow, &is);
+    int rc = given ? cuckoo_capacity_take(argument, &capacity, message) : SQLITE_OK;
+    if (rc != SQLITE_OK)
+        return rc;
+    rc = cuckoo_follow_is_written_by_triggers(&table->paged.shadow, &is);
     if (!is)
         return rc ? rc : cuckoo_maintenance_rebuild(table, true, given ? &capacity : NULL, message);
     return cuckoo_say(
@@ -199,14 +199,13 @@ static sqlite3_value *command_in_content(const cuckoo_table *table, sqlite3_valu
 
 static int update(cuckoo_table *table, int argc, sqlite3_value **argv, bool *skips)
 {
-    sqlite3_value **columns = argv + 2 + table->shift, *other;
+    int shift = table->front && table->front->columns > 0 ? table->front->columns - 1 : 0;
+    sqlite3_value **columns = argv + 2 + shift, *other;
     bool inserts = argc > 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL;
     if (inserts && (other = command_in_content(table, argv + 2)) != NULL)
         return run_command(table, other, columns[COLUMN_COMMAND]);
     if (inserts && is_given(columns, COLUMN_COMMAND))
         return run_command(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
-    if (inserts && is_given(columns, COLUMN_TOUCH) && !is_given(columns, COLUMN_KEY))
-        return SQLITE_OK;
     int rc = cuckoo_module_begin(table, cuckoo_table_follows(table) ? CUCKOO_REPAIR : CUCKOO_CHANGE);
     if (rc == SQLITE_OK)
         rc = cuckoo_module_end(table, change_row(table, argc, argv, inserts, skips));

@@ -44,7 +44,7 @@ typedef struct cuckoo_shadow {
     int64_t log;          /* the identity of the log (log.h); 0: there is none, or not known yet */
     sqlite3_stmt *statement[CUCKOO_QUERIES];
     char *damage;   /* what was wrong with the tables (sqlite3_malloc); NULL: nothing */
-    bool stepped;   /* one of these statements, since a use began or ended (fresh.c) */
+    bool stepped;   /* one of these statements, since a use began or ended (table.c) */
     unsigned holds; /* uses that go on, for which CUCKOO_WATCH_SCHEMA may stay on its row */
     bool busy;      /* a statement runs: a trigger or a view on these tables must not use the filter */
 } cuckoo_shadow;
@@ -115,8 +115,9 @@ bool cuckoo_shadow_is_within(cuckoo_shadow *shadow);
 /* The same number, as it is known now: without a look at the database. */
 int cuckoo_shadow_prepared(const cuckoo_shadow *shadow);
 
-/* The same number, with nothing held. */
+/* The same number, with nothing held. And: is it still this one? */
 int cuckoo_shadow_schema(cuckoo_shadow *shadow, int *prepared);
+bool cuckoo_shadow_is_same_schema(cuckoo_shadow *shadow, int prepared);
 
 /* Has this connection a transaction open on the database of the table (`writing`: that writes)? */
 bool cuckoo_shadow_in_transaction(const cuckoo_shadow *shadow, bool writing);
