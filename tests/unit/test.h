@@ -26,6 +26,7 @@
 #undef stop /* a macro of cmocka 2, and a field of cf_watch */
 
 #include "../../src/include/cuckoo_inspect.h"
+#include "../../src/include/cuckoo_key.h"
 
 /* A number in the environment, or this one. */
 static inline uint64_t environment(const char *name, uint64_t otherwise)

@@ -42,7 +42,7 @@ def declared():
     """Functions, types and macros of the installed header."""
     text = "\n".join(code(ROOT / "src" / name) for name in PUBLIC)
     calls = set(re.findall(r"\b(cf_\w+)\(", text))
-    types = set(re.findall(r"^\} (cf_\w+);", text, re.M))
+    types = set(re.findall(r"^(?:\}|typedef (?:struct|enum) .*) (cf_\w+); *$", text, re.M))
     macros = set(re.findall(r"^\s*#\s*define (C[A-Z_]+)\b", text, re.M))
     return calls | types | {macro for macro in macros if not macro.endswith("_H")}
 
