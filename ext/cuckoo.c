@@ -22,7 +22,6 @@
 #include "sqlite/flag.h"
 #include "sqlite/register.h"
 #include "sqlite/sql.h"
-#include "table/touch.h"
 
 #include <string.h>
 
@@ -179,10 +178,8 @@ static int load_once(sqlite3 *db, char **message)
     if (rc != SQLITE_OK || here)
         return rc;
     rc = register_all(db, true);
-    if (rc == SQLITE_OK) {
-        cuckoo_touch_all(db);
+    if (rc == SQLITE_OK)
         return rc;
-    }
     rc = undo(db, rc);
     if (rc != SQLITE_OK_LOAD_PERMANENTLY)
         *message = sqlite3_mprintf("cuckoo: the functions could not be registered");

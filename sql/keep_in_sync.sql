@@ -155,9 +155,7 @@ UPDATE filters SET f = cf_add_keys(f, (SELECT cf_keys(email) FROM arrivals)) WHE
 SELECT json_extract(cf_info(f), '$.items') AS items, cf_check(f) AS sound FROM filters;
 --    A filter with a seed, a hash, an affinity or a collation needs a list made with the same options:
 --    cf_keys(email, NULL, 'collation=nocase'). Any other list is an error, whose message says what to
---    write. cf_add_all(filter, key) does the same as an aggregate. It is for a filter that your program
---    binds or that cf_open returns. If the filter comes from a column or a subquery, SQLite may copy it
---    for every key, and 12 MB take 0.5 to 4 milliseconds each time.
+--    write.
 
 -- 7. Rebuild the filter when many rows have changed. A full filter is no reason to, because it grows.
 UPDATE filters SET f = (SELECT cf_build(email, 0.001, 'capacity=1000') FROM customers)
@@ -220,13 +218,8 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 -- After a large transaction the log leaves free pages in the file: the length of the key and 17 bytes
 -- for each row. SQLite reuses these pages.
 --
--- The connection monitors its own writes with a TEMP trigger on the log. When another connection drops
--- the filter, this trigger stays. ALTER TABLE ... RENAME and DROP COLUMN then fail, and the name of the
--- trigger in the message is the remedy: connect_anew_if_its_table_is_gone.
---
 -- An authorizer has to allow INSERT into the log, and SELECT, even in programs without the extension;
--- with SQLite 3.54 and later also the function random. An authorizer that is set after the extension was
--- loaded also has to allow the function cf_touch. Otherwise writes fail.
+-- with SQLite 3.54 and later also the function randomblob.
 --
 -- Sessions: attach tables by name. A session of all tables records <name>_page, and such a changeset
 -- corrupts the filter of the other database. The log has no PRIMARY KEY, so sessions ignore it. A
@@ -245,8 +238,6 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 --   - an authorizer that answers SQLITE_IGNORE for the column, the log or a shadow table.
 --   - VACUUM, when the filter is on the rowid of a table without INTEGER PRIMARY KEY, because VACUUM
 --     changes these rowids.
---   - sqlite3_deserialize over a database in use. Reconnect before it: the TEMP trigger on the log
---     stays, and SQLite may crash then.
 --   - writes to <name>_page or <name>_log by others. Defensive mode forbids them, except incremental
 --     blob I/O.
 --   - uncommitted changes of others, when you read them with PRAGMA read_uncommitted.

@@ -78,8 +78,6 @@ FROM events;
 -- * Write cf_open around a filter from a subquery. Otherwise SQLite before 3.43 copies the blob for each
 --   row. These are slow:
 --     cf_contains((SELECT f FROM filters), key), cf_contains(filters.f, t.key)     before 3.43
---     cf_add_all(filters.f, new.key)                       before 3.43
---     cf_add_all((SELECT f FROM filters), key)             always
 --     cf_contains(cf_open(filters.f), t.key)               always: a handle for each row
 --     cf_add(f, key), cf_delete(f, key) for many keys      always: use cf_add_keys for a list of keys
 --   A handle works only as the argument itself, not from a CTE, a view or a subquery in FROM.

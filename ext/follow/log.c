@@ -5,16 +5,26 @@
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 
+#include "../../src/base/bits.h"
+
 #include <string.h>
 
-#define COLUMNS "(\"old\", \"new\", \"tag\" DEFAULT (random()))"
+/* Before and behind the name that the filter has when the log is created. */
+#define HEAD                                                                                            \
+    "CREATE TABLE \"" CUCKOO_LOG                                                                        \
+    "\"(\"old\", \"new\", \"tag\" DEFAULT (randomblob('" CUCKOO_TAG_BYTES CUCKOO_LOG " "
+#define TAIL "')))"
 
 /* ---- the table ---- */
 
 int cuckoo_log_create(const cuckoo_shadow *shadow)
 {
-    return cuckoo_sql_run(shadow->db, "CREATE TABLE \"%w\".\"" CUCKOO_LOG "\"" COLUMNS, shadow->schema,
-                          shadow->log);
+    char *text = sqlite3_mprintf(HEAD "%q" TAIL, shadow->log, shadow->log, shadow->table);
+    int rc = text ? cuckoo_sql_run(shadow->db, "CREATE TABLE \"%w\".%s", shadow->schema,
+                                   text + strlen("CREATE TABLE "))
+                  : SQLITE_NOMEM;
+    sqlite3_free(text);
+    return rc;
 }
 
 int cuckoo_log_drop(const cuckoo_shadow *shadow)
@@ -23,36 +33,38 @@ int cuckoo_log_drop(const cuckoo_shadow *shadow)
                           shadow->log);
 }
 
+/* The filter may have had any name. */
+static bool is_as_created(const char *sql, int64_t log)
+{
+    char head[sizeof HEAD + 32];
+    sqlite3_snprintf(sizeof head, head, HEAD, log, log);
+    const char *end = strncmp(sql, head, strlen(head)) == 0 ? sql + strlen(head) : "";
+    while (*end && (*end != '\'' || end[1] == '\''))
+        end += *end == '\'' ? 2 : 1;
+    return strcmp(end, TAIL) == 0;
+}
+
 int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault, char **watcher)
 {
-    static const char format[] = "CREATE TABLE \"" CUCKOO_LOG "\"" COLUMNS;
-    char *sql, want[sizeof format + 16];
-    sqlite3_snprintf(sizeof want, want, format, shadow->log);
+    char *sql;
     int rc = cuckoo_sql_text(shadow->db, &sql,
                              "SELECT sql FROM \"%w\".sqlite_master WHERE type = 'table' AND name = "
                              "'" CUCKOO_LOG "'",
                              shadow->schema, shadow->log);
-    *fault = sql == NULL              ? CUCKOO_LOG_MISSING
-             : strcmp(sql, want) != 0 ? CUCKOO_LOG_CHANGED
-                                      : CUCKOO_LOG_SOUND;
+    *fault = sql == NULL                       ? CUCKOO_LOG_MISSING
+             : is_as_created(sql, shadow->log) ? CUCKOO_LOG_SOUND
+                                               : CUCKOO_LOG_CHANGED;
     sqlite3_free(sql);
     *watcher = NULL;
     for (int temp = 0; rc == SQLITE_OK && *fault == CUCKOO_LOG_SOUND && temp < 2; temp++) {
-        rc = cuckoo_sql_text(shadow->db, watcher, /* of others: the TEMP one of this extension may be */
+        rc = cuckoo_sql_text(shadow->db, watcher,
                              "SELECT %Q || name FROM \"%w\".sqlite_master WHERE type = 'trigger' AND "
-                             "tbl_name = '" CUCKOO_LOG "' COLLATE NOCASE AND name <> '" CUCKOO_TOUCH_NAME
-                             "'",
+                             "tbl_name = '" CUCKOO_LOG "' COLLATE NOCASE",
                              temp ? "TEMP trigger " : "trigger ", temp ? "temp" : shadow->schema,
-                             shadow->log, shadow->log);
+                             shadow->log);
         *fault = *watcher ? CUCKOO_LOG_WATCHED : CUCKOO_LOG_SOUND;
     }
     return rc;
-}
-
-bool cuckoo_log_may_be_watched(const cuckoo_shadow *shadow)
-{
-    return shadow->log != 0 && (sqlite3_stricmp(shadow->schema, "main") == 0 ||
-                                sqlite3_stricmp(shadow->schema, "temp") == 0);
 }
 
 /* ---- the net ---- */
@@ -78,6 +90,15 @@ static int take(cuckoo_net *net, const cuckoo_paged *paged, uint64_t hash, int64
 
 enum { OLD, NEW, ROWID, TAG, HASH = OLD, N = NEW };
 enum { TYPES_AT = 50, MOST_TYPES = CF_TYPES_MIXED };
+
+/* An integer, or eight bytes. */
+static int64_t tag_of(sqlite3_stmt *row, int column)
+{
+    bool is_blob = sqlite3_column_type(row, column) == SQLITE_BLOB;
+    const uint8_t *bytes = is_blob ? sqlite3_column_blob(row, column) : NULL;
+    return bytes && sqlite3_column_bytes(row, column) == 8 ? (int64_t)cf_load64(bytes)
+                                                           : sqlite3_column_int64(row, column);
+}
 
 /* Any number may stand in a row: none is believed that no row can have. */
 static int take_own(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
@@ -126,7 +147,7 @@ static int read_all(cuckoo_net *net, cuckoo_paged *paged)
     cuckoo_shadow *shadow = &paged->shadow;
     int rc = cuckoo_shadow_query(shadow, CUCKOO_LAST_LOGGED, NULL, &end);
     if (rc == SQLITE_OK && cuckoo_shadow_step(shadow, end) == SQLITE_ROW) {
-        net->followed = (cuckoo_log_read){0, sqlite3_column_int64(end, 0), sqlite3_column_int64(end, 1)};
+        net->followed = (cuckoo_log_read){0, sqlite3_column_int64(end, 0), tag_of(end, 1)};
         rc = cuckoo_shadow_query(shadow, CUCKOO_READ_KEYS, NULL, &rows);
         for (; rc == SQLITE_OK && cuckoo_shadow_step(shadow, rows) == SQLITE_ROW; net->followed.rows++)
             rc = take_keys(net, paged, rows);
@@ -144,7 +165,7 @@ static int read_on(cuckoo_net *net, cuckoo_paged *paged, bool own, bool *same)
     int rc = cuckoo_shadow_query(&paged->shadow, own ? CUCKOO_READ_OWN : CUCKOO_READ_LOG, &from, &rows);
     *same = at->rows == 0;
     while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, rows) == SQLITE_ROW) {
-        int64_t rowid = sqlite3_column_int64(rows, ROWID), tag = sqlite3_column_int64(rows, TAG);
+        int64_t rowid = sqlite3_column_int64(rows, ROWID), tag = tag_of(rows, TAG);
         if (*same) {
             *at = (cuckoo_log_read){at->rows + 1, rowid, tag};
             rc = (own ? take_own : take_keys)(net, paged, rows);

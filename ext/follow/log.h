@@ -2,7 +2,8 @@
 /*
 ** log.h - the logs: how changes reach a filter table.
 **
-**      CREATE TABLE "cuckoo_log_4a3f.."("old", "new", "tag" DEFAULT (random()))
+**      CREATE TABLE "cuckoo_log_4a3f.."("old", "new",
+**          "tag" DEFAULT (randomblob('8 cuckoo_log_4a3f.. seen')))
 **
 ** Triggers on the table (follow.h) write a row here for each change of a key:
 **
@@ -23,7 +24,8 @@
 ** A connection reads the log once, and then from a *mark* on: the last row that was read. That is right
 ** as long as the log was not drained, which makes another generation (pages.h), and as long as the row
 ** at the mark has its *tag*: a random number, which no other row has. Otherwise it reads all again.
-** (The tag is a DEFAULT: an authorizer that does not know random() must not make triggers fail.)
+** (The tag is a DEFAULT: an authorizer that does not know randomblob() must not make triggers fail. Its
+** argument is for touch.h; "seen" is the name that the filter had when the log was created.)
 **
 ** This log is named by its identity, a random number in the header row of the filter: renaming the
 ** filter leaves it alone. It is no shadow table: SQLite's defensive mode would keep the triggers of
@@ -48,10 +50,8 @@
 #include "../pages/pages.h"
 #include "changes.h"
 
-/* The name of the TEMP trigger on a log, of connections that have the extension (touch.h). SQLite shows
-** it in errors of ALTER TABLE when another connection has dropped the filter: so it says what to do. */
-#define CUCKOO_TOUCH_SUFFIX "_connect_anew_if_its_table_is_gone"
-#define CUCKOO_TOUCH_NAME   CUCKOO_LOG CUCKOO_TOUCH_SUFFIX
+/* SQLite reads the argument of randomblob as the number before the name. */
+#define CUCKOO_TAG_BYTES "8 "
 
 /* Creates the log shadow->log. Drops it, if it is there. */
 int cuckoo_log_create(const cuckoo_shadow *shadow);
@@ -66,9 +66,6 @@ typedef enum cuckoo_log_fault {
     CUCKOO_LOG_WATCHED  /* somebody's trigger fires when rows are written to it: it may take them out */
 } cuckoo_log_fault;
 int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault, char **watcher);
-
-/* May there be the TEMP trigger on it (touch.h)? */
-bool cuckoo_log_may_be_watched(const cuckoo_shadow *shadow);
 
 /* ---- what they add up to ---- */
 

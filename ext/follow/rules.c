@@ -179,7 +179,7 @@ static int read_schema(others *all, sqlite3 *db, const char *schema, bool tempor
     int rc =
         cuckoo_sql_prepare(db, &rows,
                            "SELECT name, tbl_name, sql, rowid FROM \"%w\".sqlite_master WHERE type = "
-                           "'trigger' AND name NOT GLOB 'cuckoo_log_*" CUCKOO_TOUCH_SUFFIX "'",
+                           "'trigger'",
                            schema);
     while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW) {
         other trigger = {.name = (const char *)sqlite3_column_text(rows, 0),
@@ -239,7 +239,7 @@ static int read_others(const cuckoo_shadow *shadow, others *all)
     bool temp = sqlite3_stricmp(shadow->schema, "temp") == 0;
     all->ours = INT64_MAX;
     all->hidden = INT64_MAX;
-    /* inserted, deleted, updated; in temp not the one on the log */
+    /* inserted, deleted, updated */
     int rc = cuckoo_sql_integer(db, &all->ours,
                                 "SELECT rowid FROM \"%w\".sqlite_master WHERE name GLOB "
                                 "'cuckoo_%016llx_*ted' ORDER BY rowid LIMIT 1",

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** aggregates.c - many rows into one result: cf_build and cf_build_exact make a filter for exactly the
-** keys of a query; cf_keys makes a list of them; cf_add_all and cf_delete_all change a filter.
+** aggregates.c - cf_build and cf_build_exact make a filter for exactly the keys of a query, and cf_keys
+** makes a list of them.
 */
-#include "../keys/key.h"
-#include "../sqlite/block.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/watch.h"
@@ -18,11 +16,11 @@
 
 /* ---- a growing array ---- */
 
-/* An empty one is all zeros. */
+/* All zeros: an empty array. */
 typedef struct key_array {
     uint64_t *at; /* sqlite3_malloc64 */
     size_t used, room;
-    size_t looked; /* the room when repeated ones were looked for last */
+    size_t sorted; /* the room when repeated keys were last dropped */
 } key_array;
 
 /* The most that SQLite allocates at once. */
@@ -52,27 +50,17 @@ static bool push(sqlite3_context *context, key_array *array, uint64_t word)
     return true;
 }
 
-/* Appends a key to a list of keys, and its value, if they have values. */
-static bool push_key(sqlite3_context *context, key_array *array, cuckoo_key_list *list, uint64_t hash,
-                     uint64_t value)
-{
-    uint64_t little[2];
-    cf_store64((uint8_t *)&little[0], hash);
-    cf_store64((uint8_t *)&little[1], value);
-    list->n++;
-    return push(context, array, little[0]) && (!list->valued || push(context, array, little[1]));
-}
-
-/* ---- keys, under options ---- */
+/* ---- collected keys, and the options of the aggregate ---- */
 
 typedef struct collected {
     bool started;            /* a row was read */
-    sqlite3_value *given[2]; /* fpr and options of the first row; NULL: none was given */
-    cuckoo_options options;  /* what they say */
+    sqlite3_value *given[2]; /* fpr and options of the first row; NULL: not given */
+    cuckoo_options options;  /* read from them */
     cf_geometry rule;        /* hash, seed and key rule of these options, key_types of the keys so far */
-    key_array keys;          /* hashes, or pairs (cf_valued); of cf_keys, the bytes of the list */
-    key_array others;        /* of cf_build_exact: keys that are no members */
-    cuckoo_key_list list;    /* of cf_keys */
+    key_array keys;          /* hashes, or pairs of hash and value (cf_valued) */
+    key_array others;        /* cf_build_exact: keys that are not members */
+    cuckoo_key_list list;    /* cf_keys */
+    sqlite3_str *bytes;      /* cf_keys: the list; NULL: not begun */
 } collected;
 
 static bool same_value(sqlite3_value *one, sqlite3_value *other)
@@ -105,8 +93,8 @@ static bool read_first(sqlite3_context *context, int count, sqlite3_value **valu
     return true;
 }
 
-/* Reads [fpr [, options]] of one row, as cuckoo_options_read does. They must be those of the first row,
-** to the byte. `count`, 0 to 2, is the same for all rows. */
+/* Reads [fpr [, options]] of a row (cuckoo_options_read). They must be equal in all rows. `count` is 0 to
+** 2 and the same for all rows. */
 static bool read_options_of(sqlite3_context *context, int count, sqlite3_value **values, collected *c)
 {
     if (!c->started)
@@ -125,32 +113,31 @@ static void free_collected(collected *c)
     sqlite3_value_free(c->given[1]);
     sqlite3_free(c->keys.at);
     sqlite3_free(c->others.at);
+    sqlite3_free(sqlite3_str_finish(c->bytes));
 }
 
-/* Before more memory is asked for, drops repeated keys, unless copies count. To sort all of them each
-** time would cost as much as the build: this is done when there is room for 16 times as many as last
-** time, and when there cannot be more room. */
+/* Drops repeated keys before the array grows, unless copies count. Sorting each time would cost as much
+** as the build, so it is done when the array has become 16 times as large, and when it cannot grow. */
 static bool drop_repeated(sqlite3_context *context, const collected *c, key_array *array)
 {
     enum { UNSORTED_ROOM = 1 << 16, TIMES = 16 };
+    bool valued = c->options.filter.value_bits != 0;
     if (c->options.filter.counter_bits ||
         (array->room < KEYS_MOST &&
-         (array->room < UNSORTED_ROOM || array->room / TIMES < array->looked)))
+         (array->room < UNSORTED_ROOM || array->room / TIMES < array->sorted)))
         return true;
     cuckoo_watch watch;
     cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), NULL);
-    cf_status status = c->options.filter.value_bits
-                           ? cf_sort_pairs((cf_valued *)array->at, array->used / 2, &watch.hook)
-                           : cf_sort(array->at, array->used, &watch.hook);
+    cf_status status = valued ? cf_sort_pairs((cf_valued *)array->at, array->used / 2, &watch.hook)
+                              : cf_sort(array->at, array->used, &watch.hook);
     cuckoo_watch_end(&watch);
     if (status != CF_OK)
         return cuckoo_fail_with(context, cuckoo_error_code(status), NULL);
-    array->used = c->options.filter.value_bits
-                      ? 2 * cf_drop_repeated_pairs((cf_valued *)array->at, array->used / 2)
-                      : cf_drop_repeated(array->at, array->used);
+    array->used = valued ? 2 * cf_drop_repeated_pairs((cf_valued *)array->at, array->used / 2)
+                         : cf_drop_repeated(array->at, array->used);
     if (array->room == KEYS_MOST || array->used < array->room / 4 * 3)
         return true;
-    array->looked = array->room;
+    array->sorted = array->room;
     return grow(context, array);
 }
 
@@ -171,7 +158,7 @@ static bool build_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
         return false;
     unsigned bits = c->options.filter.value_bits;
     sqlite3_value *given = argc > VALUE ? argv[VALUE] : NULL;
-    if ((bits != 0) != (given != NULL)) /* whatever the key */
+    if ((bits != 0) != (given != NULL)) /* an error even for a NULL key */
         return cuckoo_value_read(context, bits, given, &value);
     cuckoo_key kind = cuckoo_key_added(context, argv[0], &c->rule, &hash);
     if (kind != CUCKOO_KEY_OK)
@@ -190,7 +177,7 @@ static void build_last(sqlite3_context *context, void *state, bool failed)
     c->options.filter.key_types |= c->rule.key_types;
     if (!failed && cuckoo_build_filter(context, c->keys.at, c->keys.used, &c->options, &filter)) {
         if (!c->started)
-            filter.geometry.capacity = 0; /* cuckoo_is_of_no_rows */
+            filter.geometry.capacity = 0; /* cuckoo_is_from_zero_rows */
         cuckoo_result_filter(context, &filter);
     }
     free_collected(c);
@@ -198,8 +185,8 @@ static void build_last(sqlite3_context *context, void *state, bool failed)
 
 /* ---- cf_build_exact(key, member [, fpr [, options]]) ---- */
 
-/* Is the key a member? A vague key (cuckoo_key.h) is always found, so it cannot be known as none; of an
-** inexact one nothing is known for certain. */
+/* Reads the argument `member`. A vague key (cuckoo_key.h) is always found, so it cannot be a non-member;
+** an inexact key may equal any of several others. */
 static bool read_member(sqlite3_context *context, sqlite3_value **argv, const collected *c, bool *member)
 {
     int type = sqlite3_value_type(argv[1]);
@@ -262,7 +249,7 @@ static void exact_last(sqlite3_context *context, void *state, bool failed)
 
 /* ---- cf_keys(key [, value [, options]]) ---- */
 
-/* All keys have values, or none has. NULL is no value. */
+/* All keys of a list have values, or none has. NULL means no value. */
 static bool read_keys_value(sqlite3_context *context, sqlite3_value *given, cuckoo_key_list *list,
                             uint64_t *value)
 {
@@ -279,18 +266,20 @@ static bool read_keys_value(sqlite3_context *context, sqlite3_value *given, cuck
                        "some keys have a value and others have NULL; give each one a value, or none");
 }
 
-static bool push_header(sqlite3_context *context, key_array *array)
+/* The bytes of a list begin with room for its header. */
+static void begin_list(sqlite3_context *context, collected *c)
 {
-    while (array->used < CUCKOO_LIST_HEADER / 8)
-        if (!push(context, array, 0))
-            return false;
-    return true;
+    if (c->bytes == NULL) {
+        c->bytes = sqlite3_str_new(sqlite3_context_db_handle(context));
+        sqlite3_str_appendchar(c->bytes, CUCKOO_LIST_HEADER, 0);
+    }
 }
 
 static bool keys_row(sqlite3_context *context, int argc, sqlite3_value **argv, void *state)
 {
     collected *c = state;
-    uint64_t hash, value = 0, most = cuckoo_length_limit(sqlite3_context_db_handle(context)) / 8;
+    uint8_t words[16];
+    uint64_t hash, value = 0;
     sqlite3_value *options[] = {NULL, argc > 2 ? argv[2] : NULL};
     if (!read_options_of(context, argc > 2 ? 2 : 0, options, c))
         return false;
@@ -299,102 +288,33 @@ static bool keys_row(sqlite3_context *context, int argc, sqlite3_value **argv, v
         return kind == CUCKOO_KEY_NULL;
     if (!read_keys_value(context, argc > 1 ? argv[1] : NULL, &c->list, &value))
         return false;
+    begin_list(context, c);
+    cf_store64(words, hash);
+    cf_store64(words + 8, value);
+    sqlite3_str_append(c->bytes, (const char *)words, c->list.valued ? 16 : 8);
     c->list.numeric = c->list.numeric || cuckoo_key_is_numeric(argv[0]);
-    uint64_t needed = CUCKOO_LIST_HEADER / 8 + (c->list.n + 1) * (c->list.valued ? 2 : 1);
-    if (needed > most || needed > KEYS_MOST)
-        return cuckoo_fail(context, CF_TOO_BIG,
-                           "the list of %lld keys is longer than this connection allows "
-                           "(SQLITE_LIMIT_LENGTH); collect the keys in several lists",
-                           (sqlite3_int64)c->list.n + 1);
-    return push_header(context, &c->keys) && push_key(context, &c->keys, &c->list, hash, value);
+    c->list.n++;
+    return true; /* an error of sqlite3_str is reported in the end */
 }
 
 static void keys_last(sqlite3_context *context, void *state, bool failed)
 {
     collected *c = state;
-    if (!failed && push_header(context, &c->keys)) {
-        c->list.rule = c->rule;
-        cuckoo_list_encode(&c->list, (uint8_t *)c->keys.at);
-        sqlite3_result_blob64(context, c->keys.at, 8 * c->keys.used, sqlite3_free);
-        c->keys.at = NULL;
+    begin_list(context, c);
+    uint8_t *header = failed ? NULL : (uint8_t *)sqlite3_str_value(c->bytes); /* NULL after an error */
+    c->list.rule = c->rule;
+    if (header)
+        cuckoo_list_encode(&c->list, header);
+    if (!failed) {
+        cuckoo_result_built(context, c->bytes, NULL);
+        c->bytes = NULL;
     }
     free_collected(c);
-}
-
-/* ---- cf_add_all(filter, key), cf_delete_all(filter, key) ---- */
-
-typedef struct changed {
-    cf_filter filter;                /* a copy of that of the first row; all zeros: there is none yet */
-    uint8_t header[CF_HEADER_BYTES]; /* of that */
-    uint64_t length;
-    bool adds;
-    cuckoo_key_list list; /* keys that are not yet added or deleted, in `keys` */
-    key_array keys;
-} changed;
-
-static bool apply_keys(sqlite3_context *context, changed *c)
-{
-    c->list.keys = (const uint8_t *)c->keys.at;
-    bool applied = c->list.n == 0 || cuckoo_list_apply(context, &c->filter, &c->list, c->adds);
-    c->list.n = c->keys.used = 0;
-    return applied;
-}
-
-/* The filter of the first row is taken. That of a later one must have its length and header: to compare
-** all of it would cost as much as a copy. */
-static bool read_filter(sqlite3_context *context, sqlite3_value **argv, changed *c)
-{
-    const cf_filter *filter = cuckoo_filter_argument(context, 2, argv);
-    if (filter == NULL)
-        return false;
-    if (c->filter.writable)
-        return (filter->length == c->length && memcmp(filter->bytes, c->header, CF_HEADER_BYTES) == 0) ||
-               cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "filter is not the same for all rows; select one filter, or group by it");
-    memcpy(c->header, filter->bytes, CF_HEADER_BYTES);
-    c->length = filter->length;
-    c->adds = strcmp(cuckoo_function_name(context), "cf_add_all") == 0;
-    c->list.valued = filter->geometry.value_bits != 0;
-    return cuckoo_filter_copy(context, filter, &c->filter);
-}
-
-static bool change_row(sqlite3_context *context, int argc, sqlite3_value **argv, void *state)
-{
-    enum { AT_ONCE = 1 << 20 /* keys */ };
-    changed *c = state;
-    uint64_t hash, value;
-    if (!read_filter(context, argv, c))
-        return false;
-    cuckoo_key kind = cuckoo_filter_key(context, argv[1], &c->filter, c->adds, &hash);
-    if (kind != CUCKOO_KEY_OK)
-        return kind == CUCKOO_KEY_NULL;
-    if (!cuckoo_value_read(context, c->filter.geometry.value_bits, argc > 2 ? argv[2] : NULL, &value) ||
-        !cuckoo_may_change(context, &c->filter, c->adds) ||
-        (c->list.n == AT_ONCE && !apply_keys(context, c)))
-        return false;
-    return push_key(context, &c->keys, &c->list, hash, value);
-}
-
-static void change_last(sqlite3_context *context, void *state, bool failed)
-{
-    changed *c = state;
-    if (!failed && c->filter.writable == NULL)
-        cuckoo_fail(
-            context, CF_BAD_ARGUMENT,
-            "zero rows, so there is no filter to return; use cf_add_keys or cf_delete_keys(filter, "
-            "(SELECT cf_keys(key) FROM ...)), or FROM filters LEFT JOIN keys ON ..., which gives "
-            "one row with a NULL key and leaves the filter unchanged");
-    else if (!failed && apply_keys(context, c))
-        cuckoo_result_filter(context, &c->filter);
-    cuckoo_filter_free(&c->filter);
-    sqlite3_free(c->keys.at);
 }
 
 const cuckoo_function *const cuckoo_aggregates = (const cuckoo_function[]){
     {"cf_build", 1, 4, .row = build_row, .last = build_last, .state = sizeof(collected)},
     {"cf_build_exact", 2, 4, .row = exact_row, .last = exact_last, .state = sizeof(collected)},
     {"cf_keys", 1, 3, .row = keys_row, .last = keys_last, .state = sizeof(collected)},
-    {"cf_add_all", 2, 3, .row = change_row, .last = change_last, .state = sizeof(changed)},
-    {"cf_delete_all", 2, 3, .row = change_row, .last = change_last, .state = sizeof(changed)},
     {.name = NULL},
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "filters.h"
 
-#include "../keys/key.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/watch.h"
@@ -38,20 +37,22 @@ bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **a
 
 /* ---- memory ---- */
 
-cf_status cuckoo_memory_for(const cf_geometry *shape, char **message)
+#define TOO_LARGE                                                                                       \
+    "a filter for %lld keys takes %lld bytes, %s; use a smaller capacity or a larger fpr, or split "    \
+    "the "                                                                                              \
+    "keys"
+
+int cuckoo_memory_for(const cf_geometry *shape, char **message)
 {
-    enum { LARGE = 1 << 20 }; /* bytes; less is refused only where all memory is used up */
+    enum { LARGE = 1 << 20 }; /* bytes */
     uint64_t bytes = cf_geometry_bytes(shape);
     void *probe = NULL;
     if (bytes < LARGE || (bytes <= SIZE_MAX / 2 && (probe = malloc((size_t)bytes)) != NULL)) {
         free(probe);
-        return CF_OK;
+        return SQLITE_OK;
     }
-    cuckoo_say(message, SQLITE_OK,
-               "a filter for the capacity of %lld keys takes %lld bytes, more than there is memory for; "
-               "use a smaller capacity or a larger fpr, or split the keys",
-               (sqlite3_int64)shape->capacity, (sqlite3_int64)bytes);
-    return CF_TOO_BIG;
+    return cuckoo_say(message, SQLITE_TOOBIG, TOO_LARGE, (sqlite3_int64)shape->capacity,
+                      (sqlite3_int64)bytes, "more than there is memory for");
 }
 
 static uint8_t *resize_result(void *context, uint8_t *bytes, uint64_t size)
@@ -68,14 +69,10 @@ cf_memory cuckoo_result_memory(sqlite3_context *context)
 
 static bool fits_in_sqlite(sqlite3_context *context, const cf_geometry *shape)
 {
-    uint64_t bytes = cf_geometry_bytes(shape),
-             most = cuckoo_length_limit(sqlite3_context_db_handle(context));
-    return bytes <= most ||
-           cuckoo_fail(
-               context, CF_TOO_BIG,
-               "a filter for %lld keys takes %lld bytes and this connection allows %lld "
-               "(SQLITE_LIMIT_LENGTH); use a smaller capacity or a larger fpr, or split the keys",
-               (sqlite3_int64)shape->capacity, (sqlite3_int64)bytes, (sqlite3_int64)most);
+    uint64_t bytes = cf_geometry_bytes(shape);
+    return bytes <= cuckoo_length_limit(sqlite3_context_db_handle(context)) ||
+           cuckoo_fail(context, CF_TOO_BIG, TOO_LARGE, (sqlite3_int64)shape->capacity,
+                       (sqlite3_int64)bytes, "more than this connection allows (SQLITE_LIMIT_LENGTH)");
 }
 
 bool cuckoo_new_filter(sqlite3_context *context, const cf_geometry *shape, cf_filter *filter)
@@ -236,29 +233,20 @@ void cuckoo_result_built(sqlite3_context *context, sqlite3_str *builder, const c
         sqlite3_result_blob64(context, built, (sqlite3_uint64)length, sqlite3_free);
     else
         cuckoo_fail_code(context, code == SQLITE_TOOBIG ? code : SQLITE_NOMEM,
-                         "the result is longer than this connection allows (SQLITE_LIMIT_LENGTH)");
+                         "the result is longer than this connection allows (SQLITE_LIMIT_LENGTH); split "
+                         "it into several");
 }
 
-bool cuckoo_is_of_no_rows(const cf_filter *filter)
+bool cuckoo_is_from_zero_rows(const cf_filter *filter)
 {
     return filter->geometry.capacity == 0 && filter->geometry.epochs == 0 && filter->occupied == 0;
-}
-
-cuckoo_key cuckoo_filter_key(sqlite3_context *context, sqlite3_value *key, cf_filter *filter, bool adds,
-                             uint64_t *hash)
-{
-    if (!adds)
-        return cuckoo_key_argument(context, key, &filter->geometry, hash);
-    if (sqlite3_value_type(key) != SQLITE_INTEGER || !(filter->geometry.key_types & CF_TYPE_NUMBER))
-        cf_note_types(filter, cuckoo_key_type(key, &filter->geometry));
-    return cuckoo_key_added(context, key, &filter->geometry, hash);
 }
 
 bool cuckoo_may_change(sqlite3_context *context, const cf_filter *filter, bool adds)
 {
     if (adds)
-        return !cuckoo_is_of_no_rows(filter) ||
-               cuckoo_fail(context, CF_BAD_ARGUMENT, "the filter " CUCKOO_OF_NO_ROWS);
+        return !cuckoo_is_from_zero_rows(filter) ||
+               cuckoo_fail(context, CF_BAD_ARGUMENT, "the filter " CUCKOO_FROM_ZERO_ROWS);
     return !filter->geometry.epochs ||
            cuckoo_fail(context, CF_BAD_ARGUMENT,
                        "filter expires keys (epochs=%d), and cannot delete a single key: use cf_advance",

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** functions.c - the scalar functions: each reads its arguments, calls src, and hands over the
-** result.
-**
-** All are pure, hence DETERMINISTIC and INNOCUOUS.
+** functions.c - most scalar functions: each reads its arguments, calls src, and returns the result.
 */
-#include "../keys/key.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/watch.h"
@@ -24,102 +20,94 @@ static void new_function(sqlite3_context *context, int argc, sqlite3_value **arg
 
 /* ---- cf_contains, cf_count, cf_get ---- */
 
-/* The arguments (filter, key [, value]) of most functions. */
-typedef struct question {
-    const cf_filter *filter;
-    uint64_t hash;
-    uint64_t value;
-} question;
-
-/* CUCKOO_KEY_NOMEM also stands for a failure with another message. A key that is added may be of a new
-** type. */
-static inline cuckoo_key read_question(sqlite3_context *context, sqlite3_value **argv, bool adds,
-                                       question *q)
-{
-    cuckoo_key kind = CUCKOO_KEY_NOMEM;
-    q->filter = cuckoo_filter_first(context, argv[0]);
-    if (q->filter == NULL)
-        q->filter = cuckoo_filter_argument(context, 2, argv);
-    if (q->filter && !adds)
-        kind = cuckoo_key_argument(context, argv[1], &q->filter->geometry, &q->hash);
-    else if (q->filter) {
-        cf_geometry rule = q->filter->geometry;
-        kind = cuckoo_key_added(context, argv[1], &rule, &q->hash);
-    }
-    return kind == CUCKOO_KEY_UNFIT ? CUCKOO_KEY_NOMEM : kind;
-}
-
-static void contains_exact(sqlite3_context *context, sqlite3_value **argv)
+static void contains_exact(sqlite3_context *context, cuckoo_handle *handle, sqlite3_value *key)
 {
     uint64_t hash;
-    cuckoo_handle *handle = cuckoo_exact_argument(context, 2, argv);
-    const cf_exact *exact = handle ? handle->exact : NULL;
-    if (exact && cuckoo_key_argument(context, argv[1], &exact->rule, &hash) == CUCKOO_KEY_OK)
+    const cf_exact *exact = handle->exact;
+    if (cuckoo_key_argument(context, key, &exact->rule, true, &hash) == CUCKOO_KEY_OK)
         sqlite3_result_int(context,
-                           cf_exact_contains(exact, hash) || cuckoo_key_always(&exact->rule, argv[1]));
+                           cf_exact_contains(exact, hash) || cuckoo_key_always(&exact->rule, key));
     cuckoo_handle_release(handle);
 }
 
 static void contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     uint64_t hash;
-    (void)argc;
-    const cf_filter *filter = cuckoo_filter_first(context, argv[0]);
-    if (filter == NULL)
-        contains_exact(context, argv);
-    else if (cuckoo_key_argument(context, argv[1], &filter->geometry, &hash) == CUCKOO_KEY_OK)
-        sqlite3_result_int(context, cuckoo_key_found(filter, argv[1], hash));
+    cuckoo_handle *exact = NULL;
+    const cf_filter *filter = cuckoo_filter_argument(context, argc, argv, &exact);
+    if (filter) {
+        if (cuckoo_key_argument(context, argv[1], &filter->geometry, true, &hash) == CUCKOO_KEY_OK)
+            sqlite3_result_int(context, cuckoo_key_found(filter, argv[1], hash));
+    } else if (exact) {
+        contains_exact(context, exact, argv[1]);
+    }
 }
 
-/* 0 says "certainly not there": a key that is perhaps there counts 1 at least. */
+/* The arguments (filter, key [, value]) of other functions. */
+typedef struct arguments {
+    const cf_filter *filter;
+    uint64_t hash;
+    uint64_t value;
+} arguments;
+
+/* Reads the filter and the key. After CUCKOO_KEY_NOMEM the function has failed with any message. */
+static inline cuckoo_key read_key(sqlite3_context *context, int argc, sqlite3_value **argv, bool lookup,
+                                  arguments *a)
+{
+    a->filter = cuckoo_filter_argument(context, argc, argv, NULL);
+    if (a->filter == NULL)
+        return CUCKOO_KEY_NOMEM;
+    cuckoo_key kind = cuckoo_key_argument(context, argv[1], &a->filter->geometry, lookup, &a->hash);
+    return kind <= CUCKOO_KEY_NULL ? kind : CUCKOO_KEY_NOMEM;
+}
+
+/* 0 means "definitely absent", so a key that is vague counts as 1. */
 static void count_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    question q;
-    (void)argc;
-    if (read_question(context, argv, false, &q) != CUCKOO_KEY_OK)
+    arguments a;
+    if (read_key(context, argc, argv, true, &a) != CUCKOO_KEY_OK)
         return;
-    sqlite3_int64 count = (sqlite3_int64)cf_count(q.filter, q.hash);
-    sqlite3_result_int64(context, count ? count : cuckoo_key_found(q.filter, argv[1], q.hash));
+    sqlite3_int64 count = (sqlite3_int64)cf_count(a.filter, a.hash);
+    sqlite3_result_int64(context, count ? count : cuckoo_key_found(a.filter, argv[1], a.hash));
 }
 
 static void get_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    question q;
-    (void)argc;
-    cuckoo_key read = read_question(context, argv, false, &q);
-    if (read != CUCKOO_KEY_NOMEM && q.filter->geometry.value_bits == 0 &&
-        !cuckoo_is_of_no_rows(q.filter))
+    arguments a;
+    cuckoo_key read = read_key(context, argc, argv, true, &a);
+    if (read != CUCKOO_KEY_NOMEM && a.filter->geometry.value_bits == 0 &&
+        !cuckoo_is_from_zero_rows(a.filter))
         cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_NO_VALUES);
-    else if (read == CUCKOO_KEY_OK && cf_get(q.filter, q.hash, &q.value))
-        sqlite3_result_int64(context, (sqlite3_int64)q.value);
+    else if (read == CUCKOO_KEY_OK && cf_get(a.filter, a.hash, &a.value))
+        sqlite3_result_int64(context, (sqlite3_int64)a.value);
 }
 
 /* ---- cf_add, cf_delete, cf_clear, cf_advance ---- */
 
 static cuckoo_key read_change(sqlite3_context *context, int argc, sqlite3_value **argv, bool adds,
-                              question *q)
+                              arguments *a)
 {
-    cuckoo_key read = read_question(context, argv, adds, q);
+    cuckoo_key read = read_key(context, argc, argv, !adds, a);
     if (read == CUCKOO_KEY_NOMEM || (read == CUCKOO_KEY_NULL && adds))
         return read;
-    if (!cuckoo_may_change(context, q->filter, adds) ||
-        (read == CUCKOO_KEY_OK && !cuckoo_value_read(context, q->filter->geometry.value_bits,
-                                                     argc > 2 ? argv[2] : NULL, &q->value)))
+    if (!cuckoo_may_change(context, a->filter, adds) ||
+        (read == CUCKOO_KEY_OK && !cuckoo_value_read(context, a->filter->geometry.value_bits,
+                                                     argc > 2 ? argv[2] : NULL, &a->value)))
         return CUCKOO_KEY_NOMEM;
     return read;
 }
 
 static void add_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    question q;
+    arguments a;
     cf_filter copy;
-    cuckoo_key read = read_change(context, argc, argv, true, &q);
+    cuckoo_key read = read_change(context, argc, argv, true, &a);
     if (read == CUCKOO_KEY_NULL)
-        cuckoo_result_same(context, q.filter);
-    if (read != CUCKOO_KEY_OK || !cuckoo_filter_copy(context, q.filter, &copy))
+        cuckoo_result_same(context, a.filter);
+    if (read != CUCKOO_KEY_OK || !cuckoo_filter_copy(context, a.filter, &copy))
         return;
     cf_note_types(&copy, cuckoo_key_type(argv[1], &copy.geometry));
-    cf_status status = cuckoo_watched_add(sqlite3_context_db_handle(context), &copy, q.hash, q.value);
+    cf_status status = cuckoo_watched_add(sqlite3_context_db_handle(context), &copy, a.hash, a.value);
     if (status == CF_OK)
         cuckoo_result_filter(context, &copy);
     else
@@ -129,13 +117,13 @@ static void add_function(sqlite3_context *context, int argc, sqlite3_value **arg
 
 static void delete_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    question q;
+    arguments a;
     cf_filter copy;
-    cuckoo_key read = read_change(context, argc, argv, false, &q);
-    if (read == CUCKOO_KEY_NULL || (read == CUCKOO_KEY_OK && !cf_contains(q.filter, q.hash))) {
-        cuckoo_result_same(context, q.filter);
-    } else if (read == CUCKOO_KEY_OK && cuckoo_filter_copy(context, q.filter, &copy)) {
-        cf_delete_value(&copy, q.hash, q.value);
+    cuckoo_key read = read_change(context, argc, argv, false, &a);
+    if (read == CUCKOO_KEY_NULL || (read == CUCKOO_KEY_OK && !cf_contains(a.filter, a.hash))) {
+        cuckoo_result_same(context, a.filter);
+    } else if (read == CUCKOO_KEY_OK && cuckoo_filter_copy(context, a.filter, &copy)) {
+        cf_delete_value(&copy, a.hash, a.value);
         cuckoo_result_filter(context, &copy);
     }
 }
@@ -143,8 +131,7 @@ static void delete_function(sqlite3_context *context, int argc, sqlite3_value **
 static void clear_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     cf_filter fresh;
-    (void)argc;
-    const cf_filter *filter = cuckoo_filter_argument(context, 1, argv);
+    const cf_filter *filter = cuckoo_filter_argument(context, argc, argv, NULL);
     cf_geometry shape = filter ? filter->geometry : (cf_geometry){0};
     shape.key_types = (uint8_t)cf_types_cleared(&shape);
     if (filter && cuckoo_new_filter(context, &shape, &fresh))
@@ -154,8 +141,7 @@ static void clear_function(sqlite3_context *context, int argc, sqlite3_value **a
 static void advance_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     cf_filter copy;
-    (void)argc;
-    const cf_filter *filter = cuckoo_filter_argument(context, 1, argv);
+    const cf_filter *filter = cuckoo_filter_argument(context, argc, argv, NULL);
     if (filter && !filter->geometry.epochs)
         cuckoo_fail(
             context, CF_BAD_ARGUMENT,
@@ -170,14 +156,16 @@ static void advance_function(sqlite3_context *context, int argc, sqlite3_value *
 
 static bool merge_row(sqlite3_context *context, int argc, sqlite3_value **argv, void *state)
 {
+    const char *why = NULL;
+    const cf_filter *filter;
     cf_filter *sum = state;
     (void)argc;
-    const cf_filter *filter = cuckoo_filter_argument(context, 1, argv);
+    cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
     if (filter == NULL)
-        return false;
-    if (sum->writable && cuckoo_is_of_no_rows(filter))
+        return cuckoo_fail_filter(context, status, why, argv[0]);
+    if (sum->writable && cuckoo_is_from_zero_rows(filter))
         return true;
-    if (sum->writable && !cuckoo_is_of_no_rows(sum))
+    if (sum->writable && !cuckoo_is_from_zero_rows(sum))
         return cuckoo_merge_into(context, sum, filter);
     cuckoo_filter_free(sum);
     return cuckoo_filter_copy(context, filter, sum);

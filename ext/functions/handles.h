@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** handles.h - filters that functions take.
+** handles.h - the filter arguments of functions.
 **
-** The filter argument of a function is a blob, or a handle made by cf_open. Before 3.43 SQLite copies a
-** large blob for every row when it comes from a column or a subquery. A handle is a pointer value:
+** A filter argument is a blob, or a handle made by cf_open. Before 3.43 SQLite copies a large blob for
+** every row when it comes from a column or a subquery. A handle is a pointer value:
 ** (SELECT cf_open(f) FROM filters WHERE ...) is evaluated once, and passing it on costs nothing. A
 ** pointer cannot pass through a record (a CTE, a view, a subquery in FROM), where it becomes NULL. A
-** NULL filter is always an error, so that no row is dropped in silence.
+** NULL filter is always an error, so that no row is dropped silently.
 **
 ** When a function of this file takes an sqlite3_context and returns false or NULL, the running
-** function has failed, with its message.
+** function has failed, and its message is set.
 */
 #ifndef CUCKOO_HANDLES_H
 #define CUCKOO_HANDLES_H
@@ -19,56 +19,50 @@
 
 #include <string.h>
 
-/* A filter with its own copy of the bytes. References are counted, because a cursor may outlive the
+/* A filter with its own copy of the bytes. It has a reference count, because a cursor may outlive the
 ** SQL value. Only one connection uses it, so the count needs no lock. */
 typedef struct cuckoo_handle {
-    cf_filter filter; /* of an exact one only bytes, length and key rule are set */
-    cf_exact *exact;  /* NULL: an ordinary one */
+    cf_filter filter; /* of an exact filter only bytes, length and key rule are set */
+    cf_exact *exact;  /* NULL: an ordinary filter */
     unsigned references;
     uint8_t bytes[];
 } cuckoo_handle;
 
-/*
-** The filter in an SQL value, opened for reading. When the value is a blob, *filter points into *reader,
-** and lives as long as the value; when the value is a handle, it points into the handle. Returns
-** CF_OK; or an error, *filter NULL and *why (static text), of which cuckoo_filter_message makes a
-** sentence.
-*/
+/* Opens the filter in an SQL value for reading. If the value is a blob, *filter points into *reader, and
+** is valid as long as the value; if it is a handle, *filter points into the handle. After an error
+** *filter is NULL, and cuckoo_filter_message makes the message from *why (static text). */
 cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
                              const char **why);
 
-/* The exact filter in an SQL value of which cuckoo_filter_read has said cuckoo_is_exact, with a
-** reference for the caller. Errors as there. `context` NULL: not in a function. */
+/* Opens the exact filter in an SQL value for which cuckoo_filter_read returned cuckoo_is_exact. The
+** caller gets a reference. `context` is NULL outside of a function. */
 cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
                             const char **why);
 
-/* The filter in the first argument of a scalar function. NULL: it is an exact one, or none:
-** cuckoo_filter_argument or cuckoo_exact_argument tells. After some hundred rows a reader of its own
-** stands beside a parameter: then only the end of the header, with the checksum, is looked at. */
-const cf_filter *cuckoo_filter_first_anew(sqlite3_context *context, sqlite3_value *value);
-static inline const cf_filter *cuckoo_filter_first(sqlite3_context *context, sqlite3_value *value)
+/* The filter in values[0], the first argument of the running function. It stays open until the function
+** opens another one. If it is exact, *exact gets a reference and the result is NULL; if `exact` is NULL,
+** an exact filter is an error. The message says so if values[1] is the filter.
+**
+** After some hundred calls the statement keeps a reader for a bound parameter, and later calls compare
+** only the end of the header, which contains the checksum. */
+const cf_filter *cuckoo_filter_open(sqlite3_context *context, int count, sqlite3_value **values,
+                                    cuckoo_handle **exact);
+static inline const cf_filter *cuckoo_filter_argument(sqlite3_context *context, int count,
+                                                      sqlite3_value **values, cuckoo_handle **exact)
 {
     enum { END = CF_HEADER_BYTES - 8 };
     const cf_reader *kept = sqlite3_get_auxdata(context, 0);
     return kept && memcmp(kept->filter.bytes + END, kept->header + END, 8) == 0
                ? &kept->filter
-               : cuckoo_filter_first_anew(context, value);
+               : cuckoo_filter_open(context, count, values, exact);
 }
 
-/* The same of values[0] in the reader of the running function. The filter stays open until the function
-** reads another one. An error says when values[1] (count > 1) is a filter instead. */
-const cf_filter *cuckoo_filter_argument(sqlite3_context *context, int count, sqlite3_value **values);
-
-/* The same for functions that know exact filters, when values[0] is no ordinary one: an exact one, with
-** a reference for the caller. */
-cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, int count, sqlite3_value **values);
-
-/* A handle to keep, with one reference for the caller: a new one with a copy of `filter`; or the one in
-** `value`, if there is one. NULL: out of memory. */
+/* A new handle with a copy of `filter`, and the handle in `value`, or a new one if there is none. The
+** caller gets a reference. NULL: out of memory. */
 cuckoo_handle *cuckoo_handle_new(const cf_filter *filter);
 cuckoo_handle *cuckoo_handle_keep(sqlite3_value *value, const cf_filter *filter);
 
-/* Gives a reference back; the last one frees the handle, which may be NULL. */
+/* Releases a reference; the last one frees the handle. `handle` may be NULL. */
 void cuckoo_handle_release(void *handle);
 
 /* cf_open(filter). */

@@ -142,13 +142,13 @@ static void result_info(sqlite3_context *context, const cf_filter *filter, bool 
 static void info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     uint64_t all = 1;
+    cuckoo_handle *exact = NULL;
     if (argc > 1 && !cuckoo_key_value(argv[1], 1, &all)) {
         cuckoo_fail(context, CF_BAD_ARGUMENT, "all, the second argument, must be 1 or 0, got %s",
                     cuckoo_show(argv[1]).text);
         return;
     }
-    const cf_filter *filter = cuckoo_filter_first(context, argv[0]);
-    cuckoo_handle *exact = filter ? NULL : cuckoo_exact_argument(context, 1, argv);
+    const cf_filter *filter = cuckoo_filter_argument(context, 1, argv, &exact);
     if (filter)
         result_info(context, filter, all);
     else if (exact)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** key_list.c - many keys, collected first and applied in one call: the bytes of a list, as cf_keys makes
-** it (aggregates.c), cf_add_keys and cf_delete_keys.
+** key_list.c - cf_add_keys and cf_delete_keys, which apply a list of keys to a filter, and the bytes of
+** such a list, which cf_keys makes (aggregates.c).
 **
 **      UPDATE filters SET f = cf_add_keys(f, (SELECT cf_keys(key) FROM new)) WHERE name = 'users';
 **
-** cf_add_all and cf_delete_all are passed the filter with every row, and SQLite may copy it each time.
-** Here the aggregate sees keys only, and a scalar function sees the filter once. The list holds hashes,
-** so cf_keys must know the hash, the seed and the key rule of the filter: from its options. A list
-** made for another filter is refused, and the message says what to write.
+** The list holds hashes, so cf_keys needs the hash, the seed and the key rule of the filter in its
+** options. A list made for another filter is an error, and the message says what to write.
 **
 ** A list is the same on every machine. All integers are unsigned and little-endian, unless marked:
 **
@@ -26,12 +24,10 @@
 **       60      4  checksum: the low 32 bits of XXH3 (unseeded) of bytes 0 .. 59
 **       64         n keys: 8 bytes of hash; then, with values, 8 bytes of value
 **
-** Keys stand in the order of the rows, and as often as they came: whoever adds many keys chooses an
-** order of its own.
+** Keys are in the order of the rows, repeated ones included.
 */
 #include "key_list.h"
 
-#include "../keys/key.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/watch.h"
@@ -43,7 +39,7 @@
 
 /* ---- the bytes of a list ---- */
 
-/* Bytes of one key. */
+/* The bytes of one key. */
 static unsigned step_of(const cuckoo_key_list *list)
 {
     return list->valued ? 16 : 8;
@@ -76,8 +72,8 @@ void cuckoo_list_encode(const cuckoo_key_list *list, uint8_t *header)
     cf_store64(header + AT_LAST, (uint64_t)cf_checksum(header) << 32);
 }
 
-/* Reads and validates `length` bytes: a sound header is the one that its fields would get. Returns NULL,
-** or what is wrong. `bytes` may be NULL when length is 0. */
+/* Reads and validates a list: encoding its fields again must give the same header. Returns NULL, or what
+** is wrong. `bytes` may be NULL if length is 0. */
 static const char *decode_list(const uint8_t *bytes, size_t length, cuckoo_key_list *list)
 {
     uint8_t header[CUCKOO_LIST_HEADER];
@@ -134,8 +130,8 @@ static bool values_fit(const cuckoo_key_list *list, unsigned bits)
     return all <= cf_low_bits(bits);
 }
 
-/* An empty list goes with every filter: without rows cf_keys does not see its options. */
-static bool goes_with(sqlite3_context *context, const cuckoo_key_list *list, const cf_filter *filter)
+/* An empty list fits every filter: SQLite evaluates the options of cf_keys for each row. */
+static bool list_fits(sqlite3_context *context, const cuckoo_key_list *list, const cf_filter *filter)
 {
     const cf_geometry *g = &filter->geometry;
     if (list->n == 0)
@@ -156,7 +152,7 @@ static bool goes_with(sqlite3_context *context, const cuckoo_key_list *list, con
            cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(g->value_bits, "one in the list"));
 }
 
-/* Deletes nothing, if keys of one type cannot have been meant. */
+/* Fails before the first delete if the filter has no keys of some type in the list. */
 static bool types_fit(sqlite3_context *context, const cuckoo_key_list *list, const cf_filter *filter)
 {
     static const char *const what[] = {"keys has numbers", "keys has texts", "keys has blobs"};
@@ -176,7 +172,7 @@ static bool types_fit(sqlite3_context *context, const cuckoo_key_list *list, con
 
 static cf_status change_each(cf_filter *filter, const cuckoo_key_list *list, bool adds)
 {
-    enum { BETWEEN = 128 }; /* keys, some ten microseconds */
+    enum { BETWEEN = 128 }; /* keys between looks at the watch, about ten microseconds */
     const cf_watch *watch = filter->watch;
     const uint8_t *key = list->keys;
     cf_status status = CF_OK;
@@ -192,7 +188,7 @@ static cf_status change_each(cf_filter *filter, const cuckoo_key_list *list, boo
     return status == CF_OK ? cf_settle(filter) : status;
 }
 
-/* This is faster; it needs a copy of the hashes. */
+/* Faster than change_each, but needs a copy of the hashes. */
 static cf_status add_at_once(cf_filter *filter, const cuckoo_key_list *list)
 {
     uint64_t *hashes = sqlite3_malloc64(list->n * sizeof *hashes);
@@ -205,9 +201,8 @@ static cf_status add_at_once(cf_filter *filter, const cuckoo_key_list *list)
     return status;
 }
 
-/* Keys that the filter will hold without growing are best added at once. One that has to grow had better
-** take them in an order of chance than sorted. */
-bool cuckoo_list_apply(sqlite3_context *context, cf_filter *filter, const cuckoo_key_list *list,
+/* Keys are added in one call if the filter need not grow. While it grows, unsorted keys are better. */
+static bool apply_list(sqlite3_context *context, cf_filter *filter, const cuckoo_key_list *list,
                        bool adds)
 {
     cuckoo_watch watch;
@@ -225,16 +220,16 @@ static void change_function(sqlite3_context *context, int argc, sqlite3_value **
     bool adds = strcmp(cuckoo_function_name(context), "cf_add_keys") == 0;
     cuckoo_key_list list = {.n = 0};
     cf_filter copy;
-    const cf_filter *filter = cuckoo_filter_argument(context, argc, argv);
+    const cf_filter *filter = cuckoo_filter_argument(context, argc, argv, NULL);
     if (filter == NULL || !read_list(context, argv[1], &list) ||
         ((list.n > 0 || !adds) && !cuckoo_may_change(context, filter, adds)) ||
-        !goes_with(context, &list, filter) || (!adds && !types_fit(context, &list, filter)))
+        !list_fits(context, &list, filter) || (!adds && !types_fit(context, &list, filter)))
         return;
     if (list.n == 0)
         cuckoo_result_same(context, filter);
     else if (cuckoo_filter_copy(context, filter, &copy)) {
         cf_note_types(&copy, adds ? list.rule.key_types : 0);
-        if (cuckoo_list_apply(context, &copy, &list, adds))
+        if (apply_list(context, &copy, &list, adds))
             cuckoo_result_filter(context, &copy);
         cuckoo_filter_free(&copy);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** key_list.h - many keys, collected first and applied in one call. Their bytes: key_list.c.
+** key_list.h - lists of hashed keys. key_list.c describes their bytes.
 */
 #ifndef CUCKOO_KEY_LIST_H
 #define CUCKOO_KEY_LIST_H
@@ -10,19 +10,14 @@
 enum { CUCKOO_LIST_HEADER = 64 /* bytes */ };
 
 typedef struct cuckoo_key_list {
-    cf_geometry rule; /* hash, seed, affinity and collation, key_types; the rest is 0 */
-    bool valued;      /* a value goes with each key */
-    bool numeric;     /* some are texts that look like numbers */
+    cf_geometry rule; /* hash, seed, affinity, collation and key_types; the rest is 0 */
+    bool valued;      /* each key has a value */
+    bool numeric;     /* some keys are texts that look like numbers */
     uint64_t n;
     const uint8_t *keys; /* little-endian words: the hash; then, with values, the value */
 } cuckoo_key_list;
 
-/* Writes the header that describes the list. */
+/* Writes the header of the list. */
 void cuckoo_list_encode(const cuckoo_key_list *list, uint8_t *header);
-
-/* Adds all keys of a list that goes with the filter, or deletes them, in their order. False: the running
-** function has failed, and the filter is unspecified. */
-bool cuckoo_list_apply(sqlite3_context *context, cf_filter *filter, const cuckoo_key_list *list,
-                       bool adds);
 
 #endif

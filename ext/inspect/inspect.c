@@ -206,7 +206,7 @@ static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value, cuckoo_h
     if (status != CF_OK)
         return fail(base, cuckoo_error_code(status),
                     cuckoo_filter_message(status, why, kind->name, value));
-    if (lists_values(kind) && filter->geometry.value_bits == 0 && !cuckoo_is_of_no_rows(filter))
+    if (lists_values(kind) && filter->geometry.value_bits == 0 && !cuckoo_is_from_zero_rows(filter))
         return fail(base, SQLITE_ERROR, sqlite3_mprintf(CUCKOO_NO_VALUES));
     return *handle ? SQLITE_OK : SQLITE_NOMEM;
 }
@@ -216,7 +216,7 @@ static int take_key(inspect_cursor *cursor, sqlite3_value *value)
 {
     const cf_filter *filter = &cursor->handle->filter;
     const cf_exact *exact = cursor->handle->exact;
-    cuckoo_key kind = cuckoo_key_ask(value, &filter->geometry, &cursor->hash);
+    cuckoo_key kind = cuckoo_key_read(value, &filter->geometry, true, &cursor->hash);
     if (kind == CUCKOO_KEY_UNFIT)
         return fail(&cursor->base, SQLITE_MISMATCH, cuckoo_key_unfit_value(&filter->geometry, value));
     cursor->key = sqlite3_value_dup(value);

@@ -9,9 +9,9 @@
 
 /* ---- affinity ---- */
 
-/* The rules of SQLite for declared types, in its order ("Datatypes In SQLite", 3.1). */
+/* SQLite's rules for declared types, in its order ("Datatypes In SQLite", 3.1). */
 typedef struct type_rule {
-    const char *pattern, *name; /* for LIKE */
+    const char *pattern, *name; /* of LIKE; of the affinity */
     cf_affinity affinity;
 } type_rule;
 
@@ -31,7 +31,7 @@ static const type_rule *rule_of(const char *type)
     return rule;
 }
 
-/* ---- what SQLite knows of the column ---- */
+/* ---- the column in the schema ---- */
 
 int cuckoo_column_look(sqlite3 *db, const char *schema, const char *table, const char *column,
                        const char **type, const char **collation)
@@ -52,12 +52,8 @@ int cuckoo_column_look_on(sqlite3 *db, const char *schema, const char *table, co
     return sqlite3_table_column_metadata(db, schema, table, column, type, collation, NULL, NULL, NULL);
 }
 
-/* ---- what SQLite lists of the table ---- */
-
-enum { LIST_TYPE = 2, LIST_STRICT = 5 };
-
-/* What PRAGMA table_list says in a column (sqlite3_malloc). NULL: there is no such table; or SQLite is
-** older than 3.37, and has no such list. */
+/* Reads a column of PRAGMA table_list for this table (sqlite3_malloc); NULL if there is no such table, and
+** before SQLite 3.37. */
 static int read_list(sqlite3 *db, const char *schema, const char *table, int column, char **text)
 {
     sqlite3_stmt *list;
@@ -70,17 +66,17 @@ static int read_list(sqlite3 *db, const char *schema, const char *table, int col
     return cuckoo_sql_end(list, rc);
 }
 
-/* In a STRICT table the type ANY has no affinity. In others it is unknown, and so NUMERIC. */
+/* In a STRICT table the type ANY has no affinity. In other tables it is an unknown type, and so
+** NUMERIC. */
 static int read_affinity(sqlite3 *db, const char *schema, const char *table, const char *type,
                          const type_rule **rule)
 {
+    enum { STRICT = 5 };
     int rc = SQLITE_OK;
     char *strict = NULL;
-    *rule = rule_of(type);
     if (type && sqlite3_stricmp(type, "ANY") == 0)
-        rc = read_list(db, schema, table, LIST_STRICT, &strict);
-    if (strict && *strict == '1')
-        *rule = rule_of(NULL);
+        rc = read_list(db, schema, table, STRICT, &strict);
+    *rule = rule_of(strict && *strict == '1' ? NULL : type);
     sqlite3_free(strict);
     return rc;
 }
@@ -96,12 +92,12 @@ int cuckoo_column_affinity(sqlite3 *db, const char *schema, const char *table, c
 
 /* ---- collation ---- */
 
-/* The built-in collations say their own number: a bit for each equal pair. */
+/* For a built-in collation this is its cf_collation: a bit for each pair that is equal. */
 #define PAIRS                                                                                           \
     "('a' = 'A' COLLATE %s) + 2 * ('a' = 'a ' COLLATE %s) + 4 * (char(233) = char(201) COLLATE %s) + "  \
     "8 * (char(228) = 'a' COLLATE %s) + 16 * ('ab' = 'a-b' COLLATE %s) + 32 * ('1' = '01' COLLATE %s)"
 
-/* An application may replace a built-in collation by its own, which a filter cannot follow. */
+/* An application may have replaced a built-in collation. */
 static int read_collation(sqlite3 *db, const char *column, const char *name, cf_collation *collation,
                           char **message)
 {
@@ -124,7 +120,7 @@ static int read_collation(sqlite3 *db, const char *column, const char *name, cf_
 
 /* ---- no such table or column ---- */
 
-/* Says which columns the table has, or that there is none. */
+/* Reports the columns of the table, or that it does not exist. */
 static int no_column(sqlite3 *db, const char *schema, const char *table, const char *column,
                      char **message)
 {
@@ -144,7 +140,7 @@ static int no_column(sqlite3 *db, const char *schema, const char *table, const c
     return rc;
 }
 
-/* ---- both ---- */
+/* ---- the key rule ---- */
 
 int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const char *column,
                        cf_options *into, char **message)
@@ -157,7 +153,7 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
         return no_column(db, schema, table, column, message);
     if (rc != SQLITE_OK)
         return rc;
-    char *copy = sqlite3_mprintf("%s", name); /* the next statement may read the schema anew */
+    char *copy = sqlite3_mprintf("%s", name); /* the next statement may reload the schema */
     rc = copy ? read_affinity(db, schema, table, type, &rule) : SQLITE_NOMEM;
     rc = rc ? rc : read_collation(db, column, copy, &collation, message);
     sqlite3_free(copy);
@@ -168,10 +164,11 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
     return SQLITE_OK;
 }
 
-/* ---- how many keys ---- */
+/* ---- the number of keys ---- */
 
-/* SQLite compiles ON CONFLICT only where it is so. Texts that differ in NOCASE or RTRIM differ in
-** BINARY, too. A generated column takes no values, and a table may lack the rowid. */
+/* SQLite compiles ON CONFLICT only for a unique column. Texts that differ in NOCASE or RTRIM differ in
+** BINARY. The INSERT sets the rowid, because the column may be generated, or the column, because the
+** table may have no rowid. */
 int cuckoo_column_is_unique(sqlite3 *db, const char *schema, const char *table, const char *column,
                             const char *collation, bool *is)
 {
@@ -205,12 +202,12 @@ int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, c
 
 /* ---- the table ---- */
 
-/* "table", "view", "virtual" or "shadow" (sqlite3_malloc). NULL: there is none. Virtual tables that
-** need no CREATE, such as json_each, are in no list. Where SQLite has none (before 3.37), a shadow
-** table is a table like others. */
+/* Reads "table", "view", "virtual" or "shadow" (sqlite3_malloc); NULL if there is no such table. No list
+** has virtual tables that need no CREATE, such as json_each. Before 3.37 a shadow table is a table. */
 static int read_kind(sqlite3 *db, const char *schema, const char *table, char **kind)
 {
-    int rc = read_list(db, schema, table, LIST_TYPE, kind);
+    enum { TYPE = 2 };
+    int rc = read_list(db, schema, table, TYPE, kind);
     if (rc != SQLITE_OK || *kind)
         return rc;
     return cuckoo_sql_text(
@@ -245,7 +242,7 @@ int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char
 
 char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table)
 {
-    char *example = NULL, *why = NULL; /* the first column of texts, else the first column */
+    char *example = NULL, *why = NULL; /* prefers the first text column */
     if (cuckoo_column_table(db, schema, table, &why) == SQLITE_OK)
         cuckoo_sql_text(db, &example,
                         "SELECT %Q || '(' || name || ')' FROM pragma_table_info(%Q, %Q) ORDER BY "
@@ -253,14 +250,4 @@ char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table)
                         table, table, schema);
     sqlite3_free(why);
     return example;
-}
-
-char *cuckoo_column_follower(sqlite3 *db, const char *table)
-{
-    char *follower = NULL;
-    cuckoo_sql_text(db, &follower,
-                    "SELECT name FROM main.sqlite_master WHERE lower(sql) GLOB lower('create virtual "
-                    "table*cuckoo_filter*content*=*[^a-z0-9_]%q(*')",
-                    table);
-    return follower;
 }

@@ -10,22 +10,22 @@
 
 enum { MAX_NAME = 20, MAX_VALUE = 40 };
 
-/* A format for CF_CAPACITY_MAX and what was given. */
+/* A format for CF_CAPACITY_MAX and the given value. */
 #define CAPACITY_TOO_BIG                                                                                \
     "capacity is above the maximum of %lld keys, got %s; split the keys over several filters"
 
-/* A copy of one name=value of the text. */
+/* One name=value of the text. */
 typedef struct assignment {
     char name[MAX_NAME + 1];
     char value[MAX_VALUE + 1];
 } assignment;
 
-/* What a value may be: a word of a list (then its index is the result), or an integer in a range. */
+/* A value is a word of a list, which is stored as its index, or an integer in a range. */
 typedef struct option_rule {
-    const char *valid;        /* "name=" and what it may be, for messages */
+    const char *valid;        /* "name=" and the valid values, for messages */
     const char *const *words; /* NULL: an integer */
     int64_t least, most;
-    size_t at, size; /* in cuckoo_options, of an integer of 64 bits, an unsigned, an enum or a bool */
+    size_t at, size; /* the field of cuckoo_options: an int64_t, an unsigned, an enum or a bool */
 } option_rule;
 
 #define AT(field) offsetof(cuckoo_options, field), sizeof(((cuckoo_options *)NULL)->field)
@@ -34,7 +34,7 @@ static const char *const layouts[] = {"auto", "plain", "semisort", NULL};
 static const char *const hashes[] = {"xxh3", "keyed", NULL};
 static const char *const switches[] = {"off", "on", NULL};
 
-/* In the order of the enums. The last two affinities mean the same as numeric and text. */
+/* In the order of the enums. The last two affinities are other names of numeric and text. */
 static const char *const affinities[] = {"none", "text", "numeric", "real", "integer", "blob", NULL};
 static const char *const collations[] = {"binary", "nocase", "rtrim", NULL};
 
@@ -60,7 +60,7 @@ static const option_rule rules[CUCKOO_OPTION_COUNT] = {
 
 #define SEPARATORS " ,\t\n\r"
 
-/* Takes one name=value off the text. False: there is none. */
+/* Reads one name=value and moves *text behind it. False: there is none. */
 static bool take_assignment(const char **text, assignment *found)
 {
     size_t n = strcspn(*text, "=" SEPARATORS);
@@ -74,16 +74,14 @@ static bool take_assignment(const char **text, assignment *found)
     return true;
 }
 
-static int rule_named(const char *name)
+/* True if `option` ("name=...") has this name. */
+static bool is_named(const char *name, const char *option)
 {
     size_t n = strlen(name);
-    for (int i = 0; i < CUCKOO_OPTION_COUNT; i++)
-        if (sqlite3_strnicmp(name, rules[i].valid, (int)n) == 0 && rules[i].valid[n] == '=')
-            return i;
-    return -1;
+    return sqlite3_strnicmp(name, option, (int)n) == 0 && option[n] == '=';
 }
 
-/* The index of a word in a list. False: it is none of them. */
+/* Finds the index of a word in a list. */
 static bool find_word(const char *const *words, const char *text, int64_t *index)
 {
     for (int i = 0; words[i]; i++)
@@ -94,19 +92,19 @@ static bool find_word(const char *const *words, const char *text, int64_t *index
     return false;
 }
 
-/* CF_TOO_BIG: a number above the range. Only a capacity that is too big has an error code of its own. */
-static cf_status parse_value(const option_rule *rule, const char *text, int64_t *value)
+/* SQLITE_TOOBIG: a number above the range. */
+static int parse_value(const option_rule *rule, const char *text, int64_t *value)
 {
     cf_number number;
     if (rule->words)
-        return find_word(rule->words, text, value) ? CF_OK : CF_BAD_ARGUMENT;
+        return find_word(rule->words, text, value) ? SQLITE_OK : SQLITE_ERROR;
     if (!cf_number_read(text, strlen(text), &number))
-        return CF_BAD_ARGUMENT;
+        return SQLITE_ERROR;
     if (cf_number_real(&number) > (double)rule->most)
-        return CF_TOO_BIG;
+        return SQLITE_TOOBIG;
     bool sound = cf_number_whole(&number, value) && *value >= rule->least && *value <= rule->most;
     sound = sound && (rule != &rules[CUCKOO_OPTION_BUCKET_SIZE] || (*value & (*value - 1)) == 0);
-    return sound ? CF_OK : CF_BAD_ARGUMENT;
+    return sound ? SQLITE_OK : SQLITE_ERROR;
 }
 
 const char *cuckoo_hash_word(const cf_geometry *shape)
@@ -141,7 +139,7 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
     if (which == CUCKOO_OPTION_HASH)
         value += CF_HASH_XXH3;
     if (which == CUCKOO_OPTION_AFFINITY && value == CF_AFFINITY_NONE)
-        options->filter.key_types = CF_TYPES_MIXED; /* who writes it out mixes types on purpose */
+        options->filter.key_types = CF_TYPES_MIXED; /* written out, it allows keys of all types */
     if (which == CUCKOO_OPTION_AFFINITY && value > CF_AFFINITY_REAL)
         value = value == CF_AFFINITY_REAL + 1 ? CF_AFFINITY_NUMERIC : CF_AFFINITY_TEXT;
     if (rule->size == sizeof(int64_t))
@@ -152,134 +150,107 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
         *(unsigned *)at = (unsigned)value;
 }
 
-static cf_status bad_value(const assignment *found, int which, cf_status status, char **why)
-{
-    if (which == CUCKOO_OPTION_CAPACITY && status == CF_TOO_BIG)
-        cuckoo_say(why, SQLITE_OK, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX, found->value);
-    else
-        cuckoo_say(why, SQLITE_OK, "bad value in %s=%s; valid: %s", found->name, found->value,
-                   rules[which].valid);
-    return which == CUCKOO_OPTION_CAPACITY ? status : CF_BAD_ARGUMENT;
-}
+/* ---- unknown options ---- */
 
-/* Appends all options to a message. */
-static cf_status list_options(const cuckoo_options *options, char **why)
+/* Appends a list of the options to the message. */
+static int list_options(const cuckoo_options *options, char **why)
 {
     sqlite3_str *all = sqlite3_str_new(NULL);
     for (const char *const *at = options->beside; at && *at; at++)
         sqlite3_str_appendf(all, "%s, ", *at);
     for (int i = CUCKOO_OPTION_COUNT; i-- > 0;)                       /* capacity first */
-        if (options->beside == NULL || i != CUCKOO_OPTION_VALUE_BITS) /* tables keep no values */
+        if (options->beside == NULL || i != CUCKOO_OPTION_VALUE_BITS) /* filter tables have no values */
             sqlite3_str_appendf(all, "%s%s", rules[i].valid, i ? ", " : "");
     char *what = *why, *valid = sqlite3_str_finish(all);
     *why = what && valid ? sqlite3_mprintf("%s; valid options: %s", what, valid) : NULL;
     sqlite3_free(what);
     sqlite3_free(valid);
-    return CF_BAD_ARGUMENT;
+    return *why ? SQLITE_ERROR : SQLITE_NOMEM;
 }
 
-static const char *const elsewhere[] = {"fpr", "content", "rows", "adds", "keep", NULL};
-
-/* True if a letter is missing, added or another one, or two neighbours are swapped. */
-static bool is_misspelt(const char *word, const char *name, size_t m)
+/* True if `option` ("name=...") has this name, apart from one letter that is missing, added or different,
+** or from two neighbors that are swapped. */
+static bool is_like(const char *name, const char *option)
 {
-    size_t n = strlen(word);
-    for (; n && m && *word == *name; word++, name++)
+    size_t n = strlen(name), m = strcspn(option, "=");
+    for (; n && m && sqlite3_strnicmp(name, option, 1) == 0; name++, option++)
         n--, m--;
-    for (; n && m && word[n - 1] == name[m - 1]; m--)
+    for (; n && m && name[n - 1] == option[m - 1]; m--)
         n--;
-    return (n <= 1 && m <= 1) || (n == 2 && m == 2 && word[0] == name[1] && word[1] == name[0]);
+    return (n <= 1 && m <= 1) || (n == 2 && m == 2 && name[0] == option[1] && name[1] == option[0]);
 }
 
-/* The option that other programs call so; else the word itself. */
-static const char *our_name(const char *word)
+static int unknown_option(const char *name, const cuckoo_options *options, char **why)
 {
-    static const char *const names[][2] = {{"ttl", "keep"},       {"expire", "keep"},
-                                           {"error_rate", "fpr"}, {"false_positive_rate", "fpr"},
-                                           {"fp_rate", "fpr"},    {"n", "capacity"},
-                                           {"size", "capacity"},  {"table", "content"},
-                                           {"column", "content"}, {"collate", "collation"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (sqlite3_stricmp(word, names[i][0]) == 0)
-            return names[i][1];
-    for (size_t i = 0; elsewhere[i]; i++)
-        if (sqlite3_stricmp(word, elsewhere[i]) && is_misspelt(word, elsewhere[i], strlen(elsewhere[i])))
-            return elsewhere[i];
-    return word;
+    static const char *const elsewhere[] = {"fpr=", "content=", "rows=", "adds=", "keep=", NULL};
+    const char *const *others = options->beside ? options->beside : elsewhere, *meant = NULL;
+    int i = CUCKOO_OPTION_COUNT;
+    while (*others && !is_like(name, *others))
+        others++;
+    while (!*others && i > 0 && !meant)
+        meant = is_like(name, rules[--i].valid) ? rules[i].valid : NULL;
+    if (*others && (!options->beside || is_named(name, *others)))
+        return cuckoo_say(why, SQLITE_ERROR, "unknown option %s; %.*s is %s", name,
+                          (int)strcspn(*others, "="), *others,
+                          options->beside           ? "an argument of its own: put a comma before it"
+                          : *others != elsewhere[0] ? "for filter tables only"
+                                                    : "the argument before the options");
+    meant = *others ? *others : meant;
+    cuckoo_say(why, SQLITE_OK, meant ? "unknown option %s; did you mean %.*s" : "unknown option %s",
+               name, meant ? (int)strcspn(meant, "=") : 0, meant);
+    return list_options(options, why);
 }
 
-static cf_status unknown_option(const char *name, const cuckoo_options *options, char **why)
+static int apply(const assignment *found, cuckoo_options *options, char **why)
 {
-    const char *own = our_name(name);
-    int64_t at;
-    if (find_word(elsewhere, own, &at) && (options->beside == NULL || own == name))
-        cuckoo_say(why, SQLITE_OK, "unknown option %s; %s is %s", name, own,
-                   options->beside ? "an argument of its own: put a comma before it"
-                   : at            ? "for filter tables only"
-                                   : "the argument before the options");
-    else if (own != name)
-        cuckoo_say(why, SQLITE_OK, "unknown option %s; did you mean %s", name, own);
-    else {
-        int i = CUCKOO_OPTION_COUNT - 1;
-        while (i >= 0 && !is_misspelt(name, rules[i].valid, strcspn(rules[i].valid, "=")))
-            i--;
-        if (i < 0)
-            cuckoo_say(why, SQLITE_OK, "unknown option %s", name);
-        else
-            cuckoo_say(why, SQLITE_OK, "unknown option %s; did you mean %.*s", name,
-                       (int)strcspn(rules[i].valid, "="), rules[i].valid);
-        return list_options(options, why);
-    }
-    return CF_BAD_ARGUMENT;
-}
-
-static cf_status apply(const assignment *found, cuckoo_options *options, char **why)
-{
-    int which = rule_named(found->name);
+    int which = 0;
     int64_t value = 0;
-    if (which < 0)
+    while (which < CUCKOO_OPTION_COUNT && !is_named(found->name, rules[which].valid))
+        which++;
+    if (which == CUCKOO_OPTION_COUNT)
         return unknown_option(found->name, options, why);
-    if (cuckoo_has(options, which)) {
-        cuckoo_say(why, SQLITE_OK, "option %s is given twice", found->name);
-        return CF_BAD_ARGUMENT;
-    }
-    cf_status status = parse_value(&rules[which], found->value, &value);
-    if (status != CF_OK)
-        return bad_value(found, which, status, why);
+    if (cuckoo_has(options, which))
+        return cuckoo_say(why, SQLITE_ERROR, "option %s is given twice", found->name);
+    int rc = parse_value(&rules[which], found->value, &value);
+    if (rc == SQLITE_TOOBIG && which == CUCKOO_OPTION_CAPACITY)
+        return cuckoo_say(why, rc, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX, found->value);
+    if (rc != SQLITE_OK)
+        return cuckoo_say(why, SQLITE_ERROR, "bad value in %s=%s; valid: %s", found->name, found->value,
+                          rules[which].valid);
     set_option(options, which, value);
-    return CF_OK;
+    return SQLITE_OK;
 }
 
-cf_status cuckoo_options_check(const cuckoo_options *options, char **why)
+int cuckoo_options_check(const cuckoo_options *options, char **why)
 {
     bool stashes = options->given & (1u << CUCKOO_OPTION_MAX_KICKS | 1u << CUCKOO_OPTION_STASH_SIZE);
-    if (!stashes || options->filter.stash)
-        return CF_OK;
-    cuckoo_say(why, SQLITE_OK, "max_kicks and stash_size need stash=on: add it, or leave them out");
-    return CF_BAD_ARGUMENT;
+    return !stashes || options->filter.stash
+               ? SQLITE_OK
+               : cuckoo_say(why, SQLITE_ERROR,
+                            "max_kicks and stash_size need stash=on: add it, or leave them out");
 }
 
-cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why)
+int cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why)
 {
+    int rc = SQLITE_OK;
     const char *end = text + length;
-    cf_status status = CF_OK;
     *why = NULL;
-    while (status == CF_OK && (text += strspn(text, SEPARATORS)) < end) {
+    while (rc == SQLITE_OK && (text += strspn(text, SEPARATORS)) < end) {
         assignment found;
         if (take_assignment(&text, &found)) {
-            status = apply(&found, options, why);
+            rc = apply(&found, options, why);
         } else {
             cuckoo_say(why, SQLITE_OK, "options must be a list of name=value, got '" CUCKOO_PART "'",
                        text);
-            status = list_options(options, why);
+            rc = list_options(options, why);
         }
     }
-    return status;
+    return rc;
 }
 
 void cuckoo_options_default(cuckoo_options *options)
 {
-    *options = (cuckoo_options){.filter = {.growth = true, .max_kicks = CUCKOO_DEFAULT_BUDGET},
+    *options = (cuckoo_options){.filter = {.growth = true, .max_kicks = CUCKOO_DEFAULT_KICKS},
                                 .fpr = CUCKOO_DEFAULT_FPR};
 }
 
@@ -325,12 +296,12 @@ static bool read_options(sqlite3_context *context, sqlite3_value *value, cuckoo_
     const char *text = (const char *)sqlite3_value_text(value);
     if (text == NULL)
         return cuckoo_fail_no_memory(context);
-    cf_status status = cuckoo_options_parse(text, (size_t)sqlite3_value_bytes(value), options, &why);
-    status = status == CF_OK ? cuckoo_options_check(options, &why) : status;
-    return status == CF_OK || cuckoo_fail_with(context, cuckoo_error_code(status), why);
+    int rc = cuckoo_options_parse(text, (size_t)sqlite3_value_bytes(value), options, &why);
+    rc = rc ? rc : cuckoo_options_check(options, &why);
+    return rc == SQLITE_OK || cuckoo_fail_with(context, rc, why);
 }
 
-/* What the argument may mean instead. */
+/* Another meaning that a bad fpr may have. */
 static const char *hint_for_fpr(sqlite3_context *context, sqlite3_value *value, int type)
 {
     const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
@@ -367,28 +338,26 @@ bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **va
     return true;
 }
 
-cf_status cuckoo_capacity_take(sqlite3_value *value, uint64_t *capacity, char **why)
+int cuckoo_capacity_take(sqlite3_value *value, uint64_t *capacity, char **why)
 {
     int type = sqlite3_value_type(value);
     double keys = sqlite3_value_double(value);
     cuckoo_shown_value shown = cuckoo_show(value);
     bool whole = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
-    if (!whole || !(keys >= 0) || (keys <= 1e15 && keys != (double)(int64_t)keys)) {
-        cuckoo_say(why, SQLITE_OK, "capacity must be a whole number of keys, 0 or more, got %s%s",
-                   shown.text, type == SQLITE_TEXT ? ": give a number" : "");
-        return CF_BAD_ARGUMENT;
-    }
-    if (keys > (double)CF_CAPACITY_MAX) {
-        cuckoo_say(why, SQLITE_OK, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX, shown.text);
-        return CF_TOO_BIG;
-    }
+    if (!whole || !(keys >= 0) || (keys <= 1e15 && keys != (double)(int64_t)keys))
+        return cuckoo_say(why, SQLITE_ERROR,
+                          "capacity must be a whole number of keys, 0 or more, got %s%s", shown.text,
+                          type == SQLITE_TEXT ? ": give a number" : "");
+    if (keys > (double)CF_CAPACITY_MAX)
+        return cuckoo_say(why, SQLITE_TOOBIG, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX,
+                          shown.text);
     *capacity = (uint64_t)keys;
-    return CF_OK;
+    return SQLITE_OK;
 }
 
 bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64_t *capacity)
 {
     char *why = NULL;
-    cf_status status = cuckoo_capacity_take(value, capacity, &why);
-    return status == CF_OK || cuckoo_fail_with(context, cuckoo_error_code(status), why);
+    int rc = cuckoo_capacity_take(value, capacity, &why);
+    return rc == SQLITE_OK || cuckoo_fail_with(context, rc, why);
 }

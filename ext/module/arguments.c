@@ -99,18 +99,18 @@ static bool take_own(int which, const char *text, cuckoo_table_plan *plan, char 
 }
 
 /* The same, unless it was given before. */
-static cf_status take_once(int which, const char *text, cuckoo_table_plan *plan, char **message)
+static int take_once(int which, const char *text, cuckoo_table_plan *plan, char **message)
 {
     bool again = plan->given >> which & 1;
     plan->given |= 1u << which;
     if (again)
-        cuckoo_say(message, SQLITE_OK, "%.*s is given twice", (int)strcspn(valid[which], "="),
-                   valid[which]);
-    return !again && take_own(which, text, plan, message) ? CF_OK : CF_BAD_ARGUMENT;
+        return cuckoo_say(message, SQLITE_ERROR, "%.*s is given twice", (int)strcspn(valid[which], "="),
+                          valid[which]);
+    return take_own(which, text, plan, message) ? SQLITE_OK : *message ? SQLITE_ERROR : SQLITE_NOMEM;
 }
 
 /* Reads "name = value", in which both may be quoted. */
-static cf_status take_argument(const char *argument, cuckoo_table_plan *plan, char **message)
+static int take_argument(const char *argument, cuckoo_table_plan *plan, char **message)
 {
     const char *equals = strchr(argument, '=');
     if (equals == NULL)
@@ -121,34 +121,28 @@ static cf_status take_argument(const char *argument, cuckoo_table_plan *plan, ch
     int which = 0, n = name ? (int)strlen(name) + 1 : 0; /* bytes of "name=" */
     while (text && valid[which] && sqlite3_strnicmp(text, valid[which], n) != 0)
         which++;
-    cf_status status = text == NULL ? CF_NO_MEMORY
-                       : valid[which]
-                           ? take_once(which, value, plan, message)
-                           : cuckoo_options_parse(text, strlen(text), &plan->options, message);
+    int rc = text == NULL   ? SQLITE_NOMEM
+             : valid[which] ? take_once(which, value, plan, message)
+                            : cuckoo_options_parse(text, strlen(text), &plan->options, message);
     sqlite3_free(name);
     sqlite3_free(value);
     sqlite3_free(text);
-    return status;
+    return rc;
 }
 
 /* An argument is wrong: in a table that there is, a later version wrote it. The message has remedies for
 ** CREATE from "; " on, which no word of an argument contains. */
-static cf_status refuse(bool stored, cf_status status, cuckoo_table_plan *plan, char **message)
+static int refuse(bool stored, int rc, cuckoo_table_plan *plan, char **message)
 {
     const char *what = *message, *end = what ? strstr(what, "; ") : NULL;
     if (!stored || what == NULL)
-        return status;
+        return rc;
     if (plan->later == NULL)
         plan->later =
             sqlite3_mprintf(CUCKOO_LATER("%.*s"), end ? (int)(end - what) : (int)strlen(what), what);
     sqlite3_free(*message);
     *message = NULL;
-    return plan->later ? CF_OK : CF_NO_MEMORY;
-}
-
-static int sqlite_code(cf_status status, const char *message)
-{
-    return status == CF_OK ? SQLITE_OK : message ? cuckoo_error_code(status) : SQLITE_NOMEM;
+    return plan->later ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 int cuckoo_table_plan_read(sqlite3 *db, int argc, const char *const *argv, bool stored,
@@ -159,17 +153,17 @@ int cuckoo_table_plan_read(sqlite3 *db, int argc, const char *const *argv, bool 
     *message = NULL;
     cuckoo_options_default(&plan->options);
     plan->options.beside = valid;
-    cf_status status = CF_OK;
-    for (int i = FIRST; status == CF_OK && i < argc; i++)
-        status = refuse(stored, take_argument(argv[i], plan, message), plan, message);
-    if (status == CF_OK)
-        status = refuse(stored, cuckoo_options_check(&plan->options, message), plan, message);
+    int rc = SQLITE_OK;
+    for (int i = FIRST; rc == SQLITE_OK && i < argc; i++)
+        rc = refuse(stored, take_argument(argv[i], plan, message), plan, message);
+    if (rc == SQLITE_OK)
+        rc = refuse(stored, cuckoo_options_check(&plan->options, message), plan, message);
     if (!(plan->given & 1u << FPR) && plan->options.filter.fingerprint_bits)
         plan->options.fpr = 0; /* fingerprint_bits decides */
     plan->once |= plan->keep || plan->options.filter.epochs;
-    if (status != CF_OK)
+    if (rc != SQLITE_OK)
         cuckoo_table_plan_free(plan);
-    return sqlite_code(status, *message);
+    return rc;
 }
 
 /* ---- what they mean for a new table ---- */
@@ -264,11 +258,8 @@ int cuckoo_table_plan_shape(sqlite3 *db, const char *const *argv, cuckoo_table_p
         why = "capacity is missing; give the number of keys that it should hold, such as "
               "capacity=1000000, or the column that has them: content='table(column)'";
     cf_status status = why ? CF_BAD_ARGUMENT : plan_filter(plan, shape, &why);
-    if (status == CF_OK)
-        status = cuckoo_memory_for(shape, message);
-    else
-        cuckoo_say(message, SQLITE_OK, "%s", why);
-    return sqlite_code(status, *message);
+    return status == CF_OK ? cuckoo_memory_for(shape, message)
+                           : cuckoo_say(message, cuckoo_error_code(status), "%s", why);
 }
 
 void cuckoo_table_plan_free(cuckoo_table_plan *plan)

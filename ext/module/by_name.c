@@ -12,7 +12,6 @@
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 #include "../table/maintenance.h"
-#include "../table/touch.h"
 #include "module.h"
 
 #include "../../src/base/bits.h"
@@ -177,7 +176,7 @@ static int result_table_picture(cuckoo_table *table, void *context, char **why)
 static void picture_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     bool by_name = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
-    const cf_filter *filter = by_name ? NULL : cuckoo_filter_argument(context, argc, argv);
+    const cf_filter *filter = by_name ? NULL : cuckoo_filter_argument(context, argc, argv, NULL);
     if (by_name)
         with_table(context, argv, result_table_picture);
     else if (filter)
@@ -292,7 +291,6 @@ const cuckoo_function *const cuckoo_table_functions = (const cuckoo_function[]){
     {"cf_table_rebuild", 1, 2, .function = rebuild_function, .direct = true},
     {"cf_export", 1, 1, .function = export_function},
     {"cf_picture", 1, 1, .function = picture_function, .harmless = true},
-    {"cf_touch", 4, 4, .function = cuckoo_touch_function, .direct = true},
     {"cf_drain", 1, 1, .function = cuckoo_drain_function, .direct = true},
     {.name = NULL},
 };

@@ -91,10 +91,10 @@ static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
         return cuckoo_maintenance_rebuild(table, true, table->registry->capacity, message);
     bool is = false, given = sqlite3_value_numeric_type(argument) != SQLITE_NULL;
     uint64_t capacity;
-    cf_status status = given ? cuckoo_capacity_take(argument, &capacity, message) : CF_OK;
-    if (status != CF_OK)
-        return cuckoo_error_code(status);
-    int rc = cuckoo_follow_is_written_by_triggers(&table->paged.shadow, &is);
+    int rc = given ? cuckoo_capacity_take(argument, &capacity, message) : SQLITE_OK;
+    if (rc != SQLITE_OK)
+        return rc;
+    rc = cuckoo_follow_is_written_by_triggers(&table->paged.shadow, &is);
     if (!is)
         return rc ? rc : cuckoo_maintenance_rebuild(table, true, given ? &capacity : NULL, message);
     return cuckoo_say(
@@ -205,8 +205,6 @@ static int update(cuckoo_table *table, int argc, sqlite3_value **argv, bool *ski
         return run_command(table, other, columns[COLUMN_COMMAND]);
     if (inserts && is_given(columns, COLUMN_COMMAND))
         return run_command(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
-    if (inserts && is_given(columns, COLUMN_TOUCH) && !is_given(columns, COLUMN_KEY))
-        return SQLITE_OK;
     int rc = cuckoo_module_begin(table, cuckoo_table_follows(table) ? CUCKOO_REPAIR : CUCKOO_CHANGE);
     if (rc == SQLITE_OK)
         rc = cuckoo_module_end(table, change_row(table, argc, argv, inserts, skips));

@@ -41,7 +41,7 @@ static int add_column(cuckoo_front *front, const char *name, cuckoo_shown like)
 
 /* Reads the columns, and declares them in `sql`; a type with the word HIDDEN, which would hide the
 ** column, by its affinity. A primary key of one column is unique, with an index of its own or as the
-** rowid. */
+** rowid; but that index may have another collation. */
 static int read_columns(sqlite3 *db, cuckoo_front *front, sqlite3_str *sql)
 {
     enum { NAME = 1, TYPE = 2, KEY = 5 /* columns of the list */ };
@@ -67,12 +67,14 @@ static int read_columns(sqlite3 *db, cuckoo_front *front, sqlite3_str *sql)
                         (cuckoo_shown){.collation = cuckoo_collation_named(collation),
                                        .numeric = *affinity && !text,
                                        .text = text,
+                                       .real = strcmp(affinity, "REAL") == 0,
                                        .key = key > 0});
         first = key == 1 ? front->columns : first;
         last = key > last ? key : last;
     }
     if (rc == SQLITE_OK && first > 0)
-        front->shown[first].finds = last == 1 ? 1 : 10;
+        front->shown[first].finds =
+            last == 1 && front->shown[first].collation == CF_COLLATION_BINARY ? 1 : 10;
     return cuckoo_sql_end(all, rc);
 }
 
@@ -129,11 +131,10 @@ static const char *apart(const cuckoo_front *front, const char *name)
 ** was followed. NULL: out of memory. */
 static char *declaration(const cuckoo_front *front, sqlite3_str *sql, const char *t, const char *k)
 {
-    bool taken = sqlite3_stricmp(k, t) == 0 || sqlite3_stricmp(k, "cuckoo_touch") == 0;
+    bool taken = sqlite3_stricmp(k, t) == 0;
     if (front->columns == 0)
         sqlite3_str_appendf(sql, "CREATE TABLE x(\"%w%s\", ", k, taken ? " (shown)" : "");
-    sqlite3_str_appendf(sql, "\"%w%s\" HIDDEN, \"cuckoo_touch%s\" HIDDEN", t, apart(front, t),
-                        apart(front, "cuckoo_touch"));
+    sqlite3_str_appendf(sql, "\"%w%s\" HIDDEN", t, apart(front, t));
     if (front->keyed)
         sqlite3_str_appendf(sql, ", \"cuckoo_id%s\" HIDDEN PRIMARY KEY) WITHOUT ROWID",
                             apart(front, "cuckoo_id"));
@@ -169,10 +170,10 @@ static int read_content(const cuckoo_table *table, cuckoo_front *front, const ch
     return rc == SQLITE_OK && front->declared == NULL ? SQLITE_NOMEM : rc;
 }
 
-/* Why its columns cannot be shown. SQLite has a limit for all, with two or three hidden ones. */
+/* Why its columns cannot be shown. SQLite has a limit for all, with one or two hidden ones. */
 static int cannot_show(sqlite3 *db, const cuckoo_front *front, int columns, char **message)
 {
-    int hidden = 2 + front->keyed, most = sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1);
+    int hidden = 1 + front->keyed, most = sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1);
     if (columns + hidden > most)
         return cuckoo_say(message, SQLITE_ERROR,
                           "%s has %d columns, and rows=on adds %d hidden ones: SQLITE_LIMIT_COLUMN "
@@ -198,7 +199,11 @@ int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *c
         return SQLITE_NOMEM;
     if (cuckoo_shadow_schema(&table->paged.shadow, &front->prepared) != SQLITE_OK)
         front->prepared = -1;
-    int rc = read_content(table, front, column);
+    char *encoding;
+    int rc = cuckoo_sql_text(db, &encoding, "PRAGMA encoding");
+    front->utf8 = encoding && strcmp(encoding, "UTF-8") == 0;
+    sqlite3_free(encoding);
+    rc = cuckoo_sql_rolls_back(rc) ? rc : read_content(table, front, column);
     rc = rc ? rc : sqlite3_declare_vtab(db, front->declared);
     if (rc == SQLITE_ERROR && message)
         return cannot_show(db, front, front->columns, message);
@@ -213,28 +218,15 @@ int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *c
     return rc;
 }
 
-void cuckoo_front_forget_others(cuckoo_front *front)
-{
-    cuckoo_values_free(&front->others.texts);
-    cuckoo_sums_free(&front->others.places);
-    front->others.column = 0;
-}
-
-void cuckoo_front_free_cursor(front_cursor *cursor)
-{
-    if (cursor)
-        sqlite3_finalize(cursor->rows);
-    sqlite3_free(cursor);
-}
-
 void cuckoo_front_free(cuckoo_front *front)
 {
     if (front == NULL)
         return;
-    for (int i = 0; i < CUCKOO_KEPT; i++)
-        cuckoo_front_free_cursor(front->kept[i]);
+    for (int i = 0; i < CUCKOO_IDLE; i++)
+        sqlite3_finalize(front->idle[i]);
+    sqlite3_free(front->spare);
     free_columns(front);
-    cuckoo_front_forget_others(front);
+    cuckoo_sums_free(&front->others.numbers);
     sqlite3_free(front->content);
     sqlite3_free(front);
 }
@@ -272,7 +264,7 @@ static int move_content(cuckoo_front *front, const char *content, int followed)
     char *copy = sqlite3_mprintf("%s", content);
     if (copy == NULL)
         return SQLITE_NOMEM;
-    cuckoo_front_forget_others(front);
+    front->others.read = false;
     sqlite3_free(front->content);
     front->content = copy;
     front->followed = followed;

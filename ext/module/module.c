@@ -28,7 +28,7 @@ static const char *type_of_key(const cuckoo_table *table, const char *t, const c
 int cuckoo_table_declare(cuckoo_table *table, const char *t, const char *k)
 {
     sqlite3 *db = table->registry->db;
-    char *sql = sqlite3_mprintf("CREATE TABLE x(key %s COLLATE %s, \"%w\" HIDDEN, cuckoo_touch HIDDEN, "
+    char *sql = sqlite3_mprintf("CREATE TABLE x(key %s COLLATE %s, \"%w\" HIDDEN, "
                                 "cuckoo_id HIDDEN PRIMARY KEY) WITHOUT ROWID",
                                 type_of_key(table, t, k), cuckoo_collation_word(table->collation),
                                 table->paged.shadow.table);
@@ -80,7 +80,7 @@ int cuckoo_table_ask_anew(cuckoo_table *table, sqlite3_value *key, uint64_t *has
     cf_geometry rule;
     char **why = &table->paged.shadow.damage;
     int rc = cuckoo_table_rule(table, &rule);
-    cuckoo_key kind = rc == SQLITE_OK ? cuckoo_key_ask(key, &rule, hash) : CUCKOO_KEY_OK;
+    cuckoo_key kind = rc == SQLITE_OK ? cuckoo_key_read(key, &rule, true, hash) : CUCKOO_KEY_OK;
     if (kind != CUCKOO_KEY_UNFIT)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : rc;
     sqlite3_free(*why);

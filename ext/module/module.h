@@ -20,7 +20,6 @@
 enum cuckoo_column {
     COLUMN_KEY,
     COLUMN_COMMAND, /* has the name of the table: commands */
-    COLUMN_TOUCH,   /* cuckoo_touch: an INSERT of it does nothing but join the transaction (touch.h) */
     COLUMN_ID       /* cuckoo_id: the hash of the key, by which DELETE knows it */
 };
 
@@ -46,7 +45,7 @@ static inline int cuckoo_table_has_value(cuckoo_table *table, sqlite3_value *key
                                          bool *has)
 {
     const cf_geometry *geometry = &table->paged.filter.geometry;
-    cuckoo_key kind = cuckoo_key_ask(key, geometry, hash);
+    cuckoo_key kind = cuckoo_key_read(key, geometry, true, hash);
     if (kind == CUCKOO_KEY_UNFIT || (geometry->key_types == 0 && !cuckoo_table_is_at_hand(table))) {
         int rc = cuckoo_table_ask_anew(table, key, hash);
         kind = kind == CUCKOO_KEY_UNFIT ? CUCKOO_KEY_OK : kind;

@@ -10,7 +10,6 @@
 #include "../table/touch.h"
 #include "front.h"
 
-#include <limits.h>
 #include <string.h>
 
 /* ---- creating, connecting ---- */
@@ -18,8 +17,8 @@
 /* INSERT INTO key(key) VALUES('check') would be a key, not a command. */
 static int refuse_name(bool rows, const char *name, char **message)
 {
-    static const char *const own[] = {"cuckoo_touch", "cuckoo_id", "key"};
-    for (int i = 0; i < (rows ? 2 : 3); i++)
+    static const char *const own[] = {"cuckoo_id", "key"};
+    for (int i = 0; i < (rows ? 1 : 2); i++)
         if (sqlite3_stricmp(name, own[i]) == 0)
             return cuckoo_say(message, SQLITE_ERROR,
                               "%s is a column of filter tables: choose another name", name);
@@ -86,10 +85,8 @@ static int create(cuckoo_table *table, const cf_geometry *shape, uint64_t keep, 
 {
     int rc = cuckoo_paged_create(&table->paged, shape, keep);
     table->joined = true;
-    if (rc == SQLITE_OK && table->follow.given_table) {
+    if (rc == SQLITE_OK && table->follow.given_table)
         rc = cuckoo_maintenance_rebuild(table, false, NULL, message);
-        rc = rc ? rc : cuckoo_touch_watch(table, table->paged.shadow.table, 1);
-    }
     if (rc == SQLITE_OK)
         return rc;
     return *message ? rc : cuckoo_say(message, rc, "%s", cuckoo_sql_message(table->registry->db, rc));
@@ -112,8 +109,6 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
     rc = rc ? rc : declare_columns(table, plan.rows, creates ? &shape : NULL, message);
     if (rc == SQLITE_OK && creates)
         rc = create(table, &shape, plan.keep, message);
-    else if (rc == SQLITE_OK && table->follow.given_table && !table->later)
-        rc = cuckoo_touch_watch(table, table->paged.shadow.table, 0);
     cuckoo_table_plan_free(&plan);
     if (rc != SQLITE_OK && table)
         free_table(table);
@@ -157,7 +152,6 @@ static int stop_following(cuckoo_table *table)
             return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
         cuckoo_shadow_set_log(shadow, log);
     }
-    rc = cuckoo_sql_rolls_back(rc) ? rc : cuckoo_touch_unwatch(table);
     rc = cuckoo_sql_rolls_back(rc) ? rc : cuckoo_follow_drop(shadow);
     cuckoo_shadow_finalize(shadow);
     return rc ? rc : cuckoo_log_drop(shadow);
@@ -177,9 +171,9 @@ static int table_destroy(sqlite3_vtab *base)
 
 /* ---- renaming ---- */
 
-/* Triggers and log are named by the identity of the log, and stay. The TEMP trigger names the filter. A
-** later version may have more to rename than this one knows. SQLite connects the table under its new
-** name: this one has nothing more to do. */
+/* Triggers and log are named by the identity of the log, and stay. A later version may have more to rename
+** than this one knows. SQLite connects the table under its new name: this one has nothing more to do, and
+** no log. */
 static int table_rename(sqlite3_vtab *base, const char *name)
 {
     cuckoo_table *table = cuckoo_table_of(base);
@@ -190,8 +184,6 @@ static int table_rename(sqlite3_vtab *base, const char *name)
     if (rc != SQLITE_OK)
         return rc;
     rc = cuckoo_shadow_rename(&table->paged.shadow, name);
-    if (rc == SQLITE_OK && cuckoo_table_follows(table))
-        rc = cuckoo_touch_watch(table, name, INT_MAX);
     if (rc == SQLITE_CORRUPT_VTAB)
         return cuckoo_table_explain(table, rc, cuckoo_table_damage(table, rc));
     if (rc != SQLITE_OK)
@@ -199,6 +191,7 @@ static int table_rename(sqlite3_vtab *base, const char *name)
                    ? rc
                    : cuckoo_say(&base->zErrMsg, rc, "%s", cuckoo_sql_message(table->registry->db, rc));
     cuckoo_table_forget(table);
+    cuckoo_shadow_set_log(&table->paged.shadow, 0);
     cuckoo_registry_remember(table, NULL, 0);
     table->wrote = 0;
     return SQLITE_OK;
@@ -304,14 +297,14 @@ static const cuckoo_module table_module = {
 ** may destroy the data of a module that it has registered. */
 int cuckoo_register_tables(sqlite3 *db, bool on)
 {
-    static const char *const names[] = {"cuckoo_filter", "cf_buckets", "cf_explain", "cf_values",
-                                        "cf_lines"};
+    static const char *const names[] = {"cuckoo_filter", "cuckoo_feed", "cf_lines",
+                                        "cf_buckets",    "cf_explain",  "cf_values"};
+    static const sqlite3_module *const modules[] = {&table_module.base, &cuckoo_feed_module,
+                                                    &cuckoo_lines_module};
     cuckoo_registry *registry = on ? cuckoo_registry_new(db) : NULL;
     int rc = on && registry == NULL ? SQLITE_NOMEM : SQLITE_OK;
-    for (int i = 0; i < 5 && (rc == SQLITE_OK || !on); i++) {
-        const sqlite3_module *module = i == 0   ? &table_module.base
-                                       : i == 4 ? &cuckoo_lines_module
-                                                : &cuckoo_inspect_module;
+    for (int i = 0; i < 6 && (rc == SQLITE_OK || !on); i++) {
+        const sqlite3_module *module = i < 3 ? modules[i] : &cuckoo_inspect_module;
         if (on)
             registry->shared.references++;
         int one = sqlite3_create_module_v2(db, names[i], on ? module : NULL, registry,
@@ -321,6 +314,8 @@ int cuckoo_register_tables(sqlite3 *db, bool on)
     cuckoo_shared *shared = registry ? &registry->shared : NULL;
     if (rc == SQLITE_OK || !on)
         rc = cuckoo_first_error(rc, cuckoo_register(db, cuckoo_table_functions, shared, on));
+    if (rc == SQLITE_OK && on)
+        rc = cuckoo_touch_register(registry); /* this is the last one: it stays */
     cuckoo_registry_release(registry);
     return rc;
 }

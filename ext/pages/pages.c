@@ -135,6 +135,19 @@ int cuckoo_paged_compare(cuckoo_paged *paged)
     return rc == SQLITE_CORRUPT_VTAB ? SQLITE_OK : rc; /* reading the header tells more */
 }
 
+int cuckoo_paged_has_log(sqlite3 *db, const char *schema, const char *table, int64_t log, bool *has)
+{
+    uint8_t bytes[8];
+    sqlite3_stmt *row;
+    cf_store64(bytes, (uint64_t)log);
+    int rc = cuckoo_sql_prepare(
+        db, &row, "SELECT 1 FROM \"%w\".\"%w_page\" WHERE no = 0 AND substr(data, %d, 8) = ?1", schema,
+        table, AT_LOG + 1);
+    rc = rc ? rc : sqlite3_bind_blob(row, 1, bytes, sizeof bytes, SQLITE_STATIC);
+    *has = rc == SQLITE_OK && sqlite3_step(row) == SQLITE_ROW;
+    return cuckoo_sql_end(row, rc);
+}
+
 /* When nearly all pages have been read, the others are read, too. */
 const cf_filter *cuckoo_paged_reader(cuckoo_paged *paged)
 {

@@ -51,6 +51,9 @@ int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape, uint64_t 
 ** Returns an SQLite code, or CUCKOO_NEWER (errors.h), after which cuckoo_shadow_why says more, too. */
 int cuckoo_paged_load(cuckoo_paged *paged);
 
+/* True if the header of the filter table of this name says that this is its log. */
+int cuckoo_paged_has_log(sqlite3 *db, const char *schema, const char *table, int64_t log, bool *has);
+
 /* Reads the generation. If it is not that of what is in memory, everything there is stale. */
 int cuckoo_paged_compare(cuckoo_paged *paged);
 

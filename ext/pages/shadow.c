@@ -184,6 +184,15 @@ int cuckoo_shadow_schema(cuckoo_shadow *shadow, int *prepared)
     return rc;
 }
 
+/* An SQLite without sqlite3_expired has to run the statement. */
+bool cuckoo_shadow_is_same_schema(cuckoo_shadow *shadow, int prepared)
+{
+    int now = cuckoo_shadow_prepared(shadow);
+    if (!CUCKOO_KNOWS_EXPIRED && cuckoo_shadow_schema(shadow, &now) != SQLITE_OK)
+        return false;
+    return now == prepared && !cuckoo_late_expired(shadow->statement[CUCKOO_WATCH_SCHEMA]);
+}
+
 /* CUCKOO_WATCH_SCHEMA reads none of the tables, and goes on counting. */
 void cuckoo_shadow_finalize(cuckoo_shadow *shadow)
 {

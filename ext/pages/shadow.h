@@ -115,8 +115,9 @@ bool cuckoo_shadow_is_within(cuckoo_shadow *shadow);
 /* The same number, as it is known now: without a look at the database. */
 int cuckoo_shadow_prepared(const cuckoo_shadow *shadow);
 
-/* The same number, with nothing held. */
+/* The same number, with nothing held. And: is it still this one? */
 int cuckoo_shadow_schema(cuckoo_shadow *shadow, int *prepared);
+bool cuckoo_shadow_is_same_schema(cuckoo_shadow *shadow, int prepared);
 
 /* Has this connection a transaction open on the database of the table (`writing`: that writes)? */
 bool cuckoo_shadow_in_transaction(const cuckoo_shadow *shadow, bool writing);

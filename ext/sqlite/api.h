@@ -38,18 +38,22 @@ static inline bool cuckoo_late_vtab_in(sqlite3_index_info *info, int constraint,
 #define cuckoo_late_vtab_in_next(list, value)         ((void)(list), (void)(value), SQLITE_MISUSE)
 #endif
 
-/* sqlite3_expired: must SQLite prepare this statement anew, because the schema may have changed?
-** True for NULL, and when SQLite was built without the function (SQLITE_OMIT_DEPRECATED). */
+/* sqlite3_expired: true if SQLite has to prepare this statement again, because the schema may have changed;
+** and for NULL. An SQLite that was built with SQLITE_OMIT_DEPRECATED does not know before the statement
+** runs again. */
+#if defined(SQLITE_OMIT_DEPRECATED)
+#define CUCKOO_KNOWS_EXPIRED      false
+#define CUCKOO_EXPIRED(statement) false
+#elif defined(SQLITE_CORE)
+#define CUCKOO_KNOWS_EXPIRED      true
+#define CUCKOO_EXPIRED(statement) sqlite3_expired(statement)
+#else
+#define CUCKOO_KNOWS_EXPIRED      (sqlite3_api->expired != NULL)
+#define CUCKOO_EXPIRED(statement) (CUCKOO_KNOWS_EXPIRED && sqlite3_api->expired(statement))
+#endif
 static inline bool cuckoo_late_expired(sqlite3_stmt *statement)
 {
-#if defined(SQLITE_OMIT_DEPRECATED)
-    (void)statement;
-    return true;
-#elif defined(SQLITE_CORE)
-    return statement == NULL || sqlite3_expired(statement);
-#else
-    return statement == NULL || sqlite3_api->expired == NULL || sqlite3_api->expired(statement);
-#endif
+    return statement == NULL || CUCKOO_EXPIRED(statement);
 }
 
 /* A module of version 4, for PRAGMA integrity_check. xIntegrity came with 3.44, as the last member;

@@ -233,9 +233,7 @@ static int plan_shape(const cuckoo_table *table, bool anew, const uint64_t *give
     cf_status status = cf_plan(capacity, table->options.fpr, &options, shape, &why);
     if (status != CF_OK)
         return cuckoo_say(message, cuckoo_error_code(status), "%s", why);
-    return cuckoo_memory_for(shape, message) == CF_OK ? SQLITE_OK
-           : *message                                 ? SQLITE_TOOBIG
-                                                      : SQLITE_NOMEM;
+    return cuckoo_memory_for(shape, message);
 }
 
 /* Makes an empty log. SQLite does not drop tables while a statement runs: a table that has been put in

@@ -10,22 +10,11 @@
 
 /* ---- finding a table ---- */
 
-cuckoo_table *cuckoo_registry_of_log(const cuckoo_registry *registry, int64_t log, const char *schema,
-                                     const char *name)
-{
-    cuckoo_table *at = registry->first;
-    while (at && (at->paged.shadow.log != log || sqlite3_stricmp(at->paged.shadow.schema, schema) != 0))
-        at = at->next;
-    for (cuckoo_table *named = registry->first; at == NULL && named; named = named->next)
-        at = cuckoo_list_is_named(named, schema, name) ? named : NULL;
-    return at;
-}
-
 /* Compiling a statement on a virtual table connects the table, and asks it for a plan. So it tells
 ** which table of this name SQLite uses now. There may be others: statements that were compiled
 ** before the schema changed keep theirs. */
-static cuckoo_table *connect_table(cuckoo_registry *registry, const char *schema, const char *name,
-                                   int *rc)
+cuckoo_table *cuckoo_registry_connect(cuckoo_registry *registry, const char *schema, const char *name,
+                                      int *rc)
 {
     sqlite3_stmt *statement;
     registry->planned = NULL;
@@ -52,7 +41,7 @@ static cuckoo_table *look_in(cuckoo_registry *registry, const char *schema, cons
                         "'%q.' || name = %Q COLLATE NOCASE) ORDER BY length(name) DESC",
                         schema, name, schema, name);
     *stop = found != NULL;
-    cuckoo_table *table = found && *found ? connect_table(registry, schema, found, rc) : NULL;
+    cuckoo_table *table = found && *found ? cuckoo_registry_connect(registry, schema, found, rc) : NULL;
     sqlite3_free(found);
     return table;
 }
@@ -80,30 +69,47 @@ cuckoo_table *cuckoo_registry_find(cuckoo_registry *registry, const char *name, 
 
 /* ---- joining a transaction ---- */
 
-/* What has failed is not tried again for each row of a statement: before more rows have changed. */
-int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const char *name)
+/* What has failed is not tried again for each row of a statement. */
+bool cuckoo_registry_may_join(const cuckoo_registry *registry)
 {
-    int changes = sqlite3_total_changes(registry->db);
-    if (registry->refused == changes)
-        return SQLITE_OK;
-    sqlite3_int64 rowid = sqlite3_last_insert_rowid(registry->db);
-    int rc =
-        cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(cuckoo_touch) VALUES(1)", schema, name);
-    sqlite3_set_last_insert_rowid(registry->db, rowid);
-    registry->refused = rc == SQLITE_OK ? -1 : changes;
-    return rc;
+    enum { MORE = 64 /* rows */ };
+    unsigned since = (unsigned)sqlite3_total_changes(registry->db) - (unsigned)registry->refused;
+    return registry->refused < 0 || since >= MORE;
+}
+
+void cuckoo_registry_refuse(cuckoo_registry *registry)
+{
+    registry->refused = sqlite3_total_changes(registry->db);
 }
 
 /* The table has to outlive the statement. */
+int cuckoo_registry_join(cuckoo_table *table)
+{
+    cuckoo_registry *registry = table->registry;
+    const cuckoo_shadow *shadow = &table->paged.shadow;
+    sqlite3_int64 rowid = sqlite3_last_insert_rowid(registry->db);
+    cuckoo_list_keep(table);
+    int rc = cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(\"%w\") SELECT 1 WHERE 0",
+                            shadow->schema, shadow->table, shadow->table);
+    if (rc == SQLITE_ERROR) { /* SQLite may know it by another name, as another table */
+        cuckoo_table_forget(table);
+        cuckoo_shadow_set_log(&table->paged.shadow, 0);
+    }
+    cuckoo_list_give(table);
+    sqlite3_set_last_insert_rowid(registry->db, rowid);
+    registry->refused = -1;
+    if (rc != SQLITE_OK)
+        cuckoo_registry_refuse(registry);
+    return rc;
+}
+
 static int join_writer(cuckoo_table *table)
 {
     const cuckoo_shadow *shadow = &table->paged.shadow;
-    if (!cuckoo_table_follows(table) || table->joined ||
+    if (!cuckoo_table_follows(table) || table->joined || !cuckoo_registry_may_join(table->registry) ||
         sqlite3_txn_state(shadow->db, shadow->schema) != SQLITE_TXN_WRITE)
         return SQLITE_OK;
-    cuckoo_list_keep(table);
-    int rc = cuckoo_registry_join(table->registry, shadow->schema, shadow->table);
-    cuckoo_list_give(table);
+    int rc = cuckoo_registry_join(table);
     return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
 }
 
@@ -227,21 +233,15 @@ static char *remedy_for(cuckoo_registry *registry, const char *text)
     if (point == NULL && is_hidden(registry, name))
         return sqlite3_mprintf("; a TEMP table or view of this name hides it: write 'main.%q'", name);
     char *list = NULL, *word = sqlite3_mprintf("%.*s", (int)strcspn(name, "("), name);
-    char *follower = cuckoo_column_follower(db, word);
-    if (follower == NULL)
-        cuckoo_sql_text(
-            db, &list,
-            "SELECT group_concat(name, ', ') FROM (SELECT name FROM main.sqlite_master WHERE "
-            "lower(sql) GLOB 'create virtual table*cuckoo_filter*' LIMIT 20)");
+    cuckoo_sql_text(db, &list,
+                    "SELECT group_concat(name, ', ') FROM (SELECT name FROM main.sqlite_master WHERE "
+                    "lower(sql) GLOB 'create virtual table*cuckoo_filter*' LIMIT 20)");
     char *example = word ? cuckoo_column_example(db, "main", word) : NULL;
-    char *remedy = follower ? sqlite3_mprintf("; use %s, which is in sync with it", follower)
-                   : list && !example
-                       ? sqlite3_mprintf("; the tables are %s", list)
-                       : sqlite3_mprintf("; create one: CREATE VIRTUAL TABLE \"%!.40w_filter\" "
-                                         "USING cuckoo_filter(%s%q%s)",
-                                         word, example ? "content='" : "",
-                                         example ? example : "capacity=1000000", example ? "'" : "");
-    sqlite3_free(follower);
+    char *remedy = list ? sqlite3_mprintf("; the tables are %s", list)
+                        : sqlite3_mprintf("; create one: CREATE VIRTUAL TABLE \"%!.40w_filter\" "
+                                          "USING cuckoo_filter(%s%q%s)",
+                                          word, example ? "content='" : "",
+                                          example ? example : "capacity=1000000", example ? "'" : "");
     sqlite3_free(list);
     sqlite3_free(example);
     sqlite3_free(word);

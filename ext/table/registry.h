@@ -8,10 +8,9 @@
 #include "../functions/filters.h"
 #include "table.h"
 
-/* The table whose log has this identity, in this schema; or else the one of this name. NULL: there
-** is none. */
-cuckoo_table *cuckoo_registry_of_log(const cuckoo_registry *registry, int64_t log, const char *schema,
-                                     const char *name);
+/* Connects a table, if need be. NULL: it is another kind of table, or *rc is an error. */
+cuckoo_table *cuckoo_registry_connect(cuckoo_registry *registry, const char *schema, const char *name,
+                                      int *rc);
 
 /* Looks for the table of this name ('seen' or 'main.seen'), which is connected if need be. NULL:
 ** there is none, or it is another kind of table; *rc is SQLITE_OK then, or an error. */
@@ -21,19 +20,16 @@ cuckoo_table *cuckoo_registry_find(cuckoo_registry *registry, const char *name, 
 ** the next call. */
 const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *name);
 
-/* The table takes part in the transaction: a nested INSERT writes to it, and changes nothing. SQLite may
-** connect another table of this name meanwhile. Returns an SQLite code. */
-int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const char *name);
+/* The table joins the transaction, by a nested INSERT of no rows, unless that has just failed: may_join.
+** SQLite may connect another table of this name meanwhile. Returns an SQLite code. refuse: something else
+** has failed. */
+bool cuckoo_registry_may_join(const cuckoo_registry *registry);
+int cuckoo_registry_join(cuckoo_table *table);
+void cuckoo_registry_refuse(cuckoo_registry *registry);
 
 /* Begins a use (table.h). A filter that follows a table joins first, when the transaction writes to its
 ** database: an error only when that transaction is gone; otherwise it reads what it needs each time. */
 int cuckoo_registry_use(cuckoo_table *table, cuckoo_use use);
-
-/* A table that was found. It is the same one without its name, as long as the list stays. */
-typedef struct cuckoo_known {
-    cuckoo_table *table; /* NULL: none */
-    unsigned changes;
-} cuckoo_known;
 
 /* Begins a use (table.h) of the table that `name` names, within a read transaction. It may be *known
 ** already, and is afterwards. *table is NULL when no table was found: CUCKOO_NO_TABLE, if that was no

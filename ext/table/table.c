@@ -157,13 +157,6 @@ void cuckoo_registry_release(void *pointer)
     sqlite3_free(registry);
 }
 
-bool cuckoo_registry_hears(cuckoo_registry *registry)
-{
-    unsigned touches = registry->touches;
-    return cuckoo_sql_run(registry->db, "SELECT cf_touch(NULL, NULL, 0, 0)") == SQLITE_OK &&
-           touches != registry->touches;
-}
-
 bool cuckoo_list_is_named(const cuckoo_table *table, const char *schema, const char *name)
 {
     return sqlite3_stricmp(table->paged.shadow.table, name) == 0 &&

@@ -35,7 +35,8 @@ typedef struct cuckoo_table {
     cuckoo_paged paged;
     cuckoo_follow follow;
     cuckoo_net net; /* of the logs */
-    int64_t wrote;  /* this connection has written rows to a log in this transaction: up to this one */
+    int64_t
+        wrote; /* the last row of a log, if this transaction has written any; 1: not known; 0: none */
     bool asks_content; /* in this use the filter is not trusted, and its table is asked (content.h) */
     cuckoo_options options; /* as CREATE gave them: for the plan of a filter that is made anew */
     char *later;            /* a later version made the table, and this says so: never used. NULL: no */
@@ -90,6 +91,10 @@ bool cuckoo_table_is_told(int rc);
 /* May a trigger ask for the row for which it runs, before ours has told of it? Then "not there" is no
 ** answer. */
 bool cuckoo_table_is_early(const cuckoo_table *table);
+
+/* True if COMMIT has nothing to save about a synced filter: its triggers were looked at since the schema
+** last changed, they can be relied on, and the names are saved. */
+bool cuckoo_table_is_seen(cuckoo_table *table);
 
 /* The part of begin that does not ask whether a filter that follows a table may be believed. */
 int cuckoo_table_load(cuckoo_table *table);
@@ -162,6 +167,9 @@ int cuckoo_table_rolled_back(sqlite3_vtab *base);
 /* A method, too: savepoint `number`, and each one within it, was rolled back. */
 int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number);
 
+/* The number of rows from which on a log is drained. */
+int64_t cuckoo_table_due(const cuckoo_table *table);
+
 /* The transaction is about to end: drains the logs, if that is due. */
 int cuckoo_table_sync(cuckoo_table *table);
 
@@ -228,6 +236,12 @@ void cuckoo_table_forget(cuckoo_table *table);
 
 /* ---- the tables of a connection ---- */
 
+/* A table that was found. It is the same one without its name, as long as the list stays. */
+typedef struct cuckoo_known {
+    cuckoo_table *table; /* NULL: none */
+    unsigned changes;
+} cuckoo_known;
+
 struct cuckoo_registry {
     cuckoo_shared shared; /* by the modules, their functions, and each table */
     sqlite3 *db;
@@ -238,7 +252,7 @@ struct cuckoo_registry {
     char *why;                /* of the last cuckoo_registry_begin, when it is no static text */
     bool rebuilds;            /* cf_table_rebuild is running, which no trigger can call, */
     const uint64_t *capacity; /* with this one; NULL: none was given */
-    unsigned touches;         /* calls of cf_touch */
+    cuckoo_known touched;     /* to whose log a row was written last (touch.h) */
     int refused; /* sqlite3_total_changes when a table could not join the transaction; -1: it could */
 };
 
@@ -247,10 +261,6 @@ cuckoo_registry *cuckoo_registry_new(sqlite3 *db);
 
 /* One reference less; the last one frees the registry. */
 void cuckoo_registry_release(void *registry);
-
-/* May a trigger call cf_touch? If an authorizer forbids that, each write to the table would fail; one
-** that ignores it keeps the table from being told. */
-bool cuckoo_registry_hears(cuckoo_registry *registry);
 
 /* Puts a table into the list, or takes it out, and frees it when no use of it goes on any more. */
 void cuckoo_list_add(cuckoo_registry *registry, cuckoo_table *table);

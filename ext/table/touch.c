@@ -5,105 +5,183 @@
 
 #include <string.h>
 
-/* cf_touch(schema, table, log, rowid): a row was written to this log. Its rowid there is also the number
-** of rows, since a drain empties the log. */
-void cuckoo_touch_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+/* ---- the filter of a log ---- */
+
+/* A copy of the database, with the same log, may be attached: only one that is written to counts. */
+static bool has_log(const cuckoo_table *table, int64_t log)
 {
-    (void)argc;
-    cuckoo_registry *registry = cuckoo_function_shared(context);
-    registry->touches++;
-    const char *schema = (const char *)sqlite3_value_text(argv[0]),
-               *name = (const char *)sqlite3_value_text(argv[1]);
-    int64_t log = sqlite3_value_int64(argv[2]);
-    if (schema == NULL || name == NULL)
-        return;
-    cuckoo_table *table = cuckoo_registry_of_log(registry, log, schema, name);
-    if (table == NULL || !table->joined) {
-        int rc = cuckoo_registry_join(registry, schema, name);
-        if (cuckoo_sql_rolls_back(rc)) /* the row that fired this is gone, too */
-            sqlite3_result_error_code(context, rc);
-        table = cuckoo_registry_of_log(registry, log, schema, name);
+    return table->paged.shadow.log == log && cuckoo_table_follows(table) &&
+           cuckoo_shadow_in_transaction(&table->paged.shadow, true);
+}
+
+static cuckoo_table *connected(const cuckoo_registry *registry, int64_t log)
+{
+    cuckoo_table *at = registry->first;
+    while (at && !has_log(at, log))
+        at = at->next;
+    return at;
+}
+
+/* Connects the first table of a list of names whose header has this log. */
+static cuckoo_table *connect_one(cuckoo_registry *registry, int64_t log, const char *schema,
+                                 sqlite3_stmt *names, int *rc)
+{
+    cuckoo_table *table = NULL;
+    while (*rc == SQLITE_OK && !table && sqlite3_step(names) == SQLITE_ROW) {
+        bool has = false;
+        const char *name = (const char *)sqlite3_column_text(names, 0);
+        *rc = name ? cuckoo_paged_has_log(registry->db, schema, name, log, &has) : SQLITE_NOMEM;
+        if (*rc == SQLITE_OK && has)
+            cuckoo_registry_connect(registry, schema, name, rc);
+        *rc = cuckoo_sql_rolls_back(*rc) ? *rc : SQLITE_OK;
+        table = has ? connected(registry, log) : NULL;
     }
-    if (table)
-        table->wrote = sqlite3_value_int64(argv[3]);
+    *rc = cuckoo_sql_end(names, *rc);
+    return table;
 }
 
-/* ---- the TEMP trigger ---- */
-
-int cuckoo_touch_unwatch(const cuckoo_table *table)
+/* The filter had this name when the log was created, and may have been renamed. */
+static cuckoo_table *connect_in(cuckoo_registry *registry, int64_t log, const char *schema,
+                                const char *name, int *rc)
 {
-    const cuckoo_shadow *shadow = &table->paged.shadow;
-    return cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS temp.\"" CUCKOO_TOUCH_NAME "\"",
-                          shadow->log);
+    sqlite3_stmt *names;
+    if (sqlite3_txn_state(registry->db, schema) != SQLITE_TXN_WRITE)
+        return NULL;
+    *rc = cuckoo_sql_prepare(registry->db, &names,
+                             "SELECT name FROM \"%w\".sqlite_master WHERE type = 'table' AND lower(sql) "
+                             "GLOB 'create virtual table*cuckoo_filter*content*' ORDER BY name <> %Q",
+                             schema, name);
+    return *rc == SQLITE_OK ? connect_one(registry, log, schema, names, rc) : NULL;
 }
 
-/* Without the trigger nothing goes wrong. So an error counts only if it has rolled back more than
-** itself, or there is no memory. */
-static int harm_of(int rc, bool within)
+static cuckoo_table *connect(cuckoo_registry *registry, int64_t log, const char *name, int *rc)
 {
-    return rc == SQLITE_NOMEM || (cuckoo_sql_rolls_back(rc) && within) ? rc : SQLITE_OK;
-}
-
-static int make_trigger(const cuckoo_table *table, const char *filter)
-{
-    char *had = NULL;
-    const cuckoo_shadow *shadow = &table->paged.shadow;
-    char *text =
-        sqlite3_mprintf("CREATE TRIGGER \"" CUCKOO_TOUCH_NAME "\" AFTER INSERT ON "
-                        "\"%w\".\"" CUCKOO_LOG "\" BEGIN SELECT cf_touch(%Q, %Q, %lld, "
-                        "new.rowid); END",
-                        shadow->log, shadow->schema, shadow->log, shadow->schema, filter, shadow->log);
-    int rc =
-        text ? cuckoo_sql_text(shadow->db, &had,
-                               "SELECT sql FROM sqlite_temp_master WHERE name = '" CUCKOO_TOUCH_NAME "'",
-                               shadow->log)
-             : SQLITE_NOMEM;
-    if (rc == SQLITE_OK && !(had && strcmp(had, text) == 0)) {
-        rc = had ? cuckoo_touch_unwatch(table) : SQLITE_OK;
-        if (rc == SQLITE_OK && cuckoo_registry_hears(table->registry))
-            rc = cuckoo_sql_run(shadow->db, "CREATE TEMP %s", text + strlen("CREATE "));
+    sqlite3_stmt *schemas;
+    cuckoo_table *table = NULL;
+    *rc = cuckoo_sql_prepare(registry->db, &schemas, "PRAGMA database_list");
+    while (*rc == SQLITE_OK && !table && sqlite3_step(schemas) == SQLITE_ROW) {
+        const char *schema = (const char *)sqlite3_column_text(schemas, 1);
+        table = schema ? connect_in(registry, log, schema, name, rc) : NULL;
     }
-    sqlite3_free(had);
-    sqlite3_free(text);
+    *rc = cuckoo_sql_end(schemas, *rc);
+    return table;
+}
+
+/* ---- joining the transaction ---- */
+
+/* The row that is about to be written is not counted yet. */
+static bool may_wait(cuckoo_table *table)
+{
+    int64_t rows = 0;
+    return cuckoo_table_is_seen(table) &&
+           cuckoo_shadow_integer(&table->paged.shadow, CUCKOO_LAST_LOGGED, NULL, &rows) == SQLITE_OK &&
+           rows + 1 < cuckoo_table_due(table);
+}
+
+static int join_one(cuckoo_registry *registry, int64_t log, cuckoo_table **table)
+{
+    int rc = cuckoo_registry_join(*table);
+    *table = connected(registry, log);
     return rc;
 }
 
-int cuckoo_touch_watch(cuckoo_table *table, const char *filter, int running)
+/* A table that was renamed stays while statements that use it do, and cannot join. What has failed is tried
+** again after some more rows. An error that rolls back ends the statement. */
+static int join(cuckoo_registry *registry, int64_t log, const char *name, cuckoo_table **table)
 {
-    cuckoo_paged *paged = &table->paged;
-    sqlite3 *db = paged->shadow.db;
-    bool within = running > 0 || !sqlite3_get_autocommit(db);
-    if (cuckoo_sql_running(db, false) > running)
+    int rc = SQLITE_OK;
+    if (!cuckoo_registry_may_join(registry))
         return SQLITE_OK;
-    int rc = cuckoo_paged_load(paged);
-    if (rc == SQLITE_OK && cuckoo_log_may_be_watched(&paged->shadow))
-        rc = make_trigger(table, filter);
-    return harm_of(rc, within);
+    if (*table)
+        rc = join_one(registry, log, table);
+    if (*table == NULL && !cuckoo_sql_rolls_back(rc)) {
+        cuckoo_registry_refuse(registry);
+        *table = connect(registry, log, name, &rc);
+        rc = *table && rc == SQLITE_OK ? join_one(registry, log, table) : rc;
+    }
+    return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
 }
 
-/* ---- when the extension is loaded ---- */
-
-void cuckoo_touch_all(sqlite3 *db)
+static int touch(cuckoo_registry *registry, int64_t log, const char *name)
 {
-    int rc;
-    char *name = NULL;
-    bool within = !sqlite3_get_autocommit(db);
-    if (cuckoo_sql_running(db, false) > 0)
+    int rc = SQLITE_OK;
+    cuckoo_known *last = &registry->touched;
+    cuckoo_table *table = last->changes == registry->changes ? last->table : NULL;
+    if (table == NULL || !has_log(table, log))
+        table = connected(registry, log);
+    if (table == NULL || !(table->joined || may_wait(table)))
+        rc = join(registry, log, name, &table);
+    if (table && table->joined && table->wrote == 0)
+        table->wrote = 1;
+    *last = (cuckoo_known){table, registry->changes};
+    return rc;
+}
+
+/* ---- randomblob ---- */
+
+static void give_blob(sqlite3_context *context, int64_t n)
+{
+    char few[16];
+    n = n < 1 ? 1 : n;
+    bool fits = n <= sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1),
+         is_small = n <= (int64_t)sizeof few;
+    void *bytes = is_small ? few : fits ? sqlite3_malloc64((uint64_t)n) : NULL;
+    if (bytes)
+        sqlite3_randomness((int)n, bytes);
+    if (bytes && fits)
+        sqlite3_result_blob64(context, bytes, (uint64_t)n, is_small ? SQLITE_TRANSIENT : sqlite3_free);
+    else if (fits)
+        sqlite3_result_error_nomem(context);
+    else
+        sqlite3_result_error_toobig(context);
+}
+
+/* Reads the identity of a log, which a space and the name of the filter follow. NULL: the text names no
+** log. */
+static const char *read_log(const char *text, int64_t *log)
+{
+    enum { DIGITS = 16 };
+    static const char opening[] = CUCKOO_TAG_BYTES "cuckoo_log_", digits[] = "0123456789abcdef";
+    const char *at = text + sizeof opening - 1;
+    uint64_t id = 0;
+    if (strncmp(text, opening, sizeof opening - 1) != 0 || strspn(at, digits) != DIGITS)
+        return NULL;
+    for (int i = 0; i < DIGITS; i++)
+        id = id << 4 | (uint64_t)(strchr(digits, at[i]) - digits);
+    *log = (int64_t)id;
+    return at[DIGITS] == ' ' ? at + DIGITS + 1 : NULL;
+}
+
+static void random_blob(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    int64_t log;
+    int rc = SQLITE_OK;
+    if (argc != 1) {
+        sqlite3_result_error(context, "wrong number of arguments to function randomblob()", -1);
         return;
-    do {
-        sqlite3_stmt *statement;
-        char *last = name;
-        rc = cuckoo_sql_text(
-            db, &name,
-            "SELECT min(name) FROM main.sqlite_master WHERE type = 'table' AND name > %Q AND "
-            "lower(sql) GLOB 'create virtual table*cuckoo_filter*content*'",
-            last ? last : "");
-        sqlite3_free(last);
-        if (rc == SQLITE_OK && name) {
-            rc = cuckoo_sql_prepare(db, &statement, "SELECT 1 FROM main.\"%w\" LIMIT 0", name);
-            sqlite3_finalize(statement);
-        }
-    } while (name && harm_of(rc, within) == SQLITE_OK);
-    sqlite3_free(name);
-    cuckoo_sql_run(db, " "); /* clears the message of a failure */
+    }
+    bool is_text = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
+    const char *text = is_text ? (const char *)sqlite3_value_text(argv[0]) : NULL,
+               *name = text ? read_log(text, &log) : NULL;
+    if (name)
+        rc = touch(sqlite3_user_data(context), log, name);
+    if (rc == SQLITE_OK)
+        give_blob(context, sqlite3_value_int64(argv[0]));
+    else
+        sqlite3_result_error_code(context, rc);
+}
+
+/* To register it once more makes SQLite prepare again what it has prepared with its own; while a statement
+** is running, it refuses. */
+int cuckoo_touch_register(cuckoo_registry *registry)
+{
+    int rc = SQLITE_OK;
+    for (int i = 0; i < 2 && rc == SQLITE_OK; i++) {
+        registry->shared.references++;
+        int one =
+            sqlite3_create_function_v2(registry->db, "randomblob", -1, SQLITE_UTF8 | SQLITE_INNOCUOUS,
+                                       registry, random_blob, NULL, NULL, cuckoo_registry_release);
+        rc = i == 0 ? one : SQLITE_OK;
+    }
+    return rc;
 }

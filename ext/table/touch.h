@@ -1,36 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** touch.h - how the table of a filter that follows a table comes to take part in a transaction.
+** touch.h - how a synced filter table is notified that its log is written to.
 **
-** The log is an ordinary table, so SQLite does not tell the filter that somebody writes to it. So a
-** table joins in two ways, to drain the log when the transaction ends: when something is looked up in a
-** transaction that writes; and by a TEMP trigger on the log, which calls cf_touch for each row and tells
-** whether a drain is due. SQLite lets a virtual table join when a statement writes to it: so a nested
-** INSERT into its hidden column cuckoo_touch runs, which changes nothing.
+** The log is an ordinary table, so SQLite does not notify the filter of writes to it. But each row that a
+** trigger writes there gets its tag from a DEFAULT that calls randomblob (log.h). In connections that have
+** the extension that is a function of ours. It returns what SQLite's returns; and when its argument names
+** a log, the filter of that log joins the transaction, to drain the log at COMMIT. A filter joins by a
+** nested INSERT of no rows. It need not join while COMMIT would have nothing to do.
 **
-** A change of the schema makes SQLite expire the statements that are running. So the TEMP trigger is
-** made when the extension is loaded, when the table is connected and no statement runs, and when it is
-** created. It is made for filters of main and temp; a filter of another schema could be detached and
-** leave it behind. Where there is no trigger nothing goes wrong: the log is drained later, by others.
-** So all failures are ignored.
+** The function is registered for any number of arguments, and SQLite's is not. So SQLite registers it even
+** while statements are running, and prefers a randomblob of the application. Where ours is not called no
+** answer is wrong: a later COMMIT, perhaps of another connection, drains the log.
 */
 #ifndef CUCKOO_TOUCH_H
 #define CUCKOO_TOUCH_H
 
 #include "registry.h"
 
-/* Makes the TEMP trigger for a filter that has, or will have, this name, if no more than `running`
-** statements run. */
-int cuckoo_touch_watch(cuckoo_table *table, const char *filter, int running);
-
-/* Drops the trigger. */
-int cuckoo_touch_unwatch(const cuckoo_table *table);
-
-/* Connects all filters of main that follow a table, so that their triggers are made. When this fails,
-** the connection keeps no error message. */
-void cuckoo_touch_all(sqlite3 *db);
-
-/* cf_touch, which the trigger calls. */
-void cuckoo_touch_function(sqlite3_context *context, int argc, sqlite3_value **argv);
+/* Registers randomblob. This cannot be undone: SQLite would have none. After an error it is not
+** registered. */
+int cuckoo_touch_register(cuckoo_registry *registry);
 
 #endif

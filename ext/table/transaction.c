@@ -89,27 +89,37 @@ int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number)
 
 /* ---- the end ---- */
 
-/* The last row that this connection has written tells the length of a log. (cf_touch tells of those of
-** triggers.) Rows that other connections wrote are known if a lookup has read them. A transaction that
-** has changed nothing must not commit anything: others could not write on what they have read. */
-static bool is_due(const cuckoo_table *table)
+int64_t cuckoo_table_due(const cuckoo_table *table)
 {
-    uint64_t read = table->net.own.rows + table->net.followed.rows, wrote = (uint64_t)table->wrote,
-             left = table->paged.left, least = table->paged.filter.occupied / 256 + left / 4;
-    uint64_t rows = wrote > read ? wrote : read;
-    least = least < CUCKOO_SHORT_LOG  ? CUCKOO_SHORT_LOG
-            : least < CUCKOO_LONG_LOG ? least
-                                      : CUCKOO_LONG_LOG;
-    return table->wrote > 0 && rows >= left + least && rows <= CUCKOO_MOST_LOGGED;
+    const cuckoo_paged *paged = &table->paged;
+    uint64_t more = paged->loaded ? paged->filter.occupied / 256 + paged->left / 4 : 0;
+    more = more < CUCKOO_SHORT_LOG ? CUCKOO_SHORT_LOG : more < CUCKOO_LONG_LOG ? more : CUCKOO_LONG_LOG;
+    return (int64_t)(paged->left + more);
 }
 
+/* A transaction that has written no row of a log must not commit anything: others could not write on what
+** they have read. */
+static bool is_due(const cuckoo_table *table)
+{
+    int64_t read = (int64_t)(table->net.own.rows + table->net.followed.rows);
+    int64_t rows = table->wrote > read ? table->wrote : read;
+    return table->wrote > 0 && rows >= cuckoo_table_due(table) && rows <= CUCKOO_MOST_LOGGED;
+}
+
+/* The rowid of the last row is the length of a log. */
 int cuckoo_table_sync(cuckoo_table *table)
 {
-    if (table->later)
-        return SQLITE_OK;
-    if (is_due(table))
-        return cuckoo_table_gave_up(table, cuckoo_table_drain(table, false));
-    return cuckoo_table_follows(table) && table->wrote > 0 ? cuckoo_table_note_rows(table) : SQLITE_OK;
+    int rc = SQLITE_OK;
+    bool follows = cuckoo_table_follows(table);
+    if (table->later || table->wrote == 0)
+        return rc;
+    if (follows)
+        rc = cuckoo_shadow_integer(&table->paged.shadow, CUCKOO_LAST_LOGGED, NULL, &table->wrote);
+    if (rc == SQLITE_OK && is_due(table))
+        rc = cuckoo_table_drain(table, false);
+    else if (rc == SQLITE_OK && follows)
+        rc = cuckoo_table_note_rows(table);
+    return cuckoo_table_gave_up(table, rc);
 }
 
 int cuckoo_table_committed(sqlite3_vtab *base)

@@ -32,8 +32,8 @@ int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **m
         return SQLITE_INTERRUPT;
     if (status != CF_OK)
         return cuckoo_say(message, SQLITE_ERROR, "key is not a valid filter to import: %s", why);
-    if (cuckoo_is_of_no_rows(&filter))
-        return cuckoo_say(message, SQLITE_ERROR, "key " CUCKOO_OF_NO_ROWS);
+    if (cuckoo_is_from_zero_rows(&filter))
+        return cuckoo_say(message, SQLITE_ERROR, "key " CUCKOO_FROM_ZERO_ROWS);
     if (filter.geometry.epochs != table->paged.filter.geometry.epochs)
         return cuckoo_say(message, SQLITE_ERROR,
                           "a filter with epochs=%d goes only into a table with as many (keep= has 15)",

@@ -99,15 +99,22 @@ static int check_rule(cuckoo_table *table)
     return rc;
 }
 
-/* Has the schema not changed since the last look? While this connection writes nothing, such a change
-** comes with a commit, which changes the version (fresh.c), or makes SQLite expire statements, as TEMP
-** triggers do. That is cheaper to ask. */
-static bool was_seen(const cuckoo_table *table)
+/* While this connection writes nothing, a change of the schema comes with a commit, which changes the
+** version (fresh.c), or it is one of temp. */
+static bool was_seen(cuckoo_table *table)
 {
     const cuckoo_follow *follow = &table->follow;
     return follow->trust != CUCKOO_UNKNOWN && follow->version == table->version &&
-           follow->prepared == cuckoo_shadow_prepared(&table->paged.shadow) &&
-           !cuckoo_late_expired(table->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
+           cuckoo_shadow_is_same_schema(&table->paged.shadow, follow->prepared);
+}
+
+bool cuckoo_table_is_seen(cuckoo_table *table)
+{
+    int prepared;
+    const cuckoo_follow *follow = &table->follow;
+    return follow->trust != CUCKOO_UNKNOWN && !follow->lossy && follow->saved &&
+           cuckoo_shadow_schema(&table->paged.shadow, &prepared) == SQLITE_OK &&
+           prepared == follow->prepared;
 }
 
 static int trust(cuckoo_table *table, cuckoo_use use)

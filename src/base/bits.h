@@ -9,7 +9,7 @@
 #ifndef CF_BITS_H
 #define CF_BITS_H
 
-#include "inline.h"
+#include "../include/cuckoo_inline.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -25,13 +25,9 @@
 
 /* CUCKOO_SMALL, which users of the library define: less code, and some calls several times as long. */
 #if CF_IS_GNU
-#define CF_NEVER_INLINE        __attribute__((noinline))
-#define CF_LIKELY(condition)   __builtin_expect(condition, 1)
-#define CF_UNLIKELY(condition) __builtin_expect(condition, 0)
+#define CF_NEVER_INLINE __attribute__((noinline))
 #else
 #define CF_NEVER_INLINE
-#define CF_LIKELY(condition)   (condition)
-#define CF_UNLIKELY(condition) (condition)
 #endif
 #if CF_IS_GNU && !defined(CUCKOO_SMALL)
 #define CF_ALWAYS_INLINE inline __attribute__((always_inline))
@@ -40,6 +36,7 @@
 #else
 #define CF_ALWAYS_INLINE inline
 #endif
+#define CF_FORCED static CF_ALWAYS_INLINE
 
 /* These bytes are read soon. The address need not be a valid one. */
 static inline void cf_prefetch(const uint8_t *at)
@@ -55,12 +52,6 @@ static inline void cf_prefetch(const uint8_t *at)
 }
 
 /* ---- words ---- */
-
-static inline void cf_store64(uint8_t *p, uint64_t v)
-{
-    v = cf_little_endian(v);
-    memcpy(p, &v, sizeof v);
-}
 
 /* The length, which is uint64_t on every machine, of bytes that are in memory. */
 static inline size_t cf_in_memory(uint64_t bytes)

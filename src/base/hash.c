@@ -32,7 +32,7 @@ static inline uint64_t rotate(uint64_t x, unsigned n)
     return x << n | x >> (64 - n);
 }
 
-static CF_ALWAYS_INLINE void sip_round(sip *s)
+CF_FORCED void sip_round(sip *s)
 {
     s->v0 += s->v1;
     s->v2 += s->v3;
@@ -46,7 +46,7 @@ static CF_ALWAYS_INLINE void sip_round(sip *s)
     s->v2 = rotate(s->v2, 32);
 }
 
-static CF_ALWAYS_INLINE void sip_word(sip *s, uint64_t word)
+CF_FORCED void sip_word(sip *s, uint64_t word)
 {
     s->v3 ^= word;
     sip_round(s);
@@ -54,7 +54,7 @@ static CF_ALWAYS_INLINE void sip_word(sip *s, uint64_t word)
 }
 
 /* The hash of a message of so many bytes; `rest`: those left over, in a word whose top byte is zero. */
-static CF_ALWAYS_INLINE uint64_t sip_end(sip *s, uint64_t rest, size_t length)
+CF_FORCED uint64_t sip_end(sip *s, uint64_t rest, size_t length)
 {
     sip_word(s, rest | (uint64_t)length << 56);
     s->v2 ^= 0xff;

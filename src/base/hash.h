@@ -17,8 +17,8 @@
 #ifndef CF_HASH_H
 #define CF_HASH_H
 
+#include "../include/cuckoo_inline.h"
 #include "../include/cuckoo_plan.h"
-#include "inline.h"
 
 /* What comes first in the canonical bytes of an SQL value (cuckoo_key.h): keys of different types
 ** differ. Numbers are hashed by cf_hash_words, others by cf_hash_prefixed. */

@@ -37,18 +37,18 @@ static inline size_t next_piece(cf_ticker *ticker, size_t from, size_t n)
 
 /* ---- keys of one word or two: `words` is a constant wherever time counts ---- */
 
-static CF_ALWAYS_INLINE bool is_less(const uint64_t *one, const uint64_t *other, unsigned words)
+CF_FORCED bool is_less(const uint64_t *one, const uint64_t *other, unsigned words)
 {
     return one[0] != other[0] ? one[0] < other[0] : one[words - 1] < other[words - 1];
 }
 
-static CF_ALWAYS_INLINE void copy(uint64_t *to, const uint64_t *from, unsigned words)
+CF_FORCED void copy(uint64_t *to, const uint64_t *from, unsigned words)
 {
     to[0] = from[0];
     to[words - 1] = from[words - 1];
 }
 
-static CF_ALWAYS_INLINE void insertion_sort(cf_ticker *ticker, uint64_t *a, size_t n, unsigned words)
+CF_FORCED void insertion_sort(cf_ticker *ticker, uint64_t *a, size_t n, unsigned words)
 {
     for (size_t i = 1; i < n; i++) {
         uint64_t x[2];
@@ -61,7 +61,7 @@ static CF_ALWAYS_INLINE void insertion_sort(cf_ticker *ticker, uint64_t *a, size
     cf_tick(ticker, 4 * COST_OF_HASH * (unsigned)n);
 }
 
-static CF_ALWAYS_INLINE size_t drop_repeated(uint64_t *a, size_t n, unsigned words)
+CF_FORCED size_t drop_repeated(uint64_t *a, size_t n, unsigned words)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
@@ -83,8 +83,8 @@ size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n)
 /* ---- in place ---- */
 
 /* Those of which a word is below a limit come first: how many. No branch is hard to foretell. */
-static CF_ALWAYS_INLINE size_t split(cf_ticker *ticker, uint64_t *a, size_t n, unsigned words,
-                                     unsigned word, uint64_t limit)
+CF_FORCED size_t split(cf_ticker *ticker, uint64_t *a, size_t n, unsigned words, unsigned word,
+                       uint64_t limit)
 {
     size_t below = 0;
     for (size_t i = 0, end; (end = next_piece(ticker, i, n)) > i;)

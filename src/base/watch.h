@@ -21,17 +21,6 @@ static inline cf_ticker cf_ticker_of(const cf_watch *watch)
     return (cf_ticker){watch, 0, false};
 }
 
-/* Counts work on a filter, in a merge: a unit is a bucket that is looked behind or written anew, or a
-** line of the stash. True: what was allowed is done. */
-static inline bool cf_work(const cf_filter *filter, uint64_t units)
-{
-    uint64_t *left = filter->view.left;
-    if (left == NULL)
-        return false;
-    *left -= units < *left ? units : *left;
-    return *left == 0;
-}
-
 /* Counts work of so many nanoseconds. True: the work is to stop. */
 static inline bool cf_tick(cf_ticker *ticker, unsigned nanoseconds)
 {

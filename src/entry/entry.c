@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "entry.h"
 
-#include "../base/watch.h"
 #include "../table/epochs.h"
 
 /* ---- what a slot holds ---- */
@@ -180,14 +179,6 @@ CF_NEVER_INLINE bool cf_key_is_full(const cf_filter *filter, const cf_side *side
 }
 
 /* ---- looking inside ---- */
-
-uint64_t cf_entry_alternate(const cf_filter *filter, const cf_entry *entry, bool *movable)
-{
-    cf_side other = cf_alternate(filter, entry->side);
-    cf_place there = cf_locate(filter, &other);
-    *movable = other.length >= there.extension;
-    return there.bucket;
-}
 
 uint64_t cf_entry_copies(const cf_filter *filter, const cf_entry *entry)
 {

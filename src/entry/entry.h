@@ -23,6 +23,17 @@ typedef struct cf_matches {
     unsigned n;
 } cf_matches;
 
+/* Counts work on a filter, in a merge: a unit is a bucket that is looked behind or written anew, or a
+** line of the stash. True: what was allowed is done. */
+static inline bool cf_work(const cf_filter *filter, uint64_t units)
+{
+    uint64_t *left = filter->view.left;
+    if (left == NULL)
+        return false;
+    *left -= units < *left ? units : *left;
+    return *left == 0;
+}
+
 /* What is stored of an entry, or of a key, in a place: in a slot, or in the list. */
 static inline cf_record cf_record_of(const cf_filter *filter, cf_place place, const cf_entry *entry)
 {

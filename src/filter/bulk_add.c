@@ -59,7 +59,7 @@ static inline void send(cf_bulk *bulk, const cf_filter *filter, uint64_t bucket,
 }
 
 /* The first tag in flight lands. In a full bucket the slots take turns: what has just come stays. */
-static CF_ALWAYS_INLINE cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *filter)
+CF_FORCED cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *filter)
 {
     cf_flight flight = bulk->flight[bulk->first];
     uint64_t at = flight.bucket * filter->view.form.bucket_bits, tag[CF_BUCKET_MAX];
@@ -79,7 +79,8 @@ static CF_ALWAYS_INLINE cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *f
         send(bulk, filter, flight.bucket, tag[slot], flight.steps + 1);
         lane = slot * filter->view.form.lane;
     }
-    cf_tag_set(kind, filter, at, lane, flight.tag);
+    kind.bare = true;
+    cf_set_by(kind, filter, at, lane, flight.tag, 0);
     return CF_OK;
 }
 
@@ -89,18 +90,19 @@ enum { COST = 20 }; /* of a key in one walk, nanoseconds */
 
 /* The first walk, in which bulk is the constant NULL, writes all base buckets. The second one sends on
 ** the keys that have not found room there. */
-static CF_ALWAYS_INLINE cf_status walk_bases(cf_kind kind, cf_filter *filter, const uint64_t *hashes,
-                                             size_t n, cf_bulk *bulk, cf_ticker *ticker)
+CF_FORCED cf_status walk_bases(cf_kind kind, cf_filter *filter, const uint64_t *hashes, size_t n,
+                               cf_bulk *bulk, cf_ticker *ticker)
 {
     cf_status status = CF_OK;
     unsigned b = filter->geometry.bucket_size, max_copies = filter->geometry.max_copies;
+    const uint64_t mask = filter->view.fingerprint_mask;
     for (size_t i = 0; i < n && status == CF_OK;) {
         uint64_t tag[CF_BUCKET_MAX] = {0}, bucket = cf_base(filter, hashes[i]).base;
         unsigned used = 0;
         for (; i < n && cf_base(filter, hashes[i]).base == bucket; i++) {
             if (i >= max_copies && hashes[i] == hashes[i - max_copies])
                 continue; /* of equal ones no more than max_copies are stored */
-            uint64_t its = cf_key_bits(filter, hashes[i]) & filter->view.fingerprint_mask;
+            uint64_t its = cf_key_bits(hashes[i], mask) & mask;
             if (used++ < b) {
                 tag[used - 1] = its;
             } else if (bulk != NULL) {
@@ -135,7 +137,7 @@ static CF_NEVER_INLINE void trim_key(cf_filter *filter, const cf_entry *entry)
 }
 
 /* A key with more than two entries has two in one bucket, or one in the list. */
-static CF_ALWAYS_INLINE void trim(cf_kind kind, cf_filter *filter, cf_ticker *ticker)
+CF_FORCED void trim(cf_kind kind, cf_filter *filter, cf_ticker *ticker)
 {
     enum { TRIM_COST = 5 };
     uint64_t tag[CF_BUCKET_MAX];

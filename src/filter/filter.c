@@ -1,26 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** filter.c - one filter in use: contains, count, get, add, delete; looking at single entries.
+** filter.c - calls with one key, or with many to look up.
 */
 #include "../base/watch.h"
+#include "../entry/entry.h"
 #include "../insert/copies.h"
 #include "../insert/eviction.h"
-#include "../insert/growth.h"
-#include "../shape/format.h"
 #include "../table/epochs.h"
+#include "quick.h"
 
 /* ---- asking ---- */
 
+CF_COPIES(bool, cf_look_up, (const cf_filter *filter, uint64_t hash), filter, hash)
+typedef bool look_up(const cf_filter *filter, uint64_t hash);
+static look_up *const look_up_of[] = CF_COPIES_OF(cf_look_up);
+
+/* True if an entry of the stash matches. */
 static CF_NEVER_INLINE bool is_stashed(const cf_filter *filter, uint64_t hash)
 {
     cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
-    /* cf_stashed_matches would say so, too; but a pair takes as long to make as the lookup before */
+    /* cf_stashed_matches asks this as well; but a pair takes as long to make as the lookup before */
     if (!cf_overflow_get(filter, base.base) || !cf_overflow_get(filter, other.base))
         return false;
     cf_pair pair = cf_pair_of(filter, hash);
     return cf_stashed_matches(filter, &pair) != 0;
 }
 
+/* True if an entry matches that has not expired. */
 static CF_NEVER_INLINE bool contains_live(const cf_filter *filter, uint64_t hash)
 {
     cf_pair pair = cf_pair_of(filter, hash);
@@ -32,62 +38,34 @@ static CF_NEVER_INLINE bool contains_live(const cf_filter *filter, uint64_t hash
     return false;
 }
 
-static CF_ALWAYS_INLINE bool has(cf_kind kind, const cf_filter *filter, uint64_t hash)
-{
-    cf_spots spots = cf_spots_of(kind, filter, hash);
-    return cf_holds_by(kind, filter, &spots);
-}
-
-CF_OWN(bool, has, (const cf_filter *filter, uint64_t hash), filter, hash);
-
-/* Filters that age, and such with a stash. */
-static CF_NEVER_INLINE bool contains_otherwise(const cf_filter *filter, uint64_t hash)
+static CF_NEVER_INLINE bool contains_by_rule(const cf_filter *filter, uint64_t hash)
 {
     if (filter->geometry.epochs)
         return contains_live(filter, hash);
-    return CF_OF_KIND(has, filter)(filter, hash) || (filter->stashed != 0 && is_stashed(filter, hash));
+    return look_up_of[filter->view.kind](filter, hash) ||
+           (filter->stashed != 0 && is_stashed(filter, hash));
 }
 
 bool cf_contains_any(const cf_filter *filter, uint64_t hash)
 {
-    return CF_LIKELY(filter->view.quick) ? CF_OF_KIND(has, filter)(filter, hash)
-                                         : contains_otherwise(filter, hash);
+    return CF_LIKELY(filter->view.quick) ? look_up_of[filter->view.kind](filter, hash)
+                                         : contains_by_rule(filter, hash);
 }
 
-/* ---- asking for many ---- */
-
-enum { BATCH = 32 };
-
-/* Short steps, each for all keys, which the processor can overlap. All buckets are fetched before the
-** first is looked at. */
-static CF_ALWAYS_INLINE size_t look_up(cf_kind kind, const cf_filter *filter, const uint64_t *hashes,
-                                       size_t n, bool *answers)
-{
-    size_t found = 0;
-    cf_spots spots[BATCH];
-    for (size_t i = 0; i < n; i++) {
-        spots[i] = cf_spots_of(kind, filter, hashes[i]);
-        cf_prefetch(filter->view.table + spots[i].at[0] / 8);
-        cf_prefetch(filter->view.table + spots[i].at[1] / 8);
-    }
-    for (size_t i = 0; i < n; i++) {
-        answers[i] = cf_holds_by(kind, filter, &spots[i]);
-        found += answers[i];
-    }
-    return found;
-}
-
-CF_OWN(size_t, look_up, (const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers),
-       filter, hashes, n, answers);
+CF_COPIES(size_t, cf_look_up_many,
+          (const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers), filter, hashes, n,
+          answers)
+typedef size_t look_up_many(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers);
+static look_up_many *const look_up_many_of[] = CF_COPIES_OF(cf_look_up_many);
 
 size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
 {
     size_t found = 0;
     bool in_memory = filter->pages == NULL, quick = in_memory && filter->geometry.epochs == 0;
-    for (size_t from = 0; from < n; from += BATCH) {
-        size_t some = n - from < BATCH ? n - from : BATCH;
+    for (size_t from = 0; from < n; from += CF_BATCH) {
+        size_t some = n - from < CF_BATCH ? n - from : CF_BATCH;
         if (quick)
-            found += CF_OF_KIND(look_up, filter)(filter, hashes + from, some, answers + from);
+            found += look_up_many_of[filter->view.kind](filter, hashes + from, some, answers + from);
         for (size_t i = from; !quick && in_memory && i < from + some; i++)
             cf_key_fetch(filter, hashes[i]);
         for (size_t i = from; !quick && i < from + some; i++)
@@ -148,7 +126,7 @@ unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values)
 
 /* ---- adding ---- */
 
-static CF_NEVER_INLINE cf_status add_otherwise(cf_filter *filter, uint64_t hash, uint64_t payload)
+CF_NEVER_INLINE cf_status cf_add_by_rule(cf_filter *filter, uint64_t hash, uint64_t payload)
 {
     cf_entry item = {.side = cf_base(filter, hash), .payload = payload};
     cf_status status = cf_insert(filter, &item);
@@ -159,83 +137,12 @@ static CF_NEVER_INLINE cf_status add_otherwise(cf_filter *filter, uint64_t hash,
     return cf_full_or(filter, status);
 }
 
-static inline cf_status count_added(cf_filter *filter)
-{
-    cf_count_occupied(filter);
-    filter->items += filter->items < CF_ITEMS_MAX; /* cf_count_items, shorter */
-    return CF_OK;
-}
+CF_COPIES(cf_status, cf_add_quickly, (cf_filter * filter, uint64_t hash, uint64_t value), filter, hash,
+          value)
+typedef cf_status change(cf_filter *filter, uint64_t hash, uint64_t value);
+static change *const add_quickly_of[] = CF_COPIES_OF(cf_add_quickly);
 
-/* Stores the first copy of a key where one move makes room, on the path that a search would find. */
-static CF_ALWAYS_INLINE bool move_by(cf_kind kind, cf_filter *filter, uint64_t hash, uint64_t value)
-{
-    const cf_form *form = &filter->view.form;
-    cf_side base = cf_base(filter, hash), side[2] = {base, cf_alternate(filter, base)};
-    uint64_t tag[CF_BUCKET_MAX], to[CF_BUCKET_MAX];
-    for (unsigned i = 0; i < 2; i++) {
-        uint64_t from = side[i].base, at = cf_at_by(kind, filter, from);
-        cf_tags_by(kind, filter, at, tag);
-        cf_others_of(filter, from, tag, to);
-        for (unsigned slot = 0, lane; slot < filter->geometry.bucket_size; slot++) {
-            uint64_t there = cf_at_by(kind, filter, to[slot]);
-            if (!cf_empty_by(kind, filter, there, &lane))
-                continue;
-            cf_side goes = {from, tag[slot], filter->view.new_length};
-            cf_set_by(kind, filter, there, lane, cf_alternate(filter, goes).bits,
-                      cf_payload_at(filter, at, slot));
-            cf_set_by(kind, filter, at, slot * form->lane, side[i].bits & filter->view.fingerprint_mask,
-                      value);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Before growth, without a pager: adds the first copy of a key whose pair is full. */
-static CF_NEVER_INLINE cf_status add_moving(cf_filter *filter, uint64_t hash, uint64_t value)
-{
-    const cf_form *form = &filter->view.form;
-    if (form->any || filter->geometry.stash_size != 0 ||
-        !CF_BY_NEW_FORM(form, move_by, filter, hash, value))
-        return add_otherwise(filter, hash, value);
-    return count_added(filter);
-}
-
-/* Stores the first copy of a key where its pair has an empty slot, as cf_insert would do. */
-static CF_ALWAYS_INLINE cf_status add(cf_kind kind, cf_filter *filter, uint64_t hash, uint64_t value)
-{
-    if (kind.grown && cf_is_crowded(filter))
-        return add_otherwise(filter, hash, value);
-    cf_spots spots = cf_spots_of(kind, filter, hash);
-    uint64_t at = spots.at[0], tag = spots.tag[0];
-    unsigned lane, extension = spots.extension[0];
-    if (cf_find_by(kind, filter, &spots).n != 0)
-        return add_otherwise(filter, hash, value);
-    if (!cf_empty_by(kind, filter, at, &lane)) {
-        at = spots.at[1];
-        tag = spots.tag[1];
-        extension = spots.extension[1];
-        if (!cf_empty_by(kind, filter, at, &lane))
-            return kind.any || kind.grown ? add_otherwise(filter, hash, value)
-                                          : add_moving(filter, hash, value);
-    }
-    if (kind.grown)
-        tag = cf_tag_of(filter, (cf_place){0, tag, extension}, filter->view.new_length);
-    cf_tell_change(kind, filter, at);
-    cf_set_by(kind, filter, at, lane, tag, value);
-    return count_added(filter);
-}
-
-CF_OWN(cf_status, add, (cf_filter * filter, uint64_t hash, uint64_t value), filter, hash, value);
-
-cf_status cf_add_epoch(cf_filter *filter, uint64_t hash, uint64_t epoch)
-{
-    if (filter->geometry.epochs == 0 || filter->epoch - epoch >= CF_EPOCH_NUMBERS)
-        return CF_BAD_ARGUMENT;
-    return add_otherwise(filter, hash, cf_epoch_number(epoch));
-}
-
-/* Is it only the seal that keeps the first change of a filter from the quick way? */
+/* True if only the seal keeps the first change of a filter from the quick way. */
 static bool waits_for_unseal(const cf_filter *filter)
 {
     return filter->view.sealed && filter->writable != NULL && filter->pages == NULL &&
@@ -246,7 +153,7 @@ static CF_NEVER_INLINE cf_status add_first(cf_filter *filter, uint64_t hash, uin
 {
     uint64_t length = filter->length, split = filter->split;
     cf_unseal(filter);
-    cf_status status = CF_OF_KIND(add, filter)(filter, hash, value);
+    cf_status status = add_quickly_of[filter->view.kind](filter, hash, value);
     if (status != CF_OK && filter->length == length && filter->split == split) /* it has not grown */
         cf_reseal(filter);
     return status;
@@ -257,20 +164,29 @@ cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)
     if (CF_UNLIKELY(value >> filter->geometry.value_bits != 0))
         return CF_BAD_ARGUMENT;
     if (CF_LIKELY(filter->view.quick_add))
-        return CF_OF_KIND(add, filter)(filter, hash, value);
+        return add_quickly_of[filter->view.kind](filter, hash, value);
     if (waits_for_unseal(filter))
         return add_first(filter, hash, value);
-    return add_otherwise(filter, hash, filter->geometry.epochs ? cf_epoch_number(filter->epoch) : value);
+    return cf_add_by_rule(filter, hash,
+                          filter->geometry.epochs ? cf_epoch_number(filter->epoch) : value);
 }
 
 cf_status cf_add(cf_filter *filter, uint64_t hash)
 {
-    return cf_add_value(filter, hash, 0);
+    return CF_LIKELY(filter->view.quick_add) ? add_quickly_of[filter->view.kind](filter, hash, 0)
+                                             : cf_add_value(filter, hash, 0);
+}
+
+cf_status cf_add_epoch(cf_filter *filter, uint64_t hash, uint64_t epoch)
+{
+    if (filter->geometry.epochs == 0 || filter->epoch - epoch >= CF_EPOCH_NUMBERS)
+        return CF_BAD_ARGUMENT;
+    return cf_add_by_rule(filter, hash, cf_epoch_number(epoch));
 }
 
 /* ---- deleting ---- */
 
-static CF_NEVER_INLINE cf_deleted delete_otherwise(cf_filter *filter, uint64_t hash, uint64_t value)
+CF_NEVER_INLINE cf_deleted cf_delete_by_rule(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     if (filter->writable == NULL)
         return CF_READ_ONLY;
@@ -282,31 +198,15 @@ static CF_NEVER_INLINE cf_deleted delete_otherwise(cf_filter *filter, uint64_t h
     return deleted;
 }
 
-/* Takes out the only entry of a key, if it is the only copy, as cf_copies_remove would do. */
-static CF_ALWAYS_INLINE cf_deleted take(cf_kind kind, cf_filter *filter, uint64_t hash, uint64_t value)
-{
-    cf_spots spots = cf_spots_of(kind, filter, hash);
-    cf_found found = cf_find_by(kind, filter, &spots);
-    uint64_t at = cf_choose(found.side, spots.at[1], spots.at[0]);
-    if (found.n == 0)
-        return CF_ABSENT;
-    if (found.n > 1 || (!kind.whole && filter->view.form.payload_bits != 0 &&
-                        cf_payload_at(filter, at, cf_slot_of(&filter->view.form, found.lane)) != 0))
-        return delete_otherwise(filter, hash, value);
-    cf_tell_change(kind, filter, at);
-    cf_set_by(kind, filter, at, found.lane, 0, 0);
-    cf_count_emptied(filter);
-    filter->items -= filter->items > 0;
-    return CF_REMOVED;
-}
-
-CF_OWN(cf_deleted, take, (cf_filter * filter, uint64_t hash, uint64_t value), filter, hash, value);
+CF_COPIES(cf_deleted, cf_delete_quickly, (cf_filter * filter, uint64_t hash, uint64_t value), filter,
+          hash, value)
+static change *const delete_quickly_of[] = CF_COPIES_OF(cf_delete_quickly);
 
 static CF_NEVER_INLINE cf_deleted delete_first(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     cf_unseal(filter);
-    cf_deleted deleted = filter->view.quick_delete ? CF_OF_KIND(take, filter)(filter, hash, value)
-                                                   : delete_otherwise(filter, hash, value);
+    change *way = filter->view.quick_delete ? delete_quickly_of[filter->view.kind] : cf_delete_by_rule;
+    cf_deleted deleted = way(filter, hash, value);
     if (deleted != CF_REMOVED)
         cf_reseal(filter);
     return deleted;
@@ -317,8 +217,13 @@ cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value)
     if (CF_UNLIKELY(value >> filter->geometry.value_bits != 0))
         return CF_BAD_ARGUMENT;
     if (CF_LIKELY(filter->view.quick_delete))
-        return CF_OF_KIND(take, filter)(filter, hash, value);
-    return (waits_for_unseal(filter) ? delete_first : delete_otherwise)(filter, hash, value);
+        return delete_quickly_of[filter->view.kind](filter, hash, value);
+    return (waits_for_unseal(filter) ? delete_first : cf_delete_by_rule)(filter, hash, value);
+}
+
+cf_deleted cf_delete(cf_filter *filter, uint64_t hash)
+{
+    return cf_delete_value(filter, hash, 0);
 }
 
 cf_status cf_settle(cf_filter *filter)
@@ -330,19 +235,4 @@ cf_status cf_settle(cf_filter *filter)
     for (unsigned i = filter->stashed; i > 0 && !cf_tick(&ticker, COST); i--)
         cf_stash_place(filter, i - 1, CF_SEARCH_BUCKETS);
     return ticker.stopped ? CF_INTERRUPTED : CF_OK;
-}
-
-cf_deleted cf_delete(cf_filter *filter, uint64_t hash)
-{
-    return cf_delete_value(filter, hash, 0);
-}
-
-cf_pair cf_candidates(const cf_filter *filter, uint64_t hash)
-{
-    return cf_pair_of(filter, hash);
-}
-
-bool cf_overflows(const cf_filter *filter, uint64_t bucket)
-{
-    return bucket < filter->buckets && cf_overflow_get(filter, bucket);
 }

@@ -16,10 +16,9 @@ CF_INLINE bool cf_contains(const cf_filter *filter, uint64_t hash)
 {
 #ifdef CF_HAS_WIDE
     const cf_view *view = &filter->view;
-    if (__builtin_expect(view->whole != 0, 1)) {
+    if (CF_LIKELY(view->whole != 0)) {
         uint64_t m0 = filter->geometry.buckets, fingerprint = view->fingerprint_mask;
-        if (__builtin_expect((hash & fingerprint) == 0, 0))
-            hash++;
+        hash = cf_key_bits(hash, fingerprint);
         uint64_t mix = cf_pair_mix(hash & fingerprint), base = cf_high_product(hash, m0);
         uint64_t other = cf_alternate_base(m0, base, mix);
         uint64_t wanted = (hash & fingerprint) * view->form.ones;

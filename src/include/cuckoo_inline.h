@@ -1,14 +1,97 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** cuckoo_inline.h - the half of an open filter that follows from its header and its place (open.c).
+** cuckoo_inline.h - what cf_contains and cf_hash_words need in the program that calls them: not to be
+** used by programs, and not promised.
 */
-#ifndef CF_FILTER_PRIVATE_H
-#define CF_FILTER_PRIVATE_H
+#ifndef CF_INLINE_H
+#define CF_INLINE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
-#include "../base/inline.h"
+#if defined(__cplusplus)
+#define CF_INLINE inline
+#else
+#define CF_INLINE static inline
+#endif
+
+#if defined(_MSC_VER)
+#include <intrin.h>
+#endif
+
+/* Hints for the compiler. */
+#if defined(__GNUC__) && !defined(CF_PLAIN_C)
+#define CF_LIKELY(condition)   __builtin_expect(condition, 1)
+#define CF_UNLIKELY(condition) __builtin_expect(condition, 0)
+#else
+#define CF_LIKELY(condition)   (condition)
+#define CF_UNLIKELY(condition) (condition)
+#endif
+
+/* How the compiler multiplies to 128 bits, if it does. */
+#if defined(__SIZEOF_INT128__) && !defined(__wasm__) && !defined(CF_PLAIN_C)
+#define CF_HAS_WIDE
+#elif defined(_MSC_VER) && !defined(CF_PLAIN_C) && (defined(_M_X64) || defined(_M_ARM64)) &&            \
+    !defined(_M_ARM64EC)
+#define CF_HAS_UMULH
+#endif
+
+/* The 8 bytes of x in reverse order: compilers have an instruction for it. */
+CF_INLINE uint64_t cf_swapped(uint64_t x)
+{
+    x = (x & UINT64_C(0x00ff00ff00ff00ff)) << 8 | (x >> 8 & UINT64_C(0x00ff00ff00ff00ff));
+    x = (x & UINT64_C(0x0000ffff0000ffff)) << 16 | (x >> 16 & UINT64_C(0x0000ffff0000ffff));
+    return x << 32 | x >> 32;
+}
+
+/* x, to be stored or as it was loaded, with its lowest byte first. Compilers know the order: no test. */
+CF_INLINE uint64_t cf_little_endian(uint64_t x)
+{
+    const uint16_t one = 1;
+    uint8_t first;
+    memcpy(&first, &one, sizeof first);
+    return first != 0 ? x : cf_swapped(x);
+}
+
+/* The 8 bytes at p as an integer, least significant byte first. */
+CF_INLINE uint64_t cf_load64(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return cf_little_endian(v);
+}
+
+CF_INLINE void cf_store64(uint8_t *p, uint64_t v)
+{
+    v = cf_little_endian(v);
+    memcpy(p, &v, sizeof v);
+}
+
+/* floor(a * b / 2^64). If a is uniform, this is a uniform number below b (multiply-shift). */
+#ifdef CF_HAS_WIDE
+CF_INLINE uint64_t cf_high_product(uint64_t a, uint64_t b)
+{
+    __extension__ unsigned __int128 product = a;
+    uint64_t half[2];
+    product *= b;
+    memcpy(half, &product, sizeof half); /* GCC takes two instructions more for a shift by 64 */
+    return half[__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__];
+}
+#elif defined(CF_HAS_UMULH)
+CF_INLINE uint64_t cf_high_product(uint64_t a, uint64_t b)
+{
+    return __umulh(a, b);
+}
+#else
+CF_INLINE uint64_t cf_high_product(uint64_t a, uint64_t b)
+{
+    const uint64_t half = 0xffffffff;
+    uint64_t a0 = a & half, a1 = a >> 32, b0 = b & half, b1 = b >> 32;
+    uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
+    return a1 * b1 + (middle >> 32) + ((a0 * b1 + (middle & half)) >> 32);
+}
+#endif
 
 /* How a bucket is written down (bucket.h): four flags choose the code, the rest are its constants. */
 typedef struct cf_form {
@@ -16,7 +99,7 @@ typedef struct cf_form {
     bool semi;                   /* semi-sorted */
     bool two;                    /* lanes are two halves; else, unless `any`, one word */
     bool grown;                  /* tags have terminators */
-    unsigned kind;               /* the number of functions for one key (lanes.h) */
+    unsigned kind;               /* the number of functions for one key (kind.h) */
     unsigned lane;               /* bits of a lane: what is left of a tag behind the code */
     unsigned lane_of;            /* bit n of a word is in lane n * lane_of >> 16 */
     unsigned second, second_bit; /* the byte where the second half is loaded, its first bit there */
@@ -28,6 +111,8 @@ typedef struct cf_form {
     uint64_t ones, highs, known; /* of a word, or of both halves: the lowest bit of each lane, the top
                                     one, the lowest that can be a terminator */
     uint64_t slot_mask;          /* the bits of a tag */
+    uint64_t lane_mask;          /* the bits of a lane */
+    uint64_t stored;             /* the bits of one half, or of the tags and the code in a word */
 } cf_form;
 
 typedef struct cf_view {
@@ -45,6 +130,12 @@ typedef struct cf_view {
     uint64_t whole;         /* bytes of a bucket, where cf_contains itself does the lookup; or 0 */
     uint64_t most, most_of; /* the slots that may be occupied before a table of so many buckets grows */
 } cf_view;
+
+/* The bits of a key: its hash, but for the few whose fingerprint would be zero. */
+CF_INLINE uint64_t cf_key_bits(uint64_t hash, uint64_t fingerprint_mask)
+{
+    return CF_UNLIKELY((hash & fingerprint_mask) == 0) ? hash + 1 : hash;
+}
 
 /* One strong mix of the pair bits; zero goes to zero. The multipliers are those of MurmurHash3's
 ** 64-bit finalizer, whose first shift is left out: pair bits are at most 32. g is taken from the

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "eviction.h"
 
-#include "../base/watch.h"
 #include "../table/epochs.h"
 
 /* ---- the search ---- */
@@ -90,8 +89,7 @@ static inline void push_node(search *way, uint64_t bucket, unsigned from)
 
 /* The other bucket of the entry in a slot. Before growth its pair bits say it. Later any entry that is
 ** not void knows what the number of a bucket stands for: where its bits end need not be known. */
-static CF_ALWAYS_INLINE uint64_t other_bucket(const cf_filter *filter, bool grown, cf_address address,
-                                              uint64_t tag)
+CF_FORCED uint64_t other_bucket(const cf_filter *filter, bool grown, cf_address address, uint64_t tag)
 {
     uint64_t mix = cf_pair_mix(tag & filter->view.pair_mask);
     uint64_t base = cf_alternate_base(filter->geometry.buckets, address.base, mix);
@@ -126,8 +124,7 @@ typedef struct bucket_seen {
 } bucket_seen;
 
 /* After growth it takes longer to know the other buckets than to look: one after the other. */
-static CF_ALWAYS_INLINE void look_into(cf_kind kind, const cf_filter *filter, uint64_t bucket,
-                                       bucket_seen *from)
+CF_FORCED void look_into(cf_kind kind, const cf_filter *filter, uint64_t bucket, bucket_seen *from)
 {
     from->address = kind.grown ? cf_address_of(filter, bucket) : (cf_address){bucket, 0, 0};
     cf_tags_by(kind, filter, cf_bucket_at(filter, bucket), from->tag);
@@ -136,8 +133,8 @@ static CF_ALWAYS_INLINE void look_into(cf_kind kind, const cf_filter *filter, ui
 }
 
 /* Looks behind every slot of a node: an empty slot ends the search. */
-static CF_ALWAYS_INLINE bool expand(cf_kind kind, const cf_filter *filter, search *way, unsigned node,
-                                    const bucket_seen *from)
+CF_FORCED bool expand(cf_kind kind, const cf_filter *filter, search *way, unsigned node,
+                      const bucket_seen *from)
 {
     unsigned bucket_size = filter->geometry.bucket_size;
     for (unsigned slot = 0; slot < bucket_size; slot++) {
@@ -163,7 +160,7 @@ static CF_ALWAYS_INLINE bool expand(cf_kind kind, const cf_filter *filter, searc
 }
 
 /* Before growth the buckets behind the next node are fetched before those behind this one are read. */
-static CF_ALWAYS_INLINE bool search_by(cf_kind kind, const cf_filter *filter, search *way)
+CF_FORCED bool search_by(cf_kind kind, const cf_filter *filter, search *way)
 {
     bucket_seen from[2];
     unsigned known = 0, ahead = kind.grown ? 1 : 2;

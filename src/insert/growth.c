@@ -2,6 +2,7 @@
 #include "growth.h"
 
 #include "../base/watch.h"
+#include "../entry/entry.h"
 #include "../table/epochs.h"
 
 /* ---- the first growth ---- */

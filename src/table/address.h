@@ -51,17 +51,10 @@ static inline cf_side cf_alternate(const cf_filter *filter, cf_side from)
 /* How much a key knows: more than any entry. */
 enum { CF_KEY_LENGTH = 255 };
 
-/* The bits of a key: its hash, but for the few whose fingerprint would be zero. */
-static inline uint64_t cf_key_bits(const cf_filter *filter, uint64_t hash)
-{
-    /* RULE: bit 0 is set where a fingerprint would be zero */
-    return CF_UNLIKELY((hash & filter->view.fingerprint_mask) == 0) ? hash + 1 : hash;
-}
-
 /* A key on its base side. */
 static inline cf_side cf_base(const cf_filter *filter, uint64_t hash)
 {
-    uint64_t bits = cf_key_bits(filter, hash);
+    uint64_t bits = cf_key_bits(hash, filter->view.fingerprint_mask);
     return (cf_side){cf_high_product(bits, filter->geometry.buckets), bits, CF_KEY_LENGTH};
 }
 
@@ -94,7 +87,7 @@ static inline cf_address cf_address_in(const cf_filter *filter, uint64_t base, u
 }
 
 /* Where a side lies: it can when it knows as many bits as the extension has. `grown`: form.grown. */
-static CF_ALWAYS_INLINE cf_place cf_locate_by(const cf_filter *filter, bool grown, const cf_side *side)
+CF_FORCED cf_place cf_locate_by(const cf_filter *filter, bool grown, const cf_side *side)
 {
     if (!grown)
         return (cf_place){side->base, side->bits & filter->view.fingerprint_mask, 0};
@@ -106,7 +99,7 @@ static CF_ALWAYS_INLINE cf_place cf_locate_by(const cf_filter *filter, bool grow
     return (cf_place){bucket, tag & filter->view.form.slot_mask, address.bits};
 }
 
-static CF_ALWAYS_INLINE cf_place cf_locate(const cf_filter *filter, const cf_side *side)
+CF_FORCED cf_place cf_locate(const cf_filter *filter, const cf_side *side)
 {
     return cf_locate_by(filter, filter->view.form.grown, side);
 }

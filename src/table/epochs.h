@@ -41,7 +41,7 @@ static inline int cf_dead_slot(const cf_filter *filter, uint64_t bucket)
 }
 
 /* The first slot of a bucket that an entry can have: an empty one, or that of a dead entry; or -1. */
-static CF_ALWAYS_INLINE int cf_usable_by(cf_kind kind, const cf_filter *filter, uint64_t bucket)
+CF_FORCED int cf_usable_by(cf_kind kind, const cf_filter *filter, uint64_t bucket)
 {
     unsigned lane;
     bool empty = cf_empty_by(kind, filter, cf_bucket_at(filter, bucket), &lane);

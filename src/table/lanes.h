@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** lanes.h - the slots of a bucket, compared all at once.
+** lanes.h - the slots of one bucket: comparing, reading and writing them, all at once.
+**
+**      [ tag 0 ][ tag 1 ] ... [ tag b-1 ][ overflow ][ payload 0 ] ... [ payload b-1 ]     bit-packed
+**
+** Tags: tag.h. The payload of an entry is the number of further copies, or a value with the saturated
+** bit above it (copies.h), or its epoch; 0 in an empty slot. Semi-sorted buckets start with a code
+** (semisort.h); a write sorts their slots.
 **
 ** *Lanes* are tags, or what the code leaves of them: up to four in one word, or four or eight in halves:
 **
@@ -11,87 +17,18 @@
 ** With terminators (tag.h) a lane agrees with t when the lowest bit of the XOR is not below its highest
 ** bit. What fits in neither (of eight lanes more than 16 bits, a few widths above 20) is `any`.
 **
-** The form of a bucket (open.c) is asked once for each operation, and is then a constant, its *kind*, in
-** code of its own. Nothing here can fail, whatever the bytes are; buckets and slots are in range.
+** These functions take a bucket by the bit where it starts, and a lane by the bits between the first one
+** and it; both are in range. None can fail, whatever the bytes are. Before a write the pager has been
+** told (memory.h).
 */
 #ifndef CF_LANES_H
 #define CF_LANES_H
 
-#include "address.h"
+#include "kind.h"
 #include "semisort.h"
-
-/* `any`: lanes are loaded one at a time, and there may be a pager to be told. `whole`: buckets of whole
-** bytes, in one word, without payloads, before growth. `one`: and a key has one tag, because all of the
-** fingerprint is pair bits. */
-typedef struct cf_kind {
-    bool any, semi, two, grown, whole, one;
-} cf_kind;
-
-#define CF_KIND(semi, two, grown) ((cf_kind){false, semi, two, grown, false, false})
-#define CF_KIND_WHOLE(semi, one)  ((cf_kind){false, semi, false, false, true, one})
-#define CF_KIND_ANY(form)         ((cf_kind){true, (form)->semi, false, (form)->grown, false, false})
-
-/* CF_BY_FORM: f(kind, ...) by the form of a filter; CF_BY_NEW_FORM: by that of one which has not grown.
-**
-** For what is done to one key CF_OWN(type, f, (parameters), arguments) makes functions of f(kind,
-** arguments), with a `filter` among the parameters: one for each kind without a pager, so that none
-** saves registers for what others do, and one for all the rest. CF_OF_KIND is that for a filter. */
-#define CF_OF_KIND(f, filter) f##_by_kind[(filter)->view.kind]
-#define CF_OWN_ONE(type, name, parameters, call)                                                        \
-    static CF_NEVER_INLINE type name parameters                                                         \
-    {                                                                                                   \
-        return call;                                                                                    \
-    }
-#ifdef CUCKOO_SMALL
-#define CF_BY_FORM(form, f, ...)     f(CF_KIND_ANY(form), __VA_ARGS__)
-#define CF_BY_NEW_FORM(form, f, ...) f(CF_KIND_ANY(form), __VA_ARGS__)
-#define CF_OWN(type, f, parameters, ...)                                                                \
-    CF_OWN_ONE(type, f##_any, parameters, f(CF_KIND_ANY(&filter->view.form), __VA_ARGS__))              \
-    static type(*const f##_by_kind[]) parameters = {f##_any}
-#else
-#define CF_BY_NEW_FORM(form, f, ...)                                                                    \
-    ((form)->any ? f(CF_KIND_ANY(form), __VA_ARGS__) : CF_BY_LANES(form, false, f, __VA_ARGS__))
-#define CF_BY_FORM(form, f, ...)                                                                        \
-    (!(form)->any && (form)->grown ? CF_BY_LANES(form, true, f, __VA_ARGS__)                            \
-                                   : CF_BY_NEW_FORM(form, f, __VA_ARGS__))
-#define CF_BY_LANES(form, grown, f, ...)                                                                \
-    ((form)->semi  ? (form)->two ? f(CF_KIND(true, true, grown), __VA_ARGS__)                           \
-                                 : f(CF_KIND(true, false, grown), __VA_ARGS__)                          \
-      : (form)->two ? f(CF_KIND(false, true, grown), __VA_ARGS__)                                       \
-                   : f(CF_KIND(false, false, grown), __VA_ARGS__))
-#define CF_OWN(type, f, parameters, ...)                                                                \
-    CF_OWN_ONE(type, f##_any, parameters, f(CF_KIND_ANY(&filter->view.form), __VA_ARGS__))              \
-    CF_OWN_ONE(type, f##_1, parameters, f(CF_KIND_WHOLE(false, true), __VA_ARGS__))                     \
-    CF_OWN_ONE(type, f##_2, parameters, f(CF_KIND_WHOLE(true, true), __VA_ARGS__))                      \
-    CF_OWN_ONE(type, f##_3, parameters, f(CF_KIND_WHOLE(false, false), __VA_ARGS__))                    \
-    CF_OWN_ONE(type, f##_4, parameters, f(CF_KIND_WHOLE(true, false), __VA_ARGS__))                     \
-    CF_OWN_ONE(type, f##_5, parameters, f(CF_KIND(false, false, false), __VA_ARGS__))                   \
-    CF_OWN_ONE(type, f##_6, parameters, f(CF_KIND(false, true, false), __VA_ARGS__))                    \
-    CF_OWN_ONE(type, f##_7, parameters, f(CF_KIND(true, false, false), __VA_ARGS__))                    \
-    CF_OWN_ONE(type, f##_8, parameters, f(CF_KIND(true, true, false), __VA_ARGS__))                     \
-    CF_OWN_ONE(type, f##_9, parameters, f(CF_KIND(false, false, true), __VA_ARGS__))                    \
-    CF_OWN_ONE(type, f##_10, parameters, f(CF_KIND(false, true, true), __VA_ARGS__))                    \
-    CF_OWN_ONE(type, f##_11, parameters, f(CF_KIND(true, false, true), __VA_ARGS__))                    \
-    CF_OWN_ONE(type, f##_12, parameters, f(CF_KIND(true, true, true), __VA_ARGS__))                     \
-    static type(*const f##_by_kind[]) parameters = {                                                    \
-        f##_any, f##_1, f##_2, f##_3, f##_4, f##_5, f##_6, f##_7, f##_8, f##_9, f##_10, f##_11, f##_12}
-#endif
-
-enum { CF_KIND_OF_WHOLE = 1 };
-
-/* Sets level and split pointer, and all of the view that follows from them and from the geometry. */
-void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown);
+#include "tag.h"
 
 /* ---- bits of the table ---- */
-
-/* For what follows from the contents of the table: from pages that read as zeros nothing (cf_pages). */
-#define CF_ASSERT_CONTENT(filter, condition) assert((filter)->pages != NULL || (condition))
-
-/* The table, to be changed: view.table is for reading. */
-static inline uint8_t *cf_writable_table(const cf_filter *filter)
-{
-    return filter->writable + CF_HEADER_BYTES;
-}
 
 /* The bits from bit `at` of the table on: 57 at least, and more where `at` is early in a byte. Reads at
 ** most 8 bytes beyond the table (CF_RESERVED_MIN). */
@@ -101,131 +38,65 @@ static inline uint64_t cf_load_bits(const uint8_t *table, uint64_t at)
 }
 
 /* Overwrites the bits under `mask` at bit `at`: low bits, one at least, within the 8 bytes they start
-** in, as 57 always are. The pager has been told (cf_tell_change). */
-static inline void cf_store_bits(uint8_t *table, uint64_t at, uint64_t mask, uint64_t bits)
+** in, as 57 always are. */
+static inline void cf_store_bits(cf_filter *filter, uint64_t at, uint64_t mask, uint64_t bits)
 {
-    uint8_t *p = table + (at >> 3);
+    uint8_t *p = filter->writable + CF_HEADER_BYTES + (at >> 3);
     unsigned shift = at & 7;
     assert(mask != 0 && mask << shift >> shift == mask && (bits & ~mask) == 0);
     cf_store64(p, (cf_load64(p) & ~(mask << shift)) | (bits << shift));
 }
 
-/* Tells the pager of bytes of the blob that are going to be read, or changed. */
-static CF_ALWAYS_INLINE void cf_need(const cf_filter *filter, uint64_t from, uint64_t to)
+/* The same as cf_store_bits at bit at + `lane`, where all of it is in the word in which the bucket starts. */
+CF_FORCED void cf_store_in_word(cf_kind kind, cf_filter *filter, uint64_t at, uint64_t mask,
+                                uint64_t bits, unsigned lane)
 {
-    if (CF_UNLIKELY(filter->pages != NULL))
-        filter->pages->need(filter->pages->context, from, to);
+    uint8_t *p = filter->writable + CF_HEADER_BYTES + (at >> 3);
+    unsigned shift = lane + (kind.whole ? 0 : (unsigned)(at & 7));
+    cf_store64(p, (cf_load64(p) & ~(mask << shift)) | bits << shift);
 }
 
-/* Breaks the seal of the header. Whatever changes bytes says cf_change first, or calls this; and takes
-** it back when nothing else has changed. */
-void cf_unseal(cf_filter *filter);
-void cf_reseal(cf_filter *filter);
+/* ---- comparing ---- */
 
-static CF_ALWAYS_INLINE void cf_change(cf_filter *filter, uint64_t from, uint64_t to)
-{
-    if (CF_UNLIKELY(filter->view.sealed))
-        cf_unseal(filter);
-    if (CF_UNLIKELY(filter->pages != NULL))
-        filter->pages->change(filter->pages->context, from, to);
-}
+/* The lanes of a bucket: all of them in `low`, or halves; and above them whatever follows. `word` begins
+** with the bucket, so with the code if there is one. */
+typedef struct cf_lanes {
+    uint64_t low, high, word;
+} cf_lanes;
 
-/* ---- where ---- */
-
-/* Where a bucket starts, in bits of the table. */
-static CF_ALWAYS_INLINE uint64_t cf_bucket_at(const cf_filter *filter, uint64_t bucket)
-{
-    uint64_t bits = filter->view.form.bucket_bits, at = bucket * bits;
-    cf_need(filter, CF_HEADER_BYTES + at / 8, CF_HEADER_BYTES + (at + bits + 7) / 8);
-    return at;
-}
-
-/* The same in code for one kind. */
-static CF_ALWAYS_INLINE uint64_t cf_at_by(cf_kind kind, const cf_filter *filter, uint64_t bucket)
-{
-    return kind.any ? cf_bucket_at(filter, bucket) : bucket * filter->view.form.bucket_bits;
-}
-
-/* Tells the pager that the bucket which starts there is going to be changed. */
-static CF_ALWAYS_INLINE void cf_tell_change(cf_kind kind, cf_filter *filter, uint64_t at)
-{
-    uint64_t bits = filter->view.form.bucket_bits;
-    assert(filter->writable != NULL);
-    if (kind.any)
-        cf_change(filter, CF_HEADER_BYTES + at / 8, CF_HEADER_BYTES + (at + bits + 7) / 8);
-}
-
-/* The same by its number: where it starts. */
-static inline uint64_t cf_bucket_to_change(cf_filter *filter, uint64_t bucket)
-{
-    uint64_t at = bucket * filter->view.form.bucket_bits;
-    cf_tell_change(CF_KIND_ANY(&filter->view.form), filter, at);
-    return at;
-}
-
-/* Starts to load a bucket into the cache; for filters that are all in memory. */
-static inline void cf_bucket_fetch(const cf_filter *filter, uint64_t bucket)
-{
-    cf_prefetch(filter->view.table + bucket * filter->view.form.bucket_bits / 8);
-}
-
-/* The same for the buckets of a key. */
-static inline void cf_key_fetch(const cf_filter *filter, uint64_t hash)
-{
-    cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
-    cf_bucket_fetch(filter, cf_locate(filter, &base).bucket);
-    cf_bucket_fetch(filter, cf_locate(filter, &other).bucket);
-}
-
-/* ---- lanes ---- */
-
-/* The halves of the lanes, and above them whatever follows; `low` has all where they are one word. */
-typedef struct cf_halves {
-    uint64_t low, high;
-} cf_halves;
-
-/* Where in its first byte a bucket starts. */
-static CF_ALWAYS_INLINE unsigned cf_shift_of(cf_kind kind, uint64_t at)
-{
-    return kind.whole ? 0 : at & 7;
-}
-
-/* What lies in a bucket, from its first bit on. */
-static CF_ALWAYS_INLINE uint64_t cf_bits_at(const cf_filter *filter, cf_kind kind, uint64_t at)
-{
-    return cf_load64(filter->view.table + (at >> 3)) >> cf_shift_of(kind, at);
-}
-
-static CF_ALWAYS_INLINE cf_halves cf_halves_at(const cf_filter *filter, cf_kind kind, uint64_t at)
+CF_FORCED cf_lanes cf_lanes_at(cf_kind kind, const cf_filter *filter, uint64_t at)
 {
     const cf_form *form = &filter->view.form;
     const uint8_t *p = filter->view.table + (at >> 3);
-    unsigned shift = at & 7, first = kind.semi ? CF_CODE_BITS : 0;
-    if (kind.two)
-        return (cf_halves){cf_load64(p + first / 8) >> (shift + first % 8),
-                           cf_load64(p + form->second) >> (shift + form->second_bit)};
-    return (cf_halves){cf_bits_at(filter, kind, at) >> first, 0};
+    unsigned shift = kind.whole ? 0 : at & 7, first = kind.semi ? CF_CODE_BITS : 0;
+    uint64_t word = cf_load64(p) >> shift;
+    return kind.two ? (cf_lanes){cf_load64(p + first / 8) >> (shift + first % 8),
+                                 cf_load64(p + form->second) >> (shift + form->second_bit), word}
+                    : (cf_lanes){word >> first, 0, word};
 }
 
-/* As cf_zeros of lanes with terminators that agree with `wanted` in all that they know, or are empty. */
-static inline uint64_t cf_compatible(const cf_form *form, uint64_t x, uint64_t wanted)
+/* What of the lanes x tells them from `wanted`: all zero in a lane, but for a bit that may be its
+** terminator, if the lane agrees in all that it knows, or is empty. */
+static inline uint64_t cf_disagreement(const cf_form *form, uint64_t x, uint64_t wanted)
 {
     uint64_t difference = x ^ wanted, below = ~(difference ^ (difference - form->ones));
-    return cf_zeros(form, (x | form->known) & below);
+    return (x | form->known) & below;
 }
 
 /* Top bits of lanes that may be those of a tag: all others are 0. */
-static CF_ALWAYS_INLINE cf_halves cf_alike(const cf_form *form, cf_kind kind, cf_halves x, uint64_t tag)
+CF_FORCED cf_lanes cf_alike(cf_kind kind, const cf_filter *filter, uint64_t at, uint64_t tag)
 {
+    const cf_form *form = &filter->view.form;
     uint64_t t = (kind.semi ? tag >> CF_NIBBLE_BITS : tag) * form->ones;
-    if (kind.grown)
-        return (cf_halves){cf_compatible(form, x.low, t), kind.two ? cf_compatible(form, x.high, t) : 0};
-    return (cf_halves){cf_zeros(form, x.low ^ t), kind.two ? cf_zeros(form, x.high ^ t) : 0};
+    cf_lanes x = cf_lanes_at(kind, filter, at);
+    x.low = kind.grown ? cf_disagreement(form, x.low, t) : x.low ^ t;
+    x.high = kind.grown ? cf_disagreement(form, x.high, t) : x.high ^ t;
+    return (cf_lanes){cf_zeros(form, x.low), kind.two ? cf_zeros(form, x.high) : 0, 0};
 }
 
-/* Where the lane of the lowest top bit that is set begins, in bits behind the first lane; only one
-** half has any. No branch: it cannot be predicted. */
-static CF_ALWAYS_INLINE unsigned cf_lane_of(const cf_form *form, cf_kind kind, cf_halves set)
+/* Where the lane of the lowest top bit that is set begins; only one half has any. No branch: it cannot
+** be predicted. */
+CF_FORCED unsigned cf_lane_of(cf_kind kind, const cf_form *form, cf_lanes set)
 {
     unsigned half = (form->tag_bits - (kind.semi ? CF_CODE_BITS : 0u)) / 2, second = set.high != 0;
     return cf_lowest_bit(set.low | set.high) - (form->lane - 1) + (half & (0 - second));
@@ -238,44 +109,231 @@ static inline unsigned cf_slot_of(const cf_form *form, unsigned lane)
     return lane * form->lane_of >> SHIFT;
 }
 
-/* Eight lanes that are halves are compared all at once, but loaded and stored one at a time. */
-static CF_ALWAYS_INLINE bool cf_in_turn(cf_kind kind, const cf_filter *filter)
-{
-    return kind.any || (kind.two && !kind.semi && filter->geometry.bucket_size > CF_SEMISORT_SLOTS);
-}
+/* ---- reading ---- */
 
-/* All lanes of a bucket, or four where they are one word. */
-static CF_ALWAYS_INLINE void cf_lanes_by(cf_kind kind, const cf_filter *filter, uint64_t at,
-                                         uint64_t *lane)
+/* Eight lanes that are halves are compared all at once, but loaded and stored one at a time. */
+CF_FORCED void cf_read_in_turn(const cf_filter *filter, uint64_t at, uint64_t *lane)
 {
     const cf_form *form = &filter->view.form;
-    unsigned w = form->lane, b = filter->geometry.bucket_size, first = kind.semi ? CF_CODE_BITS : 0;
-    uint64_t mask = kind.semi ? form->slot_mask >> CF_NIBBLE_BITS : form->slot_mask;
-    bool in_turn = cf_in_turn(kind, filter);
-    for (unsigned i = 0; in_turn && i < b; i++)
-        lane[i] = cf_load_bits(filter->view.table, at + first + i * w) & mask;
-    if (in_turn)
+    for (unsigned i = 0; i < filter->geometry.bucket_size; i++, at += form->lane)
+        lane[i] = cf_load_bits(filter->view.table, at) & form->lane_mask;
+}
+
+/* All lanes of a bucket, with bits above them; or four, of which the last ones may be those of slots that
+** do not exist. With a code they become ranks. */
+CF_FORCED void cf_read_by(cf_kind kind, const cf_filter *filter, uint64_t at, uint64_t *lane)
+{
+    const cf_form *form = &filter->view.form;
+    cf_lanes x = cf_lanes_at(kind, filter, at);
+    uint64_t nibbles = kind.semi ? cf_nibbles_of(x.word) : 0;
+    if (kind.any || (kind.two && !kind.semi && filter->geometry.bucket_size > 4)) {
+        cf_read_in_turn(filter, at + (kind.semi ? CF_CODE_BITS : 0), lane);
+        for (unsigned i = 0; kind.semi && i < CF_SEMISORT_SLOTS; i++)
+            lane[i] |= nibbles >> i * CF_NIBBLE_BITS << CF_RANK_SHIFT;
         return;
-    cf_halves x = cf_halves_at(filter, kind, at);
-    uint64_t high = kind.two ? x.high : x.low >> 2 * w;
-    lane[0] = x.low & mask;
-    lane[1] = x.low >> w & mask;
-    lane[2] = high & mask;
-    lane[3] = high >> w & mask;
+    }
+    uint64_t mask = form->lane_mask, high = kind.two ? x.high : x.low >> 2 * form->lane;
+    lane[0] = (x.low & mask) | nibbles << CF_RANK_SHIFT;
+    lane[1] = (x.low >> form->lane & mask) | nibbles >> CF_NIBBLE_BITS << CF_RANK_SHIFT;
+    lane[2] = (high & mask) | nibbles >> 2 * CF_NIBBLE_BITS << CF_RANK_SHIFT;
+    lane[3] = (high >> form->lane & mask) | nibbles >> 3 * CF_NIBBLE_BITS << CF_RANK_SHIFT;
 }
 
-static CF_ALWAYS_INLINE uint64_t cf_nibbles_at(const cf_filter *filter, cf_kind kind, uint64_t at)
+/* All tags of a bucket, or four. */
+CF_FORCED void cf_tags_by(cf_kind kind, const cf_filter *filter, uint64_t at, uint64_t *tag)
 {
-    return cf_nibbles_of(cf_bits_at(filter, kind, at));
+    cf_read_by(kind, filter, at, tag);
+    if (kind.semi) {
+        tag[0] = cf_tag_of_rank(tag[0]);
+        tag[1] = cf_tag_of_rank(tag[1]);
+        tag[2] = cf_tag_of_rank(tag[2]);
+        tag[3] = cf_tag_of_rank(tag[3]);
+    }
 }
 
-/* All tags of a bucket. */
-static CF_ALWAYS_INLINE void cf_tags_by(cf_kind kind, const cf_filter *filter, uint64_t at,
-                                        uint64_t *tag)
+/* The slots that match a tag, a bit each. */
+CF_FORCED unsigned cf_slots_by(cf_kind kind, const cf_filter *filter, uint64_t at, uint64_t tag)
 {
-    cf_lanes_by(kind, filter, at, tag);
+    uint64_t stored[CF_BUCKET_MAX];
+    unsigned found = 0;
+    if (!kind.any) {
+        cf_lanes alike = cf_alike(kind, filter, at, tag);
+        if ((alike.low | alike.high) == 0)
+            return 0;
+    }
+    cf_tags_by(kind, filter, at, stored);
+    for (unsigned i = 0; i < filter->geometry.bucket_size; i++)
+        found |= (unsigned)cf_agrees(filter, kind.grown, stored[i], tag) << i;
+    return found;
+}
+
+/* Where the lane of the first slot begins that is empty, in `lane`. False: there is none. */
+CF_FORCED bool cf_empty_in_turn(const cf_filter *filter, uint64_t at, unsigned *lane)
+{
+    const cf_form *form = &filter->view.form;
+    unsigned end = form->lane * filter->geometry.bucket_size;
+    for (*lane = 0; *lane < end; *lane += form->lane)
+        if ((cf_load_bits(filter->view.table, at + *lane) & form->slot_mask) == 0)
+            return true;
+    return false;
+}
+
+/* The same without a branch on which it is. */
+CF_FORCED bool cf_empty_lane(cf_kind kind, const cf_filter *filter, uint64_t at, unsigned *lane)
+{
+    const cf_form *form = &filter->view.form;
+    cf_lanes x = cf_lanes_at(kind, filter, at);
+    x = (cf_lanes){cf_zeros(form, x.low), kind.two ? cf_zeros(form, x.high) : 0, 0};
+    if ((x.low | x.high) == 0)
+        return false;
+    x.high &= 0 - (uint64_t)(x.low == 0);
+    *lane = cf_lane_of(kind, form, x);
+    return true;
+}
+
+/* The same for every kind. Empty slots come first among sorted ones. */
+CF_FORCED bool cf_empty_by(cf_kind kind, const cf_filter *filter, uint64_t at, unsigned *lane)
+{
+    uint64_t word = kind.semi ? cf_lanes_at(kind, filter, at).word : 0;
+    *lane = 0;
     if (kind.semi)
-        cf_tops_to_tags(cf_nibbles_at(filter, kind, at), tag);
+        return (word >> CF_CODE_BITS & filter->view.form.lane_mask) == 0 &&
+               (cf_nibbles_of(word) & CF_NIBBLE_MASK) == 0;
+    return kind.any ? cf_empty_in_turn(filter, at, lane) : cf_empty_lane(kind, filter, at, lane);
+}
+
+/* ---- payloads ---- */
+
+static inline uint64_t cf_payload_at(const cf_filter *filter, uint64_t at, unsigned slot)
+{
+    const cf_form *form = &filter->view.form;
+    assert(slot < filter->geometry.bucket_size);
+    return cf_load_bits(filter->view.table, at + form->payloads_at + slot * form->payload_bits) &
+           cf_ones(form->payload_bits);
+}
+
+/* True if one load has all payloads of a bucket, which are stored at once. */
+static inline bool cf_has_short_payloads(const cf_filter *filter)
+{
+    return filter->view.form.payload_bits * filter->geometry.bucket_size <= 57;
+}
+
+/* False if all payloads of a bucket of four are known to be 0. */
+static inline bool cf_has_payloads(const cf_filter *filter, uint64_t at)
+{
+    unsigned bits = CF_SEMISORT_SLOTS * filter->view.form.payload_bits;
+    at += filter->view.form.payloads_at;
+    return bits > 57 || (bits != 0 && (cf_load_bits(filter->view.table, at) & cf_ones(bits)) != 0);
+}
+
+static inline void cf_payloads_write(cf_filter *filter, uint64_t at, const uint64_t *payload)
+{
+    unsigned bits = filter->view.form.payload_bits, b = filter->geometry.bucket_size;
+    uint64_t all = 0;
+    at += filter->view.form.payloads_at;
+    if (bits != 0 && cf_has_short_payloads(filter)) {
+        for (unsigned i = 0; i < b; i++)
+            all |= payload[i] << i * bits;
+        cf_store_bits(filter, at, cf_ones(b * bits), all);
+    } else {
+        for (unsigned i = 0; bits != 0 && i < b; i++, at += bits)
+            cf_store_bits(filter, at, cf_ones(bits), payload[i]);
+    }
+}
+
+static inline void cf_payload_write(cf_filter *filter, uint64_t at, unsigned slot, uint64_t payload)
+{
+    unsigned bits = filter->view.form.payload_bits;
+    cf_store_bits(filter, at + filter->view.form.payloads_at + slot * bits, cf_ones(bits), payload);
+}
+
+/* ---- writing ---- */
+
+CF_FORCED void cf_write_in_turn(cf_filter *filter, uint64_t at, const uint64_t *lane)
+{
+    const cf_form *form = &filter->view.form;
+    for (unsigned i = 0; i < filter->geometry.bucket_size; i++, at += form->lane)
+        cf_store_bits(filter, at, form->lane_mask, lane[i] & form->lane_mask);
+}
+
+CF_FORCED void cf_write_halves(cf_filter *filter, uint64_t at, uint64_t low, uint64_t high)
+{
+    cf_store_bits(filter, at, filter->view.form.stored, low);
+    cf_store_bits(filter, at + 2 * filter->view.form.lane, filter->view.form.stored, high);
+}
+
+/* Writes all lanes of a bucket; semi-sorted ones are ranks, in order. */
+CF_FORCED void cf_write_by(cf_kind kind, cf_filter *filter, uint64_t at, const uint64_t *lane)
+{
+    const cf_form *form = &filter->view.form;
+    uint64_t first = kind.semi ? CF_CODE_BITS : 0, code = kind.semi ? cf_code_of_ranks(lane) : 0;
+    uint64_t mask = form->lane_mask, low = (lane[0] & mask) | (lane[1] & mask) << form->lane;
+    uint64_t high = (lane[2] & mask) | (lane[3] & mask) << form->lane, two = 2 * form->lane;
+    if (kind.any || (kind.two && !kind.semi && filter->geometry.bucket_size > 4))
+        cf_write_in_turn(filter, at + first, lane);
+    else if (kind.two)
+        cf_write_halves(filter, at + first, low, high);
+    else
+        cf_store_bits(filter, at, form->stored, (code | (low | high << two) << first) & form->stored);
+    if (kind.semi && (kind.any || kind.two))
+        cf_store_bits(filter, at, CF_CODE_MASK, code);
+}
+
+/* Writes tags and payloads, and may sort them. `payload`: NULL where all are 0, and stay so. */
+CF_FORCED void cf_store_by(cf_kind kind, cf_filter *filter, uint64_t at, uint64_t *tag,
+                           uint64_t *payload)
+{
+    if (kind.semi && payload != NULL && (payload[0] | payload[1] | payload[2] | payload[3]) != 0)
+        cf_semisort(tag, payload);
+    else if (kind.semi)
+        cf_semisort(tag, NULL);
+    cf_write_by(kind, filter, at, tag);
+    if (payload != NULL)
+        cf_payloads_write(filter, at, payload);
+}
+
+/* Empties a semi-sorted slot where lanes are one word, and all payloads 0. */
+CF_FORCED void cf_sorted_empty(cf_kind kind, cf_filter *filter, uint64_t at, unsigned slot)
+{
+    const cf_form *form = &filter->view.form;
+    uint64_t word = cf_lanes_at(kind, filter, at).word & form->stored;
+    uint64_t nibbles = cf_without_lane(cf_nibbles_of(word), CF_NIBBLE_BITS, slot);
+    uint64_t tops = cf_without_lane(word >> CF_CODE_BITS, form->lane, slot) << CF_CODE_BITS;
+    cf_store_bits(filter, at, form->stored, tops | cf_code_of_nibbles(nibbles));
+}
+
+/* Writes a slot among sorted ones; `payload` is NULL where all payloads of the bucket are 0, and stay so. */
+CF_FORCED void cf_sorted_put(cf_kind kind, cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag,
+                             const uint64_t *payload)
+{
+    uint64_t rank[CF_SEMISORT_SLOTS], payloads[CF_SEMISORT_SLOTS];
+    cf_read_by(kind, filter, at, rank);
+    for (unsigned i = 0; payload != NULL && i < CF_SEMISORT_SLOTS; i++)
+        payloads[i] = cf_payload_at(filter, at, i);
+    cf_semisort_replace(rank, payload ? payloads : NULL, slot, tag, payload ? *payload : 0);
+    cf_write_by(kind, filter, at, rank);
+    if (payload != NULL)
+        cf_payloads_write(filter, at, payloads);
+}
+
+/* Writes the slot whose lane begins there. Tag 0 empties it. */
+CF_FORCED void cf_set_by(cf_kind kind, cf_filter *filter, uint64_t at, unsigned lane, uint64_t tag,
+                         uint64_t payload)
+{
+    const cf_form *form = &filter->view.form;
+    unsigned slot = kind.semi ? cf_slot_of(form, lane) : 0;
+    if (kind.semi && !kind.bare && (payload != 0 || cf_has_payloads(filter, at)))
+        cf_sorted_put(kind, filter, at, slot, tag, &payload);
+    else if (kind.semi && tag == 0 && !kind.any && !kind.two)
+        cf_sorted_empty(kind, filter, at, slot);
+    else if (kind.semi)
+        cf_sorted_put(kind, filter, at, slot, tag, NULL);
+    else if (kind.any || kind.two)
+        cf_store_bits(filter, at + lane, form->slot_mask, tag);
+    else
+        cf_store_in_word(kind, filter, at, form->slot_mask, tag, lane);
+    if (!kind.semi && !kind.bare && form->payload_bits != 0)
+        cf_payload_write(filter, at, cf_slot_of(form, lane), payload);
 }
 
 #endif

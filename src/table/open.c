@@ -44,8 +44,12 @@ static void set_form(cf_form *form, const cf_geometry *shape, bool grown)
     form->any =
         w < 2 || (b < CF_SEMISORT_SLOTS && 3 * w > 63) || (form->two && !set_halves(form, first, step));
     form->two &= !form->any;
-    for (unsigned i = 0; i < (form->two ? b / 2 : b) && !form->any; i++)
-        form->ones |= (uint64_t)1 << i * w;
+    form->lane_mask = form->slot_mask >> nibble;
+    form->stored = UINT64_MAX >> (64 - (form->two ? 2 * w : form->tag_bits) % 64) % 64;
+    unsigned lanes = form->any ? 0 : form->two ? b / 2 : b;
+    form->ones = lanes != 0;
+    for (unsigned n = 1; n < lanes; n *= 2)
+        form->ones |= form->ones << n * w;
     form->highs = form->ones << (w - 1);
     form->known = form->ones << (shape->pair_bits - nibble);
 #ifndef CUCKOO_SMALL

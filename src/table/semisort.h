@@ -38,28 +38,23 @@ static inline uint64_t cf_nibbles_of(uint64_t bits)
 }
 #endif
 
-/* The number of four sorted nibbles among all such, in colexicographic order: the sum of C(n, 1),
-** C(n + 1, 2), C(n + 2, 3), C(n + 3, 4), from the least one on. */
-static inline uint64_t cf_code_of(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
-{
-    static const uint16_t third[16] = {0,   1,   4,   10,  20,  35,  56,  84,
-                                       120, 165, 220, 286, 364, 455, 560, 680};
-    static const uint16_t fourth[16] = {0,   1,   5,   15,   35,   70,   126,  210,
-                                        330, 495, 715, 1001, 1365, 1820, 2380, 3060};
-    return a + b * (b + 1) / 2 + third[c] + fourth[d];
-}
+/* The number of four sorted nibbles a, b, c, d among all such, in colexicographic order, is the sum of
+** C(a, 1), C(b + 1, 2), C(c + 2, 3) and C(d + 3, 4). These are the last two. */
+static const uint16_t cf_third[16] = {0,   1,   4,   10,  20,  35,  56,  84,
+                                      120, 165, 220, 286, 364, 455, 560, 680};
+static const uint16_t cf_fourth[16] = {0,   1,   5,   15,   35,   70,   126,  210,
+                                       330, 495, 715, 1001, 1365, 1820, 2380, 3060};
 
-/* The same for nibbles in one number. */
 static inline uint64_t cf_code_of_nibbles(uint64_t nibbles)
 {
-    return cf_code_of(nibbles & CF_NIBBLE_MASK, nibbles >> 4 & CF_NIBBLE_MASK,
-                      nibbles >> 8 & CF_NIBBLE_MASK, nibbles >> 12 & CF_NIBBLE_MASK);
+    uint64_t b = nibbles >> 4 & CF_NIBBLE_MASK, c = nibbles >> 8 & CF_NIBBLE_MASK;
+    return (nibbles & CF_NIBBLE_MASK) + b * (b + 1) / 2 + cf_third[c] + cf_fourth[nibbles >> 12];
 }
 
 static inline uint64_t cf_code_of_ranks(const uint64_t *rank)
 {
-    return cf_code_of(rank[0] >> CF_RANK_SHIFT, rank[1] >> CF_RANK_SHIFT, rank[2] >> CF_RANK_SHIFT,
-                      rank[3] >> CF_RANK_SHIFT);
+    uint64_t b = rank[1] >> CF_RANK_SHIFT, c = rank[2] >> CF_RANK_SHIFT, d = rank[3] >> CF_RANK_SHIFT;
+    return (rank[0] >> CF_RANK_SHIFT) + b * (b + 1) / 2 + cf_third[c] + cf_fourth[d];
 }
 
 /* ---- tags and ranks ---- */
@@ -69,48 +64,36 @@ static inline uint64_t cf_rank_of(uint64_t tag)
     return tag >> CF_NIBBLE_BITS | tag << CF_RANK_SHIFT;
 }
 
-/* The tops of four slots become tags, or ranks. Without loops: so they stay in registers. */
-static CF_ALWAYS_INLINE void cf_tops_to_tags(uint64_t nibbles, uint64_t *top)
+static inline uint64_t cf_tag_of_rank(uint64_t rank)
 {
-    top[0] = top[0] << CF_NIBBLE_BITS | (nibbles & CF_NIBBLE_MASK);
-    top[1] = top[1] << CF_NIBBLE_BITS | (nibbles >> CF_NIBBLE_BITS & CF_NIBBLE_MASK);
-    top[2] = top[2] << CF_NIBBLE_BITS | (nibbles >> 2 * CF_NIBBLE_BITS & CF_NIBBLE_MASK);
-    top[3] = top[3] << CF_NIBBLE_BITS | nibbles >> 3 * CF_NIBBLE_BITS;
-}
-
-static CF_ALWAYS_INLINE void cf_tops_to_ranks(uint64_t nibbles, uint64_t *top)
-{
-    top[0] |= nibbles << CF_RANK_SHIFT;
-    top[1] |= nibbles >> CF_NIBBLE_BITS << CF_RANK_SHIFT;
-    top[2] |= nibbles >> 2 * CF_NIBBLE_BITS << CF_RANK_SHIFT;
-    top[3] |= nibbles >> 3 * CF_NIBBLE_BITS << CF_RANK_SHIFT;
+    return rank << CF_NIBBLE_BITS | rank >> CF_RANK_SHIFT;
 }
 
 /* ---- sorting ---- */
 
-static inline void cf_exchange_if(bool swap, uint64_t *a, uint64_t *b)
+/* Puts the payloads of two slots into the order of their ranks, or, of equal ones, into their own; true
+** if they have changed places. */
+CF_FORCED bool cf_order_payloads(const uint64_t *rank, uint64_t *payload, unsigned i, unsigned j)
 {
-    uint64_t x = (*a ^ *b) & (0 - (uint64_t)swap);
-    *a ^= x;
-    *b ^= x;
+    bool swap = rank[j] < rank[i];
+    swap |= (rank[j] == rank[i]) & (payload[j] < payload[i]);
+    uint64_t x = (payload[i] ^ payload[j]) & (0 - (uint64_t)swap);
+    payload[i] ^= x;
+    payload[j] ^= x;
+    return swap;
 }
 
-/* Puts two slots in order. No branch: no processor could predict it. `payload` may be NULL. */
-static CF_ALWAYS_INLINE void cf_order(uint64_t *rank, uint64_t *payload, unsigned i, unsigned j)
+/* Puts two slots in order. No branch: it cannot be predicted. `payload` may be NULL. */
+CF_FORCED void cf_order(uint64_t *rank, uint64_t *payload, unsigned i, unsigned j)
 {
-    /* RULE: slots of equal nibbles are sorted by the rest; equivalent < to <=: equal ones are the
-    ** same, or fall to their payloads */
-    bool swap = rank[j] < rank[i];
-    if (payload != NULL) {
-        /* RULE: ties are broken by payloads; equivalent < to <=: equal ones may change places */
-        swap |= (rank[j] == rank[i]) & (payload[j] < payload[i]);
-        cf_exchange_if(swap, &payload[i], &payload[j]); /* RULE: payloads go with their slots */
-    }
-    cf_exchange_if(swap, &rank[i], &rank[j]);
+    bool swap = payload ? cf_order_payloads(rank, payload, i, j) : rank[j] < rank[i];
+    uint64_t x = (rank[i] ^ rank[j]) & (0 - (uint64_t)swap);
+    rank[i] ^= x;
+    rank[j] ^= x;
 }
 
 /* Sorts four tags, which become ranks, and their payloads, if there are any. */
-static CF_ALWAYS_INLINE void cf_semisort(uint64_t *tag, uint64_t *payload)
+CF_FORCED void cf_semisort(uint64_t *tag, uint64_t *payload)
 {
     tag[0] = cf_rank_of(tag[0]);
     tag[1] = cf_rank_of(tag[1]);
@@ -125,24 +108,22 @@ static CF_ALWAYS_INLINE void cf_semisort(uint64_t *tag, uint64_t *payload)
 
 /* ---- one slot of four sorted ones ---- */
 
-/* Those below a slot move up into it. */
-static inline void cf_close_slot(uint64_t *x, unsigned slot)
+/* Those below slot i move up into it, and x[0] is another one. */
+CF_FORCED void cf_exchange(uint64_t *x, unsigned i, uint64_t first)
 {
-    x[3] = cf_choose(slot >= 3, x[2], x[3]);
-    x[2] = cf_choose(slot >= 2, x[1], x[2]);
-    x[1] = cf_choose(slot >= 1, x[0], x[1]);
+    x[3] = i >= 3 ? x[2] : x[3];
+    x[2] = i >= 2 ? x[1] : x[2];
+    x[1] = i >= 1 ? x[0] : x[1];
+    x[0] = first;
 }
 
-/* Another tag, with its payload, in the place of one slot. Tag 0 has none, even in hostile bytes. */
-static CF_ALWAYS_INLINE void cf_semisort_replace(uint64_t *rank, uint64_t *payload, unsigned slot,
-                                                 uint64_t tag, uint64_t with)
+/* Puts another tag and payload in the place of a slot. Tag 0 has no payload, even in corrupt bytes. */
+CF_FORCED void cf_semisort_replace(uint64_t *rank, uint64_t *payload, unsigned slot, uint64_t tag,
+                                   uint64_t with)
 {
-    cf_close_slot(rank, slot);
-    rank[0] = cf_rank_of(tag);
-    if (payload != NULL) {
-        cf_close_slot(payload, slot);
-        payload[0] = tag == 0 ? 0 : with;
-    }
+    cf_exchange(rank, slot, cf_rank_of(tag));
+    if (payload != NULL)
+        cf_exchange(payload, slot, tag == 0 ? 0 : with);
     if (tag == 0)
         return;
     cf_order(rank, payload, 0, 1);

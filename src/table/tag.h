@@ -22,8 +22,7 @@ static inline unsigned cf_terminator(const cf_filter *filter, uint64_t tag)
 }
 
 /* Does what a slot holds agree with a tag in all the bits it knows? Nothing agrees with an empty one. */
-static CF_ALWAYS_INLINE bool cf_agrees(const cf_filter *filter, bool grown, uint64_t stored,
-                                       uint64_t tag)
+CF_FORCED bool cf_agrees(const cf_filter *filter, bool grown, uint64_t stored, uint64_t tag)
 {
     /* RULE: an entry matches by the bits it knows */
     uint64_t known = grown ? cf_low_bits(cf_terminator(filter, stored)) : UINT64_MAX;

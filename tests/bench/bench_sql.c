@@ -61,7 +61,7 @@ static const line lines[] = {
      NO_FILTER},
     {"cf_build, integers", "SELECT cf_build(id) FROM keys", NO_FILTER},
     {"cf_build, text", "SELECT cf_build(word) FROM words", NO_FILTER},
-    {"cf_add_all, empty filter bound", "SELECT cf_add_all(?1, id) FROM keys", EMPTY},
+    {"cf_add_keys(bound, cf_keys(id))", "SELECT cf_add_keys(?1, cf_keys(id)) FROM keys", EMPTY},
 };
 
 enum { LINES = sizeof lines / sizeof lines[0], NOOP_LINE = 1 };

@@ -32,7 +32,7 @@ static sqlite3 *fill(const char *extension)
                   "INSERT INTO filters SELECT 'present', cf_build(id) FROM keys;"
                   "INSERT INTO filters SELECT 'absent', cf_build(-id) FROM keys;"
                   "INSERT INTO filters SELECT 'keyed', cf_build(-id, 0.01, 'seed=1') FROM keys;"
-                  "INSERT INTO filters SELECT 'roomy', cf_add_all(cf_new(11000), id) FROM keys;"
+                  "INSERT INTO filters SELECT 'roomy', cf_add_keys(cf_new(11000), cf_keys(id)) FROM keys;"
                   "INSERT INTO filters SELECT 'empty', cf_new(11000);"
                   "CREATE VIRTUAL TABLE follower USING"
                   " cuckoo_filter(capacity=20000, seed=1, content='followed(word)')");
@@ -67,7 +67,7 @@ static const scan scans[] = {
      COUNT "keys WHERE EXISTS (SELECT 1 FROM seen WHERE seen.key = keys.id)", NULL, INTEGERS},
     {"cf_build, integers", "SELECT cf_build(id) FROM keys", NULL, INTEGERS},
     {"cf_build, texts", "SELECT cf_build(word) FROM words", NULL, TEXTS},
-    {"cf_add_all, integers", "SELECT cf_add_all(?1, id) FROM keys", "empty", INTEGERS},
+    {"cf_add_keys of cf_keys, integers", "SELECT cf_add_keys(?1, cf_keys(id)) FROM keys", "empty", INTEGERS},
 };
 
 static void count_scan(sqlite3 *db, const scan *one)

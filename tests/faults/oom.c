@@ -49,14 +49,14 @@ static const char setup[] =
     "INSERT INTO words VALUES ('one'), ('zwölf'), ('άλφα'), (''),"
     "  (hex(zeroblob(700)) || 'longer than the short way of hashing'), (NULL);"
     /* One that is about to grow, and what it grows to. */
-    "INSERT INTO filters SELECT 'packed', cf_add_all(cf_new(8), x.d * 11 + y.d) FROM digits x, digits y "
+    "INSERT INTO filters SELECT 'packed', cf_add_keys(cf_new(8), cf_keys(x.d * 11 + y.d)) FROM digits x, digits y "
     "WHERE x.d < 3;"
-    "INSERT INTO filters SELECT 'forgets', cf_advance(cf_advance(cf_add_all(cf_new(8, 0.01, "
-    "'epochs=3'), d))) "
+    "INSERT INTO filters SELECT 'forgets', cf_advance(cf_advance(cf_add_keys(cf_new(8, 0.01, "
+    "'epochs=3'), cf_keys(d)))) "
     "FROM digits;"
-    "INSERT INTO filters SELECT 'older', cf_add_all(cf_advance(cf_new(8, 0.01, 'epochs=3')), d + 5) "
+    "INSERT INTO filters SELECT 'older', cf_add_keys(cf_advance(cf_new(8, 0.01, 'epochs=3')), cf_keys(d + 5)) "
     "FROM digits;"
-    "INSERT INTO filters SELECT 'grown', cf_add_all(f, x.d * 11 + y.d) FROM filters, digits x, digits y "
+    "INSERT INTO filters SELECT 'grown', cf_add_keys(f, cf_keys(x.d * 11 + y.d)) FROM filters, digits x, digits y "
     "  WHERE name = 'packed';";
 
 typedef struct oom_case {
@@ -129,14 +129,12 @@ static const oom_case cases[] = {
     {"exact: a literal", "SELECT cf_contains(x'" TINY_EXACT "', d) FROM digits"},
     {"exact: cf_explain", "SELECT x.* FROM (SELECT cf_build_exact(i, i % 3 = 0) AS e FROM " NUMBERS
                           ") f, cf_explain(f.e, 6) x"},
-    {"cf_add_all", "SELECT cf_add_all(" A ", w) FROM words"},
     {"cf_keys", "SELECT cf_keys(i) FROM " NUMBERS},
     {"cf_keys, no rows", "SELECT cf_keys(w) FROM words WHERE 0"},
     {"cf_keys, values and options", "SELECT cf_keys(w, 3, 'seed=9') FROM words"},
     {"cf_add_keys", "SELECT cf_add_keys(" A ", (SELECT cf_keys(w) FROM words))"},
     {"cf_delete_keys", "SELECT cf_delete_keys(" A ", (SELECT cf_keys(w) FROM words))"},
-    {"cf_add_all, handle", "SELECT cf_add_all(" HANDLE ", w) FROM words"},
-    {"cf_delete_all", "SELECT cf_delete_all(f, w) FROM words, filters WHERE name = 'a'"},
+    {"cf_add_keys, handle", "SELECT cf_add_keys(" HANDLE ", cf_keys(w)) FROM words"},
     {"cf_buckets", "SELECT b.* FROM filters, cf_buckets(f) b WHERE name = 'a'"},
     {"cf_buckets, columns and bounds",
      "SELECT rowid, cuckoo_filter, * FROM cf_buckets(" HANDLE ") WHERE bucket >= 1 AND bucket <= 2"},
@@ -151,16 +149,15 @@ static const oom_case cases[] = {
     {"growing: cf_add until it does",
      "WITH RECURSIVE n(i, g) AS (SELECT 0, " BRIM " UNION ALL SELECT i + 1, cf_add(g, 'k' || i) FROM n "
      "WHERE i < 12) SELECT i, g FROM n"},
-    {"growing: cf_add_all", "SELECT cf_add_all(" BRIM ", d + 1000) FROM digits"},
     {"growing: cf_add_keys", "SELECT cf_add_keys(" BRIM ", (SELECT cf_keys(d + 1000) FROM digits))"},
-    {"growing: cf_add_all over several levels", TOLD("SELECT cf_add_all(" BRIM ", i) AS g FROM " FORTY)},
-    {"growing: cf_add_all to a handle",
-     TOLD("SELECT cf_add_all((SELECT cf_open(f) FROM filters WHERE name = 'packed'), i) AS g "
+    {"growing: cf_add_keys over several levels", TOLD("SELECT cf_add_keys(" BRIM ", cf_keys(i)) AS g FROM " FORTY)},
+    {"growing: cf_add_keys to a handle",
+     TOLD("SELECT cf_add_keys((SELECT cf_open(f) FROM filters WHERE name = 'packed'), cf_keys(i)) AS g "
           "FROM " FORTY)},
     {"growing: cf_merge", "SELECT cf_merge(" BRIM ", " GROWN "), cf_merge(" GROWN ", " BRIM ")"},
     {"growing: cf_merge over rows", "SELECT cf_merge(f) FROM filters WHERE name IN ('packed', 'grown')"},
     {"growing: stored in the table",
-     "UPDATE filters SET f = (SELECT cf_add_all(" BRIM ", x.d * 11 + y.d) FROM digits x, digits y) "
+     "UPDATE filters SET f = (SELECT cf_add_keys(" BRIM ", cf_keys(x.d * 11 + y.d)) FROM digits x, digits y) "
      "WHERE name = 'other' RETURNING json_extract(cf_info(f), '$.items')"},
     {"grown: all that reads it", "SELECT cf_contains(" GROWN ", 5), cf_count(" GROWN
                                  ", 5), cf_info(" GROWN "), cf_check(" GROWN "), "
@@ -168,18 +165,17 @@ static const oom_case cases[] = {
     {"grown: tables", "SELECT b.* FROM cf_buckets(" GROWN ") b, cf_explain(" GROWN ", 7) e LIMIT 40"},
     {"counters: cf_add, cf_delete",
      "SELECT cf_add(" COUNTED ", w), cf_delete(" COUNTED ", w) FROM words"},
-    {"counters: cf_add_all", TOLD("SELECT cf_add_all(" COUNTED ", i % 40) AS g FROM " FORTY)},
-    {"counters: cf_delete_all", "SELECT cf_delete_all(" COUNTED ", w) FROM words"},
+    {"counters: cf_add_keys", TOLD("SELECT cf_add_keys(" COUNTED ", cf_keys(i % 40)) AS g FROM " FORTY)},
+    {"counters: cf_delete_keys", "SELECT cf_delete_keys(" COUNTED ", cf_keys(w)) FROM words"},
     {"counters: cf_merge", "SELECT cf_merge(" COUNTED ", " COUNTED "), cf_info(" COUNTED ")"},
     {"counters: cf_build", "SELECT cf_build(i % 300, 0.01, 'counter_bits=3') FROM " NUMBERS},
     {"values: cf_add, cf_delete, cf_get",
      "SELECT cf_add(" VALUED ", w, 3), cf_delete(" VALUED ", w, 1), cf_get(" VALUED ", w) FROM words"},
     {"values: cf_add_keys",
      TOLD("SELECT cf_add_keys(" VALUED ", (SELECT cf_keys(i, i % 16) FROM " FORTY ")) AS g")},
-    {"values: cf_add_all", TOLD("SELECT cf_add_all(" VALUED ", i, i % 16) AS g FROM " FORTY)},
     {"values: cf_build", "SELECT cf_build(i, 0.01, 'value_bits=4', i % 16) FROM " NUMBERS},
     {"values: cf_values", "SELECT v.*, v.cuckoo_key, v.cuckoo_filter FROM words, cf_values(" VALUED ", w) v"},
-    {"values: cf_delete_all", "SELECT cf_delete_all(" VALUED ", w, 1) FROM words"},
+    {"values: cf_delete_keys", "SELECT cf_delete_keys(" VALUED ", cf_keys(w, 1)) FROM words"},
     {"values: cf_merge, tables",
      "SELECT cf_merge(" VALUED ", " VALUED "), e.* FROM cf_explain(" VALUED ", 2) e"},
 
@@ -191,9 +187,9 @@ static const oom_case cases[] = {
      "'older')"},
     {"epochs: cf_merge", "SELECT cf_merge(" AGED ", " OLDER "), cf_merge(" OLDER ", " AGED ")"},
     {"epochs: cf_merge over rows", "SELECT cf_merge(f) FROM filters WHERE name IN ('forgets', 'older')"},
-    {"epochs: growing", TOLD("SELECT cf_add_all(" AGED ", i) AS g FROM " FORTY)},
+    {"epochs: growing", TOLD("SELECT cf_add_keys(" AGED ", cf_keys(i)) AS g FROM " FORTY)},
     {"epochs: merge, growing",
-     TOLD("SELECT cf_merge(" AGED ", (SELECT cf_add_all(" OLDER ", i) FROM " FORTY ")) AS g")},
+     TOLD("SELECT cf_merge(" AGED ", (SELECT cf_add_keys(" OLDER ", cf_keys(i)) FROM " FORTY ")) AS g")},
     {"epochs: cf_build", TOLD("SELECT cf_build(i % 50, 0.01, 'epochs=5') AS g FROM " FORTY)},
     {"epochs: tables", "SELECT b.* FROM cf_buckets(" AGED ") b"},
     {"error: epochs: cf_delete", "SELECT cf_delete(" AGED ", 3)"},
@@ -204,7 +200,7 @@ static const oom_case cases[] = {
     {"UTF-16: cf_key", "SELECT cf_key(w, name) FROM words, filters"},
     {"UTF-16: cf_build", "SELECT cf_build(w, 0.01, 'seed=9') FROM words"},
     {"UTF-16: cf_keys", "SELECT cf_keys(w, NULL, 'seed=9') FROM words"},
-    {"UTF-16: cf_add_all", "SELECT cf_add_all(" A ", w) FROM words"},
+    {"UTF-16: cf_add_keys", "SELECT cf_add_keys(" A ", cf_keys(w)) FROM words"},
     {"UTF-16: cf_explain", "SELECT * FROM words, cf_explain(" A ", w)"},
     {"UTF-16: cf_info", "SELECT cf_info(f) || cf_check(f) || cf_version() FROM filters"},
 
@@ -217,24 +213,23 @@ static const oom_case cases[] = {
     {"error: not a blob", "SELECT cf_add('text', 1)"},
     {"error: damaged", "SELECT cf_info(zeroblob(100))"},
     {"error: full", "SELECT cf_add(cf_add(cf_add(" TINY ", 1), 2), 3)"},
-    {"error: full over rows", "SELECT cf_add_all(" TINY ", d) FROM digits"},
-    {"error: too long to grow", "SELECT cf_add_all(" BRIM ", i) FROM " NUMBERS},
+    {"error: full over rows", "SELECT cf_add_keys(" TINY ", cf_keys(d)) FROM digits"},
+    {"error: too long to grow", "SELECT cf_add_keys(" BRIM ", cf_keys(i)) FROM " NUMBERS},
     {"error: value out of range", "SELECT cf_add(" VALUED ", 1, 16)"},
     {"error: no list", "SELECT cf_add_keys(" A ", x'00')"},
     {"error: list of another rule",
      "SELECT cf_add_keys(" A ", (SELECT cf_keys(w, NULL, 'seed=1') FROM words))"},
     {"error: no values", "SELECT * FROM cf_values(" A ", 1)"},
     {"error: too many values", "SELECT cf_build(1, 0.01, 'value_bits=9', i) FROM " NUMBERS},
-    {"error: no value", "SELECT cf_add_all(" VALUED ", d) FROM digits"},
+    {"error: no value", "SELECT cf_add_keys(" VALUED ", cf_keys(d)) FROM digits"},
     {"error: value where none is kept", "SELECT cf_add(" A ", 1, 1)"},
     {"error: no values to get", "SELECT cf_get(" A ", 1)"},
     {"error: build with values", "SELECT cf_build(d, 0.01, 'value_bits=4') FROM digits"},
     {"error: counters and values", "SELECT cf_new(5, 0.01, 'value_bits=4 counter_bits=1')"},
     {"error: mismatch", "SELECT cf_merge(" A ", " OTHER ")"},
     {"error: mismatch over rows", "SELECT cf_merge(f) FROM filters"},
-    {"error: two filters", "SELECT cf_add_all(f, 1) FROM filters"},
     {"error: options that change", "SELECT cf_build(w, d / 20.0) FROM words, digits WHERE d > 0"},
-    {"error: no rows", "SELECT cf_delete_all(f, 1) FROM filters WHERE 0"},
+    {"error: no rows", "SELECT cf_delete_keys(f, cf_keys(1)) FROM filters WHERE 0"},
     {"error: table of a damaged filter", "SELECT * FROM cf_buckets(x'00')"},
     {"error: table without arguments", "SELECT * FROM cf_explain"},
 };

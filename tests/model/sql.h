@@ -58,9 +58,8 @@ static const char scalars[] =
     "cf_add_keys,2,1;cf_delete_keys,2,1;cf_advance,1,1;cf_picture,1,1;";
 
 static const char aggregates[] =
-    "cf_build,1,0;cf_build,2,0;cf_build,3,0;cf_build,4,0;cf_add_all,2,1;cf_delete_all,2,1;cf_merge,1,1;"
-    "cf_add_all,3,1;cf_delete_all,3,1;cf_keys,1,0;cf_keys,2,0;cf_keys,3,0;cf_build_exact,2,0;"
-    "cf_build_exact,4,0;";
+    "cf_build,1,0;cf_build,2,0;cf_build,3,0;cf_build,4,0;cf_merge,1,1;"
+    "cf_keys,1,0;cf_keys,2,0;cf_keys,3,0;cf_build_exact,2,0;cf_build_exact,4,0;";
 
 static const char sql_filters[] = "?2;?3;?4;?1;(SELECT cf_open(?2));(SELECT cf_open(?4));cf_new(?5);";
 

@@ -12,8 +12,7 @@ SCALARS = ["cf_contains({f}, {k})", "cf_count({f}, {k})", "cf_get({f}, {k})", "c
            "cf_open({f})", "cf_merge({f}, {f})", "cf_merge(cf_new(10), {f})", "cf_add_keys({f}, (SELECT cf_keys({k})))",
            "cf_add_keys({f}, (SELECT cf_keys({k}, 1)))", "cf_delete_keys({f}, (SELECT cf_keys({k})))",
            "cf_delete_keys({f}, (SELECT cf_keys({k}, 1)))", "cf_picture({f})"]
-AGGREGATES = ["cf_add_all({f}, {k})", "cf_add_all({f}, {k}, 1)", "cf_delete_all({f}, {k})", "cf_delete_all({f}, {k}, 1)",
-              "cf_merge({f})"]
+AGGREGATES = ["cf_merge({f})"]
 TABLES = ["cf_buckets({f})", "cf_explain({f}, {k})", "cf_values({f}, {k})"]
 TABLES_OF_TEXTS = ["cf_lines({k})"]
 TAKE_NAMES = {"cf_picture", "cf_buckets"}  # of a filter, or of a filter table by its name
@@ -29,8 +28,8 @@ BY_NAME = ["cf_table_contains({t}, {k})", "cf_table_info({t})", "cf_table_info({
            "cf_table_rebuild({t})", "cf_table_rebuild({t}, 50)", "cf_export({t})", "cf_picture({t})"]
 TABLES_BY_NAME = ["cf_buckets({t})"]
 HARMLESS = {"cf_table_contains", "cf_table_info", "cf_table_check", "cf_picture"}  # they are, because they give little away
-DIRECT_ONLY = {"cf_table_rebuild", "cf_touch", "cf_drain"}
-INTERNAL = {"cf_touch", "cf_drain"}  # for the triggers and drains of filter tables
+DIRECT_ONLY = {"cf_table_rebuild", "cf_drain"}
+INTERNAL = {"cf_drain"}  # for the drains of filter tables
 
 KNOW_EXACT_FILTERS = {"cf_contains", "cf_info", "cf_check", "cf_open", "cf_explain"}  # the others refuse them
 

@@ -32,8 +32,8 @@ def ordinary(db):
 
 def grown(db, n=60, options="bucket_size=4 fingerprint_bits=10"):
     """A small filter that has grown."""
-    value = ", value % 8" if "value_bits" in options else ""
-    blob = ask(db, f"SELECT cf_add_all(cf_new(8, NULL, ?), value{value}) FROM json_each(?)", options,
+    value = "value % 8" if "value_bits" in options else "NULL"
+    blob = ask(db, f"SELECT {support.list_call('cf_add_keys', 'cf_new(8, NULL, ?1)', 'value', value)} FROM json_each(?2)", options,
                json.dumps(list(range(n))))
     assert support.info(db, blob)["buckets"] > support.info(db, blob)["base_buckets"]
     return blob

@@ -95,10 +95,10 @@ def write(path, n, seed):
         db.execute(f"CREATE VIRTUAL TABLE d_{rule} USING cuckoo_filter(capacity=1000, fpr=1e-6, affinity={rule}, counter_bits=8)")
         db.execute(f"INSERT INTO d_{rule}(key) SELECT t FROM asked")
         for rows in TYPES:
-            for way in ("cf_build(k, 1e-6, '{0} counter_bits=8')", "cf_add_all((SELECT cf_new(100, 1e-6, '{0} counter_bits=8')), k)",
+            for way in ("cf_build(k, 1e-6, '{0} counter_bits=8')", "cf_add_keys(cf_new(100, 1e-6, '{0} counter_bits=8'), cf_keys(k, NULL, '{0}'))",
                         "cf_add_keys(cf_new(100, 1e-6, '{0} seed=5 counter_bits=8'), cf_keys(k, NULL, '{0} seed=5'))"):
                 made = way.format("affinity=" + rule)
-                db.execute("INSERT INTO blobs SELECT ?, ?, f FROM (SELECT " + made + f" AS f FROM {rows})", (f"{rule}: {way[:8]}", rows))
+                db.execute("INSERT INTO blobs SELECT ?, ?, f FROM (SELECT " + made + f" AS f FROM {rows})", (f"{rule}: {way[:8]}{len(way)}", rows))
     db.close()
 
 
@@ -154,10 +154,10 @@ def ask_all(path):
         items, left = json.loads(ask(db, f"SELECT cf_table_info('d_{rule}')"))["items"], ask(db, "SELECT sum(id % 2 = 0) FROM asked")
         if items != left:
             wrong.append((f"d_{rule}", items, left))
-        blob = ask(db, "SELECT f FROM blobs WHERE name LIKE ? AND rows = 'text'", f"{rule}: cf_add_a%")
-        blob = ask(db, "SELECT cf_delete_all(?, t) FROM asked", blob)
+        blob = ask(db, "SELECT f FROM blobs WHERE name LIKE ? AND rows = 'text'", f"{rule}: cf_add_k77")
+        blob = ask(db, "SELECT cf_delete_keys(?, cf_keys(t, NULL, ?)) FROM asked", blob, f"affinity={rule}")
         if support.info(db, blob)["items"] != 0:
-            wrong.append((rule, "cf_delete_all", support.info(db, blob)["items"]))
+            wrong.append((rule, "cf_delete_keys", support.info(db, blob)["items"]))
     db.close()
     return {"version": sqlite3.sqlite_version, "found": found, "wrong": wrong}
 

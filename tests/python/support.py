@@ -54,12 +54,22 @@ def new(db, capacity, fpr=None, options=None):
     return ask(db, "SELECT cf_new(?, ?, ?)", capacity, fpr, options)
 
 
+# The options of cf_keys for a filter, as SQL.
+RULE_OF = ("(SELECT 'hash=' || json_extract(i, '$.hash') || ' seed=' || json_extract(i, '$.seed') || ' affinity=' || "
+           "json_extract(i, '$.affinity') || ' collation=' || json_extract(i, '$.collation') FROM (SELECT cf_info({0}, 0) AS i))")
+
+
+def list_call(function, blob, key, value="NULL"):
+    """SQL: an aggregate that adds or deletes the keys of all rows, whatever the key rule of the filter is."""
+    return f"{function}({blob}, cf_keys({key}, {value}, {RULE_OF.format(blob)}))"
+
+
 def add_all(db, blob, keys):
-    return ask(db, "SELECT cf_add_all(?, value) FROM json_each(?)", blob, json.dumps(list(keys)))
+    return ask(db, f"SELECT {list_call('cf_add_keys', '?1', 'value')} FROM json_each(?2)", blob, json.dumps(list(keys)))
 
 
 def delete_all(db, blob, keys):
-    return ask(db, "SELECT cf_delete_all(?, value) FROM json_each(?)", blob, json.dumps(list(keys)))
+    return ask(db, f"SELECT {list_call('cf_delete_keys', '?1', 'value')} FROM json_each(?2)", blob, json.dumps(list(keys)))
 
 
 def add(db, blob, *keys):

@@ -15,7 +15,7 @@ static const char *const words[COUNTED] = {
     "DROP TABLE o", "DROP TABLE a", "DROP TABLE e", "CREATE VIRTUAL", "CREATE TEMP",   " BEFORE ",
     " AFTER ",      "RAISE",        " p ",          "'drain'",        "'rebuild'",     "'optimize'",
     "'advance'",    "'clock'",      "'clear'",      "'import'",       "cf_table_info", "cf_table_check",
-    "cf_export",    "cf_picture",   "cf_explain",   "cf_buckets",     "cf_merge",      "cf_add_all",
+    "cf_export",    "cf_picture",   "cf_explain",   "cf_buckets",     "cf_merge",      "cf_add_keys",
     "cf_delete",    "cf_build",     "cf_keys",      "WITHOUT ROWID",  "CREATE INDEX",  "wal_checkpoint"};
 
 void count_words(sim_counts *counts, const char *sql)

@@ -14,14 +14,10 @@ static const struct {
     const char *name, *what;
 } list[] = {
     {"front_written", "A6: without our triggers INSERT .. SELECT from a front sees its own rows"},
-    {"trigger_depth", "B4: under a limit of trigger depth writes fail only where the extension is"},
-    {"connect_anew", "documented: after another connection has dropped a filter, ALTER TABLE may fail"},
     {"interrupted_insert",
      "N1: INSERT into a table that takes keys, interrupted when it has ended, fails and keeps the key "
      "(as with an ordinary table)"},
     {"attached_lookup", "N4: a lookup in an attached database fails while somebody has locked main"},
-    {"rolled_back_reads",
-     "N8: a use within a savepoint may make a TEMP trigger, and then ROLLBACK TO ends reads"},
     {"gone_trigger", "N7: a newer trigger keeps a row without ours, and has gone when somebody looks"},
 };
 enum { KNOWN = sizeof list / sizeof list[0] };

@@ -65,13 +65,12 @@ static const char *const laws[][2] = {
      "!from 0 to 15"},
     {"SELECT cf_add_keys(cf_new(9), x'00')", "!must be a list"},
     {"SELECT cf_keys(k, iif(i % 2, 3, NULL)) FROM keys", "!some keys have a value"},
-    {"SELECT cf_add_all(f, 1) FROM (SELECT cf_new(i + 1) AS f FROM keys)", "!not the same for all rows"},
     {"SELECT cf_delete(cf_new(9, 0.01, 'epochs=3'), 1)", "!cannot delete a single key"},
-    {"SELECT cf_add_all(cf_new(4, 0.01, 'growth=off'), i) FROM keys", "!full"},
+    {"SELECT cf_add_keys(cf_new(4, 0.01, 'growth=off'), cf_keys(i)) FROM keys", "!full"},
     {"SELECT cf_new(10, 2)", "!fpr must be"},
     {"SELECT cf_new(-1)", "!capacity must be"},
     {"SELECT cf_new(10, 0.01, 'colour=red')", "!unknown option colour; valid options: capacity"},
-    {"SELECT cf_new(10, 0.01, 'n=9')", "!did you mean capacity"},
+    {"SELECT cf_new(10, 0.01, 'capcity=9')", "!did you mean capacity"},
     {"SELECT cf_get(cf_add(cf_new(9, 0.01, 'value_bits=4'), {1}, 15), {1})", "15"},
     {"SELECT cf_add(cf_new(9, 0.01, 'value_bits=4'), 1, 16)", "!from 0 to 15"},
     {"SELECT cf_add(cf_new(9, 0.01, 'value_bits=4'), 1)", "!give it as the last argument"},
@@ -105,7 +104,7 @@ static const char *const laws[][2] = {
     {"SELECT cf_check(CAST(substr(e, 1, 99) || x'ff' || substr(e, 101) AS BLOB)) FROM (SELECT "
      "cf_build_exact(i, i % 2) AS e FROM keys WHERE i < 60)",
      "the levels do not match their checksum"},
-    {"SELECT cf_picture(cf_add_all(cf_new(9, 0.01, 'seed=9'), i)) LIKE '%\n      bucket +---%\n         "
+    {"SELECT cf_picture(cf_add_keys(cf_new(9, 0.01, 'seed=9'), cf_keys(i, NULL, 'seed=9'))) LIKE '%\n      bucket +---%\n         "
      "  0 "
      "|%\n         %|%' FROM keys",
      "1"},
@@ -139,7 +138,7 @@ static const char *const options[][3] = {
     {"capacity", "!must be a list of name=value", NULL},
     {"fpr=0.01", "!capacity is missing", NULL},
     {"capacity=9, colour=red", "!unknown option colour; valid options: fpr", NULL},
-    {"size=9", "!did you mean capacity", NULL},
+    {"capacty=9", "!did you mean capacity", NULL},
     {"capacity=9, 'fpr'=2", "!fpr", NULL},
     {"capacity=9, hash=spooky", "!bad value in hash=spooky", NULL},
     {"capacity=9, adds=twice", "!adds must be once", NULL},

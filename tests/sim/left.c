@@ -32,7 +32,7 @@ void go_on(world *w, const step *s, int steps)
     if (real != twin && is_locked(twin))
         w->over = true; /* it waits for what a filter has refused */
     w->over |= is_too_deep(sqlite3_errmsg(p->real)) || is_too_deep(sqlite3_errmsg(p->twin));
-    asks |= w->over || (p->asks && real == SQLITE_ABORT && !known("rolled_back_reads"));
+    asks |= w->over;
     if (!asks &&
         (real == SQLITE_ROW || real == SQLITE_DONE) != (twin == SQLITE_ROW || twin == SQLITE_DONE))
         fail(w, "code: of a statement left half stepped: %d %s; without the filter %d", real,

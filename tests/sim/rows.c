@@ -262,9 +262,9 @@ static void draw_stored(world *w, const char *name)
         {"UPDATE %s SET f = cf_add(f, {1})", "INSERT INTO %s(key) VALUES ({1})"},
         {"UPDATE %s SET f = cf_delete(f, {1})",
          "DELETE FROM %s WHERE rowid = (SELECT min(rowid) FROM %s WHERE key = {1})"},
-        {"UPDATE %s SET f = (SELECT cf_add_all(f, k) FROM keys WHERE i < 30 AND i %% 3)",
+        {"UPDATE %s SET f = (SELECT cf_add_keys(f, cf_keys(k)) FROM keys WHERE i < 30 AND i %% 3)",
          "INSERT INTO %s(key) SELECT k FROM keys WHERE i < 30 AND i %% 3"},
-        {"UPDATE %s SET f = (SELECT cf_delete_all(f, k) FROM keys WHERE i < 12)",
+        {"UPDATE %s SET f = (SELECT cf_delete_keys(f, cf_keys(k)) FROM keys WHERE i < 12)",
          "DELETE FROM %s WHERE rowid IN (SELECT min(rowid) FROM %s WHERE key IN (SELECT k FROM keys "
          "WHERE i < 12) "
          "GROUP BY key)"},

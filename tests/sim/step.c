@@ -207,7 +207,7 @@ bool anybody_is_uneven(world *w)
     return uneven;
 }
 
-/* Not all that was changed before is taken back; and triggers of a filter are two levels more. */
+/* Not all that was changed before is taken back; and triggers of a filter are one level more. */
 bool is_too_deep(const char *message)
 {
     return strstr(message, "too many levels") || strstr(message, "nested too deep"); /* as of 3.54 */
@@ -372,8 +372,7 @@ static void run_both(world *w, const step *s)
         return;
     }
     bool commanded = real.code == SQLITE_BUSY_SNAPSHOT; /* a commit that the twin does not have */
-    bool may_say = s->act == REFUSE || commanded ||
-                   (!known("connect_anew") && strstr(real.message, "connect_anew"));
+    bool may_say = s->act == REFUSE || commanded;
     if (may_say && real.code != SQLITE_OK && may_refuse(w, s, &real)) {
         w->counts->refused++;
         w->over |= commanded;

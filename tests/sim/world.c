@@ -83,7 +83,7 @@ int world_visit(sqlite3 **db, const char *path, bool asks)
                              strcmp(path, REAL) == 0 ? "real" : "twin");
     if (rc == SQLITE_OK && asks)
         rc = sqlite3_cuckoo_init(*db, NULL, NULL);
-    sqlite3_limit(*db, SQLITE_LIMIT_TRIGGER_DEPTH, known("trigger_depth") ? 1 : 40);
+    sqlite3_limit(*db, SQLITE_LIMIT_TRIGGER_DEPTH, 40);
     return rc;
 }
 

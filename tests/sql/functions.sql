@@ -28,9 +28,9 @@ SELECT cf_contains(cf_build(value), 3) AS built, json_extract(cf_info(cf_build(v
 FROM json_each('[1, 2, 3, 3, null]');
 SELECT json_extract(cf_info(cf_build(value)), '$.items') AS items_of_nothing FROM json_each('[]');
 SELECT cf_build(a.value) = cf_build(b.value) AS same_bytes FROM json_each('[1,2,3]') a, json_each('[3,3,1,2]') b;
-SELECT cf_count(cf_add_all(b, value), 5) AS added FROM f, json_each('[5, 5, 6, null]') WHERE name = 'empty';
-SELECT cf_count(cf_delete_all(b, value), 1) AS deleted FROM f, json_each('[1, null]') WHERE name = 'three';
-SELECT cf_add_all(b, value) = b AS unchanged FROM f LEFT JOIN json_each('[]') ON 1 WHERE name = 'three';
+SELECT cf_count(cf_add_keys(b, cf_keys(value)), 5) AS added FROM f, json_each('[5, 5, 6, null]') WHERE name = 'empty';
+SELECT cf_count(cf_delete_keys(b, cf_keys(value)), 1) AS deleted FROM f, json_each('[1, null]') WHERE name = 'three';
+SELECT cf_add_keys(b, cf_keys(value)) = b AS unchanged FROM f LEFT JOIN json_each('[]') ON 1 WHERE name = 'three';
 SELECT cf_contains(cf_merge(b), 'a') AS merged FROM (SELECT cf_build(value, 0.01, 'capacity=50') AS b
   FROM json_each('["a", "b", "c"]') GROUP BY value);
 SELECT cf_count(cf_merge(b, b), 1) AS twice FROM f WHERE name = 'three';
@@ -54,7 +54,7 @@ SELECT cf_contains((SELECT cf_open(b) FROM f WHERE name = 'three'), value) AS an
 
 -- growing: planned for 10, holding 1,000
 CREATE TABLE g AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000)
-  SELECT cf_add_all(cf_new(10), i) AS b FROM n;
+  SELECT cf_add_keys(cf_new(10), cf_keys(i)) AS b FROM n;
 SELECT json_extract(cf_info(b), '$.capacity', '$.items', '$.base_buckets', '$.buckets', '$.level', '$.split', '$.fingerprint_bits',
        '$.slot_bits', '$.exhausted') AS grown, json_extract(cf_info(b), '$.items_per_slot', '$.fpr_now') AS figures, cf_check(b) FROM g;
 SELECT length, count(*) AS entries, count(alternate) AS movable FROM g, cf_buckets(b) WHERE length IS NOT NULL GROUP BY length;
@@ -66,7 +66,7 @@ SELECT cf_count(b, 1), cf_count(b, 2), json_extract(cf_info(b), '$.items', '$.oc
 FROM (SELECT cf_build(value, 0.01, 'counter_bits=4') AS b FROM json_each('[1,1,2,1,2,1,1,2,1,1,3]'));
 
 -- values
-CREATE TABLE v AS SELECT cf_add_all(cf_new(10, 0.001, 'value_bits=4'), column1, column2) AS b
+CREATE TABLE v AS SELECT cf_add_keys(cf_new(10, 0.001, 'value_bits=4'), cf_keys(column1, column2)) AS b
   FROM (VALUES ('ada', 3), ('bob', 7), ('cyd', 15), ('cyd', 0));
 SELECT cf_get(b, 'ada') AS ada, cf_get(b, 'bob') AS bob, cf_get(b, 'dan') AS dan, cf_get(b, NULL) AS of_null,
        cf_get(cf_add(b, 'dan', 2), 'dan') AS dan_now, cf_get(cf_delete(b, 'bob', 7), 'bob') AS bob_gone FROM v;

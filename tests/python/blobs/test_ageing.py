@@ -38,7 +38,7 @@ def test_capacity_is_that_of_all_epochs_together(db):
 
 
 def test_single_keys_are_not_deleted(db):
-    for call in ("cf_delete(?, 1)", "cf_delete(?, NULL)", "cf_delete_all(?, 1)",
+    for call in ("cf_delete(?, 1)", "cf_delete(?, NULL)", "cf_delete_keys(?, cf_keys(1))",
                  "cf_delete_keys(?, (SELECT cf_keys(1)))"):
         says = fails(db, BAD_PARAMETER, f"SELECT {call}", support.new(db, 10, None, "epochs=3"),
                      says="filter expires keys (epochs=3)")

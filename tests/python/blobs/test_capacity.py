@@ -26,7 +26,7 @@ RANGE = "WITH RECURSIVE k(x) AS (SELECT ?2 UNION ALL SELECT x + 1 FROM k LIMIT ?
 
 def filled(db, n, fpr, options):
     """A filter planned for n keys that holds the keys 1 .. n."""
-    return ask(db, KEYS.format(n=n) + "SELECT cf_add_all(cf_new(?1, ?2, ?3), x) FROM k", n, fpr, options)
+    return ask(db, KEYS.format(n=n) + f"SELECT {support.list_call('cf_add_keys', 'cf_new(?1, ?2, ?3)', 'x')} FROM k", n, fpr, options)
 
 
 def seeds(count):
@@ -181,8 +181,8 @@ def test_semi_sorted_buckets_are_4_bits_shorter(db):
 def turned_over(db, blob, n, turns):
     """In each turn all keys but a half leave, and as many others come; then the other half."""
     for first in range(0, turns * n, n // 2):
-        blob = ask(db, RANGE + "SELECT cf_delete_all(?1, x) FROM k", blob, first, n // 2)
-        blob = ask(db, RANGE + "SELECT cf_add_all(?1, x) FROM k", blob, first + n, n // 2)
+        blob = ask(db, RANGE + f"SELECT {support.list_call('cf_delete_keys', '?1', 'x')} FROM k", blob, first, n // 2)
+        blob = ask(db, RANGE + f"SELECT {support.list_call('cf_add_keys', '?1', 'x')} FROM k", blob, first + n, n // 2)
     return blob
 
 
@@ -192,7 +192,7 @@ def test_a_filter_kept_at_capacity_stays_as_it_is(db, options, lives):
     """Nothing is refused, lost, or left behind. With counters of one bit two keys that coincide are saturated, as foretold."""
     n, turns = 1000, 40 if lives else 3
     empty = support.new(db, n, 0.01, options)
-    blob = turned_over(db, ask(db, RANGE + "SELECT cf_add_all(?1, x) FROM k", empty, 0, n), n, turns)
+    blob = turned_over(db, ask(db, RANGE + f"SELECT {support.list_call('cf_add_keys', '?1', 'x')} FROM k", empty, 0, n), n, turns)
     got = support.info(db, blob)
     if lives:
         assert got["items"] == got["occupied"] == n and got["bytes"] == len(empty) and got["saturated"] == 0

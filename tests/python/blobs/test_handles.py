@@ -54,17 +54,11 @@ def test_one_handle_answers_for_many_rows(db):
 
 def test_aggregates_take_a_handle_over_many_rows(db):
     a = filter_of(db, "a")
-    assert (ask(db, f"SELECT cf_add_all({A}, k) FROM t")
-            == ask(db, "SELECT cf_add_all(?, k) FROM t", a))
-    assert (ask(db, f"SELECT cf_delete_all({A}, k) FROM t WHERE k < 10")
+    assert (ask(db, f"SELECT cf_add_keys({A}, cf_keys(k)) FROM t")
+            == ask(db, "SELECT cf_add_keys(?, cf_keys(k)) FROM t", a))
+    assert (ask(db, f"SELECT cf_delete_keys({A}, cf_keys(k)) FROM t WHERE k < 10")
             == ask(db, "SELECT cf_clear(?)", a))
     assert ask(db, f"SELECT cf_merge({A}) FROM t WHERE k < 2") == ask(db, "SELECT cf_merge(?, ?)", a, a)
-
-
-def test_a_handle_made_anew_for_each_row_is_the_same_filter(db):
-    for call in ("cf_add_all", "cf_delete_all"):
-        assert (ask(db, f"SELECT {call}(cf_open(f), k) FROM filters, t WHERE name = 'a' AND k < 10")
-                == ask(db, f"SELECT {call}(f, k) FROM filters, t WHERE name = 'a' AND k < 10"))
 
 
 def test_two_handles_in_one_query(db):
@@ -191,7 +185,7 @@ def test_a_handle_lost_in_a_record_is_an_error(db):
     for sql in (CTE + "SELECT count(*) FROM h, t WHERE cf_contains(x, k)", CTE
                 + "SELECT count(*) FROM t WHERE NOT cf_contains((SELECT x FROM h), k)",
                 CTE + "SELECT count(*) FROM h, t WHERE cf_count(x, k) > 0", CTE + "SELECT cf_info(x) FROM h",
-                CTE + "UPDATE filters SET f = cf_add((SELECT x FROM h), 1)", CTE + "SELECT cf_add_all(x, k) FROM h, t",
+                CTE + "UPDATE filters SET f = cf_add((SELECT x FROM h), 1)", CTE + "SELECT cf_add_keys(x, cf_keys(k)) FROM h, t",
                 CTE + "SELECT cf_merge(x) FROM h",
                 CTE + "SELECT count(*) FROM h, cf_buckets(h.x)", CTE + "SELECT count(*) FROM h, cf_explain(h.x, 1)",
                 "WITH h(x) AS (SELECT cf_open(f) FROM filters UNION SELECT NULL) SELECT count(*) FROM h, t WHERE cf_contains(x, k)",
@@ -247,10 +241,10 @@ def test_handles_are_given_back():
     prepare(db)
     for sql in (f"SELECT cf_contains({A}, k) FROM t", "SELECT cf_contains(cf_open(f), k) FROM filters, t",
                 f"SELECT * FROM cf_buckets({A})", f"SELECT * FROM t, cf_explain({A}, k)",
-                f"SELECT cf_add_all({A}, k) FROM t", f"SELECT cf_merge({A}) FROM t WHERE k < 2",
+                f"SELECT cf_add_keys({A}, cf_keys(k)) FROM t", f"SELECT cf_merge({A}) FROM t WHERE k < 2",
                 "SELECT DISTINCT cf_open(f) FROM filters",
                 "WITH h AS MATERIALIZED (SELECT cf_open(f) AS x FROM filters) SELECT cf_info(x) FROM h",
-                f"SELECT cf_add_all({A}, k), cf_info('no filter') FROM t"):
+                f"SELECT cf_add_keys({A}, cf_keys(k)), cf_info('no filter') FROM t"):
         try:
             db.execute(sql).fetchall()
         except sqlite3.Error:

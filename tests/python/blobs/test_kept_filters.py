@@ -24,7 +24,7 @@ def db():
 
 def filter_of(db, where, options=""):
     """The keys for which an expression is true, each with the value k % 100."""
-    return support.ask(db, "SELECT cf_add_all(cf_new(2000, 1e-6, 'value_bits=7 seed=1 ' || ?1), k, k % 100) FROM keys WHERE "
+    return support.ask(db, "SELECT cf_add_keys(cf_new(2000, 1e-6, 'value_bits=7 seed=1 ' || ?1), cf_keys(k, k % 100, 'seed=1 ' || ?1)) FROM keys WHERE "
                        + where, options)
 
 
@@ -111,25 +111,15 @@ def test_after_many_good_rows_a_bad_filter_is_still_refused(db, filters, bad, ki
                  good, good[:-1]) == says
 
 
-@pytest.mark.parametrize("function", ["cf_add_all", "cf_delete_all"])
-def test_an_aggregate_sees_another_parameter(db, filters, function):
-    """Equal bytes in another parameter are the same filter; others are refused, in the first and the last row."""
-    sql = f"SELECT {function}(CASE WHEN k = ?3 THEN ?2 ELSE ?1 END, k, k % 100) FROM keys"
-    whole = support.ask(db, sql, filters[0], filters[0], 0)
-    for k in (1, 2, ROWS // 2, ROWS):
-        assert support.ask(db, sql, filters[0], filters[0], k) == whole
-        fails(db, BAD_PARAMETER, sql, filters[0], filters[1], k, says="filter is not the same for all rows")
-
-
 # ---- large filters ----
 
 LENDS_BLOBS = sqlite3.sqlite_version_info >= (3, 43)
 NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000) "
-FAST = ["SELECT length(cf_add_all(?1, i)) FROM n",
-        "SELECT length(cf_delete_all((SELECT cf_open(f) FROM filters), i)) FROM n",
-        "SELECT length(cf_add_all((SELECT cf_open(?1)), i)) FROM n"] + (
-    ["SELECT length((SELECT cf_add_all(filters.f, i) FROM n)) FROM filters",
-     "SELECT length(cf_add_all(f, i)) FROM filters, n"] if LENDS_BLOBS else [])
+FAST = ["SELECT length(cf_add_keys(?1, cf_keys(i))) FROM n",
+        "SELECT length(cf_delete_keys((SELECT cf_open(f) FROM filters), cf_keys(i))) FROM n",
+        "SELECT length(cf_add_keys((SELECT cf_open(?1)), cf_keys(i))) FROM n"] + (
+    ["SELECT length((SELECT cf_add_keys(filters.f, cf_keys(i)) FROM n)) FROM filters",
+     "SELECT length(cf_add_keys(f, cf_keys(i))) FROM filters, n"] if LENDS_BLOBS else [])
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 import support
 from support import add_all, ask, fails
 
-ADD_ALL = "SELECT cf_add_all(?, json_extract(value, '$[0]'), json_extract(value, '$[1]')) FROM json_each(?)"
+ADD_ALL = "SELECT cf_add_keys(?, cf_keys(json_extract(value, '$[0]'), json_extract(value, '$[1]'))) FROM json_each(?)"
 
 
 def add_pairs(db, blob, pairs):
@@ -60,12 +60,12 @@ def test_a_map_from_keys_to_shards(db):
     """Grown from 10 keys to 20,000: every key has an answer, and nearly every one is right."""
     db.execute("CREATE TABLE place AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000) "
                "SELECT 'user-' || i AS k, i * i % 13 AS shard FROM n")
-    blob = ask(db, "SELECT cf_add_all(cf_new(10, 0.001, 'value_bits=4'), k, shard) FROM place")
+    blob = ask(db, "SELECT cf_add_keys(cf_new(10, 0.001, 'value_bits=4'), cf_keys(k, shard)) FROM place")
     db.execute("CREATE TABLE asked AS SELECT k, shard, cf_get(?, k) AS answer FROM place", (blob,))
     assert ask(db, "SELECT count(*) FROM asked WHERE answer IS NULL") == 0
     assert ask(db, "SELECT count(*) FROM asked WHERE answer <> shard") <= 3 * 0.003 * 20000
     assert ask(db, "SELECT count(*) FROM place WHERE cf_get(?, 'not ' || k) IS NOT NULL", blob) <= 1.5 * 0.003 * 20000
-    half = ask(db, "SELECT cf_delete_all(?, k, shard) FROM place WHERE shard < 6", blob)
+    half = ask(db, "SELECT cf_delete_keys(?, cf_keys(k, shard)) FROM place WHERE shard < 6", blob)
     assert ask(db, "SELECT count(*) FROM place WHERE shard >= 6 AND NOT cf_contains(?, k)", half) == 0
     assert ask(db, "SELECT count(*) FROM place WHERE shard < 6 AND cf_contains(?, k)", half) <= 0.01 * 20000
     assert ask(db, "SELECT cf_check(?)", half) == "ok"
@@ -75,7 +75,7 @@ def test_a_map_from_keys_to_shards(db):
 def test_an_error_in_the_middle_changes_nothing(db, shards):
     db.execute("CREATE TABLE filters AS SELECT ? AS f", (shards,))
     db.execute("BEGIN")
-    fails(db, support.BAD_PARAMETER, "UPDATE filters SET f = (SELECT cf_add_all(filters.f, value, value) FROM json_each("
+    fails(db, support.BAD_PARAMETER, "UPDATE filters SET f = (SELECT cf_add_keys(filters.f, cf_keys(value, value)) FROM json_each("
                                      "'[1, 2, 3, 16, 4]'))", says="value must be")
     db.execute("COMMIT")
     assert ask(db, "SELECT f FROM filters") == shards

@@ -366,7 +366,7 @@ def test_filters_of_other_kinds(command, db):
     command("add", "ages", lines=b"ada\n")
     assert command("check", "-1", "ages", lines=b"ada\n") == b"ada\n"
     for call in ("check", "delete"):  # the integer is another key than the text
-        command(call, "numbers", lines=many, status=2, says=f"^sqlite-cuckoo {call}: numbers: key is the text '.', and only numbers .*affinity=numeric")
+        command(call, "numbers", lines=many, status=2, says=f"^sqlite-cuckoo {call}: numbers: (key is the text '.'|keys has texts that look like numbers), and only numbers .*affinity=numeric")
     assert command("check", "numbers", lines=b"five\n") == b"five\n"
     assert command("check", "numeric", lines=b"5\n10\n") == b"10\n"
 

@@ -31,7 +31,7 @@ def point(title, words):
 
 # ---- C ----
 
-PUBLIC = [*(f"include/{path.name}" for path in (ROOT / "src/include").glob("*.h")), "base/hash.h", "base/inline.h"]
+PUBLIC = [*(f"include/{path.name}" for path in (ROOT / "src/include").glob("*.h")), "base/hash.h"]
 
 
 def code(path):
@@ -110,7 +110,7 @@ CAUSES = {  # the first words of a cause: statements that have it
     "an argument": ["SELECT cf_new(10, 0.01, 'no_such_option=1')", "SELECT cf_contains(NULL, 1)", "SELECT cf_table_info('no_such_table')"],
     "not a filter": ["SELECT cf_contains(x'00', 1)", "SELECT cf_add_keys(cf_new(10), x'00')",
                      f"SELECT cf_contains(x'cf636b09{'00' * 60}', 1)"],  # of a later version
-    "the filter is full": ["SELECT cf_add_all(cf_new(5, 0.01, 'growth=off'), value) FROM json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]')"],
+    "the filter is full": ["SELECT cf_add_keys(cf_new(5, 0.01, 'growth=off'), cf_keys(value)) FROM json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]')"],
     "a filter table": ["INSERT INTO f(key) SELECT value FROM json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]')",
                        "INSERT INTO f(f, key) VALUES ('import', x'00')"],
     "filters that": ["SELECT cf_merge(cf_new(10), cf_new(1000))"],

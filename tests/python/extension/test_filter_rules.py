@@ -77,7 +77,7 @@ def test_key_rules(js, c, affinity, collation):
     blob = support.new(db, len(stored), None, f"fingerprint_bits=32 affinity={affinity} collation={collation} seed=5")
     db.execute("CREATE TABLE k(x)")
     db.executemany("INSERT INTO k VALUES (?)", ((of_sql(key),) for key in stored))
-    blob = ask(db, "SELECT cf_add_all(?, x) FROM k", blob)
+    blob = ask(db, f"SELECT {support.list_call('cf_add_keys', '?1', 'x')} FROM k", blob)
     others = [key.swapcase() + " " if isinstance(key, str) else key for key in stored[:COUNT // 4]]
     known = assert_alike(db, js, c, blob, keys + others)
     unsure = len(keys + others) - len(known)
@@ -133,7 +133,7 @@ def test_a_followed_table_is_sent(db, js):
     js("", "open", ask(db, "SELECT cf_export('known_id')"), "f")
     assert js("f", "containsMany", [kind(3 * i) for i in range(2000) for kind in (int, str, float)]) == b"\1" * 6000
     db.execute("CREATE TEMP TABLE v AS SELECT id AS x FROM users ORDER BY id LIMIT 200")
-    blob = ask(db, "SELECT cf_add_all(cf_new(200, NULL, 'fingerprint_bits=24 value_bits=8 affinity=integer'), x, x % 256) FROM v")
+    blob = ask(db, "SELECT cf_add_keys(cf_new(200, NULL, 'fingerprint_bits=24 value_bits=8 affinity=integer'), cf_keys(x, x % 256, 'affinity=integer')) FROM v")
     js("", "create", 200, {"fingerprint_bits": 24, "value_bits": 8, "affinity": "integer"}, "f")
     js.steps([("f", "add", (str, float, int)[i % 3](3 * i), 3 * i % 256) for i in range(200)])
     assert js("f", "bytes") == blob

@@ -294,7 +294,7 @@ def test_a_file_says_what_its_keys_look_like(command, db):
         assert json.loads(command("info", FILTER))["label"] == command.label()
         whole = (command.folder / FILTER).read_bytes()
         for call in ("cf_contains(?1, 'ada')", "cf_contains((SELECT cf_open(?1)), 'ada')", "cf_check(?1)", "cf_info(?1)", "cf_add(?1, 'eve')",
-                     "cf_merge(?1, ?1)", "cf_add_all(?1, 'eve')", "cf_delete_all(?1, 'ada')"):
+                     "cf_merge(?1, ?1)", "cf_add_keys(?1, cf_keys('eve'))", "cf_delete_keys(?1, cf_keys('ada'))"):
             assert support.ask(db, f"SELECT {call}", whole) == support.ask(db, f"SELECT {call}", command.read()), call
     db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=100)")
     db.execute("INSERT INTO seen(seen, key) VALUES ('import', ?)", (whole,))

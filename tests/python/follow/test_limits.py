@@ -11,7 +11,6 @@ import pytest
 
 import inside
 import support
-from promised import cases
 from promises import Follower, bare
 
 WRITES = ["INSERT INTO u(k) VALUES ('c')", "UPDATE u SET k = 'd' WHERE id = 1", "DELETE FROM u WHERE id = 2", "BEGIN",
@@ -55,9 +54,8 @@ def make(path):
     db.close()
 
 
-@pytest.mark.parametrize("limit, first", cases(
-    LIMITS, ["asked first", "written first"], reason="the TEMP trigger on the log is one level deeper",
-    broken=lambda limit, first: (limit, first) == ("TRIGGER_DEPTH 1", "written first")))
+@pytest.mark.parametrize("first", ["asked first", "written first"])
+@pytest.mark.parametrize("limit", LIMITS)
 def test_a_small_limit(tmp_path, limit, first):
     plain, path = str(tmp_path / "plain.db"), str(tmp_path / "limit.db")
     make(plain)
@@ -98,9 +96,9 @@ THEN = {
 FILTERS = {"none": None, "direct": "capacity=9", "followed": "content='u(k)'", "fronted": "content='u(k)', rows=on"}
 
 
-@pytest.mark.parametrize("kind, how, then", cases(
-    FILTERS, ANOTHER, THEN, reason="a TEMP trigger stays, and its table has gone",
-    broken=lambda kind, how, then: kind in ("followed", "fronted") and "RENAME" in then))
+@pytest.mark.parametrize("then", THEN)
+@pytest.mark.parametrize("how", ANOTHER)
+@pytest.mark.parametrize("kind", FILTERS)
 def test_another_database_in_the_place_of_this_one(kind, how, then):
     """What a filter leaves in the schema temp makes no statement fail."""
     db = support.connect()

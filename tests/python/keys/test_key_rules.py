@@ -232,12 +232,12 @@ def test_every_function_applies_the_rule(db):
     rule = f"{EXACT} affinity=integer collation=nocase"
     stored = ask(db, "SELECT cf_build('5', NULL, ?)", rule)
     assert ask(db, "SELECT cf_add(cf_new(1, NULL, ?), ' 5.0')", rule) == stored
-    assert ask(db, "SELECT cf_add_all(cf_new(1, NULL, ?), 5)", rule) == stored
+    assert ask(db, "SELECT cf_add_keys(cf_new(1, NULL, ?1), cf_keys(5, NULL, ?1))", rule) == stored
     assert ask(db, "SELECT cf_count(?, '5e0')", stored) == 1
     empty = ask(db, "SELECT cf_clear(?)", stored)
     assert support.info(db, empty)["affinity"] == "numeric" and support.info(db, empty)["collation"] == "nocase"
     assert ask(db, "SELECT cf_delete(?, '+5')", stored) == empty
-    assert ask(db, "SELECT cf_delete_all(?, '5.')", stored) == empty
+    assert ask(db, "SELECT cf_delete_keys(?, cf_keys('5.', NULL, ?))", stored, rule) == empty
     assert ask(db, "SELECT sum(match) FROM cf_explain(?, '05')", stored) == 1
 
 

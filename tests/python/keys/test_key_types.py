@@ -56,10 +56,6 @@ def by_build(db, keys, options):
     return ask(db, f"SELECT cf_build(x, NULL, '{options}') FROM (SELECT 1) LEFT JOIN {rows(keys)}", *keys)
 
 
-def by_add_all(db, keys, options):
-    return ask(db, f"SELECT cf_add_all(cf_new(10, NULL, '{options}'), x) FROM (SELECT 1) LEFT JOIN {rows(keys)}", *keys)
-
-
 def by_list(db, keys, options):
     """The options of the list add no type, as if affinity=none were written out for the filter."""
     return ask(db, f"SELECT cf_add_keys(cf_new(10, NULL, '{options}'), (SELECT cf_keys(x, NULL, '{options}') FROM {rows(keys)}))", *keys)
@@ -80,13 +76,13 @@ def by_table(db, keys, options):
     return blob
 
 
-WAYS = [by_add, by_build, by_add_all, by_list, by_merge, by_table]
+WAYS = [by_add, by_build, by_list, by_merge, by_table]
 
 # ---- ways to ask ----
 
 ASKS = {
     "cf_contains": "SELECT cf_contains(?1, ?2)", "cf_count": "SELECT cf_count(?1, ?2)", "cf_delete": "SELECT cf_delete(?1, ?2)",
-    "cf_delete_all": "SELECT cf_delete_all(?1, ?2)", "cf_explain": "SELECT max(match) FROM cf_explain(?1, ?2)"}
+    "cf_explain": "SELECT max(match) FROM cf_explain(?1, ?2)"}
 VALUED = {"cf_get": "SELECT cf_get(?1, ?2)", "cf_values": "SELECT max(value) FROM cf_values(?1, ?2)",
           "cf_delete": "SELECT cf_delete(?1, ?2, 1)"}
 

@@ -190,7 +190,7 @@ def test_one_add_is_interrupted(large, full):
     blob, key = full
     large.execute("CREATE TEMP TABLE full AS SELECT ? AS f", (blob,))
     try:
-        for call in (f"cf_add(f, {key})", f"cf_add_all(f, {key})"):
+        for call in (f"cf_add(f, {key})", f"cf_add_keys(f, cf_keys({key}))"):
             everything, stops = Handler(), Handler(last=3)
             answer = run(large, f"SELECT {call} FROM full", everything)
             assert everything.calls > 3  # the other statements stop in the midst

@@ -48,12 +48,12 @@ SELECT digest(group_concat(cf_info(added))) AS information FROM made;
 SELECT digest(group_concat(cf_contains(added, i))) AS answers, digest(group_concat(cf_count(added, key))) AS counts,
        digest(group_concat(CASE WHEN bits THEN cf_get(added, key) END)) AS answered FROM made, keys;
 
--- One after the other, and all at once by an aggregate.
+-- One after the other, and all at once.
 WITH RECURSIVE n(i, f) AS (SELECT 0, cf_new(3, 1e-4, 'seed=11') UNION ALL
   SELECT i + 1, CASE i % 4 WHEN 3 THEN cf_delete(f, i / 2) ELSE cf_add(f, i) END FROM n WHERE i < 200)
 SELECT i, digest(f) AS one_by_one FROM n WHERE i % 40 = 0;
-SELECT options, digest(cf_add_all((SELECT cf_open(added) FROM made WHERE way = m.way), key)) AS all_again,
-       digest(cf_delete_all((SELECT cf_open(added) FROM made WHERE way = m.way), key)) AS all_gone
+SELECT options, digest(cf_add_keys((SELECT cf_open(added) FROM made WHERE way = m.way), cf_keys(key, NULL, options))) AS all_again,
+       digest(cf_delete_keys((SELECT cf_open(added) FROM made WHERE way = m.way), cf_keys(key, NULL, options))) AS all_gone
 FROM made AS m, keys WHERE bits = 0 AND way % 7 = 0 AND grows GROUP BY m.way;
 
 -- One that grows a thousandfold, with and without counters and semi-sorted buckets.

@@ -90,7 +90,7 @@ static void expect_all_rooms(sqlite3 *db)
 {
     expect_integer(db, "SELECT cf_contains(cf_add(cf_new(10), 'a'), 'a')", 1);
     expect_integer(db, "SELECT cf_contains((SELECT cf_open(cf_build(i)) FROM " NUMBERS "), 500)", 1);
-    expect_integer(db, "SELECT cf_count(cf_add_all(cf_new(9), 5), 5) FROM (VALUES (1), (2))", 2);
+    expect_integer(db, "SELECT cf_count(cf_add_keys(cf_new(9), cf_keys(5)), 5) FROM (VALUES (1), (2))", 2);
     expect_integer(db, "SELECT cf_info(cf_new(10)) LIKE '%\"items\":0,%'", 1);
     expect_integer(db, "SELECT cf_check(cf_merge(cf_new(3), cf_new(3))) = 'ok'", 1);
     expect_integer(db, "SELECT cf_key(1, 'a') = cf_key(1.0, 'a')", 1);
@@ -161,7 +161,7 @@ static void errors_leave_the_transaction_alone(void **state)
     static const char *const failures[] = {
         "SELECT cf_contains(x'00', 1)",
         "SELECT * FROM cf_buckets(x'00')",
-        "SELECT cf_add_all(x'00', 1)",
+        "SELECT cf_add_keys(x'00', cf_keys(1))",
         "INSERT INTO diary SELECT cf_add(zeroblob(100), 1)",
         "INSERT INTO diary SELECT cf_new(10, 2)",
         "INSERT INTO diary SELECT cf_new(1000000000000)",
@@ -229,7 +229,7 @@ static void bound_bytes_may_change_between_rows(void **state)
     run(*state, "CREATE TABLE keys(k); WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c "
                 "WHERE i < 1199) INSERT INTO keys SELECT i FROM c");
     for (int i = 0; i < 2; i++) {
-        sqlite3_prepare_v2(*state, "SELECT cf_add_all(cf_new(1200, 1e-6), k) FROM keys WHERE k % 3 > ?1",
+        sqlite3_prepare_v2(*state, "SELECT cf_add_keys(cf_new(1200, 1e-6), cf_keys(k)) FROM keys WHERE k % 3 > ?1",
                            -1, &make[i], NULL);
         sqlite3_bind_int(make[i], 1, i);
         assert_int_equal(sqlite3_step(make[i]), SQLITE_ROW);

@@ -4,6 +4,7 @@
 ** Each form comes with one number of pair bits; CUCKOO_WHOLE=1: with every one. */
 #include "../test.h"
 
+#include "../../../src/filter/quick.h"
 #include "../../../src/table/epochs.h"
 #include "../../probe.h"
 
@@ -241,10 +242,10 @@ static void check_matching(uint64_t x, uint64_t y)
     uint64_t tag = tag_to_ask(c[0].slot[random_below(b)].tag),
              there = tag_to_ask(c[1].slot[random_below(b)].tag);
     there = grown || (tag & ones(s)) != 0 ? (there & ~ones(s)) | (tag & ones(s)) : tag;
-    cf_spots spots = {{x * bits, y * bits}, {tag, there}, {0, 0}};
+    cf_spot spots[2] = {{x * bits, tag, 0}, {y * bits, there, 0}};
     for (unsigned i = 0; i < 2 * b; i++) {
-        uint64_t stored = c[i / b].slot[i % b].tag, top = (stored ^ spots.tag[i / b]) >> below;
-        bool same = agrees(stored, spots.tag[i / b]);
+        uint64_t stored = c[i / b].slot[i % b].tag, top = (stored ^ spots[i / b].tag) >> below;
+        bool same = agrees(stored, spots[i / b].tag);
         alike += top == 0, near += top <= 1;
         slots[i / b] |= (unsigned)same << i % b;
         if (same && n++ == 0)
@@ -254,13 +255,13 @@ static void check_matching(uint64_t x, uint64_t y)
     check_told(x, 0, 0);
     READ(x, 1, cf_bucket_find(&filter, x, tag) == slots[0]);
     synchronize();
-    cf_found all = cf_find_all(&filter, spots.at[0], spots.at[1], spots.tag[0], spots.tag[1]);
+    cf_found all = cf_find_all(&filter, spots[0].at, spots[1].at, tag, there);
     CHECK(is_right(all, n, side, slot) && all.n == n);
     for (unsigned k = 0; k < kind_count; k++) {
-        cf_found found = cf_find_by(kinds[k], &filter, &spots);
+        cf_found found = cf_find_by(kinds[k], &filter, spots);
         CHECK(is_right(found, n, side, slot) || (unclear && found.n == 2));
-        CHECK(cf_holds_by(kinds[k], &filter, &spots) == (n > 0));
-        CHECK(cf_slots_by(kinds[k], &filter, spots.at[1], there) == slots[1]);
+        CHECK(cf_holds_by(kinds[k], &filter, spots) == (n > 0));
+        CHECK(cf_slots_by(kinds[k], &filter, spots[1].at, there) == slots[1]);
     }
 }
 
@@ -348,13 +349,14 @@ static void check_lookups(void)
     for (unsigned i = 0; i < KEYS; i++) {
         bool right = is_there(hash[i]);
         cf_pair pair = cf_candidates(&filter, hash[i]);
-        cf_spots spots = cf_spots_of(kinds[i % kind_count], &filter, hash[i]);
+        cf_spot spots[2];
+        cf_spots_of(kinds[i % kind_count], &filter, hash[i], spots);
         CHECK(cf_contains(&filter, hash[i]) == right && cf_contains_any(&filter, hash[i]) == right);
         CHECK(answer[i] == right);
         for (unsigned side = 0; side < 2; side++) {
-            CHECK(spots.at[side] == pair.place[side].bucket * bits &&
-                  spots.tag[side] == pair.place[side].tag);
-            CHECK(spots.extension[side] == pair.place[side].extension);
+            CHECK(spots[side].at == pair.place[side].bucket * bits &&
+                  spots[side].tag == pair.place[side].tag);
+            CHECK(spots[side].extension == pair.place[side].extension);
         }
     }
     cf_attach_pages(&filter, &pager);
@@ -377,9 +379,9 @@ static void set_form(const cf_geometry *g)
     overflow_at = code_bits + b * top_bits, overflow_bits = g->stash_size != 0;
     payloads_at = overflow_at + overflow_bits, bits = payloads_at + b * payload_bits;
     const cf_form *form = &filter.view.form;
-    kinds[0] = (cf_kind){true, semi, false, grown, false, false};
-    kinds[1] = (cf_kind){false, semi, form->two, grown, false, false};
-    kinds[2] = (cf_kind){false, semi, false, false, true, s == f};
+    kinds[0] = CF_KIND_ANY(form);
+    kinds[1] = CF_KIND(semi, form->two, grown);
+    kinds[2] = CF_KIND_WHOLE(semi, s == f);
     bool whole = !form->two && !grown && bits % 8 == 0 && payload_bits == 0;
     kind_count = form->any ? 1 : whole ? 3 : 2;
 }

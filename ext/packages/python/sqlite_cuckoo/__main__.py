@@ -326,9 +326,11 @@ def change(arguments):
     """add and delete."""
     is_add = arguments.command == "add"
     old, label = Database().filter(arguments.file)
+    info = Database().info(old)
+    before, rule = info.get("items"), " ".join(f"{name}={info[name]}" for name in ("hash", "seed", "affinity", "collation"))
     with replacing(arguments.file) as file:
-        content, keys, database = aggregate(arguments, f"cf_{arguments.command}_all(?, {{key}})", old, labels=() if is_add else [label])
-        before = database.info(old)["items"]
+        content, keys, database = aggregate(arguments, f"cf_{arguments.command}_keys(?, cf_keys({{key}}, NULL, ?))", old, rule,
+                                            labels=() if is_add else [label])
         new = kind(arguments, database)
         joined = new if is_add and not before else files.both(label, new) if is_add else files.kind_of(label)
         file.writelines([content, files.label(joined)])
