@@ -144,7 +144,7 @@ static void info_function(sqlite3_context *context, int argc, sqlite3_value **ar
     uint64_t all = 1;
     cuckoo_handle *exact = NULL;
     if (argc > 1 && !cuckoo_key_value(argv[1], 1, &all)) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "all, the second argument, must be 1 or 0, got %s",
+        cuckoo_fail(context, "all, the second argument, must be 1 or 0, got %s",
                     cuckoo_show(argv[1]).text);
         return;
     }
@@ -192,7 +192,8 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
     const cf_filter *filter;
     cuckoo_handle *exact = NULL;
     (void)argc;
-    cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
+    cf_status status =
+        cuckoo_filter_read(argv[0], &cuckoo_running_function(context)->reader, &filter, &why);
     if (why == cuckoo_is_exact)
         status = cuckoo_exact_read(context, argv[0], &exact, &why);
     if (status == CF_BAD_ARGUMENT || status == CF_NO_MEMORY)

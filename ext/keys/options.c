@@ -291,7 +291,7 @@ static bool read_options(sqlite3_context *context, sqlite3_value *value, cuckoo_
     if (sqlite3_value_type(value) == SQLITE_NULL)
         return true;
     if (sqlite3_value_type(value) != SQLITE_TEXT)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT, "options must be text, such as 'seed=1', got %s",
+        return cuckoo_fail(context, "options must be text, such as 'seed=1', got %s",
                            cuckoo_show(value).text);
     const char *text = (const char *)sqlite3_value_text(value);
     if (text == NULL)
@@ -307,7 +307,7 @@ static const char *hint_for_fpr(sqlite3_context *context, sqlite3_value *value, 
     const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
     if (text && strchr(text, '='))
         return "; options come after it: NULL, 'name=value'";
-    bool builds = strncmp(cuckoo_function_name(context), "cf_build", 8) == 0;
+    bool builds = strncmp(cuckoo_running_function(context)->function.name, "cf_build", 8) == 0;
     return builds && type != SQLITE_FLOAT ? "; one key of several columns is cf_key(a, b)" : "";
 }
 
@@ -318,8 +318,8 @@ static bool read_fpr(sqlite3_context *context, sqlite3_value *value, double *fpr
     if (type == SQLITE_NULL)
         return true;
     if ((type != SQLITE_FLOAT && type != SQLITE_INTEGER) || !(given > 0 && given < 1))
-        return cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_VALID_FPR ", got %s%s",
-                           cuckoo_show(value).text, hint_for_fpr(context, value, type));
+        return cuckoo_fail(context, CUCKOO_VALID_FPR ", got %s%s", cuckoo_show(value).text,
+                           hint_for_fpr(context, value, type));
     *fpr = given;
     return true;
 }

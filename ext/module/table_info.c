@@ -78,7 +78,7 @@ void cuckoo_table_info_function(sqlite3_context *context, int argc, sqlite3_valu
     cuckoo_known known = {NULL, 0};
     cuckoo_use use = word ? CUCKOO_INSPECT : CUCKOO_TELL;
     if (word && sqlite3_stricmp(word, "all") != 0) {
-        cuckoo_fail_code(context, SQLITE_ERROR, "the second argument must be 'all', or be left out");
+        cuckoo_fail(context, "the second argument must be 'all', or be left out");
         return;
     }
     int rc = cuckoo_registry_begin(cuckoo_function_shared(context), argv[0], &known, use, &table, &why);

@@ -190,7 +190,7 @@ bool cuckoo_shadow_is_same_schema(cuckoo_shadow *shadow, int prepared)
     int now = cuckoo_shadow_prepared(shadow);
     if (!CUCKOO_KNOWS_EXPIRED && cuckoo_shadow_schema(shadow, &now) != SQLITE_OK)
         return false;
-    return now == prepared && !cuckoo_late_expired(shadow->statement[CUCKOO_WATCH_SCHEMA]);
+    return now == prepared && !cuckoo_compat_expired(shadow->statement[CUCKOO_WATCH_SCHEMA]);
 }
 
 /* CUCKOO_WATCH_SCHEMA reads none of the tables, and goes on counting. */

@@ -7,8 +7,8 @@
 
 #include "../../src/base/bits.h"
 
-/* Clear at first: static cuckoo_flag flag = CUCKOO_FLAG_CLEAR. cuckoo_flag_set: was it set before? What
-** a thread has written before it clears the flag is seen by the next one that sets it. */
+/* static cuckoo_flag flag = CUCKOO_FLAG_CLEAR. cuckoo_flag_set returns true if the flag was set already.
+** A thread that sets the flag sees everything that another one wrote before clearing it. */
 #if CF_IS_MSVC
 typedef volatile long cuckoo_flag;
 #define CUCKOO_FLAG_CLEAR       0
@@ -20,7 +20,7 @@ typedef atomic_flag cuckoo_flag;
 #define CUCKOO_FLAG_CLEAR       ATOMIC_FLAG_INIT
 #define cuckoo_flag_set(flag)   atomic_flag_test_and_set_explicit(flag, memory_order_acquire)
 #define cuckoo_flag_clear(flag) atomic_flag_clear_explicit(flag, memory_order_release)
-#else /* a compiler without threads: one thread at a time may load the extension or close connections */
+#else /* no atomics: only one thread at a time may load the extension or close connections */
 typedef volatile int cuckoo_flag;
 #define CUCKOO_FLAG_CLEAR       0
 #define cuckoo_flag_set(flag)   (*(flag) != 0 || (*(flag) = 1) == 0)

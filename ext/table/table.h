@@ -139,7 +139,7 @@ static inline bool cuckoo_table_is_calm(cuckoo_table *table, const cuckoo_calm *
     bool is = calm->is && calm->changes == sqlite3_total_changes(db) &&
               sqlite3_txn_state(db, NULL) == SQLITE_TXN_READ && table->paged.loaded &&
               (table->paged.has_reader || !cuckoo_table_overtaken(table)) &&
-              !cuckoo_late_expired(table->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
+              !cuckoo_compat_expired(table->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
     table->asks_content = is ? calm->asks_content : table->asks_content;
     return is;
 }
