@@ -22,7 +22,7 @@ sub value { return $db->selectrow_array(@_) }
 $db->do('CREATE TABLE users(id INTEGER, email TEXT)');
 $db->do("INSERT INTO users VALUES (1, 'ada'), (2, 'bob'), (9007199254740993, 'cyd')");
 my $blob = value('SELECT cf_build(id, 0.000001) FROM users');
-my @ids = (contains($blob, 1), contains($blob, 3), contains($blob, 1, 'text'),
+my @ids = (contains($blob, 1), contains($blob, 3), contains($blob, 'one', 'text'),
            contains($blob, 9007199254740993), contains($blob, 9007199254740992));
 $blob = value('SELECT cf_build(email, 0.000001) FROM users');
 my @texts = map { contains($blob, $_, 'text') } qw(bob zoe);

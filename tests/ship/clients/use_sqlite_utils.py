@@ -20,7 +20,7 @@ with tempfile.TemporaryDirectory() as folder:
     utils("insert", "users", "-", given=json.dumps(rows))
     ids = values("""WITH f(f) AS (SELECT cf_build(id, 0.000001) FROM users)
         SELECT cf_contains(f, 1), cf_contains(f, 3), cf_contains(f, :one), cf_contains(f, CAST(:big AS INTEGER)),
-               cf_contains(f, 9007199254740992) FROM f""", one=1, big=2**53 + 1)
+               cf_contains(f, 9007199254740992) FROM f""", one="one", big=2**53 + 1)
     texts = values("""WITH f(f) AS (SELECT cf_build(email, 0.000001) FROM users)
         SELECT cf_contains(f, :a), cf_contains(f, :b) FROM f""", a="bob", b="zoe")
     utils("query", "CREATE VIRTUAL TABLE known USING cuckoo_filter(capacity=100, content='users(email)')")
