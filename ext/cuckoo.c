@@ -17,7 +17,6 @@
 #define CUCKOO_ENTRY __attribute__((visibility("default")))
 #endif
 #include "cuckoo.h"
-#include "sqlite/flag.h"
 #include "sqlite/register.h"
 #include "sqlite/sql.h"
 
@@ -39,6 +38,26 @@ static bool serve(const sqlite3_api_routines *api)
 }
 #else
 const sqlite3_api_routines *sqlite3_api;
+
+/* A flag that threads share. cuckoo_flag_set returns true if the flag was set already.
+** A thread that sets the flag sees everything that another one wrote before clearing it. */
+#if CF_IS_MSVC
+typedef volatile long cuckoo_flag;
+#define CUCKOO_FLAG_CLEAR       0
+#define cuckoo_flag_set(flag)   (_InterlockedExchange(flag, 1) != 0)
+#define cuckoo_flag_clear(flag) ((void)_InterlockedExchange(flag, 0))
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(__STDC_NO_ATOMICS__)
+#include <stdatomic.h>
+typedef atomic_flag cuckoo_flag;
+#define CUCKOO_FLAG_CLEAR       ATOMIC_FLAG_INIT
+#define cuckoo_flag_set(flag)   atomic_flag_test_and_set_explicit(flag, memory_order_acquire)
+#define cuckoo_flag_clear(flag) atomic_flag_clear_explicit(flag, memory_order_release)
+#else /* no atomics: only one thread at a time may load the extension or close connections */
+typedef volatile int cuckoo_flag;
+#define CUCKOO_FLAG_CLEAR       0
+#define cuckoo_flag_set(flag)   (*(flag) != 0 || (*(flag) = 1) == 0)
+#define cuckoo_flag_clear(flag) ((void)(*(flag) = 0))
+#endif
 
 /* Two copies of SQLite differ in malloc64, even if a program passes a copy of the table. Several threads
 ** may load at the same time. A mutex of SQLite would not protect them: two copies have two of them. */

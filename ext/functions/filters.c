@@ -174,22 +174,12 @@ double cuckoo_planned_fpr(const cf_filter *filter)
     return cf_expected_fpr(g, cf_planned_entries(g->capacity, g->epochs));
 }
 
-/* Says in which fields two filters differ, and what they follow from; `field` is the first of them. */
-static bool fail_merge(sqlite3_context *context, const cf_filter *one, const cf_filter *other,
-                       const char *field)
+/* Reports all fields in which two filters differ. */
+static bool fail_merge(sqlite3_context *context, const cf_filter *one, const cf_filter *other)
 {
     unsigned at = 0;
+    const char *next;
     sqlite3_str *all = sqlite3_str_new(NULL);
-    bool hashes = strcmp(field, "seed") == 0 || strcmp(field, "hash") == 0;
-    const char *next,
-        *remedy =
-            hashes ? "they hash keys differently: build both with the same seed= and hash= (a filter "
-                     "table has a random seed unless you give one)"
-            : strcmp(field, "growth") == 0
-                ? "the first one has growth=off, and the other one has grown: build the first one with "
-                  "growth=on"
-                : "build both with the same capacity=, at least the larger of the two, and the same fpr "
-                  "and options";
     while ((next = cf_difference(one, other, &at)) != NULL)
         sqlite3_str_appendf(all, ", %s", next);
     char *fields = sqlite3_str_finish(all);
@@ -197,9 +187,12 @@ static bool fail_merge(sqlite3_context *context, const cf_filter *one, const cf_
         return cuckoo_fail_no_memory(context);
     cuckoo_fail_code(
         context, SQLITE_MISMATCH,
-        "the filters differ in %s (planned for %lld and %lld keys, fpr about %.2g and %.2g); %s",
+        "the filters differ in %s (planned for %lld and %lld keys, fpr about %.2g and %.2g); build both "
+        "with the same capacity=, the larger of the two, and the same fpr, seed= (random in filter "
+        "tables) "
+        "and options",
         fields + 2, one->geometry.capacity, other->geometry.capacity, cuckoo_planned_fpr(one),
-        cuckoo_planned_fpr(other), remedy);
+        cuckoo_planned_fpr(other));
     sqlite3_free(fields);
     return false;
 }
@@ -213,7 +206,7 @@ bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter
     cf_status status = cf_merge(sum, filter, &why);
     cuckoo_watch_end(&watch);
     if (status == CF_MISMATCH)
-        return fail_merge(context, sum, filter, why);
+        return fail_merge(context, sum, filter);
     if (status == CF_FULL && why != cf_status_text(status))
         return cuckoo_fail_code(
             context, SQLITE_CONSTRAINT,

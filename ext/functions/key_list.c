@@ -145,8 +145,8 @@ static bool list_fits(sqlite3_context *context, const cuckoo_key_list *list, con
             context,
             "the list was made for filters with another hash, seed, affinity or collation; make "
             "it with cf_keys(key, %s, 'hash=%s seed=%lld affinity=%s collation=%s')",
-            g->value_bits ? "value" : "NULL", cuckoo_hash_word(g), (sqlite3_int64)g->seed,
-            cuckoo_affinity_word(g->affinity), cuckoo_collation_word(g->collation));
+            g->value_bits ? "value" : "NULL", cuckoo_hash_words[g->keyed], (sqlite3_int64)g->seed,
+            cuckoo_affinity_words[g->affinity], cuckoo_collation_words[g->collation]);
     return values_fit(list, g->value_bits) ||
            cuckoo_fail(context, CUCKOO_BAD_VALUE(g->value_bits, "one in the list"));
 }

@@ -95,9 +95,9 @@ static void result_contains_within(sqlite3_context *context, cuckoo_table *table
     uint64_t window;
     if (!read_window(context, table, argv[2], &window))
         return;
-    cuckoo_ageing_narrow(&table->paged, window);
+    cuckoo_ageing_set_window(&table->paged, window);
     result_contains(context, table, argv);
-    cuckoo_ageing_look(&table->paged, table->net.more);
+    cuckoo_ageing_read_clock(&table->paged, table->net.more);
 }
 
 static CF_ALWAYS_INLINE void look_within(sqlite3_context *context, cuckoo_table *table, int argc,

@@ -31,7 +31,7 @@ static int append_log(sqlite3_str *json, cuckoo_table *table)
         rows = (int64_t)table->net.own.rows - left;
     sqlite3_str_appendf(json, ",\"unplaced\":%lld,\"pending\":%lld", left, rows > 0 ? rows : 0);
     if (rc == SQLITE_OK && ages)
-        cuckoo_ageing_tell(&table->paged, table->net.more, json);
+        cuckoo_ageing_append_info(&table->paged, table->net.more, json);
     return rc;
 }
 

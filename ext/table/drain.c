@@ -91,7 +91,7 @@ int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left)
     if (rc == SQLITE_OK)
         cf_note_types(&paged->filter, logged->types);
     if (rc == SQLITE_OK && ages)
-        cuckoo_ageing_begin(paged, table->net.more, all);
+        cuckoo_ageing_begin_adds(paged, table->net.more, all);
     rc = cuckoo_first_error(rc, paged->rc);
     rc = rc || !sums ? rc : cuckoo_changes_sum(logged, ages);
     if (rc == SQLITE_OK)

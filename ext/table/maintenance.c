@@ -154,7 +154,7 @@ int cuckoo_maintenance_age(cuckoo_table *table, int (*how)(cuckoo_paged *paged, 
     int rc = ages ? cuckoo_table_drain(table, false) : SQLITE_OK;
     rc = rc ? rc : cuckoo_table_load(table);
     if (rc == SQLITE_OK && ages)
-        cuckoo_ageing_look(&table->paged, 0);
+        cuckoo_ageing_read_clock(&table->paged, 0);
     rc = rc ? rc : how(&table->paged, message);
     return rc == SQLITE_OK && table->paged.dirty ? cuckoo_table_finish(table, NULL, rc) : rc;
 }

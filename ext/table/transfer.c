@@ -49,7 +49,7 @@ int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **m
     memcpy(copy, bytes, length);
     rc = cuckoo_paged_replace(&table->paged, copy, length);
     if (rc == SQLITE_OK && filter.geometry.epochs)
-        cuckoo_ageing_adopt(&table->paged);
+        cuckoo_ageing_renew(&table->paged);
     return cuckoo_table_finish(table, &(cuckoo_sums){0}, rc);
 }
 

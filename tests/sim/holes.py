@@ -47,7 +47,7 @@ HOLES = [
     ("old keys die too early", "ext/pages/ageing.c", "+ allowed > paged->now", "+ allowed / 2 > paged->now"),
     ("old keys stay too long", "ext/pages/ageing.c", "+ allowed > paged->now", "+ allowed * 2 > paged->now"),
     ("a drain makes all keys young", "ext/pages/ageing.c", "    epoch = epoch > last ? last : epoch < first ? first : epoch;", "    epoch = last; (void)first;"),
-    ("a drain goes by its own clock", "ext/table/drain.c", "cuckoo_ageing_begin(paged, table->net.more, all);", "cuckoo_ageing_begin(paged, table->net.more, true);"),
+    ("a drain goes by its own clock", "ext/table/drain.c", "cuckoo_ageing_begin_adds(paged, table->net.more, all);", "cuckoo_ageing_begin_adds(paged, table->net.more, true);"),
     ("the last page is not written", "ext/pages/pages.c",
      "        rc = cuckoo_shadow_write(&paged->shadow,",
      "        rc = page > 1 && page + 1 == pages ? SQLITE_OK : cuckoo_shadow_write(&paged->shadow,"),
