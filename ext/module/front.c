@@ -41,7 +41,7 @@ static int add_column(cuckoo_front *front, const char *name, cuckoo_shown like)
 
 /* Reads the columns, and declares them in `sql`; a type with the word HIDDEN, which would hide the
 ** column, by its affinity. A primary key of one column is unique, with an index of its own or as the
-** rowid. */
+** rowid; but that index may have another collation. */
 static int read_columns(sqlite3 *db, cuckoo_front *front, sqlite3_str *sql)
 {
     enum { NAME = 1, TYPE = 2, KEY = 5 /* columns of the list */ };
@@ -67,12 +67,14 @@ static int read_columns(sqlite3 *db, cuckoo_front *front, sqlite3_str *sql)
                         (cuckoo_shown){.collation = cuckoo_collation_named(collation),
                                        .numeric = *affinity && !text,
                                        .text = text,
+                                       .real = strcmp(affinity, "REAL") == 0,
                                        .key = key > 0});
         first = key == 1 ? front->columns : first;
         last = key > last ? key : last;
     }
     if (rc == SQLITE_OK && first > 0)
-        front->shown[first].finds = last == 1 ? 1 : 10;
+        front->shown[first].finds =
+            last == 1 && front->shown[first].collation == CF_COLLATION_BINARY ? 1 : 10;
     return cuckoo_sql_end(all, rc);
 }
 
@@ -197,7 +199,11 @@ int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *c
         return SQLITE_NOMEM;
     if (cuckoo_shadow_schema(&table->paged.shadow, &front->prepared) != SQLITE_OK)
         front->prepared = -1;
-    int rc = read_content(table, front, column);
+    char *encoding;
+    int rc = cuckoo_sql_text(db, &encoding, "PRAGMA encoding");
+    front->utf8 = encoding && strcmp(encoding, "UTF-8") == 0;
+    sqlite3_free(encoding);
+    rc = cuckoo_sql_rolls_back(rc) ? rc : read_content(table, front, column);
     rc = rc ? rc : sqlite3_declare_vtab(db, front->declared);
     if (rc == SQLITE_ERROR && message)
         return cannot_show(db, front, front->columns, message);
@@ -212,28 +218,15 @@ int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *c
     return rc;
 }
 
-void cuckoo_front_forget_others(cuckoo_front *front)
-{
-    cuckoo_values_free(&front->others.texts);
-    cuckoo_sums_free(&front->others.places);
-    front->others.column = 0;
-}
-
-void cuckoo_front_free_cursor(front_cursor *cursor)
-{
-    if (cursor)
-        sqlite3_finalize(cursor->rows);
-    sqlite3_free(cursor);
-}
-
 void cuckoo_front_free(cuckoo_front *front)
 {
     if (front == NULL)
         return;
-    for (int i = 0; i < CUCKOO_KEPT; i++)
-        cuckoo_front_free_cursor(front->kept[i]);
+    for (int i = 0; i < CUCKOO_IDLE; i++)
+        sqlite3_finalize(front->idle[i]);
+    sqlite3_free(front->spare);
     free_columns(front);
-    cuckoo_front_forget_others(front);
+    cuckoo_sums_free(&front->others.numbers);
     sqlite3_free(front->content);
     sqlite3_free(front);
 }
@@ -271,7 +264,7 @@ static int move_content(cuckoo_front *front, const char *content, int followed)
     char *copy = sqlite3_mprintf("%s", content);
     if (copy == NULL)
         return SQLITE_NOMEM;
-    cuckoo_front_forget_others(front);
+    front->others.read = false;
     sqlite3_free(front->content);
     front->content = copy;
     front->followed = followed;

@@ -22,12 +22,21 @@
 ** equal to several texts. A text or blob in a range on a numeric column may come from LIKE or GLOB,
 ** which gives bounds that blobs do not keep.
 **
-** A number that the first condition asks for is looked up in its spellings instead. The usual one is
-** that which SQLite gives it: 7 and 7.0 are '7', 0.5 is '0.5'. Every text that some comparison finds
-** equal to a number is either its usual spelling, or a text that SQLite reads as that number: '007',
-** ' 7', '7.0', '70e-1'. If the filter counts more rows than were found, or cannot tell, these others are
-** read, all at once, and kept as long as nothing changes. No two spellings of a number are equal in the
-** column, so no row is found twice.
+** A number that is compared with the synced column of texts is looked up in its usual spelling instead,
+** which is the one that SQLite gives it: 7 and 7.0 are '7', 0.5 is '0.5'. Every text that some comparison
+** finds equal to a number is either its usual spelling, or a text that SQLite reads as that number: '007',
+** ' 7', '7.0', '70e-1'. If the filter counts more rows than were found, or cannot tell, and if the column
+** has the number in another spelling, all other rows are read for them.
+**
+** In a join the statement is run again and again, and starting and ending it takes longer than the lookup.
+** So after some keys that were found, a *fed* statement takes its place, which never ends: its outer
+** table is cuckoo_feed (front_feed.c), whose next row is the next key.
+**
+**      SELECT c.rowid, c."user" FROM cuckoo_feed(?1) AS f LEFT JOIN "main"."blocked" AS c
+**      ON (c."user" = +f.k1)
+**
+** It runs on only while nothing changes (cuckoo_table_is_calm), and is an optimization: where it cannot
+** run, because of an authorizer or a limit, the other one does.
 */
 #ifndef CUCKOO_FRONT_H
 #define CUCKOO_FRONT_H
@@ -40,8 +49,9 @@ typedef struct cuckoo_shown {
     char *name;
     int collation;      /* -1: another one than filters know, which is left to SQLite */
     bool numeric, text; /* its affinity; neither: it has none */
+    bool real;          /* and numeric */
     bool key;           /* it is in the primary key of a table without rowid */
-    int finds;          /* rows that = finds by an index, as a guess; 0: no index begins with it */
+    int finds; /* rows that = finds: 1 if it is unique, else a guess; 0: no index begins with it */
 } cuckoo_shown;
 
 /* Copies of values. All zeros: none. */
@@ -50,32 +60,45 @@ typedef struct cuckoo_values {
     int n;
 } cuckoo_values;
 
-/* The texts of one column that are numbers in another than the usual spelling. All zeros: not read. */
+/* The numbers that the synced column has in another than the usual spelling. All zeros: not read. */
 typedef struct cuckoo_spellings {
-    int column; /* its number, from 1 on */
+    bool read;
     struct {
         unsigned version; /* what SQLite tells of changes: of others, */
         int changes;      /* of this connection, */
         unsigned undone;  /* and of rollbacks after a change of which a trigger has told */
     } at;
-    cuckoo_values texts; /* those of one number side by side */
-    cuckoo_sums places;  /* by the hash of a number: the place of its first one, and 2^32 for each */
+    cuckoo_sums numbers; /* by their hashes */
 } cuckoo_spellings;
+
+/* The fed statement of a cursor, and what it is fed with. */
+typedef struct cuckoo_feed {
+    sqlite3_stmt *rows;  /* NULL: not prepared, or it cannot run */
+    const char *text;    /* of the statement that it stands for; NULL: there was no reason yet */
+    bool again;          /* a key was found before */
+    sqlite3_value **key; /* and what else is compared */
+    bool is_new;         /* its next row has them; else it has NULL, which ends the rows of a key */
+    bool is_row;         /* its row has them */
+    bool read;           /* and the statement has read one */
+} cuckoo_feed;
 
 typedef struct front_cursor {
     sqlite3_vtab_cursor base;
-    sqlite3_stmt *rows; /* NULL: none yet */
-    bool is_row;        /* it is at one */
-    bool looked;        /* since it was opened: front->calm is of this transaction */
-    bool spells;        /* the first value is a number, and its spellings are to be looked up, too */
-    int column;         /* of this number */
-    cuckoo_values list; /* values for the first parameter; none: there is one, and it is bound */
-    int next;           /* of these: to be looked up next */
-    uint64_t most;      /* so many rows have it besides those that were shown, at most */
+    sqlite3_stmt *rows;  /* at whose row it is: `plain` or feed.rows; NULL: at none */
+    sqlite3_stmt *plain; /* for one key, or one value after the other of a list; NULL: none yet */
+    cuckoo_feed feed;
+    bool looked;            /* since it was opened: front->calm is of this transaction */
+    bool unique;            /* there is one row at most */
+    unsigned asked, absent; /* keys for which the filter was asked, and of these rejected */
+    unsigned unasked;       /* for so many it is not asked, because it rejects too few */
+    cuckoo_values list;     /* values for the first parameter; or what the feed has, of several rows */
+    int next;               /* of these: to be looked up next */
+    uint64_t number;        /* that is looked up in its usual spelling (cuckoo_front_number); 0: none */
+    uint64_t most;          /* so many rows have it besides those that were returned, at most */
 } front_cursor;
 
 enum { CUCKOO_NO_ROWS = -2, CUCKOO_ROWID = -1 /* in place of a column */ };
-enum { CUCKOO_KEPT = 16 /* cursors */ };
+enum { CUCKOO_IDLE = 16 /* statements */ };
 
 struct cuckoo_front {
     const char *schema;
@@ -84,10 +107,12 @@ struct cuckoo_front {
     cuckoo_shown *shown; /* the rowid, and then the columns; a rowid without a name cannot be read */
     int columns;
     int followed;                    /* that column, or CUCKOO_ROWID; CUCKOO_NO_ROWS: it is not there */
+    bool utf8;                       /* so are texts of the content */
     bool keyed;                      /* it is a table WITHOUT ROWID */
     bool moved;                      /* statements may be on the content of before */
     int prepared;                    /* when the schema was last looked at (cuckoo_shadow_schema) */
-    front_cursor *kept[CUCKOO_KEPT]; /* closed ones, to be opened again; NULL: none */
+    front_cursor *spare;             /* a closed cursor, for the next one that is opened; NULL: none */
+    sqlite3_stmt *idle[CUCKOO_IDLE]; /* statements of closed cursors; NULL: none */
     unsigned next;                   /* of these, to be replaced */
     int skip;         /* the filter could not be used: asked again after so many times; 0: it could */
     cuckoo_calm calm; /* of the last use of the filter */
@@ -108,8 +133,6 @@ static inline const cuckoo_shown *cuckoo_front_shown(const cuckoo_front *front, 
 ** CREATE, for which columns that cannot be shown are an error; else NULL. */
 int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *column, char **message);
 void cuckoo_front_free(cuckoo_front *front);
-void cuckoo_front_free_cursor(front_cursor *cursor);
-void cuckoo_front_forget_others(cuckoo_front *front);
 
 /* SQLITE_OK or SQLITE_NOMEM. */
 int cuckoo_values_add(cuckoo_values *values, sqlite3_value *value);
@@ -128,37 +151,81 @@ int cuckoo_front_look(cuckoo_table *table);
 /* ---- front_plan.c: from xBestIndex to xFilter ---- */
 
 /* idxNum. The statement is idxStr; it has a parameter for each condition, and these are its arguments.
-** From CUCKOO_KINDS on two bits say which values of an argument are usual. From CUCKOO_SPELLED on stands
-** the number of the column, from 1 on, of which the first argument may be looked up in spellings. */
+** From CUCKOO_KINDS on two bits say which values of an argument are usual. */
 enum {
-    CUCKOO_ASKS = 1, /* the filter is asked for the first argument */
-    CUCKOO_LIST = 2, /* which is all of an IN */
-    CUCKOO_NULL = 4, /* which may be NULL */
-    CUCKOO_KINDS = 3,
-    CUCKOO_CONDITIONS = 8, /* at most */
-    CUCKOO_SPELLED = CUCKOO_KINDS + 2 * CUCKOO_CONDITIONS
+    CUCKOO_ASKS = 1,    /* the filter is asked for the first argument */
+    CUCKOO_LIST = 2,    /* which is all of an IN */
+    CUCKOO_NULL = 4,    /* which may be NULL */
+    CUCKOO_UNIQUE = 8,  /* which one row has at most, unless it is an unusual one or NULL */
+    CUCKOO_SPELLS = 16, /* which, if it is a number, may be looked up in its spellings */
+    CUCKOO_KINDS = 5,
+    CUCKOO_CONDITIONS = 8 /* at most */
 };
 
-/* Is this value of argument i an unusual one, for which its condition does not hold? */
+/* True if this value of argument i is an unusual one, for which its condition does not hold. */
 bool cuckoo_front_unusual(uint32_t plan, int i, sqlite3_value *value);
 
-/* The statement on the content of now, without the conditions of `dropped`, a bit for each argument.
-** CUCKOO_SORTS: all rows are read before the first one is shown. NULL: out of memory. */
-char *cuckoo_front_widen(const cuckoo_front *front, const char *text, uint32_t dropped);
-#define CUCKOO_SORTS (UINT32_C(1) << 31)
+/* idxStr without its comments, which the connection may not allow. */
+const char *cuckoo_front_sql(const char *text);
+
+/* The statement on the content of now, without the conditions of `how`, a bit for each argument; NULL: out
+** of memory. The other bits of `how`: all rows are read before the first one is returned; the first
+** argument is a number in its usual spelling, or in the others; the fed statement. */
+char *cuckoo_front_rewrite(const cuckoo_front *front, const char *text, uint32_t how);
+enum {
+    CUCKOO_SORTS = 1 << CUCKOO_CONDITIONS,
+    CUCKOO_SPELLED = CUCKOO_SORTS << 1,
+    CUCKOO_FED = CUCKOO_SPELLED << 1
+};
+
+/* More parameters, of a number: its usual spelling; 1 for the others. */
+enum { CUCKOO_USUAL = CUCKOO_CONDITIONS + 1, CUCKOO_OTHERS };
+
+/* Makes a value the result. For a UTF-8 text this takes half as long as sqlite3_result_value, which
+** allocates memory for it each time. */
+static inline void cuckoo_front_result(sqlite3_context *context, sqlite3_value *value, bool utf8)
+{
+    const char *text = NULL;
+    if (utf8 && sqlite3_value_type(value) == SQLITE_TEXT)
+        text = (const char *)sqlite3_value_text(value);
+    if (text)
+        sqlite3_result_text(context, text, sqlite3_value_bytes(value), SQLITE_TRANSIENT);
+    else
+        sqlite3_result_value(context, value);
+}
+
+/* ---- front_feed.c ---- */
+
+/* *rows becomes the statement of this text: the one that it is, an idle one, or a new one. */
+int cuckoo_front_take(cuckoo_table *table, const char *text, sqlite3_stmt **rows);
+void cuckoo_front_give(cuckoo_front *front, sqlite3_stmt **rows);
+
+/* Makes the message of SQLite that of the table. */
+int cuckoo_front_fail(front_cursor *cursor, int rc);
+
+/* The table-valued function cuckoo_feed(pointer). */
+extern const sqlite3_module cuckoo_feed_module;
+
+/* Looks a key up by the fed statement, if there is one. False: nothing has happened. */
+bool cuckoo_feed_key(front_cursor *cursor, const char *text, int argc, sqlite3_value **argv, int *rc);
+
+/* Goes on to the next row of the key. */
+int cuckoo_feed_next(front_cursor *cursor);
 
 /* ---- front_spellings.c ---- */
 
-/* Can the number be looked up by its spellings? From 10^15 on SQLite rounds a whole real to 15 digits
-** when it makes a text of it. That text may be equal to the real, and is another number. */
+/* True if the number can be looked up by its spellings. From 10^15 on SQLite rounds a whole real to 15
+** digits when it makes a text of it. That text may be equal to the real, and is another number. */
 bool cuckoo_front_is_spelled(sqlite3_value *number);
 
-/* Binds the usual spelling of such a number to parameter 1. */
+/* Equal numbers have one hash, which is not 0. */
+uint64_t cuckoo_front_number(sqlite3_value *number);
+
+/* Binds the usual spelling of such a number. */
 int cuckoo_front_bind_usual(sqlite3_stmt *rows, sqlite3_value *number);
 
-/* Appends the others of a number to the list. They are read from this column, unless those of now are
-** there. */
-int cuckoo_front_others(cuckoo_table *table, int column, sqlite3_value *number, cuckoo_values *list);
+/* True if the synced column has the number of this hash in another spelling. */
+int cuckoo_front_has_others(cuckoo_table *table, uint64_t number, bool *has);
 
 /* ---- methods: front_plan.c has the first one, front_cursor.c the others ---- */
 

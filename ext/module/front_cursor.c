@@ -95,29 +95,44 @@ static int ask(front_cursor *cursor, sqlite3_value *key, uint32_t plan, uint64_t
     return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
 }
 
-/* The same for most rows of a join, with few instructions: is the key not there? */
-static inline bool is_denied(front_cursor *cursor, sqlite3_value *key)
+/* The same for most keys of a join, with few instructions. While fewer than 5 % of them are absent, a
+** question costs more than it saves: then most are not asked for. */
+enum answer { UNKNOWN, ABSENT, FOUND };
+static inline enum answer quick_look(front_cursor *cursor, sqlite3_value *key)
 {
+    enum { KEYS = 64, FEW = 3, UNASKED = 1000 };
     uint64_t hash;
     cuckoo_table *table = cuckoo_table_of(cursor->base.pVtab);
     const cf_geometry *geometry = &table->paged.filter.geometry;
-    return cuckoo_table_is_at_hand(table) && !table->follow.preceded && is_calm(cursor, table) &&
-           cuckoo_key_hash(key, geometry, &hash) == CUCKOO_KEY_OK &&
-           !cf_contains(&table->paged.reader, hash) && !cuckoo_key_always(geometry, key);
+    if (!cuckoo_table_is_at_hand(table) || table->follow.preceded || !is_calm(cursor, table))
+        return UNKNOWN;
+    if (cursor->unasked > 0 && sqlite3_value_type(key) != SQLITE_NULL) {
+        cursor->unasked--;
+        return FOUND;
+    }
+    if (cuckoo_key_hash(key, geometry, &hash) != CUCKOO_KEY_OK)
+        return UNKNOWN;
+    bool found = cf_contains(&table->paged.reader, hash);
+    cursor->absent += !found;
+    if (++cursor->asked == KEYS) {
+        cursor->unasked = cursor->absent <= FEW ? UNASKED : 0;
+        cursor->asked = cursor->absent = 0;
+    }
+    return found ? FOUND : cuckoo_key_always(geometry, key) ? UNKNOWN : ABSENT;
 }
 
 /* ---- several values for the first parameter ---- */
 
 /* Keeps the values of an IN that may be there. An unusual one may be equal to a text that is a value,
 ** too: then the condition is dropped, and each row is looked at once. */
-static int read_list(front_cursor *cursor, uint32_t plan, sqlite3_value *all, uint32_t *dropped)
+static int read_list(front_cursor *cursor, uint32_t plan, sqlite3_value *all, uint32_t *how)
 {
     uint64_t most = UINT64_MAX;
     sqlite3_value *value = NULL;
     int rc = cuckoo_compat_vtab_in_first(all, &value);
     for (; rc == SQLITE_OK && value; rc = rc ? rc : cuckoo_compat_vtab_in_next(all, &value)) {
         if (cuckoo_front_unusual(plan, 0, value)) {
-            *dropped = 1;
+            *how = 1;
             cuckoo_values_free(&cursor->list);
             return SQLITE_OK;
         }
@@ -132,147 +147,115 @@ static int read_list(front_cursor *cursor, uint32_t plan, sqlite3_value *all, ui
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* Binds what is to be looked up next: a value of the list; or the number, its usual spelling, and the
-** others, unless all rows were found. *any: there is something. */
+/* Binds what is to be looked up next: a value of the list; or the number in its other spellings, unless
+** all its rows were found. *any is false if there is nothing. */
 static int bind_next(front_cursor *cursor, bool *any)
 {
-    int n = cursor->next++ - cursor->spells, rc = SQLITE_OK;
-    cuckoo_values *list = &cursor->list;
-    *any = true;
-    if (cursor->spells && n == 0)
-        return cuckoo_front_bind_usual(cursor->rows, list->all[0]);
-    if (cursor->spells && n == 1 && cursor->most > 0)
-        rc =
-            cuckoo_front_others(cuckoo_table_of(cursor->base.pVtab), cursor->column, list->all[0], list);
-    n = n < 0 ? 0 : n;
-    *any = rc == SQLITE_OK && n < list->n;
-    return *any ? cuckoo_sql_bind(cursor->rows, 1, list->all[n]) : rc;
+    int rc = SQLITE_OK;
+    *any = cursor->next < cursor->list.n;
+    if (*any)
+        return cuckoo_sql_bind(cursor->plain, 1, cursor->list.all[cursor->next++]);
+    if (cursor->number != 0 && cursor->most > 0)
+        rc = cuckoo_front_has_others(cuckoo_table_of(cursor->base.pVtab), cursor->number, any);
+    cursor->number = 0;
+    return *any ? sqlite3_bind_int(cursor->plain, CUCKOO_OTHERS, 1) : rc;
 }
 
 /* ---- rows ---- */
-
-static int fail(front_cursor *cursor, int rc)
-{
-    cuckoo_table *table = cuckoo_table_of(cursor->base.pVtab);
-    sqlite3 *db = table->registry->db;
-    return cuckoo_say(&table->base.zErrMsg, cuckoo_sql_code(db, rc), "%s", cuckoo_sql_message(db, rc));
-}
-
-static bool has_text(sqlite3_stmt *rows, const char *text)
-{
-    return rows && strcmp(sqlite3_sql(rows), text) == 0;
-}
-
-/* The cursor gets the statement of this text: the one that it has, that of a cursor that is kept, or a
-** new one. */
-static int take_statement(front_cursor *cursor, const char *text)
-{
-    int i = 0;
-    cuckoo_front *front = front_of(cursor);
-    sqlite3_stmt *own = cursor->rows;
-    if (has_text(own, text))
-        return SQLITE_OK;
-    while (i < CUCKOO_KEPT && !(front->kept[i] && has_text(front->kept[i]->rows, text)))
-        i++;
-    if (i < CUCKOO_KEPT) {
-        cursor->rows = front->kept[i]->rows;
-        front->kept[i]->rows = own;
-        return SQLITE_OK;
-    }
-    sqlite3_finalize(own);
-    cursor->rows = NULL;
-    return sqlite3_prepare_v3(cuckoo_table_of(cursor->base.pVtab)->registry->db, text, -1,
-                              SQLITE_PREPARE_PERSISTENT, &cursor->rows, NULL);
-}
 
 static int step(front_cursor *cursor)
 {
     int rc;
     bool any;
-    cursor->is_row = false;
-    while ((rc = sqlite3_step(cursor->rows)) == SQLITE_DONE) {
-        sqlite3_reset(cursor->rows);
+    cursor->rows = NULL;
+    while ((rc = sqlite3_step(cursor->plain)) == SQLITE_DONE) {
+        sqlite3_reset(cursor->plain);
         rc = bind_next(cursor, &any);
         if (!any || rc != SQLITE_OK)
-            return rc == SQLITE_OK ? rc : fail(cursor, rc);
+            return rc == SQLITE_OK ? rc : cuckoo_front_fail(cursor, rc);
     }
-    cursor->is_row = rc == SQLITE_ROW;
+    if (rc != SQLITE_ROW)
+        return cuckoo_front_fail(cursor, rc);
+    cursor->rows = cursor->plain;
     cursor->most -= cursor->most > 0 && cursor->most < UINT64_MAX;
-    return cursor->is_row ? SQLITE_OK : fail(cursor, rc);
+    return SQLITE_OK;
 }
 
-/* Lets go of what the run before has left. */
+/* Ends what the run before has left. */
 static void stop(front_cursor *cursor)
 {
-    if (cursor->is_row)
-        sqlite3_reset(cursor->rows);
+    if (cursor->rows && !(cursor->unique && cursor->rows == cursor->feed.rows))
+        sqlite3_reset(cursor->rows); /* unless it may run on with the next key */
     if (cursor->list.all)
         cuckoo_values_free(&cursor->list);
-    cursor->is_row = cursor->spells = false;
+    cursor->rows = NULL;
+    cursor->number = 0;
     cursor->next = 0;
     cursor->most = UINT64_MAX;
 }
 
-/* Runs the statement, without the conditions of `dropped`. */
-static int start(front_cursor *cursor, const char *text, uint32_t dropped, int argc,
-                 sqlite3_value **argv)
+/* Runs the statement, rewritten as `how` says. */
+static int start(front_cursor *cursor, const char *text, uint32_t how, int argc, sqlite3_value **argv)
 {
     bool any = cursor->list.n > 0;
-    bool widens = dropped || front_of(cursor)->moved;
-    char *wide = widens ? cuckoo_front_widen(front_of(cursor), text, dropped) : NULL;
-    int rc = widens && wide == NULL ? SQLITE_NOMEM : take_statement(cursor, wide ? wide : text);
-    sqlite3_free(wide);
+    cuckoo_table *table = cuckoo_table_of(cursor->base.pVtab);
+    text = cuckoo_front_sql(text);
+    bool rewrites = how || table->front->moved;
+    char *other = rewrites ? cuckoo_front_rewrite(table->front, text, how) : NULL;
+    int rc = rewrites && other == NULL ? SQLITE_NOMEM
+                                       : cuckoo_front_take(table, other ? other : text, &cursor->plain);
+    sqlite3_free(other);
     if (rc == SQLITE_OK && any)
         rc = bind_next(cursor, &any);
     for (int i = any; rc == SQLITE_OK && i < argc; i++)
-        rc = cuckoo_sql_bind(cursor->rows, i + 1, argv[i]);
-    return rc == SQLITE_OK ? step(cursor) : fail(cursor, rc);
+        rc = cuckoo_sql_bind(cursor->plain, i + 1, argv[i]);
+    if (rc == SQLITE_OK && cursor->number != 0)
+        rc = cuckoo_front_bind_usual(cursor->plain, argv[0]);
+    return rc == SQLITE_OK ? step(cursor) : cuckoo_front_fail(cursor, rc);
 }
 
-/* While a transaction writes, and triggers do not tell of it, SQLite may be writing the content and not
-** know that it is read here: then all rows are read, and sorted, before the first one is shown. Nor are
-** spellings kept: a rollback is not noticed. In a column of TEXT no number is stored: it would find the
-** usual spelling once more. */
-static int drop_conditions(front_cursor *cursor, uint32_t plan, int argc, sqlite3_value **argv,
-                           uint32_t *dropped)
+/* A bit for each argument that is an unusual one. A list is not: it has no unusual values. */
+static inline uint32_t unusual_of(uint32_t plan, int argc, sqlite3_value **argv)
+{
+    uint32_t unusual = 0;
+    for (int i = plan & CUCKOO_LIST ? 1 : 0; i < argc; i++)
+        unusual |= (uint32_t)cuckoo_front_unusual(plan, i, argv[i]) << i;
+    return unusual;
+}
+
+/* How the statement is to be rewritten. While a transaction writes, and triggers do not tell of it, SQLite
+** may be writing the content and not know that it is read here: then all rows are read, and sorted, before
+** the first one is returned. Nor are spellings remembered: a rollback is not noticed. */
+static int choose(front_cursor *cursor, uint32_t plan, int argc, sqlite3_value **argv, uint32_t *how)
 {
     uint64_t most;
     cuckoo_table *table = cuckoo_table_of(cursor->base.pVtab);
-    int column = (int)(plan >> CUCKOO_SPELLED) - 1;
     bool writes = cuckoo_shadow_in_transaction(&table->paged.shadow, true);
     int rc = writes ? ask(cursor, NULL, plan, &most) : SQLITE_OK;
     bool untold = writes && table->front->skip > 0;
-    for (int i = plan & CUCKOO_LIST ? 1 : 0; i < argc; i++)
-        *dropped |= (uint32_t)cuckoo_front_unusual(plan, i, argv[i]) << i;
+    *how |= unusual_of(plan, argc, argv);
     if (untold && cuckoo_sql_running(table->registry->db, true) > 0)
-        *dropped |= CUCKOO_SORTS;
-    if (rc != SQLITE_OK || !(*dropped & 1) || column < 0 || untold || !cuckoo_front_is_spelled(argv[0]))
-        return rc;
-    *dropped &= ~1u;
-    cursor->spells = true;
-    cursor->column = column;
-    cursor->next = cuckoo_front_shown(table->front, column)->text;
-    return cuckoo_values_add(&cursor->list, argv[0]);
+        *how |= CUCKOO_SORTS;
+    else if (*how & 1 && plan & CUCKOO_SPELLS && !untold && cuckoo_front_is_spelled(argv[0])) {
+        *how = (*how & ~1u) | CUCKOO_SPELLED;
+        cursor->number = cuckoo_front_number(argv[0]);
+    }
+    return rc;
 }
 
 /* ---- methods ---- */
 
-/* A cursor that is kept has the statement that it ran last. */
 int cuckoo_front_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
 {
     cuckoo_front *front = cuckoo_table_of(base)->front;
     int rc = CUCKOO_LOOKS_LATE ? cuckoo_front_look(cuckoo_table_of(base)) : SQLITE_OK;
     if (rc != SQLITE_OK)
         return rc;
-    front_cursor **kept = &front->kept[front->next % CUCKOO_KEPT], *cursor = *kept;
-    *kept = NULL;
-    if (cursor == NULL) {
-        cursor = sqlite3_malloc64(sizeof *cursor);
-        if (cursor == NULL)
-            return SQLITE_NOMEM;
-        memset(cursor, 0, sizeof *cursor);
-    }
-    cursor->looked = false;
+    front_cursor *cursor = front->spare ? front->spare : sqlite3_malloc64(sizeof *cursor);
+    if (cursor == NULL)
+        return SQLITE_NOMEM;
+    front->spare = NULL;
+    *cursor = (front_cursor){.rows = NULL};
     *result = &cursor->base;
     return SQLITE_OK;
 }
@@ -281,14 +264,11 @@ int cuckoo_front_close(sqlite3_vtab_cursor *base)
 {
     front_cursor *cursor = front_cursor_of(base);
     cuckoo_front *front = front_of(cursor);
-    front_cursor **kept = &front->kept[front->next++ % CUCKOO_KEPT];
     stop(cursor);
-    if (cursor->rows) { /* after an error it was not reset yet */
-        sqlite3_reset(cursor->rows);
-        sqlite3_clear_bindings(cursor->rows);
-    }
-    cuckoo_front_free_cursor(*kept);
-    *kept = cursor;
+    cuckoo_front_give(front, &cursor->plain);
+    cuckoo_front_give(front, &cursor->feed.rows);
+    sqlite3_free(front->spare);
+    front->spare = cursor;
     return SQLITE_OK;
 }
 
@@ -296,33 +276,40 @@ int cuckoo_front_filter(sqlite3_vtab_cursor *base, int number, const char *text,
                         sqlite3_value **argv)
 {
     int rc = SQLITE_OK;
-    uint32_t plan = (uint32_t)number, dropped = 0;
+    uint32_t plan = (uint32_t)number, how = 0;
     front_cursor *cursor = front_cursor_of(base);
     stop(cursor);
-    if (plan & CUCKOO_LIST)
-        rc = read_list(cursor, plan, argv[0], &dropped);
-    else if (plan & CUCKOO_ASKS && is_denied(cursor, argv[0]))
+    cursor->unique = plan & CUCKOO_UNIQUE;
+    bool asks = (plan & (CUCKOO_ASKS | CUCKOO_LIST)) == CUCKOO_ASKS;
+    enum answer answer = asks ? quick_look(cursor, argv[0]) : UNKNOWN;
+    if (answer == ABSENT)
         return SQLITE_OK;
+    if (answer == FOUND && unusual_of(plan, argc, argv) == 0) {
+        bool feeds = !(plan & CUCKOO_NULL) && cuckoo_feed_key(cursor, text, argc, argv, &rc);
+        return feeds ? rc : start(cursor, text, 0, argc, argv);
+    }
+    sqlite3_reset(cursor->feed.rows); /* what it has read may have changed */
+    if (plan & CUCKOO_LIST)
+        rc = read_list(cursor, plan, argv[0], &how);
     else if (plan & CUCKOO_ASKS && sqlite3_value_type(argv[0]) != SQLITE_NULL)
         rc = ask(cursor, argv[0], plan, &cursor->most);
     else if (plan & CUCKOO_ASKS && !(plan & CUCKOO_NULL))
         cursor->most = 0;
     if (rc != SQLITE_OK || cursor->most == 0)
         return rc;
-    while (*text == '/') /* a comment (front_plan.c), which the connection may not allow */
-        text = strstr(text, "*/ ") + strlen("*/ ");
-    rc = drop_conditions(cursor, plan, argc, argv, &dropped);
-    return rc == SQLITE_OK ? start(cursor, text, dropped, argc, argv) : rc;
+    rc = choose(cursor, plan, argc, argv, &how);
+    return rc == SQLITE_OK ? start(cursor, text, how, argc, argv) : rc;
 }
 
 int cuckoo_front_next(sqlite3_vtab_cursor *base)
 {
-    return step(front_cursor_of(base));
+    front_cursor *cursor = front_cursor_of(base);
+    return cursor->rows == cursor->plain ? step(cursor) : cuckoo_feed_next(cursor);
 }
 
 int cuckoo_front_eof(sqlite3_vtab_cursor *base)
 {
-    return !front_cursor_of(base)->is_row;
+    return front_cursor_of(base)->rows == NULL;
 }
 
 /* Makes the key of a row WITHOUT ROWID the result, in one column. */
@@ -349,7 +336,7 @@ int cuckoo_front_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
     if (front->keyed && column == front->columns - 1 + COLUMN_ID)
         result_key(front, rows, context);
     else if (column < front->columns)
-        sqlite3_result_value(context, sqlite3_column_value(rows, 1 + column));
+        cuckoo_front_result(context, sqlite3_column_value(rows, 1 + column), front->utf8);
     return SQLITE_OK;
 }
 

@@ -20,28 +20,64 @@ bool cuckoo_front_unusual(uint32_t plan, int i, sqlite3_value *value)
     return type != SQLITE_NULL && (usual == NUMBERS ? !number : usual == NO_NUMBERS && number);
 }
 
-/* A condition stands in brackets and ends with its parameter. "+" keeps SQLite from reading rows in the
-** order of an index. */
-char *cuckoo_front_widen(const cuckoo_front *front, const char *text, uint32_t dropped)
+const char *cuckoo_front_sql(const char *text)
 {
-    bool quoted = false;
-    sqlite3_str *sql = sqlite3_str_new(NULL);
-    const char *from = " FROM ";
+    const char *end = "*/ ";
+    while (*text == '/')
+        text = strstr(text, end) + strlen(end);
+    return text;
+}
+
+/* A condition is in brackets and ends with its parameter. "+" takes the affinity off a key: then it is
+** compared as a parameter is. ?9 and ?10: CUCKOO_USUAL and CUCKOO_OTHERS. */
+static void append_parameter(const cuckoo_front *front, sqlite3_str *sql, char digit, uint32_t how,
+                             bool others)
+{
+    sqlite3_str_appendf(sql, how & CUCKOO_FED ? "+f.k%c" : "?%c", digit);
+    if (digit == '1' && how & CUCKOO_SPELLED)
+        sqlite3_str_appendf(sql,
+                            others ? " OR 1) AND (?10 AND c.\"%w\" NOT IN (?1, ?9)"
+                                   : " OR c.\"%w\" = ?9) AND (NOT ?10",
+                            cuckoo_front_shown(front, front->followed)->name);
+    else if (how >> (digit - '1') & 1)
+        sqlite3_str_appendall(sql, " OR 1");
+}
+
+static void append_rewritten(const cuckoo_front *front, sqlite3_str *sql, const char *text, uint32_t how,
+                             bool others)
+{
+    bool quoted = false, feeds = how & CUCKOO_FED;
+    const char *from = " FROM ", *where = " WHERE ", *feed = "cuckoo_feed(?1) AS f LEFT JOIN ";
     for (const char *at = text; *at; at++) {
         if (!quoted && strncmp(at, from, strlen(from)) == 0) {
             at += strlen(from);
             for (int i = 0; i < 3; i++) /* "schema"."content" */
                 cuckoo_sql_token(&at);
-            sqlite3_str_appendf(sql, "%s\"%w\".\"%w\"", from, front->schema, front->content);
+            sqlite3_str_appendf(sql, "%s%s\"%w\".\"%w\"", from, feeds ? feed : "", front->schema,
+                                front->content);
+        }
+        if (!quoted && feeds && strncmp(at, where, strlen(where)) == 0) {
+            at += strlen(where);
+            sqlite3_str_appendall(sql, " ON ");
         }
         quoted ^= *at == '"';
-        sqlite3_str_append(sql, at, 1);
         if (quoted || *at != '?')
-            continue;
-        char digit = *++at; /* CUCKOO_CONDITIONS has one */
-        sqlite3_str_appendf(sql, "%c%s", digit, dropped >> (digit - '1') & 1 ? " OR 1" : "");
+            sqlite3_str_append(sql, at, 1);
+        else
+            append_parameter(front, sql, *++at, how, others); /* CUCKOO_CONDITIONS has one digit */
     }
-    if (dropped & CUCKOO_SORTS)
+}
+
+/* "+" keeps SQLite from reading rows in the order of an index. */
+char *cuckoo_front_rewrite(const cuckoo_front *front, const char *text, uint32_t how)
+{
+    sqlite3_str *sql = sqlite3_str_new(NULL);
+    append_rewritten(front, sql, text, how, false);
+    if (how & CUCKOO_SPELLED) {
+        sqlite3_str_appendall(sql, " UNION ALL ");
+        append_rewritten(front, sql, text, how, true);
+    }
+    if (how & CUCKOO_SORTS)
         sqlite3_str_appendf(sql, " ORDER BY +c.\"%w\"", cuckoo_front_shown(front, 0)->name);
     return sqlite3_str_finish(sql);
 }
@@ -141,6 +177,7 @@ static void take(front_choice *choice, int i)
                         n + 1);
     choice->plan |= usual << (CUCKOO_KINDS + 2 * n);
     choice->info->aConstraintUsage[i].argvIndex = n + 1;
+    choice->info->aConstraintUsage[i].omit = *op == '=' && shown->numeric && !shown->real;
     narrow(choice, shown->finds, is_range(op));
 }
 
@@ -154,14 +191,14 @@ static void take_all(front_choice *choice)
             first = i;
         }
     if (first >= 0) {
-        int column = choice->info->aConstraint[first].iColumn;
         bool null = choice->info->aConstraint[first].op != SQLITE_INDEX_CONSTRAINT_EQ;
         take(choice, first);
-        choice->plan |= (most >= FOLLOWED ? CUCKOO_ASKS : 0) | (null ? CUCKOO_NULL : 0);
+        choice->plan |= (most >= FOLLOWED ? CUCKOO_ASKS : 0) | (null ? CUCKOO_NULL : 0) |
+                        (shown_of(choice, first)->finds == 1 ? CUCKOO_UNIQUE : 0);
         if (is_list(choice, first) && cuckoo_compat_vtab_in(choice->info, first, 1))
             choice->plan |= CUCKOO_LIST;
-        else if (!shown_of(choice, first)->numeric && column < INT32_MAX >> CUCKOO_SPELLED)
-            choice->plan |= (uint32_t)(column + 1) << CUCKOO_SPELLED;
+        else if (most >= FOLLOWED && !shown_of(choice, first)->numeric)
+            choice->plan |= CUCKOO_SPELLS;
     }
     for (int i = 0; i < n && choice->conditions < CUCKOO_CONDITIONS; i++)
         if (i != first && rank(choice, i) >= 0 && !is_list(choice, i))
@@ -178,15 +215,18 @@ static bool reads(const front_choice *choice, int i)
            choice->info->colUsed >> (i < LAST_BIT ? i : LAST_BIT) & 1;
 }
 
-/* The rowid comes first, then column by column, as far as they are read: so each has its place. */
+/* The rowid or a column that is not NULL comes first, then column by column, as far as they are read: so
+** each has its place. */
 static void append_columns(const front_choice *choice, sqlite3_str *sql)
 {
     const cuckoo_front *front = choice->front;
-    const char *rowid = rowid_of(front), *none = front->keyed ? "NULL" : "row_number() OVER ()";
+    const char *row = rowid_of(front);
     int n = front->columns;
+    for (int i = 0; front->keyed && i < n && row == NULL; i++)
+        row = cuckoo_front_shown(front, i)->key ? cuckoo_front_shown(front, i)->name : NULL;
     while (n > 0 && !reads(choice, n - 1))
         n--;
-    sqlite3_str_appendf(sql, "SELECT %s%s", rowid ? "c." : "", rowid ? rowid : none);
+    sqlite3_str_appendf(sql, row ? "SELECT c.\"%w\"" : "SELECT row_number() OVER ()", row);
     for (int i = 0; i < n; i++)
         sqlite3_str_appendf(sql, reads(choice, i) ? ", c.\"%w\"" : ", NULL",
                             cuckoo_front_shown(front, i)->name);
@@ -201,9 +241,8 @@ static char *statement(front_choice *choice)
         sqlite3_str_appendall(sql, "/* for each of a list */ ");
     if (choice->plan & CUCKOO_ASKS)
         sqlite3_str_appendall(sql, "/* if the filter has it */ ");
-    if (choice->plan >> CUCKOO_SPELLED)
-        sqlite3_str_appendall(sql,
-                              "/* numbers in texts by their usual spelling, others by one pass */ ");
+    if (choice->plan & CUCKOO_SPELLS)
+        sqlite3_str_appendall(sql, "/* numbers in texts by their usual spelling, then by others */ ");
     append_columns(choice, sql);
     sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS c%s", choice->front->schema, choice->front->content,
                         where ? where : "");

@@ -297,14 +297,14 @@ static const cuckoo_module table_module = {
 ** may destroy the data of a module that it has registered. */
 int cuckoo_register_tables(sqlite3 *db, bool on)
 {
-    static const char *const names[] = {"cuckoo_filter", "cf_buckets", "cf_explain", "cf_values",
-                                        "cf_lines"};
+    static const char *const names[] = {"cuckoo_filter", "cuckoo_feed", "cf_lines",
+                                        "cf_buckets",    "cf_explain",  "cf_values"};
+    static const sqlite3_module *const modules[] = {&table_module.base, &cuckoo_feed_module,
+                                                    &cuckoo_lines_module};
     cuckoo_registry *registry = on ? cuckoo_registry_new(db) : NULL;
     int rc = on && registry == NULL ? SQLITE_NOMEM : SQLITE_OK;
-    for (int i = 0; i < 5 && (rc == SQLITE_OK || !on); i++) {
-        const sqlite3_module *module = i == 0   ? &table_module.base
-                                       : i == 4 ? &cuckoo_lines_module
-                                                : &cuckoo_inspect_module;
+    for (int i = 0; i < 6 && (rc == SQLITE_OK || !on); i++) {
+        const sqlite3_module *module = i < 3 ? modules[i] : &cuckoo_inspect_module;
         if (on)
             registry->shared.references++;
         int one = sqlite3_create_module_v2(db, names[i], on ? module : NULL, registry,

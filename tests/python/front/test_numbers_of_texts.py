@@ -176,10 +176,11 @@ def test_what_others_commit_is_seen_by_the_next_statement(tmp_path):
 
 
 @pytest.mark.parametrize("type_", ["TEXT", ""])
-def test_texts_in_other_spellings_are_read_once_in_a_statement(db, type_):
-    """Some 2,000 steps for a pass; one for each of 4,000 questions would take millions."""
+def test_only_a_number_in_another_spelling_reads_all_rows(db, type_):
+    """Of 4,000 numbers five are in another spelling, and some 40 are false positives. A pass over the texts takes 40,000 steps,
+    and so does each of the five."""
     numbers = [str(i) for i in range(2000)]
-    filled(db, type_, "BINARY", [f"'{text}'" for text in numbers + [f"0{text}" for text in numbers[::100]]],
+    filled(db, type_, "BINARY", [f"'{text}'" for text in numbers + [f"0{text}" for text in numbers[::400]]],
            unique=True)
     db.execute("CREATE TABLE e(x INTEGER, n INT)")
     db.execute("CREATE TABLE into_here(a, b)")
@@ -192,12 +193,12 @@ def test_texts_in_other_spellings_are_read_once_in_a_statement(db, type_):
 def test_the_usual_spelling_takes_an_index_lookup_only(db):
     """The filter counts the rows of a number: when they were found, no text is read but theirs. One pass is kept for all statements."""
     filled(db, "TEXT", "BINARY", [f"'{i}'" for i in range(3000)], unique=True)
-    assert sum(steps_of(db, "SELECT n FROM f WHERE k = ?", i) for i in range(0, 3000, 10)) < 300 * 100 + 3000 * 30
+    assert sum(steps_of(db, "SELECT n FROM f WHERE k = ?", i) for i in range(0, 3000, 10)) < 300 * 150 + 3000 * 30
 
 
 def test_the_plan_says_what_becomes_of_numbers(db):
     filled(db, "TEXT", "BINARY", ["'7'"])
-    says = "numbers in texts by their usual spelling, others by one pass"
+    says = "numbers in texts by their usual spelling, then by others"
     for where, said in (("k = ?", True), ("k IS ?", True), ("n = ?", False), ("k > ?", False), ("k IN (?, ?)", False),
                         ("k IS NULL", True)):
         plan = db.execute(f"EXPLAIN QUERY PLAN SELECT * FROM f WHERE {where}",
