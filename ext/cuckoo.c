@@ -5,7 +5,7 @@
 ** Threads: the rules of SQLite apply. All state belongs to one connection: filter tables and their memory
 ** (registry.h), the readers of functions (register.h), handles. It is used only during calls of SQLite,
 ** which holds the mutex of the connection. So threads may share a connection in serialized mode, and a
-** connection for each thread is best. Connections share only sqlite3_api. Shared cache: fresh.c.
+** connection for each thread is best. Connections share only sqlite3_api. Shared cache: table.c.
 */
 #include "../src/base/bits.h"
 

@@ -214,7 +214,6 @@ int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *c
         front->declared = declaration(front, sqlite3_str_new(db), table->paged.shadow.table, column);
         rc = front->declared ? sqlite3_declare_vtab(db, front->declared) : SQLITE_NOMEM;
     }
-    table->shift = front->columns > 0 ? front->columns - 1 : 0;
     return rc;
 }
 

@@ -100,7 +100,7 @@ static int check_rule(cuckoo_table *table)
 }
 
 /* While this connection writes nothing, a change of the schema comes with a commit, which changes the
-** version (fresh.c), or it is one of temp. */
+** version (table.c), or it is one of temp. */
 static bool was_seen(cuckoo_table *table)
 {
     const cuckoo_follow *follow = &table->follow;
