@@ -204,11 +204,11 @@ int cuckoo_table_drain(cuckoo_table *table, bool all);
 
 /* The same in memory only. *left, which the caller frees, has what has found no place. Afterwards the
 ** pages are to be written, or to be forgotten. */
-int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left);
+int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_counts *left);
 
 /* The end of a change in memory, with its error or SQLITE_OK: writes it, or forgets it. `left`: what the
 ** log of hashed keys is to hold afterwards; the log of triggers is emptied. NULL: the logs stay. */
-int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc);
+int cuckoo_table_finish(cuckoo_table *table, const cuckoo_counts *left, int rc);
 
 /* At the end of a transaction that has written to the log, and does not drain it: saves what is to be
 ** known of that. */
