@@ -54,7 +54,7 @@ typedef struct cuckoo_follow {
     bool lossy;             /* the rules are broken: what this connection writes may be told wrong */
     bool preceded;          /* triggers of others may run after the change of a row and before ours */
     bool saved;             /* table and column are in the database, in row -1 of the pages */
-    unsigned version;       /* of the database, at the last look while nothing was written */
+    int64_t version;        /* of the database, at the last look while nothing was written */
     int prepared;           /* how often the kept statement was prepared anew */
 } cuckoo_follow;
 

@@ -15,7 +15,7 @@
 ** The log is an ordinary table, and its triggers are plain SQL: a program that writes the table does not
 ** need this extension. SQLite itself takes rows back: by rollback, savepoints, statements that fail,
 ** crashes. At COMMIT a connection that has the extension may take the rows into the pages of the filter,
-** and empty the log (transaction.c).
+** and empty the log (drain.c).
 **
 ** **What the triggers told is added up**: -1 for each `old`, 1 for each `new`, in any order. So nested
 ** changes, cascades and moved rows need no rule. This is the *net*. Until the log is drained, a lookup

@@ -2,7 +2,7 @@
 /*
 ** change.c - INSERT and DELETE on the virtual table cuckoo_filter; and its commands: INSERT INTO
 ** seen(seen [, key]) VALUES(command [, argument]). A filter that follows a table is changed
-** by its log alone (transaction.c).
+** by its log alone (drain.c).
 */
 #include "../follow/sql_text.h"
 #include "../keys/options.h"
@@ -199,7 +199,8 @@ static sqlite3_value *command_in_content(const cuckoo_table *table, sqlite3_valu
 
 static int update(cuckoo_table *table, int argc, sqlite3_value **argv, bool *skips)
 {
-    sqlite3_value **columns = argv + 2 + table->shift, *other;
+    int shift = table->front && table->front->columns > 0 ? table->front->columns - 1 : 0;
+    sqlite3_value **columns = argv + 2 + shift, *other;
     bool inserts = argc > 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL;
     if (inserts && (other = command_in_content(table, argv + 2)) != NULL)
         return run_command(table, other, columns[COLUMN_COMMAND]);

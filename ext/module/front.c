@@ -214,7 +214,6 @@ int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *c
         front->declared = declaration(front, sqlite3_str_new(db), table->paged.shadow.table, column);
         rc = front->declared ? sqlite3_declare_vtab(db, front->declared) : SQLITE_NOMEM;
     }
-    table->shift = front->columns > 0 ? front->columns - 1 : 0;
     return rc;
 }
 
@@ -226,7 +225,7 @@ void cuckoo_front_free(cuckoo_front *front)
         sqlite3_finalize(front->idle[i]);
     sqlite3_free(front->spare);
     free_columns(front);
-    cuckoo_sums_free(&front->others.numbers);
+    cuckoo_counts_free(&front->others.numbers);
     sqlite3_free(front->content);
     sqlite3_free(front);
 }

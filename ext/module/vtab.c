@@ -68,6 +68,7 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
     memset(table, 0, sizeof *table);
     *made = table;
     int rc = cuckoo_shadow_init(&table->paged.shadow, registry->db, argv[1], argv[2]);
+    table->version = -1;
     table->options = plan->options;
     table->once = plan->once;
     table->follow = (cuckoo_follow){.given_table = plan->content,

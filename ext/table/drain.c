@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** drain.c - how the logs get into the pages.
+** drain.c - changes of keys go to a log; and how the logs get into the pages, and when.
 **
 ** A drain changes no answer, so it is right at any time. All that it writes is written by the function
 ** cf_drain, within one statement that writes no row of its own: INSERT INTO seen_page .. WHERE
@@ -13,12 +13,14 @@
 #include "../sqlite/watch.h"
 #include "table.h"
 
+#include <assert.h>
+
 /* ---- in memory ---- */
 
 typedef struct drain {
     cuckoo_table *table;
     bool all; /* keys are tried, however many of them find no place */
-    cuckoo_sums *left;
+    cuckoo_counts *left;
     int misses; /* of keys that have found none */
 } drain;
 
@@ -57,17 +59,17 @@ static int bring(drain *into, uint64_t hash, int64_t n)
     if (status == CF_NO_MEMORY || status == CF_INTERRUPTED)
         return cuckoo_error_code(status);
     into->misses++;
-    return cuckoo_sums_take(into->left, into->table->paged.filter.geometry.epochs != 0, hash, n);
+    return cuckoo_counts_put(into->left, into->table->paged.filter.geometry.epochs != 0, hash, n);
 }
 
 /* Keys without a place go first. */
 static int take_away(drain *into, uint64_t hash, int64_t copies)
 {
-    int64_t wait = cuckoo_sums_of(into->left, hash);
+    int64_t wait = cuckoo_counts_get(into->left, hash);
     if (wait > copies)
         wait = copies;
     delete_copies(into->table, hash, copies - wait);
-    return wait ? cuckoo_sums_take(into->left, false, hash, -wait) : SQLITE_OK;
+    return wait ? cuckoo_counts_put(into->left, false, hash, -wait) : SQLITE_OK;
 }
 
 static int change(void *context, uint64_t hash, int64_t n)
@@ -80,7 +82,7 @@ static int change(void *context, uint64_t hash, int64_t n)
 /* Changes of keys are made again in their order: who deletes a key that is there by chance, and then
 ** adds it, must find it. What triggers have told is right as a sum; if all goes one way, in any
 ** order. */
-int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left)
+int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_counts *left)
 {
     drain into = {table, all, left, 0};
     cuckoo_paged *paged = &table->paged;
@@ -91,13 +93,13 @@ int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left)
     if (rc == SQLITE_OK)
         cf_note_types(&paged->filter, logged->types);
     if (rc == SQLITE_OK && ages)
-        cuckoo_ageing_begin(paged, table->net.more, all);
+        cuckoo_ageing_begin_adds(paged, table->net.more, all);
     rc = cuckoo_first_error(rc, paged->rc);
     rc = rc || !sums ? rc : cuckoo_changes_sum(logged, ages);
     if (rc == SQLITE_OK)
-        rc = sums ? cuckoo_sums_walk(&logged->sums, change, &into)
+        rc = sums ? cuckoo_counts_walk(&logged->counts, change, &into)
                   : cuckoo_changes_walk(logged, change, &into);
-    if (!cuckoo_sums_any(left))
+    if (!cuckoo_counts_any(left))
         cf_drop_types(&paged->filter);
     paged->dirty = true;
     return rc;
@@ -107,7 +109,7 @@ int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left)
 
 typedef struct writing {
     cuckoo_table *table;
-    const cuckoo_sums *left; /* NULL: the logs stay */
+    const cuckoo_counts *left; /* NULL: the logs stay */
     bool done;
 } writing;
 
@@ -123,7 +125,7 @@ static int write_left(void *context, uint64_t hash, int64_t n)
 
 /* Pages may grow by what the logs give back. Only drains write to the own log of a filter that follows a
 ** table. */
-static int change_logs(cuckoo_table *table, const cuckoo_sums *left)
+static int change_logs(cuckoo_table *table, const cuckoo_counts *left)
 {
     cuckoo_paged *paged = &table->paged;
     bool follows = cuckoo_table_follows(table), own = !follows || paged->left > 0;
@@ -131,7 +133,7 @@ static int change_logs(cuckoo_table *table, const cuckoo_sums *left)
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_LOG);
     paged->left = 0;
-    return rc ? rc : cuckoo_sums_walk(left, write_left, paged);
+    return rc ? rc : cuckoo_counts_walk(left, write_left, paged);
 }
 
 static int write_all(writing *w)
@@ -173,7 +175,7 @@ static bool is_done(const writing *w, int rc)
 ** kept: SQLite would prepare it anew after a change of the schema, perhaps with a savepoint begun for
 ** it, and without memory to end that take back the whole transaction, and say nothing. After an error
 ** nothing was written, and nothing is in memory. */
-static int write_changes(cuckoo_table *table, const cuckoo_sums *left)
+static int write_changes(cuckoo_table *table, const cuckoo_counts *left)
 {
     int prepared;
     unsigned events = table->registry->events;
@@ -204,7 +206,7 @@ static int write_changes(cuckoo_table *table, const cuckoo_sums *left)
     return rc;
 }
 
-int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc)
+int cuckoo_table_finish(cuckoo_table *table, const cuckoo_counts *left, int rc)
 {
     rc = cuckoo_first_error(rc, cuckoo_paged_error(&table->paged));
     if (rc != SQLITE_OK)
@@ -234,11 +236,11 @@ static int prepare(cuckoo_table *table)
 
 int cuckoo_table_drain(cuckoo_table *table, bool all)
 {
-    cuckoo_sums left = {.place = NULL};
+    cuckoo_counts left = {0};
     int rc = prepare(table);
     rc = rc ? rc : cuckoo_table_take_in(table, all, &left);
     rc = cuckoo_table_finish(table, &left, rc);
-    cuckoo_sums_free(&left);
+    cuckoo_counts_free(&left);
     return rc;
 }
 
@@ -255,4 +257,97 @@ int cuckoo_table_gave_up(const cuckoo_table *table, int rc)
 {
     bool goes_on = rc != SQLITE_NOMEM && cuckoo_shadow_in_transaction(&table->paged.shadow, true);
     return rc == SQLITE_OK || goes_on ? SQLITE_OK : rc;
+}
+
+/* ---- changes of keys ---- */
+
+/* Writes a change of a key to the log. The rowid is also the number of rows, since a drain empties the
+** log. A statement that writes many rows drains the log from time to time, so that no log gets too long
+** for a drain; a drain that fails leaves them in the log. */
+static int note(cuckoo_table *table, uint64_t hash, int64_t n, unsigned types)
+{
+    cuckoo_shadow *shadow = &table->paged.shadow;
+    const cf_geometry *geometry = &table->paged.filter.geometry;
+    sqlite3_int64 rowid = sqlite3_last_insert_rowid(shadow->db);
+    types = cf_types_under(geometry->affinity, types) & ~(unsigned)geometry->key_types;
+    table->net.current = false;
+    int rc = cuckoo_log_write(shadow, hash, n, types);
+    if (rc == SQLITE_OK)
+        table->wrote = sqlite3_last_insert_rowid(shadow->db);
+    sqlite3_set_last_insert_rowid(shadow->db, rowid);
+    return rc == SQLITE_OK && table->wrote % CUCKOO_LONG_LOG == 0
+               ? cuckoo_table_gave_up(table, cuckoo_table_drain(table, false))
+               : rc;
+}
+
+/* Has a filter that may not grow fewer keys than slots? */
+static int count_room(cuckoo_table *table, bool *room)
+{
+    const cf_filter *filter = &table->paged.filter;
+    uint64_t slots = cf_geometry_slots(&filter->geometry) + filter->geometry.stash_size;
+    int rc = cuckoo_table_net(table);
+    *room = filter->occupied + table->net.changes.counts.used < slots;
+    return rc;
+}
+
+/* A drain tells how many slots they need. */
+static int look_for_room(cuckoo_table *table, bool *room)
+{
+    int rc = count_room(table, room);
+    if (rc != SQLITE_OK || *room)
+        return rc;
+    rc = cuckoo_table_gave_up(table, cuckoo_table_drain(table, false));
+    return rc ? rc : count_room(table, room);
+}
+
+int cuckoo_table_add(cuckoo_table *table, uint64_t hash, unsigned types, cf_status *status)
+{
+    bool room = true;
+    const cuckoo_paged *paged = &table->paged;
+    assert(paged->loaded);
+    int rc = paged->filter.geometry.growth ? SQLITE_OK : look_for_room(table, &room);
+    *status = room ? CF_OK : CF_FULL;
+    return rc != SQLITE_OK || !room
+               ? rc
+               : note(table, hash, paged->filter.geometry.epochs ? (int64_t)paged->now : 1, types);
+}
+
+int cuckoo_table_delete(cuckoo_table *table, uint64_t hash)
+{
+    return note(table, hash, -1, 0);
+}
+
+/* ---- at COMMIT ---- */
+
+int64_t cuckoo_table_due(const cuckoo_table *table)
+{
+    const cuckoo_paged *paged = &table->paged;
+    uint64_t more = paged->loaded ? paged->filter.occupied / 256 + paged->left / 4 : 0;
+    more = more < CUCKOO_SHORT_LOG ? CUCKOO_SHORT_LOG : more < CUCKOO_LONG_LOG ? more : CUCKOO_LONG_LOG;
+    return (int64_t)(paged->left + more);
+}
+
+/* A transaction that has written no row of a log must not commit anything: others could not write on what
+** they have read. */
+static bool is_due(const cuckoo_table *table)
+{
+    int64_t read = (int64_t)(table->net.own.rows + table->net.followed.rows);
+    int64_t rows = table->wrote > read ? table->wrote : read;
+    return table->wrote > 0 && rows >= cuckoo_table_due(table) && rows <= CUCKOO_MOST_LOGGED;
+}
+
+/* The rowid of the last row is the length of a log. */
+int cuckoo_table_sync(cuckoo_table *table)
+{
+    int rc = SQLITE_OK;
+    bool follows = cuckoo_table_follows(table);
+    if (table->later || table->wrote == 0)
+        return rc;
+    if (follows)
+        rc = cuckoo_shadow_integer(&table->paged.shadow, CUCKOO_LAST_LOGGED, NULL, &table->wrote);
+    if (rc == SQLITE_OK && is_due(table))
+        rc = cuckoo_table_drain(table, false);
+    else if (rc == SQLITE_OK && follows)
+        rc = cuckoo_table_note_rows(table);
+    return cuckoo_table_gave_up(table, rc);
 }

@@ -8,6 +8,77 @@
 #include <assert.h>
 #include <string.h>
 
+/* ---- the list ---- */
+
+cuckoo_registry *cuckoo_registry_new(sqlite3 *db)
+{
+    cuckoo_registry *registry = sqlite3_malloc64(sizeof *registry);
+    if (registry)
+        *registry = (cuckoo_registry){.shared = {1, cuckoo_registry_release}, .db = db, .refused = -1};
+    return registry;
+}
+
+void cuckoo_registry_release(void *pointer)
+{
+    cuckoo_registry *registry = pointer;
+    assert(registry == NULL || registry->shared.references > 0);
+    if (registry == NULL || --registry->shared.references > 0)
+        return;
+    sqlite3_free(registry->why);
+    sqlite3_free(registry);
+}
+
+bool cuckoo_list_is_named(const cuckoo_table *table, const char *schema, const char *name)
+{
+    return sqlite3_stricmp(table->paged.shadow.table, name) == 0 &&
+           sqlite3_stricmp(table->paged.shadow.schema, schema) == 0;
+}
+
+void cuckoo_list_add(cuckoo_registry *registry, cuckoo_table *table)
+{
+    table->registry = registry;
+    table->listed.next = registry->first;
+    registry->first = table;
+    registry->shared.references++;
+    registry->changes++;
+}
+
+static void free_table(cuckoo_table *table)
+{
+    cuckoo_paged_free(&table->paged);
+    cuckoo_follow_free(&table->follow);
+    cuckoo_net_forget(&table->net);
+    sqlite3_free(table->later);
+    sqlite3_free(table->called);
+    sqlite3_free(table->base.zErrMsg);
+    cuckoo_registry_release(table->registry);
+    sqlite3_free(table);
+}
+
+void cuckoo_list_remove(cuckoo_table *table)
+{
+    cuckoo_table **at = &table->registry->first;
+    for (; *at != table; at = &(*at)->listed.next)
+        assert(*at != NULL);
+    *at = table->listed.next;
+    table->registry->changes++;
+    table->listed.released = true;
+    if (table->listed.uses == 0)
+        free_table(table);
+}
+
+void cuckoo_list_keep(cuckoo_table *table)
+{
+    table->listed.uses++;
+}
+
+void cuckoo_list_give(cuckoo_table *table)
+{
+    assert(table->listed.uses > 0);
+    if (--table->listed.uses == 0 && table->listed.released)
+        free_table(table);
+}
+
 /* ---- finding a table ---- */
 
 /* Compiling a statement on a virtual table connects the table, and asks it for a plan. So it tells
@@ -134,7 +205,7 @@ static cuckoo_table *hold(cuckoo_table *table, int *prepared, int *rc)
 {
     cuckoo_list_keep(table);
     *rc = cuckoo_shadow_hold(&table->paged.shadow, prepared);
-    if (*rc == SQLITE_OK && !table->released)
+    if (*rc == SQLITE_OK && !table->listed.released)
         return table;
     if (*rc == SQLITE_OK)
         cuckoo_shadow_release(&table->paged.shadow);
@@ -174,7 +245,7 @@ static cuckoo_table *table_called(const cuckoo_registry *registry, const char *n
 {
     cuckoo_table *at = registry->first;
     while (at && (!at->called || strcmp(at->called, name) != 0))
-        at = at->next;
+        at = at->listed.next;
     return at;
 }
 

@@ -8,6 +8,22 @@
 #include "../functions/filters.h"
 #include "table.h"
 
+/* A new registry with one reference. NULL: out of memory. */
+cuckoo_registry *cuckoo_registry_new(sqlite3 *db);
+
+/* One reference less; the last one frees the registry. */
+void cuckoo_registry_release(void *registry);
+
+/* Puts a table into the list, or takes it out, and frees it when no use of it goes on any more. */
+void cuckoo_list_add(cuckoo_registry *registry, cuckoo_table *table);
+void cuckoo_list_remove(cuckoo_table *table);
+
+/* A use begins, or has ended, for which the table stays. */
+void cuckoo_list_keep(cuckoo_table *table);
+void cuckoo_list_give(cuckoo_table *table);
+
+bool cuckoo_list_is_named(const cuckoo_table *table, const char *schema, const char *name);
+
 /* Connects a table, if need be. NULL: it is another kind of table, or *rc is an error. */
 cuckoo_table *cuckoo_registry_connect(cuckoo_registry *registry, const char *schema, const char *name,
                                       int *rc);

@@ -1,4 +1,26 @@
 /* SPDX-License-Identifier: MIT */
+/*
+** table.c - lookups; and the one rule that says whether what a table has in memory, a cache of the
+** database, is still true.
+**
+** Memory is still true in two cases:
+**
+** - Nothing was uncommitted at the last use, nothing is now, and the data version of the database is the
+**   same. The version is looked at inside a read transaction: outside of one SQLite does not know it.
+** - The table is in the transaction that writes. Since the last use SQLite has reported no rollback, no
+**   table of this connection has written pages, and the connection has changed no row. (SQLite counts a
+**   row that a trigger writes at once: sqlite3_total_changes.)
+**
+** Otherwise the generation of the pages is compared, and the logs are read on from their marks (log.h),
+** which shows whether they are still the logs that were read.
+**
+** With a shared cache a read transaction does not keep others from committing before a table is read. So
+** after a use that has read something the version is looked at again. If it has changed, the use fails
+** with SQLITE_LOCKED, for which users of a shared cache have to be prepared anyway.
+**
+** Changes that this connection makes to the shadow tables by SQL, or by the incremental blob API, go
+** unnoticed. SQLite's defensive mode forbids the first.
+*/
 #include "table.h"
 
 #include "../keys/column_rule.h"
@@ -13,6 +35,64 @@ void cuckoo_table_forget(cuckoo_table *table)
 {
     cuckoo_paged_forget(&table->paged);
     cuckoo_net_forget(&table->net);
+}
+
+/* ---- is memory still true? ---- */
+
+static int compare(cuckoo_table *table)
+{
+    unsigned version;
+    const cuckoo_registry *registry = table->registry;
+    const cuckoo_shadow *shadow = &table->paged.shadow;
+    int rc = cuckoo_shadow_version(shadow, &version), changes = sqlite3_total_changes(shadow->db);
+    bool settled = !cuckoo_shadow_in_transaction(shadow, true),
+         notified = !settled && table->joined && table->events == registry->events;
+    bool same = settled ? table->version == version : notified && changes == table->changes;
+    table->version = rc == SQLITE_OK && settled ? (int64_t)version : -1;
+    table->events = registry->events;
+    table->changes = changes;
+    table->paged.shadow.stepped = false;
+    if (rc != SQLITE_OK || same)
+        return rc;
+    table->net.current = false;
+    return notified ? SQLITE_OK : cuckoo_paged_compare(&table->paged);
+}
+
+int cuckoo_table_load(cuckoo_table *table)
+{
+    char **damage = &table->paged.shadow.damage;
+    sqlite3_free(*damage);
+    *damage = NULL;
+    if (table->paged.shadow.busy)
+        return cuckoo_say(damage, SQLITE_CORRUPT_VTAB,
+                          "a trigger or a view on its shadow table uses it");
+    if (table->later)
+        return cuckoo_say(damage, CUCKOO_NEWER, "%s", table->later);
+    int rc = compare(table);
+    return rc == SQLITE_OK ? cuckoo_paged_load(&table->paged) : rc;
+}
+
+int cuckoo_table_end(cuckoo_table *table)
+{
+    int rc = cuckoo_paged_error(&table->paged);
+    bool fits = rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB; /* rows of two times are no damage */
+    if (table->paged.shadow.stepped && fits && cuckoo_table_overtaken(table))
+        rc = SQLITE_LOCKED;
+    table->paged.shadow.stepped = false;
+    bool unwritten = table->paged.dirty && !table->paged.shadow.busy; /* by a drain that goes on */
+    if (rc != SQLITE_OK || unwritten)
+        cuckoo_table_forget(table);
+    return rc;
+}
+
+int cuckoo_table_end_work(cuckoo_table *table, int rc, char **message)
+{
+    int end = cuckoo_table_end(table);
+    if (end == SQLITE_OK || cuckoo_sql_rolls_back(rc))
+        return rc;
+    sqlite3_free(*message);
+    *message = NULL;
+    return end;
 }
 
 /* ---- using it ---- */
@@ -41,7 +121,7 @@ static int64_t copies_of(cuckoo_table *table, uint64_t hash)
 /* What the logs say of a key: copies that have come, or the latest time. */
 static int64_t change_of(const cuckoo_table *table, uint64_t hash)
 {
-    return cuckoo_sums_of(&table->net.changes.sums, hash);
+    return cuckoo_counts_get(&table->net.changes.counts, hash);
 }
 
 int cuckoo_table_most(cuckoo_table *table, uint64_t hash, int64_t *most)
@@ -74,8 +154,8 @@ int cuckoo_table_has_anew(cuckoo_table *table, uint64_t hash, bool *has)
 bool cuckoo_table_overtaken(const cuckoo_table *table)
 {
     unsigned version;
-    return table->settled && (cuckoo_shadow_version(&table->paged.shadow, &version) != SQLITE_OK ||
-                              version != table->version);
+    return table->version >= 0 && (cuckoo_shadow_version(&table->paged.shadow, &version) != SQLITE_OK ||
+                                   table->version != version);
 }
 
 void cuckoo_table_calm(const cuckoo_table *table, cuckoo_calm *calm)
@@ -122,7 +202,7 @@ static int count_key(void *context, uint64_t hash, int64_t time)
 static int ageing_items(cuckoo_table *table, uint64_t *items)
 {
     ageing_keys keys = {.table = table};
-    int rc = cuckoo_sums_walk(&table->net.changes.sums, count_key, &keys);
+    int rc = cuckoo_counts_walk(&table->net.changes.counts, count_key, &keys);
     *items = table->paged.filter.items + keys.n;
     return rc;
 }
@@ -137,73 +217,38 @@ int cuckoo_table_items(cuckoo_table *table, uint64_t *items)
     return rc;
 }
 
-/* ---- the tables of a connection ---- */
+/* ---- the transaction ---- */
 
-cuckoo_registry *cuckoo_registry_new(sqlite3 *db)
+/* Others may have committed before this transaction began. */
+int cuckoo_table_joined(sqlite3_vtab *base)
 {
-    cuckoo_registry *registry = sqlite3_malloc64(sizeof *registry);
-    if (registry)
-        *registry = (cuckoo_registry){.shared = {1, cuckoo_registry_release}, .db = db, .refused = -1};
-    return registry;
+    cuckoo_table *table = cuckoo_table_of(base);
+    table->registry->events++;
+    table->joined = true;
+    table->returns_nothing = false;
+    return SQLITE_OK;
 }
 
-void cuckoo_registry_release(void *pointer)
+/* Nothing tells whether the names of table and column are still saved. */
+int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number)
 {
-    cuckoo_registry *registry = pointer;
-    assert(registry == NULL || registry->shared.references > 0);
-    if (registry == NULL || --registry->shared.references > 0)
-        return;
-    sqlite3_free(registry->why);
-    sqlite3_free(registry);
+    cuckoo_table *table = cuckoo_table_of(base);
+    (void)number;
+    table->registry->events++;
+    table->follow.saved = false;
+    return SQLITE_OK;
 }
 
-bool cuckoo_list_is_named(const cuckoo_table *table, const char *schema, const char *name)
+int cuckoo_table_committed(sqlite3_vtab *base)
 {
-    return sqlite3_stricmp(table->paged.shadow.table, name) == 0 &&
-           sqlite3_stricmp(table->paged.shadow.schema, schema) == 0;
+    cuckoo_table *table = cuckoo_table_of(base);
+    table->joined = false;
+    table->wrote = 0;
+    return SQLITE_OK;
 }
 
-void cuckoo_list_add(cuckoo_registry *registry, cuckoo_table *table)
+int cuckoo_table_rolled_back(sqlite3_vtab *base)
 {
-    table->registry = registry;
-    table->next = registry->first;
-    registry->first = table;
-    registry->shared.references++;
-    registry->changes++;
-}
-
-static void free_table(cuckoo_table *table)
-{
-    cuckoo_paged_free(&table->paged);
-    cuckoo_follow_free(&table->follow);
-    cuckoo_net_forget(&table->net);
-    sqlite3_free(table->later);
-    sqlite3_free(table->called);
-    sqlite3_free(table->base.zErrMsg);
-    cuckoo_registry_release(table->registry);
-    sqlite3_free(table);
-}
-
-void cuckoo_list_remove(cuckoo_table *table)
-{
-    cuckoo_table **at = &table->registry->first;
-    for (; *at != table; at = &(*at)->next)
-        assert(*at != NULL);
-    *at = table->next;
-    table->registry->changes++;
-    table->released = true;
-    if (table->uses == 0)
-        free_table(table);
-}
-
-void cuckoo_list_keep(cuckoo_table *table)
-{
-    table->uses++;
-}
-
-void cuckoo_list_give(cuckoo_table *table)
-{
-    assert(table->uses > 0);
-    if (--table->uses == 0 && table->released)
-        free_table(table);
+    cuckoo_table_rolled_back_to(base, 0);
+    return cuckoo_table_committed(base);
 }

@@ -7,10 +7,9 @@
 ** nothing but the database.
 **
 ** **A filter table is an image, which only drains and commands write (drain.c), and logs, which SQLite
-** commits and takes back (log.h).** A lookup adds the two up. What a table has in memory of them is a
-** cache, which can be forgotten at any time. So rolling back is to forget: SQLite rolls back the rest.
-**
-** INSERT and DELETE on the filter write to its log at once.
+** commits and rolls back (log.h).** A lookup adds the two up. INSERT and DELETE on the filter write to its
+** log at once. What a table has in memory is a cache, which can be forgotten at any time: README.md lists
+** its states, and table.c has the rule that says whether it is still true.
 **
 ** Functions return SQLite codes.
 */
@@ -20,47 +19,41 @@
 #include "../follow/changes.h"
 #include "../follow/follow.h"
 #include "../keys/options.h"
-#include "../sqlite/register.h"
+#include "list.h"
 
 /* Rows of the logs: so many may wait, so that fewer pages are written; a COMMIT drains no more than so
 ** many, which would hold the lock for seconds. */
 enum { CUCKOO_SHORT_LOG = 1024, CUCKOO_LONG_LOG = 65536, CUCKOO_MOST_LOGGED = 1000000 };
 
-typedef struct cuckoo_registry cuckoo_registry; /* registry.h */
-typedef struct cuckoo_front cuckoo_front;       /* front.h */
+typedef struct cuckoo_front cuckoo_front; /* front.h */
 
-typedef struct cuckoo_table {
+struct cuckoo_table {
     sqlite3_vtab base;
     cuckoo_registry *registry;
     cuckoo_paged paged;
     cuckoo_follow follow;
-    cuckoo_net net; /* of the logs */
-    int64_t
-        wrote; /* the last row of a log, if this transaction has written any; 1: not known; 0: none */
+    cuckoo_net net;    /* of the logs */
+    int64_t wrote;     /* the last row of a log that this transaction has written; 1: unknown; 0: none */
     bool asks_content; /* in this use the filter is not trusted, and its table is asked (content.h) */
     cuckoo_options options; /* as CREATE gave them: for the plan of a filter that is made anew */
     char *later;            /* a later version made the table, and this says so: never used. NULL: no */
 
-    /* The last use, and what tells whether memory is still as it was then (fresh.c). */
-    unsigned version; /* of the database (cuckoo_shadow_version) */
-    bool settled;     /* nothing was uncommitted */
-    unsigned events;  /* of the connection (registry->events) */
-    int changes;      /* sqlite3_total_changes */
-    bool joined;      /* the table is in the transaction: SQLite reports rollbacks and the end */
+    /* The last use, and what tells whether memory is still as it was then (table.c). */
+    int64_t version; /* of the database (cuckoo_shadow_version); -1: something was uncommitted */
+    unsigned events; /* of the connection (registry->events) */
+    int changes;     /* sqlite3_total_changes */
+    bool joined;     /* the table is in the transaction: SQLite reports rollbacks and the end */
 
     cuckoo_front *front;  /* it shows the rows of the content (front.h); NULL: it does not */
-    int shift;            /* so many columns more stand before its hidden ones (table.h) */
     cf_affinity affinity; /* what SQLite was told of the key column when it read the schema */
     cf_collation collation;
     bool once;            /* no DELETE: INSERT OR IGNORE adds a key if it is new */
     bool returns_nothing; /* no INSERT INTO this table since a savepoint opened last has RETURNING */
 
-    unsigned uses; /* of it by its name that go on (registry.c) */
-    bool released; /* SQLite has let it go meanwhile */
-    char *called;  /* the name by which it was found last; NULL: it has to be looked for */
-    int called_at; /* what cuckoo_shadow_hold said then */
-    struct cuckoo_table *next;
-} cuckoo_table;
+    cuckoo_listed listed; /* list.h */
+    char *called;         /* the name by which it was found last; NULL: it has to be looked for */
+    int called_at;        /* what cuckoo_shadow_hold said then */
+};
 
 static inline cuckoo_table *cuckoo_table_of(sqlite3_vtab *base)
 {
@@ -105,7 +98,7 @@ const char *cuckoo_table_damage(const cuckoo_table *table, int rc);
 
 /* Ends a use. What it has changed in memory alone is forgotten. Returns the first error of reading pages
 ** since it began: answers may be wrong. SQLITE_LOCKED: what was read may not fit what was in memory
-** (fresh.c). */
+** (table.c). */
 int cuckoo_table_end(cuckoo_table *table);
 
 /* The same after work that has ended with this code, and with *message (sqlite3_malloc) if it had one.
@@ -139,7 +132,7 @@ static inline bool cuckoo_table_is_calm(cuckoo_table *table, const cuckoo_calm *
     bool is = calm->is && calm->changes == sqlite3_total_changes(db) &&
               sqlite3_txn_state(db, NULL) == SQLITE_TXN_READ && table->paged.loaded &&
               (table->paged.has_reader || !cuckoo_table_overtaken(table)) &&
-              !cuckoo_late_expired(table->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
+              !cuckoo_compat_expired(table->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
     table->asks_content = is ? calm->asks_content : table->asks_content;
     return is;
 }
@@ -157,7 +150,7 @@ static inline bool cuckoo_table_is_at_hand(const cuckoo_table *table)
     return table->paged.has_reader && table->net.current && table->net.changes.n == 0;
 }
 
-/* ---- the transaction (transaction.c) ---- */
+/* ---- the transaction ---- */
 
 /* Methods: the table joins the transaction; that is committed; it is rolled back. */
 int cuckoo_table_joined(sqlite3_vtab *base);
@@ -199,7 +192,7 @@ int cuckoo_table_rule(cuckoo_table *table, cf_geometry *rule);
 
 /* Adds a key of these types (cf_key_types), or deletes it. *status is CF_FULL, and nothing has changed,
 ** when as many keys are in a filter that may not grow as it has slots. Otherwise it is CF_OK.
-** (transaction.c) */
+** (drain.c) */
 int cuckoo_table_add(cuckoo_table *table, uint64_t hash, unsigned types, cf_status *status);
 int cuckoo_table_delete(cuckoo_table *table, uint64_t hash);
 
@@ -211,11 +204,11 @@ int cuckoo_table_drain(cuckoo_table *table, bool all);
 
 /* The same in memory only. *left, which the caller frees, has what has found no place. Afterwards the
 ** pages are to be written, or to be forgotten. */
-int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left);
+int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_counts *left);
 
 /* The end of a change in memory, with its error or SQLITE_OK: writes it, or forgets it. `left`: what the
 ** log of hashed keys is to hold afterwards; the log of triggers is emptied. NULL: the logs stay. */
-int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc);
+int cuckoo_table_finish(cuckoo_table *table, const cuckoo_counts *left, int rc);
 
 /* At the end of a transaction that has written to the log, and does not drain it: saves what is to be
 ** known of that. */
@@ -233,43 +226,5 @@ void cuckoo_drain_function(sqlite3_context *context, int argc, sqlite3_value **a
 
 /* Forgets what is in memory. */
 void cuckoo_table_forget(cuckoo_table *table);
-
-/* ---- the tables of a connection ---- */
-
-/* A table that was found. It is the same one without its name, as long as the list stays. */
-typedef struct cuckoo_known {
-    cuckoo_table *table; /* NULL: none */
-    unsigned changes;
-} cuckoo_known;
-
-struct cuckoo_registry {
-    cuckoo_shared shared; /* by the modules, their functions, and each table */
-    sqlite3 *db;
-    cuckoo_table *first; /* of the list, in which the newest one comes first */
-    unsigned changes;    /* of the list, so far */
-    unsigned events;     /* so far: tables that joined a transaction, wrote pages, or were rolled back */
-    cuckoo_table *planned;    /* for which SQLite has planned a query last; may be gone */
-    char *why;                /* of the last cuckoo_registry_begin, when it is no static text */
-    bool rebuilds;            /* cf_table_rebuild is running, which no trigger can call, */
-    const uint64_t *capacity; /* with this one; NULL: none was given */
-    cuckoo_known touched;     /* to whose log a row was written last (touch.h) */
-    int refused; /* sqlite3_total_changes when a table could not join the transaction; -1: it could */
-};
-
-/* A new registry with one reference. NULL: out of memory. */
-cuckoo_registry *cuckoo_registry_new(sqlite3 *db);
-
-/* One reference less; the last one frees the registry. */
-void cuckoo_registry_release(void *registry);
-
-/* Puts a table into the list, or takes it out, and frees it when no use of it goes on any more. */
-void cuckoo_list_add(cuckoo_registry *registry, cuckoo_table *table);
-void cuckoo_list_remove(cuckoo_table *table);
-
-/* A use begins, or has ended, for which the table stays. */
-void cuckoo_list_keep(cuckoo_table *table);
-void cuckoo_list_give(cuckoo_table *table);
-
-bool cuckoo_list_is_named(const cuckoo_table *table, const char *schema, const char *name);
 
 #endif

@@ -18,7 +18,7 @@ static cuckoo_table *connected(const cuckoo_registry *registry, int64_t log)
 {
     cuckoo_table *at = registry->first;
     while (at && !has_log(at, log))
-        at = at->next;
+        at = at->listed.next;
     return at;
 }
 

@@ -379,7 +379,7 @@ def test_a_commit_drains_an_attached_database(path, tmp_path):
 
 
 def test_sqlite_counts_the_row_of_a_trigger_at_once():
-    """The cache of a table in a transaction relies on it (fresh.c)."""
+    """The cache of a table in a transaction relies on it (table.c)."""
     db, seen = support.connect(), []
     db.create_function("note", 1, lambda key: seen.append(db.total_changes) or 1, deterministic=True)
     run(db, "CREATE TABLE u(k CHECK (note(k))); CREATE TABLE log(k); "
