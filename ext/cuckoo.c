@@ -2,16 +2,14 @@
 /*
 ** cuckoo.c - the entry point of the extension.
 **
-** Threads: the rules of SQLite hold, and no others. All that the extension keeps belongs to one
-** connection: filter tables and what is in memory of them (registry.h), the readers of functions
-** (register.h), handles. It is used only while SQLite calls, and SQLite holds the mutex of the
-** connection then. So a connection for each thread is best; several threads may use one connection in
-** serialized mode; and with SQLITE_THREADSAFE=0 there is one thread. Threads share only sqlite3_api.
-** Connections that share a cache: table.c.
+** Threads: the rules of SQLite apply. All state belongs to one connection: filter tables and their memory
+** (registry.h), the readers of functions (register.h), handles. It is used only during calls of SQLite,
+** which holds the mutex of the connection. So threads may share a connection in serialized mode, and a
+** connection for each thread is best. Connections share only sqlite3_api. Shared cache: table.c.
 */
 #include "../src/base/bits.h"
 
-/* It is found by its name in a shared library; all else is hidden. */
+/* A shared library exports only the entry point. */
 #if defined(SQLITE_CORE) || defined(CUCKOO_ENTRY)
 #elif defined(_WIN32)
 #define CUCKOO_ENTRY __declspec(dllexport)
@@ -19,20 +17,17 @@
 #define CUCKOO_ENTRY __attribute__((visibility("default")))
 #endif
 #include "cuckoo.h"
-#include "sqlite/flag.h"
 #include "sqlite/register.h"
 #include "sqlite/sql.h"
-
-#include <string.h>
 
 /* The version that brought sqlite3_txn_state. */
 enum { OLDEST_SQLITE = 3034000 };
 
 /* ---- one SQLite ----
 **
-** A process may hold two copies of SQLite, each with its own memory and its own table of functions
-** (sqlite3_api_routines). The extension keeps one such table. So it serves only the SQLite that
-** called it first.
+** A process may contain two copies of SQLite, each with its own memory and its own table of functions
+** (sqlite3_api_routines). The extension keeps one such table, so it serves only the first SQLite that
+** loads it.
 */
 
 #ifdef SQLITE_CORE
@@ -44,9 +39,28 @@ static bool serve(const sqlite3_api_routines *api)
 #else
 const sqlite3_api_routines *sqlite3_api;
 
-/* Two SQLites differ in the function that hands out memory. That also holds when a program passes a
-** copy of the table. Several threads may load at once. A mutex of SQLite would not do: two SQLites have
-** two of them. */
+/* A flag that threads share. cuckoo_flag_set returns true if the flag was set already.
+** A thread that sets the flag sees everything that another one wrote before clearing it. */
+#if CF_IS_MSVC
+typedef volatile long cuckoo_flag;
+#define CUCKOO_FLAG_CLEAR       0
+#define cuckoo_flag_set(flag)   (_InterlockedExchange(flag, 1) != 0)
+#define cuckoo_flag_clear(flag) ((void)_InterlockedExchange(flag, 0))
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(__STDC_NO_ATOMICS__)
+#include <stdatomic.h>
+typedef atomic_flag cuckoo_flag;
+#define CUCKOO_FLAG_CLEAR       ATOMIC_FLAG_INIT
+#define cuckoo_flag_set(flag)   atomic_flag_test_and_set_explicit(flag, memory_order_acquire)
+#define cuckoo_flag_clear(flag) atomic_flag_clear_explicit(flag, memory_order_release)
+#else /* no atomics: only one thread at a time may load the extension or close connections */
+typedef volatile int cuckoo_flag;
+#define CUCKOO_FLAG_CLEAR       0
+#define cuckoo_flag_set(flag)   (*(flag) != 0 || (*(flag) = 1) == 0)
+#define cuckoo_flag_clear(flag) ((void)(*(flag) = 0))
+#endif
+
+/* Two copies of SQLite differ in malloc64, even if a program passes a copy of the table. Several threads
+** may load at the same time. A mutex of SQLite would not protect them: two copies have two of them. */
 static bool serve(const sqlite3_api_routines *api)
 {
     static cuckoo_flag guard = CUCKOO_FLAG_CLEAR;
@@ -62,67 +76,38 @@ static bool serve(const sqlite3_api_routines *api)
 
 /* ---- once on a connection ----
 **
-** Pools, start-up files and automatic extensions load the extension again and again. Registering it
-** twice on a connection would replace the module under tables that are connected, and SQLite
-** refuses to replace a function while a statement runs. So a second load does nothing, and
-** succeeds.
+** Pools, start-up files and automatic extensions load the extension again and again. Registering it twice
+** would replace the module under connected tables, and SQLite does not replace a function while a
+** statement runs. So a second load does nothing, and succeeds.
 */
 
-/* The module is there, or an authorizer forbids to see it: is it of this version? */
-static int compare_version(sqlite3 *db, bool *here, char **message)
-{
-    sqlite3_stmt *statement = NULL;
-    const char *version = NULL, *what = NULL;
-    int rc = sqlite3_prepare_v2(db, "SELECT cf_version()", -1, &statement, NULL);
-    if (rc == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
-        version = (const char *)sqlite3_column_text(statement, 0);
-    bool other = version && strcmp(version, CUCKOO_VERSION) != 0;
-    bool missing = strstr(sqlite3_errmsg(db), "no such function") != NULL;
-    if (other)
-        *message = sqlite3_mprintf("cuckoo: version %s is on this connection already, this file is "
-                                   "version %s; load one of them only",
-                                   version, CUCKOO_VERSION);
-    else if (*here && missing)
-        what = "another module named cuckoo_filter is on this connection already, and its version "
-               "cannot be read (%s); load one of them only";
-    else if (!*here && !version && !missing)
-        what = "an authorizer forbids reading what is loaded already (%s); set it after the load";
-    if (what)
-        *message = sqlite3_mprintf("cuckoo: %z", sqlite3_mprintf(what, sqlite3_errmsg(db)));
-    *here |= version != NULL;
-    rc = cuckoo_sql_end(statement, rc);
-    if (other || what || rc == SQLITE_NOMEM)
-        return rc == SQLITE_NOMEM ? rc : SQLITE_ERROR;
-    return sqlite3_prepare_v2(db, "", -1, &statement, NULL); /* the connection has no message */
-}
-
-/* Is the extension on this connection? PRAGMA does not read the schema, as SELECT ... FROM does; the
-** database may be locked, or still lack its key. And it does not fail when the module is missing, as
-** SELECT cf_version() does, which SQLite would log. After an error *message (sqlite3_malloc) says that
-** this cannot be told, or that another version is there. */
+/* True in *here if the module is registered. PRAGMA does not read the schema, as SELECT ... FROM does: the
+** database may be locked, or encrypted. And SQLite does not log an error, as for a missing function. */
 static int is_loaded(sqlite3 *db, bool *here, char **message)
 {
-    sqlite3_stmt *statement = NULL;
-    int rc = sqlite3_prepare_v2(db, "PRAGMA module_list", -1, &statement, NULL);
-    bool forbidden = rc == SQLITE_AUTH;
+    sqlite3_stmt *modules = NULL;
     bool any = false;
     *here = false;
-    while (rc == SQLITE_OK && !*here && sqlite3_step(statement) == SQLITE_ROW) {
-        any = true;
-        const char *name = (const char *)sqlite3_column_text(statement, 0);
+    int rc = sqlite3_prepare_v2(db, "PRAGMA module_list", -1, &modules, NULL);
+    while (rc == SQLITE_OK && !*here && sqlite3_step(modules) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(modules, 0);
         *here = name && sqlite3_stricmp(name, "cuckoo_filter") == 0;
+        any = true;
     }
-    forbidden |= rc == SQLITE_OK && !any; /* SQLITE_IGNORE: there are modules always */
-    rc = cuckoo_sql_end(statement, rc == SQLITE_AUTH ? SQLITE_OK : rc);
+    rc = cuckoo_sql_end(modules, rc);
+    if (rc == SQLITE_OK && !any) /* every SQLite has modules: an authorizer said SQLITE_IGNORE */
+        rc = SQLITE_AUTH;
     if (rc != SQLITE_OK)
-        *message = sqlite3_mprintf("cuckoo: cannot read what is loaded already: %s", sqlite3_errstr(rc));
-    return rc == SQLITE_OK && (*here || forbidden) ? compare_version(db, here, message) : rc;
+        *message = sqlite3_mprintf("cuckoo: PRAGMA module_list fails (%s); if an authorizer forbids it, "
+                                   "set it after the extension is loaded",
+                                   sqlite3_errstr(rc));
+    return rc;
 }
 
 /* ---- the entry point ---- */
 
-/* Registers everything, up to the first error. When `on` is false, takes everything back, whatever
-** fails: after an error SQLite unloads the library. */
+/* Registers everything, up to the first error. If `on` is false, removes everything, regardless of errors:
+** SQLite unloads the library when the load has failed. */
 static int register_all(sqlite3 *db, bool on)
 {
     const cuckoo_function *const lists[] = {cuckoo_scalars, cuckoo_infos, cuckoo_aggregates,
@@ -133,15 +118,15 @@ static int register_all(sqlite3 *db, bool on)
     return rc == SQLITE_OK || !on ? cuckoo_first_error(rc, cuckoo_register_tables(db, on)) : rc;
 }
 
-/* A function of the SQLite that calls. (sqlite3_api may be that of another SQLite.) */
+/* A function of the SQLite that loads the extension. sqlite3_api may belong to another SQLite. */
 #ifdef SQLITE_CORE
 #define OF_CALLER(function) sqlite3_##function
 #else
 #define OF_CALLER(function) api->function
 #endif
 
-/* Can this SQLite be served? If not, *message says why, in memory of that SQLite. */
-static int look_at_caller(const sqlite3_api_routines *api, char **message)
+/* SQLITE_OK if this SQLite can be served, or an error with a message in its memory. */
+static int check_caller(const sqlite3_api_routines *api, char **message)
 {
     if (OF_CALLER(libversion_number)() < OLDEST_SQLITE)
         *message = OF_CALLER(mprintf)("cuckoo: SQLite 3.34 or later is needed, this is %s; use a "
@@ -157,15 +142,15 @@ static int look_at_caller(const sqlite3_api_routines *api, char **message)
     return SQLITE_ERROR;
 }
 
-/* Undoes what was registered. While a statement runs, SQLite does not remove functions. They stay
-** registered, and so the library must stay mapped, which it does only if the load has succeeded. So it
-** says that it has; functions are missing until it is loaded again. Asking for that once is enough. */
+/* Removes what was registered. SQLite does not remove functions while a statement runs. Then the library
+** must stay mapped, which it does only if the load succeeds; so it reports success once, and some
+** functions are missing until it is loaded again. */
 static int undo(sqlite3 *db, int rc)
 {
     register_all(db, false);
 #ifndef SQLITE_CORE
-    static cuckoo_flag stays = CUCKOO_FLAG_CLEAR;
-    if (cuckoo_sql_running(db, false) > 0 && !cuckoo_flag_set(&stays))
+    static cuckoo_flag mapped = CUCKOO_FLAG_CLEAR;
+    if (cuckoo_sql_running(db, false) > 0 && !cuckoo_flag_set(&mapped))
         return SQLITE_OK_LOAD_PERMANENTLY;
 #endif
     return rc;
@@ -178,10 +163,7 @@ static int load_once(sqlite3 *db, char **message)
     if (rc != SQLITE_OK || here)
         return rc;
     rc = register_all(db, true);
-    if (rc == SQLITE_OK)
-        return rc;
-    rc = undo(db, rc);
-    if (rc != SQLITE_OK_LOAD_PERMANENTLY)
+    if (rc != SQLITE_OK && (rc = undo(db, rc)) != SQLITE_OK_LOAD_PERMANENTLY)
         *message = sqlite3_mprintf("cuckoo: the functions could not be registered");
     return rc;
 }
@@ -193,7 +175,7 @@ int sqlite3_cuckoo_init(sqlite3 *db, char **message, const sqlite3_api_routines 
         return SQLITE_ERROR;
 #endif
     char *text = NULL;
-    int rc = look_at_caller(api, &text);
+    int rc = check_caller(api, &text);
     if (rc == SQLITE_OK)
         rc = load_once(db, &text);
     if (message)

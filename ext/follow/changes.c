@@ -21,7 +21,7 @@ int cuckoo_changes_sum(cuckoo_changes *changes, bool times)
 {
     const cuckoo_change *at = changes->change;
     for (size_t *i = &changes->summed; *i < changes->n; ++*i)
-        if (cuckoo_sums_take(&changes->sums, times, at[*i].hash, at[*i].n) != SQLITE_OK)
+        if (cuckoo_counts_put(&changes->counts, times, at[*i].hash, at[*i].n) != SQLITE_OK)
             return SQLITE_NOMEM;
     return SQLITE_OK;
 }
@@ -44,7 +44,7 @@ int cuckoo_changes_walk(const cuckoo_changes *changes, cuckoo_changer change, vo
 
 void cuckoo_changes_free(cuckoo_changes *changes)
 {
-    cuckoo_sums_free(&changes->sums);
+    cuckoo_counts_free(&changes->counts);
     sqlite3_free(changes->change);
     *changes = (cuckoo_changes){.change = NULL};
 }

@@ -8,7 +8,7 @@
 #ifndef CUCKOO_CHANGES_H
 #define CUCKOO_CHANGES_H
 
-#include "../keys/sums.h"
+#include "../keys/counts.h"
 
 typedef struct cuckoo_change {
     uint64_t hash;
@@ -19,21 +19,21 @@ typedef struct cuckoo_change {
 typedef struct cuckoo_changes {
     cuckoo_change *change; /* sqlite3_malloc64 */
     size_t n, room;
-    size_t summed;  /* so many of them are in `sums` */
+    size_t summed;  /* so many of them are in `counts` */
     unsigned types; /* cf_key_types of keys that have come, which the header of the filter may lack */
-    cuckoo_sums sums;
+    cuckoo_counts counts;
 } cuckoo_changes;
 
 /* SQLITE_OK, or SQLITE_NOMEM when nothing has changed. */
 int cuckoo_changes_add(cuckoo_changes *changes, uint64_t hash, int64_t n);
 
-/* Brings `sums` up to date, by copies or by times. SQLITE_OK or SQLITE_NOMEM. */
+/* Brings `counts` up to date, by copies or by times. SQLITE_OK or SQLITE_NOMEM. */
 int cuckoo_changes_sum(cuckoo_changes *changes, bool times);
 
 /* Have all keys come, or all gone? */
 bool cuckoo_changes_one_way(const cuckoo_changes *changes);
 
-/* Calls `change`, as cuckoo_sums_walk does, for each of them, in their order. */
+/* Calls `change`, as cuckoo_counts_walk does, for each of them, in their order. */
 int cuckoo_changes_walk(const cuckoo_changes *changes, cuckoo_changer change, void *context);
 
 /* Forgets all. */

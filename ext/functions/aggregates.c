@@ -29,9 +29,9 @@ enum { KEYS_MOST = 0x7ffffe00 / 8, KEYS_FEWEST = 256 };
 static bool grow(sqlite3_context *context, key_array *array)
 {
     if (array->room == KEYS_MOST)
-        return cuckoo_fail(context, CF_TOO_BIG,
-                           "more than %d keys, with values half as many; use several filters",
-                           KEYS_MOST);
+        return cuckoo_fail_code(context, SQLITE_TOOBIG,
+                                "more than %d keys, with values half as many; use several filters",
+                                KEYS_MOST);
     size_t room = array->room ? 2 * array->room : KEYS_FEWEST;
     room = room < KEYS_MOST ? room : KEYS_MOST;
     uint64_t *larger = sqlite3_realloc64(array->at, room * sizeof *larger);
@@ -101,7 +101,7 @@ static bool read_options_of(sqlite3_context *context, int count, sqlite3_value *
         return read_first(context, count, values, c);
     for (int i = 0; i < count; i++)
         if (!same_value(values[i], c->given[i]))
-            return cuckoo_fail(context, CF_BAD_ARGUMENT,
+            return cuckoo_fail(context,
                                "fpr and options must be the same for all rows; use GROUP BY for several "
                                "filters");
     return true;
@@ -193,12 +193,12 @@ static bool read_member(sqlite3_context *context, sqlite3_value **argv, const co
     double given = sqlite3_value_double(argv[1]);
     *member = given != 0;
     if ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || (*member && given != 1))
-        return cuckoo_fail(
-            context, CF_BAD_ARGUMENT, "member, the second argument, must be 1 or 0, got %s%s",
-            cuckoo_show(argv[1]).text, type == SQLITE_NULL ? "; use ifnull(member, 0)" : "");
+        return cuckoo_fail(context, "member, the second argument, must be 1 or 0, got %s%s",
+                           cuckoo_show(argv[1]).text,
+                           type == SQLITE_NULL ? "; use ifnull(member, 0)" : "");
     bool inexact = c->rule.affinity != CF_AFFINITY_NONE && c->rule.key_types & CF_TYPE_INEXACT;
     return (!inexact && (*member || !cuckoo_key_always(&c->rule, argv[0]))) ||
-           cuckoo_fail(context, CF_BAD_ARGUMENT,
+           cuckoo_fail(context,
                        "key is %s, which may equal other keys under this affinity; leave affinity= out",
                        cuckoo_show(argv[0]).text);
 }
@@ -213,7 +213,7 @@ static bool exact_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
     if (!read_options_of(context, argc - 2, argv + 2, c))
         return false;
     if (c->options.given & ~known)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+        return cuckoo_fail(context,
                            "only the options seed, hash, affinity and collation apply to an exact "
                            "filter; leave the others out");
     cuckoo_key kind = cuckoo_key_added(context, argv[0], &c->rule, &hash);
@@ -241,7 +241,7 @@ static void exact_last(sqlite3_context *context, void *state, bool failed)
     cf_status status = failed ? CF_OK : cf_exact_make(&build, &why);
     cuckoo_watch_end(&watch);
     if (status != CF_OK)
-        cuckoo_fail_code(context, cuckoo_error_code(status), why);
+        cuckoo_fail_code(context, cuckoo_error_code(status), "%s", why);
     else if (!failed)
         sqlite3_result_blob64(context, build.bytes, build.length, sqlite3_free);
     free_collected(c);
@@ -255,14 +255,14 @@ static bool read_keys_value(sqlite3_context *context, sqlite3_value *given, cuck
 {
     bool valued = given && sqlite3_value_type(given) != SQLITE_NULL;
     if (valued && !cuckoo_key_value(given, CF_VALUE_MAX, value))
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+        return cuckoo_fail(context,
                            "value must be an integer from 0 to 4294967295, got %s; options come "
                            "third: cf_keys(key, NULL, options)",
                            cuckoo_show(given).text);
     if (list->n == 0)
         list->valued = valued;
     return valued == list->valued ||
-           cuckoo_fail(context, CF_BAD_ARGUMENT,
+           cuckoo_fail(context,
                        "some keys have a value and others have NULL; give each one a value, or none");
 }
 

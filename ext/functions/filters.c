@@ -29,10 +29,9 @@ bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **a
         return false;
     if (options.capacity != 0 && options.capacity != capacity)
         return cuckoo_fail(
-            context, CF_BAD_ARGUMENT,
-            "capacity is given twice: as the first argument and, differently, in the options");
+            context, "capacity is given twice: as the first argument and, differently, in the options");
     cf_status status = cf_plan(capacity, options.fpr, &options.filter, shape, &why);
-    return status == CF_OK || cuckoo_fail(context, status, "%s", why);
+    return status == CF_OK || cuckoo_fail_code(context, cuckoo_error_code(status), "%s", why);
 }
 
 /* ---- memory ---- */
@@ -71,8 +70,9 @@ static bool fits_in_sqlite(sqlite3_context *context, const cf_geometry *shape)
 {
     uint64_t bytes = cf_geometry_bytes(shape);
     return bytes <= cuckoo_length_limit(sqlite3_context_db_handle(context)) ||
-           cuckoo_fail(context, CF_TOO_BIG, TOO_LARGE, (sqlite3_int64)shape->capacity,
-                       (sqlite3_int64)bytes, "more than this connection allows (SQLITE_LIMIT_LENGTH)");
+           cuckoo_fail_code(context, SQLITE_TOOBIG, TOO_LARGE, (sqlite3_int64)shape->capacity,
+                            (sqlite3_int64)bytes,
+                            "more than this connection allows (SQLITE_LIMIT_LENGTH)");
 }
 
 bool cuckoo_new_filter(sqlite3_context *context, const cf_geometry *shape, cf_filter *filter)
@@ -101,18 +101,20 @@ bool cuckoo_build_filter(sqlite3_context *context, uint64_t *hashes, size_t n,
             : cf_build(filter, hashes, n, options->capacity, options->fpr, &options->filter, &why);
     cuckoo_watch_end(&watch);
     if (why && why != cf_status_text(status))
-        return cuckoo_fail(context, status, "%s", why);
+        return cuckoo_fail_code(context, cuckoo_error_code(status), "%s", why);
     if (status == CF_TOO_BIG && !fits_in_sqlite(context, &filter->geometry))
         return false;
     if (status == CF_FULL && options->filter.value_bits)
-        return cuckoo_fail(context, status,
-                           "a key has more values than two buckets have slots (8, or 16 with "
-                           "'bucket_size=8'), or too many keys have several; keep such keys in a table, "
-                           "or give them one reserved value that means all");
+        return cuckoo_fail_code(
+            context, SQLITE_CONSTRAINT,
+            "a key has more values than two buckets have slots (8, or 16 with "
+            "'bucket_size=8'), or too many keys have several; keep such keys in a table, "
+            "or give them one reserved value that means all");
     if (status == CF_FULL)
-        return cuckoo_fail(context, status,
-                           "too many keys belong to the same few buckets, as if chosen to; try another "
-                           "seed in the options, such as 'seed=12345'");
+        return cuckoo_fail_code(
+            context, SQLITE_CONSTRAINT,
+            "too many keys belong to the same few buckets, as if chosen to; try another "
+            "seed in the options, such as 'seed=12345'");
     return status == CF_OK || cuckoo_fail_add(context, status, filter);
 }
 
@@ -156,15 +158,14 @@ bool cuckoo_value_read(sqlite3_context *context, unsigned bits, sqlite3_value *v
     assert(bits <= CF_VALUE_MAX);
     *number = 0;
     if (bits == 0)
-        return !value || cuckoo_fail(context, CF_BAD_ARGUMENT,
-                                     "filter stores no values: leave the value out, or create it with "
-                                     "value_bits in the options");
+        return !value ||
+               cuckoo_fail(context, "filter stores no values: leave the value out, or create it with "
+                                    "value_bits in the options");
     if (!value)
         return cuckoo_fail(
-            context, CF_BAD_ARGUMENT,
-            "filter stores a value with each key (value_bits): give it as the last argument");
+            context, "filter stores a value with each key (value_bits): give it as the last argument");
     return cuckoo_key_value(value, bits, number) ||
-           cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(bits, cuckoo_show(value).text));
+           cuckoo_fail(context, CUCKOO_BAD_VALUE(bits, cuckoo_show(value).text));
 }
 
 double cuckoo_planned_fpr(const cf_filter *filter)
@@ -173,31 +174,25 @@ double cuckoo_planned_fpr(const cf_filter *filter)
     return cf_expected_fpr(g, cf_planned_entries(g->capacity, g->epochs));
 }
 
-/* Says in which fields two filters differ, and what they follow from; `field` is the first of them. */
-static bool fail_merge(sqlite3_context *context, const cf_filter *one, const cf_filter *other,
-                       const char *field)
+/* Reports all fields in which two filters differ. */
+static bool fail_merge(sqlite3_context *context, const cf_filter *one, const cf_filter *other)
 {
     unsigned at = 0;
+    const char *next;
     sqlite3_str *all = sqlite3_str_new(NULL);
-    bool hashes = strcmp(field, "seed") == 0 || strcmp(field, "hash") == 0;
-    const char *next,
-        *remedy =
-            hashes ? "they hash keys differently: build both with the same seed= and hash= (a filter "
-                     "table has a random seed unless you give one)"
-            : strcmp(field, "growth") == 0
-                ? "the first one has growth=off, and the other one has grown: build the first one with "
-                  "growth=on"
-                : "build both with the same capacity=, at least the larger of the two, and the same fpr "
-                  "and options";
     while ((next = cf_difference(one, other, &at)) != NULL)
         sqlite3_str_appendf(all, ", %s", next);
     char *fields = sqlite3_str_finish(all);
     if (fields == NULL)
         return cuckoo_fail_no_memory(context);
-    cuckoo_fail(context, CF_MISMATCH,
-                "the filters differ in %s (planned for %lld and %lld keys, fpr about %.2g and %.2g); %s",
-                fields + 2, one->geometry.capacity, other->geometry.capacity, cuckoo_planned_fpr(one),
-                cuckoo_planned_fpr(other), remedy);
+    cuckoo_fail_code(
+        context, SQLITE_MISMATCH,
+        "the filters differ in %s (planned for %lld and %lld keys, fpr about %.2g and %.2g); build both "
+        "with the same capacity=, the larger of the two, and the same fpr, seed= (random in filter "
+        "tables) "
+        "and options",
+        fields + 2, one->geometry.capacity, other->geometry.capacity, cuckoo_planned_fpr(one),
+        cuckoo_planned_fpr(other));
     sqlite3_free(fields);
     return false;
 }
@@ -211,12 +206,13 @@ bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter
     cf_status status = cf_merge(sum, filter, &why);
     cuckoo_watch_end(&watch);
     if (status == CF_MISMATCH)
-        return fail_merge(context, sum, filter, why);
+        return fail_merge(context, sum, filter);
     if (status == CF_FULL && why != cf_status_text(status))
-        return cuckoo_fail(context, status,
-                           "%s; nothing has changed; query the filters one by one, or build one from "
-                           "the keys",
-                           why);
+        return cuckoo_fail_code(
+            context, SQLITE_CONSTRAINT,
+            "%s; nothing has changed; query the filters one by one, or build one from "
+            "the keys",
+            why);
     return status == CF_OK || cuckoo_fail_add(context, status, sum);
 }
 
@@ -246,9 +242,9 @@ bool cuckoo_may_change(sqlite3_context *context, const cf_filter *filter, bool a
 {
     if (adds)
         return !cuckoo_is_from_zero_rows(filter) ||
-               cuckoo_fail(context, CF_BAD_ARGUMENT, "the filter " CUCKOO_FROM_ZERO_ROWS);
+               cuckoo_fail(context, "the filter " CUCKOO_FROM_ZERO_ROWS);
     return !filter->geometry.epochs ||
-           cuckoo_fail(context, CF_BAD_ARGUMENT,
+           cuckoo_fail(context,
                        "filter expires keys (epochs=%d), and cannot delete a single key: use cf_advance",
                        filter->geometry.epochs);
 }

@@ -77,7 +77,7 @@ static void get_function(sqlite3_context *context, int argc, sqlite3_value **arg
     cuckoo_key read = read_key(context, argc, argv, true, &a);
     if (read != CUCKOO_KEY_NOMEM && a.filter->geometry.value_bits == 0 &&
         !cuckoo_is_from_zero_rows(a.filter))
-        cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_NO_VALUES);
+        cuckoo_fail(context, CUCKOO_NO_VALUES);
     else if (read == CUCKOO_KEY_OK && cf_get(a.filter, a.hash, &a.value))
         sqlite3_result_int64(context, (sqlite3_int64)a.value);
 }
@@ -144,7 +144,7 @@ static void advance_function(sqlite3_context *context, int argc, sqlite3_value *
     const cf_filter *filter = cuckoo_filter_argument(context, argc, argv, NULL);
     if (filter && !filter->geometry.epochs)
         cuckoo_fail(
-            context, CF_BAD_ARGUMENT,
+            context,
             "filter has no epochs; create one that has, such as cf_new(1000, 0.01, 'epochs=12')");
     else if (filter && cuckoo_filter_copy(context, filter, &copy)) {
         cf_advance(&copy);
@@ -160,7 +160,8 @@ static bool merge_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
     const cf_filter *filter;
     cf_filter *sum = state;
     (void)argc;
-    cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
+    cf_status status =
+        cuckoo_filter_read(argv[0], &cuckoo_running_function(context)->reader, &filter, &why);
     if (filter == NULL)
         return cuckoo_fail_filter(context, status, why, argv[0]);
     if (sum->writable && cuckoo_is_from_zero_rows(filter))
@@ -175,7 +176,7 @@ static void merge_last(sqlite3_context *context, void *state, bool failed)
 {
     cf_filter *sum = state;
     if (!failed && sum->writable == NULL)
-        cuckoo_fail(context, CF_BAD_ARGUMENT,
+        cuckoo_fail(context,
                     "zero rows, or no argument, so there is no filter to merge; give at least one");
     else if (!failed)
         cuckoo_result_filter(context, sum);
@@ -196,7 +197,7 @@ static void merge_function(sqlite3_context *context, int argc, sqlite3_value **a
 static void key_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     if (argc == 0) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "needs at least one part: cf_key(part, ...)");
+        cuckoo_fail(context, "needs at least one part: cf_key(part, ...)");
         return;
     }
     sqlite3_str *key = sqlite3_str_new(sqlite3_context_db_handle(context));

@@ -141,10 +141,9 @@ static void fail_argument(sqlite3_context *context, int count, sqlite3_value **v
     const cf_filter *other = NULL;
     const char *why_other = NULL;
     if (count > 1 && status != CF_NO_MEMORY)
-        cuckoo_filter_read(values[1], cuckoo_function_reader(context), &other, &why_other);
+        cuckoo_filter_read(values[1], &cuckoo_running_function(context)->reader, &other, &why_other);
     if (other || why_other == cuckoo_is_exact)
-        cuckoo_fail(context, CF_BAD_ARGUMENT,
-                    "the arguments seem to be swapped: the filter comes first");
+        cuckoo_fail(context, "the arguments seem to be swapped: the filter comes first");
     else
         cuckoo_fail_filter(context, status, why, values[0]);
 }
@@ -156,16 +155,18 @@ const cf_filter *cuckoo_filter_open(sqlite3_context *context, int count, sqlite3
 {
     const char *why = NULL;
     const cf_filter *filter;
-    cf_reader *kept = NULL, *reader = cuckoo_function_reader(context);
-    cf_status status = cuckoo_filter_read(values[0], reader, &filter, &why);
+    cf_reader *kept = NULL;
+    cuckoo_running *running = cuckoo_running_function(context);
+    cf_status status = cuckoo_filter_read(values[0], &running->reader, &filter, &why);
     if (exact && filter == NULL && why == cuckoo_is_exact)
         status = cuckoo_exact_read(context, values[0], exact, &why);
     if (status != CF_OK)
         fail_argument(context, count, values, status, why);
-    if (filter == &reader->filter && cuckoo_function_turn(context) && sqlite3_value_frombind(values[0]))
+    if (filter == &running->reader.filter && ++running->opened % 256 == 0 &&
+        sqlite3_value_frombind(values[0]))
         kept = sqlite3_malloc64(sizeof *kept);
     if (kept) {
-        *kept = *reader;
+        *kept = running->reader;
         sqlite3_set_auxdata(context, 0, kept, sqlite3_free);
     }
     return filter;

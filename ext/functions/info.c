@@ -45,8 +45,8 @@ static void append_hash(sqlite3_str *json, const cf_geometry *g)
 {
     const int64_t most = (INT64_C(1) << 53) - 1;
     const char *quote = g->seed < -most || g->seed > most ? "\"" : "";
-    sqlite3_str_appendf(json, ",\"hash\":\"%s\",\"seed\":%s%lld%s", cuckoo_hash_word(g), quote, g->seed,
-                        quote);
+    sqlite3_str_appendf(json, ",\"hash\":\"%s\",\"seed\":%s%lld%s", cuckoo_hash_words[g->keyed], quote,
+                        g->seed, quote);
 }
 
 static void append_options(sqlite3_str *json, const cf_geometry *g)
@@ -54,7 +54,7 @@ static void append_options(sqlite3_str *json, const cf_geometry *g)
     append_hash(json, g);
     sqlite3_str_appendf(json, ",\"counter_bits\":%d,\"value_bits\":%d", g->counter_bits, g->value_bits);
     sqlite3_str_appendf(json, ",\"affinity\":\"%s\",\"collation\":\"%s\"",
-                        cuckoo_affinity_word(g->affinity), cuckoo_collation_word(g->collation));
+                        cuckoo_affinity_words[g->affinity], cuckoo_collation_words[g->collation]);
     sqlite3_str_appendf(json, ",\"key_types\":\"%s\"", types_word(g));
     sqlite3_str_appendf(json, ",\"growth\":\"%s\",\"stash\":\"%s\"", g->growth ? "on" : "off",
                         g->stash_size ? "on" : "off");
@@ -96,7 +96,7 @@ static void result_exact_info(sqlite3_context *context, const cf_exact *exact)
                         exact->length, ratio(8 * exact->length, exact->keys), cf_exact_fpr(exact));
     append_hash(json, rule);
     sqlite3_str_appendf(json, ",\"affinity\":\"%s\",\"collation\":\"%s\",\"key_types\":\"%s\"",
-                        cuckoo_affinity_word(rule->affinity), cuckoo_collation_word(rule->collation),
+                        cuckoo_affinity_words[rule->affinity], cuckoo_collation_words[rule->collation],
                         types_word(rule));
     sqlite3_str_appendf(json, ",\"format\":%d", CF_EXACT_VERSION);
     cuckoo_result_built(context, json, "}");
@@ -144,7 +144,7 @@ static void info_function(sqlite3_context *context, int argc, sqlite3_value **ar
     uint64_t all = 1;
     cuckoo_handle *exact = NULL;
     if (argc > 1 && !cuckoo_key_value(argv[1], 1, &all)) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "all, the second argument, must be 1 or 0, got %s",
+        cuckoo_fail(context, "all, the second argument, must be 1 or 0, got %s",
                     cuckoo_show(argv[1]).text);
         return;
     }
@@ -192,7 +192,8 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
     const cf_filter *filter;
     cuckoo_handle *exact = NULL;
     (void)argc;
-    cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
+    cf_status status =
+        cuckoo_filter_read(argv[0], &cuckoo_running_function(context)->reader, &filter, &why);
     if (why == cuckoo_is_exact)
         status = cuckoo_exact_read(context, argv[0], &exact, &why);
     if (status == CF_BAD_ARGUMENT || status == CF_NO_MEMORY)

@@ -105,21 +105,20 @@ static bool read_list(sqlite3_context *context, sqlite3_value *value, cuckoo_key
 {
     int type = sqlite3_value_type(value);
     if (type == SQLITE_NULL)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+        return cuckoo_fail(context,
                            "keys is NULL: the subquery returned no row; without GROUP BY, cf_keys "
                            "returns an empty list instead");
     if (type != SQLITE_BLOB)
         return cuckoo_fail(
-            context, CF_BAD_ARGUMENT,
-            "keys must be a list made by cf_keys, got %s; for one key use cf_add or cf_delete",
+            context, "keys must be a list made by cf_keys, got %s; for one key use cf_add or cf_delete",
             cuckoo_show(value).text);
     const uint8_t *bytes = sqlite3_value_blob(value);
     int length = sqlite3_value_bytes(value);
     if (bytes == NULL && length > 0)
         return cuckoo_fail_no_memory(context);
     const char *why = decode_list(bytes, (size_t)length, list);
-    return why == NULL ||
-           cuckoo_fail(context, CF_DAMAGED, "keys must be a list made by cf_keys: %s", why);
+    return why == NULL || cuckoo_fail_code(context, SQLITE_CORRUPT_VTAB,
+                                           "keys must be a list made by cf_keys: %s", why);
 }
 
 static bool values_fit(const cuckoo_key_list *list, unsigned bits)
@@ -137,19 +136,19 @@ static bool list_fits(sqlite3_context *context, const cuckoo_key_list *list, con
     if (list->n == 0)
         return true;
     if (list->valued != (g->value_bits != 0))
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           g->value_bits ? "filter stores a value with each key; make the list with "
-                                           "cf_keys(key, value)"
-                                         : "filter stores no values; make the list with cf_keys(key)");
+        return cuckoo_fail(context, g->value_bits
+                                        ? "filter stores a value with each key; make the list with "
+                                          "cf_keys(key, value)"
+                                        : "filter stores no values; make the list with cf_keys(key)");
     if (!cf_same_rule(&list->rule, g))
         return cuckoo_fail(
-            context, CF_BAD_ARGUMENT,
+            context,
             "the list was made for filters with another hash, seed, affinity or collation; make "
             "it with cf_keys(key, %s, 'hash=%s seed=%lld affinity=%s collation=%s')",
-            g->value_bits ? "value" : "NULL", cuckoo_hash_word(g), (sqlite3_int64)g->seed,
-            cuckoo_affinity_word(g->affinity), cuckoo_collation_word(g->collation));
+            g->value_bits ? "value" : "NULL", cuckoo_hash_words[g->keyed], (sqlite3_int64)g->seed,
+            cuckoo_affinity_words[g->affinity], cuckoo_collation_words[g->collation]);
     return values_fit(list, g->value_bits) ||
-           cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(g->value_bits, "one in the list"));
+           cuckoo_fail(context, CUCKOO_BAD_VALUE(g->value_bits, "one in the list"));
 }
 
 /* Fails before the first delete if the filter has no keys of some type in the list. */
@@ -217,7 +216,7 @@ static bool apply_list(sqlite3_context *context, cf_filter *filter, const cuckoo
 
 static void change_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    bool adds = strcmp(cuckoo_function_name(context), "cf_add_keys") == 0;
+    bool adds = strcmp(cuckoo_running_function(context)->function.name, "cf_add_keys") == 0;
     cuckoo_key_list list = {.n = 0};
     cf_filter copy;
     const cf_filter *filter = cuckoo_filter_argument(context, argc, argv, NULL);

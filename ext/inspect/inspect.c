@@ -12,35 +12,36 @@
 
 #include <string.h>
 
-/* What a column can say: an argument or a text, a number, a number of the entry in the slot. */
+/* The columns of all three tables: arguments and texts; numbers; numbers of the entry in the slot. */
 enum { FACT_FILTER, FACT_KEY, FACT_SIDE, FACT_SOURCE, FACT_VALUE, FACT_BUCKET, FACT_SLOT, FACT_WANTED };
 enum { FACT_NUMBERS = FACT_VALUE, FACT_MATCH = FACT_WANTED + 1, FACT_STASHED, FACT_ENTRY };
 enum { FACT_FINGERPRINT = FACT_ENTRY, FACT_ALTERNATE, FACT_LENGTH, FACT_PAYLOAD, FACT_COPIES };
 
 typedef struct inspect_kind {
     const char *name, *schema;
-    bool keyed;        /* it takes a key; else names of filter tables, too */
-    uint8_t facts[12]; /* what each column says */
+    enum { NAMES, KEYS, TEXTS } takes; /* names of filter tables as well, a key, a text alone */
+    uint8_t facts[12];                 /* its columns */
 } inspect_kind;
 
-static const inspect_kind kinds[3] = {
+static const inspect_kind kinds[] = {
     {"cf_buckets",
      "CREATE TABLE x(bucket INTEGER, slot INTEGER, fingerprint INTEGER, alternate INTEGER, "
      "length INTEGER, stashed INTEGER, payload INTEGER, copies INTEGER, cuckoo_filter HIDDEN)",
-     false,
+     NAMES,
      {FACT_BUCKET, FACT_SLOT, FACT_FINGERPRINT, FACT_ALTERNATE, FACT_LENGTH, FACT_STASHED, FACT_PAYLOAD,
       FACT_COPIES, FACT_FILTER}},
     {"cf_explain",
      "CREATE TABLE x(side TEXT, bucket INTEGER, slot INTEGER, fingerprint INTEGER, wanted INTEGER, "
      "match INTEGER, source TEXT, length INTEGER, payload INTEGER, copies INTEGER, "
      "cuckoo_filter HIDDEN, cuckoo_key HIDDEN)",
-     true,
+     KEYS,
      {FACT_SIDE, FACT_BUCKET, FACT_SLOT, FACT_FINGERPRINT, FACT_WANTED, FACT_MATCH, FACT_SOURCE,
       FACT_LENGTH, FACT_PAYLOAD, FACT_COPIES, FACT_FILTER, FACT_KEY}},
     {"cf_values",
      "CREATE TABLE x(value INTEGER, cuckoo_filter HIDDEN, cuckoo_key HIDDEN)",
-     true,
-     {FACT_VALUE, FACT_FILTER, FACT_KEY}}};
+     KEYS,
+     {FACT_VALUE, FACT_FILTER, FACT_KEY}},
+    {"cf_lines", "CREATE TABLE x(line TEXT, cuckoo_text HIDDEN)", TEXTS, {FACT_SOURCE, FACT_FILTER}}};
 
 typedef struct inspect_table {
     sqlite3_vtab base;
@@ -48,22 +49,23 @@ typedef struct inspect_table {
     cuckoo_registry *registry; /* of the connection */
 } inspect_table;
 
-/* A walk over the slots of buckets `at` .. `end`-1, or of the sides of a pair, after which the
-** stash counts as one side more; or over values. Each level of an exact filter has two sides. */
+/* A cursor goes through the slots of buckets `at` to `end` - 1; or of the sides of a key's pair, with the
+** stash as another side (each level of an exact filter has two sides); or through values. */
 typedef struct inspect_cursor {
     sqlite3_vtab_cursor base;
     cuckoo_handle *handle;   /* keeps the bytes while the cursor is open */
-    sqlite3_value *key;      /* of cf_explain and cf_values */
-    uint64_t hash;           /* of that key */
-    const cf_filter *filter; /* or the level of an exact one */
-    cf_pair pair;            /* of that key, there */
+    sqlite3_value *key;      /* cf_explain and cf_values */
+    uint64_t hash;           /* of the key */
+    const cf_filter *filter; /* or a level of an exact filter */
+    cf_pair pair;            /* of the key, in `filter` */
     uint64_t at, end;
-    unsigned slot;       /* or place in the stash */
-    bool stashed, there; /* of the row: the entry is in the stash; the slot is not empty */
+    unsigned slot; /* or position in the stash */
+    bool stashed;  /* the entry of the row is in the stash */
+    bool there;    /* the slot is not empty */
     unsigned side;
     uint64_t bucket;
     cf_entry entry;
-    uint64_t value[CF_VALUES_MAX]; /* of cf_values */
+    uint64_t value[CF_VALUES_MAX]; /* cf_values */
 } inspect_cursor;
 
 static inspect_table *table_of(sqlite3_vtab_cursor *base)
@@ -78,29 +80,29 @@ static bool lists_values(const inspect_kind *kind)
 
 /* ---- plans ---- */
 
-/* xFilter gets the filter, and then the key, or the number of a bucket, as far as they are given. A plan
-** that lacks an argument is an error when it runs. It is refused here only for its join order: SQLite
-** asks for plans of the parts of an OR, too, and gives up on the query when one is refused. */
-static int inspect_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
+/* xFilter gets the filter, and then the key or the number of a bucket, as far as they are given. A missing
+** argument is an error there. Here it is one only in this join order: SQLite asks for plans of the parts
+** of an OR as well, and if one fails the query fails. */
+int cuckoo_inspect_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
     const inspect_kind *kind = ((inspect_table *)table)->kind;
     int filter = -1, second = -1; /* their constraints */
-    bool unusable = false;        /* an argument is there, but not in this join order */
+    bool unusable = false;        /* an argument is not usable in this join order */
     for (int i = 0; i < info->nConstraint; i++) {
         const struct sqlite3_index_constraint *c = &info->aConstraint[i];
         unsigned fact = c->iColumn < 0 ? FACT_SLOT : kind->facts[c->iColumn];
-        bool is_second = fact == (kind->keyed ? FACT_KEY : FACT_BUCKET);
+        bool is_second = fact == (kind->takes == KEYS ? FACT_KEY : FACT_BUCKET);
         if (c->op != SQLITE_INDEX_CONSTRAINT_EQ || (fact != FACT_FILTER && !is_second))
             continue;
         unusable |= !c->usable && fact != FACT_BUCKET;
         if (c->usable)
             *(is_second ? &second : &filter) = i;
     }
-    bool misses = filter < 0 || (kind->keyed && second < 0);
+    bool misses = filter < 0 || (kind->takes == KEYS && second < 0);
     if (filter >= 0)
         info->aConstraintUsage[filter] = (struct sqlite3_index_constraint_usage){1, 1};
     if (filter >= 0 && second >= 0)
-        info->aConstraintUsage[second] = (struct sqlite3_index_constraint_usage){2, kind->keyed};
+        info->aConstraintUsage[second] = (struct sqlite3_index_constraint_usage){2, kind->takes == KEYS};
     info->estimatedRows = second >= 0 ? 8 : 1000000;
     info->estimatedCost = misses ? 1e99 : (double)info->estimatedRows + 1000.0;
     return unusable && misses ? SQLITE_CONSTRAINT : SQLITE_OK;
@@ -108,7 +110,7 @@ static int inspect_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 
 /* ---- connecting ---- */
 
-static int inspect_connect(sqlite3 *db, void *registry, int argc, const char *const *argv,
+int cuckoo_inspect_connect(sqlite3 *db, void *registry, int argc, const char *const *argv,
                            sqlite3_vtab **result, char **message)
 {
     const inspect_kind *kind = kinds;
@@ -116,7 +118,7 @@ static int inspect_connect(sqlite3 *db, void *registry, int argc, const char *co
         kind++;
     (void)argc, (void)message;
     int rc = sqlite3_declare_vtab(db, kind->schema);
-    if (rc == SQLITE_OK && kind->keyed) /* names read the database */
+    if (rc == SQLITE_OK && kind->takes != NAMES) /* names read the database */
         rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
     inspect_table *table = rc == SQLITE_OK ? sqlite3_malloc64(sizeof *table) : NULL;
     if (table == NULL)
@@ -126,7 +128,7 @@ static int inspect_connect(sqlite3 *db, void *registry, int argc, const char *co
     return SQLITE_OK;
 }
 
-static int inspect_disconnect(sqlite3_vtab *table)
+int cuckoo_inspect_disconnect(sqlite3_vtab *table)
 {
     sqlite3_free(table);
     return SQLITE_OK;
@@ -159,7 +161,7 @@ static int inspect_close(sqlite3_vtab_cursor *base)
 
 /* ---- the arguments ---- */
 
-/* Makes "name of the function: why" the error of the table, and frees `why`; NULL: out of memory. */
+/* Sets the error "name of the function: why", and frees `why`; NULL: out of memory. */
 static int fail(sqlite3_vtab_cursor *base, int code, char *why)
 {
     if (why)
@@ -168,7 +170,7 @@ static int fail(sqlite3_vtab_cursor *base, int code, char *why)
     return why ? code : SQLITE_NOMEM;
 }
 
-/* Takes a copy of a filter table as it is now, with what is in its logs. */
+/* Copies the filter of a filter table, with the changes in its logs. */
 static int copy_table(cuckoo_table *table, void *handle, char **why)
 {
     bool left;
@@ -196,10 +198,10 @@ static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value, cuckoo_h
     const cf_filter *filter;
     cf_reader reader = {0};
     const inspect_kind *kind = table_of(base)->kind;
-    if (!kind->keyed && sqlite3_value_type(value) == SQLITE_TEXT)
+    if (kind->takes == NAMES && sqlite3_value_type(value) == SQLITE_TEXT)
         return take_table(base, value, handle);
     cf_status status = cuckoo_filter_read(value, &reader, &filter, &why);
-    if (why == cuckoo_is_exact && kind->keyed && !lists_values(kind))
+    if (why == cuckoo_is_exact && kind->takes == KEYS && !lists_values(kind))
         status = cuckoo_exact_read(NULL, value, handle, &why);
     else if (filter)
         *handle = cuckoo_handle_keep(value, filter);
@@ -211,7 +213,7 @@ static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value, cuckoo_h
     return *handle ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-/* For a NULL key, which is in no bucket, there are no rows. The list of an exact filter has none. */
+/* A NULL key has no rows. The list of an exact filter has none either. */
 static int take_key(inspect_cursor *cursor, sqlite3_value *value)
 {
     const cf_filter *filter = &cursor->handle->filter;
@@ -233,7 +235,7 @@ static int take_key(inspect_cursor *cursor, sqlite3_value *value)
 
 /* ---- walking ---- */
 
-/* Reads the row at the cursor. False: there is none, as the stashed entry is of other buckets. */
+/* Reads the row at the cursor. False: the stashed entry belongs to other buckets. */
 static bool read_row(inspect_cursor *cursor)
 {
     unsigned level = (unsigned)cursor->at / 2;
@@ -279,25 +281,26 @@ static int inspect_filter(sqlite3_vtab_cursor *base, int plan, const char *text,
 {
     inspect_cursor *cursor = (inspect_cursor *)base;
     const inspect_kind *kind = table_of(base)->kind;
+    bool keyed = kind->takes == KEYS;
     uint64_t bucket;
     (void)plan, (void)text;
     empty_cursor(cursor);
-    if (argc < 1 + kind->keyed)
-        return fail(base, SQLITE_ERROR,
-                    sqlite3_mprintf("needs its arguments: %s(filter%s)", kind->name,
-                                    kind->keyed ? ", key" : ""));
+    if (argc < 1 + keyed)
+        return fail(
+            base, SQLITE_ERROR,
+            sqlite3_mprintf("needs its arguments: %s(filter%s)", kind->name, keyed ? ", key" : ""));
     int rc = take_filter(base, argv[0], &cursor->handle);
     if (rc != SQLITE_OK)
         return rc;
     cursor->filter = &cursor->handle->filter;
     cursor->end = cursor->filter->buckets;
-    if (kind->keyed)
+    if (keyed)
         rc = take_key(cursor, argv[1]);
     else if (argc > 1 && cuckoo_key_value(argv[1], 63, &bucket)) {
         cursor->at = bucket < cursor->end ? bucket : cursor->end;
         cursor->end = bucket < cursor->end ? bucket + 1 : cursor->end;
     }
-    if (cursor->at < cursor->end) /* the first one is in a bucket */
+    if (cursor->at < cursor->end) /* the first row is in a bucket */
         read_row(cursor);
     return rc;
 }
@@ -316,7 +319,7 @@ static int inspect_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 
 /* ---- columns ---- */
 
-/* What a column says that is a number; NO_NUMBER: it says NULL. */
+/* The number in a column; NO_NUMBER is NULL. */
 #define NO_NUMBER UINT64_MAX
 static uint64_t number_of(const inspect_cursor *cursor, unsigned fact)
 {
@@ -342,7 +345,7 @@ static uint64_t number_of(const inspect_cursor *cursor, unsigned fact)
         return cursor->value[cursor->at];
     case FACT_FINGERPRINT:
         return entry->side.bits;
-    case FACT_LENGTH: /* pair bits and remainder bits, wherever they are kept */
+    case FACT_LENGTH: /* pair bits and remainder bits */
         return filter->geometry.pair_bits + entry->side.length;
     case FACT_PAYLOAD:
         return filter->geometry.counter_bits || filter->geometry.value_bits || filter->geometry.epochs
@@ -350,7 +353,7 @@ static uint64_t number_of(const inspect_cursor *cursor, unsigned fact)
                    : NO_NUMBER;
     case FACT_COPIES:
         return cf_entry_copies(filter, entry);
-    default: /* FACT_ALTERNATE: only if the entry can lie there, too */
+    default: /* FACT_ALTERNATE: NULL if the entry cannot move */
         alternate = cf_entry_alternate(filter, entry, &movable);
         return movable ? alternate : NO_NUMBER;
     }
@@ -382,9 +385,9 @@ static int inspect_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
 }
 
 const sqlite3_module cuckoo_inspect_module = {
-    .xConnect = inspect_connect,
-    .xBestIndex = inspect_best_index,
-    .xDisconnect = inspect_disconnect,
+    .xConnect = cuckoo_inspect_connect,
+    .xBestIndex = cuckoo_inspect_best_index,
+    .xDisconnect = cuckoo_inspect_disconnect,
     .xOpen = inspect_open,
     .xClose = inspect_close,
     .xFilter = inspect_filter,

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { COLUMN_LINE, COLUMN_TEXT };
+enum { COLUMN_TEXT = 1 };
 
 /* A cursor at `line`; behind the last one that is `end`. */
 typedef struct lines_cursor {
@@ -20,48 +20,6 @@ typedef struct lines_cursor {
     int last; /* the byte that ends a line */
     sqlite3_int64 number;
 } lines_cursor;
-
-static int lines_connect(sqlite3 *db, void *registry, int argc, const char *const *argv,
-                         sqlite3_vtab **result, char **message)
-{
-    (void)registry, (void)argc, (void)argv, (void)message;
-    int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(line TEXT, cuckoo_text HIDDEN)");
-    if (rc == SQLITE_OK)
-        rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-    sqlite3_vtab *table = rc == SQLITE_OK ? sqlite3_malloc64(sizeof *table) : NULL;
-    if (table == NULL)
-        return rc == SQLITE_OK ? SQLITE_NOMEM : rc;
-    *table = (sqlite3_vtab){.pModule = NULL};
-    *result = table;
-    return SQLITE_OK;
-}
-
-static int lines_disconnect(sqlite3_vtab *table)
-{
-    sqlite3_free(table);
-    return SQLITE_OK;
-}
-
-/* As for the tables that look inside: a plan without the argument is refused only for its join order. */
-static int lines_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
-{
-    enum { ROWS = 100000 };
-    int found = -1;
-    bool unusable = false;
-    (void)table;
-    for (int i = 0; i < info->nConstraint; i++) {
-        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-        if (c->iColumn != COLUMN_TEXT || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
-            continue;
-        unusable |= !c->usable;
-        found = c->usable ? i : found;
-    }
-    if (found >= 0)
-        info->aConstraintUsage[found] = (struct sqlite3_index_constraint_usage){1, 1};
-    info->estimatedRows = ROWS;
-    info->estimatedCost = found >= 0 ? ROWS : 1e99;
-    return unusable && found < 0 ? SQLITE_CONSTRAINT : SQLITE_OK;
-}
 
 static int lines_open(sqlite3_vtab *table, sqlite3_vtab_cursor **result)
 {
@@ -146,9 +104,9 @@ static int lines_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 }
 
 const sqlite3_module cuckoo_lines_module = {
-    .xConnect = lines_connect,
-    .xBestIndex = lines_best_index,
-    .xDisconnect = lines_disconnect,
+    .xConnect = cuckoo_inspect_connect,
+    .xBestIndex = cuckoo_inspect_best_index,
+    .xDisconnect = cuckoo_inspect_disconnect,
     .xOpen = lines_open,
     .xClose = lines_close,
     .xFilter = lines_filter,

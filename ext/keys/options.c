@@ -31,12 +31,12 @@ typedef struct option_rule {
 #define AT(field) offsetof(cuckoo_options, field), sizeof(((cuckoo_options *)NULL)->field)
 
 static const char *const layouts[] = {"auto", "plain", "semisort", NULL};
-static const char *const hashes[] = {"xxh3", "keyed", NULL};
+const char *const cuckoo_hash_words[] = {"xxh3", "keyed", NULL};
 static const char *const switches[] = {"off", "on", NULL};
 
 /* In the order of the enums. The last two affinities are other names of numeric and text. */
-static const char *const affinities[] = {"none", "text", "numeric", "real", "integer", "blob", NULL};
-static const char *const collations[] = {"binary", "nocase", "rtrim", NULL};
+const char *const cuckoo_affinity_words[] = {"none", "text", "numeric", "real", "integer", "blob", NULL};
+const char *const cuckoo_collation_words[] = {"binary", "nocase", "rtrim", NULL};
 
 /* In the order of enum cuckoo_option. */
 static const option_rule rules[CUCKOO_OPTION_COUNT] = {
@@ -47,13 +47,13 @@ static const option_rule rules[CUCKOO_OPTION_COUNT] = {
     {"counter_bits=0..16", NULL, 0, CF_COUNTER_MAX, AT(filter.counter_bits)},
     {"value_bits=0..32", NULL, 0, CF_VALUE_MAX, AT(filter.value_bits)},
     {"seed=integer", NULL, INT64_MIN, INT64_MAX, AT(filter.seed)},
-    {"hash=xxh3|keyed", hashes, 0, 0, AT(filter.hash)},
+    {"hash=xxh3|keyed", cuckoo_hash_words, 0, 0, AT(filter.hash)},
     {"growth=on|off", switches, 0, 0, AT(filter.growth)},
     {"stash=on|off", switches, 0, 0, AT(filter.stash)},
     {"max_kicks=0..255", NULL, 0, CF_BUDGET_MAX, AT(filter.max_kicks)},
     {"stash_size=1..4096", NULL, 1, CF_STASH_MAX, AT(filter.stash_size)},
-    {"affinity=none|text|blob|integer|real|numeric", affinities, 0, 0, AT(filter.affinity)},
-    {"collation=binary|nocase|rtrim", collations, 0, 0, AT(filter.collation)},
+    {"affinity=none|text|blob|integer|real|numeric", cuckoo_affinity_words, 0, 0, AT(filter.affinity)},
+    {"collation=binary|nocase|rtrim", cuckoo_collation_words, 0, 0, AT(filter.collation)},
     {"epochs=0..15", NULL, 0, CF_EPOCHS_MAX, AT(filter.epochs)},
     {"capacity=number of keys", NULL, 0, (int64_t)CF_CAPACITY_MAX, AT(capacity)},
 };
@@ -107,27 +107,10 @@ static int parse_value(const option_rule *rule, const char *text, int64_t *value
     return sound ? SQLITE_OK : SQLITE_ERROR;
 }
 
-const char *cuckoo_hash_word(const cf_geometry *shape)
-{
-    return hashes[shape->keyed];
-}
-
-const char *cuckoo_affinity_word(unsigned affinity)
-{
-    assert(affinity <= CF_AFFINITY_REAL);
-    return affinities[affinity];
-}
-
-const char *cuckoo_collation_word(unsigned collation)
-{
-    assert(collation <= CF_COLLATION_RTRIM);
-    return collations[collation];
-}
-
 int cuckoo_collation_named(const char *name)
 {
     int64_t which = -1;
-    find_word(collations, name, &which);
+    find_word(cuckoo_collation_words, name, &which);
     return (int)which;
 }
 
@@ -291,7 +274,7 @@ static bool read_options(sqlite3_context *context, sqlite3_value *value, cuckoo_
     if (sqlite3_value_type(value) == SQLITE_NULL)
         return true;
     if (sqlite3_value_type(value) != SQLITE_TEXT)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT, "options must be text, such as 'seed=1', got %s",
+        return cuckoo_fail(context, "options must be text, such as 'seed=1', got %s",
                            cuckoo_show(value).text);
     const char *text = (const char *)sqlite3_value_text(value);
     if (text == NULL)
@@ -307,7 +290,7 @@ static const char *hint_for_fpr(sqlite3_context *context, sqlite3_value *value, 
     const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
     if (text && strchr(text, '='))
         return "; options come after it: NULL, 'name=value'";
-    bool builds = strncmp(cuckoo_function_name(context), "cf_build", 8) == 0;
+    bool builds = strncmp(cuckoo_running_function(context)->function.name, "cf_build", 8) == 0;
     return builds && type != SQLITE_FLOAT ? "; one key of several columns is cf_key(a, b)" : "";
 }
 
@@ -318,8 +301,8 @@ static bool read_fpr(sqlite3_context *context, sqlite3_value *value, double *fpr
     if (type == SQLITE_NULL)
         return true;
     if ((type != SQLITE_FLOAT && type != SQLITE_INTEGER) || !(given > 0 && given < 1))
-        return cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_VALID_FPR ", got %s%s",
-                           cuckoo_show(value).text, hint_for_fpr(context, value, type));
+        return cuckoo_fail(context, CUCKOO_VALID_FPR ", got %s%s", cuckoo_show(value).text,
+                           hint_for_fpr(context, value, type));
     *fpr = given;
     return true;
 }

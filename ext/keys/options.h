@@ -50,10 +50,9 @@ static inline bool cuckoo_has(const cuckoo_options *options, int option)
 /* Sets the defaults. */
 void cuckoo_options_default(cuckoo_options *options);
 
-/* The words of options and cf_info for a hash and a key rule. */
-const char *cuckoo_hash_word(const cf_geometry *shape);
-const char *cuckoo_affinity_word(unsigned affinity);
-const char *cuckoo_collation_word(unsigned collation);
+/* The words of options and cf_info for `keyed`, cf_affinity and cf_collation. */
+extern const char *const cuckoo_hash_words[], *const cuckoo_affinity_words[];
+extern const char *const cuckoo_collation_words[];
 
 /* The collation of this name, in any case; -1 if filters do not support it. */
 int cuckoo_collation_named(const char *name);

@@ -185,7 +185,7 @@ static int follow_column(sqlite3 *db, const char *schema, cuckoo_table_plan *pla
         return SQLITE_OK;
     return cuckoo_say(
         message, SQLITE_ERROR, "column %s has affinity=%s and collation=%s: leave these options out",
-        plan->column, cuckoo_affinity_word(found.affinity), cuckoo_collation_word(found.collation));
+        plan->column, cuckoo_affinity_words[found.affinity], cuckoo_collation_words[found.collation]);
 }
 
 /* What the arguments leave open: keys that may repeat are counted, and the rows of today give the
@@ -195,7 +195,7 @@ static int take_from_table(sqlite3 *db, const char *schema, cuckoo_table_plan *p
     enum { COUNTER_BITS = 8, LEAST_CAPACITY = 10000 };
     cuckoo_options *options = &plan->options;
     bool unique = true;
-    const char *collation = cuckoo_collation_word(options->filter.collation);
+    const char *collation = cuckoo_collation_words[options->filter.collation];
     int rc = cuckoo_has(options, CUCKOO_OPTION_COUNTER_BITS)
                  ? SQLITE_OK
                  : cuckoo_column_is_unique(db, schema, plan->content, plan->column, collation, &unique);

@@ -77,17 +77,15 @@ static bool read_window(sqlite3_context *context, const cuckoo_table *table, sql
     bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
     const char *text = is_text ? (const char *)sqlite3_value_text(value) : NULL;
     if (table->paged.age.keep == 0)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+        return cuckoo_fail(context,
                            "the table was created without keep=, so its keys have no times; leave the "
                            "third argument out");
     if (text == NULL || !cuckoo_duration_read(text, (size_t)sqlite3_value_bytes(value), window))
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "the third argument " CUCKOO_BAD_DURATION ", got %s",
+        return cuckoo_fail(context, "the third argument " CUCKOO_BAD_DURATION ", got %s",
                            cuckoo_show(value).text);
     double keep = (double)table->paged.age.keep / 1000, hour = 3600;
     return *window <= table->paged.age.keep ||
-           cuckoo_fail(context, CF_BAD_ARGUMENT,
-                       "the third argument must be at most %g %s (keep=), got %s",
+           cuckoo_fail(context, "the third argument must be at most %g %s (keep=), got %s",
                        keep > hour ? keep / hour : keep, keep > hour ? "hours" : "seconds",
                        cuckoo_show(value).text);
 }
@@ -97,9 +95,9 @@ static void result_contains_within(sqlite3_context *context, cuckoo_table *table
     uint64_t window;
     if (!read_window(context, table, argv[2], &window))
         return;
-    cuckoo_ageing_narrow(&table->paged, window);
+    cuckoo_ageing_set_window(&table->paged, window);
     result_contains(context, table, argv);
-    cuckoo_ageing_look(&table->paged, table->net.more);
+    cuckoo_ageing_read_clock(&table->paged, table->net.more);
 }
 
 static CF_ALWAYS_INLINE void look_within(sqlite3_context *context, cuckoo_table *table, int argc,
@@ -253,8 +251,9 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
     uint64_t capacity;
     cuckoo_table *table = table_named(registry, argv[0], &rc);
     if (table == NULL) {
-        cuckoo_fail_code(context, rc == SQLITE_OK ? SQLITE_ERROR : rc,
-                         rc == SQLITE_OK ? cuckoo_registry_no_table(registry, argv[0]) : NULL);
+        const char *why =
+            rc == SQLITE_OK ? cuckoo_registry_no_table(registry, argv[0]) : sqlite3_errstr(rc);
+        cuckoo_fail_code(context, !why ? SQLITE_NOMEM : rc == SQLITE_OK ? SQLITE_ERROR : rc, "%s", why);
         return;
     }
     bool given = argc > 1 && sqlite3_value_type(argv[1]) != SQLITE_NULL;
@@ -270,7 +269,7 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
     registry->rebuilds = false;
     if (rc != SQLITE_OK) {
         int code = sqlite3_extended_errcode(registry->db);
-        cuckoo_fail_code(context, rc == SQLITE_NOMEM || code == SQLITE_OK ? rc : code,
+        cuckoo_fail_code(context, rc == SQLITE_NOMEM || code == SQLITE_OK ? rc : code, "%s",
                          cuckoo_sql_message(registry->db, rc));
     } else {
         sqlite3_str *json = sqlite3_str_new(registry->db);

@@ -126,7 +126,7 @@ static int cannot_compare(cuckoo_table *table)
     return cuckoo_table_fail(table, SQLITE_ERROR,
                              "this query compares keys by another affinity or collation than the filter "
                              "(collation=%s); compare by BINARY, or open a new connection",
-                             cuckoo_collation_word(table->paged.filter.geometry.collation));
+                             cuckoo_collation_words[table->paged.filter.geometry.collation]);
 }
 
 /* The next row is the next key that is not NULL. */

@@ -225,7 +225,7 @@ void cuckoo_front_free(cuckoo_front *front)
         sqlite3_finalize(front->idle[i]);
     sqlite3_free(front->spare);
     free_columns(front);
-    cuckoo_sums_free(&front->others.numbers);
+    cuckoo_counts_free(&front->others.numbers);
     sqlite3_free(front->content);
     sqlite3_free(front);
 }

@@ -41,7 +41,7 @@
 #ifndef CUCKOO_FRONT_H
 #define CUCKOO_FRONT_H
 
-#include "../keys/sums.h"
+#include "../keys/counts.h"
 #include "module.h"
 
 /* A column of the content, or its rowid. */
@@ -68,7 +68,7 @@ typedef struct cuckoo_spellings {
         int changes;      /* of this connection, */
         unsigned undone;  /* and of rollbacks after a change of which a trigger has told */
     } at;
-    cuckoo_sums numbers; /* by their hashes */
+    cuckoo_counts numbers; /* by their hashes */
 } cuckoo_spellings;
 
 /* The fed statement of a cursor, and what it is fed with. */

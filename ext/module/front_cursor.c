@@ -129,8 +129,8 @@ static int read_list(front_cursor *cursor, uint32_t plan, sqlite3_value *all, ui
 {
     uint64_t most = UINT64_MAX;
     sqlite3_value *value = NULL;
-    int rc = cuckoo_late_vtab_in_first(all, &value);
-    for (; rc == SQLITE_OK && value; rc = rc ? rc : cuckoo_late_vtab_in_next(all, &value)) {
+    int rc = cuckoo_compat_vtab_in_first(all, &value);
+    for (; rc == SQLITE_OK && value; rc = rc ? rc : cuckoo_compat_vtab_in_next(all, &value)) {
         if (cuckoo_front_unusual(plan, 0, value)) {
             *how = 1;
             cuckoo_values_free(&cursor->list);

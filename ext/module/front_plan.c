@@ -125,7 +125,7 @@ static const cuckoo_shown *shown_of(const front_choice *choice, int i)
 /* SQLite may give it as a whole. */
 static bool is_list(const front_choice *choice, int i)
 {
-    return !shown_of(choice, i)->numeric && cuckoo_late_vtab_in(choice->info, i, -1);
+    return !shown_of(choice, i)->numeric && cuckoo_compat_vtab_in(choice->info, i, -1);
 }
 
 /* Does a comparison of constraint i find what the content finds? In columns of other affinities also
@@ -195,7 +195,7 @@ static void take_all(front_choice *choice)
         take(choice, first);
         choice->plan |= (most >= FOLLOWED ? CUCKOO_ASKS : 0) | (null ? CUCKOO_NULL : 0) |
                         (shown_of(choice, first)->finds == 1 ? CUCKOO_UNIQUE : 0);
-        if (is_list(choice, first) && cuckoo_late_vtab_in(choice->info, first, 1))
+        if (is_list(choice, first) && cuckoo_compat_vtab_in(choice->info, first, 1))
             choice->plan |= CUCKOO_LIST;
         else if (most >= FOLLOWED && !shown_of(choice, first)->numeric)
             choice->plan |= CUCKOO_SPELLS;

@@ -44,7 +44,7 @@ int cuckoo_front_bind_usual(sqlite3_stmt *rows, sqlite3_value *number)
 /* All numbers in texts lie between char(9) and ':', in every encoding and collation that fronts take.
 ** CAST takes each text for a number, and is equal to it only where it is one. Where a text has a NUL,
 ** CAST reads an integer before it, and a comparison a real. */
-static int read_others(cuckoo_table *table, cuckoo_sums *numbers)
+static int read_others(cuckoo_table *table, cuckoo_counts *numbers)
 {
     sqlite3_stmt *others;
     cuckoo_front *front = table->front;
@@ -57,9 +57,9 @@ static int read_others(cuckoo_table *table, cuckoo_sums *numbers)
         "k <> CASE WHEN CAST(n AS INTEGER) = n THEN CAST(CAST(n AS INTEGER) AS TEXT) "
         "ELSE CAST(n AS TEXT) END",
         k, k, k, k, front->schema, front->content, k, k);
-    cuckoo_sums_free(numbers);
+    cuckoo_counts_free(numbers);
     while (rc == SQLITE_OK && sqlite3_step(others) == SQLITE_ROW)
-        rc = cuckoo_sums_take(numbers, false, cuckoo_front_number(sqlite3_column_value(others, 0)), 1);
+        rc = cuckoo_counts_put(numbers, false, cuckoo_front_number(sqlite3_column_value(others, 0)), 1);
     return cuckoo_sql_end(others, rc);
 }
 
@@ -74,6 +74,6 @@ int cuckoo_front_has_others(cuckoo_table *table, uint64_t number, bool *has)
         others->at = now.at;
         others->read = rc == SQLITE_OK;
     }
-    *has = rc == SQLITE_OK && cuckoo_sums_of(&others->numbers, number) > 0;
+    *has = rc == SQLITE_OK && cuckoo_counts_get(&others->numbers, number) > 0;
     return rc;
 }

@@ -30,7 +30,7 @@ int cuckoo_table_declare(cuckoo_table *table, const char *t, const char *k)
     sqlite3 *db = table->registry->db;
     char *sql = sqlite3_mprintf("CREATE TABLE x(key %s COLLATE %s, \"%w\" HIDDEN, "
                                 "cuckoo_id HIDDEN PRIMARY KEY) WITHOUT ROWID",
-                                type_of_key(table, t, k), cuckoo_collation_word(table->collation),
+                                type_of_key(table, t, k), cuckoo_collation_words[table->collation],
                                 table->paged.shadow.table);
     int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
     sqlite3_free(sql);

@@ -31,7 +31,7 @@ static int append_log(sqlite3_str *json, cuckoo_table *table)
         rows = (int64_t)table->net.own.rows - left;
     sqlite3_str_appendf(json, ",\"unplaced\":%lld,\"pending\":%lld", left, rows > 0 ? rows : 0);
     if (rc == SQLITE_OK && ages)
-        cuckoo_ageing_tell(&table->paged, table->net.more, json);
+        cuckoo_ageing_append_info(&table->paged, table->net.more, json);
     return rc;
 }
 
@@ -78,7 +78,7 @@ void cuckoo_table_info_function(sqlite3_context *context, int argc, sqlite3_valu
     cuckoo_known known = {NULL, 0};
     cuckoo_use use = word ? CUCKOO_INSPECT : CUCKOO_TELL;
     if (word && sqlite3_stricmp(word, "all") != 0) {
-        cuckoo_fail_code(context, SQLITE_ERROR, "the second argument must be 'all', or be left out");
+        cuckoo_fail(context, "the second argument must be 'all', or be left out");
         return;
     }
     int rc = cuckoo_registry_begin(cuckoo_function_shared(context), argv[0], &known, use, &table, &why);

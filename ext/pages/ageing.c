@@ -5,7 +5,7 @@
 
 #include "../../src/base/bits.h"
 
-enum { EPOCHS = 12 /* in keep= */, NUMBERS = 15 /* of epochs that may be live */ };
+enum { EPOCHS = 12 /* of keep= */, NUMBERS = 15 /* of epochs in the pages */ };
 
 /* ---- times ---- */
 
@@ -14,13 +14,13 @@ static uint64_t clock_of(const cuckoo_paged *paged)
     return cuckoo_sql_clock(paged->shadow.db, paged->shadow.schema);
 }
 
-/* Milliseconds of an epoch. */
-static uint64_t grid(const cuckoo_age *age)
+/* The length of an epoch in milliseconds. */
+static uint64_t epoch_length(const cuckoo_age *age)
 {
     return (age->keep + EPOCHS - 1) / EPOCHS;
 }
 
-/* By which clocks may differ. */
+/* The difference between clocks that is allowed. */
 static uint64_t tolerance(const cuckoo_age *age)
 {
     return age->keep / 8;
@@ -28,18 +28,18 @@ static uint64_t tolerance(const cuckoo_age *age)
 
 static uint64_t epoch_of(const cuckoo_age *age, uint64_t time)
 {
-    return age->keep ? (time + age->shift) / grid(age) & cf_low_bits(48) : time - 1;
+    return age->keep ? (time + age->offset) / epoch_length(age) & cf_low_bits(48) : time - 1;
 }
 
 static uint64_t end_of(const cuckoo_age *age, uint64_t epoch)
 {
-    return (epoch + 1) * grid(age) - age->shift;
+    return (epoch + 1) * epoch_length(age) - age->offset;
 }
 
-/* ---- what is live ---- */
+/* ---- live epochs ---- */
 
-/* By command, the present epoch says what is live. */
-void cuckoo_ageing_narrow(cuckoo_paged *paged, uint64_t window)
+/* Without keep=, the current epoch decides. */
+void cuckoo_ageing_set_window(cuckoo_paged *paged, uint64_t window)
 {
     const cuckoo_age *age = &paged->age;
     uint64_t allowed = window + tolerance(age), epoch = paged->filter.epoch;
@@ -53,13 +53,13 @@ void cuckoo_ageing_narrow(cuckoo_paged *paged, uint64_t window)
     paged->reader.live = paged->filter.live;
 }
 
-void cuckoo_ageing_look(cuckoo_paged *paged, int64_t logged)
+void cuckoo_ageing_read_clock(cuckoo_paged *paged, int64_t logged)
 {
     const cuckoo_age *age = &paged->age;
     uint64_t clock = age->keep ? clock_of(paged) : paged->filter.epoch + 1,
-             last = age->keep && (uint64_t)logged > age->present ? (uint64_t)logged : age->present;
+             last = age->keep && (uint64_t)logged > age->latest ? (uint64_t)logged : age->latest;
     paged->now = clock > last ? clock : last;
-    cuckoo_ageing_narrow(paged, age->keep);
+    cuckoo_ageing_set_window(paged, age->keep);
 }
 
 bool cuckoo_ageing_is_live(const cuckoo_paged *paged, int64_t time)
@@ -71,22 +71,22 @@ bool cuckoo_ageing_is_live(const cuckoo_paged *paged, int64_t time)
 
 /* ---- adding ---- */
 
-void cuckoo_ageing_begin(cuckoo_paged *paged, int64_t latest, bool now)
+void cuckoo_ageing_begin_adds(cuckoo_paged *paged, int64_t latest, bool now)
 {
     cuckoo_age *age = &paged->age;
     if (age->keep == 0)
         return;
-    if ((uint64_t)latest > age->present)
-        age->present = (uint64_t)latest;
-    paged->now = age->present;
-    cuckoo_ageing_narrow(paged, age->keep);
-    uint64_t epoch = epoch_of(age, age->present);
+    if ((uint64_t)latest > age->latest)
+        age->latest = (uint64_t)latest;
+    paged->now = age->latest;
+    cuckoo_ageing_set_window(paged, age->keep);
+    uint64_t epoch = epoch_of(age, age->latest);
     if (epoch > paged->filter.epoch)
         cf_age_to(&paged->filter, epoch);
     if (now)
-        cuckoo_ageing_look(paged, latest);
+        cuckoo_ageing_read_clock(paged, latest);
     else
-        cuckoo_ageing_narrow(paged, age->keep);
+        cuckoo_ageing_set_window(paged, age->keep);
 }
 
 cf_status cuckoo_ageing_add(cuckoo_paged *paged, uint64_t hash, int64_t time)
@@ -114,7 +114,7 @@ int cuckoo_ageing_advance(cuckoo_paged *paged, char **message)
                           "advance is for tables that were created with epochs=n");
     cf_advance(&paged->filter);
     paged->dirty = true;
-    cuckoo_ageing_look(paged, 0);
+    cuckoo_ageing_read_clock(paged, 0);
     return SQLITE_OK;
 }
 
@@ -124,30 +124,30 @@ int cuckoo_ageing_set_clock(cuckoo_paged *paged, char **message)
     if (age->keep == 0)
         return cuckoo_say(message, SQLITE_ERROR, "clock is for tables that were created with keep=");
     uint64_t clock = clock_of(paged);
-    if (clock >= age->present)
+    if (clock >= age->latest)
         return SQLITE_OK;
-    age->shift += age->present - clock;
-    age->present = clock;
+    age->offset += age->latest - clock;
+    age->latest = clock;
     paged->dirty = true;
-    cuckoo_ageing_look(paged, 0);
+    cuckoo_ageing_read_clock(paged, 0);
     return SQLITE_OK;
 }
 
-void cuckoo_ageing_adopt(cuckoo_paged *paged)
+void cuckoo_ageing_renew(cuckoo_paged *paged)
 {
     cuckoo_age *age = &paged->age;
     if (age->keep == 0)
         return;
     cf_renew(&paged->filter);
-    age->shift = paged->filter.epoch * grid(age) - paged->now;
-    age->present = paged->now;
-    cuckoo_ageing_look(paged, 0);
+    age->offset = paged->filter.epoch * epoch_length(age) - paged->now;
+    age->latest = paged->now;
+    cuckoo_ageing_read_clock(paged, 0);
 }
 
-void cuckoo_ageing_tell(const cuckoo_paged *paged, int64_t latest, sqlite3_str *json)
+void cuckoo_ageing_append_info(const cuckoo_paged *paged, int64_t latest, sqlite3_str *json)
 {
     const cuckoo_age *age = &paged->age;
-    uint64_t last = (uint64_t)latest > age->present ? (uint64_t)latest : age->present;
+    uint64_t last = (uint64_t)latest > age->latest ? (uint64_t)latest : age->latest;
     double ahead = (double)last - (double)clock_of(paged);
     if (age->keep)
         sqlite3_str_appendf(json, ",\"keep\":%.15g,\"clock_ahead\":%.15g", (double)age->keep / 1000,

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+** pages.c - the image in memory: a byte for each page says if it is there, and if it has to be written.
+** Loading the header starts a new image, so nothing stale survives.
+*/
 #include "pages.h"
 
 #include "../sqlite/block.h"
@@ -7,113 +11,228 @@
 #include "../../src/base/bits.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum {
-    AT_LENGTH = CF_HEADER_BYTES,
-    AT_PAGE_BYTES = AT_LENGTH + 8,
-    AT_LEFT = AT_PAGE_BYTES + 4,
-    AT_UNMATCHED = AT_LEFT + 8,
-    AT_RANDOM = AT_UNMATCHED + 8,
-    AT_LOG = AT_RANDOM + 8,
-    AT_FLAGS = AT_LOG + 8,
-    HEADER_ROW = AT_FLAGS + 1,
-    FLAG_AGES = 1,
-    AT_KEEP = HEADER_ROW,
-    AT_SHIFT = AT_KEEP + 8,
-    AT_PRESENT = AT_SHIFT + 8,
-    AGEING_ROW = AT_PRESENT + 8,
-    LEAST_PAGE = 64, /* bytes */
-    MOST_PAGE = 1 << 16
-};
+enum { ABSENT, READ, DIRTY, BLANK /* read, and there is no row */ }; /* states of pages */
 
-/* ---- the header ---- */
+/* ---- which page ---- */
 
-/* Did a later version write the row? It has more in it, other flags, or another header of the filter. */
-static bool is_newer(const uint8_t *row, uint64_t length, cf_status status)
+/* The number of pages of a blob, header included. */
+static uint64_t pages_of(const cuckoo_paged *paged, uint64_t length)
 {
-    return status == CF_NEWER ||
-           (status == CF_OK &&
-            (row[AT_FLAGS] > FLAG_AGES || length > (row[AT_FLAGS] ? AGEING_ROW : HEADER_ROW)));
+    return 1 + (length - CF_HEADER_BYTES + paged->page_bytes - 1) / paged->page_bytes;
 }
 
-static bool is_sound(const uint8_t *row, uint64_t length, const cf_geometry *geometry)
+/* An insertion calls this a hundred times, so it multiplies by the reciprocal. */
+static inline uint64_t page_behind(const cuckoo_paged *paged, uint64_t bytes)
 {
-    uint32_t page_bytes = (uint32_t)cf_load64(row + AT_PAGE_BYTES);
-    const uint64_t most = cf_low_bits(48); /* of times and counts, as in the header of a filter */
-    return length == (row[AT_FLAGS] ? AGEING_ROW : HEADER_ROW) &&
-           (geometry->epochs != 0) == row[AT_FLAGS] && geometry->value_bits == 0 &&
-           cf_load64(row + AT_LEFT) <= most && cf_load64(row + AT_KEEP) <= most &&
-           cf_load64(row + AT_PRESENT) <= most && page_bytes >= LEAST_PAGE && page_bytes <= MOST_PAGE;
+    uint64_t page = cf_high_product(bytes, paged->reciprocal); /* which may be one too low */
+    return page + 1 + (bytes - page * paged->page_bytes >= paged->page_bytes);
 }
 
-static int open_image(cuckoo_paged *paged, const uint8_t *row)
+static uint64_t page_at(const cuckoo_paged *paged, uint64_t offset)
 {
-    const char *why;
-    uint64_t length = cf_load64(row + AT_LENGTH);
-    paged->page_bytes = (uint32_t)cf_load64(row + AT_PAGE_BYTES);
-    int rc = cuckoo_image_begin(paged, NULL, length);
-    if (rc != SQLITE_OK)
-        return rc;
-    memcpy(paged->image, row, CF_HEADER_BYTES);
-    if (cuckoo_image_open(paged, length, &why) != CF_OK)
-        return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
-    paged->left = cf_load64(row + AT_LEFT);
-    paged->unmatched = cf_load64(row + AT_UNMATCHED);
-    paged->generation = cf_load64(row + AT_RANDOM);
-    cuckoo_shadow_set_log(&paged->shadow, (int64_t)cf_load64(row + AT_LOG));
-    paged->age.keep = cf_load64(row + AT_KEEP);
-    paged->age.shift = cf_load64(row + AT_SHIFT);
-    paged->age.present = cf_load64(row + AT_PRESENT);
-    paged->loaded = true;
+    return offset < CF_HEADER_BYTES ? 0 : page_behind(paged, offset - CF_HEADER_BYTES);
+}
+
+static uint8_t *start_of(const cuckoo_paged *paged, uint64_t page)
+{
+    assert(page > 0);
+    return paged->image + CF_HEADER_BYTES + (page - 1) * paged->page_bytes;
+}
+
+/* The first page in this state from `page` on, or the number of states. */
+static uint64_t find(const cuckoo_paged *paged, int state, uint64_t page)
+{
+    const uint8_t *at = memchr(paged->state + page, state, cf_in_memory(paged->pages - page));
+    return at ? (uint64_t)(at - paged->state) : paged->pages;
+}
+
+/* ---- room ---- */
+
+/* Resizes an image to this number of pages. After NULL it is unchanged. */
+static uint8_t *resize(const cuckoo_paged *paged, uint8_t *image, uint64_t pages)
+{
+    uint64_t bytes = CF_HEADER_BYTES + (pages - 1) * paged->page_bytes;
+    uint8_t *other = cuckoo_block_resize(NULL, image, bytes);
+    if (other)
+        memset(other + bytes, 0, CUCKOO_BEYOND);
+    return other;
+}
+
+/* Zeros the rest of the last page behind a blob. */
+static void clear_rest(cuckoo_paged *paged, uint64_t length)
+{
+    const uint8_t *end = start_of(paged, pages_of(paged, length));
+    memset(paged->image + length, 0, (size_t)(end - (paged->image + length)));
+}
+
+/* Marks all pages dirty that are not all zeros. */
+static void mark_all(cuckoo_paged *paged)
+{
+    for (uint64_t page = 1; page < paged->pages; page++) {
+        const uint8_t *at = start_of(paged, page);
+        bool zeros = at[0] == 0 && memcmp(at, at + 1, paged->page_bytes - 1) == 0;
+        paged->state[page] = zeros ? READ : DIRTY;
+    }
+}
+
+/* ABSENT is zero. A corrupt header may claim any number of pages: unused zeros cost nothing. */
+int cuckoo_paged_make_room(cuckoo_paged *paged, uint8_t *block, uint64_t length)
+{
+    assert(paged->page_bytes > 0);
+    uint64_t pages = pages_of(paged, length);
+    uint8_t *state = cuckoo_block_zeros(pages),
+            *image = state ? resize(paged, block ? block : paged->image, pages) : NULL;
+    cuckoo_block_resize(NULL, image ? paged->state : state, 0);
+    if (block)
+        cuckoo_block_resize(NULL, image ? paged->image : block, 0);
+    if (image == NULL)
+        return SQLITE_NOMEM;
+    paged->image = image;
+    paged->state = state;
+    paged->pages = pages;
+    paged->absent = block ? 0 : pages - 1;
+    paged->reciprocal = UINT64_MAX / paged->page_bytes;
+    paged->has_reader = false;
+    if (block) {
+        clear_rest(paged, length);
+        mark_all(paged);
+    }
     return SQLITE_OK;
 }
 
-int cuckoo_paged_load(cuckoo_paged *paged)
+/* The cf_memory of the filter, which also allocates other blocks than the image. Pages that growth adds are
+** zeros in memory (cf_pages). A large image gets an eighth more than it needs, so that it is not copied
+** each time. The image is resized last: if that fails, the old one is still there. */
+static uint8_t *grow(void *context, uint8_t *bytes, uint64_t size)
 {
-    uint8_t row[AGEING_ROW] = {0};
-    uint64_t length;
-    cf_filter header;
-    const char *why;
-    char **damage = &paged->shadow.damage;
-    if (paged->loaded)
-        return SQLITE_OK;
-    int rc = cuckoo_shadow_read(&paged->shadow, 0, row, sizeof row, &length);
-    if (rc != SQLITE_OK)
-        return rc;
-    if (length == 0)
-        return cuckoo_say(damage, SQLITE_CORRUPT_VTAB, "its header is missing");
-    uint64_t bytes = cf_load64(row + AT_LENGTH);
-    if (bytes > SIZE_MAX)
-        return SQLITE_NOMEM;
-    cf_status status = cf_open(&header, row, (size_t)bytes, &why); /* it reads no more than the header */
-    if (is_newer(row, length, status))
-        return cuckoo_say(damage, CUCKOO_NEWER, "%s",
-                          status == CF_NEWER ? why : CUCKOO_LATER("unknown parts of the header row"));
-    return status == CF_OK && is_sound(row, length, &header.geometry)
-               ? open_image(paged, row)
-               : cuckoo_shadow_bad_row(&paged->shadow, 0);
+    enum { SMALL = 1 << 20 /* bytes */ };
+    cuckoo_paged *paged = context;
+    if (bytes == NULL || bytes != paged->image)
+        return cuckoo_block_resize(NULL, bytes, size);
+    uint64_t pages = pages_of(paged, size < SMALL ? size : size + size / 8);
+    assert(size >= paged->filter.length);
+    paged->has_reader = false;
+    if (pages_of(paged, size) <= paged->pages)
+        return paged->image;
+    uint8_t *state = cuckoo_block_resize(NULL, paged->state, pages), *image;
+    if (state == NULL)
+        return NULL;
+    paged->state = state;
+    if ((image = resize(paged, paged->image, pages)) == NULL)
+        return NULL;
+    memset(state + paged->pages, READ, cf_in_memory(pages - paged->pages));
+    paged->image = image;
+    paged->pages = pages;
+    return image;
 }
 
-static int write_header_row(cuckoo_paged *paged)
+/* ---- reading ---- */
+
+/* A page without a row is zeros, and so is one that cannot be read. */
+static void read_page(cuckoo_paged *paged, uint64_t page)
 {
-    uint8_t row[AGEING_ROW] = {0};
-    bool ages = paged->filter.geometry.epochs != 0;
-    sqlite3_randomness(sizeof paged->generation, &paged->generation);
-    cf_seal(&paged->filter);
-    memcpy(row, paged->image, CF_HEADER_BYTES);
-    cf_store64(row + AT_LENGTH, paged->filter.length);
-    cf_store64(row + AT_PAGE_BYTES, paged->page_bytes); /* the next line overwrites half of it */
-    cf_store64(row + AT_LEFT, paged->left);
-    cf_store64(row + AT_UNMATCHED, paged->unmatched);
-    cf_store64(row + AT_RANDOM, paged->generation);
-    cf_store64(row + AT_LOG, (uint64_t)paged->shadow.log);
-    row[AT_FLAGS] = ages ? FLAG_AGES : 0;
-    cf_store64(row + AT_KEEP, paged->age.keep);
-    cf_store64(row + AT_SHIFT, paged->age.shift);
-    cf_store64(row + AT_PRESENT, paged->age.present);
-    return cuckoo_shadow_write(&paged->shadow, 0, row, ages ? AGEING_ROW : HEADER_ROW);
+    uint64_t length;
+    uint8_t *at = start_of(paged, page);
+    int rc = cuckoo_shadow_read(&paged->shadow, (int64_t)page, at, paged->page_bytes, &length);
+    if (rc == SQLITE_OK && length != 0 && length != paged->page_bytes)
+        rc = cuckoo_shadow_bad_row(&paged->shadow, (int64_t)page);
+    if (rc != SQLITE_OK || length == 0)
+        memset(at, 0, paged->page_bytes);
+    paged->rc = cuckoo_first_error(paged->rc, rc);
+    paged->state[page] = rc == SQLITE_OK && length == 0 ? BLANK : READ;
+    paged->absent--;
+}
+
+/* Reads the pages of these bytes. `changes`: they are going to be changed. */
+static void read_range(cuckoo_paged *paged, uint64_t from, uint64_t to, bool changes)
+{
+    if (from >= to)
+        return;
+    uint64_t page = page_at(paged, from), last = page_at(paged, to - 1);
+    for (page += page == 0; page <= last; page++) {
+        assert(page < paged->pages);
+        if (paged->state[page] == ABSENT)
+            read_page(paged, page);
+        if (changes) {
+            paged->state[page] = DIRTY;
+            paged->dirty = true;
+        }
+    }
+}
+
+/* Reads absent pages, at most `most`. False: some are still absent, or there was an error. */
+static bool read_absent(cuckoo_paged *paged, uint64_t most)
+{
+    for (uint64_t page = 1; most > 0 && paged->absent > 0 && paged->rc == SQLITE_OK; most--) {
+        page = find(paged, ABSENT, page);
+        read_page(paged, page);
+    }
+    return paged->absent == 0 && paged->rc == SQLITE_OK;
+}
+
+/* ---- the hooks ---- */
+
+/* The page that contains all of these bytes; 0: the header, or more than one page. */
+static inline uint64_t one_page(const cuckoo_paged *paged, uint64_t from, uint64_t to)
+{
+    if (from < CF_HEADER_BYTES || from >= to)
+        return 0;
+    uint64_t page = page_behind(paged, from - CF_HEADER_BYTES);
+    return to - CF_HEADER_BYTES <= page * paged->page_bytes ? page : 0;
+}
+
+static void need(void *context, uint64_t from, uint64_t to)
+{
+    cuckoo_paged *paged = context;
+    uint64_t page = one_page(paged, from, to);
+    if (page == 0 || paged->state[page] == ABSENT)
+        read_range(paged, from, to, false);
+}
+
+static void change(void *context, uint64_t from, uint64_t to)
+{
+    cuckoo_paged *paged = context;
+    uint64_t page = one_page(paged, from, to);
+    if (page == 0 || paged->state[page] != DIRTY)
+        read_range(paged, from, to, true);
+    paged->has_reader = false;
+}
+
+static bool is_zeros(const cuckoo_paged *paged, uint64_t page)
+{
+    return paged->state[page] == ABSENT || paged->state[page] == BLANK;
+}
+
+/* Skips pages without a row that are not in memory: they are zeros, and there may be any number of them.
+** A read across the end of a page makes the next page BLANK, which must not stop the skipping. */
+static uint64_t skip(void *context, uint64_t from)
+{
+    cuckoo_paged *paged = context;
+    uint64_t page = page_at(paged, from), found = page;
+    if (page == 0 || page >= paged->pages || !is_zeros(paged, page))
+        return from;
+    int64_t first = (int64_t)page, row = (int64_t)paged->pages;
+    int rc = cuckoo_shadow_integer(&paged->shadow, CUCKOO_NEXT_PAGE, &first, &row);
+    if (rc == SQLITE_OK && row < first) /* the number is a text */
+        rc = cuckoo_shadow_bad_row(&paged->shadow, row);
+    paged->rc = cuckoo_first_error(paged->rc, rc);
+    uint64_t stored = rc == SQLITE_OK && (uint64_t)row < paged->pages ? (uint64_t)row : paged->pages;
+    while (found < stored && is_zeros(paged, found))
+        found++;
+    return found == page ? from : CF_HEADER_BYTES + (found - 1) * paged->page_bytes;
+}
+
+int cuckoo_paged_open(cuckoo_paged *paged, uint64_t length)
+{
+    const char *why;
+    if (cf_open_writable(&paged->filter, paged->image, cf_in_memory(length), &why) != CF_OK)
+        return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
+    paged->hooks = (cf_pages){.need = need, .change = change, .skip = skip, .context = paged};
+    paged->filter.memory = (cf_memory){grow, INT64_MAX, paged};
+    cf_attach_pages(&paged->filter, &paged->hooks);
+    return SQLITE_OK;
 }
 
 /* ---- using it ---- */
@@ -123,39 +242,14 @@ void cuckoo_paged_forget(cuckoo_paged *paged)
     paged->loaded = paged->dirty = paged->replaced = paged->has_reader = false;
 }
 
-int cuckoo_paged_compare(cuckoo_paged *paged)
-{
-    uint8_t row[AT_RANDOM + 8] = {0};
-    uint64_t length;
-    if (!paged->loaded)
-        return SQLITE_OK;
-    int rc = cuckoo_shadow_read(&paged->shadow, 0, row, sizeof row, &length);
-    if (rc != SQLITE_OK || cf_load64(row + AT_RANDOM) != paged->generation)
-        cuckoo_paged_forget(paged);
-    return rc == SQLITE_CORRUPT_VTAB ? SQLITE_OK : rc; /* reading the header tells more */
-}
-
-int cuckoo_paged_has_log(sqlite3 *db, const char *schema, const char *table, int64_t log, bool *has)
-{
-    uint8_t bytes[8];
-    sqlite3_stmt *row;
-    cf_store64(bytes, (uint64_t)log);
-    int rc = cuckoo_sql_prepare(
-        db, &row, "SELECT 1 FROM \"%w\".\"%w_page\" WHERE no = 0 AND substr(data, %d, 8) = ?1", schema,
-        table, AT_LOG + 1);
-    rc = rc ? rc : sqlite3_bind_blob(row, 1, bytes, sizeof bytes, SQLITE_STATIC);
-    *has = rc == SQLITE_OK && sqlite3_step(row) == SQLITE_ROW;
-    return cuckoo_sql_end(row, rc);
-}
-
-/* When nearly all pages have been read, the others are read, too. */
+/* When nearly all pages have been read, this reads the others. */
 const cf_filter *cuckoo_paged_reader(cuckoo_paged *paged)
 {
-    enum { MOST = 256 /* pages at a time, so that it does not take long */ };
+    enum { MOST = 256 /* pages in one call, so that it does not take long */ };
     assert(paged->loaded);
     if (paged->has_reader)
         return &paged->reader;
-    if (paged->absent > paged->pages / 8 || !cuckoo_image_complete(paged, MOST))
+    if (paged->absent > paged->pages / 8 || !read_absent(paged, MOST))
         return &paged->filter;
     paged->reader = paged->filter;
     cf_attach_pages(&paged->reader, NULL);
@@ -170,66 +264,16 @@ int cuckoo_paged_error(cuckoo_paged *paged)
     return rc;
 }
 
-/* ---- writing ---- */
-
-/* The image may have more pages than the filter. */
-static int write_pages(cuckoo_paged *paged)
-{
-    int rc = SQLITE_OK;
-    uint64_t pages = cuckoo_image_pages(paged, paged->filter.length), page = 0;
-    cuckoo_image_end(paged, paged->filter.length);
-    while (rc == SQLITE_OK && (page = cuckoo_image_clean(paged, page + 1)) < pages)
-        rc = cuckoo_shadow_write(&paged->shadow, (int64_t)page, cuckoo_image_page(paged, page),
-                                 paged->page_bytes);
-    return rc;
-}
-
-int cuckoo_paged_write(cuckoo_paged *paged)
+int cuckoo_paged_complete(cuckoo_paged *paged)
 {
     assert(paged->loaded);
-    int rc = paged->replaced ? cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_PAGES) : SQLITE_OK;
-    rc = rc ? rc : write_pages(paged);
-    rc = rc ? rc : write_header_row(paged);
-    if (rc == SQLITE_OK)
-        paged->replaced = paged->dirty = false;
-    return rc;
+    cf_seal(&paged->filter);
+    return read_absent(paged, UINT64_MAX) ? SQLITE_OK : paged->rc;
 }
-
-/* The filter in the image is opened, and has nothing of the former one. */
-static int begin_anew(cuckoo_paged *paged, uint64_t length)
-{
-    const char *why;
-    paged->unmatched = 0;
-    paged->loaded = paged->dirty = paged->replaced = true;
-    return cuckoo_image_open(paged, length, &why) == CF_OK
-               ? SQLITE_OK
-               : cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
-}
-
-int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length)
-{
-    int rc = cuckoo_image_begin(paged, bytes, length);
-    return rc ? rc : begin_anew(paged, length);
-}
-
-/* Its pages are all zeros and need no rows. */
-int cuckoo_paged_clear(cuckoo_paged *paged, const cf_geometry *shape)
-{
-    cf_filter blank;
-    uint64_t length = cf_geometry_bytes(shape);
-    int rc = cuckoo_image_begin(paged, NULL, length);
-    if (rc != SQLITE_OK)
-        return rc;
-    cf_create_in_zeros(&blank, shape, paged->image);
-    paged->age = (cuckoo_age){.keep = paged->age.keep};
-    return begin_anew(paged, length);
-}
-
-/* ---- all of it ---- */
 
 int cuckoo_paged_check(cuckoo_paged *paged)
 {
-    int64_t odd = -1, pages = (int64_t)cuckoo_image_pages(paged, paged->filter.length);
+    int64_t odd = -1, pages = (int64_t)pages_of(paged, paged->filter.length);
     cuckoo_shadow *shadow = &paged->shadow;
     int rc = cuckoo_shadow_integer(shadow, CUCKOO_ODD_PAGE, (int64_t[]){pages, paged->page_bytes}, &odd);
     if (rc == SQLITE_OK && odd > 0 && odd < pages)
@@ -240,27 +284,52 @@ int cuckoo_paged_check(cuckoo_paged *paged)
     return rc;
 }
 
-int cuckoo_paged_complete(cuckoo_paged *paged)
+/* ---- writing ---- */
+
+/* The image may have more pages than the filter. */
+int cuckoo_paged_write_pages(cuckoo_paged *paged)
 {
-    assert(paged->loaded);
-    cf_seal(&paged->filter);
-    return cuckoo_image_complete(paged, UINT64_MAX) ? SQLITE_OK : paged->rc;
+    int rc = paged->replaced ? cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_PAGES) : SQLITE_OK;
+    uint64_t pages = pages_of(paged, paged->filter.length), page = 0;
+    clear_rest(paged, paged->filter.length);
+    while (rc == SQLITE_OK && (page = find(paged, DIRTY, page + 1)) < pages) {
+        paged->state[page] = READ;
+        rc =
+            cuckoo_shadow_write(&paged->shadow, (int64_t)page, start_of(paged, page), paged->page_bytes);
+    }
+    return rc;
 }
 
-/* ---- coming and going ---- */
+/* Opens another filter, which is now in the image. */
+static int open_other(cuckoo_paged *paged, uint64_t length)
+{
+    paged->unmatched = 0;
+    paged->loaded = paged->dirty = paged->replaced = true;
+    return cuckoo_paged_open(paged, length);
+}
+
+int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length)
+{
+    int rc = cuckoo_paged_make_room(paged, bytes, length);
+    return rc ? rc : open_other(paged, length);
+}
+
+/* All pages are zeros and need no rows. */
+int cuckoo_paged_clear(cuckoo_paged *paged, const cf_geometry *shape)
+{
+    cf_filter blank;
+    uint64_t length = cf_geometry_bytes(shape);
+    int rc = cuckoo_paged_make_room(paged, NULL, length);
+    if (rc != SQLITE_OK)
+        return rc;
+    cf_create_in_zeros(&blank, shape, paged->image);
+    paged->age = (cuckoo_age){.keep = paged->age.keep};
+    return open_other(paged, length);
+}
 
 void cuckoo_paged_free(cuckoo_paged *paged)
 {
     cuckoo_shadow_free(&paged->shadow);
     cuckoo_block_resize(NULL, paged->image, 0);
     cuckoo_block_resize(NULL, paged->state, 0);
-}
-
-int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape, uint64_t keep)
-{
-    paged->age.keep = keep;
-    cuckoo_shadow_new_log(&paged->shadow);
-    int rc = cuckoo_shadow_create(&paged->shadow, &paged->page_bytes);
-    rc = rc ? rc : cuckoo_paged_clear(paged, shape);
-    return rc ? rc : cuckoo_paged_write(paged);
 }

@@ -1,89 +1,126 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** pages.h - a filter in the database, page by page, and what of it is in memory.
+** pages.h - a filter in the database, page by page, and the part of it that is in memory.
 **
 ** Each page is a row of a shadow table:
 **
-**      no = 0       the header of the filter (format.h); its length (8 bytes); the bytes of a page
-**                   (4); keys that the last drain has left in the log of hashed keys (8, log.h);
-**                   unmatched deletes (8); a random number (8); the identity of the log of triggers (8);
-**                   flags (1): 1 if it ages, else 0. When it ages: keep (8), shift (8), present (8), as
-**                   in cuckoo_age (image.h)
-**      no = 1, ..   the bytes behind the header, so many to a row that it fits on one page of the
-**                   database, with zeros behind the last ones; a row that is not there is all zeros
+**      no = 0       the header (header.c): the header of the filter (format.h); its length (8 bytes);
+**                   page_bytes (4); the keys that the last drain left in the log of hashed keys (8,
+**                   log.h); unmatched deletes (8); the generation (8); the identity of the log of
+**                   triggers (8); flags (1): 1 if keys expire. With that flag: keep (8), offset (8),
+**                   latest (8) of cuckoo_age
+**      no = 1, ..   the bytes behind the header of the filter, page_bytes to a row, so that a row fits on
+**                   one page of the database; zeros behind the last bytes; a missing row is all zeros
 **
-** Numbers are little-endian. Header and pages, strung together, are a filter blob, the *image*. The
-** library works on the image in memory, which can be forgotten at any time. A page is read when it is
-** first needed (cf_pages). Only drains and commands change pages (drain.c): a page that is changed is
-** dirty until it is written, which they do before they end.
+** Numbers are little-endian. Header and pages, joined, are a filter blob, the *image*. src works on the
+** image in memory, which can be discarded at any time. A page is read when it is first needed (cf_pages).
+** Only drains and commands change pages (drain.c), and they write the dirty pages before they end.
 **
-** A row of another type or length than these is an error when it is read. Otherwise a damaged row does
-** what it does in a blob: no byte makes the library read or write outside of the image, and no call
-** notices a fingerprint that has changed, which nearly always loses one key. A lost row loses all keys
-** of the page. The command `check` finds what no filter can look like, and for a filter that follows a
-** table whether a row of that is missing.
+** Reading a row of another type or length is an error. Any other corrupt row does what it does in a blob:
+** no byte makes src read or write outside of the image, and no call notices a changed fingerprint, which
+** nearly always loses one key. A missing row loses all keys of the page. The command `check` finds
+** structural corruption, and for a synced table whether a row of the table is missing.
 **
-** A later version that adds to these rows makes the row of the header longer, or sets another bit of
-** the flags. This version then reads no more of the filter, and writes nothing.
+** A later version that adds to these rows makes the header row longer, or sets another flag. This version
+** then reads no more of the filter, and writes nothing.
 **
-** The random number is new with each write. This is the *generation*: as long as it stays, what is in
-** memory is as the database has it.
+** Each write changes the *generation*, a random number. While it is the same, memory agrees with the
+** database.
 **
-** An *unmatched* delete is that of a key that was not there: the table that the filter follows has
-** changed without its triggers. Rows that were written beside triggers of others that break the rules
-** count as one (rules.h).
+** An *unmatched* delete is that of an absent key: the synced table was changed without its triggers. Rows
+** written beside triggers that break the rules count as one (rules.h).
 */
 #ifndef CUCKOO_PAGES_H
 #define CUCKOO_PAGES_H
 
 #include "../sqlite/errors.h"
-#include "image.h"
+#include "shadow.h"
 
-/* All zeros, with a shadow (cuckoo_shadow_init): nothing is read yet. */
+/* Times of a table with keep= (ageing.h), in milliseconds. */
+typedef struct cuckoo_age {
+    uint64_t keep;   /* 0: commands begin epochs */
+    uint64_t offset; /* added to a time before it is divided into epochs */
+    uint64_t latest; /* the time of the latest add in the pages, or 0 */
+} cuckoo_age;
+
+/* After cuckoo_shadow_init, all other members are zeros: nothing has been read. */
+typedef struct cuckoo_paged {
+    cuckoo_shadow shadow;
+
+    bool loaded;         /* the header is in memory */
+    bool dirty;          /* memory has changes that are not written */
+    bool replaced;       /* the image is another filter than that in the database */
+    bool has_reader;     /* `reader` is equal to `filter` */
+    cf_filter filter;    /* a view of the image */
+    cf_filter reader;    /* the same without hooks, when all pages are in memory */
+    cf_pages hooks;      /* of the filter, with this struct as context */
+    uint8_t *image;      /* the header of the filter, and pages */
+    uint8_t *state;      /* of each page, by number; [0] is not used */
+    uint64_t pages;      /* the number of states; the filter may have fewer */
+    uint64_t absent;     /* pages that are not in memory */
+    uint32_t page_bytes; /* bytes of a page */
+    uint64_t reciprocal; /* of page_bytes */
+    int rc;              /* the first error of reading pages since cuckoo_paged_error */
+
+    uint64_t left;       /* keys that did not fit in the last drain, in the log (log.h) */
+    uint64_t unmatched;  /* deletes of absent keys */
+    uint64_t generation; /* of what is in memory */
+    cuckoo_age age;
+    uint64_t now, window; /* the time of this use, and the window of its lookups (ageing.h) */
+} cuckoo_paged;
+
+/* Frees the memory of the pages and the shadow tables. */
 void cuckoo_paged_free(cuckoo_paged *paged);
 
-/* Creates the shadow tables with an empty filter of this shape, and chooses the identity of a log.
-** `keep`: in milliseconds, for a table that ages by the clock; else 0. Whoever chose the shape has asked
-** whether there is memory for it (arguments.c). */
+/* Creates the shadow tables with an empty filter of this shape, and chooses the identity of a log. `keep`:
+** in milliseconds, or 0. The caller has made sure that there is memory (arguments.c). */
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape, uint64_t keep);
 
-/* Reads the header, if it is not in memory. Afterwards paged->filter is as the database has it.
-** Returns an SQLite code, or CUCKOO_NEWER (errors.h), after which cuckoo_shadow_why says more, too. */
+/* Reads the header, if it is not in memory. Returns an SQLite code, or CUCKOO_NEWER (errors.h), after which
+** cuckoo_shadow_why has a message as well. */
 int cuckoo_paged_load(cuckoo_paged *paged);
 
-/* True if the header of the filter table of this name says that this is its log. */
+/* True in *has if the header of the filter table of this name says that this is its log. */
 int cuckoo_paged_has_log(sqlite3 *db, const char *schema, const char *table, int64_t log, bool *has);
 
-/* Reads the generation. If it is not that of what is in memory, everything there is stale. */
+/* Reads the generation, and discards memory that is of another one. */
 int cuckoo_paged_compare(cuckoo_paged *paged);
 
-/* The filter for lookups. It is faster than paged->filter when all pages are in memory. */
+/* The filter for lookups, which is faster than paged->filter when all pages are in memory. */
 const cf_filter *cuckoo_paged_reader(cuckoo_paged *paged);
 
-/* The first error of reading pages since it was last asked for. After one, an answer of the filter
-** may be wrong. */
+/* Returns and clears the first error of reading pages. After an error an answer may have been wrong. */
 int cuckoo_paged_error(cuckoo_paged *paged);
 
-/* Writes what is dirty, and a header row with another generation. After an error the image is to be
-** forgotten. */
+/* Writes dirty pages and the header. After an error the caller discards the image. */
 int cuckoo_paged_write(cuckoo_paged *paged);
 
-/* Everything in memory is stale; what is dirty is lost. */
+/* Discards what is in memory, changes included. */
 void cuckoo_paged_forget(cuckoo_paged *paged);
 
-/* Puts another filter in the place of this one, in memory: `length` bytes of a blob, in a block
-** (block.h), which is taken over in any case. SQLITE_CORRUPT_VTAB: the blob is not sound. After an
-** error the image is to be forgotten. */
+/* Replaces the filter in memory, by a blob of `length` bytes in a block (block.h), which it takes over in
+** any case; or by an empty filter of this shape. SQLITE_CORRUPT_VTAB: not a sound blob. After an error the
+** caller discards the image. */
 int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length);
-
-/* The same with an empty filter of this shape. */
 int cuckoo_paged_clear(cuckoo_paged *paged, const cf_geometry *shape);
 
-/* Looks at all rows that the database has. SQLITE_CORRUPT_VTAB: one of them has another type or length
-** than that of a page, or is no part of the filter. */
+/* SQLITE_CORRUPT_VTAB if a row has a type, length or number that no page of the filter has. */
 int cuckoo_paged_check(cuckoo_paged *paged);
 
-/* Reads all pages: the blob is paged->image. Returns the first error of reading pages. */
+/* Reads all pages, after which the blob is paged->image. */
 int cuckoo_paged_complete(cuckoo_paged *paged);
+
+/* ---- for header.c ---- */
+
+/* Makes room for the image of a blob of `length` bytes, with no page in memory; or takes over a block with
+** that blob, whose pages are dirty, unless they are all zeros. After SQLITE_NOMEM the old image is still
+** there. */
+int cuckoo_paged_make_room(cuckoo_paged *paged, uint8_t *block, uint64_t length);
+
+/* Opens the filter in the image, with the hooks that read pages and mark them dirty. */
+int cuckoo_paged_open(cuckoo_paged *paged, uint64_t length);
+
+/* Writes the dirty pages. */
+int cuckoo_paged_write_pages(cuckoo_paged *paged);
 
 #endif

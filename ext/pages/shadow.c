@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { PAGE_OVERHEAD = 64 /* bytes of a row on a database page besides its data, at most */ };
+enum { PAGE_OVERHEAD = 64 /* at most so many bytes of a row on a database page are not data */ };
 
 /* ---- damage ---- */
 
@@ -24,8 +24,8 @@ const char *cuckoo_shadow_why(const cuckoo_shadow *shadow)
     return shadow->damage ? shadow->damage : "its shadow tables cannot be read";
 }
 
-/* SQLITE_ERROR has two causes: the tables, and limits of the connection (sqlite3_limit), of which SQLite
-** says "too" or "must". */
+/* SQLITE_ERROR has two causes: the tables, and limits of the connection (sqlite3_limit), for which SQLite's
+** message has "too" or "must be". */
 static int corrupt_if_missing(cuckoo_shadow *shadow, int rc)
 {
     if (rc != SQLITE_ERROR)
@@ -48,7 +48,7 @@ void cuckoo_shadow_let_go(cuckoo_shadow *shadow, cuckoo_query query)
 /* The arguments of each format are the schema, and the name of the virtual table or of the log. */
 static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_READ_PAGE] = "SELECT data FROM \"%w\".\"%w_page\" WHERE no = ?1",
-    /* This is refused when numbers are not unique, where REPLACE would write a second row. */
+    /* An error if numbers are not unique; REPLACE would write a second row. */
     [CUCKOO_WRITE_PAGE] = "INSERT INTO \"%w\".\"%w_page\"(no, data) VALUES (?1, ?2) "
                           "ON CONFLICT(no) DO UPDATE SET data = ?2",
     [CUCKOO_NEXT_PAGE] = "SELECT no FROM \"%w\".\"%w_page\" WHERE no >= ?1 ORDER BY no LIMIT 1",
@@ -56,7 +56,7 @@ static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_ODD_PAGE] = "SELECT no FROM \"%w\".\"%w_page\" WHERE no > 0 AND (no >= ?1 OR "
                         "typeof(data) <> 'blob' OR length(data) <> ?2) OR no < -1 LIMIT 1",
     [CUCKOO_WATCH_SCHEMA] = "SELECT (SELECT 1 FROM \"%w\".sqlite_master WHERE 0)",
-    /* No row comes of it. */
+    /* Inserts no row. */
     [CUCKOO_DRAIN] = "INSERT INTO \"%w\".\"%w_page\"(no, data) SELECT 0, NULL WHERE cf_drain(?1)",
     [CUCKOO_READ_OWN] =
         "SELECT hash, n, rowid, tag FROM \"%w\".\"%w_log\" WHERE rowid >= ?1 ORDER BY rowid",
@@ -96,7 +96,7 @@ int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t
 
 int cuckoo_shadow_step(cuckoo_shadow *shadow, sqlite3_stmt *statement)
 {
-    bool was = shadow->busy; /* a drain runs other statements within its own */
+    bool was = shadow->busy; /* a drain runs statements within its own */
     shadow->busy = true;
     shadow->stepped = true;
     int rc = sqlite3_step(statement);
@@ -114,11 +114,11 @@ int cuckoo_shadow_write_one(cuckoo_shadow *shadow, sqlite3_stmt *statement)
 {
     int before = sqlite3_total_changes(shadow->db);
     while (cuckoo_shadow_step(shadow, statement) == SQLITE_ROW)
-        ; /* PRAGMA count_changes gives a row first */
+        ; /* PRAGMA count_changes returns a row */
     bool written = sqlite3_total_changes(shadow->db) != before && sqlite3_changes(shadow->db) == 1;
     int rc = cuckoo_shadow_end(shadow, statement, SQLITE_OK);
     if (rc == SQLITE_INTERRUPT && written)
-        return SQLITE_OK; /* it came when the statement had ended, and comes again with the next one */
+        return SQLITE_OK; /* the statement had ended; the next one is interrupted */
     if (rc == SQLITE_OK && !written)
         return cuckoo_say(&shadow->damage, SQLITE_CORRUPT_VTAB,
                           "a trigger on its shadow table keeps rows from being written");
@@ -184,16 +184,16 @@ int cuckoo_shadow_schema(cuckoo_shadow *shadow, int *prepared)
     return rc;
 }
 
-/* An SQLite without sqlite3_expired has to run the statement. */
+/* Without sqlite3_expired the statement has to run. */
 bool cuckoo_shadow_is_same_schema(cuckoo_shadow *shadow, int prepared)
 {
     int now = cuckoo_shadow_prepared(shadow);
     if (!CUCKOO_KNOWS_EXPIRED && cuckoo_shadow_schema(shadow, &now) != SQLITE_OK)
         return false;
-    return now == prepared && !cuckoo_late_expired(shadow->statement[CUCKOO_WATCH_SCHEMA]);
+    return now == prepared && !cuckoo_compat_expired(shadow->statement[CUCKOO_WATCH_SCHEMA]);
 }
 
-/* CUCKOO_WATCH_SCHEMA reads none of the tables, and goes on counting. */
+/* CUCKOO_WATCH_SCHEMA reads none of the tables, and must not lose its count. */
 void cuckoo_shadow_finalize(cuckoo_shadow *shadow)
 {
     for (cuckoo_query query = 0; query < CUCKOO_QUERIES; query++)
@@ -248,7 +248,7 @@ int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes,
     sqlite3_bind_int64(write, 1, no);
     rc = sqlite3_bind_blob64(write, 2, bytes, length, SQLITE_STATIC);
     if (rc != SQLITE_OK)
-        return rc; /* longer than the connection allows: NULL would be written */
+        return rc; /* too long for the connection: NULL would be written */
     rc = cuckoo_shadow_write_one(shadow, write);
     sqlite3_clear_bindings(write);
     sqlite3_set_last_insert_rowid(shadow->db, rowid);
@@ -286,7 +286,7 @@ void cuckoo_shadow_free(cuckoo_shadow *shadow)
     sqlite3_free(shadow->damage);
 }
 
-/* Runs one statement, and then the other. `name` is the third argument of their formats. */
+/* Runs two statements. `name` is the third argument of their formats. */
 static int execute(cuckoo_shadow *shadow, const char *page, const char *log, const char *name)
 {
     shadow->busy = true;
@@ -306,7 +306,7 @@ int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
     return rc;
 }
 
-/* Compiling the statements anew tells. */
+/* Preparing the statements again finds it. */
 int cuckoo_shadow_check(cuckoo_shadow *shadow)
 {
     sqlite3_stmt *unused;
@@ -315,7 +315,7 @@ int cuckoo_shadow_check(cuckoo_shadow *shadow)
     return rc == SQLITE_OK ? cuckoo_shadow_query(shadow, CUCKOO_WRITE_OWN, NULL, &unused) : rc;
 }
 
-/* Somebody may have put a view in the place of a table. */
+/* A view may have replaced a table. */
 int cuckoo_shadow_drop(cuckoo_shadow *shadow)
 {
     static const char *const suffixes[] = {"page", "log"};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** api.h - SQLite and the filter library, as every file of the glue sees them.
+** api.h - SQLite and the filter library, for every file of ext.
 **
-** An extension that was loaded calls SQLite through a table of pointers, which its entry point
-** receives (cuckoo.c keeps the pointer to it). An extension that was linked statically, with
-** -DSQLITE_CORE, calls SQLite directly.
+** A loaded extension calls SQLite through a table of pointers, which its entry point receives (cuckoo.c).
+** An extension that is linked statically, with -DSQLITE_CORE, calls SQLite directly.
 */
 #ifndef CUCKOO_API_H
 #define CUCKOO_API_H
@@ -13,8 +12,8 @@
 #include "sqlite3.h"
 #else
 #include "sqlite3ext.h"
-/* The macros of sqlite3ext.h use the pointer. It has a name of its own, because other extensions may
-** be linked with this one, or stand in one file with it. */
+/* The macros of sqlite3ext.h use this pointer. It has its own name, because other extensions may be in the
+** same library or file. */
 #define sqlite3_api cuckoo_sqlite3_api
 extern const sqlite3_api_routines *sqlite3_api;
 #endif
@@ -23,19 +22,19 @@ extern const sqlite3_api_routines *sqlite3_api;
 #include "../../src/include/cuckoo_key.h"
 #include "../../src/include/version.h"
 
-/* sqlite3_vtab_in, and the two functions that walk over its list, came with 3.38. Without them, here or
-** in the SQLite that runs, there is no list to walk over. */
+/* sqlite3_vtab_in, _in_first and _in_next came with 3.38. In older headers or an older running SQLite no
+** constraint is a list. */
 #if SQLITE_VERSION_NUMBER >= 3038000
-static inline bool cuckoo_late_vtab_in(sqlite3_index_info *info, int constraint, int handle)
+static inline bool cuckoo_compat_vtab_in(sqlite3_index_info *info, int constraint, int handle)
 {
     return sqlite3_libversion_number() >= 3038000 && sqlite3_vtab_in(info, constraint, handle);
 }
-#define cuckoo_late_vtab_in_first sqlite3_vtab_in_first
-#define cuckoo_late_vtab_in_next  sqlite3_vtab_in_next
+#define cuckoo_compat_vtab_in_first sqlite3_vtab_in_first
+#define cuckoo_compat_vtab_in_next  sqlite3_vtab_in_next
 #else
-#define cuckoo_late_vtab_in(info, constraint, handle) ((void)(info), (void)(constraint), false)
-#define cuckoo_late_vtab_in_first(list, value)        ((void)(list), (void)(value), SQLITE_MISUSE)
-#define cuckoo_late_vtab_in_next(list, value)         ((void)(list), (void)(value), SQLITE_MISUSE)
+#define cuckoo_compat_vtab_in(info, constraint, handle) ((void)(info), (void)(constraint), false)
+#define cuckoo_compat_vtab_in_first(list, value)        ((void)(list), (void)(value), SQLITE_MISUSE)
+#define cuckoo_compat_vtab_in_next(list, value)         ((void)(list), (void)(value), SQLITE_MISUSE)
 #endif
 
 /* sqlite3_expired: true if SQLite has to prepare this statement again, because the schema may have changed;
@@ -51,14 +50,13 @@ static inline bool cuckoo_late_vtab_in(sqlite3_index_info *info, int constraint,
 #define CUCKOO_KNOWS_EXPIRED      (sqlite3_api->expired != NULL)
 #define CUCKOO_EXPIRED(statement) (CUCKOO_KNOWS_EXPIRED && sqlite3_api->expired(statement))
 #endif
-static inline bool cuckoo_late_expired(sqlite3_stmt *statement)
+static inline bool cuckoo_compat_expired(sqlite3_stmt *statement)
 {
     return statement == NULL || CUCKOO_EXPIRED(statement);
 }
 
-/* A module of version 4, for PRAGMA integrity_check. xIntegrity came with 3.44, as the last member;
-** earlier SQLites take such a module and ignore it. Pass &module.base to SQLite, and initialize
-** xIntegrity as .CUCKOO_XINTEGRITY. */
+/* A module of version 4, for PRAGMA integrity_check. Its last member, xIntegrity, came with 3.44; an older
+** SQLite ignores it. Pass &module.base to SQLite, and initialize .CUCKOO_XINTEGRITY. */
 typedef struct cuckoo_module {
     sqlite3_module base;
 #if SQLITE_VERSION_NUMBER >= 3044000

@@ -65,7 +65,7 @@ cuckoo_shown_value cuckoo_show(sqlite3_value *value)
     return shown;
 }
 
-/* What does with the name of a filter table what the function does with a blob: a format for it. */
+/* The format of a call or statement that does the same with the name of a filter table. */
 static const char *for_tables(const char *function)
 {
     static const struct {
@@ -82,7 +82,7 @@ static const char *for_tables(const char *function)
     return "cf_export('%q')";
 }
 
-/* What is no blob. Bytes of a filter that became text begin with its first byte, which is no UTF-8. */
+/* For a value that is not a blob. The first byte of a filter is not UTF-8. */
 static char *not_a_blob(const char *why, const char *function, sqlite3_value *value)
 {
     enum { NAME = 40 /* bytes; longer names of tables are rare */ };
@@ -134,9 +134,8 @@ char *cuckoo_full_message(cf_status status, const cf_filter *filter)
         : g->value_bits ? "a key has at most as many values as two buckets have slots; if no key has "
                           "more, rebuild it with a larger capacity"
         : g->growth ? "too many keys belong to the same few buckets, as if chosen to, or filters were "
-                      "merged that had grown "
-                      "far; rebuild it from the keys, with another seed in the options, such as "
-                      "'seed=12345'"
+                      "merged that had grown far; rebuild it from the keys, with another seed in the "
+                      "options, such as 'seed=12345'"
                     : "create a larger one, or one with growth=on";
     return sqlite3_mprintf("filter is full: planned for %lld keys, %lld of %lld slots in use; nothing "
                            "has changed; %s",
@@ -154,9 +153,10 @@ bool cuckoo_fail_no_memory(sqlite3_context *context)
 
 bool cuckoo_fail_with(sqlite3_context *context, int code, char *detail)
 {
-    char *message = detail ? sqlite3_mprintf("%s: %s", cuckoo_function_name(context), detail) : NULL;
+    const char *name = cuckoo_running_function(context)->function.name;
+    char *message = detail ? sqlite3_mprintf("%s: %s", name, detail) : NULL;
     if (code == SQLITE_INTERRUPT)
-        sqlite3_result_null(context); /* a value would be taken for the message */
+        sqlite3_result_null(context); /* SQLite would take a value for the message */
     else if (message == NULL || code == SQLITE_NOMEM)
         sqlite3_result_error_nomem(context);
     else
@@ -168,19 +168,23 @@ bool cuckoo_fail_with(sqlite3_context *context, int code, char *detail)
     return false;
 }
 
-bool cuckoo_fail(sqlite3_context *context, cf_status status, const char *format, ...)
+bool cuckoo_fail(sqlite3_context *context, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     char *detail = sqlite3_vmprintf(format, arguments);
     va_end(arguments);
-    return cuckoo_fail_with(context, cuckoo_error_code(status), detail);
+    return cuckoo_fail_with(context, SQLITE_ERROR, detail);
 }
 
-bool cuckoo_fail_code(sqlite3_context *context, int code, const char *why)
+bool cuckoo_fail_code(sqlite3_context *context, int code, const char *format, ...)
 {
+    va_list arguments;
     assert(code != SQLITE_OK);
-    return cuckoo_fail_with(context, code, sqlite3_mprintf("%s", why ? why : sqlite3_errstr(code)));
+    va_start(arguments, format);
+    char *detail = sqlite3_vmprintf(format, arguments);
+    va_end(arguments);
+    return cuckoo_fail_with(context, code, detail);
 }
 
 bool cuckoo_fail_table(sqlite3_context *context, int rc, const char *why)
@@ -194,8 +198,9 @@ bool cuckoo_fail_table(sqlite3_context *context, int rc, const char *why)
 bool cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *why,
                         sqlite3_value *value)
 {
+    const char *name = cuckoo_running_function(context)->function.name;
     return cuckoo_fail_with(context, cuckoo_error_code(status),
-                            cuckoo_filter_message(status, why, cuckoo_function_name(context), value));
+                            cuckoo_filter_message(status, why, name, value));
 }
 
 bool cuckoo_fail_add(sqlite3_context *context, cf_status status, const cf_filter *filter)

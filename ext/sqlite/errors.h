@@ -2,10 +2,10 @@
 /*
 ** errors.h - the one place where a status becomes an SQLite code and a message.
 **
-**      what                              code                 in Python
-**      bad parameter, NULL filter        SQLITE_ERROR         OperationalError
-**      not a filter, damaged             SQLITE_CORRUPT_VTAB  DatabaseError
-**      of a later version                SQLITE_CORRUPT_VTAB  DatabaseError
+**      error                             code                 in Python
+**      wrong argument, NULL filter       SQLITE_ERROR         OperationalError
+**      not a filter, corrupt             SQLITE_CORRUPT_VTAB  DatabaseError
+**      made by a later version           SQLITE_CORRUPT_VTAB  DatabaseError
 **      full                              SQLITE_CONSTRAINT    IntegrityError
 **      filters that cannot be merged,    SQLITE_MISMATCH      IntegrityError
 **      a key of a type never added
@@ -13,82 +13,79 @@
 **      out of memory                     SQLITE_NOMEM         MemoryError
 **      interrupted                       SQLITE_INTERRUPT     OperationalError, "interrupted"
 **
-** "Full" is never SQLITE_FULL, which would roll back the user's transaction. A damaged filter is
-** never plain SQLITE_CORRUPT: after that code SQLite refuses to write to the database until the
-** transaction ends.
+** A full filter is never SQLITE_FULL, which would roll back the user's transaction. A corrupt filter is
+** never plain SQLITE_CORRUPT, after which SQLite writes nothing to the database until the transaction
+** ends.
 **
-** Messages are in lower case: "function: what is wrong with which argument; the remedy".
-** Formats are those of sqlite3_mprintf.
+** Messages are in lower case: "function: what is wrong with which argument; the remedy". Formats are
+** those of sqlite3_mprintf, and messages are in memory of sqlite3_malloc.
 */
 #ifndef CUCKOO_ERRORS_H
 #define CUCKOO_ERRORS_H
 
 #include "api.h"
 
-/* A later version wrote the filter table: nothing may be changed, and the reason names the only
-** remedy. There is no filter table of a name. No caller outside of this extension sees these codes:
-** cuckoo_explain makes SQLITE_CORRUPT_VTAB and SQLITE_ERROR of them. */
+/* Internal codes, which cuckoo_explain turns into SQLITE_CORRUPT_VTAB and SQLITE_ERROR: a later version
+** wrote the filter table, so nothing may be changed, and the message names the only remedy; there is no
+** filter table of this name. */
 enum { CUCKOO_NEWER = SQLITE_FORMAT, CUCKOO_NO_TABLE = SQLITE_NOTFOUND };
 
-/* Why, when something is wrong only because a later version wrote it: no other remedy may be named. */
+/* The message for data of a later version. */
 #define CUCKOO_LATER(what) "made by a later version (" what "); use the version that wrote it"
 
 /* The SQLite code for a status other than CF_OK. */
 int cuckoo_error_code(cf_status status);
 
-/* ---- the running function fails ---- */
+/* ---- the running function fails: "name of the function: message". Each returns false ---- */
 
-/* Each says "name of the function: message", and returns false, so that a helper that reads arguments
-** can return the answer. */
-bool cuckoo_fail(sqlite3_context *context, cf_status status, const char *format, ...);
+/* SQLITE_ERROR, or another code. */
+bool cuckoo_fail(sqlite3_context *context, const char *format, ...);
+bool cuckoo_fail_code(sqlite3_context *context, int code, const char *format, ...);
+
+/* Frees `detail`, the message; NULL means out of memory. SQLite has its own messages for SQLITE_NOMEM and
+** SQLITE_INTERRUPT. */
+bool cuckoo_fail_with(sqlite3_context *context, int code, char *detail);
 bool cuckoo_fail_no_memory(sqlite3_context *context);
 
-/* With an SQLite code. `why` NULL: SQLite's own words for the code. Or `detail` (sqlite3_malloc), which
-** it frees; NULL: out of memory. For SQLITE_NOMEM and SQLITE_INTERRUPT SQLite has words of its own. */
-bool cuckoo_fail_code(sqlite3_context *context, int code, const char *why);
-bool cuckoo_fail_with(sqlite3_context *context, int code, char *detail);
-
-/* Because a filter table cannot be used: rc and why as in cuckoo_explain. */
+/* A filter table cannot be used: rc and why as for cuckoo_explain. */
 bool cuckoo_fail_table(sqlite3_context *context, int rc, const char *why);
 
-/* Because an argument is no filter: `status` and `why` are those of cuckoo_filter_read. */
+/* An argument is not a filter: status and why of cuckoo_filter_read. */
 bool cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *why,
                         sqlite3_value *value);
 
-/* Because cf_add or cf_merge answered `status`, which is not CF_OK. When the filter is full, it says how
-** full, and what to do. */
+/* cf_add or cf_merge failed. A full filter gets cuckoo_full_message. */
 bool cuckoo_fail_add(sqlite3_context *context, cf_status status, const cf_filter *filter);
 
-/* ---- messages (sqlite3_malloc; NULL: out of memory) ---- */
+/* ---- messages ---- */
 
-/* Puts a message into *message and frees the one that was there, which may be one of the arguments.
-** Returns `code`, or SQLITE_NOMEM when there is no memory for the message. */
+/* Replaces *message; an argument may be the old one. Returns `code`, or SQLITE_NOMEM. */
 int cuckoo_say(char **message, int code, const char *format, ...);
 
-/* The same with what is wrong with a filter table, and the remedy: `rc` and `why` are those of a use
-** of a table (table.h). The code is one for SQLite. */
+/* Replaces *message by what is wrong with a filter table, and the remedy: `rc` and `why` are the result
+** of using the table (table.h). Returns a code for SQLite. */
 int cuckoo_explain(char **message, int rc, const char *why);
 
-/* What is wrong with an argument of `function` that should be a filter, and the remedy. */
+/* What is wrong with an argument of `function` that should be a filter, and the remedy. NULL: out of
+** memory. */
 char *cuckoo_filter_message(cf_status status, const char *why, const char *function,
                             sqlite3_value *value);
 
-/* How a message shows a value: a number, the beginning of a text in quotes, "NULL", or the length of a
-** blob. */
+/* "filter is full", its load, and the remedy, for CF_FULL and CF_TOO_BIG. NULL: out of memory. */
+char *cuckoo_full_message(cf_status status, const cf_filter *filter);
+
+/* A value in a message: a number, the beginning of a text in quotes, "NULL", or the length of a blob. */
 typedef struct cuckoo_shown_value {
     char text[180];
 } cuckoo_shown_value;
 cuckoo_shown_value cuckoo_show(sqlite3_value *value);
-#define CUCKOO_PART "%!.40s" /* the format for a part of a text: 40 characters */
+#define CUCKOO_PART "%!.40s" /* the format for the first 40 characters of a text */
 
-/* "filter is full", how full it is, and the remedy. `status` is CF_FULL or CF_TOO_BIG. */
-char *cuckoo_full_message(cf_status status, const cf_filter *filter);
-
-/* Why a value is no filter, before its bytes are looked at. */
+/* Values of `why`: a value that cannot be a filter, and an exact filter where it cannot be used. */
 #define CUCKOO_NO_FILTER                                                                                \
     "filter is NULL: the row or the file is missing, or a handle of cf_open was stored, or passed "     \
-    "through a CTE, a view or a "                                                                       \
-    "subquery in FROM; use (SELECT cf_open(f) FROM ...) as the argument itself"
+    "through a CTE, a view or a subquery in FROM; use (SELECT cf_open(f) FROM ...) as the argument "    \
+    "itself"
 #define CUCKOO_NOT_A_BLOB "filter must be a blob made by cf_new or cf_build, or a handle of cf_open"
 extern const char *const cuckoo_is_exact;
 

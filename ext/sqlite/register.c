@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "register.h"
 
-typedef struct carried {
-    cuckoo_function function;
-    cf_reader reader;
-    unsigned turns;
-    cuckoo_shared *shared; /* NULL: it is pure */
-} carried;
-
-static void free_carried(void *pointer)
+static void free_running(void *pointer)
 {
-    carried *data = pointer;
+    cuckoo_running *data = pointer;
     if (data->shared)
         data->shared->release(data->shared);
     sqlite3_free(data);
@@ -20,12 +13,12 @@ static void free_carried(void *pointer)
 
 typedef struct aggregate {
     bool failed;
-    uint64_t state[]; /* of the function, aligned as SQLite does */
+    uint64_t state[]; /* of the function; the same alignment as in SQLite */
 } aggregate;
 
 static void aggregate_step(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    const cuckoo_function *f = &((carried *)sqlite3_user_data(context))->function;
+    const cuckoo_function *f = &cuckoo_running_function(context)->function;
     aggregate *a = sqlite3_aggregate_context(context, (int)sizeof *a + f->state);
     if (a == NULL)
         sqlite3_result_error_nomem(context);
@@ -33,10 +26,10 @@ static void aggregate_step(sqlite3_context *context, int argc, sqlite3_value **a
         a->failed = !f->row(context, argc, argv, a->state);
 }
 
-/* SQLite calls this also after a step has failed, and without rows. */
+/* SQLite calls this even after a step has failed, and for zero rows. */
 static void aggregate_last(sqlite3_context *context)
 {
-    const cuckoo_function *f = &((carried *)sqlite3_user_data(context))->function;
+    const cuckoo_function *f = &cuckoo_running_function(context)->function;
     aggregate *a = sqlite3_aggregate_context(context, (int)sizeof *a + f->state);
     if (a == NULL)
         sqlite3_result_error_nomem(context);
@@ -48,20 +41,20 @@ static void aggregate_last(sqlite3_context *context)
 
 static int register_one(sqlite3 *db, const cuckoo_function *f, int arguments, cuckoo_shared *shared)
 {
-    carried *data = sqlite3_malloc64(sizeof *data);
+    cuckoo_running *data = sqlite3_malloc64(sizeof *data);
     if (data == NULL)
         return SQLITE_NOMEM;
-    *data = (carried){.function = *f, .shared = shared};
+    *data = (cuckoo_running){.function = *f, .shared = shared};
     if (shared)
         shared->references++;
     int flags = !shared       ? SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
                 : f->harmless ? SQLITE_INNOCUOUS
                 : f->direct   ? SQLITE_DIRECTONLY
                               : 0;
-    /* frees data also when it fails */
+    /* this frees data even if it fails */
     return sqlite3_create_function_v2(db, f->name, arguments, SQLITE_UTF8 | flags, data, f->function,
                                       f->row ? aggregate_step : NULL, f->row ? aggregate_last : NULL,
-                                      free_carried);
+                                      free_running);
 }
 
 int cuckoo_register(sqlite3 *db, const cuckoo_function *functions, cuckoo_shared *shared, bool on)
@@ -75,29 +68,4 @@ int cuckoo_register(sqlite3 *db, const cuckoo_function *functions, cuckoo_shared
             first = first == SQLITE_OK ? rc : first;
         }
     return first;
-}
-
-static carried *carried_by(sqlite3_context *context)
-{
-    return sqlite3_user_data(context);
-}
-
-const char *cuckoo_function_name(sqlite3_context *context)
-{
-    return carried_by(context)->function.name;
-}
-
-void *cuckoo_function_shared(sqlite3_context *context)
-{
-    return carried_by(context)->shared;
-}
-
-cf_reader *cuckoo_function_reader(sqlite3_context *context)
-{
-    return &carried_by(context)->reader;
-}
-
-bool cuckoo_function_turn(sqlite3_context *context)
-{
-    return ++carried_by(context)->turns % 256 == 0;
 }

@@ -20,25 +20,25 @@ bool cuckoo_sql_rolls_back(int rc)
            code == SQLITE_FULL;
 }
 
-/* A read that fails takes the transaction back. SQLite says nothing of it when that happens while PRAGMA
+/* A read that fails can roll back the transaction. SQLite does not report it if that happens while PRAGMA
 ** connects tables, or while ALTER TABLE reads sqlite_stat1. */
-static int what_stands(sqlite3 *db)
+static int transaction_of(sqlite3 *db)
 {
     return 2 * !sqlite3_get_autocommit(db) + (sqlite3_txn_state(db, NULL) == SQLITE_TXN_WRITE);
 }
 
-static int unless_taken_back(sqlite3 *db, int stood, int rc)
+static int unless_rolled_back(sqlite3 *db, int before, int rc)
 {
-    return rc == SQLITE_OK && what_stands(db) < stood ? SQLITE_IOERR : cuckoo_sql_code(db, rc);
+    return rc == SQLITE_OK && transaction_of(db) < before ? SQLITE_IOERR : cuckoo_sql_code(db, rc);
 }
 
 static int prepare_text(sqlite3 *db, sqlite3_stmt **statement, const char *format, va_list arguments)
 {
     char *sql = sqlite3_vmprintf(format, arguments);
-    int stood = what_stands(db);
+    int before = transaction_of(db);
     *statement = NULL;
     int rc = sql ? sqlite3_prepare_v2(db, sql, -1, statement, NULL) : SQLITE_NOMEM;
-    rc = unless_taken_back(db, stood, rc);
+    rc = unless_rolled_back(db, before, rc);
     sqlite3_free(sql);
     if (rc != SQLITE_OK) {
         sqlite3_finalize(*statement);
@@ -61,7 +61,7 @@ int cuckoo_sql_bind(sqlite3_stmt *statement, int parameter, sqlite3_value *value
     int type = sqlite3_value_type(value);
     if (type == SQLITE_FLOAT)
         return sqlite3_bind_double(statement, parameter, sqlite3_value_double(value));
-    if (type == SQLITE_TEXT && sqlite3_value_text(value) == NULL) /* UTF-8 has no mark */
+    if (type == SQLITE_TEXT && sqlite3_value_text(value) == NULL) /* as UTF-8: it has no mark */
         return SQLITE_NOMEM;
     return sqlite3_bind_value(statement, parameter, value);
 }
@@ -78,9 +78,9 @@ int cuckoo_sql_run(sqlite3 *db, const char *format, ...)
     va_start(arguments, format);
     char *sql = sqlite3_vmprintf(format, arguments);
     va_end(arguments);
-    int stood = what_stands(db);
+    int before = transaction_of(db);
     int rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
-    rc = unless_taken_back(db, stood, rc);
+    rc = unless_rolled_back(db, before, rc);
     sqlite3_free(sql);
     return rc;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "watch.h"
 
-/* One statement serves all questions of a watch, so that its steps add up until a progress handler is
-** due. Preparing it is the first question: SQLite looks for interrupts there, too. If it cannot be
-** prepared (an authorizer forbids it, or there is no memory), nothing more is asked, and the work goes
-** on to its end. */
+/* A watch steps one statement again and again, so that its steps add up until a progress handler is due.
+** SQLite checks for interrupts when it is prepared as well. If that fails (an authorizer forbids it, or
+** there is no memory), the work continues to its end unchecked. */
 static bool stop(void *context)
 {
     cuckoo_watch *watch = context;

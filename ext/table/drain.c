@@ -20,7 +20,7 @@
 typedef struct drain {
     cuckoo_table *table;
     bool all; /* keys are tried, however many of them find no place */
-    cuckoo_sums *left;
+    cuckoo_counts *left;
     int misses; /* of keys that have found none */
 } drain;
 
@@ -59,17 +59,17 @@ static int bring(drain *into, uint64_t hash, int64_t n)
     if (status == CF_NO_MEMORY || status == CF_INTERRUPTED)
         return cuckoo_error_code(status);
     into->misses++;
-    return cuckoo_sums_take(into->left, into->table->paged.filter.geometry.epochs != 0, hash, n);
+    return cuckoo_counts_put(into->left, into->table->paged.filter.geometry.epochs != 0, hash, n);
 }
 
 /* Keys without a place go first. */
 static int take_away(drain *into, uint64_t hash, int64_t copies)
 {
-    int64_t wait = cuckoo_sums_of(into->left, hash);
+    int64_t wait = cuckoo_counts_get(into->left, hash);
     if (wait > copies)
         wait = copies;
     delete_copies(into->table, hash, copies - wait);
-    return wait ? cuckoo_sums_take(into->left, false, hash, -wait) : SQLITE_OK;
+    return wait ? cuckoo_counts_put(into->left, false, hash, -wait) : SQLITE_OK;
 }
 
 static int change(void *context, uint64_t hash, int64_t n)
@@ -82,7 +82,7 @@ static int change(void *context, uint64_t hash, int64_t n)
 /* Changes of keys are made again in their order: who deletes a key that is there by chance, and then
 ** adds it, must find it. What triggers have told is right as a sum; if all goes one way, in any
 ** order. */
-int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left)
+int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_counts *left)
 {
     drain into = {table, all, left, 0};
     cuckoo_paged *paged = &table->paged;
@@ -93,13 +93,13 @@ int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left)
     if (rc == SQLITE_OK)
         cf_note_types(&paged->filter, logged->types);
     if (rc == SQLITE_OK && ages)
-        cuckoo_ageing_begin(paged, table->net.more, all);
+        cuckoo_ageing_begin_adds(paged, table->net.more, all);
     rc = cuckoo_first_error(rc, paged->rc);
     rc = rc || !sums ? rc : cuckoo_changes_sum(logged, ages);
     if (rc == SQLITE_OK)
-        rc = sums ? cuckoo_sums_walk(&logged->sums, change, &into)
+        rc = sums ? cuckoo_counts_walk(&logged->counts, change, &into)
                   : cuckoo_changes_walk(logged, change, &into);
-    if (!cuckoo_sums_any(left))
+    if (!cuckoo_counts_any(left))
         cf_drop_types(&paged->filter);
     paged->dirty = true;
     return rc;
@@ -109,7 +109,7 @@ int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left)
 
 typedef struct writing {
     cuckoo_table *table;
-    const cuckoo_sums *left; /* NULL: the logs stay */
+    const cuckoo_counts *left; /* NULL: the logs stay */
     bool done;
 } writing;
 
@@ -125,7 +125,7 @@ static int write_left(void *context, uint64_t hash, int64_t n)
 
 /* Pages may grow by what the logs give back. Only drains write to the own log of a filter that follows a
 ** table. */
-static int change_logs(cuckoo_table *table, const cuckoo_sums *left)
+static int change_logs(cuckoo_table *table, const cuckoo_counts *left)
 {
     cuckoo_paged *paged = &table->paged;
     bool follows = cuckoo_table_follows(table), own = !follows || paged->left > 0;
@@ -133,7 +133,7 @@ static int change_logs(cuckoo_table *table, const cuckoo_sums *left)
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_LOG);
     paged->left = 0;
-    return rc ? rc : cuckoo_sums_walk(left, write_left, paged);
+    return rc ? rc : cuckoo_counts_walk(left, write_left, paged);
 }
 
 static int write_all(writing *w)
@@ -175,7 +175,7 @@ static bool is_done(const writing *w, int rc)
 ** kept: SQLite would prepare it anew after a change of the schema, perhaps with a savepoint begun for
 ** it, and without memory to end that take back the whole transaction, and say nothing. After an error
 ** nothing was written, and nothing is in memory. */
-static int write_changes(cuckoo_table *table, const cuckoo_sums *left)
+static int write_changes(cuckoo_table *table, const cuckoo_counts *left)
 {
     int prepared;
     unsigned events = table->registry->events;
@@ -206,7 +206,7 @@ static int write_changes(cuckoo_table *table, const cuckoo_sums *left)
     return rc;
 }
 
-int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc)
+int cuckoo_table_finish(cuckoo_table *table, const cuckoo_counts *left, int rc)
 {
     rc = cuckoo_first_error(rc, cuckoo_paged_error(&table->paged));
     if (rc != SQLITE_OK)
@@ -236,11 +236,11 @@ static int prepare(cuckoo_table *table)
 
 int cuckoo_table_drain(cuckoo_table *table, bool all)
 {
-    cuckoo_sums left = {.place = NULL};
+    cuckoo_counts left = {0};
     int rc = prepare(table);
     rc = rc ? rc : cuckoo_table_take_in(table, all, &left);
     rc = cuckoo_table_finish(table, &left, rc);
-    cuckoo_sums_free(&left);
+    cuckoo_counts_free(&left);
     return rc;
 }
 
@@ -286,7 +286,7 @@ static int count_room(cuckoo_table *table, bool *room)
     const cf_filter *filter = &table->paged.filter;
     uint64_t slots = cf_geometry_slots(&filter->geometry) + filter->geometry.stash_size;
     int rc = cuckoo_table_net(table);
-    *room = filter->occupied + table->net.changes.sums.used < slots;
+    *room = filter->occupied + table->net.changes.counts.used < slots;
     return rc;
 }
 

@@ -143,7 +143,7 @@ int cuckoo_maintenance_clear(cuckoo_table *table)
     cf_geometry shape = table->paged.filter.geometry;
     shape.key_types = (uint8_t)cf_types_cleared(&shape);
     int rc = cuckoo_shadow_check(&table->paged.shadow);
-    return cuckoo_table_finish(table, &(cuckoo_sums){0},
+    return cuckoo_table_finish(table, &(cuckoo_counts){0},
                                rc ? rc : cuckoo_paged_clear(&table->paged, &shape));
 }
 
@@ -154,7 +154,7 @@ int cuckoo_maintenance_age(cuckoo_table *table, int (*how)(cuckoo_paged *paged, 
     int rc = ages ? cuckoo_table_drain(table, false) : SQLITE_OK;
     rc = rc ? rc : cuckoo_table_load(table);
     if (rc == SQLITE_OK && ages)
-        cuckoo_ageing_look(&table->paged, 0);
+        cuckoo_ageing_read_clock(&table->paged, 0);
     rc = rc ? rc : how(&table->paged, message);
     return rc == SQLITE_OK && table->paged.dirty ? cuckoo_table_finish(table, NULL, rc) : rc;
 }
@@ -163,7 +163,7 @@ int cuckoo_maintenance_age(cuckoo_table *table, int (*how)(cuckoo_paged *paged, 
 
 /* Adds all keys of the statement. Keys without a place go to `aside`; if that is NULL, they are an
 ** error. */
-static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_sums *aside, char **message)
+static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_counts *aside, char **message)
 {
     int rc;
     while ((rc = sqlite3_step(keys)) == SQLITE_ROW) {
@@ -179,7 +179,7 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_sums *aside, c
             *message = cuckoo_full_message(status, filter);
             return *message ? SQLITE_ERROR : SQLITE_NOMEM;
         }
-        if (status != CF_OK && cuckoo_sums_take(aside, false, hash, 1) != SQLITE_OK)
+        if (status != CF_OK && cuckoo_counts_put(aside, false, hash, 1) != SQLITE_OK)
             return SQLITE_NOMEM;
     }
     cf_settle(filter);
@@ -188,7 +188,7 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_sums *aside, c
 
 /* Makes a filter of this shape of the rows of the table. Keys without a place go to `aside`. */
 static int read_table(cuckoo_table *table, const cf_geometry *shape, cf_filter *filter,
-                      cuckoo_sums *aside, char **message)
+                      cuckoo_counts *aside, char **message)
 {
     sqlite3_stmt *keys;
     const cuckoo_shadow *shadow = &table->paged.shadow;
@@ -281,7 +281,7 @@ int cuckoo_maintenance_rebuild(cuckoo_table *table, bool anew, const uint64_t *c
 {
     cf_geometry shape;
     cf_filter filter;
-    cuckoo_sums aside = {.place = NULL};
+    cuckoo_counts aside = {0};
     if (!cuckoo_table_follows(table))
         return cuckoo_say(
             message, SQLITE_ERROR,
@@ -308,6 +308,6 @@ int cuckoo_maintenance_rebuild(cuckoo_table *table, bool anew, const uint64_t *c
         if (rc != SQLITE_OK && !cuckoo_sql_rolls_back(rc))
             rc = SQLITE_IOERR; /* the log is empty: the filter of before must not stay */
     }
-    cuckoo_sums_free(&aside);
+    cuckoo_counts_free(&aside);
     return rc;
 }

@@ -121,7 +121,7 @@ static int64_t copies_of(cuckoo_table *table, uint64_t hash)
 /* What the logs say of a key: copies that have come, or the latest time. */
 static int64_t change_of(const cuckoo_table *table, uint64_t hash)
 {
-    return cuckoo_sums_of(&table->net.changes.sums, hash);
+    return cuckoo_counts_get(&table->net.changes.counts, hash);
 }
 
 int cuckoo_table_most(cuckoo_table *table, uint64_t hash, int64_t *most)
@@ -202,7 +202,7 @@ static int count_key(void *context, uint64_t hash, int64_t time)
 static int ageing_items(cuckoo_table *table, uint64_t *items)
 {
     ageing_keys keys = {.table = table};
-    int rc = cuckoo_sums_walk(&table->net.changes.sums, count_key, &keys);
+    int rc = cuckoo_counts_walk(&table->net.changes.counts, count_key, &keys);
     *items = table->paged.filter.items + keys.n;
     return rc;
 }

@@ -132,7 +132,7 @@ static inline bool cuckoo_table_is_calm(cuckoo_table *table, const cuckoo_calm *
     bool is = calm->is && calm->changes == sqlite3_total_changes(db) &&
               sqlite3_txn_state(db, NULL) == SQLITE_TXN_READ && table->paged.loaded &&
               (table->paged.has_reader || !cuckoo_table_overtaken(table)) &&
-              !cuckoo_late_expired(table->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
+              !cuckoo_compat_expired(table->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
     table->asks_content = is ? calm->asks_content : table->asks_content;
     return is;
 }
@@ -204,11 +204,11 @@ int cuckoo_table_drain(cuckoo_table *table, bool all);
 
 /* The same in memory only. *left, which the caller frees, has what has found no place. Afterwards the
 ** pages are to be written, or to be forgotten. */
-int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_sums *left);
+int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_counts *left);
 
 /* The end of a change in memory, with its error or SQLITE_OK: writes it, or forgets it. `left`: what the
 ** log of hashed keys is to hold afterwards; the log of triggers is emptied. NULL: the logs stay. */
-int cuckoo_table_finish(cuckoo_table *table, const cuckoo_sums *left, int rc);
+int cuckoo_table_finish(cuckoo_table *table, const cuckoo_counts *left, int rc);
 
 /* At the end of a transaction that has written to the log, and does not drain it: saves what is to be
 ** known of that. */

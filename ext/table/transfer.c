@@ -49,19 +49,19 @@ int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **m
     memcpy(copy, bytes, length);
     rc = cuckoo_paged_replace(&table->paged, copy, length);
     if (rc == SQLITE_OK && filter.geometry.epochs)
-        cuckoo_ageing_adopt(&table->paged);
-    return cuckoo_table_finish(table, &(cuckoo_sums){0}, rc);
+        cuckoo_ageing_renew(&table->paged);
+    return cuckoo_table_finish(table, &(cuckoo_counts){0}, rc);
 }
 
 /* A drain in memory. */
 int cuckoo_maintenance_view(cuckoo_table *table, bool *left)
 {
-    cuckoo_sums without_place = {.place = NULL};
+    cuckoo_counts without_place = {0};
     int rc = cuckoo_table_net(table);
     if (rc == SQLITE_OK && table->net.changes.n > 0)
         rc = cuckoo_table_take_in(table, true, &without_place);
-    *left = cuckoo_sums_any(&without_place);
-    cuckoo_sums_free(&without_place);
+    *left = cuckoo_counts_any(&without_place);
+    cuckoo_counts_free(&without_place);
     cf_seal(&table->paged.filter);
     return rc;
 }

@@ -172,7 +172,7 @@ int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
     }
     if (rc == SQLITE_OK && table->paged.filter.geometry.epochs) {
         rc = table->paged.age.keep ? cuckoo_net_read(&table->net, &table->paged, false) : SQLITE_OK;
-        cuckoo_ageing_look(&table->paged, table->net.more);
+        cuckoo_ageing_read_clock(&table->paged, table->net.more);
     }
     if (rc == SQLITE_ERROR && table->follow.fault && table->paged.shadow.damage == NULL)
         rc = cuckoo_say(&table->paged.shadow.damage, rc, "%s", table->follow.fault);

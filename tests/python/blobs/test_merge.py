@@ -104,7 +104,7 @@ def test_capacity_and_growth_come_from_the_first(db, merged):
         got = support.info(db, merged(db, first, second))
         assert (got["capacity"], got["growth"]) == (capacity, growth)
     fails(db, MISMATCH, "SELECT cf_merge(?, ?)", b, add_all(db, a, range(500)),
-          says="build the first one with growth=on")
+          says="differ in growth")
 
 
 def test_every_filter_is_checked(db):

@@ -21,6 +21,9 @@ import filter_process
 import support
 from test_command import FILTER, PACKAGE, Command, site  # noqa: F401
 
+spec = importlib.util.spec_from_file_location("lists_of_the_command", PACKAGE / "lists.py")
+LISTS = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(LISTS)
 NODE = filter_process.WASM.exists() and shutil.which(filter_process.NODE)
 
 
@@ -494,6 +497,35 @@ DOMAINS = ["example.com", "example.com", "A.B.", "*.", "||", "^", "$important", 
 
 
 @pytest.mark.skipif(not NODE, reason="node or build/filter.wasm is not there")
+def lines_in(kind, options):
+    """Lines of the command, without the command."""
+    names = {"digests": "hex", "digests=base64": "base64"}
+    progress = types.SimpleNamespace(lines=0, bytes=0, size=0, show=lambda: None)
+    separator = options.get("separator")
+    arguments = types.SimpleNamespace(null=options.get("null"), keys=names.get(kind, kind), field=options.get("field"), csv=options.get("csv"),
+                                      separator=separator and separator.encode())
+    return LISTS.Lines(arguments, progress)
+
+
+def test_digests_of_many_lines_at_once(rng):
+    """The same as line by line, or left to that; and pieces whose lines have one form are not left."""
+    given, at_once = lines_in("digests", {}), 0
+    for _ in range(20000):
+        form = [rng.choice(PARTS) for _ in range(rng.randrange(1, 5))]
+        lines = []
+        for _ in range(rng.randrange(1, 5)):
+            parts = [rng.choice(PARTS) if rng.random() < 0.1 else part for part in form]
+            lines.append("".join("".join(rng.sample(part, len(part))) if len(part) > 31 and rng.random() < 0.5 else part for part in parts).encode())
+        given.joined, given.keys = b"\n".join(lines), None
+        text, expected = given.at_once(), [LISTS.digest(line) for line in lines]
+        assert text in (None, b"\n".join(expected) + b"\n") and (text is None or given.keys == expected), lines
+        at_once += text is not None
+    assert at_once > 400
+    for form in ("{} *name", "\\{}  back\\\\slash", "SHA1 (a = (b) {}) = {}", "100644 {} 0\tname", '"{}","x"', "12345,{},/x", "{}:5", "0x{}"):
+        given.joined = b"\n".join(form.format(*[f"{rng.getrandbits(160):040X}"] * 2).encode() for _ in range(9))
+        assert given.at_once() == b"".join(LISTS.digest(line) + b"\n" for line in given.joined.split(b"\n")), form
+
+
 @pytest.mark.parametrize("kind, options", [("digests", {}), ("digests=base64", {}), ("hosts", {}), ("domain", {}), (None, {"field": 2}), ("digests", {"field": 1}),
                                            (None, {"field": 3, "separator": ","}), (None, {"csv": "b"}), (None, {"csv": "B", "separator": "\t"}), ("domain", {"csv": "a"}),
                                            ("digests", {"null": True})], ids=str)
@@ -505,15 +537,8 @@ def test_the_rules_are_those_of_the_other_command(npm, rng, kind, options):
         lines = ["".join(rng.choices(["x", '""', ",", "\t", " ", "é", "y" * 9], k=rng.randrange(8))) for _ in range(4000)]
         lines = ["a,b,c\ta\tb"] + [f'1,"{line}\n{line}"\t"{line}"' if rng.random() < 0.3 else line.replace('"', "") for line in lines]
     content = ("\0" if "null" in options else "\n").join(lines).encode()
-    spec = importlib.util.spec_from_file_location("lists_of_the_command", PACKAGE / "lists.py")
-    lists = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(lists)
-    names = {"digests": "hex", "digests=base64": "base64"}
-    progress = types.SimpleNamespace(lines=0, bytes=0, size=0, show=lambda: None)
-    separator = options.get("separator")
-    arguments = types.SimpleNamespace(null=options.get("null"), keys=names.get(kind, kind), field=options.get("field"), csv=options.get("csv"),
-                                      separator=separator and separator.encode())
-    given, keys = lists.Lines(arguments, progress), []
+    given, keys = lines_in(kind, options), []
+    progress = given.progress
     given.stream = io.BufferedReader(io.BytesIO(content))
     while given.piece() is not None:
         keys += [key for key in given.keys_of_lines() if key]

@@ -2,6 +2,7 @@
 """The lines of standard input, and the part of each line that is the key: a digest, a field, a domain."""
 import binascii
 import csv
+import functools
 import gzip
 import io
 import os
@@ -71,6 +72,16 @@ def digest(line):
     return decoded(found[2]) if found.re is DIGEST and found[2] else (found[1] or found[2]).lower()
 
 
+@functools.lru_cache(None)
+def patterns(length):
+    """What finds in many lines the same as `digest`, where it begins the line, is named, or is behind so few bytes that there is no
+    other before it. The last one is for lines without "=", which may name a digest."""
+    one = rb"([0-9a-fA-F]{%d})" % length
+    return ((True, re.compile(rb"^\\?" + one + rb"(?=[\s,:;]|\Z).*", re.M)),
+            (True, re.compile(rb"^\\?[A-Za-z][\w/-]{0,30} ?\(.*\) ?= ?" + one + rb"[^\S\n]*$", re.M)),
+            (False, re.compile(rb"^(?:\\?|.{0,24}?[\s\"'`,;:|=#(\[{<>])(?:0[xX])?" + one + BEHIND + b".*", re.M)))
+
+
 def base64_digest(line):
     found = BASE64.search(line)
     return decoded(found[1] or found[2]) if found else b""
@@ -108,7 +119,6 @@ class Lines:
         self.field, self.column, self.separator = arguments.field, arguments.csv, arguments.separator
         self.stream, self.rest, self.is_first = None, b"", True
         self.progress, self.place = progress, None
-        self.patterns = {}
         self.without = 0  # lines without a key, but for empty ones
         self.has_keys = False
         self.lengths = set()  # of digests
@@ -194,24 +204,26 @@ class Lines:
     def keys_of_lines(self):
         return self.lines() if self.keys is None else self.keys
 
-    def first_digests(self):
-        """The digests, if every line begins with one, as usual, and they have one length; or None."""
-        first = BEGIN.match(self.joined)
-        if not first or self.end != b"\n":
+    def at_once(self):
+        """The digests of all lines, if they have one length and a place as in the first line; or None. Several times as fast."""
+        length = len(digest(self.joined[:(self.joined + b"\n").index(b"\n")]))
+        if not length or self.end != b"\n":
             return None
-        length = len(first[1])
-        if length not in self.patterns:
-            self.patterns[length] = re.compile(rb"^\\?([0-9a-fA-F]{%d})(?=[\s,:;]|\Z).*" % length, re.M)
-        found = self.patterns[length].findall(self.joined)
-        if len(found) != count(self.joined, b"\n") + 1:
-            return None
-        self.lengths.add(length)
-        self.keys = found
-        return b"\n".join(found).lower() + b"\n"
+        for is_named, pattern in patterns(length):
+            if pattern.match(self.joined) and (is_named or b"=" not in self.joined):
+                found = pattern.findall(self.joined)
+                if len(found) != count(self.joined, b"\n") + 1:
+                    return None
+                self.lengths.add(length)
+                plain = b"\n".join(found) + b"\n"
+                text = plain.lower()
+                self.keys = found if text == plain else text.split(b"\n")[:-1]
+                return text
+        return None
 
     def picked(self):
         """The keys, each with what ends it: NUL, where they may have newlines."""
-        text = self.first_digests() if self.pick is digest and not self.field and not self.column else None
+        text = self.at_once() if self.pick is digest and not self.field and not self.column else None
         if text is not None:
             return text
         keys = self.lines()

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** counts.h - a hash map from the hash of a key to a count of copies, or to a time; with linear probing.
+*/
+#ifndef CUCKOO_COUNTS_H
+#define CUCKOO_COUNTS_H
+
+#include "../sqlite/api.h"
+
+typedef struct cuckoo_count {
+    uint64_t hash;
+    int64_t n;
+    bool used; /* false: an empty slot */
+} cuckoo_count;
+
+/* All zeros: an empty map. */
+typedef struct cuckoo_counts {
+    cuckoo_count *slot; /* sqlite3_malloc64 */
+    size_t slots;       /* 0, or a power of two */
+    size_t used;        /* used slots, those with a count of 0 included */
+} cuckoo_counts;
+
+/* Adds n to the count of a hash; or keeps the later one of two times (`times`). After SQLITE_NOMEM nothing
+** has changed. */
+int cuckoo_counts_put(cuckoo_counts *counts, bool times, uint64_t hash, int64_t n);
+
+/* The count of a hash, 0 by default. */
+int64_t cuckoo_counts_get(const cuckoo_counts *counts, uint64_t hash);
+
+/* Calls `change` for each count that is not 0, negative ones first, because deletes make room. The first
+** error of `change`, an SQLite code, ends the walk. */
+typedef int (*cuckoo_changer)(void *context, uint64_t hash, int64_t n);
+int cuckoo_counts_walk(const cuckoo_counts *counts, cuckoo_changer change, void *context);
+
+/* True if a count is not 0. */
+bool cuckoo_counts_any(const cuckoo_counts *counts);
+
+/* Frees the map, which is empty then. */
+void cuckoo_counts_free(cuckoo_counts *counts);
+
+#endif
