@@ -75,8 +75,8 @@ uninstall:
 	rmdir "$(DESTDIR)$(SQLDIR)" "$(DESTDIR)$(DOCDIR)" 2> /dev/null || :
 
 # The C library as WebAssembly, where clang can make it: what the npm package has for programs without SQLite. There
-# is no C library for it: libc.h stands for its headers. Small, because it travels: wasm-opt of binaryen, where there
-# is one, takes another seventh away. The stack never comes near address 0.
+# is no C library for it: libc.h stands for its headers. Small, because it travels, but not at any price: with -Oz it has
+# an eighth less and takes twice as long. wasm-opt is of binaryen. The stack never comes near address 0.
 WASM = $(if $(and $(shell command -v clang),$(shell command -v wasm-ld)),build/filter.wasm)
 export WASM_BY := $(shell for tool in clang wasm-ld wasm-opt; do command -v $$tool || :; done)
 build/wasm_tools: always ; $(call keep,WASM_BY)
@@ -85,11 +85,12 @@ build/filter.wasm: build/dist/cuckoo.c $(wildcard ext/packages/filter/*.[ch]) bu
 	@rm -rf build/wasm
 	@mkdir -p build/wasm
 	@for name in assert math stdlib string; do cp ext/packages/filter/libc.h build/wasm/$$name.h; done
-	@clang --target=wasm32 -ffreestanding -std=c11 -Oz -mllvm -inline-threshold=-25 $(WASM_FEATURES:%=-m%) \
+	@clang --target=wasm32 -ffreestanding -std=c11 -Os -mllvm -inline-threshold=10 $(WASM_FEATURES:%=-m%) \
 	    -Wall -Wextra -DXXH_NO_INLINE_HINTS=1 -isystem build/wasm -fvisibility=hidden \
 	    -c -o build/wasm/filter.o ext/packages/filter/exports.c
-	@wasm-ld --no-entry --export=__heap_base --stack-first -z stack-size=65536 --strip-all -o $@ build/wasm/filter.o
-	@! command -v wasm-opt > /dev/null || wasm-opt -Oz --converge --low-memory-unused --zero-filled-memory \
+	@wasm-ld --no-entry --export=__heap_base --stack-first -z stack-size=65536 --strip-all \
+	    --compress-relocations -o $@ build/wasm/filter.o
+	@! command -v wasm-opt > /dev/null || wasm-opt -Os --converge --low-memory-unused --zero-filled-memory \
 	    $(patsubst %,--enable-%,$(subst nontrapping-fptoint,nontrapping-float-to-int,$(WASM_FEATURES))) -o $@ $@
 
 ## dist: build/dist/: a Python wheel, its sources, an npm package, archives, sqlpkg.json, checksums (ext/packages/dist.py);

@@ -1,7 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "semisort.h"
 
-#ifndef CUCKOO_SMALL
+#ifdef CF_FILLS_NIBBLES
+uint16_t cf_semisort_nibbles[4096];
+
+/* Codes rise with the nibbles, the last one first. Those of corrupt bytes only have no nibbles. */
+void cf_fill_nibbles(void)
+{
+    uint16_t *next = cf_semisort_nibbles;
+    for (unsigned d = 0; d < 16; d++)
+        for (unsigned c = 0; c <= d; c++)
+            for (unsigned b = 0; b <= c; b++)
+                for (unsigned a = 0; a <= b; a++)
+                    *next++ = (uint16_t)(d << 12 | c << 8 | b << 4 | a);
+}
+#elif !defined(CUCKOO_SMALL)
 /* The sorted nibbles of each code. CF_ONE_n: a least nibble of 0 .. n beside those of x. CF_TWO_n: a
 ** nibble of 0 .. n, and beside each the least ones that are not larger. CF_THREE_n: one more. */
 /* clang-format off */

@@ -27,11 +27,17 @@ _Static_assert(CF_SEMISORT_SAVES == CF_NIBBLE_BITS * CF_SEMISORT_SLOTS - CF_CODE
 
 /* ---- codes ---- */
 
-/* The four sorted nibbles that bits say which begin with a code; the least one is lowest. */
-#ifdef CUCKOO_SMALL
+/* The four sorted nibbles that bits say which begin with a code; the least one is lowest. CF_FILLS_NIBBLES:
+** with a table that the program fills when it starts. */
+#ifdef CF_FILLS_NIBBLES
+extern uint16_t cf_semisort_nibbles[1 << CF_CODE_BITS];
+void cf_fill_nibbles(void);
+#elif !defined(CUCKOO_SMALL)
+extern const uint16_t cf_semisort_nibbles[1 << CF_CODE_BITS];
+#endif
+#if defined(CUCKOO_SMALL) && !defined(CF_FILLS_NIBBLES)
 uint64_t cf_nibbles_of(uint64_t bits);
 #else
-extern const uint16_t cf_semisort_nibbles[1 << CF_CODE_BITS];
 static inline uint64_t cf_nibbles_of(uint64_t bits)
 {
     return cf_semisort_nibbles[bits & CF_CODE_MASK];

@@ -11,12 +11,19 @@ typedef int cuckoo_wasm_only; /* elsewhere it is empty, for those who compile al
 #ifdef __wasm__
 #define CUCKOO_LIBRARY_ONLY
 #define CUCKOO_SMALL
+#define CF_FILLS_NIBBLES
 #define CUCKOO_API static /* what nobody calls is left out */
 #include "../../../build/dist/cuckoo.c"
 
 #define FOR_JS(name) __attribute__((export_name(name)))
 
 enum { OBJECT = 1024, EXACT = 32768, MOST = 0x7fffffff /* bytes of a block, as a blob of SQLite */ };
+
+/* Once, before all other calls. */
+FOR_JS("start") void start(void)
+{
+    cf_fill_nibbles();
+}
 
 /* What *why of the last call said; NULL: nothing. */
 static const char *said;

@@ -172,6 +172,7 @@ const imports = { js: { resize, number: (at) => Number(textAt(at)), expm1: Math.
 function start({ exports }) {
   if (c) return;
   c = exports;
+  c.start();
   memory = c.memory;
   u8 = new Uint8Array(memory.buffer);
   view = new DataView(memory.buffer);
