@@ -51,8 +51,8 @@ static inline bool cuckoo_has(const cuckoo_options *options, int option)
 void cuckoo_options_default(cuckoo_options *options);
 
 /* The words of options and cf_info for `keyed`, cf_affinity and cf_collation. */
-extern const char *const cuckoo_hash_words[], *const cuckoo_affinity_words[];
-extern const char *const cuckoo_collation_words[];
+extern const char *const cuckoo_hash_words[3], *const cuckoo_affinity_words[7];
+extern const char *const cuckoo_collation_words[4];
 
 /* The collation of this name, in any case; -1 if filters do not support it. */
 int cuckoo_collation_named(const char *name);
