@@ -54,8 +54,6 @@ static cf_status plan_and_fill(cf_filter *filter, cf_collected *keys, uint64_t c
     cf_status status = cf_collected_sort(keys);
     if (status != CF_OK)
         return status;
-    if (keys->values > cf_low_bits(options->value_bits))
-        return cf_refuse(CF_BAD_ARGUMENT, why, "a value has more than value_bits bits");
     bool mergeable = keys->distinct <= capacity;
     status = cf_plan(mergeable ? capacity : keys->distinct, fpr, options, &shape, why);
     if (status != CF_OK)
@@ -76,22 +74,24 @@ cf_status cf_build_collected(cf_filter *filter, cf_collected *list, uint64_t cap
 {
     static const cf_options none = {0};
     const char *said = NULL;
+    options = options ? options : &none;
     filter->bytes = filter->writable = NULL;
     cf_status status =
         filter->memory.resize == NULL
             ? cf_refuse(CF_BAD_ARGUMENT, &said, "filter->memory is not set: give it resize")
-            : plan_and_fill(filter, list, capacity, fpr, options ? options : &none, &said);
+        : list->values > cf_low_bits(options->value_bits)
+            ? cf_refuse(CF_BAD_ARGUMENT, &said, "a value has more than value_bits bits")
+            : plan_and_fill(filter, list, capacity, fpr, options, &said);
     return cf_explained(status, why, said);
 }
 
 static cf_status build(cf_filter *filter, cf_many keys, uint64_t capacity, double fpr,
                        const cf_options *options, const char **why)
 {
-    cf_collected list = cf_collected_of(&keys);
-    if (keys.at == NULL && keys.n > 0) {
-        filter->bytes = filter->writable = NULL;
+    filter->bytes = filter->writable = NULL;
+    if (keys.at == NULL && keys.n > 0)
         return cf_refuse(CF_BAD_ARGUMENT, why, "there are no hashes: the pointer is NULL");
-    }
+    cf_collected list = cf_collected_of(&keys);
     list.memory = filter->memory;
     list.watch = filter->watch;
     list.counts = options && options->counter_bits > 0;

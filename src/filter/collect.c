@@ -36,9 +36,13 @@ static uint64_t *resize(const cf_collected *list, void *block, uint64_t words)
 
 cf_collected cf_collected_of(const cf_many *keys)
 {
+    uint64_t values = 0;
+    for (size_t i = 1; keys->words == 2 && i < 2 * keys->n; i += 2)
+        values |= keys->at[i];
     return (cf_collected){.valued = keys->words == 2,
                           .array = keys->at,
                           .used = keys->n * keys->words,
+                          .values = values,
                           .n = keys->n,
                           .parts = 1};
 }
@@ -66,7 +70,6 @@ static void describe(cf_collected *list, const cf_many *keys)
         list->distinct += !same || (words == 2 && key[1] != key[-1]);
         alike = same ? alike + 1 : 1;
         list->most_alike = alike > list->most_alike ? alike : list->most_alike;
-        list->values |= words == 2 ? key[1] : 0;
     }
 }
 
@@ -149,7 +152,6 @@ static cf_status drop_repeated(cf_collected *list)
     if (!sort(list, &keys))
         return CF_INTERRUPTED;
     list->used = keys.n * keys.words;
-    list->sorted = list->room;
     return CF_OK;
 }
 
@@ -160,11 +162,11 @@ cf_status cf_collect_more(cf_collected *list)
     enum { TIMES = 16 };
     uint64_t most = list->memory.most ? list->memory.most / 8 : UINT64_MAX / 8;
     bool runs = list->room >= RUN && has_file(list), last = runs || list->room == most;
-    cf_status status = CF_OK;
-    if (last || (!list->counts && list->room >= UNSORTED && list->room / TIMES >= list->sorted))
-        status = drop_repeated(list);
+    bool sorts = last || (!list->counts && list->room >= UNSORTED && list->room / TIMES >= list->sorted);
+    cf_status status = sorts ? drop_repeated(list) : CF_OK;
     if (status != CF_OK || list->used < list->room / 4 * 3)
         return status;
+    list->sorted = sorts ? list->room : list->sorted; /* that has freed too little */
     if (runs)
         return write_run(list);
     if (last)
@@ -228,7 +230,6 @@ static cf_status sort_parts(cf_collected *list)
 cf_status cf_collected_sort(cf_collected *list)
 {
     list->n = list->distinct = list->most_alike = 0;
-    list->values = 0;
     if (list->runs)
         return sort_parts(list);
     list->parts = 1;

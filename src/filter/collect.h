@@ -11,8 +11,7 @@
 cf_collected cf_collected_of(const cf_many *keys);
 
 /* Sorts the keys, and drops repeated ones unless copies count. Afterwards `n` counts keys, and `distinct`
-** different ones; `most_alike` is the largest number of keys with one hash, and no value has a bit that
-** `values` has not. CF_INTERRUPTED; CF_NO_MEMORY, also when the file has failed. */
+** different ones, and `most_alike` is the largest number of keys with one hash. CF_INTERRUPTED; CF_NO_MEMORY, also when the file has failed. */
 cf_status cf_collected_sort(cf_collected *list);
 
 /* Reads one of list->parts, all keys of which are smaller than those of the next one. The last `carried`

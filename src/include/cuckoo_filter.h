@@ -384,8 +384,8 @@ typedef struct cf_collected {
     size_t used, room, sorted;
     uint32_t *ends; /* of runs in the file */
     size_t runs;
+    uint64_t values;                /* all of them, by | */
     size_t n, distinct, most_alike; /* of cf_build_collected */
-    uint64_t values;
     unsigned parts;
 } cf_collected;
 
@@ -400,6 +400,7 @@ CF_INLINE cf_status cf_collect(cf_collected *list, uint64_t hash, uint64_t value
             return status;
     }
     list->array[list->used++] = hash;
+    list->values |= value;
     if (list->valued)
         list->array[list->used++] = value;
     return CF_OK;
