@@ -30,9 +30,6 @@ int cuckoo_changes_add(cuckoo_changes *changes, uint64_t hash, int64_t n);
 /* Brings `counts` up to date, by copies or by times. SQLITE_OK or SQLITE_NOMEM. */
 int cuckoo_changes_sum(cuckoo_changes *changes, bool times);
 
-/* Have all keys come, or all gone? */
-bool cuckoo_changes_one_way(const cuckoo_changes *changes);
-
 /* Calls `change`, as cuckoo_counts_walk does, for each of them, in their order. */
 int cuckoo_changes_walk(const cuckoo_changes *changes, cuckoo_changer change, void *context);
 

@@ -135,7 +135,7 @@ int cuckoo_table_has_anew(cuckoo_table *table, uint64_t hash, bool *has)
 {
     assert(table->paged.loaded);
     int64_t more = 0;
-    if (!table->net.current || table->net.changes.n) {
+    if (!table->net.current || !cuckoo_net_is_empty(&table->net)) {
         int rc = cuckoo_table_net(table);
         more = rc == SQLITE_OK ? change_of(table, hash) : 0;
         *has = more > 0 &&
