@@ -89,9 +89,9 @@ CF_FORCED cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *filter)
 enum { COST = 20 }; /* of a key in one walk, nanoseconds */
 
 /* The first walk, in which bulk is the constant NULL, writes all base buckets. The second one sends on
-** the keys that have not found room there. */
+** the keys that have not found room there, and leaves so many in flight. */
 CF_FORCED cf_status walk_bases(cf_kind kind, cf_filter *filter, const uint64_t *hashes, size_t n,
-                               cf_bulk *bulk, cf_ticker *ticker)
+                               cf_bulk *bulk, unsigned aloft, cf_ticker *ticker)
 {
     cf_status status = CF_OK;
     unsigned b = filter->geometry.bucket_size, max_copies = filter->geometry.max_copies;
@@ -118,13 +118,7 @@ CF_FORCED cf_status walk_bases(cf_kind kind, cf_filter *filter, const uint64_t *
         if (cf_tick(ticker, COST * used))
             return CF_INTERRUPTED;
     }
-    return status;
-}
-
-CF_FORCED cf_status land_all(cf_kind kind, cf_bulk *bulk, cf_filter *filter)
-{
-    cf_status status = CF_OK;
-    while (status == CF_OK && bulk->flying > 0)
+    while (bulk != NULL && status == CF_OK && bulk->flying > aloft)
         status = land(kind, bulk, filter);
     return status;
 }
@@ -138,21 +132,34 @@ static size_t whole_buckets(const cf_filter *filter, const cf_many *keys)
     return n;
 }
 
+/* Functions of their own take less of the stack. */
+static CF_NEVER_INLINE cf_status walk_first(cf_filter *filter, const uint64_t *hashes, size_t n,
+                                            cf_ticker *ticker)
+{
+    return CF_BY_NEW_FORM(&filter->view.form, walk_bases, filter, hashes, n, NULL, 0, ticker);
+}
+
+static CF_NEVER_INLINE cf_status walk_again(cf_filter *filter, const uint64_t *hashes, size_t n,
+                                            cf_bulk *bulk, unsigned aloft, cf_ticker *ticker)
+{
+    return CF_BY_NEW_FORM(&filter->view.form, walk_bases, filter, hashes, n, bulk, aloft, ticker);
+}
+
 static cf_status walk_parts(cf_filter *filter, cf_collected *keys, cf_bulk *bulk, cf_ticker *ticker)
 {
-    const cf_form *form = &filter->view.form;
     cf_status status = CF_OK;
     size_t carried = 0;
-    for (unsigned i = 0; i < keys->parts && status == CF_OK; i++) {
+    for (unsigned i = 1; i <= keys->parts && status == CF_OK; i++) {
         cf_many part;
-        if (!cf_collected_part(keys, i, carried, &part))
+        if (!cf_collected_part(keys, i - 1, carried, &part))
             return CF_NO_MEMORY;
-        size_t n = i + 1 < keys->parts ? whole_buckets(filter, &part) : part.n;
+        bool last = i == keys->parts;
+        size_t n = last ? part.n : whole_buckets(filter, &part);
         carried = part.n - n;
-        status = bulk == NULL ? CF_BY_NEW_FORM(form, walk_bases, filter, part.at, n, NULL, ticker)
-                              : CF_BY_NEW_FORM(form, walk_bases, filter, part.at, n, bulk, ticker);
+        status = bulk ? walk_again(filter, part.at, n, bulk, last ? 0 : ALOFT, ticker)
+                      : walk_first(filter, part.at, n, ticker);
     }
-    return bulk && status == CF_OK ? CF_BY_NEW_FORM(form, land_all, bulk, filter) : status;
+    return status;
 }
 
 /* ---- no more than max_copies ---- */
@@ -169,7 +176,7 @@ static CF_NEVER_INLINE void trim_key(cf_filter *filter, const cf_entry *entry)
 }
 
 /* A key with more than two entries has two in one bucket, or one in the list. */
-CF_FORCED void trim(cf_kind kind, cf_filter *filter, cf_ticker *ticker)
+CF_FORCED void trim_by(cf_kind kind, cf_filter *filter, cf_ticker *ticker)
 {
     enum { TRIM_COST = 5 };
     uint64_t tag[CF_BUCKET_MAX];
@@ -190,10 +197,14 @@ CF_FORCED void trim(cf_kind kind, cf_filter *filter, cf_ticker *ticker)
             trim_key(filter, &entry);
 }
 
+static CF_NEVER_INLINE void trim(cf_filter *filter, cf_ticker *ticker)
+{
+    CF_BY_NEW_FORM(&filter->view.form, trim_by, filter, ticker);
+}
+
 /* When it is not CF_OK, the filter is empty again, and its header as it was. */
 static cf_status fill(cf_filter *filter, cf_collected *keys, cf_ticker *ticker)
 {
-    const cf_form *form = &filter->view.form;
     cf_bulk bulk = {.flying = 0};
     cf_memory memory = filter->memory;
     uint8_t key_types = filter->geometry.key_types, header[CF_HEADER_BYTES];
@@ -206,7 +217,7 @@ static cf_status fill(cf_filter *filter, cf_collected *keys, cf_ticker *ticker)
     if (status == CF_OK)
         status = walk_parts(filter, keys, &bulk, ticker);
     if (status == CF_OK)
-        CF_BY_NEW_FORM(form, trim, filter, ticker);
+        trim(filter, ticker);
     filter->memory = memory;
     if (status == CF_OK) {
         cf_count_items(filter, keys->n);
