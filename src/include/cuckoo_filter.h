@@ -353,6 +353,8 @@ cf_status cf_build_values(cf_filter *filter, cf_valued *pairs, size_t n, uint64_
 cf_status cf_sort_pairs(cf_valued *pairs, size_t n, const cf_watch *watch);
 size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n);
 
+#endif /* CUCKOO_READ_ONLY */
+
 /* ---- a build of keys that come one by one ----
 **
 **      cf_collected list = {.memory = {cf_realloc, 0, NULL}};
@@ -388,6 +390,8 @@ typedef struct cf_collected {
     size_t n, distinct, most_alike; /* of cf_build_collected */
     unsigned parts;
 } cf_collected;
+
+#ifndef CUCKOO_READ_ONLY
 
 /* Adds a key. CF_NO_MEMORY: or the file has failed. CF_TOO_BIG: longer than memory.most. CF_INTERRUPTED.
 ** After an error the list may only be freed. */
