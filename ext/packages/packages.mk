@@ -85,7 +85,7 @@ build/filter.wasm: build/dist/cuckoo.c $(wildcard ext/packages/filter/*.[ch]) bu
 	@rm -rf build/wasm
 	@mkdir -p build/wasm
 	@for name in assert math stdlib string; do cp ext/packages/filter/libc.h build/wasm/$$name.h; done
-	@clang --target=wasm32 -ffreestanding -std=c11 -Os -mllvm -inline-threshold=10 $(WASM_FEATURES:%=-m%) \
+	@clang --target=wasm32 -ffreestanding -std=c11 -Os -mllvm -inline-threshold=-5 $(WASM_FEATURES:%=-m%) \
 	    -Wall -Wextra -DXXH_NO_INLINE_HINTS=1 -isystem build/wasm -Ibuild/dist -fvisibility=hidden \
 	    -c -o build/wasm/filter.o ext/packages/filter/exports.c
 	@wasm-ld --no-entry --export=__heap_base --stack-first -z stack-size=65536 --strip-all \
