@@ -17,7 +17,7 @@ cores=${TEST_JOBS:-$(getconf _NPROCESSORS_ONLN)}
 : "${PYTHON:=/usr/bin/python3}" "${VALGRIND:=}" "${PORTABLE:=}"
 
 # Python tests with hostile bytes, damage and odd ends; what tables do has the simulator.
-asan_python='hostile handles key_lists loading migrations damage log triggers'
+asan_python='hostile python_filter handles key_lists loading migrations damage log triggers'
 
 # The same commit runs the same cases: what is random has its seed from the commit. CUCKOO_SLICE=n says where the slices of long
 # tests start, CUCKOO_TEST_SEED=n is the seed of random tests; FRESH=1 draws new ones, as the long targets do.
