@@ -41,13 +41,9 @@ int cuckoo_column_is_unique(sqlite3 *db, const char *schema, const char *table, 
 int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, const char *column,
                            const cf_options *rule, bool repeats, uint64_t *capacity, char **message);
 
-/* The affinity of a declared type in this table, as a type that can be declared (static text); "" for
-** none, and after an error. */
+/* A type with the affinity of this declared type, to declare a column (static text, "" for none), and the
+** affinity, unless that pointer is NULL. */
 int cuckoo_column_affinity(sqlite3 *db, const char *schema, const char *table, const char *type,
-                           const char **word);
-
-/* An example for content= with a column of an ordinary table, such as 'users(email)' (sqlite3_malloc);
-** NULL if there is no such table, or it cannot be read. */
-char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table);
+                           const char **name, cf_affinity *affinity);
 
 #endif

@@ -17,7 +17,7 @@ static const char *type_of_key(const cuckoo_table *table, const char *t, const c
     const char *type, *word, *schema = table->paged.shadow.schema;
     sqlite3 *db = table->registry->db;
     return t && cuckoo_column_look(db, schema, t, k, &type, NULL) == SQLITE_OK &&
-                   cuckoo_column_affinity(db, schema, t, type, &word) == SQLITE_OK
+                   cuckoo_column_affinity(db, schema, t, type, &word, NULL) == SQLITE_OK
                ? word
            : table->affinity == CF_AFFINITY_NUMERIC ? "NUMERIC"
            : table->affinity == CF_AFFINITY_REAL    ? "REAL"
