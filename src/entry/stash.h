@@ -15,7 +15,7 @@
 ** Entries are sorted by bucket, then tag, then payload. A stashed entry behaves like any other: it
 ** belongs to one of the two buckets in which it could have a slot, matches, counts, and can be deleted.
 ** That bucket is full: a slot that becomes free is given to the entry at once (copies.c). Each delete
-** also searches a slot for one stashed entry (eviction.h), so that the stash is empty for the next
+** also searches for a slot for one stashed entry (eviction.h), so that the stash is empty for the next
 ** burst.
 **
 ** A filter with a stash does not grow (geometry.c), so its entries all know the same number of bits.
