@@ -43,9 +43,9 @@
 ** Under NOCASE the letters A to Z of a text are hashed as a to z, up to the first NUL; in place of what
 ** follows come a NUL and the length of the text (8 bytes). Under RTRIM spaces at its end are left out.
 **
-** A text looks like a number if SQLite converts it to one under numeric affinity: spaces, a sign, digits
-** with at most one point before, between or behind them, an exponent, spaces. It ends at its first NUL,
-** as in recent versions.
+** A text looks like a number if SQLite converts it to one under numeric affinity: whitespace, a sign,
+** digits with at most one point before, between or behind them, an exponent, whitespace. It ends at its
+** first NUL, as in recent versions.
 */
 #ifndef CF_CUCKOO_KEY_H
 #define CF_CUCKOO_KEY_H

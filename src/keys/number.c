@@ -70,21 +70,21 @@ static const char *read_power(const char *at, const char *end, cf_number *number
 
 bool cf_number_read(const char *text, size_t length, cf_number *number)
 {
-    const char *at = text, *end = text;
-    while (end < text + length && *end != 0) /* RULE: a number ends at the first NUL */
-        end++;
-    /* RULE: spaces may precede a number; equivalent without 2, < to <=: spaces alone are no number */
-    while (at < end && is_blank(*at))
+    const char *at = text, *end;
+    /* RULE: whitespace may precede a number; equivalent without 2, < to <=: alone it is no number */
+    while (at < text + length && is_blank(*at))
         at++;
-    if (at == end || !(is_digit(*at) || *at == '-' || *at == '+' || *at == '.'))
+    if (at == text + length || !(is_digit(*at) || *at == '-' || *at == '+' || *at == '.'))
         return false;
+    for (end = at; end < text + length && *end != 0;) /* RULE: a number ends at the first NUL */
+        end++;
     *number = (cf_number){.negative = *at == '-', .power = end < text + length};
     if (*at == '-' || *at == '+')
         at++;
     at = read_digits(at, end, number);
     if (at != NULL)
         at = read_power(at, end, number);
-    while (at != NULL && at < end && is_blank(*at)) /* RULE: spaces may follow a number */
+    while (at != NULL && at < end && is_blank(*at)) /* RULE: whitespace may follow a number */
         at++;
     return at == end; /* RULE: nothing else may follow a number */
 }
