@@ -47,6 +47,7 @@ struct cuckoo_table {
     cuckoo_front *front;  /* it shows the rows of the content (front.h); NULL: it does not */
     cf_affinity affinity; /* what SQLite was told of the key column when it read the schema */
     cf_collation collation;
+    bool has_text;        /* and that is TEXT */
     bool once;            /* no DELETE: INSERT OR IGNORE adds a key if it is new */
     bool returns_nothing; /* no INSERT INTO this table since a savepoint opened last has RETURNING */
 
@@ -178,6 +179,27 @@ static inline int cuckoo_table_has(cuckoo_table *table, uint64_t hash, bool *has
     return SQLITE_OK;
 }
 int cuckoo_table_most(cuckoo_table *table, uint64_t hash, int64_t *most);
+
+/* With rowids=on: rows that probably have a key, each once. All zeros: none; to be freed. */
+typedef struct cuckoo_rows {
+    cf_valued *at; /* sqlite3_malloc64; the rowid is `hash` */
+    size_t n, room;
+} cuckoo_rows;
+int cuckoo_table_rows(cuckoo_table *table, uint64_t hash, cuckoo_rows *rows); /* rows.c */
+
+/* Does this row have the key, probably? And is each row that was deleted without being there unknown? */
+bool cuckoo_pair_is_in(const cf_filter *filter, uint64_t hash, int64_t row);
+int cuckoo_table_has_row(cuckoo_table *table, uint64_t hash, int64_t row, bool *has);
+int cuckoo_table_lacks_deleted(cuckoo_table *table, bool *lacks);
+
+/* So many rows of this many may stay out of the pages. */
+static inline uint64_t cuckoo_odd_rows(uint64_t rows)
+{
+    return rows / 64 + 64;
+}
+
+/* Makes values wider in memory, when the logs have many rows that have no room in them. */
+int cuckoo_table_widen(cuckoo_table *table);
 
 /* Is the key of some row of the table that it follows certainly not there? `most`: of how many of the
 ** first and of the last rows. CUCKOO_ALL_ROWS: of all; and does the filter have fewer keys than they? */
