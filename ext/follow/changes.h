@@ -13,7 +13,7 @@
 typedef struct cuckoo_change {
     uint64_t hash;
     int64_t row; /* of the key, with rowids=on; else 0 */
-    int64_t n; /* copies that have come, or gone (less than 0); or the time of an add */
+    int64_t n;   /* copies that have come, or gone (less than 0); or the time of an add */
 } cuckoo_change;
 
 /* All zeros: there are none. */

@@ -52,15 +52,16 @@ static char *text_with_rowids(const cuckoo_follow *follow, const cuckoo_shadow *
          *when = which < UPDATED ? sqlite3_mprintf("%s IS NOT NULL", which == INSERTED ? new : old)
                                  : sqlite3_mprintf("%s COLLATE BINARY IS NOT %s OR old.%s <> new.%s",
                                                    old, new, r, r),
-         *text = old && new && when
-                     ? sqlite3_mprintf("CREATE TRIGGER \"" CUCKOO_TRIGGER "\" AFTER %s ON \"%w\" WHEN %s "
-                                       "BEGIN INSERT INTO \"" CUCKOO_LOG "\"" ROWS "%s, %s, %s%s, %s%s)" TAIL,
-                                       shadow->log, cuckoo_trigger_events[which], head[which],
-                                       follow->table, when, shadow->log, which == INSERTED ? "NULL" : old,
-                                       which == DELETED ? "NULL" : new,
-                                       which == INSERTED ? "NULL" : "old.", which == INSERTED ? "" : r,
-                                       which == DELETED ? "NULL" : "new.", which == DELETED ? "" : r)
-                     : NULL;
+         *text =
+             old &&new &&when
+                 ? sqlite3_mprintf(
+                       "CREATE TRIGGER \"" CUCKOO_TRIGGER "\" AFTER %s ON \"%w\" WHEN %s "
+                       "BEGIN INSERT INTO \"" CUCKOO_LOG "\"" ROWS "%s, %s, %s%s, %s%s)" TAIL,
+                       shadow->log, cuckoo_trigger_events[which], head[which], follow->table, when,
+                       shadow->log, which == INSERTED ? "NULL" : old, which == DELETED ? "NULL" : new,
+                       which == INSERTED ? "NULL" : "old.", which == INSERTED ? "" : r,
+                       which == DELETED ? "NULL" : "new.", which == DELETED ? "" : r)
+                 : NULL;
     sqlite3_free(old);
     sqlite3_free(new);
     sqlite3_free(when);
@@ -318,7 +319,8 @@ int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
     if (most >= 0)
         rc = cuckoo_sql_prepare(
             shadow->db, keys,
-            "SELECT * FROM (SELECT c.\"%w\"%s%s FROM \"%w\".\"%w\" AS c ORDER BY c.rowid LIMIT %d) UNION "
+            "SELECT * FROM (SELECT c.\"%w\"%s%s FROM \"%w\".\"%w\" AS c ORDER BY c.rowid LIMIT %d) "
+            "UNION "
             "ALL SELECT * FROM (SELECT c.\"%w\"%s%s FROM \"%w\".\"%w\" AS c ORDER BY c.rowid DESC LIMIT "
             "%d)",
             k, dot, r, s, t, most, k, dot, r, s, t, most);

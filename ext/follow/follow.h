@@ -49,7 +49,7 @@ typedef struct cuckoo_follow {
     char *table, *column;             /* as they are named now; NULL: not looked at, or not known */
     const char *rowid; /* with rowids=on: a name of the rowid that is no column; NULL: there is none */
     int64_t cookie;    /* of the schema when each rowid was known to be right; 0: not known */
-    char *fault;                      /* why the filter must not be used; NULL: it may be used */
+    char *fault;       /* why the filter must not be used; NULL: it may be used */
     cuckoo_trust trust;
     cuckoo_content content; /* asks the table in place of a filter with a fault */
     int sample;             /* of so many of the first and of the last rows to ask for; -1: of all */

@@ -14,7 +14,7 @@
     "CREATE TABLE \"" CUCKOO_LOG                                                                        \
     "\"(\"old\", \"new\", %s\"tag\" DEFAULT (randomblob('" CUCKOO_TAG_BYTES CUCKOO_LOG " "
 #define ROWS(shadow) ((shadow)->rowids ? "\"old_row\", \"new_row\", " : "")
-#define TAIL "')))"
+#define TAIL         "')))"
 
 /* ---- the table ---- */
 

@@ -70,9 +70,12 @@ static bool take_content(const char *text, cuckoo_table_plan *plan, char **messa
 
 enum { FPR, CONTENT, ROWS, ROWIDS, ADDS, KEEP };
 
-static const char *const valid[] = {[FPR] = "fpr=number",       [CONTENT] = "content='table(column)'",
-                                    [ROWS] = "rows=on|off",     [ROWIDS] = "rowids=on|off",
-                                    [ADDS] = "adds=once",       [KEEP] = "keep='24 hours'",
+static const char *const valid[] = {[FPR] = "fpr=number",
+                                    [CONTENT] = "content='table(column)'",
+                                    [ROWS] = "rows=on|off",
+                                    [ROWIDS] = "rowids=on|off",
+                                    [ADDS] = "adds=once",
+                                    [KEEP] = "keep='24 hours'",
                                     NULL};
 
 static bool take_switch(const char *text, bool *on)

@@ -268,7 +268,8 @@ static void result_as_text(sqlite3_context *context, const table_cursor *cursor)
     if (cursor->is_integer)
         sqlite3_result_text(context, digits, -1, SQLITE_TRANSIENT);
     else if (cursor->key && sqlite3_value_type(cursor->key) == SQLITE_FLOAT)
-        sqlite3_result_text(context, (const char *)sqlite3_value_text(cursor->key), -1, SQLITE_TRANSIENT);
+        sqlite3_result_text(context, (const char *)sqlite3_value_text(cursor->key), -1,
+                            SQLITE_TRANSIENT);
     else if (cursor->key)
         sqlite3_result_value(context, cursor->key);
 }

@@ -20,8 +20,8 @@
 enum cuckoo_column {
     COLUMN_KEY,
     COLUMN_COMMAND, /* has the name of the table: commands */
-    COLUMN_ID,      /* cuckoo_id: the hash of the key, by which DELETE knows it; with rowids=on the row */
-    COLUMN_ROW      /* only with rowids=on: the rowid of a row that probably has the key */
+    COLUMN_ID, /* cuckoo_id: the hash of the key, by which DELETE knows it; with rowids=on the row */
+    COLUMN_ROW /* only with rowids=on: the rowid of a row that probably has the key */
 };
 
 /* ---- its filter ---- */

@@ -182,7 +182,9 @@ static int table_rename(sqlite3_vtab *base, const char *name)
     int rc = cuckoo_table_load(table);
     if (rc == CUCKOO_NEWER)
         return cuckoo_table_explain(table, rc, cuckoo_table_damage(table, rc));
-    rc = cuckoo_sql_rolls_back(rc) ? rc : refuse_name(table->front != NULL, table->paged.shadow.rowids, name, &base->zErrMsg);
+    rc = cuckoo_sql_rolls_back(rc)
+             ? rc
+             : refuse_name(table->front != NULL, table->paged.shadow.rowids, name, &base->zErrMsg);
     if (rc != SQLITE_OK)
         return rc;
     rc = cuckoo_shadow_rename(&table->paged.shadow, name);

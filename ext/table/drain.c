@@ -46,9 +46,8 @@ static cf_status add_pair(cuckoo_paged *paged, uint64_t hash, int64_t row)
 {
     if (cuckoo_pair_is_in(&paged->filter, hash, row))
         return CF_OK;
-    return fits(paged, row)
-               ? cuckoo_watched_add(paged->shadow.db, &paged->filter, hash, (uint64_t)row)
-               : CF_FULL;
+    return fits(paged, row) ? cuckoo_watched_add(paged->shadow.db, &paged->filter, hash, (uint64_t)row)
+                            : CF_FULL;
 }
 
 /* *n: copies of a key, which are counted down; or a time. */

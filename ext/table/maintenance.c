@@ -331,8 +331,9 @@ int cuckoo_maintenance_rebuild(cuckoo_table *table, bool anew, const uint64_t *c
     rc = rc ? rc : cuckoo_follow_find(&table->follow, &table->paged.shadow);
     rc = rc ? rc : plan_shape(table, anew, capacity, &shape, message);
     rc = rc ? rc : cuckoo_follow_refuse(&table->follow, &table->paged.shadow, message);
-    rc = rc ? rc : read_table(table, &shape, &filter,
-                              anew || shape.growth || shape.value_bits ? &aside : NULL, message);
+    rc = rc ? rc
+            : read_table(table, &shape, &filter,
+                         anew || shape.growth || shape.value_bits ? &aside : NULL, message);
     if (rc == SQLITE_OK && (rc = cuckoo_follow_drop(&table->paged.shadow)) != SQLITE_OK) {
         free_filter(&filter);
         rc = say_no_triggers(table, rc, message);

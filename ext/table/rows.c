@@ -27,9 +27,15 @@ bool cuckoo_pair_is_in(const cf_filter *filter, uint64_t hash, int64_t row)
     return i > 0;
 }
 
+static int sum_logs(cuckoo_table *table)
+{
+    int rc = cuckoo_net_read(&table->net, &table->paged, true);
+    return rc ? rc : cuckoo_changes_sum(&table->net.changes, false);
+}
+
 int cuckoo_table_has_row(cuckoo_table *table, uint64_t hash, int64_t row, bool *has)
 {
-    int rc = cuckoo_table_net(table);
+    int rc = sum_logs(table);
     *has = rc == SQLITE_OK && cuckoo_counts_get(&table->net.changes.counts, hash, row) +
                                       cuckoo_pair_is_in(&table->paged.filter, hash, row) >
                                   0;
@@ -51,7 +57,7 @@ static int look_for_deleted(void *context, uint64_t hash, int64_t row, int64_t n
 int cuckoo_table_lacks_deleted(cuckoo_table *table, bool *lacks)
 {
     deleted at = {table, false};
-    int rc = cuckoo_table_net(table);
+    int rc = sum_logs(table);
     rc = rc ? rc : cuckoo_counts_walk(&table->net.changes.counts, look_for_deleted, &at);
     *lacks = at.lacks;
     return rc;

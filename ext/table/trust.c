@@ -50,8 +50,10 @@ static int fail_sample(cuckoo_follow *follow, const cuckoo_shadow *shadow)
         return cuckoo_follow_fail(
             follow, shadow,
             "rows of %s are missing in it: its triggers may have been off, another trigger may have "
-            "failed before them, or the table was rebuilt",
-            follow->table);
+            "failed before them, or the table was rebuilt%s",
+            follow->table,
+            shadow->rowids ? ", or VACUUM has changed its rowids, which are no INTEGER PRIMARY KEY"
+                           : "");
     follow->trust = CUCKOO_UNKNOWN; /* they may be committed before the next look */
     return cuckoo_say(&follow->fault, SQLITE_OK,
                       "rows of %s are missing in it, which another connection may not have committed "

@@ -35,7 +35,7 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
         : g->stash_size > CF_STASH_MAX || (g->budget && !g->stash_size)
             ? "a stash has from 1 to 4096 entries"
         : g->stash_size && g->value_bits > CF_VALUE_MAX ? "with a stash value_bits are at most 32"
-        : g->growth && g->stash_size ? "a filter with a stash does not grow"
+        : g->growth && g->stash_size                    ? "a filter with a stash does not grow"
         : g->affinity > CF_AFFINITY_REAL || g->collation > CF_COLLATION_RTRIM
             ? "the key rule has an unknown affinity or collation"
         : g->key_types > CF_TYPES_MIXED ? "key_types has unknown bits"
