@@ -189,7 +189,7 @@ static int find_pairs(cuckoo_table *table, table_cursor *cursor, int plan, sqlit
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : rc;
     cursor->found = cuckoo_key_always(rule, key) || table->asks_content;
-    rc = cursor->found ? SQLITE_OK : cuckoo_table_rows(table, hash, &cursor->pairs);
+    rc = cursor->found ? SQLITE_OK : cuckoo_rows_find(&table->net, &table->paged, hash, &cursor->pairs);
     cursor->rows = cursor->found ? 0 : cursor->pairs.n;
     cursor->applies = table->affinity > CF_AFFINITY_TEXT;
     if (rc == SQLITE_OK && (cursor->found || cursor->rows))

@@ -44,7 +44,7 @@ static void delete_copies(cuckoo_table *table, uint64_t hash, int64_t row, int64
 ** this one. */
 static cf_status add_pair(cuckoo_paged *paged, uint64_t hash, int64_t row)
 {
-    if (cuckoo_pair_is_in(&paged->filter, hash, row))
+    if (cuckoo_rows_in(&paged->filter, hash, row))
         return CF_OK;
     return fits(paged, row) ? cuckoo_watched_add(paged->shadow.db, &paged->filter, hash, (uint64_t)row)
                             : CF_FULL;
@@ -113,7 +113,7 @@ int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_counts *left)
     if (rc == SQLITE_OK && ages)
         cuckoo_ageing_begin_adds(paged, table->net.more, all);
     if (rc == SQLITE_OK && paged->shadow.rowids)
-        rc = cuckoo_table_widen(table);
+        rc = cuckoo_rows_widen(&table->net, paged);
     rc = cuckoo_first_error(rc, paged->rc);
     rc = rc || !sums ? rc : cuckoo_changes_sum(logged, ages);
     if (rc == SQLITE_OK)

@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/*
-** rows.c - rowids=on: a key is stored with the rowid of each row that has it, as a value.
-**
-** A lookup returns the rows of the image and those that the logs add, without those that they delete. A
-** caller compares each row with the table: one too many does no harm. Each pair of a key and a row is
-** summed up by itself, so deletes are exact. A row has one key at a time. So where the image has a pair
-** twice, or has one of another key with the same fingerprint, one of them is left of a change that no
-** trigger reported (INSERT OR REPLACE), and a sum above 0 is never too small.
-**
-** Rowids that are negative, or too large for the values of the image, stay in the log of hashed keys, as
-** pairs do that find no slot. When they are many, the image gets wider values.
-*/
+#include "rows.h"
+
 #include "../sqlite/block.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
-#include "table.h"
 
 #include <assert.h>
 
-bool cuckoo_pair_is_in(const cf_filter *filter, uint64_t hash, int64_t row)
+bool cuckoo_rows_in(const cf_filter *filter, uint64_t hash, int64_t row)
 {
     uint64_t values[CF_VALUES_MAX];
     unsigned i = cf_get_all(filter, hash, values);
@@ -27,39 +16,39 @@ bool cuckoo_pair_is_in(const cf_filter *filter, uint64_t hash, int64_t row)
     return i > 0;
 }
 
-static int sum_logs(cuckoo_table *table)
+static int sum_logs(cuckoo_net *net, cuckoo_paged *paged)
 {
-    int rc = cuckoo_net_read(&table->net, &table->paged, true);
-    return rc ? rc : cuckoo_changes_sum(&table->net.changes, false);
+    int rc = cuckoo_net_read(net, paged, true);
+    return rc ? rc : cuckoo_changes_sum(&net->changes, false);
 }
 
-int cuckoo_table_has_row(cuckoo_table *table, uint64_t hash, int64_t row, bool *has)
+int cuckoo_rows_have(cuckoo_net *net, cuckoo_paged *paged, uint64_t hash, int64_t row, bool *has)
 {
-    int rc = sum_logs(table);
-    *has = rc == SQLITE_OK && cuckoo_counts_get(&table->net.changes.counts, hash, row) +
-                                      cuckoo_pair_is_in(&table->paged.filter, hash, row) >
+    int rc = sum_logs(net, paged);
+    *has = rc == SQLITE_OK && cuckoo_counts_get(&net->changes.counts, hash, row) +
+                                      cuckoo_rows_in(&paged->filter, hash, row) >
                                   0;
-    return cuckoo_first_error(rc, table->paged.rc);
+    return cuckoo_first_error(rc, paged->rc);
 }
 
 typedef struct deleted {
-    cuckoo_table *table;
+    const cuckoo_paged *paged;
     bool lacks;
 } deleted;
 
 static int look_for_deleted(void *context, uint64_t hash, int64_t row, int64_t n)
 {
     deleted *at = context;
-    at->lacks |= n < -1 || (n < 0 && !cuckoo_pair_is_in(&at->table->paged.filter, hash, row));
-    return at->table->paged.rc;
+    at->lacks |= n < -1 || (n < 0 && !cuckoo_rows_in(&at->paged->filter, hash, row));
+    return at->paged->rc;
 }
 
-int cuckoo_table_lacks_deleted(cuckoo_table *table, bool *lacks)
+int cuckoo_rows_lack(cuckoo_net *net, cuckoo_paged *paged, bool *lack)
 {
-    deleted at = {table, false};
-    int rc = sum_logs(table);
-    rc = rc ? rc : cuckoo_counts_walk(&table->net.changes.counts, look_for_deleted, &at);
-    *lacks = at.lacks;
+    deleted at = {paged, false};
+    int rc = sum_logs(net, paged);
+    rc = rc ? rc : cuckoo_counts_walk(&net->changes.counts, look_for_deleted, &at);
+    *lack = at.lacks;
     return rc;
 }
 
@@ -107,31 +96,30 @@ static int add_logged(const cuckoo_changes *changes, uint64_t hash, cuckoo_rows 
     return rc ? rc : sum_up(rows);
 }
 
-int cuckoo_table_rows(cuckoo_table *table, uint64_t hash, cuckoo_rows *rows)
+int cuckoo_rows_find(cuckoo_net *net, cuckoo_paged *paged, uint64_t hash, cuckoo_rows *rows)
 {
-    assert(table->paged.loaded);
+    assert(paged->loaded);
     int rc = SQLITE_OK;
     uint64_t values[CF_VALUES_MAX];
     rows->n = 0;
-    if (!cuckoo_table_is_at_hand(table)) {
-        rc = cuckoo_net_read(&table->net, &table->paged, true);
-        rc = rc ? rc : cuckoo_changes_link(&table->net.changes);
+    if (!net->current || net->changes.n > 0) {
+        rc = cuckoo_net_read(net, paged, true);
+        rc = rc ? rc : cuckoo_changes_link(&net->changes);
     }
-    const cf_filter *reader = cuckoo_paged_reader(&table->paged);
+    const cf_filter *reader = cuckoo_paged_reader(paged);
     unsigned n = rc == SQLITE_OK && cf_contains(reader, hash) ? cf_get_all(reader, hash, values) : 0;
     for (unsigned i = 0; rc == SQLITE_OK && i < n; i++)
         rc = push(rows, values[i], 1);
-    if (rc == SQLITE_OK && table->net.changes.n > 0)
-        rc = add_logged(&table->net.changes, hash, rows);
-    return cuckoo_first_error(rc, table->paged.rc);
+    if (rc == SQLITE_OK && net->changes.n > 0)
+        rc = add_logged(&net->changes, hash, rows);
+    return cuckoo_first_error(rc, paged->rc);
 }
 
 /* ---- wider values ---- */
 
-int cuckoo_table_widen(cuckoo_table *table)
+int cuckoo_rows_widen(const cuckoo_net *net, cuckoo_paged *paged)
 {
-    cuckoo_paged *paged = &table->paged;
-    const cuckoo_changes *changes = &table->net.changes;
+    const cuckoo_changes *changes = &net->changes;
     cf_geometry shape = paged->filter.geometry;
     unsigned bits = shape.value_bits;
     uint64_t many = 0;
@@ -143,7 +131,7 @@ int cuckoo_table_widen(cuckoo_table *table)
         while (bits < CF_WIDE_VALUE_MAX && row >> bits > 0)
             bits++;
     }
-    if (many <= cuckoo_odd_rows(paged->filter.items))
+    if (many <= cuckoo_rows_odd(paged->filter.items))
         return SQLITE_OK;
     cf_filter wide;
     shape.value_bits = (uint8_t)(bits < CF_WIDE_VALUE_MAX ? bits + 1 : bits);

@@ -128,7 +128,7 @@ static int64_t change_of(const cuckoo_table *table, uint64_t hash)
 static int count_rows(cuckoo_table *table, uint64_t hash, int64_t *n)
 {
     cuckoo_rows rows = {0};
-    int rc = cuckoo_table_rows(table, hash, &rows);
+    int rc = cuckoo_rows_find(&table->net, &table->paged, hash, &rows);
     *n = (int64_t)rows.n;
     sqlite3_free(rows.at);
     return rc;

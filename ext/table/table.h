@@ -20,6 +20,7 @@
 #include "../follow/follow.h"
 #include "../keys/options.h"
 #include "list.h"
+#include "rows.h"
 
 /* Rows of the logs: so many may wait, so that fewer pages are written; a COMMIT drains no more than so
 ** many, which would hold the lock for seconds. */
@@ -179,27 +180,6 @@ static inline int cuckoo_table_has(cuckoo_table *table, uint64_t hash, bool *has
     return SQLITE_OK;
 }
 int cuckoo_table_most(cuckoo_table *table, uint64_t hash, int64_t *most);
-
-/* With rowids=on: rows that probably have a key, each once. All zeros: none; to be freed. */
-typedef struct cuckoo_rows {
-    cf_valued *at; /* sqlite3_malloc64; the rowid is `hash` */
-    size_t n, room;
-} cuckoo_rows;
-int cuckoo_table_rows(cuckoo_table *table, uint64_t hash, cuckoo_rows *rows); /* rows.c */
-
-/* Does this row have the key, probably? And is each row that was deleted without being there unknown? */
-bool cuckoo_pair_is_in(const cf_filter *filter, uint64_t hash, int64_t row);
-int cuckoo_table_has_row(cuckoo_table *table, uint64_t hash, int64_t row, bool *has);
-int cuckoo_table_lacks_deleted(cuckoo_table *table, bool *lacks);
-
-/* So many rows of this many may stay out of the pages. */
-static inline uint64_t cuckoo_odd_rows(uint64_t rows)
-{
-    return rows / 64 + 64;
-}
-
-/* Makes values wider in memory, when the logs have many rows that have no room in them. */
-int cuckoo_table_widen(cuckoo_table *table);
 
 /* Is the key of some row of the table that it follows certainly not there? `most`: of how many of the
 ** first and of the last rows. CUCKOO_ALL_ROWS: of all; and does the filter have fewer keys than they? */

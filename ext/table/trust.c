@@ -25,7 +25,7 @@ int cuckoo_table_misses(cuckoo_table *table, int most, bool *misses)
         bool has = true;
         cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(keys, 0), geometry, &hash);
         if (kind == CUCKOO_KEY_OK && table->paged.shadow.rowids)
-            rc = cuckoo_table_has_row(table, hash, sqlite3_column_int64(keys, 1), &has);
+            rc = cuckoo_rows_have(&table->net, &table->paged, hash, sqlite3_column_int64(keys, 1), &has);
         else if (kind == CUCKOO_KEY_OK)
             rc = cuckoo_table_has(table, hash, &has);
         rc = kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : cuckoo_first_error(rc, table->paged.rc);
@@ -36,7 +36,7 @@ int cuckoo_table_misses(cuckoo_table *table, int most, bool *misses)
     if (rc == SQLITE_OK && !*misses && most == CUCKOO_ALL_ROWS)
         rc = cuckoo_table_items(table, &items);
     if (rc == SQLITE_OK && !*misses && most == CUCKOO_ALL_ROWS && table->paged.shadow.rowids)
-        rc = cuckoo_table_lacks_deleted(table, misses);
+        rc = cuckoo_rows_lack(&table->net, &table->paged, misses);
     *misses |= items < rows; /* the key of a row is found as that of another */
     return rc;
 }

@@ -280,7 +280,7 @@ cf_status cf_widen(cf_filter *into, const cf_filter *from)
         cf_bucket_read(from, bucket, &contents);
         for (unsigned i = 0; i < wide->bucket_size; i++)
             if (contents.payload[i] & from->view.saturated)
-                contents.payload[i] ^= from->view.saturated | into->view.saturated;
+                contents.payload[i] ^= from->view.saturated ^ into->view.saturated;
         cf_bucket_write(into, bucket, &contents);
     }
     into->occupied = from->occupied;

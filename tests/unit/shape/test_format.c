@@ -68,11 +68,11 @@ static cf_geometry any_shape(void)
     shape.max_copies = (uint8_t)(1 + random_below(2u * shape.bucket_size));
     shape.semisorted = shape.bucket_size == 4 && random_below(2);
     shape.counter_bits = (uint8_t)(payload == 1 ? 1 + random_below(CF_COUNTER_MAX) : 0);
-    shape.value_bits = (uint8_t)(payload == 2 ? 1 + random_below(CF_VALUE_MAX) : 0);
+    shape.value_bits = (uint8_t)(payload == 2 ? 1 + random_below(CF_WIDE_VALUE_MAX) : 0);
     if (payload == 3) {
         shape.epochs = (uint8_t)(1 + random_below(CF_EPOCHS_MAX));
         shape.max_copies = 1;
-    } else if (random_below(2)) {
+    } else if (shape.value_bits <= CF_VALUE_MAX && random_below(2)) {
         shape = stashing(shape, (unsigned)random_below(256), 1 + (unsigned)random_below(CF_STASH_MAX));
     }
     return shape;

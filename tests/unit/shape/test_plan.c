@@ -338,7 +338,7 @@ TEST(fields_of_shapes_are_checked)
                                i <= 3,
                                i <= 2,
                                i <= 16,
-                               i <= 32};
+                               i <= 62};
         for (unsigned k = 0; k < 9; k++)
             assert_int_equal(check(bad[k]), sound[k] ? CF_OK : CF_BAD_ARGUMENT);
         bad[7].value_bits = 1;
