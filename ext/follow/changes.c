@@ -43,14 +43,6 @@ int cuckoo_changes_link(cuckoo_changes *changes)
     return SQLITE_OK;
 }
 
-bool cuckoo_changes_one_way(const cuckoo_changes *changes)
-{
-    size_t i = 0;
-    while (i < changes->n && (changes->change[i].n < 0) == (changes->change[0].n < 0))
-        i++;
-    return i == changes->n;
-}
-
 int cuckoo_changes_walk(const cuckoo_changes *changes, cuckoo_changer change, void *context)
 {
     int rc = SQLITE_OK;

@@ -37,9 +37,6 @@ int cuckoo_changes_sum(cuckoo_changes *changes, bool times);
 /* Brings `last` and `before` up to date. SQLITE_OK or SQLITE_NOMEM. */
 int cuckoo_changes_link(cuckoo_changes *changes);
 
-/* Have all keys come, or all gone? */
-bool cuckoo_changes_one_way(const cuckoo_changes *changes);
-
 /* Calls `change`, as cuckoo_counts_walk does, for each of them, in their order. */
 int cuckoo_changes_walk(const cuckoo_changes *changes, cuckoo_changer change, void *context);
 

@@ -80,13 +80,12 @@ void cuckoo_net_forget(cuckoo_net *net)
     *net = (cuckoo_net){.more = 0};
 }
 
-static int take(cuckoo_net *net, const cuckoo_paged *paged, uint64_t hash, int64_t row, int64_t n)
+static void count(cuckoo_net *net, const cuckoo_paged *paged, int64_t n)
 {
     if (!paged->filter.geometry.epochs)
         net->more = (int64_t)((uint64_t)net->more + (uint64_t)n); /* rows may have any numbers */
     else if (n > net->more)
         net->more = n;
-    return cuckoo_changes_add(&net->changes, hash, row, n);
 }
 
 enum { OLD, NEW, ROWID, TAG, OLD_ROW, NEW_ROW, HASH = OLD, N = NEW };
@@ -114,7 +113,9 @@ static int take_own(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
         return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "a row of %s_log has been changed",
                           paged->shadow.table);
     net->changes.types |= (unsigned)types;
-    return take(net, paged, (uint64_t)sqlite3_column_int64(row, HASH), rowids ? n : 0, rowids ? 1 : n);
+    count(net, paged, rowids ? 1 : n);
+    return cuckoo_changes_add(&net->changes, (uint64_t)sqlite3_column_int64(row, HASH), rowids ? n : 0,
+                              rowids ? 1 : n);
 }
 
 int cuckoo_log_write(cuckoo_shadow *shadow, uint64_t hash, int64_t n, unsigned types)
@@ -125,14 +126,18 @@ int cuckoo_log_write(cuckoo_shadow *shadow, uint64_t hash, int64_t n, unsigned t
     return rc ? rc : cuckoo_shadow_write_one(shadow, write);
 }
 
+/* What triggers report is right as a sum, so it is not listed. */
 static int take_key(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row, int column, int n)
 {
     uint64_t hash;
     sqlite3_value *key = sqlite3_column_value(row, column);
     cuckoo_key kind = cuckoo_key_hash(key, &paged->filter.geometry, &hash);
     net->changes.types |= n > 0 ? cuckoo_key_type(key, &paged->filter.geometry) : 0;
-    int64_t at = paged->shadow.rowids ? sqlite3_column_int64(row, OLD_ROW + column) : 0;
-    return kind == CUCKOO_KEY_OK      ? take(net, paged, hash, at, n)
+    if (kind == CUCKOO_KEY_OK)
+        count(net, paged, n);
+    if (kind == CUCKOO_KEY_OK && paged->shadow.rowids)
+        return cuckoo_changes_add(&net->changes, hash, sqlite3_column_int64(row, OLD_ROW + column), n);
+    return kind == CUCKOO_KEY_OK      ? cuckoo_counts_put(&net->changes.counts, false, hash, 0, n)
            : kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM
                                       : SQLITE_OK;
 }

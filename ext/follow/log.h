@@ -93,6 +93,11 @@ int cuckoo_net_read(cuckoo_net *net, cuckoo_paged *paged, bool follows);
 
 void cuckoo_net_forget(cuckoo_net *net);
 
+static inline bool cuckoo_net_is_empty(const cuckoo_net *net)
+{
+    return net->own.rows + net->followed.rows == 0;
+}
+
 /* Writes a row to the log of hashed keys. `types`: those of keys that have come; or 0. */
 int cuckoo_log_write(cuckoo_shadow *shadow, uint64_t hash, int64_t n, unsigned types);
 

@@ -5,6 +5,7 @@
 */
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
+#include "../sqlite/temporary.h"
 #include "../sqlite/watch.h"
 #include "filters.h"
 #include "key_list.h"
@@ -14,42 +15,6 @@
 #include <assert.h>
 #include <string.h>
 
-/* ---- a growing array ---- */
-
-/* All zeros: an empty array. */
-typedef struct key_array {
-    uint64_t *at; /* sqlite3_malloc64 */
-    size_t used, room;
-    size_t sorted; /* the room when repeated keys were last dropped */
-} key_array;
-
-/* The most that SQLite allocates at once. */
-enum { KEYS_MOST = 0x7ffffe00 / 8, KEYS_FEWEST = 256 };
-
-static bool grow(sqlite3_context *context, key_array *array)
-{
-    if (array->room == KEYS_MOST)
-        return cuckoo_fail_code(context, SQLITE_TOOBIG,
-                                "more than %d keys, with values half as many; use several filters",
-                                KEYS_MOST);
-    size_t room = array->room ? 2 * array->room : KEYS_FEWEST;
-    room = room < KEYS_MOST ? room : KEYS_MOST;
-    uint64_t *larger = sqlite3_realloc64(array->at, room * sizeof *larger);
-    if (larger == NULL)
-        return cuckoo_fail_no_memory(context);
-    array->at = larger;
-    array->room = room;
-    return true;
-}
-
-static bool push(sqlite3_context *context, key_array *array, uint64_t word)
-{
-    if (array->used == array->room && !grow(context, array))
-        return false;
-    array->at[array->used++] = word;
-    return true;
-}
-
 /* ---- collected keys, and the options of the aggregate ---- */
 
 typedef struct collected {
@@ -57,11 +22,15 @@ typedef struct collected {
     sqlite3_value *given[2]; /* fpr and options of the first row; NULL: not given */
     cuckoo_options options;  /* read from them */
     cf_geometry rule;        /* hash, seed and key rule of these options, key_types of the keys so far */
-    key_array keys;          /* hashes, or pairs of hash and value (cf_valued) */
-    key_array others;        /* cf_build_exact: keys that are not members */
-    cuckoo_key_list list;    /* cf_keys */
-    sqlite3_str *bytes;      /* cf_keys: the list; NULL: not begun */
+    cf_collected keys;
+    cf_collected others;   /* cf_build_exact: keys that are not members */
+    cuckoo_temporary file; /* of cf_build */
+    cuckoo_key_list list;  /* cf_keys */
+    sqlite3_str *bytes;    /* cf_keys: the list; NULL: not begun */
 } collected;
+
+/* The most that SQLite allocates at once. */
+enum { MOST_IN_MEMORY = 0x7ffffe00 /* bytes */ };
 
 static bool same_value(sqlite3_value *one, sqlite3_value *other)
 {
@@ -85,6 +54,11 @@ static bool read_first(sqlite3_context *context, int count, sqlite3_value **valu
         if (values[i] && c->given[i] == NULL)
             return cuckoo_fail_no_memory(context);
     }
+    cf_memory memory = cuckoo_result_memory(context);
+    memory.most = MOST_IN_MEMORY;
+    cuckoo_temporary_begin(&c->file, sqlite3_context_db_handle(context));
+    c->keys = c->others = (cf_collected){
+        .memory = memory, .valued = filter->value_bits != 0, .counts = filter->counter_bits != 0};
     c->rule = (cf_geometry){.seed = filter->seed,
                             .keyed = cf_is_keyed(filter),
                             .affinity = (uint8_t)filter->affinity,
@@ -111,40 +85,24 @@ static void free_collected(collected *c)
 {
     sqlite3_value_free(c->given[0]);
     sqlite3_value_free(c->given[1]);
-    sqlite3_free(c->keys.at);
-    sqlite3_free(c->others.at);
+    cf_collected_free(&c->keys);
+    cf_collected_free(&c->others);
+    cuckoo_temporary_close(&c->file);
     sqlite3_free(sqlite3_str_finish(c->bytes));
 }
 
-/* Drops repeated keys before the array grows, unless copies count. Sorting each time would cost as much
-** as the build, so it is done when the array has become 16 times as large, and when it cannot grow. */
-static bool drop_repeated(sqlite3_context *context, const collected *c, key_array *array)
+static bool add_key(sqlite3_context *context, cf_collected *list, uint64_t hash, uint64_t value)
 {
-    enum { UNSORTED_ROOM = 1 << 16, TIMES = 16 };
-    bool valued = c->options.filter.value_bits != 0;
-    if (c->options.filter.counter_bits ||
-        (array->room < KEYS_MOST &&
-         (array->room < UNSORTED_ROOM || array->room / TIMES < array->sorted)))
-        return true;
     cuckoo_watch watch;
-    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), NULL);
-    cf_status status = valued ? cf_sort_pairs((cf_valued *)array->at, array->used / 2, &watch.hook)
-                              : cf_sort(array->at, array->used, &watch.hook);
-    cuckoo_watch_end(&watch);
-    if (status != CF_OK)
-        return cuckoo_fail_with(context, cuckoo_error_code(status), NULL);
-    array->used = valued ? 2 * cf_drop_repeated_pairs((cf_valued *)array->at, array->used / 2)
-                         : cf_drop_repeated(array->at, array->used);
-    if (array->room == KEYS_MOST || array->used < array->room / 4 * 3)
-        return true;
-    array->sorted = array->room;
-    return grow(context, array);
-}
-
-static bool add_hash(sqlite3_context *context, const collected *c, key_array *array, uint64_t hash)
-{
-    return (array->used < array->room || array->room == 0 || drop_repeated(context, c, array)) &&
-           push(context, array, hash);
+    cf_status status = CF_OK;
+    if (list->used == list->room) { /* it may take long, and then checks for interrupts */
+        cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), NULL);
+        list->watch = &watch.hook;
+        status = cf_collect_more(list);
+        cuckoo_watch_end(&watch);
+    }
+    status = status == CF_OK ? cf_collect(list, hash, value) : status;
+    return status == CF_OK || cuckoo_fail_list(context, list, status);
 }
 
 /* ---- cf_build(key [, fpr [, options [, value]]]) ---- */
@@ -165,7 +123,8 @@ static bool build_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
         return kind == CUCKOO_KEY_NULL;
     if (bits && !cuckoo_value_read(context, bits, given, &value))
         return false;
-    return add_hash(context, c, &c->keys, hash) && (!bits || push(context, &c->keys, value));
+    c->keys.file = &c->file.file;
+    return add_key(context, &c->keys, hash, bits ? value : 0);
 }
 
 static void build_last(sqlite3_context *context, void *state, bool failed)
@@ -175,7 +134,7 @@ static void build_last(sqlite3_context *context, void *state, bool failed)
     if (!c->started)
         cuckoo_options_default(&c->options);
     c->options.filter.key_types |= c->rule.key_types;
-    if (!failed && cuckoo_build_filter(context, c->keys.at, c->keys.used, &c->options, &filter)) {
+    if (!failed && cuckoo_build_filter(context, &c->keys, &c->options, &filter)) {
         if (!c->started)
             filter.geometry.capacity = 0; /* cuckoo_is_from_zero_rows */
         cuckoo_result_filter(context, &filter);
@@ -220,7 +179,7 @@ static bool exact_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
     return read_member(context, argv, c, &member) &&
-           add_hash(context, c, member ? &c->keys : &c->others, hash);
+           add_key(context, member ? &c->keys : &c->others, hash, 0);
 }
 
 static void exact_last(sqlite3_context *context, void *state, bool failed)
@@ -232,7 +191,7 @@ static void exact_last(sqlite3_context *context, void *state, bool failed)
     cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), NULL);
     cf_exact_build build = {.options = c->options.filter,
                             .fpr = given ? c->options.fpr : 0,
-                            .hashes = {c->others.at, c->keys.at},
+                            .hashes = {c->others.array, c->keys.array},
                             .count = {c->others.used, c->keys.used},
                             .memory = cuckoo_result_memory(context),
                             .watch = &watch.hook};

@@ -3,6 +3,7 @@
 
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
+#include "../sqlite/temporary.h"
 #include "../sqlite/watch.h"
 
 #include "../../src/base/bits.h"
@@ -87,21 +88,36 @@ bool cuckoo_new_filter(sqlite3_context *context, const cf_geometry *shape, cf_fi
     return true;
 }
 
-bool cuckoo_build_filter(sqlite3_context *context, uint64_t *hashes, size_t n,
-                         const cuckoo_options *options, cf_filter *filter)
+bool cuckoo_fail_list(sqlite3_context *context, const cf_collected *keys, cf_status status)
+{
+    const cuckoo_temporary *file = keys->file ? keys->file->context : NULL;
+    if (status == CF_NO_MEMORY && file && file->rc)
+        return cuckoo_fail(context,
+                           "the temporary file cannot be written or read (%s); make room in the "
+                           "directory for temporary files, or PRAGMA temp_store = memory",
+                           sqlite3_errstr(file->rc));
+    if (status == CF_TOO_BIG)
+        return cuckoo_fail_code(context, SQLITE_TOOBIG,
+                                "more keys than memory holds; PRAGMA temp_store = file, or use several "
+                                "filters");
+    return cuckoo_fail_with(context, cuckoo_error_code(status), NULL);
+}
+
+bool cuckoo_build_filter(sqlite3_context *context, cf_collected *keys, const cuckoo_options *options,
+                         cf_filter *filter)
 {
     cuckoo_watch watch;
     const char *why = NULL;
     filter->memory = cuckoo_result_memory(context);
     cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), filter);
+    keys->watch = &watch.hook;
     cf_status status =
-        options->filter.value_bits
-            ? cf_build_values(filter, (cf_valued *)hashes, n / 2, options->capacity, options->fpr,
-                              &options->filter, &why)
-            : cf_build(filter, hashes, n, options->capacity, options->fpr, &options->filter, &why);
+        cf_build_collected(filter, keys, options->capacity, options->fpr, &options->filter, &why);
     cuckoo_watch_end(&watch);
     if (why && why != cf_status_text(status))
         return cuckoo_fail_code(context, cuckoo_error_code(status), "%s", why);
+    if (status == CF_NO_MEMORY)
+        return cuckoo_fail_list(context, keys, status);
     if (status == CF_TOO_BIG && !fits_in_sqlite(context, &filter->geometry))
         return false;
     if (status == CF_FULL && options->filter.value_bits)

@@ -22,10 +22,12 @@ bool cuckoo_new_filter(sqlite3_context *context, const cf_geometry *shape, cf_fi
 /* The memory of filters that may grow up to the limit of the connection. */
 cf_memory cuckoo_result_memory(sqlite3_context *context);
 
-/* Makes a filter for exactly n hashes (cf_build). With value_bits they are n / 2 pairs of a hash and a
-** value (cf_build_values). Reorders them. */
-bool cuckoo_build_filter(sqlite3_context *context, uint64_t *hashes, size_t n,
-                         const cuckoo_options *options, cf_filter *filter);
+/* Makes a filter for exactly these keys (cf_build_collected). */
+bool cuckoo_build_filter(sqlite3_context *context, cf_collected *keys, const cuckoo_options *options,
+                         cf_filter *filter);
+
+/* The running function fails, since keys cannot be collected. */
+bool cuckoo_fail_list(sqlite3_context *context, const cf_collected *keys, cf_status status);
 
 /* Copies a filter that will be changed. */
 bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_filter *copy);

@@ -3,54 +3,91 @@
 
 #include <string.h>
 
-enum { FEWEST_SLOTS = 64 };
+enum { FEWEST_SLOTS = 64, MANY_SLOTS = 1 << 16 };
+#define EMPTY INT64_MIN /* no count is this */
+#define ORDER UINT64_C(0x9E3779B97F4A7C15)
 
-/* The slot of an entry, or the empty slot where it belongs. There is always an empty one. The order depends
-** on the size: otherwise a map that is filled in the order of a larger one would fill from one end, and
-** look through all of that for each hash. */
-static cuckoo_count *slot_of(const cuckoo_counts *counts, uint64_t hash, int64_t row)
+static int64_t row_at(const cuckoo_counts *counts, size_t at)
 {
-    uint64_t mixed = (hash + (uint64_t)row * UINT64_C(0xD6E8FEB86659FD93)) *
-                     UINT64_C(0x9E3779B97F4A7C15) * (counts->slots + 1);
-    size_t mask = counts->slots - 1, at = (size_t)(mixed >> 32) & mask;
-    while (counts->slot[at].used && (counts->slot[at].hash != hash || counts->slot[at].row != row))
-        at = (at + 1) & mask;
-    return &counts->slot[at];
+    return counts->row ? counts->row[at] : 0;
+}
+
+/* The slot of an entry, or the empty slot where it belongs. There is always an empty one. A larger map has
+** the same order, so enlarging goes straight through both. */
+static size_t slot_of(const cuckoo_counts *counts, uint64_t hash, int64_t row)
+{
+    uint64_t mixed = (hash + (uint64_t)row * UINT64_C(0xA0761D6478BD642F)) * counts->order;
+    size_t at = (size_t)((mixed >> 32) * counts->slots >> 32);
+    while (counts->slot[at].n != EMPTY && (counts->slot[at].hash != hash || row_at(counts, at) != row))
+        at = at + 1 < counts->slots ? at + 1 : 0;
+    return at;
+}
+
+/* Lookups in a small map are fast; a large one takes 18 to 23 bytes for each count. */
+static size_t most_in(size_t slots)
+{
+    return slots < MANY_SLOTS ? slots / 4 * 3 : slots / 8 * 7;
 }
 
 static int enlarge(cuckoo_counts *counts)
 {
-    cuckoo_counts larger = {.slots = counts->slots ? 2 * counts->slots : FEWEST_SLOTS,
-                            .used = counts->used};
-    larger.slot = sqlite3_malloc64(larger.slots * sizeof *larger.slot);
-    if (larger.slot == NULL)
+    uint64_t slots = counts->slots == 0           ? FEWEST_SLOTS
+                     : counts->slots < MANY_SLOTS ? 2 * counts->slots
+                                                  : counts->slots / 4 * 5;
+    cuckoo_counts larger = {
+        .slots = (size_t)slots, .used = counts->used, .order = counts->order ? counts->order : ORDER};
+    if (slots > UINT32_MAX || (larger.slot = sqlite3_malloc64(slots * sizeof *larger.slot)) == NULL)
         return SQLITE_NOMEM;
-    memset(larger.slot, 0, larger.slots * sizeof *larger.slot);
-    for (size_t i = 0; i < counts->slots; i++)
-        if (counts->slot[i].used)
-            *slot_of(&larger, counts->slot[i].hash, counts->slot[i].row) = counts->slot[i];
-    sqlite3_free(counts->slot);
+    if (counts->row && (larger.row = sqlite3_malloc64(slots * sizeof *larger.row)) == NULL) {
+        sqlite3_free(larger.slot);
+        return SQLITE_NOMEM;
+    }
+    for (size_t i = 0; i < slots; i++)
+        larger.slot[i] = (cuckoo_count){0, EMPTY};
+    for (size_t i = 0; i < counts->slots; i++) {
+        if (counts->slot[i].n == EMPTY)
+            continue;
+        size_t at = slot_of(&larger, counts->slot[i].hash, row_at(counts, i));
+        larger.slot[at] = counts->slot[i];
+        if (larger.row)
+            larger.row[at] = counts->row[i];
+    }
+    cuckoo_counts_free(counts);
     *counts = larger;
+    return SQLITE_OK;
+}
+
+static int add_rows(cuckoo_counts *counts)
+{
+    counts->row = sqlite3_malloc64(counts->slots * sizeof *counts->row);
+    if (counts->row == NULL)
+        return SQLITE_NOMEM;
+    memset(counts->row, 0, counts->slots * sizeof *counts->row);
     return SQLITE_OK;
 }
 
 int cuckoo_counts_put(cuckoo_counts *counts, bool times, uint64_t hash, int64_t row, int64_t n)
 {
-    if (counts->used + 1 > counts->slots / 4 * 3 && enlarge(counts) != SQLITE_OK)
+    if (counts->used + 1 > most_in(counts->slots) && enlarge(counts) != SQLITE_OK)
         return SQLITE_NOMEM;
-    cuckoo_count *slot = slot_of(counts, hash, row);
-    counts->used += !slot->used;
-    *slot = (cuckoo_count){hash, row, slot->n, true};
-    if (!times)
-        slot->n = (int64_t)((uint64_t)slot->n + (uint64_t)n); /* corrupt rows may overflow */
-    else if (n > slot->n)
-        slot->n = n;
+    if (row != 0 && counts->row == NULL && add_rows(counts) != SQLITE_OK)
+        return SQLITE_NOMEM;
+    size_t at = slot_of(counts, hash, row);
+    cuckoo_count *slot = &counts->slot[at];
+    int64_t before = slot->n == EMPTY ? 0 : slot->n;
+    int64_t now = times ? (n > before ? n : before)
+                        : (int64_t)((uint64_t)before + (uint64_t)n); /* corrupt rows may overflow */
+    counts->used += slot->n == EMPTY;
+    *slot = (cuckoo_count){hash, now == EMPTY ? now + 1 : now};
+    if (counts->row)
+        counts->row[at] = row;
     return SQLITE_OK;
 }
 
 int64_t cuckoo_counts_get(const cuckoo_counts *counts, uint64_t hash, int64_t row)
 {
-    return counts->used ? slot_of(counts, hash, row)->n : 0;
+    const cuckoo_count *slot = counts->used ? &counts->slot[slot_of(counts, hash, row)] : NULL;
+    return slot && slot->n != EMPTY ? slot->n : 0;
 }
 
 int cuckoo_counts_walk(const cuckoo_counts *counts, cuckoo_changer change, void *context)
@@ -59,8 +96,8 @@ int cuckoo_counts_walk(const cuckoo_counts *counts, cuckoo_changer change, void 
     for (int positive = 0; positive < 2; positive++)
         for (size_t i = 0; rc == SQLITE_OK && i < counts->slots; i++) {
             const cuckoo_count *at = &counts->slot[i];
-            if (at->n != 0 && (at->n > 0) == positive)
-                rc = change(context, at->hash, at->row, at->n);
+            if (at->n != 0 && at->n != EMPTY && (at->n > 0) == positive)
+                rc = change(context, at->hash, row_at(counts, i), at->n);
         }
     return rc;
 }
@@ -68,7 +105,7 @@ int cuckoo_counts_walk(const cuckoo_counts *counts, cuckoo_changer change, void 
 bool cuckoo_counts_any(const cuckoo_counts *counts)
 {
     size_t i = 0;
-    while (i < counts->slots && counts->slot[i].n == 0)
+    while (i < counts->slots && (counts->slot[i].n == 0 || counts->slot[i].n == EMPTY))
         i++;
     return i < counts->slots;
 }
@@ -76,5 +113,6 @@ bool cuckoo_counts_any(const cuckoo_counts *counts)
 void cuckoo_counts_free(cuckoo_counts *counts)
 {
     sqlite3_free(counts->slot);
-    *counts = (cuckoo_counts){NULL, 0, 0};
+    sqlite3_free(counts->row);
+    *counts = (cuckoo_counts){.slot = NULL};
 }

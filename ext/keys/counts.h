@@ -10,16 +10,21 @@
 
 typedef struct cuckoo_count {
     uint64_t hash;
-    int64_t row, n;
-    bool used; /* false: an empty slot */
+    int64_t n;
 } cuckoo_count;
 
 /* All zeros: an empty map. */
 typedef struct cuckoo_counts {
     cuckoo_count *slot; /* sqlite3_malloc64 */
-    size_t slots;       /* 0, or a power of two */
-    size_t used;        /* used slots, those with a count of 0 included */
+    int64_t *row;       /* of each slot; NULL: all are 0 */
+    size_t slots;
+    size_t used;    /* used slots, those with a count of 0 included */
+    uint64_t order; /* 0: the usual one */
 } cuckoo_counts;
+
+/* An empty map that is filled while another one is walked. In the same order it would fill from one end, and
+** look through all of that for each hash. */
+#define CUCKOO_COUNTS_BESIDE ((cuckoo_counts){.order = UINT64_C(0xD6E8FEB86659FD93)})
 
 /* Adds n to the count of an entry; or keeps the later one of two times (`times`). After SQLITE_NOMEM nothing
 ** has changed. */

@@ -5,6 +5,8 @@
 #include "../sqlite/sql.h"
 #include "module.h"
 
+#include <string.h>
+
 enum table_plan {
     ROWS_KEY = 1,      /* key = argv[0], or key IS argv[0] */
     ROWS_WANT_KEY = 2, /* the key column is read */
@@ -15,17 +17,19 @@ enum table_plan {
 typedef struct table_cursor {
     sqlite3_vtab_cursor base;
     uint64_t rows, at;
-    bool counts;     /* rows are only counted */
-    bool again;      /* a key was looked for before: EXISTS opens a cursor for each row, and asks once */
-    bool is_integer; /* the key that is perhaps there, */
+    bool counts; /* rows are only counted */
+    bool again;  /* a key was looked for before: EXISTS opens a cursor for each row, and asks once */
+    int type;    /* of the key that was found; SQLITE_NULL: none, or the column is not read */
     sqlite3_int64 integer;
-    sqlite3_value *key; /* unless it is an integer; NULL also when the column is not read */
+    double real;
+    char *bytes; /* a text (UTF-8) or a blob, `length` of `room` bytes; never shrinks */
+    int length, room;
     uint64_t hash;
-    cuckoo_calm calm;   /* from the second time on */
-    sqlite3_stmt *keys; /* the rows are all keys of the table that the filter follows */
-    bool applies;       /* the key gets the numeric affinity of its column */
-    bool found;         /* or those of rows that may have the key that was asked for */
-    cuckoo_rows pairs;  /* with rowids=on: the rows of the key that was asked for */
+    cuckoo_calm calm;     /* from the second time on */
+    sqlite3_stmt *keys;   /* the rows are all keys of the table that the filter follows */
+    cf_affinity affinity; /* which the key gets in its column; CF_AFFINITY_TEXT: that of TEXT */
+    bool found;           /* or those of rows that may have the key that was asked for */
+    cuckoo_rows pairs;    /* with rowids=on: the rows of the key that was asked for */
 } table_cursor;
 
 static table_cursor *table_cursor_of(sqlite3_vtab_cursor *base)
@@ -63,10 +67,14 @@ int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 static void drop_rows(table_cursor *cursor)
 {
-    sqlite3_value_free(cursor->key);
     sqlite3_finalize(cursor->keys);
-    *cursor = (table_cursor){
-        .base = cursor->base, .again = true, .calm = cursor->calm, .pairs = cursor->pairs};
+    *cursor = (table_cursor){.base = cursor->base,
+                             .again = true,
+                             .type = SQLITE_NULL,
+                             .bytes = cursor->bytes,
+                             .room = cursor->room,
+                             .calm = cursor->calm,
+                             .pairs = cursor->pairs};
 }
 
 int cuckoo_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
@@ -75,7 +83,7 @@ int cuckoo_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
     table_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
     if (cursor == NULL)
         return SQLITE_NOMEM;
-    *cursor = (table_cursor){.rows = 0};
+    *cursor = (table_cursor){.type = SQLITE_NULL};
     *result = &cursor->base;
     return SQLITE_OK;
 }
@@ -83,22 +91,41 @@ int cuckoo_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
 int cuckoo_cursor_close(sqlite3_vtab_cursor *base)
 {
     drop_rows(table_cursor_of(base));
+    sqlite3_free(table_cursor_of(base)->bytes);
     sqlite3_free(table_cursor_of(base)->pairs.at);
     sqlite3_free(base);
     return SQLITE_OK;
 }
 
-/* Keeps the key that was asked for, if its column is read. */
-static int keep_key(table_cursor *cursor, int plan, sqlite3_value *key)
+/* Keeps the key for xColumn, which SQLite seldom calls: a join reads the column only to compare it. So a
+** text is copied into a buffer that the cursor reuses; sqlite3_value_dup allocates twice. */
+static int keep_key(table_cursor *cursor, sqlite3_value *key)
 {
-    if (cursor->applies)
+    bool number = cursor->affinity == CF_AFFINITY_TEXT &&
+                  (sqlite3_value_type(key) == SQLITE_INTEGER || sqlite3_value_type(key) == SQLITE_FLOAT);
+    if (cursor->affinity > CF_AFFINITY_TEXT)
         sqlite3_value_numeric_type(key);
-    cursor->is_integer = sqlite3_value_type(key) == SQLITE_INTEGER;
-    if (cursor->is_integer)
+    cursor->type = number ? SQLITE_TEXT : sqlite3_value_type(key);
+    if (cursor->type == SQLITE_INTEGER)
         cursor->integer = sqlite3_value_int64(key);
-    else if (plan & ROWS_WANT_KEY)
-        cursor->key = sqlite3_value_dup(key);
-    return cursor->is_integer || cursor->key || !(plan & ROWS_WANT_KEY) ? SQLITE_OK : SQLITE_NOMEM;
+    else if (cursor->type == SQLITE_FLOAT)
+        cursor->real = sqlite3_value_double(key);
+    if (cursor->type == SQLITE_INTEGER || cursor->type == SQLITE_FLOAT)
+        return SQLITE_OK;
+    const void *bytes = cursor->type == SQLITE_TEXT ? sqlite3_value_text(key) : sqlite3_value_blob(key);
+    cursor->length = sqlite3_value_bytes(key);
+    if (bytes == NULL && (cursor->type == SQLITE_TEXT || cursor->length > 0))
+        return SQLITE_NOMEM;
+    if (cursor->length >= cursor->room) {
+        char *longer = sqlite3_realloc64(cursor->bytes, (uint64_t)cursor->length + 1);
+        if (longer == NULL)
+            return SQLITE_NOMEM;
+        cursor->bytes = longer;
+        cursor->room = cursor->length + 1;
+    }
+    if (cursor->length > 0)
+        memcpy(cursor->bytes, bytes, (size_t)cursor->length);
+    return SQLITE_OK;
 }
 
 /* There is a row if the key is perhaps there: in the filter, or beside it (table.h). */
@@ -106,8 +133,10 @@ static int find_key(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3
 {
     bool has;
     int rc = cuckoo_table_has_value(table, key, &cursor->hash, &has);
-    cursor->rows = rc == SQLITE_OK && has;
-    return cursor->rows ? keep_key(cursor, plan, key) : rc;
+    if (rc != SQLITE_OK || !has)
+        return rc;
+    cursor->rows = 1;
+    return plan & ROWS_WANT_KEY ? keep_key(cursor, key) : SQLITE_OK;
 }
 
 static int cannot_list(cuckoo_table *table)
@@ -191,9 +220,10 @@ static int find_pairs(cuckoo_table *table, table_cursor *cursor, int plan, sqlit
     cursor->found = cuckoo_key_always(rule, key) || table->asks_content;
     rc = cursor->found ? SQLITE_OK : cuckoo_rows_find(&table->net, &table->paged, hash, &cursor->pairs);
     cursor->rows = cursor->found ? 0 : cursor->pairs.n;
-    cursor->applies = table->affinity > CF_AFFINITY_TEXT;
-    if (rc == SQLITE_OK && (cursor->found || cursor->rows))
-        rc = keep_key(cursor, plan, key);
+    cursor->affinity =
+        table->affinity != CF_AFFINITY_TEXT || table->has_text ? table->affinity : CF_AFFINITY_NONE;
+    if (rc == SQLITE_OK && (cursor->found || cursor->rows) && plan & ROWS_WANT_KEY)
+        rc = keep_key(cursor, key);
     if (rc != SQLITE_OK || !cursor->found)
         return rc;
     return !table->asks_content || cuckoo_content_converts(&table->follow.content, key)
@@ -260,20 +290,6 @@ int cuckoo_cursor_eof(sqlite3_vtab_cursor *base)
     return table_cursor_of(base)->at >= table_cursor_of(base)->rows;
 }
 
-/* As a column of TEXT affinity would have the key that was asked for. */
-static void result_as_text(sqlite3_context *context, const table_cursor *cursor)
-{
-    char digits[32];
-    sqlite3_snprintf(sizeof digits, digits, "%lld", cursor->integer);
-    if (cursor->is_integer)
-        sqlite3_result_text(context, digits, -1, SQLITE_TRANSIENT);
-    else if (cursor->key && sqlite3_value_type(cursor->key) == SQLITE_FLOAT)
-        sqlite3_result_text(context, (const char *)sqlite3_value_text(cursor->key), -1,
-                            SQLITE_TRANSIENT);
-    else if (cursor->key)
-        sqlite3_result_value(context, cursor->key);
-}
-
 int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     table_cursor *cursor = table_cursor_of(base);
@@ -287,11 +303,13 @@ int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
         sqlite3_result_value(context, sqlite3_column_value(cursor->keys, is_row));
     else if (column == COLUMN_ID && !cursor->keys)
         sqlite3_result_int64(context, (sqlite3_int64)cursor->hash);
-    else if (column == COLUMN_KEY && rowids && table->has_text)
-        result_as_text(context, cursor);
-    else if (column == COLUMN_KEY && cursor->is_integer)
+    else if (column == COLUMN_KEY && cursor->type == SQLITE_INTEGER)
         sqlite3_result_int64(context, cursor->integer);
-    else if (column == COLUMN_KEY && cursor->key)
-        sqlite3_result_value(context, cursor->key);
+    else if (column == COLUMN_KEY && cursor->type == SQLITE_FLOAT)
+        sqlite3_result_double(context, cursor->real);
+    else if (column == COLUMN_KEY && cursor->type == SQLITE_TEXT)
+        sqlite3_result_text(context, cursor->bytes, cursor->length, SQLITE_TRANSIENT);
+    else if (column == COLUMN_KEY && cursor->type == SQLITE_BLOB)
+        sqlite3_result_blob(context, cursor->bytes, cursor->length, SQLITE_TRANSIENT);
     return SQLITE_OK;
 }

@@ -98,16 +98,14 @@ static int change(void *context, uint64_t hash, int64_t row, int64_t n)
 }
 
 /* Changes of keys are made again in their order: who deletes a key that is there by chance, and then
-** adds it, must find it. What triggers have told is right as a sum; if all goes one way, in any
-** order. */
+** adds it, must find it. What triggers have reported is right as a sum. */
 int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_counts *left)
 {
     cuckoo_paged *paged = &table->paged;
     drain into = {table, all || paged->shadow.rowids, left, 0}; /* what has no place is found fast */
     cuckoo_changes *logged = &table->net.changes;
-    bool ages = paged->filter.geometry.epochs != 0, follows = cuckoo_table_follows(table);
-    int rc = cuckoo_net_read(&table->net, paged, follows);
-    bool sums = ages || (follows && !cuckoo_changes_one_way(logged));
+    bool ages = paged->filter.geometry.epochs != 0, sums = ages || cuckoo_table_follows(table);
+    int rc = cuckoo_net_read(&table->net, paged, cuckoo_table_follows(table));
     if (rc == SQLITE_OK)
         cf_note_types(&paged->filter, logged->types);
     if (rc == SQLITE_OK && ages)
@@ -256,7 +254,7 @@ static int prepare(cuckoo_table *table)
 
 int cuckoo_table_drain(cuckoo_table *table, bool all)
 {
-    cuckoo_counts left = {0};
+    cuckoo_counts left = CUCKOO_COUNTS_BESIDE;
     int rc = prepare(table);
     rc = rc ? rc : cuckoo_table_take_in(table, all, &left);
     rc = cuckoo_table_finish(table, &left, rc);

@@ -102,7 +102,7 @@ int cuckoo_rows_find(cuckoo_net *net, cuckoo_paged *paged, uint64_t hash, cuckoo
     int rc = SQLITE_OK;
     uint64_t values[CF_VALUES_MAX];
     rows->n = 0;
-    if (!net->current || net->changes.n > 0) {
+    if (!net->current || !cuckoo_net_is_empty(net)) {
         rc = cuckoo_net_read(net, paged, true);
         rc = rc ? rc : cuckoo_changes_link(&net->changes);
     }

@@ -152,7 +152,7 @@ int cuckoo_table_has_anew(cuckoo_table *table, uint64_t hash, bool *has)
         *has = more > 0;
         return rc;
     }
-    if (!table->net.current || table->net.changes.n) {
+    if (!table->net.current || !cuckoo_net_is_empty(&table->net)) {
         int rc = cuckoo_table_net(table);
         more = rc == SQLITE_OK ? change_of(table, hash) : 0;
         *has = more > 0 &&

@@ -149,7 +149,7 @@ static inline bool cuckoo_table_is_quiet(const cuckoo_table *table)
 /* Is all that a lookup needs in memory, and in the pages alone? */
 static inline bool cuckoo_table_is_at_hand(const cuckoo_table *table)
 {
-    return table->paged.has_reader && table->net.current && table->net.changes.n == 0;
+    return table->paged.has_reader && table->net.current && cuckoo_net_is_empty(&table->net);
 }
 
 /* ---- the transaction ---- */

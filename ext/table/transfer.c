@@ -56,9 +56,9 @@ int cuckoo_maintenance_import(cuckoo_table *table, sqlite3_value *blob, char **m
 /* A drain in memory. */
 int cuckoo_maintenance_view(cuckoo_table *table, bool *left)
 {
-    cuckoo_counts without_place = {0};
+    cuckoo_counts without_place = CUCKOO_COUNTS_BESIDE;
     int rc = cuckoo_table_net(table);
-    if (rc == SQLITE_OK && table->net.changes.n > 0)
+    if (rc == SQLITE_OK && !cuckoo_net_is_empty(&table->net))
         rc = cuckoo_table_take_in(table, true, &without_place);
     *left = cuckoo_counts_any(&without_place);
     cuckoo_counts_free(&without_place);

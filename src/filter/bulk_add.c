@@ -89,9 +89,9 @@ CF_FORCED cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *filter)
 enum { COST = 20 }; /* of a key in one walk, nanoseconds */
 
 /* The first walk, in which bulk is the constant NULL, writes all base buckets. The second one sends on
-** the keys that have not found room there. */
+** the keys that have not found room there, and leaves so many in flight. */
 CF_FORCED cf_status walk_bases(cf_kind kind, cf_filter *filter, const uint64_t *hashes, size_t n,
-                               cf_bulk *bulk, cf_ticker *ticker)
+                               cf_bulk *bulk, unsigned aloft, cf_ticker *ticker)
 {
     cf_status status = CF_OK;
     unsigned b = filter->geometry.bucket_size, max_copies = filter->geometry.max_copies;
@@ -118,8 +118,47 @@ CF_FORCED cf_status walk_bases(cf_kind kind, cf_filter *filter, const uint64_t *
         if (cf_tick(ticker, COST * used))
             return CF_INTERRUPTED;
     }
-    while (bulk != NULL && status == CF_OK && bulk->flying > 0)
+    while (bulk != NULL && status == CF_OK && bulk->flying > aloft)
         status = land(kind, bulk, filter);
+    return status;
+}
+
+/* How many keys come before those of the last bucket, which the next part may have more of. */
+static size_t whole_buckets(const cf_filter *filter, const cf_many *keys)
+{
+    size_t n = keys->n;
+    while (n > 0 && cf_base(filter, keys->at[n - 1]).base == cf_base(filter, keys->at[keys->n - 1]).base)
+        n--;
+    return n;
+}
+
+/* Functions of their own take less of the stack. */
+static CF_NEVER_INLINE cf_status walk_first(cf_filter *filter, const uint64_t *hashes, size_t n,
+                                            cf_ticker *ticker)
+{
+    return CF_BY_NEW_FORM(&filter->view.form, walk_bases, filter, hashes, n, NULL, 0, ticker);
+}
+
+static CF_NEVER_INLINE cf_status walk_again(cf_filter *filter, const uint64_t *hashes, size_t n,
+                                            cf_bulk *bulk, unsigned aloft, cf_ticker *ticker)
+{
+    return CF_BY_NEW_FORM(&filter->view.form, walk_bases, filter, hashes, n, bulk, aloft, ticker);
+}
+
+static cf_status walk_parts(cf_filter *filter, cf_collected *keys, cf_bulk *bulk, cf_ticker *ticker)
+{
+    cf_status status = CF_OK;
+    size_t carried = 0;
+    for (unsigned i = 1; i <= keys->parts && status == CF_OK; i++) {
+        cf_many part;
+        if (!cf_collected_part(keys, i - 1, carried, &part))
+            return CF_NO_MEMORY;
+        bool last = i == keys->parts;
+        size_t n = last ? part.n : whole_buckets(filter, &part);
+        carried = part.n - n;
+        status = bulk ? walk_again(filter, part.at, n, bulk, last ? 0 : ALOFT, ticker)
+                      : walk_first(filter, part.at, n, ticker);
+    }
     return status;
 }
 
@@ -137,7 +176,7 @@ static CF_NEVER_INLINE void trim_key(cf_filter *filter, const cf_entry *entry)
 }
 
 /* A key with more than two entries has two in one bucket, or one in the list. */
-CF_FORCED void trim(cf_kind kind, cf_filter *filter, cf_ticker *ticker)
+CF_FORCED void trim_by(cf_kind kind, cf_filter *filter, cf_ticker *ticker)
 {
     enum { TRIM_COST = 5 };
     uint64_t tag[CF_BUCKET_MAX];
@@ -158,10 +197,14 @@ CF_FORCED void trim(cf_kind kind, cf_filter *filter, cf_ticker *ticker)
             trim_key(filter, &entry);
 }
 
-/* When it is not CF_OK, the filter is empty again, and its header as it was. */
-static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, cf_ticker *ticker)
+static CF_NEVER_INLINE void trim(cf_filter *filter, cf_ticker *ticker)
 {
-    const cf_form *form = &filter->view.form;
+    CF_BY_NEW_FORM(&filter->view.form, trim_by, filter, ticker);
+}
+
+/* When it is not CF_OK, the filter is empty again, and its header as it was. */
+static cf_status fill(cf_filter *filter, cf_collected *keys, cf_ticker *ticker)
+{
     cf_bulk bulk = {.flying = 0};
     cf_memory memory = filter->memory;
     uint8_t key_types = filter->geometry.key_types, header[CF_HEADER_BYTES];
@@ -170,14 +213,14 @@ static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, cf_ti
     filter->memory.resize = NULL; /* it must not grow while tags fly */
     if (sealed)
         cf_unseal(filter);
-    cf_status status = CF_BY_NEW_FORM(form, walk_bases, filter, hashes, n, NULL, ticker);
+    cf_status status = walk_parts(filter, keys, NULL, ticker);
     if (status == CF_OK)
-        status = CF_BY_NEW_FORM(form, walk_bases, filter, hashes, n, &bulk, ticker);
+        status = walk_parts(filter, keys, &bulk, ticker);
     if (status == CF_OK)
-        CF_BY_NEW_FORM(form, trim, filter, ticker);
+        trim(filter, ticker);
     filter->memory = memory;
     if (status == CF_OK) {
-        cf_count_items(filter, n);
+        cf_count_items(filter, keys->n);
     } else {
         cf_clear(filter);
         memcpy(filter->writable, header, sizeof header);
@@ -208,28 +251,36 @@ static bool can_fill(const cf_filter *filter, size_t n, cf_ticker *ticker)
            !ticker->stopped;
 }
 
-static cf_status add_in_turn(cf_filter *filter, const cf_many *keys, size_t *added, cf_ticker *ticker)
+static cf_status add_part(cf_filter *filter, const cf_many *keys, size_t *added, cf_ticker *ticker)
 {
     enum { AHEAD = 16, LARGE = 1 << 18, SLOW = 100 };
     const unsigned words = keys->words;
     cf_status status = CF_OK;
-    size_t i = 0;
-    while (i < keys->n && status == CF_OK) {
+    for (size_t i = 0; i < keys->n && status == CF_OK; i++) {
         const uint64_t *at = keys->at + i * words;
         if (keys->n - i > AHEAD && filter->length > LARGE && filter->pages == NULL)
             cf_key_fetch(filter, at[AHEAD * words]);
         status =
             cf_tick(ticker, SLOW) ? CF_INTERRUPTED : cf_add_value(filter, at[0], words > 1 ? at[1] : 0);
-        i += status == CF_OK;
+        *added += status == CF_OK;
     }
-    *added = i;
+    return status;
+}
+
+static cf_status add_in_turn(cf_filter *filter, cf_collected *keys, size_t *added, cf_ticker *ticker)
+{
+    cf_status status = CF_OK;
+    cf_many part;
+    for (unsigned i = 0; i < keys->parts && status == CF_OK; i++)
+        status =
+            cf_collected_part(keys, i, 0, &part) ? add_part(filter, &part, added, ticker) : CF_NO_MEMORY;
     return status;
 }
 
 /* Sorts them, as a rule. A filter that is going to grow takes them in an order without pattern, that of
 ** their products with an odd number: the first of many sorted keys all belong in one bucket, and would
 ** find no room there before the table has grown for the others. */
-static bool put_in_order(const cf_filter *filter, const cf_many *keys, cf_ticker *ticker)
+static void put_in_order(const cf_filter *filter, const cf_many *keys, cf_ticker *ticker)
 {
     static const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15), inverse = UINT64_C(0xf1de83e19937733d);
     const cf_geometry *shape = &filter->geometry;
@@ -239,29 +290,33 @@ static bool put_in_order(const cf_filter *filter, const cf_many *keys, cf_ticker
                  filter->occupied + n > cf_planned_entries(shape->capacity, shape->epochs);
     for (size_t i = 0; grows && i < n; i++)
         hashes[i] *= factor;
-    bool done = cf_sort_many(keys, &filter->memory, ticker);
+    cf_sort_many(keys, &filter->memory, ticker);
     for (size_t i = 0; grows && i < n; i++)
         hashes[i] *= inverse;
-    return done;
 }
 
-cf_status cf_add_all(cf_filter *filter, const cf_many *keys, size_t *added)
+static cf_status add_all(cf_filter *filter, cf_collected *keys, size_t *added, cf_ticker *ticker)
 {
-    cf_ticker ticker = cf_ticker_of(filter->watch);
     size_t in = 0;
     cf_status status = CF_FULL;
-    if (keys->words == 1 && put_in_order(filter, keys, &ticker) && can_fill(filter, keys->n, &ticker))
-        status = fill(filter, keys->at, keys->n, &ticker);
+    if (!ticker->stopped && !keys->valued && can_fill(filter, keys->n, ticker))
+        status = fill(filter, keys, ticker);
     if (status == CF_OK)
         in = keys->n;
-    else if (status == CF_FULL && !ticker.stopped)
-        status = add_in_turn(filter, keys, &in, &ticker);
+    else if (status == CF_FULL && !ticker->stopped)
+        status = add_in_turn(filter, keys, &in, ticker);
     if (added)
         *added = in;
-    if (ticker.stopped)
+    if (ticker->stopped)
         return CF_INTERRUPTED;
     cf_status settled = in > 0 && status != CF_INTERRUPTED ? cf_settle(filter) : CF_OK;
     return status == CF_OK ? settled : status;
+}
+
+cf_status cf_add_sorted(cf_filter *filter, cf_collected *keys, size_t *added)
+{
+    cf_ticker ticker = cf_ticker_of(filter->watch);
+    return add_all(filter, keys, added, &ticker);
 }
 
 cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *added)
@@ -270,6 +325,11 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
         *added = 0;
     if (filter->writable == NULL)
         return CF_READ_ONLY;
-    return hashes == NULL && n > 0 ? CF_BAD_ARGUMENT
-                                   : cf_add_all(filter, &(cf_many){hashes, n, 1}, added);
+    if (hashes == NULL && n > 0)
+        return CF_BAD_ARGUMENT;
+    cf_many keys = {hashes, n, 1};
+    cf_collected list = cf_collected_of(&keys);
+    cf_ticker ticker = cf_ticker_of(filter->watch);
+    put_in_order(filter, &keys, &ticker);
+    return add_all(filter, &list, added, &ticker);
 }

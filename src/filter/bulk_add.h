@@ -5,9 +5,9 @@
 #ifndef CF_BULK_ADD_H
 #define CF_BULK_ADD_H
 
-#include "../base/many.h"
+#include "collect.h"
 
-/* cf_add_many for both kinds. Pairs are sorted already, and added in this order. */
-cf_status cf_add_all(cf_filter *filter, const cf_many *keys, size_t *added);
+/* cf_add_many, or cf_add_value for each pair, of sorted keys, in this order. *added may be NULL. */
+cf_status cf_add_sorted(cf_filter *filter, cf_collected *keys, size_t *added);
 
 #endif

@@ -44,6 +44,7 @@
 ** growing    cf_memory, cf_realloc
 ** values     cf_add_value cf_delete_value cf_get cf_get_all cf_widen cf_build_values
 **            cf_sort_pairs cf_drop_repeated_pairs
+** one by one cf_collect cf_build_collected cf_collected_free
 ** expiry     cf_advance cf_age_to cf_add_epoch cf_sweep cf_renew cf_epoch_is_live
 ** the rest   a stash, errors, memory and threads, part of a filter in memory, figures of a shape;
 **            struct cf_filter is the last thing here
@@ -355,6 +356,70 @@ cf_status cf_build_values(cf_filter *filter, cf_valued *pairs, size_t n, uint64_
 /* cf_sort and cf_drop_repeated of pairs, by hash and value. */
 cf_status cf_sort_pairs(cf_valued *pairs, size_t n, const cf_watch *watch);
 size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n);
+
+#endif /* CUCKOO_READ_ONLY */
+
+/* ---- a build of keys that come one by one ----
+**
+**      cf_collected list = {.memory = {cf_realloc, 0, NULL}};
+**      while (... && status == CF_OK)
+**          status = cf_collect(&list, hash, 0);
+**      if (status == CF_OK)
+**          status = cf_build_collected(&filter, &list, 0, 0.01, NULL, &why);
+**      cf_collected_free(&list);
+**
+** The list takes 8 to 16 bytes for each key, or 16 to 32 with values. With a temporary file it takes 8 MB
+** until the build, which then needs a 64th of the bytes of all hashes beside the filter; the file has 8 or
+** 16 bytes for each key. */
+
+typedef struct cf_temporary {
+    /* Writes or reads n bytes at an offset. Called with n == 0 first: false then means that there can be
+    ** no file, and all keys stay in memory. Otherwise false is an error. */
+    bool (*move)(void *context, uint64_t at, void *bytes, size_t n, bool writes);
+    void *context;
+} cf_temporary;
+
+/* The first five are the caller's, and stay as they are from the first key on. */
+typedef struct cf_collected {
+    cf_memory memory;         /* with resize; `most` limits the list */
+    const cf_watch *watch;    /* or NULL */
+    const cf_temporary *file; /* or NULL */
+    bool valued;              /* keys have values */
+    bool counts;              /* a repeated key is a copy: for counter_bits */
+    uint64_t *array;          /* used, with room, in words of 8 bytes */
+    size_t used, room, sorted;
+    uint32_t *ends; /* of runs in the file */
+    size_t runs;
+    uint64_t values;                /* all of them, by | */
+    size_t n, distinct, most_alike; /* of cf_build_collected */
+    unsigned parts;
+} cf_collected;
+
+#ifndef CUCKOO_READ_ONLY
+
+/* Adds a key. CF_NO_MEMORY: or the file has failed. CF_TOO_BIG: longer than memory.most. CF_INTERRUPTED.
+** After an error the list may only be freed. */
+cf_status cf_collect_more(cf_collected *list);
+CF_INLINE cf_status cf_collect(cf_collected *list, uint64_t hash, uint64_t value)
+{
+    if (list->used == list->room) {
+        cf_status status = cf_collect_more(list);
+        if (status != CF_OK)
+            return status;
+    }
+    list->array[list->used++] = hash;
+    list->values |= value;
+    if (list->valued)
+        list->array[list->used++] = value;
+    return CF_OK;
+}
+
+/* cf_build or cf_build_values of the list: the same bytes, and the same errors. CF_NO_MEMORY: or the file
+** has failed. The list may only be freed then. */
+cf_status cf_build_collected(cf_filter *filter, cf_collected *list, uint64_t capacity, double fpr,
+                             const cf_options *options, const char **why);
+
+void cf_collected_free(cf_collected *list);
 
 #endif /* CUCKOO_READ_ONLY */
 

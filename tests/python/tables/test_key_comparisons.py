@@ -216,3 +216,21 @@ def test_an_import_of_another_rule_is_never_missed(tmp_path, mine, its):
                 except sqlite3.OperationalError as error:
                     assert not again and "open a new connection" in str(error), error
     db.close()
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_the_key_column_returns_the_key_that_was_looked_up(encoding):
+    """Of every type, of lengths that go up and down, sorted and grouped: the rows outlive the lookup of the next key."""
+    db = support.connect(encoding=encoding)
+    db.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=99, affinity=none, {EXACT})")
+    db.execute("CREATE TABLE asked(a)")
+    keys = [*STORED[:-1], "é" * 300_000, b"", bytes(300_000), "end", -1, 1e300, "a" * 299_999]
+    db.executemany("INSERT INTO f(key) VALUES (?)", ((key,) for key in keys))
+    db.executemany("INSERT INTO asked VALUES (?)", ((key,) for key in keys))
+    db.execute("INSERT INTO asked VALUES (zeroblob(300000))")
+    plain = "SELECT typeof(a), hex(a), count(*) FROM asked GROUP BY a ORDER BY length(a), a"
+    by_key = plain.replace("a)", "key)").replace("BY a", "BY key").replace(", a", ", key").replace(
+        "asked", "asked JOIN f ON key = a")
+    assert db.execute(by_key).fetchall() == db.execute(plain).fetchall()
+    assert db.execute("SELECT (SELECT key FROM f WHERE key = a) IS a FROM asked").fetchall() == [(1,)] * (len(keys) + 1)
+    db.close()

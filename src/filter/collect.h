@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** collect.h - the keys of one build, sorted: all of them in memory, or part by part from a file.
+*/
+#ifndef CF_COLLECT_H
+#define CF_COLLECT_H
+
+#include "../base/many.h"
+
+/* n sorted keys in an array of the caller. */
+cf_collected cf_collected_of(const cf_many *keys);
+
+/* Sorts the keys, and drops repeated ones unless copies count. Afterwards `n` counts keys, and `distinct`
+** different ones, and `most_alike` is the largest number of keys with one hash. CF_INTERRUPTED; CF_NO_MEMORY, also when the file has failed. */
+cf_status cf_collected_sort(cf_collected *list);
+
+/* Reads one of list->parts, all keys of which are smaller than those of the next one. The last `carried`
+** keys of the part before come first once more. Valid until the next call. False: the file has failed. */
+bool cf_collected_part(cf_collected *list, unsigned part, size_t carried, cf_many *keys);
+
+#endif
