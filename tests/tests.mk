@@ -76,12 +76,12 @@ t: need-test
 
 ## check: before a commit, some of everything, without sanitizers: models, C and Python tests, SQL scripts, README's examples
 check: need-test
-	$(BUILD) $(EXTENSION) $(if $(wildcard build/filter.wasm),$(WASM)) $(OBJECTS) $(UNITS:%=build/plain/%) build/plain/model build/plain/fuzz build/plain/sim
+	$(BUILD) $(EXTENSION) $(MODULE) $(if $(wildcard build/filter.wasm),$(WASM)) $(OBJECTS) $(UNITS:%=build/plain/%) build/plain/model build/plain/fuzz build/plain/sim
 	@sh tests/run.sh check
 
 ## test: in five minutes on two cores: everything, sanitizers included; of what takes longer a slice, which the commit chooses
 test tests: deps-test
-	$(BUILD) $(EXTENSION) $(WASM) $(OBJECTS) static $(PORTABLE) build/asan/cuckoo.so build/plain/loading build/plain/sim \
+	$(BUILD) $(EXTENSION) $(MODULE) $(MODULE:build/%=build/asan/%) $(WASM) $(OBJECTS) static $(PORTABLE) build/asan/cuckoo.so build/plain/loading build/plain/sim \
 	    $(addprefix build/asan/,$(UNITS) $(FAULTS) model fuzz sim) $(addprefix build/plain/,$(VALGRIND))
 	@sh tests/run.sh
 

@@ -60,7 +60,7 @@ typedef struct cuckoo_follow {
     int prepared;           /* how often the kept statement was prepared anew */
 } cuckoo_follow;
 
-enum { CUCKOO_SAMPLE = 100 /* rows */, CUCKOO_ALL_ROWS = -1 };
+enum { CUCKOO_SAMPLE = 8 /* rows */, CUCKOO_ALL_ROWS = -1 };
 
 void cuckoo_follow_free(cuckoo_follow *follow);
 

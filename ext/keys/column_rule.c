@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "column_rule.h"
 
+#include "../sqlite/block.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
+#include "../sqlite/temporary.h"
+#include "key.h"
 #include "options.h"
 
 #include <string.h>
@@ -187,12 +190,43 @@ int cuckoo_column_is_unique(sqlite3 *db, const char *schema, const char *table, 
     return rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT ? rc : SQLITE_OK;
 }
 
+/* Sorts the hashes of the keys, in a temporary file when there are many: this takes less than half of the
+** time of count(DISTINCT). */
+static int count_different(sqlite3_stmt *rows, const cf_options *options, sqlite3_int64 *keys)
+{
+    cuckoo_temporary temporary;
+    cf_geometry rule = {.affinity = (uint8_t)options->affinity,
+                        .collation = (uint8_t)options->collation};
+    cf_collected list = {.memory = cuckoo_block_memory, .file = &temporary.file};
+    cf_status status = CF_OK;
+    size_t different = 0;
+    cuckoo_temporary_begin(&temporary, sqlite3_db_handle(rows));
+    while (status == CF_OK && sqlite3_step(rows) == SQLITE_ROW) {
+        uint64_t hash;
+        cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(rows, 0), &rule, &hash);
+        if (kind == CUCKOO_KEY_OK)
+            status = cf_collect(&list, hash, 0);
+        else if (kind == CUCKOO_KEY_NOMEM)
+            status = CF_NO_MEMORY;
+    }
+    status = status == CF_OK ? cf_collected_count(&list, &different) : status;
+    *keys = (sqlite3_int64)different;
+    cf_collected_free(&list);
+    cuckoo_temporary_close(&temporary);
+    return cuckoo_first_error(temporary.rc, status == CF_OK ? SQLITE_OK : cuckoo_error_code(status));
+}
+
 int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, const char *column,
-                           bool repeats, uint64_t *capacity, char **message)
+                           const cf_options *rule, bool repeats, uint64_t *capacity, char **message)
 {
     sqlite3_int64 keys = 0;
-    int rc = cuckoo_sql_integer(db, &keys, "SELECT count(%s c.\"%w\") FROM \"%w\".\"%w\" AS c",
-                                repeats ? "DISTINCT" : "", column, schema, table);
+    sqlite3_stmt *rows = NULL;
+    int rc = repeats ? cuckoo_sql_prepare(db, &rows, "SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c", column,
+                                          schema, table)
+                     : cuckoo_sql_integer(db, &keys, "SELECT count(c.\"%w\") FROM \"%w\".\"%w\" AS c",
+                                          column, schema, table);
+    if (rows)
+        rc = cuckoo_sql_end(rows, count_different(rows, rule, &keys));
     if (rc == SQLITE_OK && (uint64_t)keys > *capacity)
         *capacity = (uint64_t)(keys + keys / 4);
     return rc == SQLITE_ERROR ? cuckoo_say(message, rc, "%s(%s) cannot be read: %s", table, column,

@@ -37,9 +37,9 @@ int cuckoo_column_is_unique(sqlite3 *db, const char *schema, const char *table, 
                             const char *collation, bool *is);
 
 /* Sets *capacity to the number of keys plus 25 %, if there are more keys than *capacity. `repeats`: counts
-** repeated keys once. SQLITE_ERROR and a message if a row cannot be read. */
+** keys that are equal by this rule once. SQLITE_ERROR and a message if a row cannot be read. */
 int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, const char *column,
-                           bool repeats, uint64_t *capacity, char **message);
+                           const cf_options *rule, bool repeats, uint64_t *capacity, char **message);
 
 /* A name of the rowid of the table that none of its columns has (static text); NULL: there is none. */
 int cuckoo_column_rowid(sqlite3 *db, const char *schema, const char *table, const char **name);

@@ -217,7 +217,7 @@ static int take_from_table(sqlite3 *db, const char *schema, cuckoo_table_plan *p
         return rc;
     options->capacity = LEAST_CAPACITY;
     options->given |= 1u << CUCKOO_OPTION_CAPACITY;
-    return cuckoo_column_capacity(db, schema, plan->content, plan->column,
+    return cuckoo_column_capacity(db, schema, plan->content, plan->column, &options->filter,
                                   options->filter.counter_bits != 0, &options->capacity, message);
 }
 

@@ -21,7 +21,7 @@ import binaries
 import project
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "python"))
-from backend import write_sdist, write_tar, write_wheel  # noqa: E402
+from backend import MODULE, write_sdist, write_tar, write_wheel  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -113,19 +113,25 @@ def issues():
 def python_package(version):
     """The files that do not depend on the platform."""
     modules = {f"sqlite_cuckoo/{name}": filled(f"python/sqlite_cuckoo/{name}", VERSION=version)
-               for name in ("__init__.py", "__main__.py", "files.py", "lists.py")}
+               for name in ("__init__.py", "__main__.py", "_filter.pyi", "files.py", "filter.py", "lists.py")}
     texts = {**papers(), **recipes()}
     return {**modules, "sqlite_cuckoo/py.typed": "", **{f"sqlite_cuckoo/{name}": text for name, text in texts.items()}}
 
 
-def wheel(out, version, binary, licence):
-    return write_wheel(out, binary.wheel, metadata(version), licence, python_package(version), filled("man/sqlite-cuckoo.1"),
+def wheel(out, version, binary, licence, arguments):
+    """With the module of sqlite_cuckoo.Filter, if it is beside the extension and up to date."""
+    module, package = binary.path.with_name(MODULE), python_package(version)
+    if module.exists() and module.stat().st_mtime >= arguments.amalgamation.stat().st_mtime:
+        binary = binary._replace(needs=max(binary.needs, binaries.read(module).needs))
+        package[f"sqlite_cuckoo/{MODULE}"] = module.read_bytes()
+    return write_wheel(out, binary.wheel, metadata(version), licence, package, filled("man/sqlite-cuckoo.1"),
                        binary.path.read_bytes(), binary.path.suffix)
 
 
 def sdist(out, version, arguments, licence):
     """What a C compiler makes a wheel of, with the headers of SQLite, which are in the public domain."""
-    files = {name: filled(f"python/{name}") for name in ("pyproject.toml", "backend.py", "README.md")}
+    files = {name: filled(f"python/{name}") for name in ("pyproject.toml", "backend.py", "README.md", "module.c", "abi.h", "keys.h", "making.h")}
+    files.update({name: filled(f"filter/{name}") for name in ("exports.c", "exact.h")})
     files.update({f"sqlite/{path.name}": path.read_bytes() for path in arguments.sqlite})
     return write_sdist(out, {
         **files, "PKG-INFO": metadata(version), "LICENSE": licence, "sqlite-cuckoo.1": filled("man/sqlite-cuckoo.1"),
@@ -282,7 +288,7 @@ def main():
     first = next(iter(compiled.values()))
     made, archives = [], {}
     for one in compiled.values():
-        made += [wheel(out, version, one, licence), loadable(out, version, one, licence), flat(out, version, one, licence)]
+        made += [wheel(out, version, one, licence, arguments), loadable(out, version, one, licence), flat(out, version, one, licence)]
         for name in one.sqlpkg:
             if one.libc != "musl" or name not in archives:
                 archives[name] = made[-1]

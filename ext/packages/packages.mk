@@ -85,19 +85,29 @@ build/filter.wasm: build/dist/cuckoo.c $(wildcard ext/packages/filter/*.[ch]) bu
 	@rm -rf build/wasm
 	@mkdir -p build/wasm
 	@for name in assert math stdlib string; do cp ext/packages/filter/libc.h build/wasm/$$name.h; done
-	@clang --target=wasm32 -ffreestanding -std=c11 -Os -mllvm -inline-threshold=10 $(WASM_FEATURES:%=-m%) \
-	    -Wall -Wextra -DXXH_NO_INLINE_HINTS=1 -isystem build/wasm -fvisibility=hidden \
+	@clang --target=wasm32 -ffreestanding -std=c11 -Os -mllvm -inline-threshold=-5 $(WASM_FEATURES:%=-m%) \
+	    -Wall -Wextra -DXXH_NO_INLINE_HINTS=1 -isystem build/wasm -Ibuild/dist -fvisibility=hidden \
 	    -c -o build/wasm/filter.o ext/packages/filter/exports.c
 	@wasm-ld --no-entry --export=__heap_base --stack-first -z stack-size=65536 --strip-all \
 	    --compress-relocations -o $@ build/wasm/filter.o
 	@! command -v wasm-opt > /dev/null || wasm-opt -Os --converge --low-memory-unused --zero-filled-memory \
 	    $(patsubst %,--enable-%,$(subst nontrapping-fptoint,nontrapping-float-to-int,$(WASM_FEATURES))) -o $@ $@
 
+# The Python module of sqlite_cuckoo.Filter. It needs no header of Python (abi.h), and is for every CPython from 3.8 on.
+MODULE = $(if $(filter so,$(SUFFIX)),build/_filter.abi3.so)
+MODULE_FILES = $(wildcard ext/packages/python/*.[ch] ext/packages/filter/*.[ch])
+MODULE_OPTIONS = -std=c11 -Wall -Wextra -fvisibility=hidden -DCUCKOO_PYTHON -Ibuild/dist -Iext/packages/filter $(PIC) -shared
+build/_filter.abi3.so: MODULE_BY = $(CFLAGS) -DNDEBUG $(LINKED)
+build/asan/_filter.abi3.so: MODULE_BY = $(SANITIZE)
+build/_filter.abi3.so build/asan/_filter.abi3.so: build/dist/cuckoo.c $(MODULE_FILES) build/linker
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(MODULE_BY) $(MODULE_OPTIONS) $(LDFLAGS) -o $@ ext/packages/python/module.c $(LIBS)
+
 ## dist: build/dist/: a Python wheel, its sources, an npm package, archives, sqlpkg.json, checksums (ext/packages/dist.py);
 ##       also for platforms that make test-platforms has built; OTHERS="file ..." for files of your own
 OTHERS ?= $(wildcard $(patsubst %,build/platforms/%/cuckoo.*,i386 arm64 armhf s390x musl windows))
 dist: need-dist
-	$(BUILD) all static $(WASM)
+	$(BUILD) all static $(WASM) $(MODULE)
 	@$(PYTHON) -B ext/packages/dist.py --version $(VERSION) \
 	    --extension $(EXTENSION) $(OTHERS) \
 	    --static build/libcuckoofilter.a build/libcuckoo_sqlite.a $(WASM:%=--wasm %) \

@@ -248,7 +248,8 @@ static int plan_shape(const cuckoo_table *table, bool anew, const uint64_t *give
     if (rc != SQLITE_OK && *message)
         rc = cuckoo_say(message, rc, "%s; if the table is gone for good, drop the filter", *message);
     else if (rc == SQLITE_OK && anew && !given)
-        rc = cuckoo_column_capacity(db, schema, t, k, shape->counter_bits != 0, &capacity, message);
+        rc = cuckoo_column_capacity(db, schema, t, k, &options, shape->counter_bits != 0, &capacity,
+                                    message);
     if (rc == SQLITE_OK && shape->value_bits)
         rc = cuckoo_column_rowid_bits(db, schema, t, k, &options.value_bits, message);
     shape->affinity = (uint8_t)options.affinity;

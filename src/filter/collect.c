@@ -241,6 +241,13 @@ cf_status cf_collected_sort(cf_collected *list)
     return CF_OK;
 }
 
+cf_status cf_collected_count(cf_collected *list, size_t *different)
+{
+    cf_status status = cf_collected_sort(list);
+    *different = list->distinct;
+    return status;
+}
+
 bool cf_collected_part(cf_collected *list, unsigned part, size_t carried, cf_many *keys)
 {
     const unsigned words = words_of(list);

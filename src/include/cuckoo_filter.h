@@ -44,7 +44,7 @@
 ** growing    cf_memory, cf_realloc
 ** values     cf_add_value cf_delete_value cf_get cf_get_all cf_widen cf_build_values
 **            cf_sort_pairs cf_drop_repeated_pairs
-** one by one cf_collect cf_build_collected cf_collected_free
+** one by one cf_collect cf_build_collected cf_collected_count cf_collected_free
 ** expiry     cf_advance cf_age_to cf_add_epoch cf_sweep cf_renew cf_epoch_is_live
 ** the rest   a stash, errors, memory and threads, part of a filter in memory, figures of a shape;
 **            struct cf_filter is the last thing here
@@ -418,6 +418,9 @@ CF_INLINE cf_status cf_collect(cf_collected *list, uint64_t hash, uint64_t value
 ** has failed. The list may only be freed then. */
 cf_status cf_build_collected(cf_filter *filter, cf_collected *list, uint64_t capacity, double fpr,
                              const cf_options *options, const char **why);
+
+/* How many different keys, or pairs, the list has; it may only be freed then. Errors: as cf_collect. */
+cf_status cf_collected_count(cf_collected *list, size_t *different);
 
 void cf_collected_free(cf_collected *list);
 

@@ -204,7 +204,7 @@ CF_FORCED bool cf_empty_by(cf_kind kind, const cf_filter *filter, uint64_t at, u
 
 /* ---- payloads ---- */
 
-/* One load has 57 bits; a wide payload is two halves. */
+/* A wide payload reaches into the ninth byte. */
 static inline uint64_t cf_payload_at(const cf_filter *filter, uint64_t at, unsigned slot)
 {
     const cf_form *form = &filter->view.form;
@@ -212,7 +212,7 @@ static inline uint64_t cf_payload_at(const cf_filter *filter, uint64_t at, unsig
     at += form->payloads_at + slot * form->payload_bits;
     uint64_t payload = cf_load_bits(filter->view.table, at);
     if (CF_UNLIKELY(form->payload_bits > 57))
-        payload = (payload & UINT32_MAX) | cf_load_bits(filter->view.table, at + 32) << 32;
+        payload |= (uint64_t)filter->view.table[(at >> 3) + 8] << 1 << (63 - (at & 7));
     return payload & cf_ones(form->payload_bits);
 }
 

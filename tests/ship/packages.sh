@@ -67,7 +67,7 @@ pip_install() {
     empty pip
     rm -rf venv
     "$PYTHON" -m venv venv && venv/bin/pip install --disable-pip-version-check --no-cache-dir --no-index "$@" &&
-        venv/bin/python -c "import sqlite_cuckoo; assert sqlite_cuckoo.__version__ == '$version', sqlite_cuckoo.__version__" &&
+        venv/bin/python -c "import sqlite_cuckoo; assert sqlite_cuckoo.__version__ == '$version', sqlite_cuckoo.__version__; assert 1 in sqlite_cuckoo.Filter.build([1])" &&
         venv/bin/pip check && venv/bin/pip show -f sqlite-cuckoo | grep -q 'sqlite_cuckoo/cuckoo\.' &&
         [ -f venv/share/man/man1/sqlite-cuckoo.1 ]
 }

@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** exports.c - the C library as filter.mjs calls it, compiled to WebAssembly without a C library.
+** exports.c - the C library as filter.mjs calls it, compiled to WebAssembly without a C library; and as
+** the Python module calls it (../python/module.c), which includes this file.
 **
 ** All memory is JavaScript's: it gives blocks (resize), and keeps what lies in them apart. A filter and
 ** a list of keys are blocks of OBJECT bytes, an exact filter is one of EXACT, which begin as zeros. All
 ** calls that need a key mean the one that `key` was called with last. Statuses are those of cf_status.
-** JavaScript has checked all arguments.
+** The caller has checked all arguments.
 */
-typedef int cuckoo_wasm_only; /* elsewhere it is empty, for those who compile all files of ext */
-#ifdef __wasm__
+typedef int cuckoo_exports; /* elsewhere it is empty, for those who compile all files of ext */
+#if defined(__wasm__) || defined(CUCKOO_PYTHON)
 #define CUCKOO_LIBRARY_ONLY
+#define CUCKOO_API static /* what nobody calls is left out */
+#ifdef __wasm__
 #define CUCKOO_SMALL
 #define CF_FILLS_NIBBLES
-#define CUCKOO_API static /* what nobody calls is left out */
-#include "../../../build/dist/cuckoo.c"
-
 #define FOR_JS(name) __attribute__((export_name(name)))
+#endif
+#include "cuckoo.c"
 
 enum { OBJECT = 1024, EXACT = 32768, MOST = 0x7fffffff /* bytes of a block, as a blob of SQLite */ };
 
+#ifdef __wasm__
 /* Once, before all other calls. */
 FOR_JS("start") void start(void)
 {
     cf_fill_nibbles();
 }
+#endif
 
 /* What *why of the last call said; NULL: nothing. */
 static const char *said;
@@ -72,20 +76,26 @@ typedef enum sureness {
     UNFIT  /* it cannot have been meant: cf_key_fits */
 } sureness;
 
+/* `asks`: the key is not going to be added. `room` is that of cf_key_hash. */
+static sureness put(const cf_geometry *rule, cf_key *form, uint8_t *room, bool asks)
+{
+    bool vague = cf_key_is_vague(rule, form); /* a driver may bind a whole number as a REAL */
+    key_type = cf_key_type(form);
+    if (asks && !cf_key_fits(rule, form))
+        return UNFIT;
+    bool inexact = cf_key_apply(rule, form);
+    key_type |= inexact ? CF_TYPE_INEXACT : 0;
+    hash = cf_key_hash(rule, form, room);
+    return !vague ? SURE : inexact ? UNSURE : VAGUE;
+}
+
 /* The key is the one of a filter or a list, which begin with their rule. It is a type, and the bytes at
 ** an address: text and blobs as they are, numbers as 8 bytes, an integer or a double. The bytes are
-** lost, and 8 behind them. `asks`: it is not going to be added. */
+** lost, and 8 behind them. */
 FOR_JS("key") sureness js_put(const cf_geometry *rule, unsigned type, uint8_t *at, size_t n, bool asks)
 {
     cf_key form = key_at(type, at, n);
-    bool vague = cf_key_is_vague(rule, &form); /* a driver may bind a whole number as a REAL */
-    key_type = cf_key_type(&form);
-    if (asks && !cf_key_fits(rule, &form))
-        return UNFIT;
-    bool inexact = cf_key_apply(rule, &form);
-    key_type |= inexact ? CF_TYPE_INEXACT : 0;
-    hash = cf_key_hash(rule, &form, at);
-    return !vague ? SURE : inexact ? UNSURE : VAGUE;
+    return put(rule, &form, at, asks);
 }
 
 /* The key_types of a filter or a list; and those of an exact filter, of which deltas bring more. */
@@ -190,7 +200,7 @@ FOR_JS("info") void info(const cf_filter *filter, double *numbers, int64_t *seed
                           (double)filter->split,
                           (double)filter->length,
                           census.fpr,
-                          cf_expected_fpr(g, g->capacity),
+                          cf_expected_fpr(g, cf_planned_entries(g->capacity, g->epochs)),
                           (double)cf_turnovers(g),
                           g->keyed,
                           g->counter_bits,
@@ -209,7 +219,8 @@ FOR_JS("info") void info(const cf_filter *filter, double *numbers, int64_t *seed
                           g->max_copies,
                           (double)g->buckets,
                           CF_FORMAT_VERSION,
-                          g->epochs};
+                          g->epochs,
+                          (double)filter->epoch};
     memcpy(numbers, all, sizeof all);
     *seed = g->seed;
 }

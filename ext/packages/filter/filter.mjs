@@ -32,7 +32,7 @@ const INFO = {
   layout: ['plain', 'semisort'], level: 0, split: 0, bytes: 0, fpr_now: 0, fpr_at_capacity: 0, turnovers: 0,
   hash: ['xxh3', 'keyed'], counter_bits: 0, value_bits: 0, affinity: AFFINITIES, collation: COLLATIONS, key_types: KEY_TYPES,
   growth: ['off', 'on'], stash: ['off', 'on'], max_kicks: 0, stash_size: 0, stashed: 0, saturated: 0, exhausted: 0,
-  pair_bits: 0, max_copies: 0, base_buckets: 0, format: 0, epochs: 0
+  pair_bits: 0, max_copies: 0, base_buckets: 0, format: 0, epochs: 0, epoch: 0
 };
 const EXACT_INFO = {
   keys: 0, members: 0, levels: 0, listed: 0, bytes: 0, fpr_unknown: 0, hash: INFO.hash, affinity: AFFINITIES, collation: COLLATIONS,
@@ -628,7 +628,7 @@ class CuckooFilter {
   /** What cf_info says. It looks at all buckets; info(false) looks at none, and leaves out what takes that. */
   info(counted = true) {
     this.#open('info()');
-    const { epochs: _, ...info } = numbersOf(this.#handle, counted ? 1 : 0), slots = info.buckets * info.bucket_size;
+    const { epochs: _, epoch: __, ...info } = numbersOf(this.#handle, counted ? 1 : 0), slots = info.buckets * info.bucket_size;
     if (info.stash === 'off') {
       delete info.max_kicks;
       delete info.stash_size;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Makes the wheel of sqlite-cuckoo. In the source distribution pip calls it (PEP 517): there it compiles cuckoo.c by CC, or
-by the compiler of this Python, and needs nothing else. dist.py calls it for what is compiled already.
+"""Makes the wheel of sqlite-cuckoo. In the source distribution pip calls it (PEP 517): there it compiles cuckoo.c and module.c
+by CC, or by the compiler of this Python, and needs nothing else. dist.py calls it for what is compiled already.
 
 The same files give the same bytes: dates are SOURCE_DATE_EPOCH, or the first of January 1980."""
 import base64
@@ -23,6 +23,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 EPOCH = max(int(os.environ.get("SOURCE_DATE_EPOCH", 0)), 315532800)  # zip files know nothing earlier
+MODULE = "_filter.abi3.so"  # for every CPython from 3.8 on; of sqlite_cuckoo.Filter
 SUFFIX = {"win32": ".dll", "cygwin": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 HARDENED = ("-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", "-Wl,-z,relro,-z,now", "-s")
 # What a 32-bit Python runs on may have a 64-bit kernel.
@@ -99,31 +100,50 @@ def write_sdist(folder, files):
 
 # ---- what pip calls, in the folder of the source distribution ----
 
-def compilers(to):
-    """The command that makes the extension; a second one for compilers that know less."""
+def compilers(to, source, *options):
+    """The command that compiles a file; a second one for compilers that know less."""
     given = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
     own = shlex.split(os.environ.get("CFLAGS", "")), shlex.split(os.environ.get("LDFLAGS", ""))
     if sys.platform == "win32" and "CC" not in os.environ and shutil.which("cl"):
-        return [["cl", "/nologo", "/O2", "/std:c11", "/LD", f"/I{HERE / 'sqlite'}", str(HERE / "cuckoo.c"), f"/Fe:{to}"]]
-    plain = [*own[0], "-shared", *(() if SUFFIX == ".dll" else ("-fPIC",)), "-I", str(HERE / "sqlite"), str(HERE / "cuckoo.c"),
-             "-o", str(to), *own[1], "-lm"]
+        return [["cl", "/nologo", "/O2", "/std:c11", "/LD", f"/I{HERE / 'sqlite'}", str(HERE / source), f"/Fe:{to}"]]
+    plain = [*own[0], "-shared", *(() if SUFFIX == ".dll" else ("-fPIC",)), "-I", str(HERE / "sqlite"), *options,
+             str(HERE / source), "-o", str(to), *own[1], "-lm"]
     others = [] if "CC" in os.environ else [["cc", "-O2", *plain]]
     return [[*given, "-O2", *(HARDENED if SUFFIX == ".so" else ()), *plain], [*given, "-O2", *plain], *others]
 
 
-def compiled():
+def compiled(name, source, *options):
+    """The bytes of the compiled file, and what the compiler said; None: it failed."""
     with tempfile.TemporaryDirectory() as folder:
-        to, said = Path(folder) / ("cuckoo" + SUFFIX), []
-        for command in compilers(to):
+        to, said = Path(folder) / name, []
+        for command in compilers(to, source, *options):
             try:
                 subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-                return to.read_bytes()
+                return to.read_bytes(), ""
             except OSError as error:
                 said.append(f"{command[0]}: {error.strerror}")
             except subprocess.CalledProcessError as error:
                 said.append(f"{shlex.join(command)}\n{error.stdout.decode(errors='replace')}")
-    raise SystemExit("sqlite-cuckoo: the C compiler failed:\n" + "\n".join(said) + "\nInstall one with the headers of C (on "
-                     "Debian: gcc libc6-dev; on macOS: xcode-select --install), name it by CC, or take a wheel")
+    return None, "\n".join(said)
+
+
+def extension():
+    content, said = compiled("cuckoo" + SUFFIX, "cuckoo.c")
+    if content is None:
+        raise SystemExit(f"sqlite-cuckoo: the C compiler failed:\n{said}\nInstall one with the headers of C (on "
+                         "Debian: gcc libc6-dev; on macOS: xcode-select --install), name it by CC, or take a wheel")
+    return content
+
+
+def module():
+    """{name: bytes} of what sqlite_cuckoo.Filter needs; nothing where it cannot be made: the rest works without it."""
+    if SUFFIX == ".dll" or sys.implementation.name != "cpython":
+        return {}
+    later = ("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()  # Python has the rest
+    content, said = compiled(MODULE, "module.c", "-DNDEBUG", "-DCUCKOO_PYTHON", "-fvisibility=hidden", *later)
+    if content is None:
+        print(f"left out: sqlite_cuckoo.Filter, which the compiler does not make:\n{said}", file=sys.stderr)
+    return {f"sqlite_cuckoo/{MODULE}": content} if content else {}
 
 
 def tag():
@@ -138,9 +158,8 @@ def text(name):
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     names = sorted(path.relative_to(HERE).as_posix() for path in HERE.glob("sqlite_cuckoo/**/*.*") if path.suffix != ".pyc")
-    package = {name: text(name) for name in names}
-    return write_wheel(Path(wheel_directory), tag(), text("PKG-INFO"), text("LICENSE"), package, text("sqlite-cuckoo.1"),
-                       compiled()).name
+    built, package = extension(), {**{name: text(name) for name in names}, **module()}
+    return write_wheel(Path(wheel_directory), tag(), text("PKG-INFO"), text("LICENSE"), package, text("sqlite-cuckoo.1"), built).name
 
 
 def build_sdist(sdist_directory, config_settings=None):

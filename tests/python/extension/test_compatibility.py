@@ -82,7 +82,11 @@ def test_javascript():
 
 def test_python():
     names = re.search(r"^__all__ = \[(.*?)\]", (PYTHON / "__init__.py").read_text(), re.M)[1]
-    assert sorted(point("Python and the command", "`sqlite_cuckoo`")) == sorted(re.findall(r'"(\w+)"', names))
+    assert sorted(point("Python and the command", "`sqlite_cuckoo`")) == sorted(["Filter", *re.findall(r'"(\w+)"', names)])
+    methods = re.findall(r"def (\w+)", (PYTHON / "_filter.pyi").read_text()) + re.findall(r"    def (\w+)", (PYTHON / "filter.py").read_text())
+    words = {"__contains__": "in", "__len__": "len", "__bytes__": "bytes", "__init__": "Filter"}
+    named = [words.get(name, name) for name in methods if name in words or not name.startswith("_")]
+    assert sorted(point("Python and the command", "A filter")) == sorted(named)
 
 
 def test_the_command():

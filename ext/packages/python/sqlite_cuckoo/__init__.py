@@ -7,10 +7,15 @@
     con.execute("SELECT cf_contains(cf_add(cf_new(1000), 'ada'), 'ada')").fetchone()
 
 Where sqlite3 was built without loadable extensions, call sqlite_cuckoo.enable() before connecting, in place of load().
+Without a connection: `key in sqlite_cuckoo.Filter(blob)`.
 """
 import os
 import sqlite3
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .filter import Filter as Filter
 
 __all__ = ["enable", "load", "loadable_path", "__version__"]
 __version__ = "@VERSION@"
@@ -23,6 +28,14 @@ _NO_EXTENSIONS = (
 _OTHERWISE = (
     "call load() on each connection, with a Python that was built with --enable-loadable-sqlite-extensions (those of "
     "Homebrew, conda and Linux distributions are), or with the package apsw")
+
+
+def __getattr__(name):
+    """Filter is imported when it is first used: without the module _filter the rest of the package works."""
+    if name != "Filter":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .filter import Filter
+    return Filter
 
 
 def loadable_path() -> str:
