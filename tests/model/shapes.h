@@ -28,15 +28,13 @@ static void any_payload(cf_geometry *shape)
     if (one_in(3))
         shape->counter_bits = (uint8_t)random_between(1, one_in(3) ? CF_COUNTER_MAX : 3);
     else if (one_in(2))
-        shape->value_bits = (uint8_t)random_between(1, one_in(2) ? 3 : CF_WIDE_VALUE_MAX);
+        shape->value_bits = (uint8_t)random_between(1, one_in(2) ? 3 : CF_VALUE_MAX);
 }
 
 static void any_list(cf_geometry *shape)
 {
     static const unsigned bounds[] = {1, 4, 40, CF_STASH_MAX};
     shape->growth = false;
-    if (shape->value_bits > CF_VALUE_MAX)
-        shape->value_bits = CF_VALUE_MAX;
     shape->stash_size = (uint16_t)random_between(1, bounds[random_below(4)]);
     shape->budget = (uint8_t)random_between(0, one_in(3) ? CF_BUDGET_MAX : 5);
 }
@@ -84,6 +82,8 @@ static cf_geometry any_shape(void)
         any_list(&shape);
     if ((b == 2 || b == 4) && draws.at == NULL && one_in(30))
         make_large(&shape);
+    if (shape.value_bits && shape.stash_size == 0 && one_in(3))
+        shape.value_bits = (uint8_t)random_between(CF_VALUE_MAX + 1, CF_WIDE_VALUE_MAX);
     if (one_in(6))
         make_ageing(&shape);
     return checked_shape(shape);
