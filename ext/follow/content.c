@@ -44,7 +44,7 @@ static int prepare(cuckoo_content *content, sqlite3 *db, const char *schema, con
             : cuckoo_sql_prepare(db, &content->texts, HAS ">= '' AND t.\"%w\" < x''", schema, table,
                                  column, column);
     rc = rc ? rc : cuckoo_column_look(db, schema, table, column, &type, NULL);
-    rc = rc ? rc : cuckoo_column_affinity(db, schema, table, type, &affinity);
+    rc = rc ? rc : cuckoo_column_affinity(db, schema, table, type, &affinity, NULL);
     if (rc != SQLITE_OK)
         return rc;
     content->numeric = *affinity && strcmp(affinity, "TEXT") != 0;

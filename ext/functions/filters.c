@@ -17,8 +17,6 @@ uint64_t cuckoo_length_limit(sqlite3 *db)
     return (uint64_t)sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1);
 }
 
-/* ---- planning ---- */
-
 bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **argv, cf_geometry *shape)
 {
     const char *why;
@@ -231,8 +229,6 @@ bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter
             why);
     return status == CF_OK || cuckoo_fail_add(context, status, sum);
 }
-
-/* ---- texts ---- */
 
 void cuckoo_result_built(sqlite3_context *context, sqlite3_str *builder, const char *end)
 {

@@ -7,8 +7,6 @@
 #include "../sqlite/watch.h"
 #include "filters.h"
 
-/* ---- cf_new ---- */
-
 static void new_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     cf_geometry shape;
@@ -156,12 +154,12 @@ static void advance_function(sqlite3_context *context, int argc, sqlite3_value *
 
 static bool merge_row(sqlite3_context *context, int argc, sqlite3_value **argv, void *state)
 {
-    const char *why = NULL;
+    const char *why;
     const cf_filter *filter;
     cf_filter *sum = state;
+    cf_reader *reader = &cuckoo_running_function(context)->reader;
     (void)argc;
-    cf_status status =
-        cuckoo_filter_read(argv[0], &cuckoo_running_function(context)->reader, &filter, &why);
+    cf_status status = cuckoo_filter_read(context, argv[0], reader, &filter, NULL, &why);
     if (filter == NULL)
         return cuckoo_fail_filter(context, status, why, argv[0]);
     if (sum->writable && cuckoo_is_from_zero_rows(filter))
@@ -192,8 +190,6 @@ static void merge_function(sqlite3_context *context, int argc, sqlite3_value **a
     merge_last(context, &sum, failed);
 }
 
-/* ---- cf_key(part, ...) ---- */
-
 static void key_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     if (argc == 0) {
@@ -212,8 +208,6 @@ static void key_function(sqlite3_context *context, int argc, sqlite3_value **arg
     if (kind == CUCKOO_KEY_NOMEM)
         cuckoo_fail_no_memory(context);
 }
-
-/* ---- cf_version() ---- */
 
 static void version_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {

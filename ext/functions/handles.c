@@ -37,22 +37,6 @@ static cf_status read_blob(sqlite3_value *value, cf_reader *reader, const cf_fil
     return status;
 }
 
-cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
-                             const char **why)
-{
-    int type = sqlite3_value_type(value);
-    *filter = NULL;
-    if (type == SQLITE_BLOB)
-        return read_blob(value, reader, filter, why);
-    const cuckoo_handle *handle = pointer_in(value);
-    if (handle && !handle->exact) {
-        *filter = &handle->filter;
-        return CF_OK;
-    }
-    *why = handle ? cuckoo_is_exact : type == SQLITE_NULL ? CUCKOO_NO_FILTER : CUCKOO_NOT_A_BLOB;
-    return CF_BAD_ARGUMENT;
-}
-
 cuckoo_handle *cuckoo_handle_new(const cf_filter *filter)
 {
     cuckoo_handle *handle = sqlite3_malloc64(sizeof *handle + filter->length);
@@ -107,7 +91,7 @@ static cf_status open_exact(const cf_filter *bytes, cuckoo_handle **opened, cons
 ** contains a checksum of the rest: a blob with an equal header is the same filter. SQLite keeps auxiliary
 ** data with a negative index until the statement ends (its JSON functions need that), or drops them
 ** immediately. */
-cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
+static cf_status read_exact(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
                             const char **why)
 {
     enum { INDEX = -25976, PLACES = 4 };
@@ -134,6 +118,23 @@ cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuck
     return status;
 }
 
+cf_status cuckoo_filter_read(sqlite3_context *context, sqlite3_value *value, cf_reader *reader,
+                             const cf_filter **filter, cuckoo_handle **exact, const char **why)
+{
+    int type = sqlite3_value_type(value);
+    const cuckoo_handle *handle = type == SQLITE_BLOB ? NULL : pointer_in(value);
+    cf_status status = CF_BAD_ARGUMENT;
+    if (exact)
+        *exact = NULL;
+    *filter = handle && !handle->exact ? &handle->filter : NULL;
+    if (*filter)
+        return CF_OK;
+    *why = handle ? cuckoo_is_exact : type == SQLITE_NULL ? CUCKOO_NO_FILTER : CUCKOO_NOT_A_BLOB;
+    if (type == SQLITE_BLOB)
+        status = read_blob(value, reader, filter, why);
+    return exact && *why == cuckoo_is_exact ? read_exact(context, value, exact, why) : status;
+}
+
 /* If the second argument is a filter, the arguments are swapped. */
 static void fail_argument(sqlite3_context *context, int count, sqlite3_value **values, cf_status status,
                           const char *why)
@@ -141,7 +142,8 @@ static void fail_argument(sqlite3_context *context, int count, sqlite3_value **v
     const cf_filter *other = NULL;
     const char *why_other = NULL;
     if (count > 1 && status != CF_NO_MEMORY)
-        cuckoo_filter_read(values[1], &cuckoo_running_function(context)->reader, &other, &why_other);
+        cuckoo_filter_read(context, values[1], &cuckoo_running_function(context)->reader, &other, NULL,
+                           &why_other);
     if (other || why_other == cuckoo_is_exact)
         cuckoo_fail(context, "the arguments seem to be swapped: the filter comes first");
     else
@@ -153,13 +155,11 @@ static void fail_argument(sqlite3_context *context, int count, sqlite3_value **v
 const cf_filter *cuckoo_filter_open(sqlite3_context *context, int count, sqlite3_value **values,
                                     cuckoo_handle **exact)
 {
-    const char *why = NULL;
+    const char *why;
     const cf_filter *filter;
     cf_reader *kept = NULL;
     cuckoo_running *running = cuckoo_running_function(context);
-    cf_status status = cuckoo_filter_read(values[0], &running->reader, &filter, &why);
-    if (exact && filter == NULL && why == cuckoo_is_exact)
-        status = cuckoo_exact_read(context, values[0], exact, &why);
+    cf_status status = cuckoo_filter_read(context, values[0], &running->reader, &filter, exact, &why);
     if (status != CF_OK)
         fail_argument(context, count, values, status, why);
     if (filter == &running->reader.filter && ++running->opened % 256 == 0 &&

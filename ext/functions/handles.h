@@ -29,19 +29,16 @@ typedef struct cuckoo_handle {
 } cuckoo_handle;
 
 /* Opens the filter in an SQL value for reading. If the value is a blob, *filter points into *reader, and
-** is valid as long as the value; if it is a handle, *filter points into the handle. After an error
-** *filter is NULL, and cuckoo_filter_message makes the message from *why (static text). */
-cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
-                             const char **why);
+** is valid as long as the value; if it is a handle, *filter points into the handle. An exact filter gives
+** *filter NULL and a reference in *exact; if `exact` is NULL it is an error. After an error both are NULL,
+** and cuckoo_filter_message makes the message from *why (static text). `context` is NULL outside of a
+** function. */
+cf_status cuckoo_filter_read(sqlite3_context *context, sqlite3_value *value, cf_reader *reader,
+                             const cf_filter **filter, cuckoo_handle **exact, const char **why);
 
-/* Opens the exact filter in an SQL value for which cuckoo_filter_read returned cuckoo_is_exact. The
-** caller gets a reference. `context` is NULL outside of a function. */
-cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
-                            const char **why);
-
-/* The filter in values[0], the first argument of the running function. It stays open until the function
-** opens another one. If it is exact, *exact gets a reference and the result is NULL; if `exact` is NULL,
-** an exact filter is an error. The message says so if values[1] is the filter.
+/* The same for values[0], the first argument of the running function. The filter stays open until the
+** function opens another one. NULL: it is exact, or the function has failed. The message says so if
+** values[1] is the filter.
 **
 ** After some hundred calls the statement keeps a reader for a bound parameter, and later calls compare
 ** only the end of the header, which contains the checksum. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** info.c - what a filter says of itself: cf_info, cf_plan, cf_check.
+** info.c - cf_info, cf_plan and cf_check.
 */
 #include "../keys/key.h"
 #include "../sqlite/errors.h"
@@ -32,7 +32,7 @@ static void append_counts(sqlite3_str *json, const cf_filter *filter)
         ratio(8 * filter->length, keys));
 }
 
-/* The types of the keys that were added; "": none, or nobody has noted them. */
+/* The types of the keys that were added; "": none, or not noted. */
 static const char *types_word(const cf_geometry *g)
 {
     static const char *const words[] = {"",     "number",      "text",      "number,text",
@@ -40,7 +40,7 @@ static const char *types_word(const cf_geometry *g)
     return words[g->key_types & CF_TYPE_ANY];
 }
 
-/* JavaScript rounds larger numbers: they are texts. */
+/* JavaScript would round larger seeds, so they are texts. */
 static void append_hash(sqlite3_str *json, const cf_geometry *g)
 {
     const int64_t most = (INT64_C(1) << 53) - 1;
@@ -64,7 +64,7 @@ static void append_options(sqlite3_str *json, const cf_geometry *g)
         sqlite3_str_appendf(json, ",\"epochs\":%d", g->epochs);
 }
 
-/* `census`: what a walk has counted; NULL: nothing has. */
+/* `census`: the result of reading the whole filter, or NULL. */
 static void append_all(sqlite3_str *json, const cf_filter *filter, const cf_census *census)
 {
     const cf_geometry *g = &filter->geometry;
@@ -138,7 +138,7 @@ static void result_info(sqlite3_context *context, const cf_filter *filter, bool 
     cuckoo_fail_with(context, SQLITE_INTERRUPT, NULL);
 }
 
-/* cf_info(filter [, all]): without a walk over the buckets if `all` is 0. */
+/* cf_info(filter [, all]): if `all` is 0, it does not read the buckets. */
 static void info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     uint64_t all = 1;
@@ -156,7 +156,7 @@ static void info_function(sqlite3_context *context, int argc, sqlite3_value **ar
     cuckoo_handle_release(exact);
 }
 
-/* What cf_new would make, with nothing in it: a view without bytes. */
+/* The filter that cf_new would make, as a view without bytes. */
 static void plan_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     cf_filter planned = {.bytes = NULL};
@@ -170,7 +170,7 @@ static void plan_function(sqlite3_context *context, int argc, sqlite3_value **ar
     cuckoo_result_built(context, json, "}");
 }
 
-/* Of the exact filter, unless that is NULL. */
+/* Checks the exact filter, if there is one. */
 static void result_check(sqlite3_context *context, const cf_filter *filter, const cf_exact *exact)
 {
     cuckoo_watch watch;
@@ -185,17 +185,15 @@ static void result_check(sqlite3_context *context, const cf_filter *filter, cons
         sqlite3_result_text(context, why, -1, SQLITE_STATIC);
 }
 
-/* A blob that is no filter is an answer here; NULL and text are errors, as everywhere. */
+/* A blob that is not a filter is a result here; NULL and text are errors. */
 static void check_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    const char *why = NULL;
+    const char *why;
     const cf_filter *filter;
-    cuckoo_handle *exact = NULL;
+    cuckoo_handle *exact;
+    cf_reader *reader = &cuckoo_running_function(context)->reader;
     (void)argc;
-    cf_status status =
-        cuckoo_filter_read(argv[0], &cuckoo_running_function(context)->reader, &filter, &why);
-    if (why == cuckoo_is_exact)
-        status = cuckoo_exact_read(context, argv[0], &exact, &why);
+    cf_status status = cuckoo_filter_read(context, argv[0], reader, &filter, &exact, &why);
     if (status == CF_BAD_ARGUMENT || status == CF_NO_MEMORY)
         cuckoo_fail_filter(context, status, why, argv[0]);
     else if (status != CF_OK)

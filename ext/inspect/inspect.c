@@ -78,8 +78,6 @@ static bool lists_values(const inspect_kind *kind)
     return kind->facts[0] == FACT_VALUE;
 }
 
-/* ---- plans ---- */
-
 /* xFilter gets the filter, and then the key or the number of a bucket, as far as they are given. A missing
 ** argument is an error there. Here it is one only in this join order: SQLite asks for plans of the parts
 ** of an OR as well, and if one fails the query fails. */
@@ -107,8 +105,6 @@ int cuckoo_inspect_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
     info->estimatedCost = misses ? 1e99 : (double)info->estimatedRows + 1000.0;
     return unusable && misses ? SQLITE_CONSTRAINT : SQLITE_OK;
 }
-
-/* ---- connecting ---- */
 
 int cuckoo_inspect_connect(sqlite3 *db, void *registry, int argc, const char *const *argv,
                            sqlite3_vtab **result, char **message)
@@ -194,16 +190,15 @@ static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name, cuckoo_han
 
 static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value, cuckoo_handle **handle)
 {
-    const char *why = NULL;
+    const char *why;
     const cf_filter *filter;
     cf_reader reader = {0};
     const inspect_kind *kind = table_of(base)->kind;
     if (kind->takes == NAMES && sqlite3_value_type(value) == SQLITE_TEXT)
         return take_table(base, value, handle);
-    cf_status status = cuckoo_filter_read(value, &reader, &filter, &why);
-    if (why == cuckoo_is_exact && kind->takes == KEYS && !lists_values(kind))
-        status = cuckoo_exact_read(NULL, value, handle, &why);
-    else if (filter)
+    bool explains = kind->takes == KEYS && !lists_values(kind);
+    cf_status status = cuckoo_filter_read(NULL, value, &reader, &filter, explains ? handle : NULL, &why);
+    if (filter)
         *handle = cuckoo_handle_keep(value, filter);
     if (status != CF_OK)
         return fail(base, cuckoo_error_code(status),

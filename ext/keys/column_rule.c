@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-/* ---- affinity ---- */
-
 /* SQLite's rules for declared types, in its order ("Datatypes In SQLite", 3.1). */
 typedef struct type_rule {
     const char *pattern, *name; /* of LIKE; of the affinity */
@@ -33,8 +31,6 @@ static const type_rule *rule_of(const char *type)
         rule++;
     return rule;
 }
-
-/* ---- the column in the schema ---- */
 
 int cuckoo_column_look(sqlite3 *db, const char *schema, const char *table, const char *column,
                        const char **type, const char **collation)
@@ -71,25 +67,19 @@ static int read_list(sqlite3 *db, const char *schema, const char *table, int col
 
 /* In a STRICT table the type ANY has no affinity. In other tables it is an unknown type, and so
 ** NUMERIC. */
-static int read_affinity(sqlite3 *db, const char *schema, const char *table, const char *type,
-                         const type_rule **rule)
+int cuckoo_column_affinity(sqlite3 *db, const char *schema, const char *table, const char *type,
+                           const char **name, cf_affinity *affinity)
 {
     enum { STRICT = 5 };
     int rc = SQLITE_OK;
     char *strict = NULL;
     if (type && sqlite3_stricmp(type, "ANY") == 0)
         rc = read_list(db, schema, table, STRICT, &strict);
-    *rule = rule_of(strict && *strict == '1' ? NULL : type);
+    const type_rule *rule = rule_of(strict && *strict == '1' ? NULL : type);
+    *name = rule->name;
+    if (affinity)
+        *affinity = rule->affinity;
     sqlite3_free(strict);
-    return rc;
-}
-
-int cuckoo_column_affinity(sqlite3 *db, const char *schema, const char *table, const char *type,
-                           const char **word)
-{
-    const type_rule *rule;
-    int rc = read_affinity(db, schema, table, type, &rule);
-    *word = rule->name;
     return rc;
 }
 
@@ -121,8 +111,6 @@ static int read_collation(sqlite3 *db, const char *column, const char *name, cf_
     return rc;
 }
 
-/* ---- no such table or column ---- */
-
 /* Reports the columns of the table, or that it does not exist. */
 static int no_column(sqlite3 *db, const char *schema, const char *table, const char *column,
                      char **message)
@@ -148,8 +136,8 @@ static int no_column(sqlite3 *db, const char *schema, const char *table, const c
 int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const char *column,
                        cf_options *into, char **message)
 {
-    const char *type, *name;
-    const type_rule *rule;
+    const char *type, *name, *unused;
+    cf_affinity affinity;
     cf_collation collation = CF_COLLATION_BINARY;
     int rc = cuckoo_column_look(db, schema, table, column, &type, &name);
     if (rc == SQLITE_ERROR)
@@ -157,17 +145,15 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
     if (rc != SQLITE_OK)
         return rc;
     char *copy = sqlite3_mprintf("%s", name); /* the next statement may reload the schema */
-    rc = copy ? read_affinity(db, schema, table, type, &rule) : SQLITE_NOMEM;
+    rc = copy ? cuckoo_column_affinity(db, schema, table, type, &unused, &affinity) : SQLITE_NOMEM;
     rc = rc ? rc : read_collation(db, column, copy, &collation, message);
     sqlite3_free(copy);
     if (rc != SQLITE_OK)
         return rc;
-    into->affinity = rule->affinity;
+    into->affinity = affinity;
     into->collation = collation;
     return SQLITE_OK;
 }
-
-/* ---- the number of keys ---- */
 
 /* SQLite compiles ON CONFLICT only for a unique column. Texts that differ in NOCASE or RTRIM differ in
 ** BINARY. The INSERT sets the rowid, because the column may be generated, or the column, because the
@@ -290,8 +276,6 @@ int cuckoo_column_rowid_bits(sqlite3 *db, const char *schema, const char *table,
     return rc;
 }
 
-/* ---- the table ---- */
-
 /* Reads "table", "view", "virtual" or "shadow" (sqlite3_malloc); NULL if there is no such table. No list
 ** has virtual tables that need no CREATE, such as json_each. Before 3.37 a shadow table is a table. */
 static int read_kind(sqlite3 *db, const char *schema, const char *table, char **kind)
@@ -310,34 +294,17 @@ static int read_kind(sqlite3 *db, const char *schema, const char *table, char **
 
 int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char **message)
 {
-    static const struct {
-        const char *kind, *what;
-    } kinds[] = {
-        {"view", "a view: give the table behind it"},
-        {"virtual", "a virtual table, which has no triggers: give an ordinary table"},
-        {"shadow",
-         "a shadow table of a virtual table, which SQL must not change: give an ordinary table"}};
-    const char *what = NULL;
     char *kind = NULL;
-    if (sqlite3_strglob("cuckoo_log_????????????????", table) == 0)
-        what = "the log of a filter: give an ordinary table";
-    else if (sqlite3_strnicmp(table, "sqlite_", 7) == 0)
-        what = "a table of SQLite itself, which has no triggers: give an ordinary table";
-    int rc = what ? SQLITE_OK : read_kind(db, schema, table, &kind);
-    for (size_t i = 0; kind && i < sizeof kinds / sizeof *kinds; i++)
-        what = strcmp(kind, kinds[i].kind) == 0 ? kinds[i].what : what;
+    bool is_log = sqlite3_strglob("cuckoo_log_????????????????", table) == 0,
+         is_system = sqlite3_strnicmp(table, "sqlite_", 7) == 0;
+    int rc = is_log || is_system ? SQLITE_OK : read_kind(db, schema, table, &kind);
+    if (is_log || is_system || (kind && strcmp(kind, "table") != 0))
+        rc = cuckoo_say(message, SQLITE_ERROR, "content: %s is a %s: give an ordinary table", table,
+                        is_log                        ? "log of a filter"
+                        : is_system                   ? "table of SQLite itself"
+                        : strcmp(kind, "view") == 0   ? "view"
+                        : strcmp(kind, "shadow") == 0 ? "shadow table of a virtual table"
+                                                      : "virtual table, which has no triggers");
     sqlite3_free(kind);
-    return rc || !what ? rc : cuckoo_say(message, SQLITE_ERROR, "content: %s is %s", table, what);
-}
-
-char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table)
-{
-    char *example = NULL, *why = NULL; /* prefers the first text column */
-    if (cuckoo_column_table(db, schema, table, &why) == SQLITE_OK)
-        cuckoo_sql_text(db, &example,
-                        "SELECT %Q || '(' || name || ')' FROM pragma_table_info(%Q, %Q) ORDER BY "
-                        "lower(type) GLOB '*char*' OR lower(type) GLOB '*text*' DESC, cid LIMIT 1",
-                        table, table, schema);
-    sqlite3_free(why);
-    return example;
+    return rc;
 }

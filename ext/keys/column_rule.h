@@ -52,13 +52,9 @@ int cuckoo_column_keeps_rowids(sqlite3 *db, const char *schema, const char *tabl
 int cuckoo_column_rowid_bits(sqlite3 *db, const char *schema, const char *table, const char *column,
                              unsigned *bits, char **message);
 
-/* The affinity of a declared type in this table, as a type that can be declared (static text); "" for
-** none, and after an error. */
+/* A type with the affinity of this declared type, to declare a column (static text, "" for none), and the
+** affinity, unless that pointer is NULL. */
 int cuckoo_column_affinity(sqlite3 *db, const char *schema, const char *table, const char *type,
-                           const char **word);
-
-/* An example for content= with a column of an ordinary table, such as 'users(email)' (sqlite3_malloc);
-** NULL if there is no such table, or it cannot be read. */
-char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table);
+                           const char **name, cf_affinity *affinity);
 
 #endif

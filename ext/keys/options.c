@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { MAX_NAME = 20, MAX_VALUE = 40 };
+enum { MAX_NAME = 20, MAX_VALUE = 40, DEFAULT_KICKS = 10 /* buckets */ };
+static const double default_fpr = 0.01;
 
 /* A format for CF_CAPACITY_MAX and the given value. */
 #define CAPACITY_TOO_BIG                                                                                \
@@ -234,8 +235,8 @@ int cuckoo_options_parse(const char *text, size_t length, cuckoo_options *option
 
 void cuckoo_options_default(cuckoo_options *options)
 {
-    *options = (cuckoo_options){.filter = {.growth = true, .max_kicks = CUCKOO_DEFAULT_KICKS},
-                                .fpr = CUCKOO_DEFAULT_FPR};
+    *options =
+        (cuckoo_options){.filter = {.growth = true, .max_kicks = DEFAULT_KICKS}, .fpr = default_fpr};
 }
 
 bool cuckoo_duration_read(const char *text, size_t length, uint64_t *milliseconds)
@@ -318,7 +319,7 @@ bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **va
         (count > 1 && !read_options(context, values[1], options)))
         return false;
     if (options->fpr == 0 && options->filter.fingerprint_bits == 0)
-        options->fpr = CUCKOO_DEFAULT_FPR;
+        options->fpr = default_fpr;
     return true;
 }
 

@@ -39,9 +39,6 @@ typedef struct cuckoo_options {
     const char *const *beside; /* "name=value" of other arguments, NULL at the end; NULL: none */
 } cuckoo_options;
 
-#define CUCKOO_DEFAULT_FPR 0.01
-enum { CUCKOO_DEFAULT_KICKS = 10 /* buckets */ };
-
 static inline bool cuckoo_has(const cuckoo_options *options, int option)
 {
     return options->given >> option & 1;

@@ -31,27 +31,6 @@ static bool complain(char **message, const char *what, const char *given)
     return false;
 }
 
-/* Shows a column of the table, if there is one. */
-static bool bad_content(const cuckoo_table_plan *plan, const char *text, char **message)
-{
-    char *table = sqlite3_mprintf("%.*s", (int)strcspn(text, ".("), text);
-    char *example = plan->db && table ? cuckoo_column_example(plan->db, plan->schema, table) : NULL;
-    const char *end = text;
-    cuckoo_token first = cuckoo_sql_token(&end);
-    char closing = *first.at == '[' ? ']' : *first.at;
-    bool open = first.kind == CUCKOO_TOKEN_QUOTED && (first.n == 1 || end[-1] != closing);
-    char *what = sqlite3_mprintf(open      ? "content must be 'table(column)'; a quote is not closed"
-                                 : example ? "content must be 'table(column)', such as '%s'"
-                                           : "content must be 'table(column)'",
-                                 example);
-    if (what)
-        complain(message, what, text);
-    sqlite3_free(table);
-    sqlite3_free(example);
-    sqlite3_free(what);
-    return false;
-}
-
 /* 'table(column)', in which both names may be quoted: then they may be any. */
 static bool take_content(const char *text, cuckoo_table_plan *plan, char **message)
 {
@@ -62,7 +41,7 @@ static bool take_content(const char *text, cuckoo_table_plan *plan, char **messa
     bool quoted = cuckoo_sql_token(&behind).kind == CUCKOO_TOKEN_QUOTED;
     const char *open = strchr(quoted ? behind : text, '(');
     if (open == NULL || open == text || text[n - 1] != ')' || open + 2 >= text + n)
-        return bad_content(plan, text, message);
+        return complain(message, "content must be 'table(column)', such as 'users(email)'", text);
     plan->content = cuckoo_sql_unquoted(text, (size_t)(open - text));
     plan->column = cuckoo_sql_unquoted(open + 1, (size_t)(text + n - open - 2));
     return plan->content && plan->column;
@@ -155,11 +134,11 @@ static int refuse(bool stored, int rc, cuckoo_table_plan *plan, char **message)
     return plan->later ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-int cuckoo_table_plan_read(sqlite3 *db, int argc, const char *const *argv, bool stored,
-                           cuckoo_table_plan *plan, char **message)
+int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cuckoo_table_plan *plan,
+                           char **message)
 {
     enum { FIRST = 3 };
-    *plan = (cuckoo_table_plan){.db = stored ? NULL : db, .schema = argv[1]};
+    *plan = (cuckoo_table_plan){.given = 0};
     *message = NULL;
     cuckoo_options_default(&plan->options);
     plan->options.beside = valid;

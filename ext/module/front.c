@@ -53,7 +53,7 @@ static int read_columns(sqlite3 *db, cuckoo_front *front, sqlite3_str *sql)
         const char *name = (const char *)sqlite3_column_text(all, NAME),
                    *type = (const char *)sqlite3_column_text(all, TYPE);
         int key = sqlite3_column_int(all, KEY);
-        rc = name && type ? cuckoo_column_affinity(db, s, t, type, &affinity) : SQLITE_NOMEM;
+        rc = name && type ? cuckoo_column_affinity(db, s, t, type, &affinity, NULL) : SQLITE_NOMEM;
         if (rc == SQLITE_OK)
             rc = (front->columns ? cuckoo_column_look_on : cuckoo_column_look)(db, s, t, name, NULL,
                                                                                &collation);

@@ -99,13 +99,11 @@ extern const cuckoo_function *const cuckoo_table_functions;
 /* What the arguments say (texts: sqlite3_malloc). */
 typedef struct cuckoo_table_plan {
     cuckoo_options options;
-    sqlite3 *db;        /* that may be asked for an example; NULL: none */
-    const char *schema; /* of the table */
-    unsigned given;     /* a bit for each argument that is no option */
-    bool rows;          /* rows=on */
-    bool rowids;        /* rowids=on */
-    bool once;          /* adds=once */
-    uint64_t keep;      /* keep='24 hours', milliseconds; 0: not given */
+    unsigned given; /* a bit for each argument that is no option */
+    bool rows;      /* rows=on */
+    bool rowids;    /* rowids=on */
+    bool once;      /* adds=once */
+    uint64_t keep;  /* keep='24 hours', milliseconds; 0: not given */
     char *content, *column;
     char *later; /* it has arguments that this version does not know, and this names the first one */
 } cuckoo_table_plan;
@@ -114,8 +112,8 @@ typedef struct cuckoo_table_plan {
 ** the name of the module; NULL: out of memory. `stored`: they are those of a table that there is. Then
 ** arguments that cannot be read are no error, but those of a later version (plan->later), and the
 ** others are read. */
-int cuckoo_table_plan_read(sqlite3 *db, int argc, const char *const *argv, bool stored,
-                           cuckoo_table_plan *plan, char **message);
+int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cuckoo_table_plan *plan,
+                           char **message);
 
 /* The shape of a new table. The key rule of the column that it follows becomes that of the plan. This
 ** checks what only CREATE may check. Errors as above. */

@@ -100,7 +100,7 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
     cuckoo_table_plan plan;
     cf_geometry shape;
     cuckoo_table *table = NULL;
-    int rc = cuckoo_table_plan_read(db, argc, argv, !creates, &plan, message);
+    int rc = cuckoo_table_plan_read(argc, argv, !creates, &plan, message);
     if (!cuckoo_has(&plan.options, CUCKOO_OPTION_SEED)) /* keys cannot be aimed at an unknown seed */
         sqlite3_randomness(sizeof plan.options.filter.seed, &plan.options.filter.seed);
     if (rc == SQLITE_OK && creates)

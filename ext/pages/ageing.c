@@ -7,8 +7,6 @@
 
 enum { EPOCHS = 12 /* of keep= */, NUMBERS = 15 /* of epochs in the pages */ };
 
-/* ---- times ---- */
-
 static uint64_t clock_of(const cuckoo_paged *paged)
 {
     return cuckoo_sql_clock(paged->shadow.db, paged->shadow.schema);
@@ -35,8 +33,6 @@ static uint64_t end_of(const cuckoo_age *age, uint64_t epoch)
 {
     return (epoch + 1) * epoch_length(age) - age->offset;
 }
-
-/* ---- live epochs ---- */
 
 /* Without keep=, the current epoch decides. */
 void cuckoo_ageing_set_window(cuckoo_paged *paged, uint64_t window)
@@ -68,8 +64,6 @@ bool cuckoo_ageing_is_live(const cuckoo_paged *paged, int64_t time)
         return time > 0 && cf_epoch_is_live(&paged->filter, (uint64_t)time - 1);
     return time > 0 && (uint64_t)time + paged->window + tolerance(&paged->age) >= paged->now;
 }
-
-/* ---- adding ---- */
 
 void cuckoo_ageing_begin_adds(cuckoo_paged *paged, int64_t latest, bool now)
 {
@@ -104,8 +98,6 @@ void cuckoo_ageing_sweep(cuckoo_paged *paged)
     cf_sweep(&paged->filter);
     paged->dirty = true;
 }
-
-/* ---- commands ---- */
 
 int cuckoo_ageing_advance(cuckoo_paged *paged, char **message)
 {

@@ -9,8 +9,6 @@ static void free_running(void *pointer)
     sqlite3_free(data);
 }
 
-/* ---- aggregates ---- */
-
 typedef struct aggregate {
     bool failed;
     uint64_t state[]; /* of the function; the same alignment as in SQLite */
@@ -36,8 +34,6 @@ static void aggregate_last(sqlite3_context *context)
     else
         f->last(context, a->state, a->failed);
 }
-
-/* ---- registration ---- */
 
 static int register_one(sqlite3 *db, const cuckoo_function *f, int arguments, cuckoo_shared *shared)
 {

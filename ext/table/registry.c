@@ -299,23 +299,17 @@ static bool is_hidden(cuckoo_registry *registry, const char *name)
 ** one. */
 static char *remedy_for(cuckoo_registry *registry, const char *text)
 {
-    sqlite3 *db = registry->db;
-    const char *point = strchr(text, '.'), *name = point ? point + 1 : text;
-    if (point == NULL && is_hidden(registry, name))
-        return sqlite3_mprintf("; a TEMP table or view of this name hides it: write 'main.%q'", name);
-    char *list = NULL, *word = sqlite3_mprintf("%.*s", (int)strcspn(name, "("), name);
-    cuckoo_sql_text(db, &list,
+    char *list = NULL;
+    if (strchr(text, '.') == NULL && is_hidden(registry, text))
+        return sqlite3_mprintf("; a TEMP table or view of this name hides it: write 'main.%q'", text);
+    cuckoo_sql_text(registry->db, &list,
                     "SELECT group_concat(name, ', ') FROM (SELECT name FROM main.sqlite_master WHERE "
                     "lower(sql) GLOB 'create virtual table*cuckoo_filter*' LIMIT 20)");
-    char *example = word ? cuckoo_column_example(db, "main", word) : NULL;
-    char *remedy = list ? sqlite3_mprintf("; the tables are %s", list)
-                        : sqlite3_mprintf("; create one: CREATE VIRTUAL TABLE \"%!.40w_filter\" "
-                                          "USING cuckoo_filter(%s%q%s)",
-                                          word, example ? "content='" : "",
-                                          example ? example : "capacity=1000000", example ? "'" : "");
+    char *remedy = sqlite3_mprintf(list ? "; the tables are %s"
+                                        : "; create one: CREATE VIRTUAL TABLE known USING "
+                                          "cuckoo_filter(content='users(email)')",
+                                   list);
     sqlite3_free(list);
-    sqlite3_free(example);
-    sqlite3_free(word);
     return remedy;
 }
 

@@ -144,7 +144,7 @@ static const char *const options[][3] = {
     {"capacity=9, adds=twice", "!adds must be once", NULL},
     {"capacity=9, rows=on", "!add content=", NULL},
     {"content='nothing(k)'", "!no table nothing in temp", NULL},
-    {"content='nothing'", "!content must be 'table(column)', got 'nothing'", NULL},
+    {"content='nothing'", "!content must be 'table(column)', such as 'users(email)', got 'nothing'", NULL},
     {"content='temp.nothing(k)'", "!give the name alone", NULL},
     {"content='main.keys(k)'", "!of a table there", NULL},
     {"capacity=9, counter_bits=17", "!bad value in counter_bits=17", NULL},
