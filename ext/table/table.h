@@ -126,13 +126,13 @@ void cuckoo_table_calm(const cuckoo_table *table, cuckoo_calm *calm);
 ** another connection, else by this one. */
 bool cuckoo_table_overtaken(const cuckoo_table *table);
 
-/* Does it still hold? Then another use has begun. This connection may have committed nothing, which
-** counts only while pages are still to be read. */
+/* True if it still holds: then another use has begun. A statement that writes is never calm. Where another
+** statement of the connection is writing, and has not ended, SQLite does not say whether this one sees its
+** rows. This connection may have committed nothing, which counts only while pages are still to be read. */
 static inline bool cuckoo_table_is_calm(cuckoo_table *table, const cuckoo_calm *calm)
 {
     sqlite3 *db = table->paged.shadow.db;
-    bool is = calm->is && calm->changes == sqlite3_total_changes(db) &&
-              sqlite3_txn_state(db, NULL) == SQLITE_TXN_READ && table->paged.loaded &&
+    bool is = calm->is && calm->changes == sqlite3_total_changes(db) && table->paged.loaded &&
               (table->paged.has_reader || !cuckoo_table_overtaken(table)) &&
               !cuckoo_compat_expired(table->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
     table->asks_content = is ? calm->asks_content : table->asks_content;

@@ -70,14 +70,14 @@ static const char *read_power(const char *at, const char *end, cf_number *number
 
 bool cf_number_read(const char *text, size_t length, cf_number *number)
 {
-    const char *at = text, *end = text;
-    while (end < text + length && *end != 0) /* RULE: a number ends at the first NUL */
-        end++;
+    const char *at = text, *end;
     /* RULE: blanks may stand before a number; equivalent without 2, < to <=: blanks alone are none */
-    while (at < end && is_blank(*at))
+    while (at < text + length && is_blank(*at))
         at++;
-    if (at == end || !(is_digit(*at) || *at == '-' || *at == '+' || *at == '.'))
+    if (at == text + length || !(is_digit(*at) || *at == '-' || *at == '+' || *at == '.'))
         return false;
+    for (end = at; end < text + length && *end != 0;) /* RULE: a number ends at the first NUL */
+        end++;
     *number = (cf_number){.negative = *at == '-', .power = end < text + length};
     if (*at == '-' || *at == '+')
         at++;
