@@ -67,6 +67,10 @@ static inline cf_status cf_full_or(const cf_filter *filter, cf_status status)
 ** that were done stay; a step that fails changes only the length. */
 cf_status cf_grow_to(cf_filter *filter, uint64_t buckets);
 
+/* Makes the blob at least `bytes` long, and an eighth longer, so that most steps need no memory; but not
+** much longer, because zeroing takes time. The pager is not called: nothing was there (cf_pages). */
+cf_status cf_make_longer(cf_filter *filter, uint64_t bytes);
+
 /* True if the table may grow for an entry that finds no slot. At least half of its slots must be in use,
 ** because keys may be chosen to crowd one bucket; and it may have at most four slots per item, because
 ** splitting doubles exhausted entries. A small table may have a few more. With values an eighth of the
