@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # SQLite 3.54.1 (npm better-sqlite3 13.2.0; 3.40.1 does the same), VFS of Unix: xWrite of 128 KiB or more in one call returns
-# SQLITE_FULL, with plenty of room on the disk. It writes the low 17 bits of the length, then 128 KiB that are taken as 0, and 0 bytes count as a full
-# disk. SQLite itself never writes more than a page. An extension that keeps bytes in a temporary file of the VFS has to
-# write smaller pieces.
+# SQLITE_FULL, with plenty of room on the disk. It writes the low 17 bits of the length, then 128 KiB that are taken as 0,
+# and 0 bytes count as a full disk. SQLite itself never writes more than a page. An extension that keeps bytes in a temporary
+# file of the VFS has to write smaller pieces.
 # Needs a C compiler and npm. Exits with 1 when the behaviour is another one.
 set -eu
 folder=$(mktemp -d)
