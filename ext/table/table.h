@@ -20,6 +20,7 @@
 #include "../follow/follow.h"
 #include "../keys/options.h"
 #include "list.h"
+#include "rows.h"
 
 /* Rows of the logs: so many may wait, so that fewer pages are written; a COMMIT drains no more than so
 ** many, which would hold the lock for seconds. */
@@ -47,6 +48,7 @@ struct cuckoo_table {
     cuckoo_front *front;  /* it shows the rows of the content (front.h); NULL: it does not */
     cf_affinity affinity; /* what SQLite was told of the key column when it read the schema */
     cf_collation collation;
+    bool has_text;        /* and that is TEXT */
     bool once;            /* no DELETE: INSERT OR IGNORE adds a key if it is new */
     bool returns_nothing; /* no INSERT INTO this table since a savepoint opened last has RETURNING */
 

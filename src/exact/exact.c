@@ -351,8 +351,8 @@ static cf_status make_all(cf_exact_work *work)
     return status == CF_OK ? finish(work, keys, members) : status;
 }
 
-/* What is wrong with what a filter is to be built of; NULL: nothing. */
-static const char *make_fault(const cf_exact_build *build)
+/* What is wrong with what a filter is to be built of; NULL: nothing. Its shape takes no stack of the build. */
+static CF_NEVER_INLINE const char *make_fault(const cf_exact_build *build)
 {
     const cf_options *o = &build->options;
     const char *why = NULL;

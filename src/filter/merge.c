@@ -260,3 +260,30 @@ cf_status cf_shrink(cf_filter *into, const cf_filter *from)
     cf_status status = grow_and_merge(into, from, buckets, from->length - from->length / 8, &why);
     return status == CF_TOO_BIG ? CF_FULL : status;
 }
+
+/* A saturated entry has the bit above its value. */
+cf_status cf_widen(cf_filter *into, const cf_filter *from)
+{
+    unsigned at = 0;
+    cf_geometry *wide = &into->geometry, shape = *wide;
+    wide->value_bits = from->geometry.value_bits;
+    const char *differs = cf_difference(into, from, &at);
+    wide->value_bits = shape.value_bits;
+    if (differs || wide->value_bits < from->geometry.value_bits || into->occupied + into->stashed)
+        return CF_MISMATCH;
+    cf_status status = cf_make_longer(into, cf_bytes_at(wide, from->level, from->split));
+    if (status != CF_OK)
+        return status;
+    cf_set_stage(into, from->level, from->split, from->view.form.grown);
+    for (uint64_t bucket = 0; bucket < from->buckets; bucket++) {
+        cf_contents contents;
+        cf_bucket_read(from, bucket, &contents);
+        for (unsigned i = 0; i < wide->bucket_size; i++)
+            if (contents.payload[i] & from->view.saturated)
+                contents.payload[i] ^= from->view.saturated ^ into->view.saturated;
+        cf_bucket_write(into, bucket, &contents);
+    }
+    into->occupied = from->occupied;
+    into->items = from->items;
+    return CF_OK;
+}

@@ -42,8 +42,8 @@
 ** changing   cf_add cf_delete
 ** many       cf_build cf_add_many cf_merge cf_shrink cf_difference cf_sort cf_drop_repeated
 ** growing    cf_memory, cf_realloc
-** values     cf_add_value cf_delete_value cf_get cf_get_all cf_build_values cf_sort_pairs
-**            cf_drop_repeated_pairs
+** values     cf_add_value cf_delete_value cf_get cf_get_all cf_widen cf_build_values
+**            cf_sort_pairs cf_drop_repeated_pairs
 ** one by one cf_collect cf_build_collected cf_collected_count cf_collected_free
 ** expiry     cf_advance cf_age_to cf_add_epoch cf_sweep cf_renew cf_epoch_is_live
 ** the rest   a stash, errors, memory and threads, part of a filter in memory, figures of a shape;
@@ -122,7 +122,7 @@ typedef struct cf_options {
     unsigned bucket_size;      /* slots in a bucket: 1, 2, 4 or 8; 0: 4 */
     unsigned fingerprint_bits; /* 4 .. 32; 0: the fewest that meet the false-positive rate */
     unsigned counter_bits;     /* counts copies beyond max_copies: 0 .. 16 */
-    unsigned value_bits;       /* a value with every copy: 0 .. 32; not with counters */
+    unsigned value_bits;       /* a value with every copy: 0 .. 62, with a stash 32; not with counters */
     unsigned epochs;           /* keys expire after so many epochs, 1 .. 15; 0: never. Not with counters,
                              values or a stash */
     bool growth;  /* may grow when full, if filter.memory is set as well. Needs fingerprints of
@@ -320,7 +320,7 @@ typedef struct cf_memory {
 
 /* ---- values ----
 **
-** A value of up to 32 bits with every copy of a key: an approximate map (paper, section 6). */
+** A value of up to 62 bits with every copy of a key: an approximate map (paper, section 6). */
 
 enum { CF_VALUES_MAX = 24 /* values that a key can have */ };
 
@@ -342,6 +342,10 @@ unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values);
 ** CF_BAD_ARGUMENT: it has more than value_bits bits. */
 cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value);
 cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value);
+
+/* Copies all of `from` into an empty filter of the same shape, but for more value bits, with
+** memory.resize. CF_MISMATCH: another shape, or fewer. CF_NO_MEMORY; CF_TOO_BIG. */
+cf_status cf_widen(cf_filter *into, const cf_filter *from);
 
 /* cf_build of n pairs, for the distinct ones. If many keys have several values it is up to 2.3 times as
 ** large. CF_BAD_ARGUMENT as well: a value has more than options->value_bits bits. CF_FULL as well: a key
@@ -530,7 +534,8 @@ enum {
     CF_BUCKET_MAX = 8,       /* slots */
     CF_PAIR_BITS_MIN = 4,
     CF_COUNTER_MAX = 16, /* bits */
-    CF_VALUE_MAX = 32,   /* bits */
+    CF_VALUE_MAX = 32,   /* bits; without a stash: */
+    CF_WIDE_VALUE_MAX = 62,
     CF_EPOCHS_MAX = 15,
     CF_BUDGET_MAX = 255, /* buckets */
     CF_STASH_MAX = 4096, /* entries */

@@ -81,9 +81,7 @@ static void split_bucket(cf_filter *filter)
     cf_bucket_write(filter, last, &high);
 }
 
-/* Makes the blob as long as asked for, and an eighth longer, so that most steps find room; but zeros
-** must not take long. Nobody is told of them, for nothing was there (cf_pages). */
-static cf_status make_longer(cf_filter *filter, uint64_t bytes)
+cf_status cf_make_longer(cf_filter *filter, uint64_t bytes)
 {
     enum { MOST_SPARE = 1 << 20 };
     cf_memory memory = filter->memory;
@@ -176,7 +174,7 @@ static cf_status split_one(cf_filter *filter, cf_ticker *ticker)
     if (!g->growth || filter->memory.resize == NULL ||
         cf_stage_check(g, level, split + 1, &why) != CF_OK)
         return CF_FULL;
-    cf_status status = make_longer(filter, cf_bytes_at(g, level, split + 1));
+    cf_status status = cf_make_longer(filter, cf_bytes_at(g, level, split + 1));
     if (status == CF_OK && !filter->view.form.grown)
         status = begin_growth(filter, ticker);
     if (status != CF_OK)

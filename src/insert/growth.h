@@ -66,6 +66,10 @@ static inline cf_status cf_full_or(const cf_filter *filter, cf_status status)
 ** done stay; one that fails changes nothing but the length. */
 cf_status cf_grow_to(cf_filter *filter, uint64_t buckets);
 
+/* Makes the blob as long as asked for, and an eighth longer, so that most steps find room; but zeros
+** must not take long. Nobody is told of them, for nothing was there (cf_pages). */
+cf_status cf_make_longer(cf_filter *filter, uint64_t bytes);
+
 /* May the table grow for an entry that finds no room? At least half of its slots are in use then, for
 ** keys may be chosen to crowd one place; and it has at most four for each item, for splitting makes two
 ** of exhausted entries. A small table has a few more. With values an eighth is enough: four values of a

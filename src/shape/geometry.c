@@ -11,7 +11,7 @@ const char *cf_sizes_fault(unsigned b, unsigned f, unsigned counter_bits, unsign
     return b != 1 && b != 2 && b != 4 && b != 8               ? "bucket_size must be 1, 2, 4 or 8"
            : f < CF_FINGERPRINT_MIN || f > CF_FINGERPRINT_MAX ? "fingerprint_bits must be from 4 to 32"
            : counter_bits > CF_COUNTER_MAX                    ? "counter_bits must be from 0 to 16"
-           : value_bits > CF_VALUE_MAX                        ? "value_bits must be from 0 to 32"
+           : value_bits > CF_WIDE_VALUE_MAX                   ? "value_bits must be from 0 to 62"
            : counter_bits && value_bits
                ? "counter_bits and value_bits exclude each other: leave one of them out"
                : NULL;
@@ -34,7 +34,8 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
             ? "epochs are from 1 to 15, without counters, values and stash"
         : g->stash_size > CF_STASH_MAX || (g->budget && !g->stash_size)
             ? "a stash has from 1 to 4096 entries"
-        : g->growth && g->stash_size ? "a filter with a stash does not grow"
+        : g->stash_size && g->value_bits > CF_VALUE_MAX ? "with a stash value_bits are at most 32"
+        : g->growth && g->stash_size                    ? "a filter with a stash does not grow"
         : g->affinity > CF_AFFINITY_REAL || g->collation > CF_COLLATION_RTRIM
             ? "the key rule has an unknown affinity or collation"
         : g->key_types > CF_TYPES_MIXED ? "key_types has unknown bits"

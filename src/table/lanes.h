@@ -204,12 +204,25 @@ CF_FORCED bool cf_empty_by(cf_kind kind, const cf_filter *filter, uint64_t at, u
 
 /* ---- payloads ---- */
 
+/* A wide payload reaches into the ninth byte. */
 static inline uint64_t cf_payload_at(const cf_filter *filter, uint64_t at, unsigned slot)
 {
     const cf_form *form = &filter->view.form;
     assert(slot < filter->geometry.bucket_size);
-    return cf_load_bits(filter->view.table, at + form->payloads_at + slot * form->payload_bits) &
-           cf_ones(form->payload_bits);
+    at += form->payloads_at + slot * form->payload_bits;
+    uint64_t payload = cf_load_bits(filter->view.table, at);
+    if (CF_UNLIKELY(form->payload_bits > 57))
+        payload |= (uint64_t)filter->view.table[(at >> 3) + 8] << 1 << (63 - (at & 7));
+    return payload & cf_ones(form->payload_bits);
+}
+
+static inline void cf_payload_store(cf_filter *filter, uint64_t at, unsigned bits, uint64_t payload)
+{
+    if (CF_UNLIKELY(bits > 57)) {
+        cf_store_bits(filter, at, UINT32_MAX, payload & UINT32_MAX);
+        at += 32, bits -= 32, payload >>= 32;
+    }
+    cf_store_bits(filter, at, cf_ones(bits), payload);
 }
 
 /* True if one load has all payloads of a bucket, which are stored at once. */
@@ -237,14 +250,14 @@ static inline void cf_payloads_write(cf_filter *filter, uint64_t at, const uint6
         cf_store_bits(filter, at, cf_ones(b * bits), all);
     } else {
         for (unsigned i = 0; bits != 0 && i < b; i++, at += bits)
-            cf_store_bits(filter, at, cf_ones(bits), payload[i]);
+            cf_payload_store(filter, at, bits, payload[i]);
     }
 }
 
 static inline void cf_payload_write(cf_filter *filter, uint64_t at, unsigned slot, uint64_t payload)
 {
     unsigned bits = filter->view.form.payload_bits;
-    cf_store_bits(filter, at + filter->view.form.payloads_at + slot * bits, cf_ones(bits), payload);
+    cf_payload_store(filter, at + filter->view.form.payloads_at + slot * bits, bits, payload);
 }
 
 /* ---- writing ---- */
