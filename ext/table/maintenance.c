@@ -192,10 +192,11 @@ static int add_keys(const cuckoo_table *table, sqlite3_stmt *keys, cf_filter *fi
         cf_status status = kind == CUCKOO_KEY_NOMEM ? CF_NO_MEMORY : CF_OK;
         cf_note_types(filter, cuckoo_key_type(sqlite3_column_value(keys, 0), &filter->geometry));
         int64_t row = rowids ? sqlite3_column_int64(keys, 1) : 0;
-        distinct += kind == CUCKOO_KEY_OK && rowids && !cf_contains(filter, hash);
+        bool first = kind == CUCKOO_KEY_OK && rowids && !cf_contains(filter, hash);
         rows += kind == CUCKOO_KEY_OK;
         if (kind == CUCKOO_KEY_OK)
             status = cuckoo_watched_add(sqlite3_db_handle(keys), filter, hash, (uint64_t)row);
+        distinct += first && status == CF_OK;
         if (status == CF_NO_MEMORY || status == CF_INTERRUPTED)
             return cuckoo_error_code(status);
         if (status != CF_OK && aside == NULL) {

@@ -54,7 +54,7 @@ int cuckoo_rows_lack(cuckoo_net *net, cuckoo_paged *paged, bool *lack)
 
 /* ---- lookups ---- */
 
-static int push(cuckoo_rows *rows, uint64_t row, int64_t n)
+int cuckoo_rows_push(cuckoo_rows *rows, uint64_t row, int64_t value)
 {
     if (rows->n == rows->room) {
         size_t room = 2 * rows->room + CF_VALUES_MAX;
@@ -64,7 +64,7 @@ static int push(cuckoo_rows *rows, uint64_t row, int64_t n)
         rows->at = more;
         rows->room = room;
     }
-    rows->at[rows->n++] = (cf_valued){row, (uint64_t)n};
+    rows->at[rows->n++] = (cf_valued){row, (uint64_t)value};
     return SQLITE_OK;
 }
 
@@ -92,7 +92,7 @@ static int add_logged(const cuckoo_changes *changes, uint64_t hash, cuckoo_rows 
     if (i == 0)
         return rc;
     for (; rc == SQLITE_OK && i > 0; i = changes->before[i - 1])
-        rc = push(rows, (uint64_t)changes->change[i - 1].row, changes->change[i - 1].n);
+        rc = cuckoo_rows_push(rows, (uint64_t)changes->change[i - 1].row, changes->change[i - 1].n);
     return rc ? rc : sum_up(rows);
 }
 
@@ -109,7 +109,7 @@ int cuckoo_rows_find(cuckoo_net *net, cuckoo_paged *paged, uint64_t hash, cuckoo
     const cf_filter *reader = cuckoo_paged_reader(paged);
     unsigned n = rc == SQLITE_OK && cf_contains(reader, hash) ? cf_get_all(reader, hash, values) : 0;
     for (unsigned i = 0; rc == SQLITE_OK && i < n; i++)
-        rc = push(rows, values[i], 1);
+        rc = cuckoo_rows_push(rows, values[i], 1);
     if (rc == SQLITE_OK && net->changes.n > 0)
         rc = add_logged(&net->changes, hash, rows);
     return cuckoo_first_error(rc, paged->rc);

@@ -27,6 +27,9 @@ typedef struct cuckoo_rows {
 /* The rows of a key. */
 int cuckoo_rows_find(cuckoo_net *net, cuckoo_paged *paged, uint64_t hash, cuckoo_rows *rows);
 
+/* Adds a row, with a value. */
+int cuckoo_rows_push(cuckoo_rows *rows, uint64_t row, int64_t value);
+
 /* Does this row have the key, probably? Is that said by the image alone? */
 int cuckoo_rows_have(cuckoo_net *net, cuckoo_paged *paged, uint64_t hash, int64_t row, bool *has);
 bool cuckoo_rows_in(const cf_filter *filter, uint64_t hash, int64_t row);

@@ -163,8 +163,8 @@ class World:
                 self.change(db)
             except sqlite3.IntegrityError:
                 pass
-            except sqlite3.OperationalError as error:
-                if not any(word in str(error) for word in ("VACUUM", "in a row", "within a transaction", "cf_table_rebuild",
+            except sqlite3.DatabaseError as error:
+                if not any(word in str(error) for word in ("VACUUM", "rebuild reads them again", "in a row", "within a transaction", "cf_table_rebuild",
                                                            "database or disk is full", "fewer than 8 rows", "already exists")):
                     raise
             if transaction and db is not self.connections[2] and rng.random() < 0.3:
