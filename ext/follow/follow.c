@@ -164,9 +164,9 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
     return rc;
 }
 
-/* Prefers the names in content=: that of the table if a table or view has it, and that of the column if
-** the table has it. When a table or column is renamed, SQLite's triggers go with it; but if a program
-** uses the name again, it means the new one. Replaces the texts. */
+/* Prefers the table name in content= if a table or view has it, and the column name if the table has it.
+** When a table or column is renamed, SQLite's triggers go with it; but if a program uses the name again,
+** it means the new one. Replaces the texts. */
 static int prefer_given(const cuckoo_follow *follow, const cuckoo_shadow *shadow, char **table,
                         char **column)
 {

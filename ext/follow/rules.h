@@ -8,8 +8,8 @@
 **
 ** - A. A BEFORE UPDATE or BEFORE DELETE trigger on the table writes anything, *and* something else may
 **   change a key during such a change: another trigger inserts rows into the table, deletes rows, or
-**   sets the column or the primary key; or a foreign key of these columns has an action. (For a generated
-**   column, the columns that it is computed from count.) SQLite then passes values to our triggers that
+**   sets the column or the primary key; or a foreign key of these columns has an action. (For a
+**   generated column, the columns that it is computed from count.) SQLite then passes values to our triggers that
 **   were read before. The same happens if the column refers to its own table with an action. A filter
 **   cannot be in sync with such a column.
 ** - B. A trigger fires after the change of a row and before ours, because it is newer or TEMP. If it

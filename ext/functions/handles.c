@@ -150,8 +150,8 @@ static void fail_argument(sqlite3_context *context, int count, sqlite3_value **v
         cuckoo_fail_filter(context, status, why, values[0]);
 }
 
-/* SQLite keeps auxiliary data of a parameter until the statement ends, and frees those of another
-** argument immediately. Keeping a reader costs as much as dozens of reads, so most calls do not. */
+/* SQLite keeps auxiliary data of a parameter until the statement ends, and frees other auxiliary data
+** immediately. Keeping a reader costs as much as dozens of reads, so most calls do not. */
 const cf_filter *cuckoo_filter_open(sqlite3_context *context, int count, sqlite3_value **values,
                                     cuckoo_handle **exact)
 {

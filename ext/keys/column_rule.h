@@ -17,7 +17,7 @@ int cuckoo_column_look(sqlite3 *db, const char *schema, const char *table, const
 int cuckoo_column_look_on(sqlite3 *db, const char *schema, const char *table, const char *column,
                           const char **type, const char **collation);
 
-/* Sets affinity and collation of *into to those of a column, or of the rowid. After an error *into is
+/* Copies affinity and collation of a column, or of the rowid, to *into. After an error *into is
 ** unchanged. There is a message (sqlite3_malloc) if
 **
 ** - there is no such table or column; it names the columns (a view is not a table);

@@ -2,7 +2,7 @@
 /*
 ** key.h - from an SQL value to the hash of a key, and to the value that is stored with a key.
 **
-** The key rules are those of src/include/cuckoo_key.h. Text is hashed as UTF-8 in databases of every
+** src/include/cuckoo_key.h defines the key rules. Text is hashed as UTF-8 in databases of every
 ** encoding. NULL is not a key.
 */
 #ifndef CUCKOO_KEY_H

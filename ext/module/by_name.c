@@ -2,10 +2,10 @@
 /*
 ** by_name.c - functions that take the name of a filter table: 'seen' or 'main.seen'.
 **
-** They read the database by name, so they are not deterministic. Those that return an answer, a figure
-** or a picture are innocuous, because shells since SQLite 3.44 trust no schema. Those that return the
-** whole filter are not: a trigger of a hostile schema could use them to copy the filter of another
-** database.
+** They read the database by name, so they are not deterministic. Functions that return an answer, a
+** figure or a picture are innocuous, because shells since SQLite 3.44 trust no schema. Functions that
+** return the whole filter are not: a trigger of a hostile schema could use them to copy the filter of
+** another database.
 */
 #include "../functions/filters.h"
 #include "../keys/key.h"

@@ -28,7 +28,7 @@ typedef struct table_cursor {
     cuckoo_calm calm;     /* from the second lookup on */
     sqlite3_stmt *keys;   /* the rows are all keys of the synced table */
     cf_affinity affinity; /* the affinity that converts the key; CF_AFFINITY_TEXT: TEXT */
-    bool found;           /* the rows are those that may have the requested key */
+    bool found;           /* the rows may have the requested key */
     cuckoo_rows pairs;    /* with rowids=on: the rows of the requested key */
 } table_cursor;
 

@@ -15,8 +15,8 @@
 **      = IS IN on any column; < <= > >= on columns of numeric affinity and the rowid
 **
 ** All others are left to SQLite, which reads the rows and sorts them. IN on a column without numeric
-** affinity is taken as a whole: SQLite would check its values one by one, with another affinity than
-** that of IN.
+** affinity is taken as a whole: SQLite would check its values one by one, with another affinity than IN
+** has.
 **
 ** xBestIndex writes the statement, and xFilter runs it: EXPLAIN QUERY PLAN shows it. Two kinds of values
 ** need a wider statement, without their condition. A number in = or IS on a column of another affinity
@@ -104,7 +104,7 @@ typedef struct front_cursor {
     const char *text;   /* `plain` is the statement of this text, */
     uint32_t how;       /* rewritten in this way; NULL: not known */
     uint64_t number; /* number that is looked up in its usual spelling (cuckoo_front_number); 0: none */
-    uint64_t most;   /* the most rows that have it besides those that were returned */
+    uint64_t most;   /* the most rows that have it besides the returned ones */
 } front_cursor;
 
 enum { CUCKOO_NO_ROWS = -2, CUCKOO_ROWID = -1 /* in place of a column */ };
@@ -138,9 +138,9 @@ static inline const cuckoo_shown *cuckoo_front_shown(const cuckoo_front *front, 
 
 /* ---- front.c: the columns of the content ---- */
 
-/* Reads the columns of the content, and declares those of the table. `content` and `column` are the
-** current names. A missing content is no error yet, because the table must be droppable. `message`: of
-** CREATE, for which columns that cannot be declared are an error; otherwise NULL. */
+/* Reads the columns of the content, and declares the columns of the table. `content` and `column` are
+** the current names. A missing content is no error yet, because the table must be droppable. `message`:
+** of CREATE, for which columns that cannot be declared are an error; otherwise NULL. */
 int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *column, char **message);
 void cuckoo_front_free(cuckoo_front *front);
 

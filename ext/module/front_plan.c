@@ -148,8 +148,8 @@ static int rank(const front_choice *choice, int i)
     const cuckoo_front *front = choice->front;
     const struct sqlite3_index_constraint *c = &choice->info->aConstraint[i];
     const char *op = operator_of(c->op);
-    bool told = front->keyed || rowid_of(front); /* rows can be identified */
-    if (!c->usable || op == NULL || c->iColumn >= front->columns || !told ||
+    bool identified = front->keyed || rowid_of(front); /* rows can be identified */
+    if (!c->usable || op == NULL || c->iColumn >= front->columns || !identified ||
         shown_of(choice, i)->name == NULL || !compares(choice, i))
         return -1;
     bool numeric = shown_of(choice, i)->numeric;

@@ -72,7 +72,7 @@ static inline int cuckoo_table_has_value(cuckoo_table *table, sqlite3_value *key
 int cuckoo_table_fail(cuckoo_table *table, int code, const char *format, ...);
 
 /* The same for a code that begin or end of a use returned, with the reason. Codes other than
-** SQLITE_IOERR and those of cuckoo_table_is_told need no message, and are passed on. */
+** SQLITE_IOERR and the codes of cuckoo_table_is_told need no message, and are passed on. */
 int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why);
 
 /* ---- methods in other files ---- */
@@ -90,8 +90,8 @@ int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
 /* change.c */
 int cuckoo_table_update(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
 
-/* The functions that share the registry: those that take a table by its name, and those for statements
-** of this extension. (by_name.c) */
+/* The functions that share the registry: functions that take a table by its name, and functions for
+** statements of this extension. (by_name.c) */
 extern const cuckoo_function *const cuckoo_table_functions;
 
 /* ---- arguments of CREATE VIRTUAL TABLE (arguments.c) ---- */
@@ -110,7 +110,7 @@ typedef struct cuckoo_table_plan {
 
 /* Reads the arguments of the module, from argv[3] on. After an error *message is the reason, without the
 ** name of the module; NULL: out of memory. `stored`: the table exists already. Then arguments that
-** cannot be read are no error, but those of a later version (plan->later), and the others are read. */
+** cannot be read are no error, but come from a later version (plan->later), and the others are read. */
 int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cuckoo_table_plan *plan,
                            char **message);
 

@@ -51,8 +51,8 @@ static int append_filter(sqlite3_str *json, cuckoo_table *table, cuckoo_use use)
 
 /* Returns what is known within a use, if that has begun (`loaded`). `bad`: why the filter cannot be
 ** trusted; NULL: it can. Returns the first error, except an error that `bad` explains. */
-static int tell(sqlite3_context *context, cuckoo_table *table, cuckoo_use use, const char *bad,
-                bool loaded)
+static int report(sqlite3_context *context, cuckoo_table *table, cuckoo_use use, const char *bad,
+                  bool loaded)
 {
     const cuckoo_follow *follow = &table->follow;
     sqlite3_str *json = sqlite3_str_new(table->registry->db);
@@ -84,14 +84,14 @@ void cuckoo_table_info_function(sqlite3_context *context, int argc, sqlite3_valu
     }
     int rc = cuckoo_registry_begin(cuckoo_function_shared(context), argv[0], &known, use, &table, &why);
     if (rc == SQLITE_OK) {
-        rc = tell(context, table, use, NULL, true);
+        rc = report(context, table, use, NULL, true);
         why = cuckoo_table_damage(table, rc);
     }
     if (table && cuckoo_table_is_told(rc)) {
         cuckoo_explain(&bad, rc, why);
         rc = bad ? cuckoo_table_begin(table, CUCKOO_REPAIR) : SQLITE_NOMEM;
         if (bad && (rc == SQLITE_OK || cuckoo_table_is_told(rc)))
-            rc = tell(context, table, CUCKOO_REPAIR, bad, rc == SQLITE_OK);
+            rc = report(context, table, CUCKOO_REPAIR, bad, rc == SQLITE_OK);
         why = sqlite3_errstr(rc);
     }
     if (rc != SQLITE_OK)

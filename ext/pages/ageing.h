@@ -2,9 +2,9 @@
 /*
 ** ageing.h - filter tables whose keys expire: keep='24 hours', or epochs=n.
 **
-** An add is logged with its time (log.h): that of SQLite's VFS, but never earlier than the latest add in
-** the pages and in the log, so the clock of a table does not go back. In the pages an entry has the
-** number of the epoch in which its key was last added (src/table/epochs.h). **Epochs are a fixed
+** An add is logged with its time (log.h): the time of SQLite's VFS, but never earlier than the latest
+** add in the pages and in the log, so the clock of a table does not go back. In the pages an entry has
+** the number of the epoch in which its key was last added (src/table/epochs.h). **Epochs are a fixed
 ** division of time**, a twelfth of keep= each, so that a drain puts a key into the epoch of its own
 ** time, no matter how late the drain is. Of the 16 numbers 15 are for the last epochs; older entries are
 ** removed when an epoch begins.
@@ -41,7 +41,7 @@ cf_status cuckoo_ageing_add(cuckoo_paged *paged, uint64_t hash, int64_t time);
 void cuckoo_ageing_sweep(cuckoo_paged *paged);
 
 /* The commands `advance`, which begins the next epoch, and `clock`, which sets the clock of the table
-** back to that of the VFS and keeps all ages. Nothing may be pending in the log. */
+** back to the clock of the VFS and keeps all ages. Nothing may be pending in the log. */
 int cuckoo_ageing_advance(cuckoo_paged *paged, char **message);
 int cuckoo_ageing_set_clock(cuckoo_paged *paged, char **message);
 

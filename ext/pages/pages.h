@@ -65,7 +65,7 @@ typedef struct cuckoo_paged {
 
     uint64_t left;       /* keys that did not fit in the last drain, in the log (log.h) */
     uint64_t unmatched;  /* deletes of absent keys */
-    uint64_t generation; /* of what is in memory */
+    uint64_t generation; /* of the pages in memory */
     cuckoo_age age;
     uint64_t now, window; /* the time of this use, and the window of its lookups (ageing.h) */
 } cuckoo_paged;
@@ -96,7 +96,7 @@ int cuckoo_paged_error(cuckoo_paged *paged);
 /* Writes dirty pages and the header. After an error the caller discards the image. */
 int cuckoo_paged_write(cuckoo_paged *paged);
 
-/* Discards what is in memory, changes included. */
+/* Discards the pages in memory, changes included. */
 void cuckoo_paged_forget(cuckoo_paged *paged);
 
 /* Replaces the filter in memory, by a blob of `length` bytes in a block (block.h), which it takes over

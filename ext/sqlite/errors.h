@@ -17,8 +17,8 @@
 ** never plain SQLITE_CORRUPT, after which SQLite writes nothing to the database until the transaction
 ** ends.
 **
-** Messages are in lower case: "function: what is wrong with which argument; the remedy". Formats are
-** those of sqlite3_mprintf, and messages are in memory of sqlite3_malloc.
+** Messages are in lower case: "function: what is wrong with which argument; the remedy". Formats work as
+** in sqlite3_mprintf, and messages are in memory of sqlite3_malloc.
 */
 #ifndef CUCKOO_ERRORS_H
 #define CUCKOO_ERRORS_H

@@ -2,7 +2,7 @@
 /*
 ** sql.h - running SQL.
 **
-** Formats are those of sqlite3_mprintf: "%w" in double quotes is a name, %Q a text. Functions return
+** Formats work as in sqlite3_mprintf: "%w" in double quotes is a name, %Q a text. Functions return
 ** SQLite codes, among them SQLITE_NOMEM if there is no memory for the text of the SQL.
 */
 #ifndef CUCKOO_SQL_H
@@ -39,7 +39,8 @@ int cuckoo_sql_prepare(sqlite3 *db, sqlite3_stmt **statement, const char *format
 ** U+FFFE and U+FFFF in older versions. */
 int cuckoo_sql_bind(sqlite3_stmt *statement, int parameter, sqlite3_value *value);
 
-/* Finalizes a statement, which may be NULL. Returns the first error: `rc`, or that of the last step. */
+/* Finalizes a statement, which may be NULL. Returns the first error: `rc`, or the error of the last
+** step. */
 int cuckoo_sql_end(sqlite3_stmt *statement, int rc);
 
 /* Reads the first value of the first row, as an integer or a text (sqlite3_malloc). Without a row, and
@@ -47,7 +48,7 @@ int cuckoo_sql_end(sqlite3_stmt *statement, int rc);
 int cuckoo_sql_integer(sqlite3 *db, sqlite3_int64 *found, const char *format, ...);
 int cuckoo_sql_text(sqlite3 *db, char **found, const char *format, ...);
 
-/* The number of running statements of the connection (`writing`: of those that write). */
+/* The number of running statements of the connection (`writing`: only statements that write). */
 int cuckoo_sql_running(sqlite3 *db, bool writing);
 
 /* The time in milliseconds, by the VFS of this database. It is at least 1, so 0 can mean never. */

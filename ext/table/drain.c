@@ -80,7 +80,7 @@ static int bring(drain *into, uint64_t hash, int64_t row, int64_t n)
     return cuckoo_counts_put(into->left, into->table->paged.filter.geometry.epochs != 0, hash, row, n);
 }
 
-/* Deletes copies, first those that did not fit. */
+/* Deletes copies, first from the copies that did not fit. */
 static int take_away(drain *into, uint64_t hash, int64_t row, int64_t copies)
 {
     int64_t wait = cuckoo_counts_get(into->left, hash, row);

@@ -162,7 +162,7 @@ int cuckoo_registry_join(cuckoo_table *table)
     cuckoo_list_keep(table);
     int rc = cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(\"%w\") SELECT 1 WHERE 0",
                             shadow->schema, shadow->table, shadow->table);
-    if (rc == SQLITE_ERROR) { /* for SQLite the name may be that of another table */
+    if (rc == SQLITE_ERROR) { /* for SQLite the name may belong to another table */
         cuckoo_table_forget(table);
         cuckoo_shadow_set_log(&table->paged.shadow, 0);
     }

@@ -2,11 +2,11 @@
 /*
 ** rows.h - rowids=on: a key is stored with the rowid of each row that has it, as a value.
 **
-** A lookup returns the rows in the image and those that the logs add, without those that they delete.
-** The caller compares each row with the table, so an extra row does no harm. Each pair of a key and a
-** row is summed up separately, so deletes are exact. A row has one key at a time. So if the image has a
-** pair twice, or a pair of another key with the same fingerprint, one of them is left over from a change
-** that no trigger reported (INSERT OR REPLACE), and a sum above 0 is never too small.
+** A lookup returns the rows in the image, plus the rows that the logs add, minus the rows that they
+** delete. The caller compares each row with the table, so an extra row does no harm. Each pair of a key
+** and a row is summed up separately, so deletes are exact. A row has one key at a time. So if the image
+** has a pair twice, or a pair of another key with the same fingerprint, one of them is left over from a
+** change that no trigger reported (INSERT OR REPLACE), and a sum above 0 is never too small.
 **
 ** Rowids that are negative, or too large for the values of the image, stay in the log of hashed keys,
 ** like pairs without a slot. If there are many of them, the image gets wider values.
