@@ -288,9 +288,9 @@ function putKey(call, key) {
 function failUnfit(call, key, type, noted) {
   const is = type === TEXT ? `the text '${textOf(key)}'` : type === BLOB ? 'bytes' : `the number ${key}`, blobs = type === BLOB || noted === 4;
   const remedy = noted & 1 ? 'a number, such as Number(key)' : noted & 2 ? 'a text, such as String(key)' : 'bytes (a Uint8Array)';
-  const affinity = blobs ? '' : `for a join make the filter with affinity: '${type === TEXT ? 'numeric' : 'text'}'; or `;
-  fail(call, `key is ${is}, and only keys of these types were added: ${KEY_TYPES[noted]}, so it would never be found; ${affinity}give ${remedy}; ` +
-    "affinity: 'none', written out, takes keys of all types, and 7 is not '7' there", TypeError);
+  const affinity = blobs ? '' : `, or for joins make the filter with affinity: '${type === TEXT ? 'numeric' : 'text'}'`;
+  fail(call, `key is ${is}, and only keys of these types were added: ${KEY_TYPES[noted]}, so it would never be found; give ${remedy}${affinity}; ` +
+    "affinity: 'none', written out, takes keys of all types", TypeError);
 }
 
 /* Tells the C library the key that the next call is about, under the rule of a filter or a list. `asks`: it is looked for or

@@ -67,16 +67,16 @@ static void fail_unfit(const cf_geometry *rule, PyObject *key, unsigned type)
     unsigned noted = rule->key_types & CF_TYPE_ANY;
     PyErr_Format(PyExc_TypeError,
                  "sqlite_cuckoo.Filter: key is %.80R, and only %s were added, so it would never be "
-                 "found; %sgive %s; %s",
+                 "found; give %s%s; %s",
                  key, words[noted],
-                 (type | noted) & CF_TYPE_BLOB ? ""
-                 : type == CF_TYPE_NUMBER      ? "for a join make the filter with affinity=text; or "
-                                               : "for a join make the filter with affinity=numeric; or ",
                  noted & CF_TYPE_NUMBER ? "a number, such as int(key)"
                  : noted & CF_TYPE_TEXT ? "a text, such as str(key)"
                                         : "bytes",
+                 (type | noted) & CF_TYPE_BLOB ? ""
+                 : type == CF_TYPE_NUMBER      ? ", or for joins make the filter with affinity=text"
+                                               : ", or for joins make the filter with affinity=numeric",
                  rule->affinity == CF_AFFINITY_NONE
-                     ? "affinity=none, written out, takes keys of all types, and 7 is not '7' there"
+                     ? "affinity=none, written out, takes keys of all types"
                      : "where they are mixed, leave others out");
 }
 
