@@ -177,8 +177,7 @@ static int say_index(const cuckoo_table *table, char **message)
                       t, k);
 }
 
-/* Adds all keys of the statement. Keys that do not fit go to `aside`; if that is NULL, they are an
-** error. */
+/* Adds all keys of the statement. Those that do not fit go to `aside`; NULL: an error. */
 static int add_keys(const cuckoo_table *table, sqlite3_stmt *keys, cf_filter *filter,
                     cuckoo_counts *aside, char **message)
 {
