@@ -101,11 +101,19 @@ TEST(errors_are_those_of_the_plan)
     cf_free(&filter);
 }
 
+/* Sanitizers abort where malloc would return NULL. */
+#ifdef __SANITIZE_ADDRESS__
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+
 /* More than any machine has; and a filter with values, which a key without one is not added to. */
 TEST(errors_say_why)
 {
     const uint64_t capacities[] = {UINT64_C(1) << 39, UINT64_C(1) << 45, UINT64_MAX, 0};
-    for (unsigned i = 0; i < sizeof capacities / sizeof *capacities; i++) {
+    for (unsigned i = SANITIZED ? 1 : 0; i < sizeof capacities / sizeof *capacities;
+         i++) { /* sanitizers abort */
         cf_filter filter;
         const char *why = NULL;
         cf_status status = cf_make(&filter, capacities[i], 0.01, NULL, &why);
