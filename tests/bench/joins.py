@@ -15,6 +15,7 @@ the same rows, or the program ends. "unlike": texts of digits joined to integers
 - front: JOIN with a table made by rows=on
 - stored: WHERE cf_contains(handle on a stored blob)
 - within: WHERE cf_contains(handle on a filter that is built within the query), the building included
+- rowids: CROSS JOIN by a filter with the rowids as values, without the index (sql/small_index.sql)
 """
 import glob
 import os
@@ -30,12 +31,12 @@ import uuid
 import database
 
 COLUMNS = ["SQLite", "keys", "share", "cache", "form", "cpu ms", "wall ms", "ns per row", "times as fast", "own"]
-SIZES = {"full": ("300000", "100000", "5"), "quick": ("5000", "2000", "1")}
+SIZES = {"full": ("300000", "100000", "3"), "quick": ("5000", "2000", "1")}
 ROWS, KEYS, REPEATS = map(int, sys.argv[1:4] if sys.argv[1:2] and sys.argv[1].isdigit() else SIZES["quick"])
-SHARES = (0.001, 0.01, 0.1, 0.5)
+SHARES = (0.001, 0.01, 0.1, 0.5, 1)
 JOIN = "SELECT count(*), sum(r.amount) FROM r JOIN {k} AS k ON k.key = r.key"
 STORED = "cf_contains((SELECT cf_open(f) FROM filters), r.key)"
-BUILD = "cf_build(key{how})"
+BUILD, ROWIDS = "cf_build(key{how})", "cf_build(key, 0.001, 'value_bits=20{rule}', rowid)"
 WITHIN = f"cf_contains((SELECT cf_open({BUILD}) FROM k), r.key)"
 FORMS = {
     "plain": JOIN.format(k="k"),
@@ -43,6 +44,8 @@ FORMS = {
     "front": JOIN.format(k="k_fast"),
     "stored": JOIN.format(k="k") + " WHERE " + STORED,
     "within": JOIN.format(k="k") + " WHERE " + WITHIN,
+    "rowids": "SELECT count(*), sum(r.amount) FROM r CROSS JOIN cf_values((SELECT cf_open(rowids) FROM filters), r.key) AS v "
+              "CROSS JOIN k NOT INDEXED ON k.rowid = v.value AND k.key = r.key",
     "anti plain": "SELECT count(*), sum(r.amount) FROM r WHERE NOT EXISTS (SELECT 1 FROM k WHERE k.key = r.key)",
     "anti front": "SELECT count(*), sum(r.amount) FROM r WHERE NOT EXISTS "
                   "(SELECT 1 FROM k_fast AS k WHERE k.key = r.key)",
@@ -50,29 +53,37 @@ FORMS = {
                    "(SELECT 1 FROM k WHERE k.key = r.key))",
 }
 HOW = {"unlike": ", 0.01, 'affinity=numeric'"}  # more arguments of cf_build, by kind of keys
-# What a key is, by its number, and how both columns are declared: that of k has an index.
+# What a key is, by its number, how both columns are declared, and how many rows k has, unless KEYS.
 KINDS = {
     "rowid": (lambda i: i, "INTEGER", "INTEGER PRIMARY KEY"),
     "integer": (lambda i: i * 7919, "INTEGER", "INTEGER UNIQUE"),
     "unlike": (lambda i: i * 7919, "TEXT", "INTEGER UNIQUE"),
-    "text": (lambda i: f"user-{i:08}@example.com", "TEXT", "TEXT UNIQUE"),
+    "text": (TEXT := lambda i: f"user-{i:08}@example.com", "TEXT", "TEXT UNIQUE"),
     "uuid": (lambda i: str(uuid.UUID(int=random.Random(i).getrandbits(128))), "TEXT", "TEXT UNIQUE"),
+    "text, 1,000 rows": (TEXT, "TEXT", "TEXT UNIQUE", 1_000),
+    "text, 10,000 rows": (TEXT, "TEXT", "TEXT UNIQUE", 10_000),
+    "text, 1,000 rows, no index": (TEXT, "TEXT", "TEXT", 1_000),
+    "text, 10,000 rows, no index": (TEXT, "TEXT", "TEXT", 10_000),
+    "text, no index": (TEXT, "TEXT", "TEXT"),
 }
+COMMON = ("integer", "unlike", "text")  # of all shares; the other kinds of some
 
 
 def fill(db, kind, share):
-    key, outer, inner = KINDS[kind]
-    rng = random.Random(5)
+    key, outer, inner, *few = KINDS[kind]
+    keys, rng = min([KEYS, *few]), random.Random(5)
     db.execute(f"CREATE TABLE r(id INTEGER PRIMARY KEY, key {outer}, amount INTEGER)")
     db.execute(f"CREATE TABLE k(key {inner}, state INTEGER, reason TEXT)")
-    numbers = rng.sample(range(20 * KEYS), 2 * KEYS)
-    present, absent = numbers[:KEYS], numbers[KEYS:]
+    numbers = rng.sample(range(20 * KEYS), keys + KEYS)
+    present, absent = numbers[:keys], numbers[keys:]
     db.execute("BEGIN")
     db.executemany("INSERT INTO k VALUES (?, 1, 'a reason')", ((key(i),) for i in present))
     db.executemany("INSERT INTO r(key, amount) VALUES (?, ?)",
                    ((key(rng.choice(present if rng.random() < share else absent)), i % 1000) for i in range(ROWS)))
-    db.execute(f"CREATE TABLE filters AS SELECT {BUILD.format(how=HOW.get(kind, ''))} AS f FROM k")
-    db.execute("CREATE VIRTUAL TABLE k_fast USING cuckoo_filter(content='k(key)', rows=on)")
+    rule = HOW.get(kind, "").rpartition(",")[2].strip(" '")
+    db.execute(f"CREATE TABLE filters AS SELECT {BUILD.format(how=HOW.get(kind, ''))} AS f, {ROWIDS.format(rule=' ' + rule)} AS rowids FROM k")
+    if "no index" not in kind:
+        db.execute("CREATE VIRTUAL TABLE k_fast USING cuckoo_filter(content='k(key)', rows=on)")
     db.execute("COMMIT")
 
 
@@ -113,16 +124,18 @@ def run(kind, share, folder):
     db = database.connect(path)
     fill(db, kind, share)
     pages = db.execute("PRAGMA page_count").fetchone()[0]
-    caches = (("in cache", 2 * pages), ("10 times the cache", pages // 10))
+    caches = [("in cache", 2 * pages)] + [("10 times the cache", pages // 10)] * (share >= 0.5 or share == 0.01) * ("rows" not in kind)
+    forms = ["plain", "front", "stored", "within", "rowids"]
     for cache, size in caches:
         db.execute(f"PRAGMA cache_size = {size}")
         about = (sqlite3.sqlite_version, kind, share, cache)
-        lines(db, about, ["plain", "front", "stored", "within"], "plain")
-        lines(db, about, ["anti plain", "anti front", "anti within"], "anti plain")
+        lines(db, about, [form for form in forms if form != "front" or "no index" not in kind], "plain")
+        if share == 0.01 and "," not in kind:
+            lines(db, about, ["anti plain", "anti front", "anti within"], "anti plain")
     db.execute("ANALYZE")
     db.close()
     db = database.connect(path)  # a connection reads the statistics when it opens the database
-    for cache, size in caches:
+    for cache, size in caches if share in (0.01, 0.5) and "," not in kind else []:
         db.execute(f"PRAGMA cache_size = {size}")
         used = "its own filter" if "BLOOM" in plan(db, FORMS["own"]) else "no filter"
         lines(db, (sqlite3.sqlite_version, kind, share, cache + ", analyzed"), ["plain", "own", "front"], "plain", used)
@@ -148,7 +161,7 @@ def table(size, _folder, _seed):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         for kind in KINDS:
-            for share in SHARES if kind in ("integer", "unlike", "text") else (0.01,):
+            for share in SHARES if kind in COMMON else (0.01, 0.5) if "," in kind else (0.01,):
                 run(kind, share, folder)
 
 
