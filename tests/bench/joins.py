@@ -2,8 +2,8 @@
 """A join by a key that few rows match, in each form that there is for it.
 
     joins.py full|quick FOLDER [SEED]     writes joins.tsv: with the SQLite of python3, and with the oldest and the newest one
-                                          in build/versions, where these are there
-    joins.py ROWS KEYS REPEATS            prints the rows of the table; LD_LIBRARY_PATH chooses the SQLite
+                                          in build/versions, where these are there; and join_rows.tsv, with that of python3
+    joins.py ROWS KEYS REPEATS [rows]     prints the rows of a table; LD_LIBRARY_PATH chooses the SQLite
 
 For each kind of keys, share of rows that match, and size of the page cache: milliseconds of processor time, of wall clock,
 nanoseconds of processor time for a row, and how many times as fast as the plain join, medians of REPEATS. All forms must give
@@ -16,6 +16,8 @@ the same rows, or the program ends. "unlike": texts of digits joined to integers
 - stored: WHERE cf_contains(handle on a stored blob)
 - within: WHERE cf_contains(handle on a filter that is built within the query), the building included
 - rowids: CROSS JOIN by a filter with the rowids as values, without the index (sql/small_index.sql)
+
+join_rows.tsv reads a column of the inner table that no index has, also of small tables and of those without an index.
 """
 import glob
 import os
@@ -36,7 +38,7 @@ ROWS, KEYS, REPEATS = map(int, sys.argv[1:4] if sys.argv[1:2] and sys.argv[1].is
 SHARES = (0.001, 0.01, 0.1, 0.5, 1)
 JOIN = "SELECT count(*), sum(r.amount) FROM r JOIN {k} AS k ON k.key = r.key"
 STORED = "cf_contains((SELECT cf_open(f) FROM filters), r.key)"
-BUILD, ROWIDS = "cf_build(key{how})", "cf_build(key, 0.001, 'value_bits=20{rule}', rowid)"
+BUILD, ROWIDS = "cf_build(key{how})", "cf_build(key, 0.001, 'value_bits={bits}{rule}', rowid)"
 WITHIN = f"cf_contains((SELECT cf_open({BUILD}) FROM k), r.key)"
 FORMS = {
     "plain": JOIN.format(k="k"),
@@ -66,7 +68,8 @@ KINDS = {
     "text, 10,000 rows, no index": (TEXT, "TEXT", "TEXT", 10_000),
     "text, no index": (TEXT, "TEXT", "TEXT"),
 }
-COMMON = ("integer", "unlike", "text")  # of all shares; the other kinds of some
+ROW_KINDS = ("integer", "text", *(kind for kind in KINDS if "," in kind))
+READ = ("sum(r.amount)", "sum(r.amount), sum(k.state)")
 
 
 def fill(db, kind, share):
@@ -81,7 +84,8 @@ def fill(db, kind, share):
     db.executemany("INSERT INTO r(key, amount) VALUES (?, ?)",
                    ((key(rng.choice(present if rng.random() < share else absent)), i % 1000) for i in range(ROWS)))
     rule = HOW.get(kind, "").rpartition(",")[2].strip(" '")
-    db.execute(f"CREATE TABLE filters AS SELECT {BUILD.format(how=HOW.get(kind, ''))} AS f, {ROWIDS.format(rule=' ' + rule)} AS rowids FROM k")
+    rowids = ROWIDS.format(bits=(20 * KEYS if kind == "rowid" else KEYS).bit_length(), rule=" " + rule)
+    db.execute(f"CREATE TABLE filters AS SELECT {BUILD.format(how=HOW.get(kind, ''))} AS f, {rowids} AS rowids FROM k")
     if "no index" not in kind:
         db.execute("CREATE VIRTUAL TABLE k_fast USING cuckoo_filter(content='k(key)', rows=on)")
     db.execute("COMMIT")
@@ -97,13 +101,13 @@ def once(db, sql):
     return (time.process_time() - cpu) * 1e3, (time.perf_counter() - wall) * 1e3, rows
 
 
-def measure(db, forms, how=""):
+def measure(db, forms, how="", read=("", "")):
     """Milliseconds of CPU and wall: the forms take turns, so that a busy moment hits all of them."""
     times = {form: [] for form in forms}
     answers = {}
     for _ in range(REPEATS):
         for form in forms:
-            cpu, wall, rows = once(db, FORMS[form].format(how=how))
+            cpu, wall, rows = once(db, FORMS[form].format(how=how).replace(*read))
             times[form].append((cpu, wall))
             answers.setdefault(form.startswith("anti"), rows)
             if answers[form.startswith("anti")] != rows:
@@ -111,8 +115,8 @@ def measure(db, forms, how=""):
     return {form: [statistics.median(column) for column in zip(*times[form])] for form in forms}
 
 
-def lines(db, about, forms, base, own_used=""):
-    medians = measure(db, forms, HOW.get(about[1], ""))
+def lines(db, about, forms, base, own_used="", read=("", "")):
+    medians = measure(db, forms, HOW.get(about[1], ""), read)
     for form, (cpu, wall) in medians.items():
         used = own_used if form == "own" else ""
         print(*about, form, f"{cpu:.1f}", f"{wall:.1f}", f"{1e6 * cpu / ROWS:.0f}", f"{medians[base][0] / cpu:.2f}",
@@ -124,21 +128,32 @@ def run(kind, share, folder):
     db = database.connect(path)
     fill(db, kind, share)
     pages = db.execute("PRAGMA page_count").fetchone()[0]
-    caches = [("in cache", 2 * pages)] + [("10 times the cache", pages // 10)] * (share >= 0.5 or share == 0.01) * ("rows" not in kind)
-    forms = ["plain", "front", "stored", "within", "rowids"]
+    caches = [("in cache", 2 * pages)] + [("10 times the cache", pages // 10)] * (share >= 0.5 or share == 0.01)
     for cache, size in caches:
         db.execute(f"PRAGMA cache_size = {size}")
         about = (sqlite3.sqlite_version, kind, share, cache)
-        lines(db, about, [form for form in forms if form != "front" or "no index" not in kind], "plain")
-        if share == 0.01 and "," not in kind:
+        lines(db, about, ["plain", "front", "stored", "within"], "plain")
+        if share == 0.01:
             lines(db, about, ["anti plain", "anti front", "anti within"], "anti plain")
     db.execute("ANALYZE")
     db.close()
     db = database.connect(path)  # a connection reads the statistics when it opens the database
-    for cache, size in caches if share in (0.01, 0.5) and "," not in kind else []:
+    for cache, size in caches if share in (0.01, 0.5) else []:
         db.execute(f"PRAGMA cache_size = {size}")
         used = "its own filter" if "BLOOM" in plan(db, FORMS["own"]) else "no filter"
         lines(db, (sqlite3.sqlite_version, kind, share, cache + ", analyzed"), ["plain", "own", "front"], "plain", used)
+    db.close()
+    os.remove(path)
+
+
+def run_rows(kind, share, folder):
+    """The same, with a column of k that no index has."""
+    path = f"{folder}/{kind}-{share}.db"
+    db = database.connect(path)
+    fill(db, kind, share)
+    db.execute("PRAGMA cache_size = 100000")
+    forms = [form for form in ("plain", "front", "stored", "rowids") if form != "front" or "no index" not in kind]
+    lines(db, (sqlite3.sqlite_version, kind, share, "in cache"), forms, "plain", read=READ)
     db.close()
     os.remove(path)
 
@@ -149,19 +164,26 @@ def libraries():
     return ["", *(os.path.dirname(path) for path in found[:1] + found[1:][-1:])]
 
 
+def printed(size, library, *more):
+    done = subprocess.run([sys.executable, __file__, *SIZES[size], *more], env={**os.environ, "LD_LIBRARY_PATH": library},
+                          stdout=subprocess.PIPE, text=True, check=True)
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
 def table(size, _folder, _seed):
-    rows = []
-    for library in libraries():
-        done = subprocess.run([sys.executable, __file__, *SIZES[size]], env={**os.environ, "LD_LIBRARY_PATH": library},
-                              stdout=subprocess.PIPE, text=True, check=True)
-        rows += [line.split("\t") for line in done.stdout.splitlines()]
-    return {"joins": (COLUMNS, rows)}
+    return {"joins": (COLUMNS, [row for library in libraries() for row in printed(size, library)]),
+            "join_rows": (COLUMNS[:-1], [row[:-1] for row in printed(size, "", "rows")])}
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        for kind in KINDS:
-            for share in SHARES if kind in COMMON else (0.01, 0.5) if "," in kind else (0.01,):
+        if sys.argv[4:]:
+            for kind in ROW_KINDS:
+                for share in (0.01, 0.5, 1):
+                    run_rows(kind, share, folder)
+            return
+        for kind in ("rowid", "integer", "unlike", "text", "uuid"):
+            for share in SHARES if kind in ("integer", "unlike", "text") else (0.01,):
                 run(kind, share, folder)
 
 
