@@ -80,17 +80,24 @@ static bool looks_like_number(sqlite3_value *key)
     return text && cf_number_read(text, (size_t)sqlite3_value_bytes(key), &unused);
 }
 
+static bool is_number(sqlite3_value *key)
+{
+    return sqlite3_value_type(key) == SQLITE_INTEGER || sqlite3_value_type(key) == SQLITE_FLOAT;
+}
+
+bool cuckoo_content_converts(const cuckoo_content *content, sqlite3_value *key)
+{
+    return !content->numeric &&
+           (is_number(key) || (sqlite3_value_type(key) == SQLITE_TEXT && looks_like_number(key)));
+}
+
 int cuckoo_content_has(cuckoo_content *content, sqlite3_value *key, bool *has)
 {
-    int type = sqlite3_value_type(key);
-    bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
     *has = false;
     int rc = cuckoo_sql_bind(content->has, 1, key);
     rc = rc ? rc : ask(content->has, has);
     sqlite3_clear_bindings(content->has);
-    if (rc != SQLITE_OK || *has || content->numeric)
-        return rc;
-    return number                                          ? ask(content->texts, has)
-           : type == SQLITE_TEXT && looks_like_number(key) ? ask(content->numbers, has)
-                                                           : SQLITE_OK;
+    return rc != SQLITE_OK || *has || !cuckoo_content_converts(content, key)
+               ? rc
+               : ask(is_number(key) ? content->texts : content->numbers, has);
 }

@@ -31,6 +31,9 @@ int cuckoo_content_open(cuckoo_content *content, sqlite3 *db, const char *schema
 /* Has the column this key, perhaps? Returns an SQLite code. */
 int cuckoo_content_has(cuckoo_content *content, sqlite3_value *key, bool *has);
 
+/* May a join find other rows than those that are equal to the key as a parameter? */
+bool cuckoo_content_converts(const cuckoo_content *content, sqlite3_value *key);
+
 void cuckoo_content_close(cuckoo_content *content);
 
 #endif

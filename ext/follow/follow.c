@@ -41,6 +41,32 @@ const char *const cuckoo_trigger_events[CUCKOO_FOLLOWERS] = {"inserted", "delete
 #define TAIL                "; SELECT RAISE(ABORT, '') WHERE 0; END"
 #define OLD                 "old.\"%w\""
 #define NEW                 "new.\"%w\""
+#define ROWS                "(\"old\", \"new\", \"old_row\", \"new_row\") VALUES ("
+
+/* With rowids=on. The rowid may change without the key. */
+static char *text_with_rowids(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which)
+{
+    static const char *const head[] = {"INSERT", "DELETE", "UPDATE"};
+    const char *k = follow->column, *r = follow->rowid ? follow->rowid : "rowid";
+    char *old = sqlite3_mprintf(OLD, k), *new = sqlite3_mprintf(NEW, k),
+         *when = which < UPDATED ? sqlite3_mprintf("%s IS NOT NULL", which == INSERTED ? new : old)
+                                 : sqlite3_mprintf("%s COLLATE BINARY IS NOT %s OR old.%s <> new.%s",
+                                                   old, new, r, r),
+         *text =
+             old &&new &&when
+                 ? sqlite3_mprintf(
+                       "CREATE TRIGGER \"" CUCKOO_TRIGGER "\" AFTER %s ON \"%w\" WHEN %s "
+                       "BEGIN INSERT INTO \"" CUCKOO_LOG "\"" ROWS "%s, %s, %s%s, %s%s)" TAIL,
+                       shadow->log, cuckoo_trigger_events[which], head[which], follow->table, when,
+                       shadow->log, which == INSERTED ? "NULL" : old, which == DELETED ? "NULL" : new,
+                       which == INSERTED ? "NULL" : "old.", which == INSERTED ? "" : r,
+                       which == DELETED ? "NULL" : "new.", which == DELETED ? "" : r)
+                 : NULL;
+    sqlite3_free(old);
+    sqlite3_free(new);
+    sqlite3_free(when);
+    return text;
+}
 
 /* An update that seems to leave the key as it was writes nothing. If a BEFORE trigger has changed the
 ** key, the log has that step already. */
@@ -48,6 +74,8 @@ char *cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shado
 {
     const char *t = follow->table, *k = follow->column, *event = cuckoo_trigger_events[which];
     int64_t log = shadow->log;
+    if (shadow->rowids)
+        return text_with_rowids(follow, shadow, which);
     if (which == INSERTED)
         return sqlite3_mprintf(HEAD("INSERT") NEW " IS NOT NULL" BODY("\"new\"", NEW) TAIL, log, event,
                                t, k, log, k);
@@ -109,7 +137,8 @@ char *cuckoo_follow_column(const char *trigger, int which, int *rc)
 
 /* ---- the names of table and column ---- */
 
-/* The identity of the log, and the names of table and column, which a NUL ends. */
+/* The identity of the log, the names of table and column, which a NUL ends, and with rowids=on the
+** cookie. */
 enum { SAVED_ROW = -1, SAVED_MAX = 2000 /* bytes */, AT_NAMES = 8 };
 
 int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
@@ -117,12 +146,14 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
     assert(follow->table != NULL && follow->column != NULL);
     size_t table = strlen(follow->table) + 1, column = strlen(follow->column) + 1;
     uint8_t row[SAVED_MAX], had[SAVED_MAX];
-    uint64_t length = AT_NAMES + table + column, read = 0;
+    uint64_t length = AT_NAMES + table + column + (shadow->rowids ? 8 : 0), read = 0;
     int rc = SQLITE_OK;
     if (length <= sizeof row) { /* else the names that were given must serve */
         cf_store64(row, (uint64_t)shadow->log);
         memcpy(row + AT_NAMES, follow->table, table);
         memcpy(row + AT_NAMES + table, follow->column, column);
+        if (shadow->rowids)
+            cf_store64(row + length - 8, (uint64_t)follow->cookie);
         rc = cuckoo_shadow_read(shadow, SAVED_ROW, had, sizeof had, &read);
         bool same = rc == SQLITE_OK && read == length && memcmp(row, had, length) == 0;
         if (!same && (rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB))
@@ -223,6 +254,37 @@ int cuckoo_follow_check_saved(cuckoo_shadow *shadow, int64_t *log)
     return rc;
 }
 
+int cuckoo_follow_cookie(const cuckoo_shadow *shadow, int64_t *cookie)
+{
+    sqlite3_int64 now = 0;
+    int rc = cuckoo_sql_integer(shadow->db, &now, "PRAGMA \"%w\".schema_version", shadow->schema);
+    *cookie = now;
+    return rc;
+}
+
+/* VACUUM changes the cookie, and may change rowids that are no INTEGER PRIMARY KEY. */
+static int look_at_rowids(cuckoo_follow *follow, cuckoo_shadow *shadow)
+{
+    bool kept = true;
+    int64_t now = 0;
+    uint64_t length = 0;
+    uint8_t row[SAVED_MAX] = {0};
+    const char *s = shadow->schema, *t = follow->table;
+    int rc = cuckoo_column_rowid(shadow->db, s, t, &follow->rowid);
+    rc = rc ? rc : cuckoo_column_keeps_rowids(shadow->db, s, t, &kept);
+    if (rc != SQLITE_OK || kept)
+        return rc;
+    if (follow->cookie == 0) {
+        rc = cuckoo_shadow_read(shadow, SAVED_ROW, row, sizeof row, &length);
+        if (rc == SQLITE_OK && length > AT_NAMES + 8 && length <= sizeof row)
+            follow->cookie = (int64_t)cf_load64(row + length - 8);
+    }
+    rc = rc ? rc : cuckoo_follow_cookie(shadow, &now);
+    if (now != follow->cookie)
+        follow->sample = CUCKOO_ALL_ROWS;
+    return rc;
+}
+
 /* The triggers know best; then what this connection has seen last; then what was saved. */
 int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
@@ -240,7 +302,8 @@ int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow)
     if (rc == SQLITE_OK && !found) /* they may name nothing, while the table is rebuilt */
         rc =
             take_names(follow, shadow, sqlite3_mprintf("%s", t), sqlite3_mprintf("%s", k), true, &found);
-    return rc == SQLITE_OK && !found ? SQLITE_NOMEM : rc;
+    rc = rc == SQLITE_OK && !found ? SQLITE_NOMEM : rc;
+    return rc == SQLITE_OK && shadow->rowids ? look_at_rowids(follow, shadow) : rc;
 }
 
 /* ---- rows of the table ---- */
@@ -250,18 +313,20 @@ int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
                        sqlite3_stmt **keys)
 {
     assert(follow->table != NULL && follow->column != NULL);
-    const char *s = shadow->schema, *t = follow->table, *k = follow->column;
+    const char *s = shadow->schema, *t = follow->table, *k = follow->column,
+               *r = shadow->rowids && follow->rowid ? follow->rowid : "", *dot = *r ? ", c." : "";
     int rc = SQLITE_ERROR;
     if (most >= 0)
         rc = cuckoo_sql_prepare(
             shadow->db, keys,
-            "SELECT * FROM (SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c ORDER BY c.rowid LIMIT %d) UNION "
-            "ALL "
-            "SELECT * FROM (SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c ORDER BY c.rowid DESC LIMIT %d)",
-            k, s, t, most, k, s, t, most);
+            "SELECT * FROM (SELECT c.\"%w\"%s%s FROM \"%w\".\"%w\" AS c ORDER BY c.rowid LIMIT %d) "
+            "UNION "
+            "ALL SELECT * FROM (SELECT c.\"%w\"%s%s FROM \"%w\".\"%w\" AS c ORDER BY c.rowid DESC LIMIT "
+            "%d)",
+            k, dot, r, s, t, most, k, dot, r, s, t, most);
     if (rc == SQLITE_ERROR)
-        rc = cuckoo_sql_prepare(shadow->db, keys, "SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c LIMIT %d", k,
-                                s, t, most);
+        rc = cuckoo_sql_prepare(shadow->db, keys, "SELECT c.\"%w\"%s%s FROM \"%w\".\"%w\" AS c LIMIT %d",
+                                k, dot, r, s, t, most);
     return rc;
 }
 

@@ -47,7 +47,9 @@ typedef enum cuckoo_trust {
 typedef struct cuckoo_follow {
     char *given_table, *given_column; /* of content='table(column)'; NULL: it follows nothing */
     char *table, *column;             /* as they are named now; NULL: not looked at, or not known */
-    char *fault;                      /* why the filter must not be used; NULL: it may be used */
+    const char *rowid; /* with rowids=on: a name of the rowid that is no column; NULL: there is none */
+    int64_t cookie;    /* of the schema when each rowid was known to be right; 0: not known */
+    char *fault;       /* why the filter must not be used; NULL: it may be used */
     cuckoo_trust trust;
     cuckoo_content content; /* asks the table in place of a filter with a fault */
     int sample;             /* of so many of the first and of the last rows to ask for; -1: of all */
@@ -96,6 +98,9 @@ int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is);
 ** triggers, or, if they are gone, the one that was last saved. The same for the column. */
 int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow);
 
+/* The cookie of the schema, which each change of it raises, VACUUM included. */
+int cuckoo_follow_cookie(const cuckoo_shadow *shadow, int64_t *cookie);
+
 /* Saves the names of table and column, for the time when the triggers are gone, and the identity of the
 ** log, for the time when the header is. */
 int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow);
@@ -103,7 +108,8 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow);
 /* Can what was saved be read, if anything was? *log: the identity that was saved, or 0. */
 int cuckoo_follow_check_saved(cuckoo_shadow *shadow, int64_t *log);
 
-/* A statement for the keys of the first and the last `most` rows, or of all rows (`most` < 0). */
+/* A statement for the keys, and with rowids=on the rowids, of the first and the last `most` rows, or of
+** all rows (`most` < 0). */
 int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,
                        sqlite3_stmt **keys);
 

@@ -12,14 +12,15 @@
 /* Before and behind the name that the filter has when the log is created. */
 #define HEAD                                                                                            \
     "CREATE TABLE \"" CUCKOO_LOG                                                                        \
-    "\"(\"old\", \"new\", \"tag\" DEFAULT (randomblob('" CUCKOO_TAG_BYTES CUCKOO_LOG " "
-#define TAIL "')))"
+    "\"(\"old\", \"new\", %s\"tag\" DEFAULT (randomblob('" CUCKOO_TAG_BYTES CUCKOO_LOG " "
+#define ROWS(shadow) ((shadow)->rowids ? "\"old_row\", \"new_row\", " : "")
+#define TAIL         "')))"
 
 /* ---- the table ---- */
 
 int cuckoo_log_create(const cuckoo_shadow *shadow)
 {
-    char *text = sqlite3_mprintf(HEAD "%q" TAIL, shadow->log, shadow->log, shadow->table);
+    char *text = sqlite3_mprintf(HEAD "%q" TAIL, shadow->log, ROWS(shadow), shadow->log, shadow->table);
     int rc = text ? cuckoo_sql_run(shadow->db, "CREATE TABLE \"%w\".%s", shadow->schema,
                                    text + strlen("CREATE TABLE "))
                   : SQLITE_NOMEM;
@@ -34,10 +35,10 @@ int cuckoo_log_drop(const cuckoo_shadow *shadow)
 }
 
 /* The filter may have had any name. */
-static bool is_as_created(const char *sql, int64_t log)
+static bool is_as_created(const char *sql, const cuckoo_shadow *shadow)
 {
-    char head[sizeof HEAD + 32];
-    sqlite3_snprintf(sizeof head, head, HEAD, log, log);
+    char head[sizeof HEAD + 64];
+    sqlite3_snprintf(sizeof head, head, HEAD, shadow->log, ROWS(shadow), shadow->log);
     const char *end = strncmp(sql, head, strlen(head)) == 0 ? sql + strlen(head) : "";
     while (*end && (*end != '\'' || end[1] == '\''))
         end += *end == '\'' ? 2 : 1;
@@ -51,9 +52,9 @@ int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault, char *
                              "SELECT sql FROM \"%w\".sqlite_master WHERE type = 'table' AND name = "
                              "'" CUCKOO_LOG "'",
                              shadow->schema, shadow->log);
-    *fault = sql == NULL                       ? CUCKOO_LOG_MISSING
-             : is_as_created(sql, shadow->log) ? CUCKOO_LOG_SOUND
-                                               : CUCKOO_LOG_CHANGED;
+    *fault = sql == NULL                  ? CUCKOO_LOG_MISSING
+             : is_as_created(sql, shadow) ? CUCKOO_LOG_SOUND
+                                          : CUCKOO_LOG_CHANGED;
     sqlite3_free(sql);
     *watcher = NULL;
     for (int temp = 0; rc == SQLITE_OK && *fault == CUCKOO_LOG_SOUND && temp < 2; temp++) {
@@ -87,7 +88,7 @@ static void count(cuckoo_net *net, const cuckoo_paged *paged, int64_t n)
         net->more = n;
 }
 
-enum { OLD, NEW, ROWID, TAG, HASH = OLD, N = NEW };
+enum { OLD, NEW, ROWID, TAG, OLD_ROW, NEW_ROW, HASH = OLD, N = NEW };
 enum { TYPES_AT = 50, MOST_TYPES = CF_TYPES_MIXED };
 
 /* An integer, or eight bytes. */
@@ -99,20 +100,22 @@ static int64_t tag_of(sqlite3_stmt *row, int column)
                                                            : sqlite3_column_int64(row, column);
 }
 
-/* Any number may stand in a row: none is believed that no row can have. */
+/* Any number may stand in a row: none is believed that no row can have. With rowids=on n is a rowid. */
 static int take_own(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
 {
-    int64_t n = sqlite3_column_int64(row, N), most = INT64_C(1) << 48, types = n > 0 ? n >> TYPES_AT : 0;
+    bool ages = paged->filter.geometry.epochs != 0, rowids = paged->shadow.rowids;
+    int64_t n = sqlite3_column_int64(row, N), most = INT64_C(1) << 48,
+            types = n > 0 && !rowids ? n >> TYPES_AT : 0;
     n -= types << TYPES_AT;
-    bool ages = paged->filter.geometry.epochs != 0;
     if (sqlite3_column_type(row, HASH) != SQLITE_INTEGER ||
-        sqlite3_column_type(row, N) != SQLITE_INTEGER || n > most || n < (ages ? 1 : -most) ||
-        types > MOST_TYPES)
+        sqlite3_column_type(row, N) != SQLITE_INTEGER ||
+        (!rowids && (n > most || n < (ages ? 1 : -most) || types > MOST_TYPES)))
         return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "a row of %s_log has been changed",
                           paged->shadow.table);
     net->changes.types |= (unsigned)types;
-    count(net, paged, n);
-    return cuckoo_changes_add(&net->changes, (uint64_t)sqlite3_column_int64(row, HASH), n);
+    count(net, paged, rowids ? 1 : n);
+    return cuckoo_changes_add(&net->changes, (uint64_t)sqlite3_column_int64(row, HASH), rowids ? n : 0,
+                              rowids ? 1 : n);
 }
 
 int cuckoo_log_write(cuckoo_shadow *shadow, uint64_t hash, int64_t n, unsigned types)
@@ -132,7 +135,9 @@ static int take_key(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row, int
     net->changes.types |= n > 0 ? cuckoo_key_type(key, &paged->filter.geometry) : 0;
     if (kind == CUCKOO_KEY_OK)
         count(net, paged, n);
-    return kind == CUCKOO_KEY_OK      ? cuckoo_counts_put(&net->changes.counts, false, hash, n)
+    if (kind == CUCKOO_KEY_OK && paged->shadow.rowids)
+        return cuckoo_changes_add(&net->changes, hash, sqlite3_column_int64(row, OLD_ROW + column), n);
+    return kind == CUCKOO_KEY_OK      ? cuckoo_counts_put(&net->changes.counts, false, hash, 0, n)
            : kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM
                                       : SQLITE_OK;
 }
@@ -147,11 +152,13 @@ static int take_keys(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
 static int read_all(cuckoo_net *net, cuckoo_paged *paged)
 {
     sqlite3_stmt *end, *rows;
+    int64_t least = INT64_MIN;
     cuckoo_shadow *shadow = &paged->shadow;
     int rc = cuckoo_shadow_query(shadow, CUCKOO_LAST_LOGGED, NULL, &end);
     if (rc == SQLITE_OK && cuckoo_shadow_step(shadow, end) == SQLITE_ROW) {
         net->followed = (cuckoo_log_read){0, sqlite3_column_int64(end, 0), tag_of(end, 1)};
-        rc = cuckoo_shadow_query(shadow, CUCKOO_READ_KEYS, NULL, &rows);
+        rc = shadow->rowids ? cuckoo_shadow_query(shadow, CUCKOO_READ_PAIRS, &least, &rows)
+                            : cuckoo_shadow_query(shadow, CUCKOO_READ_KEYS, NULL, &rows);
         for (; rc == SQLITE_OK && cuckoo_shadow_step(shadow, rows) == SQLITE_ROW; net->followed.rows++)
             rc = take_keys(net, paged, rows);
         rc = cuckoo_shadow_end(shadow, rows, rc);
@@ -165,7 +172,8 @@ static int read_on(cuckoo_net *net, cuckoo_paged *paged, bool own, bool *same)
     sqlite3_stmt *rows;
     cuckoo_log_read *at = own ? &net->own : &net->followed;
     int64_t from = at->rows ? at->mark : INT64_MIN;
-    int rc = cuckoo_shadow_query(&paged->shadow, own ? CUCKOO_READ_OWN : CUCKOO_READ_LOG, &from, &rows);
+    cuckoo_query log = paged->shadow.rowids ? CUCKOO_READ_PAIRS : CUCKOO_READ_LOG;
+    int rc = cuckoo_shadow_query(&paged->shadow, own ? CUCKOO_READ_OWN : log, &from, &rows);
     *same = at->rows == 0;
     while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, rows) == SQLITE_ROW) {
         int64_t rowid = sqlite3_column_int64(rows, ROWID), tag = tag_of(rows, TAG);

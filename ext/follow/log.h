@@ -38,6 +38,9 @@
 **      4711    1      a key was added so many times, or has found no place in the pages
 **      4711    -1     it was deleted
 **
+** With rowids=on the log of triggers has old_row and new_row as well, the sums are those of pairs of a key
+** and a row, and the log of hashed keys has pairs that found no place: `n` is the rowid.
+**
 ** In a table that ages `n` is the time of the add, and the latest one counts (ageing.h). A key of a type
 ** that the header of the filter does not yet note has its cf_key_types in `n` as well, from bit 50 on:
 ** so they come and go with the row, and no row more is written.

@@ -11,7 +11,7 @@
 /* The type contains the version, because two versions in one process must not exchange handles. */
 static const char pointer_type[] = "cuckoo_filter " CUCKOO_VERSION;
 
-static cuckoo_handle *pointer_in(sqlite3_value *value)
+cuckoo_handle *cuckoo_handle_in(sqlite3_value *value)
 {
     return (cuckoo_handle *)sqlite3_value_pointer(value, pointer_type);
 }
@@ -53,7 +53,7 @@ cuckoo_handle *cuckoo_handle_new(const cf_filter *filter)
 
 cuckoo_handle *cuckoo_handle_keep(sqlite3_value *value, const cf_filter *filter)
 {
-    cuckoo_handle *handle = pointer_in(value);
+    cuckoo_handle *handle = cuckoo_handle_in(value);
     if (handle == NULL)
         return cuckoo_handle_new(filter);
     handle->references++;
@@ -96,7 +96,7 @@ static cf_status read_exact(sqlite3_context *context, sqlite3_value *value, cuck
 {
     enum { INDEX = -25976, PLACES = 4 };
     cf_status status = CF_OK;
-    cuckoo_handle *handle = pointer_in(value);
+    cuckoo_handle *handle = cuckoo_handle_in(value);
     cf_filter blob = {.bytes = sqlite3_value_blob(value),
                       .length = (uint64_t)sqlite3_value_bytes(value)};
     bool keeps = handle == NULL && context && blob.length >= CF_HEADER_BYTES;
@@ -122,7 +122,7 @@ cf_status cuckoo_filter_read(sqlite3_context *context, sqlite3_value *value, cf_
                              const cf_filter **filter, cuckoo_handle **exact, const char **why)
 {
     int type = sqlite3_value_type(value);
-    const cuckoo_handle *handle = type == SQLITE_BLOB ? NULL : pointer_in(value);
+    const cuckoo_handle *handle = type == SQLITE_BLOB ? NULL : cuckoo_handle_in(value);
     cf_status status = CF_BAD_ARGUMENT;
     if (exact)
         *exact = NULL;

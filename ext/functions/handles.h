@@ -28,6 +28,9 @@ typedef struct cuckoo_handle {
     uint8_t bytes[];
 } cuckoo_handle;
 
+/* The handle in an SQL value, or NULL. */
+cuckoo_handle *cuckoo_handle_in(sqlite3_value *value);
+
 /* Opens the filter in an SQL value for reading. If the value is a blob, *filter points into *reader, and
 ** is valid as long as the value; if it is a handle, *filter points into the handle. An exact filter gives
 ** *filter NULL and a reference in *exact; if `exact` is NULL it is an error. After an error both are NULL,
@@ -49,9 +52,11 @@ static inline const cf_filter *cuckoo_filter_argument(sqlite3_context *context, 
 {
     enum { END = CF_HEADER_BYTES - 8 };
     const cf_reader *kept = sqlite3_get_auxdata(context, 0);
-    return kept && memcmp(kept->filter.bytes + END, kept->header + END, 8) == 0
-               ? &kept->filter
-               : cuckoo_filter_open(context, count, values, exact);
+    if (kept && memcmp(kept->filter.bytes + END, kept->header + END, 8) == 0)
+        return &kept->filter;
+    const cuckoo_handle *handle = cuckoo_handle_in(values[0]);
+    return handle && !handle->exact ? &handle->filter
+                                    : cuckoo_filter_open(context, count, values, exact);
 }
 
 /* A new handle with a copy of `filter`, and the handle in `value`, or a new one if there is none. The

@@ -220,6 +220,62 @@ int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, c
                               : rc;
 }
 
+/* ---- rowids ---- */
+
+int cuckoo_column_rowid(sqlite3 *db, const char *schema, const char *table, const char **name)
+{
+    static const char *const names[] = {"rowid", "_rowid_", "oid", NULL};
+    const char *const *at = names;
+    sqlite3_int64 taken = 1;
+    int rc = SQLITE_OK;
+    for (; rc == SQLITE_OK && *at; at += taken) {
+        rc = cuckoo_sql_integer(db, &taken,
+                                "SELECT count(*) FROM pragma_table_xinfo(%Q, %Q) WHERE name = %Q "
+                                "COLLATE NOCASE",
+                                table, schema, *at);
+        if (!taken)
+            break;
+    }
+    rc = rc == SQLITE_OK && *at ? cuckoo_column_look(db, schema, table, *at, NULL, NULL) : rc;
+    *name = rc == SQLITE_OK ? *at : NULL;
+    return rc == SQLITE_ERROR ? SQLITE_OK : rc;
+}
+
+int cuckoo_column_keeps_rowids(sqlite3 *db, const char *schema, const char *table, bool *kept)
+{
+    sqlite3_int64 is = 0;
+    int rc =
+        cuckoo_sql_integer(db, &is,
+                           "SELECT EXISTS (SELECT 1 FROM pragma_table_xinfo(%Q, %Q) WHERE pk) AND NOT "
+                           "EXISTS (SELECT 1 FROM pragma_index_list(%Q, %Q) WHERE origin = 'pk')",
+                           table, schema, table, schema);
+    *kept = is;
+    return rc;
+}
+
+/* A few far larger ones do not make all values wider. */
+int cuckoo_column_rowid_bits(sqlite3 *db, const char *schema, const char *table, const char *column,
+                             unsigned *bits, char **message)
+{
+    const char *r;
+    sqlite3_int64 most = 0;
+    int rc = cuckoo_column_rowid(db, schema, table, &r);
+    if (rc == SQLITE_OK && r == NULL)
+        return cuckoo_say(
+            message, SQLITE_ERROR,
+            "rowids=on: %s has no rowids, or columns named rowid, _rowid_ and oid hide them; "
+            "use CREATE INDEX ON %s(%s)",
+            table, table, column);
+    rc = rc ? rc
+            : cuckoo_sql_integer(db, &most,
+                                 "SELECT c.%s FROM \"%w\".\"%w\" AS c ORDER BY c.%s DESC LIMIT 1 OFFSET "
+                                 "(SELECT count(*) / 64 FROM \"%w\".\"%w\")",
+                                 r, schema, table, r, schema, table);
+    for (*bits = 16; *bits < CF_WIDE_VALUE_MAX && most >> (*bits - 1) > 0;)
+        ++*bits;
+    return rc;
+}
+
 /* Reads "table", "view", "virtual" or "shadow" (sqlite3_malloc); NULL if there is no such table. No list
 ** has virtual tables that need no CREATE, such as json_each. Before 3.37 a shadow table is a table. */
 static int read_kind(sqlite3 *db, const char *schema, const char *table, char **kind)

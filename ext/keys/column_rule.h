@@ -41,6 +41,17 @@ int cuckoo_column_is_unique(sqlite3 *db, const char *schema, const char *table, 
 int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, const char *column,
                            const cf_options *rule, bool repeats, uint64_t *capacity, char **message);
 
+/* A name of the rowid of the table that none of its columns has (static text); NULL: there is none. */
+int cuckoo_column_rowid(sqlite3 *db, const char *schema, const char *table, const char **name);
+
+/* True in *kept if VACUUM keeps the rowids, because they are an INTEGER PRIMARY KEY. */
+int cuckoo_column_keeps_rowids(sqlite3 *db, const char *schema, const char *table, bool *kept);
+
+/* Sets *bits to those that a value needs for nearly all rowids, and for twice as many. SQLITE_ERROR and a
+** message (sqlite3_malloc) if the table has no rowids. */
+int cuckoo_column_rowid_bits(sqlite3 *db, const char *schema, const char *table, const char *column,
+                             unsigned *bits, char **message);
+
 /* A type with the affinity of this declared type, to declare a column (static text, "" for none), and the
 ** affinity, unless that pointer is NULL. */
 int cuckoo_column_affinity(sqlite3 *db, const char *schema, const char *table, const char *type,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** counts.h - a hash map from the hash of a key to a count of copies, or to a time; with linear probing.
+** With rowids=on an entry is a key in a row; everywhere else `row` is 0.
 */
 #ifndef CUCKOO_COUNTS_H
 #define CUCKOO_COUNTS_H
@@ -15,6 +16,7 @@ typedef struct cuckoo_count {
 /* All zeros: an empty map. */
 typedef struct cuckoo_counts {
     cuckoo_count *slot; /* sqlite3_malloc64 */
+    int64_t *row;       /* of each slot; NULL: all are 0 */
     size_t slots;
     size_t used;    /* used slots, those with a count of 0 included */
     uint64_t order; /* 0: the usual one */
@@ -24,16 +26,16 @@ typedef struct cuckoo_counts {
 ** look through all of that for each hash. */
 #define CUCKOO_COUNTS_BESIDE ((cuckoo_counts){.order = UINT64_C(0xD6E8FEB86659FD93)})
 
-/* Adds n to the count of a hash; or keeps the later one of two times (`times`). After SQLITE_NOMEM nothing
+/* Adds n to the count of an entry; or keeps the later one of two times (`times`). After SQLITE_NOMEM nothing
 ** has changed. */
-int cuckoo_counts_put(cuckoo_counts *counts, bool times, uint64_t hash, int64_t n);
+int cuckoo_counts_put(cuckoo_counts *counts, bool times, uint64_t hash, int64_t row, int64_t n);
 
-/* The count of a hash, 0 by default. */
-int64_t cuckoo_counts_get(const cuckoo_counts *counts, uint64_t hash);
+/* The count of an entry, 0 by default. */
+int64_t cuckoo_counts_get(const cuckoo_counts *counts, uint64_t hash, int64_t row);
 
 /* Calls `change` for each count that is not 0, negative ones first, because deletes make room. The first
 ** error of `change`, an SQLite code, ends the walk. */
-typedef int (*cuckoo_changer)(void *context, uint64_t hash, int64_t n);
+typedef int (*cuckoo_changer)(void *context, uint64_t hash, int64_t row, int64_t n);
 int cuckoo_counts_walk(const cuckoo_counts *counts, cuckoo_changer change, void *context);
 
 /* True if a count is not 0. */

@@ -36,7 +36,8 @@ const char *const cuckoo_hash_words[3] = {"xxh3", "keyed", NULL};
 static const char *const switches[] = {"off", "on", NULL};
 
 /* In the order of the enums. The last two affinities are other names of numeric and text. */
-const char *const cuckoo_affinity_words[7] = {"none", "text", "numeric", "real", "integer", "blob", NULL};
+const char *const cuckoo_affinity_words[7] = {"none",    "text", "numeric", "real",
+                                              "integer", "blob", NULL};
 const char *const cuckoo_collation_words[4] = {"binary", "nocase", "rtrim", NULL};
 
 /* In the order of enum cuckoo_option. */

@@ -47,11 +47,21 @@ static bool take_content(const char *text, cuckoo_table_plan *plan, char **messa
     return plan->content && plan->column;
 }
 
-enum { FPR, CONTENT, ROWS, ADDS, KEEP };
+enum { FPR, CONTENT, ROWS, ROWIDS, ADDS, KEEP };
 
-static const char *const valid[] = {[FPR] = "fpr=number",       [CONTENT] = "content='table(column)'",
-                                    [ROWS] = "rows=on|off",     [ADDS] = "adds=once",
-                                    [KEEP] = "keep='24 hours'", NULL};
+static const char *const valid[] = {[FPR] = "fpr=number",
+                                    [CONTENT] = "content='table(column)'",
+                                    [ROWS] = "rows=on|off",
+                                    [ROWIDS] = "rowids=on|off",
+                                    [ADDS] = "adds=once",
+                                    [KEEP] = "keep='24 hours'",
+                                    NULL};
+
+static bool take_switch(const char *text, bool *on)
+{
+    *on = sqlite3_stricmp(text, "on") == 0;
+    return *on || sqlite3_stricmp(text, "off") == 0;
+}
 
 /* Takes the value of valid[which], without its quotes. False: it is wrong, or out of memory. */
 static bool take_own(int which, const char *text, cuckoo_table_plan *plan, char **message)
@@ -65,9 +75,9 @@ static bool take_own(int which, const char *text, cuckoo_table_plan *plan, char 
     case CONTENT:
         return take_content(text, plan, message);
     case ROWS:
-        plan->rows = sqlite3_stricmp(text, "on") == 0;
-        return plan->rows || sqlite3_stricmp(text, "off") == 0 ||
-               complain(message, "rows must be on or off", text);
+        return take_switch(text, &plan->rows) || complain(message, "rows must be on or off", text);
+    case ROWIDS:
+        return take_switch(text, &plan->rowids) || complain(message, "rowids must be on or off", text);
     case ADDS:
         plan->once = sqlite3_stricmp(text, "once") == 0;
         return plan->once || complain(message, "adds must be once, or left out", text);
@@ -175,7 +185,9 @@ static int take_from_table(sqlite3 *db, const char *schema, cuckoo_table_plan *p
     cuckoo_options *options = &plan->options;
     bool unique = true;
     const char *collation = cuckoo_collation_words[options->filter.collation];
-    int rc = cuckoo_has(options, CUCKOO_OPTION_COUNTER_BITS)
+    int rc = plan->rowids ? cuckoo_column_rowid_bits(db, schema, plan->content, plan->column,
+                                                     &options->filter.value_bits, message)
+             : cuckoo_has(options, CUCKOO_OPTION_COUNTER_BITS)
                  ? SQLITE_OK
                  : cuckoo_column_is_unique(db, schema, plan->content, plan->column, collation, &unique);
     if (!unique)
@@ -214,9 +226,10 @@ int cuckoo_table_plan_shape(sqlite3 *db, const char *const *argv, cuckoo_table_p
                           "value_bits=%d: a filter table stores no values; store them in a blob, which "
                           "cf_new(capacity, fpr, 'value_bits=%d') makes, and query it with cf_get",
                           options->filter.value_bits, options->filter.value_bits);
-    if (plan->rows && plan->content == NULL)
-        return cuckoo_say(message, SQLITE_ERROR,
-                          "rows=on shows the rows of a table; add content='table(column)'");
+    if ((plan->rows || plan->rowids) && plan->content == NULL)
+        return cuckoo_say(message, SQLITE_ERROR, "%s; add content='table(column)'",
+                          plan->rows ? "rows=on shows the rows of a table"
+                                     : "rowids=on stores the rowids of a table");
     if (plan->content && sqlite3_stricmp(plan->content, argv[2]) == 0) /* it has no columns yet */
         return cuckoo_say(
             message, SQLITE_ERROR,

@@ -25,8 +25,11 @@ typedef struct table_cursor {
     char *bytes; /* a text (UTF-8) or a blob, `length` of `room` bytes; never shrinks */
     int length, room;
     uint64_t hash;
-    cuckoo_calm calm;   /* from the second time on */
-    sqlite3_stmt *keys; /* the rows are all keys of the table that the filter follows */
+    cuckoo_calm calm;     /* from the second time on */
+    sqlite3_stmt *keys;   /* the rows are all keys of the table that the filter follows */
+    cf_affinity affinity; /* which the key gets in its column; CF_AFFINITY_TEXT: that of TEXT */
+    bool found;           /* or those of rows that may have the key that was asked for */
+    cuckoo_rows pairs;    /* with rowids=on: the rows of the key that was asked for */
 } table_cursor;
 
 static table_cursor *table_cursor_of(sqlite3_vtab_cursor *base)
@@ -53,7 +56,8 @@ int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         info->aConstraintUsage[i].argvIndex = 1;
         info->aConstraintUsage[i].omit = 1;
         info->idxNum = (info->idxNum & ROWS_WANT_KEY) | ROWS_KEY | collation * ROWS_COLLATION;
-        info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE; /* a DELETE of one row opens no savepoint */
+        if (!table->paged.shadow.rowids)
+            info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE; /* a DELETE of one row opens no savepoint */
         info->estimatedCost = 1;
         info->estimatedRows = 1;
         break;
@@ -69,7 +73,8 @@ static void drop_rows(table_cursor *cursor)
                              .type = SQLITE_NULL,
                              .bytes = cursor->bytes,
                              .room = cursor->room,
-                             .calm = cursor->calm};
+                             .calm = cursor->calm,
+                             .pairs = cursor->pairs};
 }
 
 int cuckoo_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
@@ -87,6 +92,7 @@ int cuckoo_cursor_close(sqlite3_vtab_cursor *base)
 {
     drop_rows(table_cursor_of(base));
     sqlite3_free(table_cursor_of(base)->bytes);
+    sqlite3_free(table_cursor_of(base)->pairs.at);
     sqlite3_free(base);
     return SQLITE_OK;
 }
@@ -95,7 +101,11 @@ int cuckoo_cursor_close(sqlite3_vtab_cursor *base)
 ** text is copied into a buffer that the cursor reuses; sqlite3_value_dup allocates twice. */
 static int keep_key(table_cursor *cursor, sqlite3_value *key)
 {
-    cursor->type = sqlite3_value_type(key);
+    bool number = cursor->affinity == CF_AFFINITY_TEXT &&
+                  (sqlite3_value_type(key) == SQLITE_INTEGER || sqlite3_value_type(key) == SQLITE_FLOAT);
+    if (cursor->affinity > CF_AFFINITY_TEXT)
+        sqlite3_value_numeric_type(key);
+    cursor->type = number ? SQLITE_TEXT : sqlite3_value_type(key);
     if (cursor->type == SQLITE_INTEGER)
         cursor->integer = sqlite3_value_int64(key);
     else if (cursor->type == SQLITE_FLOAT)
@@ -184,6 +194,43 @@ static int list_keys(cuckoo_table *table, table_cursor *cursor)
     return rc == SQLITE_OK ? read_keys(table, cursor) : rc;
 }
 
+/* With rowids=on: the rows of the content that are equal to the key. */
+static int list_equal(cuckoo_table *table, table_cursor *cursor, sqlite3_value *key)
+{
+    const cuckoo_follow *follow = &table->follow;
+    int rc = cuckoo_sql_prepare(table->registry->db, &cursor->keys,
+                                "SELECT c.\"%w\", c.%s FROM \"%w\".\"%w\" AS c WHERE c.\"%w\" = ?1",
+                                follow->column, follow->rowid, table->paged.shadow.schema, follow->table,
+                                follow->column);
+    rc = rc ? rc : cuckoo_sql_bind(cursor->keys, 1, key);
+    return rc == SQLITE_OK ? read_keys(table, cursor) : rc;
+}
+
+/* With rowids=on. A vague key may be that of any row, and so may one that a join converts, when the content
+** is asked: all rows are candidates then. */
+static int find_pairs(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value *key)
+{
+    uint64_t hash;
+    bool at_hand = cuckoo_table_is_at_hand(table);
+    cf_geometry logged, *rule = at_hand ? &table->paged.filter.geometry : &logged;
+    int rc = at_hand ? SQLITE_OK : cuckoo_table_rule(table, &logged);
+    cuckoo_key kind = rc == SQLITE_OK ? cuckoo_key_read(key, rule, false, &hash) : CUCKOO_KEY_NULL;
+    if (kind != CUCKOO_KEY_OK)
+        return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : rc;
+    cursor->found = cuckoo_key_always(rule, key) || table->asks_content;
+    rc = cursor->found ? SQLITE_OK : cuckoo_rows_find(&table->net, &table->paged, hash, &cursor->pairs);
+    cursor->rows = cursor->found ? 0 : cursor->pairs.n;
+    cursor->affinity =
+        table->affinity != CF_AFFINITY_TEXT || table->has_text ? table->affinity : CF_AFFINITY_NONE;
+    if (rc == SQLITE_OK && (cursor->found || cursor->rows) && plan & ROWS_WANT_KEY)
+        rc = keep_key(cursor, key);
+    if (rc != SQLITE_OK || !cursor->found)
+        return rc;
+    return !table->asks_content || cuckoo_content_converts(&table->follow.content, key)
+               ? list_keys(table, cursor)
+               : list_equal(table, cursor, key);
+}
+
 /* How many rows are there? SQLite asks for each of them, and a damaged header may say any number: more
 ** than 2^32 are an error. */
 static int count_rows(cuckoo_table *table, uint64_t *rows)
@@ -209,7 +256,7 @@ static int find_rows(cuckoo_table *table, table_cursor *cursor, int plan, sqlite
     if (!compares_so(table, plan))
         return cannot_compare(table);
     if (plan & ROWS_KEY)
-        return find_key(table, cursor, plan, argv[0]);
+        return (table->paged.shadow.rowids ? find_pairs : find_key)(table, cursor, plan, argv[0]);
     return table->follow.given_table ? list_keys(table, cursor) : cannot_list(table);
 }
 
@@ -246,11 +293,15 @@ int cuckoo_cursor_eof(sqlite3_vtab_cursor *base)
 int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     table_cursor *cursor = table_cursor_of(base);
-    if (cursor->keys && column == COLUMN_KEY)
-        sqlite3_result_value(context, sqlite3_column_value(cursor->keys, 0));
-    else if (cursor->keys || cursor->counts)
+    const cuckoo_table *table = cuckoo_table_of(base->pVtab);
+    bool rowids = table->paged.shadow.rowids, is_row = rowids && column != COLUMN_KEY;
+    if (cursor->counts || column == COLUMN_COMMAND)
         return SQLITE_OK;
-    else if (column == COLUMN_ID)
+    if (is_row && !cursor->keys)
+        sqlite3_result_int64(context, (sqlite3_int64)cursor->pairs.at[cursor->at].hash);
+    else if (cursor->keys && (is_row || (column == COLUMN_KEY && !cursor->found)))
+        sqlite3_result_value(context, sqlite3_column_value(cursor->keys, is_row));
+    else if (column == COLUMN_ID && !cursor->keys)
         sqlite3_result_int64(context, (sqlite3_int64)cursor->hash);
     else if (column == COLUMN_KEY && cursor->type == SQLITE_INTEGER)
         sqlite3_result_int64(context, cursor->integer);

@@ -167,6 +167,9 @@ static int read_content(const cuckoo_table *table, cuckoo_front *front, const ch
         rc = has_column(db, front, k, &has);
     if (has)
         front->followed = CUCKOO_ROWID;
+    if (table->paged.shadow.rowids && front->followed >= 0 &&
+        front->shown[1 + front->followed].finds == 0)
+        front->shown[1 + front->followed].finds = 10; /* as by an index */
     return rc == SQLITE_OK && front->declared == NULL ? SQLITE_NOMEM : rc;
 }
 

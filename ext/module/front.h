@@ -35,7 +35,10 @@
 **      SELECT c.rowid, c."user" FROM cuckoo_feed(?1) AS f LEFT JOIN "main"."blocked" AS c
 **      ON (c."user" = +f.k1)
 **
-** It runs on only while nothing changes (cuckoo_table_is_calm), and is an optimization: where it cannot
+** With rowids=on the filter says which rows may have the key, and the statement is run for each of them,
+** with one condition more: AND c.rowid = ?11.
+**
+** The fed one runs on only while nothing changes (cuckoo_table_is_calm), and is an optimization: where it cannot
 ** run, because of an authorizer or a limit, the other one does.
 */
 #ifndef CUCKOO_FRONT_H
@@ -93,8 +96,14 @@ typedef struct front_cursor {
     unsigned unasked;       /* for so many it is not asked, because it rejects too few */
     cuckoo_values list;     /* values for the first parameter; or what the feed has, of several rows */
     int next;               /* of these: to be looked up next */
-    uint64_t number;        /* that is looked up in its usual spelling (cuckoo_front_number); 0: none */
-    uint64_t most;          /* so many rows have it besides those that were returned, at most */
+    cuckoo_rows
+        pairs;   /* with rowids=on: the rows that may have a key; `value` is its place in the list */
+    size_t pair; /* of these: to be looked up next */
+    bool rowed, unsure; /* only those are looked up, unless some key may be in others */
+    const char *text;   /* `plain` is the statement of this text, */
+    uint32_t how;       /* rewritten so; NULL: not known */
+    uint64_t number;    /* that is looked up in its usual spelling (cuckoo_front_number); 0: none */
+    uint64_t most;      /* so many rows have it besides those that were returned, at most */
 } front_cursor;
 
 enum { CUCKOO_NO_ROWS = -2, CUCKOO_ROWID = -1 /* in place of a column */ };
@@ -170,16 +179,17 @@ const char *cuckoo_front_sql(const char *text);
 
 /* The statement on the content of now, without the conditions of `how`, a bit for each argument; NULL: out
 ** of memory. The other bits of `how`: all rows are read before the first one is returned; the first
-** argument is a number in its usual spelling, or in the others; the fed statement. */
+** argument is a number in its usual spelling, or in the others; the fed statement; one for one row. */
 char *cuckoo_front_rewrite(const cuckoo_front *front, const char *text, uint32_t how);
 enum {
     CUCKOO_SORTS = 1 << CUCKOO_CONDITIONS,
     CUCKOO_SPELLED = CUCKOO_SORTS << 1,
-    CUCKOO_FED = CUCKOO_SPELLED << 1
+    CUCKOO_FED = CUCKOO_SPELLED << 1,
+    CUCKOO_ROWED = CUCKOO_FED << 1
 };
 
-/* More parameters, of a number: its usual spelling; 1 for the others. */
-enum { CUCKOO_USUAL = CUCKOO_CONDITIONS + 1, CUCKOO_OTHERS };
+/* More parameters, of a number: its usual spelling; 1 for the others. And the rowid (CUCKOO_ROWED). */
+enum { CUCKOO_USUAL = CUCKOO_CONDITIONS + 1, CUCKOO_OTHERS, CUCKOO_ROW };
 
 /* Makes a value the result. For a UTF-8 text this takes half as long as sqlite3_result_value, which
 ** allocates memory for it each time. */

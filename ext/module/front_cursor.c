@@ -49,9 +49,23 @@ static int begin(front_cursor *cursor, cuckoo_table *table)
     return SQLITE_OK;
 }
 
+/* With rowids=on: adds the rows that may have the next key of the list. */
+static int add_rows(front_cursor *cursor, cuckoo_table *table, uint64_t hash, uint64_t *most)
+{
+    cuckoo_rows found = {0};
+    int rc = cuckoo_rows_find(&table->net, &table->paged, hash, &found);
+    for (size_t i = 0; rc == SQLITE_OK && i < found.n; i++)
+        rc = cuckoo_rows_push(&cursor->pairs, found.at[i].hash, cursor->list.n);
+    *most = found.n;
+    cursor->rowed = true;
+    sqlite3_free(found.at);
+    return rc;
+}
+
 /* In how many rows is the key, at most? Only an unusual one is counted, unless it is vague
 ** (cuckoo_key.h). */
-static int look_up(cuckoo_table *table, sqlite3_value *key, uint32_t plan, uint64_t *most)
+static int look_up(front_cursor *cursor, cuckoo_table *table, sqlite3_value *key, uint32_t plan,
+                   uint64_t *most)
 {
     bool has;
     uint64_t hash;
@@ -59,11 +73,13 @@ static int look_up(cuckoo_table *table, sqlite3_value *key, uint32_t plan, uint6
     cf_geometry rule;
     int rc = cuckoo_table_has_value(table, key, &hash, &has);
     *most = has ? UINT64_MAX : 0;
-    if (rc != SQLITE_OK || !has || !cuckoo_front_unusual(plan, 0, key))
+    if (rc != SQLITE_OK || !has || !(table->paged.shadow.rowids || cuckoo_front_unusual(plan, 0, key)))
         return rc;
     rc = cuckoo_table_rule(table, &rule);
     if (rc != SQLITE_OK || cuckoo_key_always(&rule, key))
         return rc;
+    if (table->paged.shadow.rowids)
+        return add_rows(cursor, table, hash, most);
     rc = cuckoo_table_most(table, hash, &copies);
     *most = copies > 0 ? (uint64_t)copies : 0;
     return rc;
@@ -80,18 +96,20 @@ static int ask(front_cursor *cursor, sqlite3_value *key, uint32_t plan, uint64_t
     if (!is_calm(cursor, table)) {
         if (table->front->skip > 1) {
             table->front->skip--;
+            cursor->unsure = true;
             return SQLITE_OK;
         }
         rc = begin(cursor, table);
     }
     if (rc == SQLITE_OK) {
-        rc = key ? look_up(table, key, plan, most) : SQLITE_OK;
+        rc = key ? look_up(cursor, table, key, plan, most) : SQLITE_OK;
         if (!cuckoo_table_is_quiet(table))
             rc = cuckoo_first_error(rc, cuckoo_table_end(table));
     }
     table->front->skip = rc == SQLITE_OK ? 0 : SKIPS;
     if (rc != SQLITE_OK || cuckoo_table_is_early(table))
         *most = UINT64_MAX;
+    cursor->unsure |= key && *most == UINT64_MAX; /* rows may have it that were not named */
     return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
 }
 
@@ -134,6 +152,7 @@ static int read_list(front_cursor *cursor, uint32_t plan, sqlite3_value *all, ui
         if (cuckoo_front_unusual(plan, 0, value)) {
             *how = 1;
             cuckoo_values_free(&cursor->list);
+            cursor->unsure = true;
             return SQLITE_OK;
         }
         if (sqlite3_value_type(value) == SQLITE_NULL)
@@ -147,11 +166,25 @@ static int read_list(front_cursor *cursor, uint32_t plan, sqlite3_value *all, ui
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+/* Binds the next row, and its value of the list. */
+static int bind_row(front_cursor *cursor, bool *any)
+{
+    *any = cursor->pair < cursor->pairs.n;
+    if (!*any)
+        return SQLITE_OK;
+    const cf_valued *pair = &cursor->pairs.at[cursor->pair++];
+    int rc =
+        cursor->list.n ? cuckoo_sql_bind(cursor->plain, 1, cursor->list.all[pair->value]) : SQLITE_OK;
+    return rc ? rc : sqlite3_bind_int64(cursor->plain, CUCKOO_ROW, (sqlite3_int64)pair->hash);
+}
+
 /* Binds what is to be looked up next: a value of the list; or the number in its other spellings, unless
 ** all its rows were found. *any is false if there is nothing. */
 static int bind_next(front_cursor *cursor, bool *any)
 {
     int rc = SQLITE_OK;
+    if (cursor->rowed)
+        return bind_row(cursor, any);
     *any = cursor->next < cursor->list.n;
     if (*any)
         return cuckoo_sql_bind(cursor->plain, 1, cursor->list.all[cursor->next++]);
@@ -192,22 +225,36 @@ static void stop(front_cursor *cursor)
     cursor->number = 0;
     cursor->next = 0;
     cursor->most = UINT64_MAX;
+    cursor->pair = cursor->pairs.n = 0;
+    cursor->rowed = cursor->unsure = false;
+}
+
+/* A cursor mostly runs the same statement again. */
+static int take_statement(front_cursor *cursor, cuckoo_table *table, const char *text, uint32_t how)
+{
+    bool rewrites = how || table->front->moved;
+    if (rewrites && cursor->plain && cursor->text == text && cursor->how == how && !table->front->moved)
+        return SQLITE_OK;
+    const char *sql = cuckoo_front_sql(text);
+    char *other = rewrites ? cuckoo_front_rewrite(table->front, sql, how) : NULL;
+    int rc = rewrites && other == NULL ? SQLITE_NOMEM
+                                       : cuckoo_front_take(table, other ? other : sql, &cursor->plain);
+    cursor->text = rc == SQLITE_OK ? text : NULL;
+    cursor->how = how;
+    sqlite3_free(other);
+    return rc;
 }
 
 /* Runs the statement, rewritten as `how` says. */
 static int start(front_cursor *cursor, const char *text, uint32_t how, int argc, sqlite3_value **argv)
 {
-    bool any = cursor->list.n > 0;
+    bool listed = cursor->list.n > 0, any = listed;
     cuckoo_table *table = cuckoo_table_of(cursor->base.pVtab);
-    text = cuckoo_front_sql(text);
-    bool rewrites = how || table->front->moved;
-    char *other = rewrites ? cuckoo_front_rewrite(table->front, text, how) : NULL;
-    int rc = rewrites && other == NULL ? SQLITE_NOMEM
-                                       : cuckoo_front_take(table, other ? other : text, &cursor->plain);
-    sqlite3_free(other);
-    if (rc == SQLITE_OK && any)
+    how |= cursor->rowed ? CUCKOO_ROWED : 0;
+    int rc = take_statement(cursor, table, text, how);
+    if (rc == SQLITE_OK && (listed || cursor->rowed))
         rc = bind_next(cursor, &any);
-    for (int i = any; rc == SQLITE_OK && i < argc; i++)
+    for (int i = listed; rc == SQLITE_OK && i < argc; i++)
         rc = cuckoo_sql_bind(cursor->plain, i + 1, argv[i]);
     if (rc == SQLITE_OK && cursor->number != 0)
         rc = cuckoo_front_bind_usual(cursor->plain, argv[0]);
@@ -234,9 +281,11 @@ static int choose(front_cursor *cursor, uint32_t plan, int argc, sqlite3_value *
     int rc = writes ? ask(cursor, NULL, plan, &most) : SQLITE_OK;
     bool untold = writes && table->front->skip > 0;
     *how |= unusual_of(plan, argc, argv);
+    cursor->rowed &= !cursor->unsure && !untold;
     if (untold && cuckoo_sql_running(table->registry->db, true) > 0)
         *how |= CUCKOO_SORTS;
-    else if (*how & 1 && plan & CUCKOO_SPELLS && !untold && cuckoo_front_is_spelled(argv[0])) {
+    else if (*how & 1 && plan & CUCKOO_SPELLS && !untold && !cursor->rowed &&
+             cuckoo_front_is_spelled(argv[0])) {
         *how = (*how & ~1u) | CUCKOO_SPELLED;
         cursor->number = cuckoo_front_number(argv[0]);
     }
@@ -265,6 +314,7 @@ int cuckoo_front_close(sqlite3_vtab_cursor *base)
     front_cursor *cursor = front_cursor_of(base);
     cuckoo_front *front = front_of(cursor);
     stop(cursor);
+    sqlite3_free(cursor->pairs.at);
     cuckoo_front_give(front, &cursor->plain);
     cuckoo_front_give(front, &cursor->feed.rows);
     sqlite3_free(front->spare);
@@ -284,7 +334,8 @@ int cuckoo_front_filter(sqlite3_vtab_cursor *base, int number, const char *text,
     enum answer answer = asks ? quick_look(cursor, argv[0]) : UNKNOWN;
     if (answer == ABSENT)
         return SQLITE_OK;
-    if (answer == FOUND && unusual_of(plan, argc, argv) == 0) {
+    bool rowids = cuckoo_table_of(base->pVtab)->paged.shadow.rowids;
+    if (answer == FOUND && !rowids && unusual_of(plan, argc, argv) == 0) {
         bool feeds = !(plan & CUCKOO_NULL) && cuckoo_feed_key(cursor, text, argc, argv, &rc);
         return feeds ? rc : start(cursor, text, 0, argc, argv);
     }

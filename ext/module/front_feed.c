@@ -92,7 +92,8 @@ bool cuckoo_feed_key(front_cursor *cursor, const char *text, int argc, sqlite3_v
     cuckoo_feed *feed = &cursor->feed;
     if (!has_feed(cursor, text))
         return false;
-    if (cuckoo_compat_expired(feed->rows)) /* the schema has changed, and another cursor has noticed it */
+    if (cuckoo_compat_expired(
+            feed->rows)) /* the schema has changed, and another cursor has noticed it */
         sqlite3_reset(feed->rows);
     feed->key = argv;
     feed->is_new = true;

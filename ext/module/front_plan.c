@@ -77,6 +77,8 @@ char *cuckoo_front_rewrite(const cuckoo_front *front, const char *text, uint32_t
         sqlite3_str_appendall(sql, " UNION ALL ");
         append_rewritten(front, sql, text, how, true);
     }
+    if (how & CUCKOO_ROWED)
+        sqlite3_str_appendf(sql, " AND c.\"%w\" = ?11", cuckoo_front_shown(front, CUCKOO_ROWID)->name);
     if (how & CUCKOO_SORTS)
         sqlite3_str_appendf(sql, " ORDER BY +c.\"%w\"", cuckoo_front_shown(front, 0)->name);
     return sqlite3_str_finish(sql);

@@ -59,7 +59,8 @@ static int read_others(cuckoo_table *table, cuckoo_counts *numbers)
         k, k, k, k, front->schema, front->content, k, k);
     cuckoo_counts_free(numbers);
     while (rc == SQLITE_OK && sqlite3_step(others) == SQLITE_ROW)
-        rc = cuckoo_counts_put(numbers, false, cuckoo_front_number(sqlite3_column_value(others, 0)), 1);
+        rc = cuckoo_counts_put(numbers, false, cuckoo_front_number(sqlite3_column_value(others, 0)), 0,
+                               1);
     return cuckoo_sql_end(others, rc);
 }
 
@@ -74,6 +75,6 @@ int cuckoo_front_has_others(cuckoo_table *table, uint64_t number, bool *has)
         others->at = now.at;
         others->read = rc == SQLITE_OK;
     }
-    *has = rc == SQLITE_OK && cuckoo_counts_get(&others->numbers, number) > 0;
+    *has = rc == SQLITE_OK && cuckoo_counts_get(&others->numbers, number, 0) > 0;
     return rc;
 }

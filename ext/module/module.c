@@ -7,31 +7,36 @@
 #include "../sqlite/sql.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 /* ---- its columns ---- */
 
 /* The type of the column that the filter follows, as a word of SQL, so that "x IN seen" compares
 ** like x IN that column. Without one, that of the filter, which says less of texts. "": none. */
-static const char *type_of_key(const cuckoo_table *table, const char *t, const char *k)
+static const char *type_of_key(cuckoo_table *table, const char *t, const char *k)
 {
-    const char *type, *word, *schema = table->paged.shadow.schema;
+    const char *type, *word = "", *schema = table->paged.shadow.schema;
     sqlite3 *db = table->registry->db;
-    return t && cuckoo_column_look(db, schema, t, k, &type, NULL) == SQLITE_OK &&
-                   cuckoo_column_affinity(db, schema, t, type, &word, NULL) == SQLITE_OK
-               ? word
-           : table->affinity == CF_AFFINITY_NUMERIC ? "NUMERIC"
-           : table->affinity == CF_AFFINITY_REAL    ? "REAL"
-                                                    : "";
+    if (t && cuckoo_column_look(db, schema, t, k, &type, NULL) == SQLITE_OK &&
+        cuckoo_column_affinity(db, schema, t, type, &word, NULL) == SQLITE_OK) {
+        table->has_text = strcmp(word, "TEXT") == 0;
+        bool rounds = table->paged.shadow.rowids && strcmp(word, "REAL") == 0; /* large integers */
+        return rounds ? "NUMERIC" : word;
+    }
+    return table->affinity == CF_AFFINITY_NUMERIC ? "NUMERIC"
+           : table->affinity == CF_AFFINITY_REAL  ? "REAL"
+                                                  : "";
 }
 
 /* SQLite obeys OR IGNORE only where it is told so. */
 int cuckoo_table_declare(cuckoo_table *table, const char *t, const char *k)
 {
     sqlite3 *db = table->registry->db;
-    char *sql = sqlite3_mprintf("CREATE TABLE x(key %s COLLATE %s, \"%w\" HIDDEN, "
-                                "cuckoo_id HIDDEN PRIMARY KEY) WITHOUT ROWID",
-                                type_of_key(table, t, k), cuckoo_collation_words[table->collation],
-                                table->paged.shadow.table);
+    char *sql =
+        sqlite3_mprintf("CREATE TABLE x(key %s COLLATE %s, \"%w\" HIDDEN, "
+                        "cuckoo_id HIDDEN PRIMARY KEY%s) WITHOUT ROWID",
+                        type_of_key(table, t, k), cuckoo_collation_words[table->collation],
+                        table->paged.shadow.table, table->paged.shadow.rowids ? ", row INTEGER" : "");
     int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
     sqlite3_free(sql);
     return rc ? rc : sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, (int)table->once);

@@ -16,11 +16,12 @@
 
 /* ---- columns ---- */
 
-/* All but the key are hidden. */
+/* All but the key and the row are hidden. */
 enum cuckoo_column {
     COLUMN_KEY,
     COLUMN_COMMAND, /* has the name of the table: commands */
-    COLUMN_ID       /* cuckoo_id: the hash of the key, by which DELETE knows it */
+    COLUMN_ID, /* cuckoo_id: the hash of the key, by which DELETE knows it; with rowids=on the row */
+    COLUMN_ROW /* only with rowids=on: the rowid of a row that probably has the key */
 };
 
 /* ---- its filter ---- */
@@ -100,6 +101,7 @@ typedef struct cuckoo_table_plan {
     cuckoo_options options;
     unsigned given; /* a bit for each argument that is no option */
     bool rows;      /* rows=on */
+    bool rowids;    /* rowids=on */
     bool once;      /* adds=once */
     uint64_t keep;  /* keep='24 hours', milliseconds; 0: not given */
     char *content, *column;

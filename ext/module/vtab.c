@@ -15,10 +15,10 @@
 /* ---- creating, connecting ---- */
 
 /* INSERT INTO key(key) VALUES('check') would be a key, not a command. */
-static int refuse_name(bool rows, const char *name, char **message)
+static int refuse_name(bool rows, bool rowids, const char *name, char **message)
 {
-    static const char *const own[] = {"cuckoo_id", "key"};
-    for (int i = 0; i < (rows ? 1 : 2); i++)
+    static const char *const own[] = {"cuckoo_id", "key", "row"};
+    for (int i = 0; i < (rows ? 1 : rowids ? 3 : 2); i++)
         if (sqlite3_stricmp(name, own[i]) == 0)
             return cuckoo_say(message, SQLITE_ERROR,
                               "%s is a column of filter tables: choose another name", name);
@@ -68,6 +68,7 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
     memset(table, 0, sizeof *table);
     *made = table;
     int rc = cuckoo_shadow_init(&table->paged.shadow, registry->db, argv[1], argv[2]);
+    table->paged.shadow.rowids = plan->rowids;
     table->version = -1;
     table->options = plan->options;
     table->once = plan->once;
@@ -106,7 +107,7 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
         rc = cuckoo_table_plan_shape(db, argv, &plan, &shape, message);
     rc = rc ? rc : make_table(registry, argv, &plan, &table);
     if (rc == SQLITE_OK && creates)
-        rc = refuse_name(plan.rows, argv[2], message);
+        rc = refuse_name(plan.rows, plan.rowids, argv[2], message);
     rc = rc ? rc : declare_columns(table, plan.rows, creates ? &shape : NULL, message);
     if (rc == SQLITE_OK && creates)
         rc = create(table, &shape, plan.keep, message);
@@ -181,7 +182,9 @@ static int table_rename(sqlite3_vtab *base, const char *name)
     int rc = cuckoo_table_load(table);
     if (rc == CUCKOO_NEWER)
         return cuckoo_table_explain(table, rc, cuckoo_table_damage(table, rc));
-    rc = cuckoo_sql_rolls_back(rc) ? rc : refuse_name(table->front != NULL, name, &base->zErrMsg);
+    rc = cuckoo_sql_rolls_back(rc)
+             ? rc
+             : refuse_name(table->front != NULL, table->paged.shadow.rowids, name, &base->zErrMsg);
     if (rc != SQLITE_OK)
         return rc;
     rc = cuckoo_shadow_rename(&table->paged.shadow, name);

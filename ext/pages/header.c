@@ -37,12 +37,12 @@ static bool is_newer(const uint8_t *row, uint64_t length, cf_status status)
             (row[AT_FLAGS] > FLAG_EXPIRES || length > (row[AT_FLAGS] ? EXPIRING_ROW : HEADER_ROW)));
 }
 
-static bool is_sound(const uint8_t *row, uint64_t length, const cf_geometry *geometry)
+static bool is_sound(const uint8_t *row, uint64_t length, const cf_geometry *geometry, bool rowids)
 {
     uint32_t page_bytes = (uint32_t)cf_load64(row + AT_PAGE_BYTES);
     const uint64_t most = cf_low_bits(48); /* of times and counts, as in the header of a filter */
     return length == (row[AT_FLAGS] ? EXPIRING_ROW : HEADER_ROW) &&
-           (geometry->epochs != 0) == row[AT_FLAGS] && geometry->value_bits == 0 &&
+           (geometry->epochs != 0) == row[AT_FLAGS] && (geometry->value_bits != 0) == rowids &&
            cf_load64(row + AT_LEFT) <= most && cf_load64(row + AT_KEEP) <= most &&
            cf_load64(row + AT_LATEST) <= most && page_bytes >= LEAST_PAGE && page_bytes <= MOST_PAGE;
 }
@@ -90,7 +90,7 @@ int cuckoo_paged_load(cuckoo_paged *paged)
     if (is_newer(row, length, status))
         return cuckoo_say(damage, CUCKOO_NEWER, "%s",
                           status == CF_NEWER ? why : CUCKOO_LATER("unknown parts of the header row"));
-    return status == CF_OK && is_sound(row, length, &header.geometry)
+    return status == CF_OK && is_sound(row, length, &header.geometry, paged->shadow.rowids)
                ? load_row(paged, row)
                : cuckoo_shadow_bad_row(&paged->shadow, 0);
 }

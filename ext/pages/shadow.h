@@ -31,6 +31,7 @@ typedef enum cuckoo_query {
     CUCKOO_EMPTY_OWN,    /* () */
     /* The log of a synced filter; these are the last ones. */
     CUCKOO_READ_LOG,    /* (rowid): old, new, rowid, tag of the rows from there on */
+    CUCKOO_READ_PAIRS,  /* the same, and old_row, new_row (rowids=on) */
     CUCKOO_READ_KEYS,   /* (): old, new of all rows */
     CUCKOO_LAST_LOGGED, /* (): rowid, tag of the last row, if there is one */
     CUCKOO_EMPTY_LOG,   /* () */
@@ -40,6 +41,7 @@ typedef enum cuckoo_query {
 typedef struct cuckoo_shadow {
     sqlite3 *db;
     char *schema, *table; /* of the virtual table */
+    bool rowids;          /* keys have rowids (rowids=on) */
     int64_t log;          /* the identity of the log (log.h); 0: no log, or not known yet */
     sqlite3_stmt *statement[CUCKOO_QUERIES];
     char *damage;   /* what is wrong with the tables (sqlite3_malloc), or NULL */

@@ -35,7 +35,7 @@ static void open_file(cuckoo_temporary *temporary)
         cuckoo_temporary_close(temporary);
 }
 
-/* The VFS of Unix cannot write a multiple of 128 KiB at once (seen with 3.40.1 to 3.54.1). */
+/* The VFS of Unix cannot write 128 KiB or more at once (seen with 3.40.1 and 3.54.1). */
 enum { PIECE = 1 << 16 /* bytes */ };
 
 static bool move(void *context, uint64_t at, void *bytes, size_t n, bool writes)

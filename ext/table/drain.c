@@ -17,6 +17,11 @@
 
 /* ---- in memory ---- */
 
+static bool fits(const cuckoo_paged *paged, int64_t row)
+{
+    return row >= 0 && (paged->shadow.rowids ? row >> paged->filter.geometry.value_bits : row) == 0;
+}
+
 typedef struct drain {
     cuckoo_table *table;
     bool all; /* keys are tried, however many of them find no place */
@@ -24,23 +29,36 @@ typedef struct drain {
     int misses; /* of keys that have found none */
 } drain;
 
-/* When one copy is saturated, or not there, so are the others. */
-static void delete_copies(cuckoo_table *table, uint64_t hash, int64_t copies)
+/* With rowids=on a key is deleted with its row. A row that no value has room for is in no page. When one
+** copy is saturated, or not there, so are the others. */
+static void delete_copies(cuckoo_table *table, uint64_t hash, int64_t row, int64_t copies)
 {
     cuckoo_paged *paged = &table->paged;
     cf_deleted deleted = CF_REMOVED;
     while (copies-- > 0 && deleted == CF_REMOVED && paged->rc == SQLITE_OK)
-        deleted = cf_delete_value(&paged->filter, hash, 0);
+        deleted = fits(paged, row) ? cf_delete_value(&paged->filter, hash, (uint64_t)row) : CF_ABSENT;
     paged->unmatched += deleted == CF_ABSENT && paged->rc == SQLITE_OK && cuckoo_table_follows(table);
 }
 
+/* A row has one key: a pair that is there already is left of a key that REPLACE took away, or stands for
+** this one. */
+static cf_status add_pair(cuckoo_paged *paged, uint64_t hash, int64_t row)
+{
+    if (cuckoo_rows_in(&paged->filter, hash, row))
+        return CF_OK;
+    return fits(paged, row) ? cuckoo_watched_add(paged->shadow.db, &paged->filter, hash, (uint64_t)row)
+                            : CF_FULL;
+}
+
 /* *n: copies of a key, which are counted down; or a time. */
-static cf_status add_key(cuckoo_paged *paged, uint64_t hash, int64_t *n)
+static cf_status add_key(cuckoo_paged *paged, uint64_t hash, int64_t row, int64_t *n)
 {
     enum { MOST_COPIES = 1 << 17 /* no counter counts as far */ };
     cf_status status = CF_OK;
     if (paged->filter.geometry.epochs)
         return cuckoo_ageing_add(paged, hash, *n);
+    if (paged->shadow.rowids)
+        return add_pair(paged, hash, row);
     if (*n > MOST_COPIES)
         *n = MOST_COPIES;
     for (; *n > 0 && status == CF_OK && paged->rc == SQLITE_OK; *n -= status == CF_OK)
@@ -49,33 +67,33 @@ static cf_status add_key(cuckoo_paged *paged, uint64_t hash, int64_t *n)
 }
 
 /* In a full filter each key takes long. */
-static int bring(drain *into, uint64_t hash, int64_t n)
+static int bring(drain *into, uint64_t hash, int64_t row, int64_t n)
 {
     enum { TRIED = 64 };
     cf_status status =
-        into->all || into->misses < TRIED ? add_key(&into->table->paged, hash, &n) : CF_FULL;
+        into->all || into->misses < TRIED ? add_key(&into->table->paged, hash, row, &n) : CF_FULL;
     if (status == CF_OK)
         return SQLITE_OK;
     if (status == CF_NO_MEMORY || status == CF_INTERRUPTED)
         return cuckoo_error_code(status);
     into->misses++;
-    return cuckoo_counts_put(into->left, into->table->paged.filter.geometry.epochs != 0, hash, n);
+    return cuckoo_counts_put(into->left, into->table->paged.filter.geometry.epochs != 0, hash, row, n);
 }
 
 /* Keys without a place go first. */
-static int take_away(drain *into, uint64_t hash, int64_t copies)
+static int take_away(drain *into, uint64_t hash, int64_t row, int64_t copies)
 {
-    int64_t wait = cuckoo_counts_get(into->left, hash);
+    int64_t wait = cuckoo_counts_get(into->left, hash, row);
     if (wait > copies)
         wait = copies;
-    delete_copies(into->table, hash, copies - wait);
-    return wait ? cuckoo_counts_put(into->left, false, hash, -wait) : SQLITE_OK;
+    delete_copies(into->table, hash, row, copies - wait);
+    return wait ? cuckoo_counts_put(into->left, false, hash, row, -wait) : SQLITE_OK;
 }
 
-static int change(void *context, uint64_t hash, int64_t n)
+static int change(void *context, uint64_t hash, int64_t row, int64_t n)
 {
     drain *into = context;
-    int rc = n < 0 ? take_away(into, hash, -n) : bring(into, hash, n);
+    int rc = n < 0 ? take_away(into, hash, row, -n) : bring(into, hash, row, n);
     return cuckoo_first_error(rc, into->table->paged.rc);
 }
 
@@ -83,8 +101,8 @@ static int change(void *context, uint64_t hash, int64_t n)
 ** adds it, must find it. What triggers have reported is right as a sum. */
 int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_counts *left)
 {
-    drain into = {table, all, left, 0};
     cuckoo_paged *paged = &table->paged;
+    drain into = {table, all || paged->shadow.rowids, left, 0}; /* what has no place is found fast */
     cuckoo_changes *logged = &table->net.changes;
     bool ages = paged->filter.geometry.epochs != 0, sums = ages || cuckoo_table_follows(table);
     int rc = cuckoo_net_read(&table->net, paged, cuckoo_table_follows(table));
@@ -92,6 +110,8 @@ int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_counts *left)
         cf_note_types(&paged->filter, logged->types);
     if (rc == SQLITE_OK && ages)
         cuckoo_ageing_begin_adds(paged, table->net.more, all);
+    if (rc == SQLITE_OK && paged->shadow.rowids)
+        rc = cuckoo_rows_widen(&table->net, paged);
     rc = cuckoo_first_error(rc, paged->rc);
     rc = rc || !sums ? rc : cuckoo_changes_sum(logged, ages);
     if (rc == SQLITE_OK)
@@ -113,10 +133,10 @@ typedef struct writing {
 
 #define POINTER "cuckoo_drain"
 
-static int write_left(void *context, uint64_t hash, int64_t n)
+static int write_left(void *context, uint64_t hash, int64_t row, int64_t n)
 {
     cuckoo_paged *paged = context;
-    int rc = cuckoo_log_write(&paged->shadow, hash, n, 0);
+    int rc = cuckoo_log_write(&paged->shadow, hash, paged->shadow.rowids ? row : n, 0);
     paged->left += rc == SQLITE_OK;
     return rc;
 }

@@ -161,27 +161,55 @@ int cuckoo_maintenance_age(cuckoo_table *table, int (*how)(cuckoo_paged *paged, 
 
 /* ---- rebuild ---- */
 
+/* With rowids=on. A key with more rows than its buckets have slots takes long, and much memory. */
+static bool has_too_many(uint64_t rows, uint64_t keys, const cuckoo_counts *aside)
+{
+    enum { MOST = 8 /* rows a key */, FEW = 1000 };
+    return rows > FEW && (rows >= MOST * keys || aside->used > rows / 2);
+}
+
+static int say_index(const cuckoo_table *table, char **message)
+{
+    const char *t = table->follow.table, *k = table->follow.column;
+    return cuckoo_say(message, SQLITE_ERROR,
+                      "rowids=on is for columns with fewer than 8 rows a key, and rowids that are not "
+                      "negative: use CREATE INDEX ON %s(%s)",
+                      t, k);
+}
+
 /* Adds all keys of the statement. Keys without a place go to `aside`; if that is NULL, they are an
 ** error. */
-static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_counts *aside, char **message)
+static int add_keys(const cuckoo_table *table, sqlite3_stmt *keys, cf_filter *filter,
+                    cuckoo_counts *aside, char **message)
 {
+    enum { SOME = 1 << 20 };
     int rc;
+    bool rowids = table->paged.shadow.rowids;
+    uint64_t rows = 0, distinct = 0;
     while ((rc = sqlite3_step(keys)) == SQLITE_ROW) {
         uint64_t hash;
         cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(keys, 0), &filter->geometry, &hash);
         cf_status status = kind == CUCKOO_KEY_NOMEM ? CF_NO_MEMORY : CF_OK;
         cf_note_types(filter, cuckoo_key_type(sqlite3_column_value(keys, 0), &filter->geometry));
+        int64_t row = rowids ? sqlite3_column_int64(keys, 1) : 0;
+        bool first = kind == CUCKOO_KEY_OK && rowids && !cf_contains(filter, hash);
+        rows += kind == CUCKOO_KEY_OK;
         if (kind == CUCKOO_KEY_OK)
-            status = cuckoo_watched_add(sqlite3_db_handle(keys), filter, hash, 0);
+            status = cuckoo_watched_add(sqlite3_db_handle(keys), filter, hash, (uint64_t)row);
+        distinct += first && status == CF_OK;
         if (status == CF_NO_MEMORY || status == CF_INTERRUPTED)
             return cuckoo_error_code(status);
         if (status != CF_OK && aside == NULL) {
             *message = cuckoo_full_message(status, filter);
             return *message ? SQLITE_ERROR : SQLITE_NOMEM;
         }
-        if (status != CF_OK && cuckoo_counts_put(aside, false, hash, 1) != SQLITE_OK)
+        if (status != CF_OK && cuckoo_counts_put(aside, false, hash, row, 1) != SQLITE_OK)
             return SQLITE_NOMEM;
+        if (rowids && rows % SOME == 0 && has_too_many(rows, distinct, aside))
+            return say_index(table, message);
     }
+    if (rc == SQLITE_DONE && rowids && has_too_many(rows, distinct, aside))
+        return say_index(table, message);
     cf_settle(filter);
     return rc == SQLITE_DONE ? SQLITE_OK : cuckoo_sql_code(sqlite3_db_handle(keys), rc);
 }
@@ -195,7 +223,7 @@ static int read_table(cuckoo_table *table, const cf_geometry *shape, cf_filter *
     if (!make_blank(shape, filter))
         return SQLITE_NOMEM;
     int rc = cuckoo_follow_keys(&table->follow, shadow, -1, &keys);
-    rc = rc ? rc : add_keys(keys, filter, aside, message);
+    rc = rc ? rc : add_keys(table, keys, filter, aside, message);
     sqlite3_finalize(keys);
     if (rc != SQLITE_OK)
         free_filter(filter);
@@ -223,8 +251,11 @@ static int plan_shape(const cuckoo_table *table, bool anew, const uint64_t *give
     else if (rc == SQLITE_OK && anew && !given)
         rc = cuckoo_column_capacity(db, schema, t, k, &options, shape->counter_bits != 0, &capacity,
                                     message);
+    if (rc == SQLITE_OK && shape->value_bits)
+        rc = cuckoo_column_rowid_bits(db, schema, t, k, &options.value_bits, message);
     shape->affinity = (uint8_t)options.affinity;
     shape->collation = (uint8_t)options.collation;
+    shape->value_bits = (uint8_t)options.value_bits;
     if (rc != SQLITE_OK || capacity == shape->capacity)
         return rc;
     options.counter_bits = shape->counter_bits;
@@ -272,6 +303,10 @@ static int make_triggers(cuckoo_table *table, char **message)
     if (rc == SQLITE_CORRUPT_VTAB)
         return rc; /* shadow->damage says why */
     rc = rc ? rc : cuckoo_follow_create(&table->follow, shadow);
+    if (rc == SQLITE_OK && shadow->rowids) {
+        rc = cuckoo_follow_cookie(shadow, &table->follow.cookie);
+        rc = rc ? rc : cuckoo_follow_save(&table->follow, shadow);
+    }
     return say_no_triggers(table, rc, message);
 }
 
@@ -298,7 +333,9 @@ int cuckoo_maintenance_rebuild(cuckoo_table *table, bool anew, const uint64_t *c
     rc = rc ? rc : cuckoo_follow_find(&table->follow, &table->paged.shadow);
     rc = rc ? rc : plan_shape(table, anew, capacity, &shape, message);
     rc = rc ? rc : cuckoo_follow_refuse(&table->follow, &table->paged.shadow, message);
-    rc = rc ? rc : read_table(table, &shape, &filter, anew || shape.growth ? &aside : NULL, message);
+    rc = rc ? rc
+            : read_table(table, &shape, &filter,
+                         anew || shape.growth || shape.value_bits ? &aside : NULL, message);
     if (rc == SQLITE_OK && (rc = cuckoo_follow_drop(&table->paged.shadow)) != SQLITE_OK) {
         free_filter(&filter);
         rc = say_no_triggers(table, rc, message);

@@ -121,11 +121,23 @@ static int64_t copies_of(cuckoo_table *table, uint64_t hash)
 /* What the logs say of a key: copies that have come, or the latest time. */
 static int64_t change_of(const cuckoo_table *table, uint64_t hash)
 {
-    return cuckoo_counts_get(&table->net.changes.counts, hash);
+    return cuckoo_counts_get(&table->net.changes.counts, hash, 0);
+}
+
+/* With rowids=on. */
+static int count_rows(cuckoo_table *table, uint64_t hash, int64_t *n)
+{
+    cuckoo_rows rows = {0};
+    int rc = cuckoo_rows_find(&table->net, &table->paged, hash, &rows);
+    *n = (int64_t)rows.n;
+    sqlite3_free(rows.at);
+    return rc;
 }
 
 int cuckoo_table_most(cuckoo_table *table, uint64_t hash, int64_t *most)
 {
+    if (table->paged.shadow.rowids)
+        return count_rows(table, hash, most);
     int rc = cuckoo_table_net(table);
     *most = rc == SQLITE_OK ? copies_of(table, hash) + change_of(table, hash) : 0;
     return cuckoo_first_error(rc, table->paged.rc);
@@ -135,6 +147,11 @@ int cuckoo_table_has_anew(cuckoo_table *table, uint64_t hash, bool *has)
 {
     assert(table->paged.loaded);
     int64_t more = 0;
+    if (table->paged.shadow.rowids) {
+        int rc = count_rows(table, hash, &more);
+        *has = more > 0;
+        return rc;
+    }
     if (!table->net.current || !cuckoo_net_is_empty(&table->net)) {
         int rc = cuckoo_table_net(table);
         more = rc == SQLITE_OK ? change_of(table, hash) : 0;
@@ -191,8 +208,9 @@ typedef struct ageing_keys {
     uint64_t n;
 } ageing_keys;
 
-static int count_key(void *context, uint64_t hash, int64_t time)
+static int count_key(void *context, uint64_t hash, int64_t row, int64_t time)
 {
+    (void)row;
     ageing_keys *keys = context;
     cuckoo_paged *paged = &keys->table->paged;
     keys->n += cuckoo_ageing_is_live(paged, time) && !cf_contains(cuckoo_paged_reader(paged), hash);
@@ -236,6 +254,7 @@ int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number)
     (void)number;
     table->registry->events++;
     table->follow.saved = false;
+    table->follow.cookie = 0;
     return SQLITE_OK;
 }
 

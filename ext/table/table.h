@@ -20,6 +20,7 @@
 #include "../follow/follow.h"
 #include "../keys/options.h"
 #include "list.h"
+#include "rows.h"
 
 /* Rows of the logs: so many may wait, so that fewer pages are written; a COMMIT drains no more than so
 ** many, which would hold the lock for seconds. */
@@ -47,6 +48,7 @@ struct cuckoo_table {
     cuckoo_front *front;  /* it shows the rows of the content (front.h); NULL: it does not */
     cf_affinity affinity; /* what SQLite was told of the key column when it read the schema */
     cf_collation collation;
+    bool has_text;        /* and that is TEXT */
     bool once;            /* no DELETE: INSERT OR IGNORE adds a key if it is new */
     bool returns_nothing; /* no INSERT INTO this table since a savepoint opened last has RETURNING */
 
@@ -124,13 +126,13 @@ void cuckoo_table_calm(const cuckoo_table *table, cuckoo_calm *calm);
 ** another connection, else by this one. */
 bool cuckoo_table_overtaken(const cuckoo_table *table);
 
-/* Does it still hold? Then another use has begun. This connection may have committed nothing, which
-** counts only while pages are still to be read. */
+/* True if it still holds: then another use has begun. A statement that writes is never calm. Where another
+** statement of the connection is writing, and has not ended, SQLite does not say whether this one sees its
+** rows. This connection may have committed nothing, which counts only while pages are still to be read. */
 static inline bool cuckoo_table_is_calm(cuckoo_table *table, const cuckoo_calm *calm)
 {
     sqlite3 *db = table->paged.shadow.db;
-    bool is = calm->is && calm->changes == sqlite3_total_changes(db) &&
-              sqlite3_txn_state(db, NULL) == SQLITE_TXN_READ && table->paged.loaded &&
+    bool is = calm->is && calm->changes == sqlite3_total_changes(db) && table->paged.loaded &&
               (table->paged.has_reader || !cuckoo_table_overtaken(table)) &&
               !cuckoo_compat_expired(table->paged.shadow.statement[CUCKOO_WATCH_SCHEMA]);
     table->asks_content = is ? calm->asks_content : table->asks_content;

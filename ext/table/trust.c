@@ -24,7 +24,9 @@ int cuckoo_table_misses(cuckoo_table *table, int most, bool *misses)
         uint64_t hash;
         bool has = true;
         cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(keys, 0), geometry, &hash);
-        if (kind == CUCKOO_KEY_OK)
+        if (kind == CUCKOO_KEY_OK && table->paged.shadow.rowids)
+            rc = cuckoo_rows_have(&table->net, &table->paged, hash, sqlite3_column_int64(keys, 1), &has);
+        else if (kind == CUCKOO_KEY_OK)
             rc = cuckoo_table_has(table, hash, &has);
         rc = kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : cuckoo_first_error(rc, table->paged.rc);
         *misses = rc == SQLITE_OK && !has; /* a page that cannot be read says nothing */
@@ -33,6 +35,8 @@ int cuckoo_table_misses(cuckoo_table *table, int most, bool *misses)
     rc = cuckoo_sql_end(keys, rc);
     if (rc == SQLITE_OK && !*misses && most == CUCKOO_ALL_ROWS)
         rc = cuckoo_table_items(table, &items);
+    if (rc == SQLITE_OK && !*misses && most == CUCKOO_ALL_ROWS && table->paged.shadow.rowids)
+        rc = cuckoo_rows_lack(&table->net, &table->paged, misses);
     *misses |= items < rows; /* the key of a row is found as that of another */
     return rc;
 }
@@ -46,13 +50,28 @@ static int fail_sample(cuckoo_follow *follow, const cuckoo_shadow *shadow)
         return cuckoo_follow_fail(
             follow, shadow,
             "rows of %s are missing in it: its triggers may have been off, another trigger may have "
-            "failed before them, or the table was rebuilt",
-            follow->table);
+            "failed before them, or the table was rebuilt%s",
+            follow->table,
+            shadow->rowids ? ", or VACUUM has changed its rowids, which are no INTEGER PRIMARY KEY"
+                           : "");
     follow->trust = CUCKOO_UNKNOWN; /* they may be committed before the next look */
     return cuckoo_say(&follow->fault, SQLITE_OK,
                       "rows of %s are missing in it, which another connection may not have committed "
                       "yet: try again later, or turn PRAGMA read_uncommitted off",
                       follow->table);
+}
+
+/* All rows, or some of them, were found. What is known of all rowids is saved with the next write. */
+static int have_seen(cuckoo_table *table)
+{
+    cuckoo_follow *follow = &table->follow;
+    int rc = SQLITE_OK;
+    if (table->paged.shadow.rowids && follow->sample == CUCKOO_ALL_ROWS) {
+        rc = cuckoo_follow_cookie(&table->paged.shadow, &follow->cookie);
+        follow->saved = false;
+    }
+    follow->sample = CUCKOO_SAMPLE;
+    return rc;
 }
 
 /* Are the keys of some rows of the table there? While a statement changes rows this is not asked: their
@@ -71,7 +90,7 @@ static int sample(cuckoo_table *table)
     else if (rc == SQLITE_OK && misses)
         rc = fail_sample(follow, shadow);
     else if (rc == SQLITE_OK)
-        follow->sample = CUCKOO_SAMPLE;
+        rc = have_seen(table);
     if (rc != SQLITE_OK)
         follow->trust = CUCKOO_RULE;
     return rc;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** bits.h - arithmetic with bits, the same on every machine, and what compilers offer beyond C11.
+** bits.h - bit arithmetic that gives the same results on every machine, and compiler extensions.
 **
-** A filter is bytes that travel between machines: no struct overlays them, integers are little-endian,
-** not aligned. Where compilers differ there is code for GCC and Clang, for MSVC, and plain C11 for all
-** others. That is slower, with the same answers; CF_PLAIN_C chooses it everywhere, for tests.
+** Filters are sent between machines, so no struct is mapped onto their bytes: integers are
+** little-endian and unaligned. Where compilers differ there is code for GCC and Clang, for MSVC, and
+** slower plain C11 for all others. CF_PLAIN_C selects plain C11 everywhere, for tests.
 */
 #ifndef CF_BITS_H
 #define CF_BITS_H
@@ -19,9 +19,10 @@
 #define CF_IS_MSVC 1
 #endif
 
-/* ---- hints: leaving them out changes no answer ---- */
+/* ---- hints for the compiler: they change no result ---- */
 
-/* CUCKOO_SMALL, which users of the library define: less code, and some calls several times as long. */
+/* CUCKOO_SMALL, which users of the library may define: less code, but some calls are several times
+** slower. */
 #if CF_IS_GNU
 #define CF_NEVER_INLINE __attribute__((noinline))
 #else
@@ -36,12 +37,12 @@
 #endif
 #define CF_FORCED static CF_ALWAYS_INLINE
 
-/* These bytes are read soon. The address need not be a valid one. */
+/* Fetches bytes that will be read soon. The address may be invalid. */
 static inline void cf_prefetch(const uint8_t *at)
 {
 #if CF_IS_GNU
     __builtin_prefetch(at);
-    __asm__ volatile(""); /* else GCC drops calls of functions that do no more than this */
+    __asm__ volatile(""); /* otherwise GCC drops calls of functions that only prefetch */
 #elif CF_IS_MSVC && (defined(_M_X64) || defined(_M_IX86)) && !defined(_M_ARM64EC)
     _mm_prefetch((const char *)at, _MM_HINT_T0);
 #else
@@ -51,33 +52,33 @@ static inline void cf_prefetch(const uint8_t *at)
 
 /* ---- words ---- */
 
-/* The length, which is uint64_t on every machine, of bytes that are in memory. */
+/* A length as a size_t; the caller knows that the bytes are in memory. */
 static inline size_t cf_in_memory(uint64_t bytes)
 {
     assert((size_t)bytes == bytes);
     return (size_t)bytes;
 }
 
-/* n ones, for n from 0 to 64. */
+/* A word whose n lowest bits are set, for n from 0 to 64. */
 static inline uint64_t cf_low_bits(unsigned n)
 {
     return n >= 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1;
 }
 
-/* The same for n below 64: one shift. */
+/* The same for n < 64, in a single shift. */
 static inline uint64_t cf_ones(unsigned n)
 {
     assert(n < 64);
     return ((uint64_t)1 << n) - 1;
 }
 
-/* x if the condition holds, or else y. No branch: for conditions that cannot be predicted. */
+/* x if the condition holds, otherwise y; without a branch, for conditions that are unpredictable. */
 static inline uint64_t cf_choose(bool condition, uint64_t x, uint64_t y)
 {
     return y ^ ((x ^ y) & (0 - (uint64_t)condition));
 }
 
-/* floor(log2(n)): the number of the highest bit that is set; n at least 1. */
+/* floor(log2(n)), the position of the highest set bit; n > 0. */
 static inline unsigned cf_floor_log2(uint64_t n)
 {
     assert(n != 0);
@@ -98,7 +99,7 @@ static inline unsigned cf_floor_log2(uint64_t n)
 #endif
 }
 
-/* The number of the lowest bit that is set; n at least 1. */
+/* The position of the lowest set bit; n > 0. */
 static inline unsigned cf_lowest_bit(uint64_t n)
 {
     assert(n != 0);
@@ -109,21 +110,21 @@ static inline unsigned cf_lowest_bit(uint64_t n)
 #endif
 }
 
-/* Bits needed to number n things, n at least 1. */
+/* The number of bits needed to number n things; n > 0. */
 static inline unsigned cf_bits_for(uint64_t n)
 {
     assert(n != 0);
     return n == 1 ? 0 : cf_floor_log2(n - 1) + 1;
 }
 
-/* Is a * b <= c * d? Exact. */
+/* True if a * b <= c * d, exactly. */
 static inline int cf_product_at_most(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     uint64_t one = cf_high_product(a, b), other = cf_high_product(c, d);
     return one != other ? one < other : a * b <= c * d;
 }
 
-/* x with the digits of a double: for i386 without SSE compilers compute with more. */
+/* x rounded to a double: compilers for i386 without SSE compute with more digits. */
 static inline double cf_rounded(double x)
 {
     volatile double rounded = x;

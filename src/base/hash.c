@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** hash.c - from the bytes of a key to its hash: an integer, equal on every machine.
+** hash.c - from the bytes of a key to its 64-bit hash, which is equal on every machine.
 **
-** XXH3       XXH3 with 64 bits, hash identity 1, seeded unless the seed is 0: that is cheaper on short
-**            keys. The seed is no secret: some pairs of keys of 31 bytes share their hash under one seed
-**            in a thousand, and anyone who chooses keys can make many of them.
-** keyed      SipHash-1-3, hash identity 2. Its key of 128 bits is made of the seed: the first 64 bits are
-**            the seed, the other ones are (x ^ x >> 32) with
+** XXH3       XXH3 with 64 bits, hash identity 1; unseeded if the seed is 0, which is faster on short
+**            keys. The seed protects nothing: under one seed in a thousand some pairs of 31-byte keys
+**            share their hash, and anyone who chooses keys can make many such pairs.
+** keyed      SipHash-1-3, hash identity 2. Its 128-bit key is derived from the seed: the first 64 bits
+**            are the seed, the others are (x ^ x >> 32) with
 **            x = (seed + 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9, modulo 2^64.
 **
 ** Without the seed of a keyed hash, nobody can choose keys that share a bucket or a fingerprint more
-** often than by chance. Finding a seed takes some 2^63 trials, or 2^63 / n for one of n filters, and the
-** hashes or answers to try them on. Everybody knows seed 0.
+** often than by chance. To find the seed takes some 2^63 trials (2^63 / n for any one of n filters), and
+** hashes or answers to test them against. Seed 0 is public.
 */
 #include "../include/cuckoo_key.h"
 #include "bits.h"
@@ -23,9 +23,9 @@
 
 /* ---- keyed ---- */
 
-/* SipHash-1-3: one round for each word, three at the end (Aumasson, Bernstein, "SipHash: a fast
-** short-input PRF", 2012). Words have 8 bytes, least significant byte first; the last one has the bytes
-** that are left over, fewer than 8, and in its top byte the length of the message modulo 256. */
+/* SipHash-1-3: one round for each word and three at the end (Aumasson, Bernstein, "SipHash: a fast
+** short-input PRF", 2012). Words have 8 bytes, least significant byte first; the last word has the
+** remaining bytes, fewer than 8, and in its top byte the length of the message modulo 256. */
 typedef struct sip {
     uint64_t v0, v1, v2, v3;
 } sip;
@@ -66,7 +66,7 @@ CF_FORCED void sip_word(sip *s, uint64_t word)
     s->v0 ^= word;
 }
 
-/* The hash of a message of so many bytes; `rest`: those left over, in a word whose top byte is zero. */
+/* The hash of a message of `length` bytes; `rest` has its last bytes, below a top byte of zero. */
 CF_FORCED uint64_t sip_end(sip *s, uint64_t rest, size_t length)
 {
     sip_word(s, rest | (uint64_t)length << 56);
@@ -77,13 +77,13 @@ CF_FORCED uint64_t sip_end(sip *s, uint64_t rest, size_t length)
     return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
 }
 
-/* Of n bytes behind `begun` bytes, 0 or 1, in the word `head`. `bytes` may be NULL when n is 0. */
+/* The hash of the word `head`, of `begun` bytes (0 or 1), and n further bytes (NULL if n is 0). */
 static CF_NEVER_INLINE uint64_t keyed(int64_t seed, uint64_t head, unsigned begun, const void *bytes,
                                       size_t n)
 {
     const uint8_t *at = bytes;
     sip s = sip_begin(seed);
-    size_t i = 8 - begun; /* bytes of them in the first word */
+    size_t i = 8 - begun; /* of the n bytes, those in the first word */
     if (n < 8) {
         uint64_t few = 0;
         for (size_t left = n; left-- > 0;)
@@ -97,7 +97,7 @@ static CF_NEVER_INLINE uint64_t keyed(int64_t seed, uint64_t head, unsigned begu
     sip_word(&s, head | cf_load64(at) << 8 * begun);
     for (; i + 8 <= n; i += 8)
         sip_word(&s, cf_load64(at + i));
-    /* The left over ones are the top ones of the last 8 bytes; a shift by 64 has no meaning. */
+    /* The remaining bytes are the top ones of the last 8 bytes; a shift by 64 is undefined. */
     return sip_end(&s, cf_load64(at + n - 8) >> 8 >> (56 - 8 * (n - i)), n + begun);
 }
 
@@ -113,7 +113,7 @@ uint64_t cf_hash_words_keyed(const cf_geometry *shape, uint64_t first, uint64_t 
 
 static uint64_t xxh3(int64_t seed, const void *bytes, size_t n)
 {
-    enum { WORD = 8 }; /* of known length: a few instructions, no call */
+    enum { WORD = 8 }; /* a constant length: a few instructions instead of a call */
     if (n == WORD)
         return XXH3_64bits_withSeed(bytes, WORD, (XXH64_hash_t)seed);
     if (seed == 0)
@@ -121,7 +121,7 @@ static uint64_t xxh3(int64_t seed, const void *bytes, size_t n)
     return XXH3_64bits_withSeed(bytes, n, (XXH64_hash_t)seed);
 }
 
-/* Long input is fed in two pieces; the state costs more than a copy of a short one would. */
+/* Hashes long input in two pieces; for short input a copy is cheaper than this state. */
 static uint64_t xxh3_pieces(int64_t seed, uint8_t first, const void *rest, size_t rest_length)
 {
     XXH3_state_t state;
@@ -132,7 +132,7 @@ static uint64_t xxh3_pieces(int64_t seed, uint8_t first, const void *rest, size_
     return XXH3_64bits_digest(&state);
 }
 
-/* ---- by the shape of the filter ---- */
+/* ---- the hash of a filter ---- */
 
 bool cf_is_keyed(const cf_options *options)
 {
@@ -149,7 +149,7 @@ uint64_t cf_hash_prefixed(const cf_geometry *shape, uint8_t first, const void *r
     uint8_t joined[1024];
     if (shape->keyed)
         return keyed(shape->seed, first, 1, rest, rest_length);
-    if (rest_length - 8 < 8) /* a copy of them side by side would be read before it has been written */
+    if (rest_length - 8 < 8) /* a copy would be loaded before its stores have completed */
         return cf_xxh3_words((uint64_t)shape->seed, rest_length + 1, first | cf_load64(rest) << 8,
                              cf_load64((const uint8_t *)rest + rest_length - 8));
     if (rest_length >= sizeof joined)

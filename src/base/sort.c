@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** sort.c - preparing many keys for one filter: hashes, or pairs, sorted, each once.
+** sort.c - sorts many hashes or pairs for one filter, and drops repeated ones.
 **
-** Sorted hashes are sorted base buckets: a build walks through the table from front to back, and what it
-** writes depends on the set of keys alone. This is a radix sort, most significant digit first:
+** Sorted hashes have sorted base buckets: a build walks through the table from front to back, and its
+** bytes depend on the set of keys alone. This is a radix sort, most significant digit first:
 **
 **      [ any order                                 ]     n hashes that may differ in `left` bits
 **      [ digit 0 | digit 1 | digit 2 | ...         ]     each goes to the part of its next digit
-**      [ sorted  | next    |         |             ]     each part is sorted so by the bits left
+**      [ sorted  | next    |         |             ]     each part is sorted by its remaining bits
 **
-** until few hashes are left in a part: its time is bounded for any input. With room for a copy, digits
-** have 8 bits or more: hashes go to their parts there, and all come back. The last digit of a range has
-** nearly as many values as there are hashes: insertion has little to do then. Without room a digit is
-** one bit: hashes change places. Pairs are sorted so as numbers of 128 bits.
+** until a part has few hashes, so its time is bounded for any input. With a block for a copy, digits
+** have 8 bits or more: hashes are distributed to the block and copied back. The last digit of a range
+** has nearly as many values as there are hashes, which leaves little to insertion sort. Without a block
+** a digit is one bit, and hashes are swapped. Pairs are sorted as 128-bit numbers.
 */
 #include "many.h"
 
@@ -21,21 +21,21 @@
 #include "bits.h"
 
 enum {
-    DIGIT_BITS = 8,  /* of most digits: more parts at a time would need more of the cache */
-    LAST_BITS = 11,  /* of the last one, at most */
-    SMALL = 48,      /* hashes; below this, insertion is faster than counting digits */
-    PIECE = 4096,    /* hashes that are handled before the watch may be asked */
-    COST_OF_HASH = 2 /* of one hash in one pass over many, nanoseconds */
+    DIGIT_BITS = 8,  /* of most digits: more parts would not fit into the cache */
+    LAST_BITS = 11,  /* of the last digit, at most */
+    SMALL = 48,      /* hashes: up to here insertion sort is faster */
+    PIECE = 4096,    /* hashes between two calls of cf_tick */
+    COST_OF_HASH = 2 /* nanoseconds for a hash in one pass */
 };
 
-/* Counts the cost of the next piece of n hashes. Where it ends; `from`: there is none, or a stop. */
+/* Counts the cost of the next piece of n hashes. Returns its end; `from` at the end or if stopped. */
 static inline size_t next_piece(cf_ticker *ticker, size_t from, size_t n)
 {
     size_t end = n - from < PIECE ? n : from + PIECE;
     return cf_tick(ticker, COST_OF_HASH * (unsigned)(end - from)) ? from : end;
 }
 
-/* ---- keys of one word or two: `words` is a constant wherever time counts ---- */
+/* ---- keys of one or two words: `words` is a constant wherever time matters ---- */
 
 CF_FORCED bool is_less(const uint64_t *one, const uint64_t *other, unsigned words)
 {
@@ -82,7 +82,7 @@ size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n)
 
 /* ---- in place ---- */
 
-/* Those of which a word is below a limit come first: how many. No branch is hard to foretell. */
+/* Moves keys with a word below a limit to the front, without a branch on it. Returns their number. */
 CF_FORCED size_t split(cf_ticker *ticker, uint64_t *a, size_t n, unsigned words, unsigned word,
                        uint64_t limit)
 {
@@ -98,7 +98,8 @@ CF_FORCED size_t split(cf_ticker *ticker, uint64_t *a, size_t n, unsigned words,
     return below;
 }
 
-/* Sorts keys that may differ in their last `left` bits: the smaller part first, for a small stack. */
+/* Sorts keys that may differ in their last `left` bits. Recurses into the smaller part: a small
+** stack. */
 static void sort_in_place(cf_ticker *ticker, uint64_t *a, size_t n, unsigned words, unsigned left)
 {
     while (n > SMALL && left > 0 && !ticker->stopped) {
@@ -119,12 +120,12 @@ static void sort_in_place(cf_ticker *ticker, uint64_t *a, size_t n, unsigned wor
         insertion_sort(ticker, a, n, 2);
 }
 
-/* ---- with room ---- */
+/* ---- with a block ---- */
 
-/* In the block: of each part, where the next hash goes; then room for as many hashes. */
+/* The block has, for each part, the place of its next hash; then n hashes. */
 enum { PLACES = 1 << LAST_BITS, PLACE_BYTES = PLACES * sizeof(size_t) };
 
-/* Parts hashes by the bits from `shift` on. Returns how many the largest part has. */
+/* Distributes hashes to parts by the bits from `shift` on. Returns the size of the largest part. */
 static size_t part(cf_ticker *ticker, size_t *place, uint64_t *a, size_t n, unsigned shift, size_t mask)
 {
     uint64_t *room = (uint64_t *)(place + PLACES);
@@ -148,7 +149,7 @@ static size_t part(cf_ticker *ticker, size_t *place, uint64_t *a, size_t n, unsi
     return most;
 }
 
-/* Where the part ends that starts with a[from]. */
+/* The end of the part that starts with a[from]. */
 static size_t end_of_part(const uint64_t *a, size_t from, size_t n, unsigned shift)
 {
     uint64_t digit = a[from] >> shift;
@@ -164,7 +165,7 @@ static size_t end_of_part(const uint64_t *a, size_t from, size_t n, unsigned shi
 static unsigned digit_bits(size_t n, unsigned left)
 {
     unsigned bits = cf_bits_for(n);
-    if (bits > LAST_BITS) /* insertion has little to do for eight hashes of a part, too */
+    if (bits > LAST_BITS) /* parts of eight hashes are fast to sort by insertion */
         bits = bits > LAST_BITS + 3 ? DIGIT_BITS : LAST_BITS;
     return bits < left ? bits : left;
 }
@@ -185,7 +186,7 @@ static void sort_by_room(cf_ticker *ticker, size_t *place, uint64_t *a, size_t n
     }
 }
 
-/* ---- the one or the other ---- */
+/* ---- both kinds ---- */
 
 static bool is_sorted(const uint64_t *a, size_t n, cf_ticker *ticker)
 {
@@ -198,7 +199,7 @@ static bool is_sorted(const uint64_t *a, size_t n, cf_ticker *ticker)
 
 bool cf_sort_many(const cf_many *keys, const cf_memory *memory, cf_ticker *ticker)
 {
-    enum { WORTH = 1024 }; /* hashes from which on room pays */
+    enum { WORTH = 1024 }; /* hashes: from here on a block is worth it */
     uint8_t *block = NULL;
     uint64_t *a = keys->at;
     size_t n = keys->n;

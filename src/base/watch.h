@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** watch.h - asking, now and then in long work, whether it is to stop. Loops over a whole filter, or over
-** many keys, say what each round has cost: an estimate, right within a factor of a few.
+** watch.h - asks a cf_watch from time to time whether long work should stop. Loops over a whole filter
+** or over many keys report what each round costs: an estimate, right within a small factor.
 */
 #ifndef CF_WATCH_H
 #define CF_WATCH_H
 
 #include "../include/cuckoo_filter.h"
 
-enum { CF_WATCH_NANOSECONDS = 1 << 14 }; /* of work between two questions */
+enum { CF_WATCH_NANOSECONDS = 1 << 14 }; /* of work between two calls of the watch */
 
 typedef struct cf_ticker {
-    const cf_watch *watch; /* NULL: nobody is asked */
-    unsigned spent;        /* nanoseconds since the last question */
-    bool stopped;          /* the answer was to stop, and nothing is asked any more */
+    const cf_watch *watch; /* NULL: never stops */
+    unsigned spent;        /* nanoseconds since the last call */
+    bool stopped;          /* the watch said stop; it is not called again */
 } cf_ticker;
 
 static inline cf_ticker cf_ticker_of(const cf_watch *watch)
@@ -21,7 +21,7 @@ static inline cf_ticker cf_ticker_of(const cf_watch *watch)
     return (cf_ticker){watch, 0, false};
 }
 
-/* Counts work of so many nanoseconds. True: the work is to stop. */
+/* Counts this much work. True: stop. */
 static inline bool cf_tick(cf_ticker *ticker, unsigned nanoseconds)
 {
     ticker->spent += nanoseconds;

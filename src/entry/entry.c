@@ -3,7 +3,7 @@
 
 #include "../table/epochs.h"
 
-/* ---- what a slot holds ---- */
+/* ---- reading ---- */
 
 static bool decode(const cf_filter *filter, cf_record stored, unsigned slot, cf_entry *entry)
 {
@@ -49,8 +49,8 @@ bool cf_entry_place(cf_filter *filter, const cf_pair *pair, const cf_entry *entr
     return false;
 }
 
-/* Takes out those entries that lie in slots of a bucket, and puts what stays where it was, with one
-** write: it may give slots other numbers. */
+/* Removes the given entries that are in slots of `bucket`, and stores `by` in its slot, in a single
+** write, because a write may reorder the slots. */
 static void replace_in(cf_filter *filter, uint64_t bucket, const cf_entry *entries, unsigned n,
                        const cf_entry *by, cf_record stored)
 {
@@ -79,7 +79,7 @@ void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, 
             cf_stash_add(filter, &stored);
         return;
     }
-    unsigned other = 1; /* the first of them that lies in the other bucket of their pair */
+    unsigned other = 1; /* the first entry in the other bucket of their pair */
     while (other < n && entries[other].bucket == entries->bucket)
         other++;
     if (n == 1) /* the most frequent case */
@@ -88,16 +88,16 @@ void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, 
         replace_in(filter, entries->bucket, entries, n, by, stored);
     if (other < n)
         replace_in(filter, entries[other].bucket, entries, n, by, stored);
-    for (unsigned i = by != NULL; i < n; i++) /* RULE: slots that are emptied are counted */
+    for (unsigned i = by != NULL; i < n; i++) /* RULE: emptied slots are no longer occupied */
         cf_count_emptied(filter);
 }
 
 /* ---- finding ---- */
 
-/* The order of matches, the highest first. Of equally long ones those that are saturated go last. */
+/* The rank of a match, highest first: by length, saturated entries after others of equal length. */
 static unsigned rank_of(const cf_entry *entry)
 {
-    unsigned rank = 2 * entry->side.length; /* RULE: matches are sorted by total length */
+    unsigned rank = 2 * entry->side.length; /* RULE: longer matches come first */
     return rank + !entry->saturated;
 }
 
@@ -107,23 +107,23 @@ static void keep_match(const cf_filter *filter, const cf_entry *entry, uint64_t 
     if (filter->geometry.value_bits && value != CF_ANY_VALUE && entry->payload != value)
         return;
     if (found->n == CF_MATCHES_MAX)
-        return; /* bytes that lie */
+        return; /* corrupt input only */
     unsigned at = found->n++;
     for (; at > 0 && rank_of(entry) > rank_of(&found->entry[at - 1]); at--)
         found->entry[at] = found->entry[at - 1];
     found->entry[at] = *entry;
 }
 
-/* Do an entry and a side agree in all the bits that both know? They lie in one place. */
+/* True if an entry and a side, in the same bucket, agree in all bits that both know. */
 static bool agrees(const cf_filter *filter, const cf_side *side, const cf_entry *entry)
 {
     unsigned least = entry->side.length < side->length ? entry->side.length : side->length;
-    /* RULE: what agrees is what both know */
+    /* RULE: only bits that both know are compared */
     return ((entry->side.bits ^ side->bits) & cf_low_bits(filter->geometry.pair_bits + least)) == 0;
 }
 
-/* All entries of a filter with a list know as much as each other: those that match have the tag, and
-** stand together. */
+/* All entries of a filter with a stash know the same number of bits: those that match have the same tag,
+** and are next to each other in the list. */
 static void find_stashed(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found)
 {
     cf_entry entry;
@@ -154,7 +154,7 @@ void cf_entries_find(const cf_filter *filter, const cf_pair *pair, uint64_t valu
 {
     cf_entry entry;
     found->n = 0;
-    if (pair->sides == 2 && filter->pages == NULL) /* it is on its way while the first one is read */
+    if (pair->sides == 2 && filter->pages == NULL) /* it is loaded while the first one is read */
         cf_bucket_fetch(filter, pair->place[1].bucket);
     for (unsigned i = 0; i < pair->sides; i++) {
         const cf_side *side = &pair->side[i];

@@ -51,7 +51,7 @@ unsigned cf_stash_position(const cf_filter *filter, const cf_record *entry)
 
 /* ---- overflow bits ---- */
 
-/* The two buckets where keys look that an entry may match. False: none, bytes that lie. */
+/* The two buckets of the keys that an entry may match. False: there are none (corrupt input only). */
 static bool buckets_of(const cf_filter *filter, const cf_record *entry, uint64_t *bucket)
 {
     if (entry->bucket >= filter->buckets || entry->tag == 0)
@@ -101,7 +101,7 @@ void cf_stash_remove(cf_filter *filter, unsigned index)
     memset(filter->writable + last, 0, CF_STASH_ENTRY);
     filter->view.quick_add = filter->stashed == 0;
     for (unsigned i = 0; i < 2 && buckets_of(filter, &entry, bucket); i++)
-        /* RULE: a bit stays while an entry needs it */
+        /* RULE: an overflow bit stays while another entry needs it */
         cf_overflow_set(filter, bucket[i], cf_stash_of_bucket(filter, bucket[i]) < filter->stashed);
 }
 

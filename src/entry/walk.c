@@ -11,7 +11,7 @@ static uint64_t skip_zeros(const cf_filter *filter, uint64_t from)
 
 uint64_t cf_first_set(const cf_filter *filter, uint64_t from, uint64_t to, cf_ticker *ticker)
 {
-    enum { PIECE = 4096, COST = 500 }; /* bytes looked at together, nanoseconds */
+    enum { PIECE = 4096, COST = 500 }; /* bytes, nanoseconds for each piece */
     for (from = skip_zeros(filter, from); from < to; from = skip_zeros(filter, from)) {
         uint64_t end = to - from < PIECE ? to : from + PIECE;
         cf_need(filter, from, end);
@@ -30,7 +30,7 @@ uint64_t cf_first_set(const cf_filter *filter, uint64_t from, uint64_t to, cf_ti
 cf_walk cf_walk_begin(const cf_filter *filter, const cf_watch *watch, unsigned cost)
 {
     return (cf_walk){.filter = filter,
-                     .bucket = UINT64_MAX, /* before the first one, and no slots of it are left */
+                     .bucket = UINT64_MAX, /* before the first bucket */
                      .slot = filter->geometry.bucket_size,
                      .cost = cost,
                      .ticker = cf_ticker_of(watch)};
@@ -45,7 +45,7 @@ bool cf_walk_next(cf_walk *walk)
     walk->slot = 0;
     walk->bucket = all;
     if (set < end && !cf_tick(&walk->ticker, walk->cost)) {
-        uint64_t found = (set - table) * 8 / bits; /* the first one of which a bit is in this byte */
+        uint64_t found = (set - table) * 8 / bits; /* the first bucket with a bit in this byte */
         walk->bucket = found > next ? found : next;
     }
     walk->status = walk->ticker.stopped ? CF_INTERRUPTED : CF_OK;
@@ -54,7 +54,7 @@ bool cf_walk_next(cf_walk *walk)
 
 bool cf_walk_entry(cf_walk *walk, cf_entry *entry)
 {
-    enum { LINE = 10 }; /* nanoseconds; all lines of the list may have to be looked at for each */
+    enum { LINE = 10 }; /* nanoseconds; for each entry of the stash all may be searched */
     const cf_filter *filter = walk->filter;
     while (walk->bucket != filter->buckets) {
         while (walk->slot < filter->geometry.bucket_size)

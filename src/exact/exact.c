@@ -27,9 +27,9 @@
 **       60      4  checksum: the low 32 bits of XXH3 (unseeded) of bytes 0 .. 59
 **
 ** Levels do not grow, have no payload and no stash, and agree with the header in hash, seed and key
-** rule. Level 0 holds the hashes of the members; level i holds mix(hash + i * 0x9e3779b97f4a7c15), with
-** the mix of splitmix64. It must not be linear: with hash XOR constant, keys that look equal in one
-** level look equal in all. The list holds hashes themselves, each larger than the one before.
+** rule. Level 0 has the hashes of the members; level i has mix(hash + i * 0x9e3779b97f4a7c15), with the
+** mix of splitmix64. It must not be linear: with hash XOR constant, keys that collide in one level would
+** collide in all. The list has unmixed hashes in ascending order.
 */
 #include "../include/cuckoo_exact.h"
 #include "../include/cuckoo_key.h"
@@ -59,7 +59,7 @@ static cf_status check_exact_header(const uint8_t *bytes, size_t length, const c
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown format version"));
     if (cf_load64(bytes + AT_END) != (uint64_t)cf_checksum(bytes) << 32)
         return cf_refuse(CF_DAMAGED, why, "the header does not match its checksum");
-    /* RULE: an exact filter of another hash, key rule or flag is refused */
+    /* RULE: an exact filter of another hash, key rule or flag is rejected */
     if (!cf_knows_hash(bytes[AT_RULE] & CF_HASH_MASK) || bytes[AT_RULE + 1] > CF_AFFINITY_REAL ||
         bytes[AT_RULE + 2] > CF_COLLATION_RTRIM || bytes[AT_RULE + 3] != 0)
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown hash, key rule or flag"));
@@ -82,7 +82,7 @@ static cf_status open_levels(cf_exact *exact, const char **why)
         cf_status status = cf_open(&exact->level[i], next, (size_t)length, why);
         if (status != CF_OK)
             return status;
-        /* RULE: a level has the rule of all, and nothing but fingerprints */
+        /* RULE: a level has the key rule of the filter, and only fingerprints */
         if (!cf_same_rule(&exact->rule, shape) || shape->growth || shape->stash_size != 0 ||
             shape->counter_bits + shape->value_bits + shape->epochs != 0)
             return cf_refuse(CF_DAMAGED, why, "a level disagrees with the header");
@@ -95,12 +95,12 @@ static cf_status open_levels(cf_exact *exact, const char **why)
 
 static bool is_consistent(const cf_exact *exact)
 {
-    /* RULE: the list is sorted: all of it */
+    /* RULE: every pair of neighbours in the list is compared */
     for (unsigned i = 8; i < 8 * exact->listed; i += 8)
         /* RULE: the list is sorted */
         if (cf_load64(exact->list + i) <= cf_load64(exact->list + i - 8))
             return false;
-    /* RULE: an exact filter has as many members as it says */
+    /* RULE: the header has the right number of members */
     return exact->members <= exact->keys &&
            exact->members == (exact->levels ? exact->level[0].items : exact->listed);
 }
@@ -121,7 +121,7 @@ cf_status cf_exact_open(cf_exact *exact, const uint8_t *bytes, size_t length, co
     exact->listed = bytes[AT_LEVELS + 1];
     exact->length = length;
     exact->bytes = bytes;
-    /* RULE: an exact filter has room for what it says to have */
+    /* RULE: an exact filter is long enough for the counts in its header */
     if (cf_load64(bytes + AT_LEVELS) >> 16 != 0 || cf_load64(bytes + AT_LEVELS + 8) != 0 ||
         exact->levels > CF_EXACT_LEVELS || exact->listed > CF_EXACT_LIST ||
         length < CF_HEADER_BYTES + 8 * (exact->levels + exact->listed))
@@ -134,7 +134,7 @@ cf_status cf_exact_open(cf_exact *exact, const uint8_t *bytes, size_t length, co
                            "the numbers of keys do not match, or the list is not sorted");
 }
 
-/* ---- asking ---- */
+/* ---- lookups ---- */
 
 uint64_t cf_exact_hash(uint64_t hash, unsigned level)
 {
@@ -149,7 +149,7 @@ uint64_t cf_exact_hash(uint64_t hash, unsigned level)
 unsigned cf_exact_depth(const cf_exact *exact, uint64_t hash)
 {
     unsigned i = 0, j = 0;
-    /* RULE: a key goes to the next level while it is found */
+    /* RULE: a key goes on to the next level while it is found */
     while (i < exact->levels && cf_contains(&exact->level[i], cf_exact_hash(hash, i)))
         i++;
     while (i == exact->levels && j < exact->listed && cf_load64(exact->list + 8 * j) != hash)
@@ -160,13 +160,13 @@ unsigned cf_exact_depth(const cf_exact *exact, uint64_t hash)
 
 bool cf_exact_contains(const cf_exact *exact, uint64_t hash)
 {
-    /* RULE: odd depths are those of members */
+    /* RULE: members have odd depths */
     return cf_exact_depth(exact, hash) % 2 != 0;
 }
 
 double cf_exact_fpr(const cf_exact *exact)
 {
-    double odd = 0; /* the share for which the levels from i on give an odd number */
+    double odd = 0; /* the share of keys that are found in an odd number of the levels from i on */
     for (unsigned i = exact->levels; i > 0; i--)
         odd = (1 - odd) * cf_expected_fpr(&exact->level[i - 1].geometry, exact->level[i - 1].occupied);
     return odd;
@@ -185,16 +185,16 @@ cf_status cf_exact_check(const cf_exact *exact, const cf_watch *watch, const cha
 
 /* ---- building ---- */
 
-/* Levels hold the two sides in turn; each is to tell what it holds from the other side. */
+/* Levels store the two sides in turn; each separates what it stores from the other side. */
 typedef struct cf_exact_work {
     cf_exact_build *build;
     cf_ticker ticker;
-    cf_many side[2]; /* what is still to be told apart: members, other keys */
+    cf_many side[2]; /* what is still to be separated: members, other keys */
     unsigned levels;
     const char *why;
 } cf_exact_work;
 
-/* In the result the lengths of levels have room for the most there can be, until all are there. */
+/* While levels are added, the result has room for the lengths of CF_EXACT_LEVELS levels. */
 enum { LEVELS_AT = CF_HEADER_BYTES + 8 * CF_EXACT_LEVELS };
 
 static cf_status lengthen(cf_exact_build *build, uint64_t bytes)
@@ -211,9 +211,9 @@ static cf_status lengthen(cf_exact_build *build, uint64_t bytes)
     return CF_OK;
 }
 
-/* The levels have the fewest bytes when each is wrong for a third of what it holds, or less where the
-** overhead of one more level counts (found by trying: within 1 % of the best, in the mean). Of buckets
-** of four at most 8.5 slots out of 2^bits match. */
+/* The levels take the fewest bytes if the false positives of each are a third of what it stores, or less
+** if one more level costs more (found by trying: on average within 1 % of the best). With buckets of
+** four at most 8.5 slots out of 2^bits match. */
 static double rate_of_level(const cf_exact_work *work, uint64_t held, uint64_t others)
 {
     enum { SHARE = 3, OVERHEAD = 2000, MOST_SHARE = 20, LEAST_BITS = 5, COMPARED = 8 };
@@ -223,11 +223,11 @@ static double rate_of_level(const cf_exact_work *work, uint64_t held, uint64_t o
     while (bits < CF_FINGERPRINT_MAX && wrong >> bits > held)
         bits++;
     double rate = 8.5 / (double)((uint64_t)1 << bits), asked = work->build->fpr;
-    /* RULE: the first level errs as rarely as was asked for; equivalent >= to >: both are equal */
+    /* RULE: the first level has at most the requested rate; equivalent >= to >: both are equal */
     return work->levels == 0 && asked != 0 && !(asked >= rate) ? asked : rate;
 }
 
-/* Builds the next level, a filter with bytes of its own. Buckets of four make the fewest. */
+/* Builds the next level, a filter with bytes of its own. Buckets of four slots take the fewest. */
 static cf_status build_level(cf_exact_work *work, const cf_many *held, double rate, cf_filter *level)
 {
     const cf_memory *memory = &work->build->memory;
@@ -244,7 +244,7 @@ static cf_status build_level(cf_exact_work *work, const cf_many *held, double ra
     return status;
 }
 
-/* Appends a level. Of the other side, those for which it is wrong are left to the next one. */
+/* Appends a level. Only its false positives of the other side are left for the next level. */
 static cf_status append_level(cf_exact_work *work, cf_filter *level, cf_many *other)
 {
     enum { COST = 20 };
@@ -258,7 +258,7 @@ static cf_status append_level(cf_exact_work *work, cf_filter *level, cf_many *ot
     cf_store64(build->bytes + CF_HEADER_BYTES + 8 * work->levels, level->length);
     for (size_t i = 0; i < other->n && !cf_tick(&work->ticker, COST); i++) {
         other->at[wrong] = other->at[i];
-        /* RULE: those for which a level is wrong go to the next one */
+        /* RULE: the false positives of a level go to the next one */
         wrong += cf_contains(level, cf_exact_hash(other->at[i], work->levels));
     }
     other->n = wrong;
@@ -269,7 +269,7 @@ static cf_status append_level(cf_exact_work *work, cf_filter *level, cf_many *ot
 static cf_status add_level(cf_exact_work *work)
 {
     const cf_memory *memory = &work->build->memory;
-    /* RULE: a level holds what the one before is wrong for, of the other side */
+    /* RULE: a level stores the false positives of the one before it */
     cf_many *held = &work->side[work->levels % 2], *other = &work->side[!(work->levels % 2)];
     cf_filter level;
     cf_status status = build_level(work, held, rate_of_level(work, held->n, other->n), &level);
@@ -280,7 +280,7 @@ static cf_status add_level(cf_exact_work *work)
     return status;
 }
 
-/* Appends the list, closes the gap behind the lengths, and writes the header. */
+/* Appends the list, closes the gap after the lengths, and writes the header. */
 static cf_status finish(cf_exact_work *work, uint64_t keys, uint64_t members)
 {
     cf_exact_build *build = work->build;
@@ -310,16 +310,15 @@ static cf_status finish(cf_exact_work *work, uint64_t keys, uint64_t members)
     return CF_OK;
 }
 
-/* Do the sorted sides have a hash in common? Levels would never end. False, too, when the ticker
-** stops. */
+/* True if the sorted sides have a hash in common: levels would never end. False if the ticker stops. */
 static bool have_common(cf_exact_work *work)
 {
     const cf_many *a = &work->side[0], *b = &work->side[1];
     for (size_t i = 0, j = 0; i < a->n && j < b->n && !cf_tick(&work->ticker, 2);) {
-        /* RULE: no key is member and not */
+        /* RULE: no key is both member and not */
         if (a->at[i] == b->at[j])
             return true;
-        /* RULE: the lesser of two hashes is passed; equivalent < to <=: two equal ones have ended it */
+        /* RULE: the lesser of two hashes is skipped; equivalent < to <=: equal ones have returned */
         bool lesser = a->at[i] < b->at[j];
         i += lesser;
         j += !lesser;
@@ -345,14 +344,15 @@ static cf_status make_all(cf_exact_work *work)
         return CF_INTERRUPTED;
     uint64_t members = work->side[0].n, keys = members + work->side[1].n;
     cf_status status = lengthen(build, LEVELS_AT);
-    /* RULE: levels end when the list has room */
+    /* RULE: there are no more levels once the rest fits into the list */
     while (status == CF_OK && work->side[work->levels % 2].n > CF_EXACT_LIST)
         status = work->levels < CF_EXACT_LEVELS ? add_level(work) : CF_FULL;
     return status == CF_OK ? finish(work, keys, members) : status;
 }
 
-/* What is wrong with what a filter is to be built of; NULL: nothing. */
-static const char *make_fault(const cf_exact_build *build)
+/* What is wrong with the input of a build; NULL: nothing. Not inlined, to keep its shape off the
+** stack. */
+static CF_NEVER_INLINE const char *make_fault(const cf_exact_build *build)
 {
     const cf_options *o = &build->options;
     const char *why = NULL;

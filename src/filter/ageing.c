@@ -4,11 +4,12 @@
 
 bool cf_epoch_is_live(const cf_filter *filter, uint64_t epoch)
 {
-    /* RULE: an epoch of which the number is used again is dead */
+    /* RULE: an epoch whose number has been reused has expired */
     return filter->epoch - epoch < CF_EPOCH_NUMBERS && cf_is_live(filter, cf_epoch_number(epoch));
 }
 
-/* Nothing stops this walk: half of it would be no epoch's state. */
+/* Removes the entries of epochs with these numbers. Not interruptible: a half-done sweep would match no
+** epoch. */
 static void take_out(cf_filter *filter, uint32_t numbers)
 {
     cf_contents contents;
@@ -20,7 +21,7 @@ static void take_out(cf_filter *filter, uint32_t numbers)
     filter->items = filter->occupied;
 }
 
-/* Why may the entries of a filter not age? */
+/* CF_OK if the epoch of a filter may change. */
 static cf_status age_fault(const cf_filter *filter)
 {
     return filter->geometry.epochs == 0 ? CF_BAD_ARGUMENT
@@ -52,7 +53,7 @@ cf_status cf_renew(cf_filter *filter)
     return CF_OK;
 }
 
-/* The numbers that are live now and will be at that epoch. */
+/* The numbers that are live now and still will be at `epoch`. */
 static uint32_t live_then(const cf_filter *filter, uint64_t epoch)
 {
     uint32_t numbers = 0;

@@ -6,7 +6,7 @@
 #include "bulk_add.h"
 #include "collect.h"
 
-/* An empty filter of this shape takes the keys. It may grow for it only when `grow` says so. */
+/* Adds the keys to a new filter of this shape, which may grow only if `grow` is set. */
 static cf_status fill(cf_filter *filter, const cf_geometry *shape, bool grow, cf_collected *keys)
 {
     const cf_memory memory = filter->memory;
@@ -28,13 +28,14 @@ static cf_status fill(cf_filter *filter, const cf_geometry *shape, bool grow, cf
     if (status == CF_OK)
         return status;
     memory.resize(memory.context, filter->writable, 0);
-    filter->bytes = filter->writable = NULL; /* the rest is left for messages */
+    filter->bytes = filter->writable = NULL; /* the rest stays, for messages */
     filter->view = (cf_view){0};
     return status == CF_TOO_BIG && !grow ? CF_FULL : status;
 }
 
-/* The planned table is full in a few of a million builds, or when many keys have several values. Then
-** wider ones are tried, for values faster so: a table that grows would be larger by a third or more. */
+/* The planned table is full in a few of a million builds, or if many keys have several values. Then
+** wider ones are tried, in larger steps with values: a table that grows would be a third larger or
+** more. */
 static cf_status fill_wider(cf_filter *filter, cf_geometry shape, cf_collected *keys)
 {
     cf_status status = fill(filter, &shape, false, keys);
@@ -60,7 +61,7 @@ static cf_status plan_and_fill(cf_filter *filter, cf_collected *keys, uint64_t c
         return status;
     if (keys->valued &&
         keys->most_alike > 2u * shape.bucket_size + (shape.stash_size ? CF_STASH_COPIES : 0))
-        return CF_FULL; /* the entries of a key would be more than are found */
+        return CF_FULL; /* a lookup could not find so many entries of a key */
     status = CF_FULL;
     if (!mergeable || !shape.growth)
         status = fill_wider(filter, shape, keys);

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** bulk_add.c - adding many keys: sorted, then all at once or in turn.
+** bulk_add.c - adds many keys: sorted, either all at once or one by one.
 **
-** An empty table that was planned for as many keys is filled in two walks over them. The first one
-** writes each bucket once, with the first b keys that have it as base bucket. The second one sends the
-** others, every fifth key or so, to their alternate buckets, which may be anywhere: a tag is *in flight*
-** until the line of memory has come, while the walk goes on. Where it lands in a full bucket it takes
-** the slot of an entry, which flies on to its own alternate:
+** An empty table that was planned for this many keys is filled in two walks over them. The first walk
+** writes each bucket once, with the first b keys that have it as base bucket. The second walk sends the
+** others, about every fifth key, to their alternate buckets, which may be anywhere: a tag is *in flight*
+** until its cache line has come, while the walk continues. If it lands in a full bucket, it takes the
+** slot of an entry, which flies on to its own alternate:
 **
 **      walk    -> [ j ][ j+1 ][ j+2 ] ...                  one bucket after the other
-**                   |            ^ full: what it holds flies on
+**                   |            ^ full: an entry flies on
 **                   v            |
 **      flights    ( tag ) ... ( tag )                      some at a time; first in, first out
 **
-** So the misses of many keys overlap. Few tags need so many flights that an ordinary search ends them.
-** The slots of full buckets take turns: the bytes follow from the sorted keys alone.
+** So the cache misses of many keys overlap. A tag that has flown too often is inserted by an ordinary
+** search; few are. The slots of full buckets take turns, so the bytes depend on the sorted keys alone.
 **
-** Tables with counters or values take their keys in turn. So does a table in which the walk has found no
-** room, after it was emptied again: then the keys before the first that has no room are in.
+** Tables with counters or values add their keys one by one. So does a table that was full in the walk,
+** after it was cleared: then the keys before the first that does not fit are in.
 **
-** Copies. A tag that lands beside its like is stored as cf_insert does, which absorbs it when there are
-** max_copies of them. It does not count what is in flight, so a key may end with a few entries too
-** many. One look at all buckets takes them out.
+** Copies. A tag that lands in a bucket with the same tag goes through cf_insert, which absorbs it once
+** there are max_copies of them. Copies in flight are not counted there, so a key may end with a few
+** entries too many: a last walk over all buckets removes them.
 */
 #include "bulk_add.h"
 #include "../entry/entry.h"
@@ -32,23 +32,23 @@
 /* ---- tags in flight ---- */
 
 enum {
-    FLIGHTS = 64,    /* tags for which there is room */
-    ALOFT = 32,      /* that stay in flight: their misses overlap */
-    MOST_STEPS = 250 /* flights of one tag, and of those it drives out, before a search is made */
+    FLIGHTS = 64,    /* tags, at most */
+    ALOFT = 32,      /* tags that stay in flight: their cache misses overlap */
+    MOST_STEPS = 250 /* flights of a tag, and of those it evicts, before a search */
 };
 
 typedef struct cf_flight {
-    uint64_t bucket;     /* where it is going to land */
-    uint32_t tag, steps; /* what it is there; flights before this one */
+    uint64_t bucket;     /* where it will land */
+    uint32_t tag, steps; /* its tag there; flights before this one */
 } cf_flight;
 
 typedef struct cf_bulk {
     cf_flight flight[FLIGHTS];
     unsigned first, flying;
-    unsigned turn; /* the slot that is next to be driven out of a full bucket */
+    unsigned turn; /* the next slot to be evicted from a full bucket */
 } cf_bulk;
 
-/* Sends what does not stay in a bucket to its other one. */
+/* Sends a tag from a bucket to its other one. */
 static inline void send(cf_bulk *bulk, const cf_filter *filter, uint64_t bucket, uint64_t tag,
                         unsigned steps)
 {
@@ -58,7 +58,7 @@ static inline void send(cf_bulk *bulk, const cf_filter *filter, uint64_t bucket,
         (cf_flight){to.base, (uint32_t)to.bits, steps};
 }
 
-/* The first tag in flight lands. In a full bucket the slots take turns: what has just come stays. */
+/* Lands the first tag in flight. In a full bucket the slots take turns, so a new entry stays. */
 CF_FORCED cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *filter)
 {
     cf_flight flight = bulk->flight[bulk->first];
@@ -66,7 +66,7 @@ CF_FORCED cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *filter)
     bulk->first = (bulk->first + 1) % FLIGHTS;
     bulk->flying--;
     if (CF_UNLIKELY(cf_slots_by(kind, filter, at, flight.tag) != 0 || flight.steps >= MOST_STEPS)) {
-        /* in the ordinary way, as if it were an entry of another filter */
+        /* by the ordinary rule, as an entry of another filter */
         cf_entry entry = {.side = {flight.bucket, flight.tag, filter->view.new_length}};
         return cf_insert(filter, &entry);
     }
@@ -86,10 +86,10 @@ CF_FORCED cf_status land(cf_kind kind, cf_bulk *bulk, cf_filter *filter)
 
 /* ---- the two walks ---- */
 
-enum { COST = 20 }; /* of a key in one walk, nanoseconds */
+enum { COST = 20 }; /* nanoseconds for a key in one walk */
 
-/* The first walk, in which bulk is the constant NULL, writes all base buckets. The second one sends on
-** the keys that have not found room there, and leaves so many in flight. */
+/* The first walk, in which bulk is the constant NULL, writes all base buckets. The second one sends the
+** remaining keys to their alternates, and leaves `aloft` tags in flight. */
 CF_FORCED cf_status walk_bases(cf_kind kind, cf_filter *filter, const uint64_t *hashes, size_t n,
                                cf_bulk *bulk, unsigned aloft, cf_ticker *ticker)
 {
@@ -101,7 +101,7 @@ CF_FORCED cf_status walk_bases(cf_kind kind, cf_filter *filter, const uint64_t *
         unsigned used = 0;
         for (; i < n && cf_base(filter, hashes[i]).base == bucket; i++) {
             if (i >= max_copies && hashes[i] == hashes[i - max_copies])
-                continue; /* of equal ones no more than max_copies are stored */
+                continue; /* at most max_copies equal keys are stored */
             uint64_t its = cf_key_bits(hashes[i], mask) & mask;
             if (used++ < b) {
                 tag[used - 1] = its;
@@ -123,7 +123,7 @@ CF_FORCED cf_status walk_bases(cf_kind kind, cf_filter *filter, const uint64_t *
     return status;
 }
 
-/* How many keys come before those of the last bucket, which the next part may have more of. */
+/* The number of keys before those of the last bucket, which may continue in the next part. */
 static size_t whole_buckets(const cf_filter *filter, const cf_many *keys)
 {
     size_t n = keys->n;
@@ -132,7 +132,7 @@ static size_t whole_buckets(const cf_filter *filter, const cf_many *keys)
     return n;
 }
 
-/* Functions of their own take less of the stack. */
+/* Separate functions use less stack. */
 static CF_NEVER_INLINE cf_status walk_first(cf_filter *filter, const uint64_t *hashes, size_t n,
                                             cf_ticker *ticker)
 {
@@ -162,20 +162,20 @@ static cf_status walk_parts(cf_filter *filter, cf_collected *keys, cf_bulk *bulk
     return status;
 }
 
-/* ---- no more than max_copies ---- */
+/* ---- at most max_copies ---- */
 
-/* Takes out what the key of an entry has beyond max_copies. */
+/* Removes the entries of a key, that of `entry`, beyond max_copies. */
 static CF_NEVER_INLINE void trim_key(cf_filter *filter, const cf_entry *entry)
 {
     unsigned max_copies = filter->geometry.max_copies;
     cf_matches found;
     cf_prefixes_find(filter, &entry->side, CF_ANY_VALUE, &found);
     for (; found.n > max_copies; cf_prefixes_find(filter, &entry->side, CF_ANY_VALUE, &found))
-        /* RULE: no key has more than max_copies; equivalent without: all of them say the same */
+        /* RULE: no key has more than max_copies; equivalent without: all of its entries are equal */
         cf_entries_replace(filter, found.entry + max_copies, 1, NULL);
 }
 
-/* A key with more than two entries has two in one bucket, or one in the list. */
+/* A key with more than two entries has two in one bucket, or one in the stash. */
 CF_FORCED void trim_by(cf_kind kind, cf_filter *filter, cf_ticker *ticker)
 {
     enum { TRIM_COST = 5 };
@@ -202,7 +202,7 @@ static CF_NEVER_INLINE void trim(cf_filter *filter, cf_ticker *ticker)
     CF_BY_NEW_FORM(&filter->view.form, trim_by, filter, ticker);
 }
 
-/* When it is not CF_OK, the filter is empty again, and its header as it was. */
+/* Fills an empty table. On error it is empty again, with its header unchanged. */
 static cf_status fill(cf_filter *filter, cf_collected *keys, cf_ticker *ticker)
 {
     cf_bulk bulk = {.flying = 0};
@@ -210,7 +210,7 @@ static cf_status fill(cf_filter *filter, cf_collected *keys, cf_ticker *ticker)
     uint8_t key_types = filter->geometry.key_types, header[CF_HEADER_BYTES];
     const bool sealed = filter->view.sealed;
     memcpy(header, filter->bytes, sizeof header);
-    filter->memory.resize = NULL; /* it must not grow while tags fly */
+    filter->memory.resize = NULL; /* it must not grow while tags are in flight */
     if (sealed)
         cf_unseal(filter);
     cf_status status = walk_parts(filter, keys, NULL, ticker);
@@ -231,16 +231,16 @@ static cf_status fill(cf_filter *filter, cf_collected *keys, cf_ticker *ticker)
     return status;
 }
 
-/* ---- the one or the other ---- */
+/* ---- all at once, or one by one ---- */
 
-/* Can a table be filled with n keys, and does it pay? All of its buckets have to be empty, whatever its
-** header says. It does not pay when most of the table stays empty. With short fingerprints too many keys
-** look equal. */
+/* True if a table can be filled with n keys at once, and should. All of its buckets must be empty,
+** whatever its header says. It is not worth it if most of the table stays empty. With short fingerprints
+** too many keys are equal. */
 static bool can_fill(const cf_filter *filter, size_t n, cf_ticker *ticker)
 {
     enum { LEAST_BITS = 8, LEAST_SHARE = 16 };
     const cf_geometry *shape = &filter->geometry;
-    /* RULE: a table that has bytes to spare is not filled: its bytes would be others */
+    /* RULE: a table with spare bytes is not filled, because its bytes would differ */
     if (filter->length > cf_geometry_bytes(shape) || filter->writable == NULL)
         return false;
     return filter->pages == NULL && filter->view.form.payload_bits == 0 && shape->bucket_size > 1 &&
@@ -277,9 +277,9 @@ static cf_status add_in_turn(cf_filter *filter, cf_collected *keys, size_t *adde
     return status;
 }
 
-/* Sorts them, as a rule. A filter that is going to grow takes them in an order without pattern, that of
-** their products with an odd number: the first of many sorted keys all belong in one bucket, and would
-** find no room there before the table has grown for the others. */
+/* Sorts the keys, unless the filter will grow. Then it takes them in the order of their products with an
+** odd number, which has no pattern: the first of many sorted keys all belong to one bucket, and would
+** find no slot there before the table has grown for the others. */
 static void put_in_order(const cf_filter *filter, const cf_many *keys, cf_ticker *ticker)
 {
     static const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15), inverse = UINT64_C(0xf1de83e19937733d);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** check.c - walking over all the buckets: what opening, in constant time, cannot see.
+** check.c - walks over all buckets, to check what opening in constant time cannot.
 */
 #include "../entry/walk.h"
 #include "../insert/copies.h"
 #include "../table/epochs.h"
 
-/* ---- check: what each of these finds is wrong, or NULL: nothing is ---- */
+/* ---- checks: each returns what is wrong, or NULL ---- */
 
-/* With a bucket, its entries apart. */
+/* What is wrong with a bucket, apart from its entries. */
 static const char *bucket_fault(cf_walk *walk)
 {
-    enum { LOOK = 20 }; /* nanoseconds, at a line of the list */
+    enum { LOOK = 20 }; /* nanoseconds, for a stashed entry */
     const cf_filter *filter = walk->filter;
     cf_contents record;
     cf_bucket_read(filter, walk->bucket, &record);
@@ -38,14 +38,14 @@ static const char *stashed_fault(const cf_filter *filter, const cf_entry *entry)
     if (cf_bucket_usable_slot(filter, pair.place[0].bucket) >= 0 ||
         cf_bucket_usable_slot(filter, pair.place[1].bucket) >= 0)
         return "a stashed entry has room in its buckets";
-    /* RULE: of the entries of a key no more are stashed than can be found */
+    /* RULE: no more entries of a key are stashed than a lookup can find */
     if (cf_stashed_matches(filter, &pair) > CF_STASH_COPIES)
         return "the stash has more entries of a key than are found";
     return NULL;
 }
 
-/* With an entry; counts slots and copies, and whether any key is saturated. Before growth all entries
-** know as much, and the copies of a key are those that are equal. */
+/* What is wrong with an entry; counts slots and copies, and whether any key is saturated. Before growth
+** all entries know the same number of bits, and the copies of a key are its equal entries. */
 static const char *entry_fault(const cf_filter *filter, const cf_entry *entry, cf_census *seen)
 {
     cf_matches found;
@@ -54,7 +54,7 @@ static const char *entry_fault(const cf_filter *filter, const cf_entry *entry, c
     seen->occupied += !listed;
     seen->copies += cf_entry_copies(filter, entry);
     found.n = 0;
-    /* Once grown, that is asked only while there are items that entries do not stand for */
+    /* Once grown, this is computed only while items exceed the entries */
     if (!grown || (filter->items > filter->occupied && seen->saturated == 0))
         cf_prefixes_find(filter, &entry->side, entry->payload, &found);
     seen->saturated += cf_is_saturated(filter, &found);
@@ -97,8 +97,8 @@ static const char *rest_fault(const cf_filter *filter, cf_ticker *ticker)
     return NULL;
 }
 
-/* Each item is a copy of an entry's, unless a saturated key has absorbed it. Once grown there may be
-** more copies than items: exhausted entries are in several buckets, and count as one item. */
+/* Each item is a copy in some entry, unless a saturated key has absorbed it. Once grown there may be
+** more copies than items: exhausted entries are in several buckets, but count as one item. */
 static const char *total_fault(const cf_filter *filter, const cf_census *seen)
 {
     if (seen->occupied != filter->occupied)

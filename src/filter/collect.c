@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** collect.c - keys that come one by one, for one build.
+** collect.c - collects keys one by one, for one build.
 **
-** They are kept in an array. When it is as large as a *run* and still full after repeated keys were
+** They are kept in an array. If it is as large as a *run*, and full even after repeated keys were
 ** dropped, it is sorted, and becomes the next run of the file:
 **
 **      file    [ run 0: part 0 | part 1 | ... | part 255 ][ run 1: part 0 | ... ] ...
 **
-** A part has the keys whose hashes begin with one byte. When all keys are there, each part is put
-** together from its pieces, sorted, freed of repeated keys, and written back to where its pieces were. So
-** a build, which walks through all keys twice in their order, has one part in memory.
+** A part has the keys whose hashes begin with one byte. At the end each part is read from its pieces,
+** sorted, freed of repeated keys, and written back over its pieces. So a build, which walks through all
+** keys in order twice, has one part in memory.
 */
 #include "collect.h"
 
@@ -19,9 +19,9 @@
 
 enum {
     PARTS = 256,
-    RUN = 1 << 19,     /* words, 4 MB: 257 pieces of it are long enough for a disk */
+    RUN = 1 << 19,     /* words, 4 MB: its 256 pieces are long enough for a disk */
     FEWEST = 256,      /* words */
-    UNSORTED = 1 << 16 /* words: fewer are not sorted before the array grows */
+    UNSORTED = 1 << 16 /* words; smaller arrays grow without being sorted */
 };
 
 static inline unsigned words_of(const cf_collected *list)
@@ -59,7 +59,7 @@ void cf_collected_free(cf_collected *list)
 
 /* ---- sorting, and dropping repeated keys ---- */
 
-/* What cf_collected_sort says of sorted keys. */
+/* Counts what cf_collected_sort reports about sorted keys. */
 static void describe(cf_collected *list, const cf_many *keys)
 {
     const unsigned words = keys->words;
@@ -87,7 +87,7 @@ static bool sort(const cf_collected *list, cf_many *keys)
 
 /* ---- runs ---- */
 
-/* Where the piece of a part lies in a run, in words. ends[0] has the length of each part. */
+/* The offset of the piece of a part in a run, in words. ends[0] has the length of each part. */
 static inline size_t piece(const cf_collected *list, size_t run, unsigned part, uint32_t *length)
 {
     const uint32_t *ends = list->ends + (run + 1) * PARTS;
@@ -103,11 +103,11 @@ static bool has_file(cf_collected *list)
     return list->file != NULL;
 }
 
-/* The array is sorted. */
+/* Writes the array, which is sorted, as the next run. */
 static cf_status write_run(cf_collected *list)
 {
     const unsigned words = words_of(list);
-    if ((list->runs & (list->runs - 1)) == 0) { /* room for twice as many; one row is ends[0] */
+    if ((list->runs & (list->runs - 1)) == 0) { /* twice as many rows; the first one is ends[0] */
         uint32_t *larger =
             (uint32_t *)(void *)resize(list, list->ends, (2 * list->runs + 2) * PARTS / 2);
         if (larger == NULL)
@@ -128,7 +128,7 @@ static cf_status write_run(cf_collected *list)
     return CF_OK;
 }
 
-/* Reads the pieces of a part to `words`, or writes so many words over them. */
+/* Reads the pieces of a part to `words`, or writes n words over them. */
 static bool move_part(const cf_collected *list, unsigned part, uint64_t *words, size_t n, bool writes)
 {
     for (size_t run = 0; run < list->runs && n > 0; run++) {
@@ -166,7 +166,7 @@ cf_status cf_collect_more(cf_collected *list)
     cf_status status = sorts ? drop_repeated(list) : CF_OK;
     if (status != CF_OK || list->used < list->room / 4 * 3)
         return status;
-    list->sorted = sorts ? list->room : list->sorted; /* that has freed too little */
+    list->sorted = sorts ? list->room : list->sorted; /* sorting has freed too little */
     if (runs)
         return write_run(list);
     if (last)
@@ -183,7 +183,7 @@ cf_status cf_collect_more(cf_collected *list)
 
 /* ---- reading ---- */
 
-/* The last run is written, and the array becomes that of one part, with room for what is carried. */
+/* Writes the last run, and makes the array large enough for any part and for keys carried over. */
 static cf_status end_runs(cf_collected *list)
 {
     size_t most = 0;

@@ -10,12 +10,14 @@
 /* n sorted keys in an array of the caller. */
 cf_collected cf_collected_of(const cf_many *keys);
 
-/* Sorts the keys, and drops repeated ones unless copies count. Afterwards `n` counts keys, and `distinct`
-** different ones, and `most_alike` is the largest number of keys with one hash. CF_INTERRUPTED; CF_NO_MEMORY, also when the file has failed. */
+/* Sorts the keys, and drops repeated ones unless copies count. Sets `n` to the number of keys,
+** `distinct` to the number of different keys or pairs, and `most_alike` to the largest number of keys
+** with one hash. CF_INTERRUPTED; CF_NO_MEMORY, also if the file has failed. */
 cf_status cf_collected_sort(cf_collected *list);
 
-/* Reads one of list->parts, all keys of which are smaller than those of the next one. The last `carried`
-** keys of the part before come first once more. Valid until the next call. False: the file has failed. */
+/* Reads one of list->parts parts, whose keys are all smaller than those of the next part. The last
+** `carried` keys of the previous part come first. Valid until the next call. False: the file has
+** failed. */
 bool cf_collected_part(cf_collected *list, unsigned part, size_t carried, cf_many *keys);
 
 #endif

@@ -9,7 +9,7 @@
 #include "../table/epochs.h"
 #include "quick.h"
 
-/* ---- asking ---- */
+/* ---- lookups ---- */
 
 CF_COPIES(bool, cf_look_up, (const cf_filter *filter, uint64_t hash), filter, hash)
 typedef bool look_up(const cf_filter *filter, uint64_t hash);
@@ -19,7 +19,7 @@ static look_up *const look_up_of[] = CF_COPIES_OF(cf_look_up);
 static CF_NEVER_INLINE bool is_stashed(const cf_filter *filter, uint64_t hash)
 {
     cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
-    /* cf_stashed_matches asks this as well; but a pair takes as long to make as the lookup before */
+    /* cf_stashed_matches checks this as well, but computing a pair takes as long as the lookup */
     if (!cf_overflow_get(filter, base.base) || !cf_overflow_get(filter, other.base))
         return false;
     cf_pair pair = cf_pair_of(filter, hash);
@@ -142,7 +142,7 @@ CF_COPIES(cf_status, cf_add_quickly, (cf_filter * filter, uint64_t hash, uint64_
 typedef cf_status change(cf_filter *filter, uint64_t hash, uint64_t value);
 static change *const add_quickly_of[] = CF_COPIES_OF(cf_add_quickly);
 
-/* True if only the seal keeps the first change of a filter from the quick way. */
+/* True if a first change only has to break the seal to take the quick way. */
 static bool waits_for_unseal(const cf_filter *filter)
 {
     return filter->view.sealed && filter->writable != NULL && filter->pages == NULL &&

@@ -2,10 +2,10 @@
 /*
 ** inspect.c - what is stored, for people.
 **
-** The error rate follows from what is stored. The hashes that match an entry begin, on one of their two
-** sides, with what it knows. Of two entries of a pair one knows all that the other does, or no hash
-** matches both: the share of hashes that match anything is the sum over the entries that no shorter one
-** covers.
+** The false-positive rate follows from what is stored. The hashes that match an entry begin, on one of
+** their two sides, with the bits that it knows. Of two entries of a pair one is a prefix of the other,
+** or no hash matches both. So the share of hashes that match anything is the sum over the entries that
+** have no shorter prefix among the others.
 */
 #include <limits.h>
 #include <math.h>
@@ -34,8 +34,8 @@ uint64_t cf_entry_alternate(const cf_filter *filter, const cf_entry *entry, bool
 
 /* ---- census ---- */
 
-/* The share of all hashes whose base side begins so. Hashes whose lowest f bits are zero count as
-** those that have 1 there (address.h). */
+/* The share of all hashes whose base side begins with these bits. Hashes whose lowest f bits are zero
+** count as those with 1 there (address.h). */
 static double share_of_hashes(const cf_filter *filter, const cf_side *side)
 {
     unsigned f = filter->geometry.fingerprint_bits, known = filter->geometry.pair_bits + side->length;
@@ -45,7 +45,7 @@ static double share_of_hashes(const cf_filter *filter, const cf_side *side)
     return share / (double)filter->geometry.buckets;
 }
 
-/* Is the entry the first of those that are equal to it? */
+/* True if the entry is the first of those that are equal to it. */
 static bool first_of_equals(const cf_matches *found, const cf_entry *entry)
 {
     for (unsigned i = 0; i < found->n && found->entry[i].side.length == entry->side.length; i++) {
@@ -61,7 +61,7 @@ static void count_entry(const cf_filter *filter, const cf_entry *entry, cf_censu
 {
     cf_matches same, any;
     if (filter->geometry.epochs && !cf_is_live(filter, entry->payload))
-        return; /* it is as good as gone */
+        return; /* it has expired */
     cf_prefixes_find(filter, &entry->side, entry->payload, &same);
     cf_prefixes_find(filter, &entry->side, CF_ANY_VALUE, &any);
     unsigned length = entry->side.length, shortest = any.n ? any.entry[any.n - 1].side.length : length;
@@ -85,7 +85,7 @@ cf_census cf_take_census(const cf_filter *filter)
     cf_walk walk = cf_walk_begin(filter, filter->watch, COST);
     while (cf_walk_entry(&walk, &entry))
         count_entry(filter, &entry, &census);
-    if (census.fpr > 1) /* lines of a list that lies, which no lookup finds, each count anew */
+    if (census.fpr > 1) /* a corrupt stash: unreachable entries are counted more than once */
         census.fpr = 1;
     census.status = walk.status;
     return census;

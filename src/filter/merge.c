@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** merge.c - the entries of one filter go into another: the multiset sum of two, or a smaller one.
+** merge.c - adds the entries of one filter to another: the multiset sum of two, or a smaller filter.
 **
-** An entry knows the two places where it may lie (address.h), so the entries of one filter are added to
-** another of the same shape without their keys. Copies add up, up to max_copies, or to what counters
-** hold; a key that is saturated in one is saturated in the sum.
+** An entry knows its two possible places (address.h), so the entries of one filter can be added to
+** another one of the same shape without their keys. Copies add up, to max_copies or to the maximum of
+** their counters; a key that is saturated in one filter is saturated in the sum.
 **
-** The filters may have grown differently. The sum first grows as far as the other one has: then its
-** entries may know as much. Where it has grown further, an entry of the other may know too little for
-** its bucket there: it becomes two, each with one bit more, as if the other had been split as well.
+** The filters may have grown differently. The sum first grows as far as the other one has, so that its
+** entries may know as many bits. If the sum has grown further, an entry of the other may know too few
+** bits for its bucket there: it becomes two, with one bit more each, as if the other had been split too.
 */
 #include "../entry/entry.h"
 #include "../entry/walk.h"
@@ -41,15 +41,15 @@ const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned
     return *at < sizeof same / sizeof same[0] ? same[(*at)++].name : NULL;
 }
 
-/* The last remainder bit that an entry knows, as one of its bits. */
+/* The last remainder bit that an entry knows, as a mask of its bits. */
 static uint64_t last_bit(const cf_filter *filter, const cf_entry *entry)
 {
     return (uint64_t)1 << (filter->geometry.pair_bits + entry->side.length - 1);
 }
 
-/* Stores an item of `from`. A merge takes long anyway: where an add would split a few buckets it goes
-** on. Half of the slots need not be in use before all of `from` has come. An entry may be many items:
-** the ticker hears of each. */
+/* Stores an item of `from`. Where an add would stop after splitting a few buckets, a merge continues,
+** because it takes long anyway; half of the slots need not be in use before all of `from` is stored. An
+** entry may become many items, and the ticker counts each. */
 static cf_status insert_growing(cf_filter *into, const cf_filter *from, const cf_entry *item,
                                 cf_ticker *ticker)
 {
@@ -69,7 +69,7 @@ static cf_status insert_growing(cf_filter *into, const cf_filter *from, const cf
     return status == CF_FULL ? grown : status;
 }
 
-/* Stores an entry, or all of the items that it becomes: those with a further bit set come first. */
+/* Stores an entry, or all of the items that it becomes: the ones with the further bit set come first. */
 static cf_status merge_entry(cf_filter *into, const cf_filter *from, const cf_entry *entry,
                              cf_ticker *ticker, const char **why)
 {
@@ -78,7 +78,7 @@ static cf_status merge_entry(cf_filter *into, const cf_filter *from, const cf_en
     next.side = cf_new_fingerprint(into, &entry->side);
     const unsigned length = next.side.length;
     while ((status = insert_growing(into, from, &next, ticker)) == CF_OK || status == CF_BAD_ARGUMENT) {
-        if (status == CF_BAD_ARGUMENT) { /* RULE: an item that knows too little becomes two */
+        if (status == CF_BAD_ARGUMENT) { /* RULE: an item that knows too few bits becomes two */
             next.side.length++;
             next.side.bits |= last_bit(into, &next);
             continue;
@@ -96,7 +96,7 @@ static cf_status merge_entry(cf_filter *into, const cf_filter *from, const cf_en
     return status;
 }
 
-/* Is an entry of `from` live in the sum, which is in no earlier epoch? Its number is the same there. */
+/* True if an entry of `from` is live in the sum, whose epoch is not earlier. Its number is the same. */
 static bool is_live_in(const cf_filter *into, const cf_filter *from, const cf_entry *entry)
 {
     if (!from->geometry.epochs)
@@ -107,8 +107,8 @@ static bool is_live_in(const cf_filter *into, const cf_filter *from, const cf_en
            cf_is_live(into, entry->payload);
 }
 
-/* Stores all entries of `from`, also stashed ones, and counts items as far as it comes. An entry forgets
-** what slots have no room for. Errors, and *why, as cf_merge. */
+/* Stores all entries of `from`, stashed ones included, and counts their items. Bits that slots have no
+** room for are dropped. Errors, and *why, as cf_merge. */
 static cf_status merge_entries(cf_filter *into, const cf_filter *from, const char **why)
 {
     enum { COST = 800, SOME = 16 }; /* nanoseconds, entries */
@@ -116,7 +116,7 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
     cf_entry some[SOME];
     cf_walk walk = cf_walk_begin(from, into->watch, COST);
     for (unsigned n = SOME; status == CF_OK && n == SOME;) {
-        /* Entries of one bucket have their other ones anywhere: some are fetched at once */
+        /* The other buckets may be anywhere, so several are fetched together */
         for (n = 0; n < SOME && cf_walk_entry(&walk, &some[n]); n++) {
             cf_side other = cf_alternate(into, some[n].side);
             if (into->pages == NULL)
@@ -129,10 +129,10 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
     return walk.status == CF_OK ? status : walk.status;
 }
 
-/* Comes to the epoch of `from`, grows to so many buckets, then stores the entries, in no more than
-** `most` bytes, and with bounded work (watch.h): each of hostile entries may split half of the table, in
-** vain, or double when buckets are split. What keys take is a third of it at most
-** (test_merge_hostile.c). CF_FULL: bytes or work do not suffice. Other errors, and *why, as cf_merge. */
+/* Moves to the epoch of `from`, grows to `buckets` buckets, then stores the entries, in at most `most`
+** bytes and with bounded work (cf_work): each corrupt entry might split half of the table in vain, or
+** double when buckets are split. Real filters take at most a third of the limit (test_merge_hostile.c).
+** CF_FULL: bytes or work do not suffice. Other errors, and *why, as cf_merge. */
 static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t buckets, uint64_t most,
                                 const char **why)
 {
@@ -155,7 +155,7 @@ static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t
     into->view.left = NULL;
     if (status == CF_OK) {
         into->items = items;
-        cf_count_items(into, from->items); /* all adds, also those that saturated keys absorbed */
+        cf_count_items(into, from->items); /* all adds, absorbed ones included */
     }
     if (into->geometry.epochs)
         into->items = into->occupied;
@@ -188,9 +188,9 @@ static cf_status merge(cf_filter *into, const cf_filter *from, const char **why)
     }
     uint64_t most = 16 * (into->length + from->length) + (1 << 18);
     cf_status status = grow_and_merge(into, from, from->buckets, most, why);
-    if (copy && status != CF_OK) { /* its bytes may have moved, and may have become longer */
+    if (copy && status != CF_OK) { /* its bytes may have moved or grown */
         uint8_t *bytes = into->writable;
-        cf_change(into, 0, was.length); /* before `was`, whose seal is right */
+        cf_change(into, 0, was.length); /* before the seal of `was` is restored */
         *into = was;
         cf_rebase(into, bytes, bytes);
         memcpy(bytes, copy, cf_in_memory(into->length));
@@ -210,22 +210,22 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
 
 /* ---- making smaller ----
 **
-** The entries of a filter that has lost keys are added to an empty one of the same geometry, as in a
-** merge, that has grown only as far as they need. An entry forgets what it knows beyond the length of
-** new ones there. That is sound (growth.h): what is left is a prefix of the same keys. */
+** The entries of a filter that has lost keys are added, as in a merge, to an empty one of the same
+** geometry that has grown only as far as they need. Bits beyond the length of new entries there are
+** dropped. That is sound (growth.h): the rest is a prefix of the same keys. */
 
-/* Could it be one that has not grown? There slots have no saturated bit, entries know as much as new
-** ones, and exhausted ones that have doubled would be too many copies. */
+/* True if the result may be one that has not grown: its slots have no saturated bit, its entries know as
+** many bits as new ones, and doubled exhausted entries would be too many copies. */
 static bool is_as_before_growth(const cf_filter *filter, const cf_census *census)
 {
     unsigned whole = filter->geometry.fingerprint_bits - filter->geometry.pair_bits;
-    /* RULE: marks need a grown filter; equivalent without: it only becomes less small */
+    /* RULE: marks need a grown filter; equivalent without: it only shrinks less */
     bool marks = census->saturated > 0 && filter->geometry.counter_bits == 0;
     return census->shortest >= whole && census->copies <= filter->items && !marks;
 }
 
-/* Buckets for its entries, which are counted, for headers lie, with a tenth to spare beyond what a table
-** that grows fills. */
+/* The buckets for its entries, counted because a corrupt header may have another number, with a tenth to
+** spare beyond the load factor of a table that grows. */
 static uint64_t buckets_needed(const cf_filter *filter, const cf_census *census)
 {
     uint64_t b = filter->geometry.bucket_size, percent = b <= 2 ? 65 : 80;
@@ -236,7 +236,7 @@ static uint64_t buckets_needed(const cf_filter *filter, const cf_census *census)
     return is_as_before_growth(filter, census) ? least : least + 1;
 }
 
-/* Clumped entries may make it grow further than was needed: then it is not worth it. */
+/* Clustered entries may make it grow further than was planned: then shrinking is not worth it. */
 cf_status cf_shrink(cf_filter *into, const cf_filter *from)
 {
     const char *why;
@@ -259,4 +259,31 @@ cf_status cf_shrink(cf_filter *into, const cf_filter *from)
         return CF_FULL;
     cf_status status = grow_and_merge(into, from, buckets, from->length - from->length / 8, &why);
     return status == CF_TOO_BIG ? CF_FULL : status;
+}
+
+/* A saturated entry has the bit above its value. */
+cf_status cf_widen(cf_filter *into, const cf_filter *from)
+{
+    unsigned at = 0;
+    cf_geometry *wide = &into->geometry, shape = *wide;
+    wide->value_bits = from->geometry.value_bits;
+    const char *differs = cf_difference(into, from, &at);
+    wide->value_bits = shape.value_bits;
+    if (differs || wide->value_bits < from->geometry.value_bits || into->occupied + into->stashed)
+        return CF_MISMATCH;
+    cf_status status = cf_make_longer(into, cf_bytes_at(wide, from->level, from->split));
+    if (status != CF_OK)
+        return status;
+    cf_set_stage(into, from->level, from->split, from->view.form.grown);
+    for (uint64_t bucket = 0; bucket < from->buckets; bucket++) {
+        cf_contents contents;
+        cf_bucket_read(from, bucket, &contents);
+        for (unsigned i = 0; i < wide->bucket_size; i++)
+            if (contents.payload[i] & from->view.saturated)
+                contents.payload[i] ^= from->view.saturated ^ into->view.saturated;
+        cf_bucket_write(into, bucket, &contents);
+    }
+    into->occupied = from->occupied;
+    into->items = from->items;
+    return CF_OK;
 }

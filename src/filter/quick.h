@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** quick.h - most calls with one key: a look at its two buckets decides.
+** quick.h - most calls with one key: reading its two buckets decides.
 **
-** Each function here does what the rule for its act does, in fewer steps and in code for one kind of
-** bucket (kind.h), where that look shows that the rule is simple; otherwise it calls the rule. The rules
-** are cf_insert, cf_copies_remove and cf_entries_find; filter.c says when a filter is asked here.
+** Each function here does the same as the rule for its operation, in fewer steps and in code for one
+** kind of bucket (kind.h), if those buckets show that the case is simple; otherwise it calls the rule.
+** The rules are cf_insert, cf_copies_remove and cf_entries_find; filter.c decides when to come here.
 */
 #ifndef CF_QUICK_H
 #define CF_QUICK_H
@@ -19,13 +19,13 @@ cf_deleted cf_delete_by_rule(cf_filter *filter, uint64_t hash, uint64_t value);
 
 /* ---- the two buckets of a key ---- */
 
-/* A place of a key: where its bucket starts, the tag there, and the bits of the extension. */
+/* A place of a key: the first bit of its bucket, the tag there, and the bits of the extension. */
 typedef struct cf_spot {
     uint64_t at, tag;
     unsigned extension;
 } cf_spot;
 
-/* A place, whose bucket is going to be read. */
+/* The place of a side, whose bucket will be read. */
 CF_FORCED cf_spot cf_spot_of(cf_kind kind, const cf_filter *filter, const cf_side *side)
 {
     cf_place place = cf_locate_by(filter, kind.grown, side);
@@ -51,7 +51,7 @@ CF_FORCED void cf_spots_of(cf_kind kind, const cf_filter *filter, uint64_t hash,
     spot[1] = (cf_spot){other * view->form.bucket_bits, there & view->fingerprint_mask, 0};
 }
 
-/* The same as cf_find_all where lanes `a` of the first bucket and `b` of the second may match. */
+/* The same as cf_find_all if lanes `a` of the first bucket and `b` of the second may match. */
 CF_FORCED cf_found cf_find_alike(cf_kind kind, const cf_filter *filter, const cf_spot *spot, cf_lanes a,
                                  cf_lanes b)
 {
@@ -72,8 +72,8 @@ CF_FORCED cf_found cf_find_alike(cf_kind kind, const cf_filter *filter, const cf
     return (cf_found){((nibbles ^ spot[0].tag) & CF_NIBBLE_MASK) == 0, side, lane};
 }
 
-/* How many entries match. Reads both buckets first: their cache misses overlap. Of plain lanes 2 may
-** also mean: unknown. */
+/* The number of entries that match. Reads both buckets first, so that their cache misses overlap. With
+** plain lanes 2 may also mean that the number is unknown. */
 CF_FORCED cf_found cf_find_by(cf_kind kind, const cf_filter *filter, const cf_spot *spot)
 {
     if (kind.any)
@@ -85,7 +85,7 @@ CF_FORCED cf_found cf_find_by(cf_kind kind, const cf_filter *filter, const cf_sp
     return cf_find_alike(kind, filter, spot, a, b);
 }
 
-/* True if either bucket has an entry that matches. Plain lanes that are alike are equal. */
+/* True if either bucket has an entry that matches. Plain lanes that may match do match. */
 CF_FORCED bool cf_holds_by(cf_kind kind, const cf_filter *filter, const cf_spot *spot)
 {
     if (kind.any || (kind.semi && !kind.grown))
@@ -98,7 +98,7 @@ CF_FORCED bool cf_holds_by(cf_kind kind, const cf_filter *filter, const cf_spot 
            ((b.low | b.high) != 0 && cf_slots_by(kind, filter, spot[1].at, spot[1].tag) != 0);
 }
 
-/* ---- lookups: cf_entries_find finds some, as far as slots are concerned ---- */
+/* ---- lookups: as cf_entries_find, among the slots ---- */
 
 CF_FORCED bool cf_look_up(cf_kind kind, const cf_filter *filter, uint64_t hash)
 {
@@ -109,8 +109,8 @@ CF_FORCED bool cf_look_up(cf_kind kind, const cf_filter *filter, uint64_t hash)
 
 enum { CF_BATCH = 32 };
 
-/* The same for n keys, CF_BATCH at most, in short steps, each for all keys, which the processor can
-** overlap: all buckets are fetched before the first is looked at. Returns how many are there. */
+/* The same for n keys, at most CF_BATCH, in short steps that each process all keys, so that they overlap
+** in the processor: all buckets are fetched before the first is read. Returns how many are found. */
 CF_FORCED size_t cf_look_up_many(cf_kind kind, const cf_filter *filter, const uint64_t *hashes, size_t n,
                                  bool *answers)
 {
@@ -130,8 +130,8 @@ CF_FORCED size_t cf_look_up_many(cf_kind kind, const cf_filter *filter, const ui
 
 /* ---- adding: view.quick_add ---- */
 
-/* Stores the first copy of a key where one move makes room. The same as cf_evict does: its search looks
-** behind these slots first, in this order. Before growth, without a pager or a stash. */
+/* Stores the first copy of a key if a single move frees a slot. The same as cf_evict, whose search
+** examines these slots first, in this order. Before growth, without a pager or a stash. */
 CF_FORCED bool cf_add_by_move(cf_kind kind, cf_filter *filter, uint64_t hash, uint64_t value)
 {
     const cf_form *form = &filter->view.form;
@@ -167,8 +167,8 @@ static CF_NEVER_INLINE cf_status cf_add_moving(cf_filter *filter, uint64_t hash,
     return CF_OK;
 }
 
-/* Stores the first copy of a key in the first free slot of its pair. The same as cf_insert does where no
-** entry matches, so that none absorbs the copy, and the table is not crowded, so that none is split. */
+/* Stores the first copy of a key in the first free slot of its pair. The same as cf_insert if no entry
+** matches, so that none absorbs the copy, and the table is not crowded, so that no bucket is split. */
 CF_FORCED cf_status cf_add_quickly(cf_kind kind, cf_filter *filter, uint64_t hash, uint64_t value)
 {
     if (kind.grown && cf_is_crowded(filter))
@@ -196,8 +196,8 @@ CF_FORCED cf_status cf_add_quickly(cf_kind kind, cf_filter *filter, uint64_t has
 
 /* ---- deleting: view.quick_delete ---- */
 
-/* Takes out the only entry of a key. The same as cf_copies_remove does where one entry matches that is
-** one copy: its payload is 0, and max_copies is more than 1. */
+/* Deletes the only entry of a key. The same as cf_copies_remove if one entry matches and is one copy:
+** its payload is 0, and max_copies is more than 1. */
 CF_FORCED cf_deleted cf_delete_quickly(cf_kind kind, cf_filter *filter, uint64_t hash, uint64_t value)
 {
     const cf_form *form = &filter->view.form;
@@ -212,7 +212,7 @@ CF_FORCED cf_deleted cf_delete_quickly(cf_kind kind, cf_filter *filter, uint64_t
         return cf_delete_by_rule(filter, hash, value);
     if (kind.any)
         cf_tell_change(filter, at);
-    kind.bare |= !kind.semi; /* this slot has none */
+    kind.bare |= !kind.semi; /* this slot has no payload */
     cf_set_by(kind, filter, at, found.lane, 0, 0);
     cf_count_emptied(filter);
     filter->items -= filter->items > 0;

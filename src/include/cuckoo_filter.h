@@ -2,7 +2,7 @@
 /*
 ** cuckoo_filter.h - cuckoo filters in memory.
 **
-**      cf_make(&seen, 1000000, 0.01, NULL, &why);                  for a million keys, 1 % false positives
+**      cf_make(&seen, 1000000, 0.01, NULL, &why);                  a million keys, 1 % false positives
 **      cf_add_key(&seen, "ada", 3);
 **      if (cf_contains_key(&seen, "ada", 3))                       probably in the set
 **          cf_delete_key(&seen, "ada", 3);
@@ -31,24 +31,24 @@
 **      +---------------------------------+--------------+-----------+
 **                                         \__ fingerprint, f bits __/
 **
-**      bucket 0   [tag][tag][tag][tag]        A key lies in its base bucket or in its alternate
-**      bucket 1   [tag][   ][tag][   ]        bucket. That one follows from the base bucket and
+**      bucket 0   [tag][tag][tag][tag]        A key is stored in its base bucket or in its
+**      bucket 1   [tag][   ][tag][   ]        alternate, which follows from the base bucket and
 **      ...                                    the fingerprint alone: an entry can move between the
 **      bucket m-1 [tag][tag][   ][tag]        two without its key (paper, section 3.1).
 **
-** making     cf_plan cf_geometry_bytes cf_create cf_create_in_zeros cf_open cf_open_writable
+** creating   cf_plan cf_geometry_bytes cf_create cf_create_in_zeros cf_open cf_open_writable
 **            cf_reader_open cf_without_label cf_seal cf_clear
-** asking     cf_hash cf_contains cf_contains_many cf_count
-** changing   cf_add cf_delete
-** many       cf_build cf_add_many cf_merge cf_shrink cf_difference cf_sort cf_drop_repeated
-** growing    cf_memory, cf_realloc
-** values     cf_add_value cf_delete_value cf_get cf_get_all cf_build_values cf_sort_pairs
-**            cf_drop_repeated_pairs
+** lookups    cf_hash cf_contains cf_contains_many cf_count
+** changes    cf_add cf_delete
+** in bulk    cf_build cf_add_many cf_merge cf_shrink cf_difference cf_sort cf_drop_repeated
+** growth     cf_memory, cf_realloc
+** values     cf_add_value cf_delete_value cf_get cf_get_all cf_widen cf_build_values
+**            cf_sort_pairs cf_drop_repeated_pairs
 ** one by one cf_collect cf_build_collected cf_collected_count cf_collected_free
 ** expiry     cf_advance cf_age_to cf_add_epoch cf_sweep cf_renew cf_epoch_is_live
 ** the rest   a stash, errors, memory and threads, part of a filter in memory, figures of a shape;
-**            struct cf_filter is the last thing here
-** elsewhere  cuckoo_key.h: keys of SQL. cuckoo_inspect.h: what is inside. cuckoo_exact.h: no false
+**            struct cf_filter is at the end
+** elsewhere  cuckoo_key.h: keys of SQL. cuckoo_inspect.h: looking inside. cuckoo_exact.h: no false
 **            positives for known keys. shape/format.h: the bytes
 */
 #ifndef CUCKOO_FILTER_H
@@ -91,12 +91,12 @@ typedef cf_status cf_deleted;
 /* A constant text for a status, in lower case: "full", "corrupt". */
 const char *cf_status_text(cf_status status);
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
-/* How buckets are written down. Sorted ones take one bit per slot less, and longer to write. */
+/* The layout of buckets. Semi-sorted ones take one bit less per slot, and longer to write. */
 typedef enum cf_layout { CF_LAYOUT_AUTO, CF_LAYOUT_PLAIN, CF_LAYOUT_SEMISORT } cf_layout;
 
-/* How keys are hashed. A filter stores the answer. */
+/* The hash function of keys, which is stored in the filter. */
 typedef enum cf_hash_choice {
     CF_HASH_AUTO, /* keyed if the seed is not 0, else XXH3 */
     CF_HASH_XXH3, /* the fastest, for keys that nobody chooses with the filter in mind */
@@ -122,7 +122,7 @@ typedef struct cf_options {
     unsigned bucket_size;      /* slots in a bucket: 1, 2, 4 or 8; 0: 4 */
     unsigned fingerprint_bits; /* 4 .. 32; 0: the fewest that meet the false-positive rate */
     unsigned counter_bits;     /* counts copies beyond max_copies: 0 .. 16 */
-    unsigned value_bits;       /* a value with every copy: 0 .. 32; not with counters */
+    unsigned value_bits;       /* a value with every copy: 0 .. 62, with a stash 32; not with counters */
     unsigned epochs;           /* keys expire after so many epochs, 1 .. 15; 0: never. Not with counters,
                              values or a stash */
     bool growth;  /* may grow when full, if filter.memory is set as well. Needs fingerprints of
@@ -131,7 +131,7 @@ typedef struct cf_options {
     cf_hash_choice hash;
     cf_layout layout;    /* CF_LAYOUT_SEMISORT needs 4 slots in a bucket, and fingerprints of 5 bits */
     bool stash;          /* bounds the time of each insertion (stash.h) */
-    unsigned max_kicks;  /* buckets that an insertion looks at before it stashes: 0 .. 255 */
+    unsigned max_kicks;  /* buckets that an insertion examines before it stashes: 0 .. 255 */
     unsigned stash_size; /* entries of the stash: 1 .. 4,096; 0: the planner chooses */
     cf_affinity affinity;
     cf_collation collation;
@@ -141,23 +141,23 @@ typedef struct cf_options {
 /* The shape of a filter: everything that is fixed when it is made. */
 typedef struct cf_geometry {
     uint64_t buckets;         /* m0, the number of base buckets: even, at least 2 */
-    uint64_t capacity;        /* distinct keys it was planned for */
+    uint64_t capacity;        /* distinct keys that it was planned for */
     int64_t seed;             /* of the hash */
     uint8_t bucket_size;      /* b, slots in a bucket */
     uint8_t fingerprint_bits; /* f */
     uint8_t pair_bits;        /* s, the lowest of them, which name the alternate; f without growth */
-    uint8_t max_copies;       /* copies from which on a key is saturated: 1 .. 2b */
+    uint8_t max_copies;       /* a key with so many copies is saturated: 1 .. 2b */
     uint8_t counter_bits;     /* an entry counts up to 2^counter_bits copies */
     uint8_t value_bits;       /* of the value that each entry carries */
-    uint8_t epochs;           /* after so many epochs keys expire; 0: they do not */
+    uint8_t epochs;           /* epochs until a key expires; 0: never */
     bool growth;              /* may grow when full */
     bool semisorted;          /* the layout of its buckets */
-    uint8_t budget;           /* buckets an insertion looks at before it stashes; 0 without a stash */
-    uint16_t stash_size;      /* entries of the stash; 0: there is none, and no overflow bits */
-    uint8_t affinity;         /* a cf_affinity */
-    uint8_t collation;        /* a cf_collation */
-    bool keyed;               /* keys are hashed by the keyed hash, not by XXH3 */
-    uint8_t key_types;        /* cf_key_types of the keys that were added */
+    uint8_t budget;      /* buckets that an insertion examines before it stashes; 0 without a stash */
+    uint16_t stash_size; /* entries of the stash; 0: there is none, and no overflow bits */
+    uint8_t affinity;    /* a cf_affinity */
+    uint8_t collation;   /* a cf_collation */
+    bool keyed;          /* keys are hashed by the keyed hash, not by XXH3 */
+    uint8_t key_types;   /* cf_key_types of the keys that were added */
 } cf_geometry;
 
 #define CF_CAPACITY_MAX ((uint64_t)1 << 40) /* keys */
@@ -171,51 +171,51 @@ uint64_t cf_geometry_bytes(const cf_geometry *shape);
 ** causes a false negative: store a checksum with each filter that you send. */
 cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const char **why);
 
-/* The length of the filter in a file of `length` bytes, which may have a label behind it (format.h), to be
-** passed to cf_open; `length`, if there is no label. */
+/* The length of the filter in a file of `length` bytes, which may have a label behind it (format.h);
+** `length` if there is no label. Pass it to cf_open. */
 size_t cf_without_label(const uint8_t *bytes, size_t length);
 
-/* cf_open for reader->filter, of one blob after another: a header that is equal to the last one costs
-** a comparison. Zero *reader first. `bytes` may be NULL if length is 0. */
+/* Opens one blob after another in reader->filter, like cf_open: a header that is equal to the last one
+** costs only a comparison. Zero *reader first. `bytes` may be NULL if length is 0. */
 cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why);
 
-#ifndef CUCKOO_READ_ONLY /* which leaves all that changes filters out of cuckoo.c */
+#ifndef CUCKOO_READ_ONLY /* which omits from cuckoo.c all functions that change filters */
 
 /* Plans the smallest filter that takes `capacity` distinct keys and then has at most the false-positive
-** rate `fpr`; on every machine the same.
+** rate `fpr`. The result is the same on every machine.
 **
-** capacity: 0 .. CF_CAPACITY_MAX keys; 0 plans for one key. With epochs: distinct keys added within so
-** many; there is room for those of one more. fpr: above 0 and below 1; or 0, if
-** options->fingerprint_bits decides. The chance that the filter is full before it holds `capacity` keys
+** capacity: 0 .. CF_CAPACITY_MAX keys; 0 plans for one key. With epochs: distinct keys added within
+** `epochs` epochs; there is room for those of one more. fpr: above 0 and below 1; or 0, if
+** options->fingerprint_bits decides. The chance that the filter is full before it has `capacity` keys
 ** is some millionths (measured); with bucket_size 2 one in a thousand, with 1 one in a hundred.
 **
-** options may be NULL: as {0}. CF_OK and *plan; else CF_BAD_ARGUMENT or CF_TOO_BIG, *plan is unchanged,
-** *why names the remedy. */
+** options may be NULL, which means {0}. CF_OK and *plan; otherwise CF_BAD_ARGUMENT or CF_TOO_BIG, *plan
+** is unchanged, and *why names the remedy. */
 cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_geometry *plan,
                   const char **why);
 
-/* Makes an empty filter in cf_geometry_bytes(shape) bytes, sealed and open for writing. Sets all of
-** *filter, `memory` included. cf_create_in_zeros: the bytes are zeros, as of calloc, and only the header
-** is written. Errors: those of cf_geometry_check; CF_NO_MEMORY if bytes is NULL. */
+/* Creates an empty filter in cf_geometry_bytes(shape) bytes, sealed and open for writing. Sets all of
+** *filter, `memory` included. cf_create_in_zeros: the bytes are already zero, as from calloc, and only
+** the header is written. Errors: those of cf_geometry_check; CF_NO_MEMORY if bytes is NULL. */
 cf_status cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
 cf_status cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
 
 /* cf_open for reading and writing. */
 cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, const char **why);
 
-/* Writes the counts into the header: after the last change, before the bytes are stored or sent. The
-** first change breaks the seal; without this call cf_open returns CF_DAMAGED, and says so. */
+/* Writes the counts into the header. Call it after the last change, before the bytes are stored or sent:
+** the first change breaks the seal, and until this call cf_open returns CF_DAMAGED, and says so. */
 cf_status cf_seal(cf_filter *filter);
 
-/* Makes the filter as it was when it was new: empty, not grown, in epoch 0, sealed. */
+/* Resets the filter to a new one: empty, not grown, in epoch 0, sealed. */
 cf_status cf_clear(cf_filter *filter);
 
 #endif /* CUCKOO_READ_ONLY */
 
-/* ---- asking ---- */
+/* ---- lookups ---- */
 
-/* The hash of a key of n bytes, for filters of this shape: of it, `seed` and `keyed` count. If SQL made
-** the filter, or will read it, use cuckoo_key.h. */
+/* The hash of a key of n bytes in filters of this shape, which depends on `seed` and `keyed`. If SQL
+** made the filter, or will read it, use cuckoo_key.h. */
 uint64_t cf_hash(const cf_geometry *shape, const void *key, size_t n);
 
 /* True if the key is probably in the set; false: it is definitely not. Two memory reads. Paper,
@@ -229,7 +229,7 @@ size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t 
 ** max_copies"; with counters of c bits 2^c or more means "at least that". */
 uint64_t cf_count(const cf_filter *filter, uint64_t hash);
 
-/* ---- changing ----
+/* ---- changes ----
 **
 ** Adding a key again stores another copy, up to `max_copies`: 3 to 6 in most filters, more where
 ** fingerprints are short (cf_turnovers). Below max_copies the number of copies is exact. At max_copies,
@@ -251,50 +251,51 @@ cf_deleted cf_delete(cf_filter *filter, uint64_t hash);
 
 #endif /* CUCKOO_READ_ONLY */
 
-/* ---- many at once ---- */
+/* ---- in bulk ---- */
 
 #ifndef CUCKOO_READ_ONLY
 
-/* Makes a filter of n hashes, which it sorts: for the distinct ones, or for `capacity` if there are no
-** more, so that filters of equal capacity can be merged. A repeated hash counts once, or with counters
-** as a copy. filter->memory (with resize) and ->watch are the caller's. The bytes, a block of that
-** memory, are not sealed yet. On error filter->bytes is NULL. CF_FULL: keys belong to the same buckets,
-** try another seed. CF_BAD_ARGUMENT: as cf_plan, or filter->memory is not set. CF_TOO_BIG: as cf_plan,
-** or memory.most; then *why is cf_status_text. Else as cf_add. options may be NULL: as {0}. */
+/* Builds a filter from n hashes, which it sorts: for the distinct ones, or for `capacity` if there are
+** no more, so that filters of equal capacity can be merged. A repeated hash counts once, or with
+** counters as a copy. Set filter->memory (with resize) and ->watch before. The bytes, a block of that
+** memory, are not sealed yet. On error filter->bytes is NULL. CF_FULL: keys share buckets, try another
+** seed. CF_BAD_ARGUMENT: as cf_plan, or filter->memory is not set. CF_TOO_BIG: as cf_plan, or
+** memory.most; then *why is cf_status_text. Otherwise as cf_add. options may be NULL, which means
+** {0}. */
 cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capacity, double fpr,
                    const cf_options *options, const char **why);
 
 /* Adds n hashes in an order of its own, in which it leaves them: the bytes depend on the filter and on
-** the set. An empty filter planned for as many is filled several times as fast as by cf_add
-** (bulk_add.c). Errors: those of cf_add; the hashes before *added (may be NULL) are then in the filter,
-** the rest is not. */
+** the set. An empty filter planned for this many is filled several times as fast as by cf_add
+** (bulk_add.c). Errors: those of cf_add; then the first *added hashes (`added` may be NULL) are in the
+** filter, the others are not. */
 cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *added);
 
 /* Adds every copy in `from`, which has bytes of its own. Both must agree in hash, seed, key rule, m0, b,
 ** f, s, max_copies, payload and epochs; CF_MISMATCH: *why names the first field in which they differ.
-** Filters with epochs come to the later one of their two epochs; entries keep their own, and a key the
-** later one of its two. If `from` has grown more, `into` first grows as much. CF_FULL: no free slots; or
-** a key would have more entries than can be found, two buckets full and, with a stash, eight more; or
-** corrupt bytes would take far more work than keys do. On error nothing has changed, if memory.resize is
-** set; without it `into` may have a part of `from`. */
+** With epochs `into` moves to the later of the two epochs, entries keep their own, and a key in both the
+** later one. If `from` has grown more, `into` first grows as much. CF_FULL: no free slots; or a key
+** would have more entries than can be found, two buckets full and, with a stash, eight more; or corrupt
+** bytes would take far more work than keys do. On error nothing has changed if memory.resize is set;
+** without it `into` may have a part of `from`. */
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);
 
-/* Names the next field that keeps two filters from being merged; NULL: no more. *at is 0 first. */
+/* Names the next field that keeps two filters from being merged; NULL: no more. *at starts at 0. */
 const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned *at);
 
-/* Takes all of `from` into an empty filter of the same shape that may grow; it is smaller, if `from` has
+/* Copies all of `from` into an empty filter of the same shape that may grow; it is smaller if `from` has
 ** lost keys. CF_FULL: by less than an eighth. CF_MISMATCH: another shape. CF_BAD_ARGUMENT: `into` is not
-** empty. On other errors `into` may hold a part. */
+** empty. On other errors `into` may have a part. */
 cf_status cf_shrink(cf_filter *into, const cf_filter *from);
 
-/* Sorts n hashes in place; drops the repeated ones of n sorted, and returns how many are left. `watch`
-** may be NULL; CF_INTERRUPTED: they are all there, in some order. */
+/* Sorts n hashes in place; drops the repeated ones of n sorted hashes, and returns how many are left.
+** `watch` may be NULL; CF_INTERRUPTED: they are all there, in some order. */
 cf_status cf_sort(uint64_t *hashes, size_t n, const cf_watch *watch);
 size_t cf_drop_repeated(uint64_t *hashes, size_t n);
 
 #endif /* CUCKOO_READ_ONLY */
 
-/* ---- growing ----
+/* ---- growth ----
 **
 ** A filter takes more keys than it was planned for if options.growth and filter.memory are set. Buckets
 ** are split one at a time, without the keys (growth.h). The first split rewrites the whole table with
@@ -320,7 +321,7 @@ typedef struct cf_memory {
 
 /* ---- values ----
 **
-** A value of up to 32 bits with every copy of a key: an approximate map (paper, section 6). */
+** A value of up to 62 bits with every copy of a key: an approximate map (paper, section 6). */
 
 enum { CF_VALUES_MAX = 24 /* values that a key can have */ };
 
@@ -338,14 +339,18 @@ unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values);
 
 #ifndef CUCKOO_READ_ONLY
 
-/* cf_add with a value, and cf_delete of a copy with this value. In a filter without values it is 0.
+/* cf_add with a value, and cf_delete of a copy with this value; 0 in a filter without values.
 ** CF_BAD_ARGUMENT: it has more than value_bits bits. */
 cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value);
 cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value);
 
-/* cf_build of n pairs, for the distinct ones. If many keys have several values it is up to 2.3 times as
-** large. CF_BAD_ARGUMENT as well: a value has more than options->value_bits bits. CF_FULL as well: a key
-** has more values than two buckets have slots, and with a stash eight more. */
+/* Copies all of `from` into an empty filter of the same shape that has more value bits, with
+** memory.resize. CF_MISMATCH: another shape, or fewer. CF_NO_MEMORY; CF_TOO_BIG. */
+cf_status cf_widen(cf_filter *into, const cf_filter *from);
+
+/* cf_build from n pairs, for the distinct ones. If many keys have several values, it is up to 2.3 times
+** as large. CF_BAD_ARGUMENT also: a value has more than options->value_bits bits. CF_FULL also: a key
+** has more values than two buckets have slots and, with a stash, eight more. */
 cf_status cf_build_values(cf_filter *filter, cf_valued *pairs, size_t n, uint64_t capacity, double fpr,
                           const cf_options *options, const char **why);
 
@@ -364,9 +369,9 @@ size_t cf_drop_repeated_pairs(cf_valued *pairs, size_t n);
 **          status = cf_build_collected(&filter, &list, 0, 0.01, NULL, &why);
 **      cf_collected_free(&list);
 **
-** The list takes 8 to 16 bytes for each key, or 16 to 32 with values. With a temporary file it takes 8 MB
-** until the build, which then needs a 64th of the bytes of all hashes beside the filter; the file has 8 or
-** 16 bytes for each key. */
+** The list takes 8 to 16 bytes per key, or 16 to 32 with values. With a temporary file it takes 8 MB
+** until the build, which then needs, besides the filter, a 64th of the bytes of all hashes; the file has
+** 8 or 16 bytes per key. */
 
 typedef struct cf_temporary {
     /* Writes or reads n bytes at an offset. Called with n == 0 first: false then means that there can be
@@ -382,7 +387,7 @@ typedef struct cf_collected {
     const cf_temporary *file; /* or NULL */
     bool valued;              /* keys have values */
     bool counts;              /* a repeated key is a copy: for counter_bits */
-    uint64_t *array;          /* used, with room, in words of 8 bytes */
+    uint64_t *array;          /* `used` of `room` words of 8 bytes */
     size_t used, room, sorted;
     uint32_t *ends; /* of runs in the file */
     size_t runs;
@@ -393,8 +398,8 @@ typedef struct cf_collected {
 
 #ifndef CUCKOO_READ_ONLY
 
-/* Adds a key. CF_NO_MEMORY: or the file has failed. CF_TOO_BIG: longer than memory.most. CF_INTERRUPTED.
-** After an error the list may only be freed. */
+/* Adds a key. CF_NO_MEMORY, also if the file has failed. CF_TOO_BIG: longer than memory.most.
+** CF_INTERRUPTED. After an error the list may only be freed. */
 cf_status cf_collect_more(cf_collected *list);
 CF_INLINE cf_status cf_collect(cf_collected *list, uint64_t hash, uint64_t value)
 {
@@ -410,12 +415,12 @@ CF_INLINE cf_status cf_collect(cf_collected *list, uint64_t hash, uint64_t value
     return CF_OK;
 }
 
-/* cf_build or cf_build_values of the list: the same bytes, and the same errors. CF_NO_MEMORY: or the file
-** has failed. The list may only be freed then. */
+/* cf_build or cf_build_values from the list: the same bytes, and the same errors. CF_NO_MEMORY, also if
+** the file has failed. Then the list may only be freed. */
 cf_status cf_build_collected(cf_filter *filter, cf_collected *list, uint64_t capacity, double fpr,
                              const cf_options *options, const char **why);
 
-/* How many different keys, or pairs, the list has; it may only be freed then. Errors: as cf_collect. */
+/* Counts the different keys, or pairs, of the list; then it may only be freed. Errors: as cf_collect. */
 cf_status cf_collected_count(cf_collected *list, size_t *different);
 
 void cf_collected_free(cf_collected *list);
@@ -424,41 +429,41 @@ void cf_collected_free(cf_collected *list);
 
 /* ---- expiry ----
 **
-** An entry of a filter with epochs carries the number, epoch % 16, of the epoch in which its key was
-** added last. It is *live*, and found, if filter->live has the bit of that number. Opening and a new
-** epoch set the bits of the last `epochs` epochs. An owner who knows at what time each epoch was may set
-** others. There are no copies, and cf_delete returns CF_SATURATED. */
+** An entry of a filter with epochs has the number, epoch % 16, of the epoch in which its key was last
+** added. It is *live*, and found, if filter->live has the bit of that number; otherwise it has expired.
+** Opening and a new epoch set the bits of the last `epochs` epochs. A program that knows the time of
+** each epoch may set others. There are no copies, and cf_delete returns CF_SATURATED. */
 
 /* True if keys added in `epoch` are still found. Any number is allowed. */
 bool cf_epoch_is_live(const cf_filter *filter, uint64_t epoch);
 
 #ifndef CUCKOO_READ_ONLY
 
-/* Begins the next epoch, or a later one, and deletes what expires, in a walk over all entries. All of
-** these return CF_BAD_ARGUMENT for a filter without epochs, and for an epoch before the present one. */
+/* Begins the next epoch, or a later one, and deletes expired entries, in a walk over all entries. All of
+** these return CF_BAD_ARGUMENT for a filter without epochs, and for an epoch before the current one. */
 cf_status cf_advance(cf_filter *filter);
 cf_status cf_age_to(cf_filter *filter, uint64_t epoch);
 
-/* cf_add for an earlier epoch, one of the last 16. */
+/* cf_add in an earlier epoch, one of the last 16. */
 cf_status cf_add_epoch(cf_filter *filter, uint64_t hash, uint64_t epoch);
 
-/* Deletes what is not live. */
+/* Deletes expired entries. */
 cf_status cf_sweep(cf_filter *filter);
 
-/* Moves all that is live to the present epoch. */
+/* Moves all live entries to the current epoch. */
 cf_status cf_renew(cf_filter *filter);
 
 #endif /* CUCKOO_READ_ONLY */
 
 /* ---- a stash ----
 **
-** A filter with a stash looks at `max_kicks` buckets for a new key; then the key goes to an exact list,
-** which lookups search if a bit in both of their buckets says so (stash.h). */
+** A filter with a stash examines `max_kicks` buckets for a new key; then the key goes to an exact list,
+** which lookups search if a bit in both of their buckets is set (stash.h). */
 
 #ifndef CUCKOO_READ_ONLY
 
-/* Moves stashed entries to slots, where an ordinary search finds some; cf_add_many and cf_merge end
-** with it, and each delete does it for one. CF_OK; CF_INTERRUPTED: some were not looked at. */
+/* Moves stashed entries to slots, if an ordinary search finds some; cf_add_many and cf_merge end with
+** it, and each delete does it for one. CF_OK; CF_INTERRUPTED: some were not tried. */
 cf_status cf_settle(cf_filter *filter);
 
 #endif /* CUCKOO_READ_ONLY */
@@ -474,7 +479,7 @@ cf_status cf_settle(cf_filter *filter);
 /* ---- memory and threads ----
 **
 ** The library allocates only through cf_memory, does no I/O, and draws no random numbers. Equal calls
-** give equal bytes on every machine. Calls that sort hashes may ask for 8 bytes for each and 16 KB,
+** give equal bytes on every machine. Calls that sort hashes may allocate 8 bytes for each and 16 KB,
 ** whatever memory.most is, or sort in place. cf_merge copies `into` first.
 **
 ** There are no globals, no locks and no memory barriers. Any number of threads may make calls that take
@@ -484,12 +489,12 @@ cf_status cf_settle(cf_filter *filter);
 ** With cf_pages a lookup counts as a change. A cf_reader belongs to one thread.
 **
 ** Code for a Cortex-M4, by clang 14 -Os of the one file: 350 KB; with CUCKOO_SMALL 87 KB; with
-** CUCKOO_READ_ONLY as well 43 KB. There is no data and no bss. What READ_ONLY leaves calls memcpy and its
+** CUCKOO_READ_ONLY as well 43 KB. There is no data and no bss. A READ_ONLY build calls memcpy and its
 ** like, strtod for texts that are numbers, and of libm (-lm) expm1, log1p and ldexp for shares. A
 ** cf_filter takes 0.5 KB, a cf_exact 25 KB. No call takes 10 KB of stack, as measured on x86-64. */
 
-/* Asked from time to time in long work, every few microseconds, whether it is to stop: by cf_add while
-** the filter grows, and by cf_add_many, cf_merge, cf_shrink, cf_settle, cf_take_census and cf_check, which
+/* Called during long work, every few microseconds, to decide whether it should stop: by cf_add while the
+** filter grows, and by cf_add_many, cf_merge, cf_shrink, cf_settle, cf_take_census and cf_check, which
 ** then return CF_INTERRUPTED. */
 struct cf_watch {
     bool (*stop)(void *context);
@@ -498,14 +503,14 @@ struct cf_watch {
 
 /* For filters of which only a part is in memory. Offsets are bytes from the start of the blob.
 **
-** `need` and `change` get the bytes that are going to be read or changed, possibly again: from `from`
-** to before `to`, at most the length of the filter. Its `bytes` and `length` are up to date then. A
-** caller that cannot provide the bytes leaves zeros, and discards what the current operation has done.
-** Bytes that a longer filter has behind the old end are set to 0 in memory, without a call.
+** `need` and `change` get the bytes that will be read or changed, possibly again: from `from` to before
+** `to`, at most the length of the filter. Its `bytes` and `length` are up to date then. A caller that
+** cannot provide the bytes leaves zeros, and discards the effects of the current operation. Bytes that a
+** longer filter has behind the old end are set to 0 in memory, without a call.
 **
-** `skip`: the first offset at or behind `from` that may hold anything but zeros, or any offset behind
+** `skip`: the first offset at or behind `from` that may have anything but zeros, or any offset behind
 ** the blob. Walks over the whole filter (cf_check, cf_take_census, cf_merge, cf_shrink) do not need what
-** it skips. NULL: everything may hold something. */
+** it skips. NULL: nothing is skipped. */
 typedef struct cf_pages {
     void (*need)(void *context, uint64_t from, uint64_t to);
     void (*change)(void *context, uint64_t from, uint64_t to); /* implies need */
@@ -513,12 +518,12 @@ typedef struct cf_pages {
     void *context;
 } cf_pages;
 
-/* From now on the filter reports the bytes that it reads and changes; NULL: no more. `pages` must live as
-** long. CF_BAD_ARGUMENT: need is NULL; or change, if the filter is open for writing. */
+/* From now on the filter reports the bytes that it reads and changes; NULL: no longer. `pages` must stay
+** valid. CF_BAD_ARGUMENT: `need` is NULL; or `change`, if the filter is open for writing. */
 cf_status cf_attach_pages(cf_filter *filter, const cf_pages *pages);
 
-/* Lets a view go on with a copy of its bytes. `writable` is `bytes`, or NULL for reading only. Memory,
-** watch and pages stay as they are. */
+/* Moves a view to a copy of its bytes. `writable` is `bytes`, or NULL for reading only. Memory, watch
+** and pages stay as they are. */
 cf_status cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable);
 
 /* ---- figures of a shape ---- */
@@ -530,7 +535,8 @@ enum {
     CF_BUCKET_MAX = 8,       /* slots */
     CF_PAIR_BITS_MIN = 4,
     CF_COUNTER_MAX = 16, /* bits */
-    CF_VALUE_MAX = 32,   /* bits */
+    CF_VALUE_MAX = 32,   /* bits; without a stash: */
+    CF_WIDE_VALUE_MAX = 62,
     CF_EPOCHS_MAX = 15,
     CF_BUDGET_MAX = 255, /* buckets */
     CF_STASH_MAX = 4096, /* entries */
@@ -539,7 +545,7 @@ enum {
     CF_TRIES = 8           /* shapes that a build tries: cf_plan_wider */
 };
 
-/* CF_OK if cf_create takes `shape`; else CF_BAD_ARGUMENT or CF_TOO_BIG, and *why. */
+/* CF_OK if cf_create accepts `shape`; otherwise CF_BAD_ARGUMENT or CF_TOO_BIG, and *why. */
 cf_status cf_geometry_check(const cf_geometry *shape, const char **why);
 
 /* Slots in the table of a new filter: buckets times bucket size. */
@@ -551,24 +557,25 @@ unsigned cf_slot_bits(const cf_geometry *shape, bool grown);
 /* True if keys have the same hashes in filters of both shapes. */
 bool cf_same_rule(const cf_geometry *one, const cf_geometry *other);
 
-/* How many entries a filter of this capacity is planned for: with epochs those of one more. */
+/* The number of entries that a filter of this capacity is planned for: with epochs those of one more. */
 uint64_t cf_planned_entries(uint64_t capacity, unsigned epochs);
 
 /* The expected false-positive rate of a new table with `entries` occupied slots (paper, section 5.1). A
-** slot matches with probability (2^f + 2) / 4^f, because the all-zero fingerprint becomes 1. For display:
-** cf_take_census computes the rate of a filter in use. */
+** slot matches with probability (2^f + 2) / 4^f, because the all-zero fingerprint becomes 1. For
+** display: cf_take_census computes the rate of a filter in use. */
 double cf_expected_fpr(const cf_geometry *shape, uint64_t entries);
 
-/* How many turnovers (as many adds, and as many deletes, as it has keys) a filter of this shape lives
-** for at its capacity: then one slot in 200 is lost to distinct keys that were saturated together, and
-** adds begin to be rejected, or the filter to grow. CF_TURNOVERS_MAX: practically without end. */
+/* How many turnovers a filter of this shape lasts at its capacity. In a turnover as many keys are added,
+** and as many deleted, as it has. At the end one slot in 200 is lost to distinct keys that were
+** saturated together, and adds begin to fail, or the filter to grow. CF_TURNOVERS_MAX: practically
+** forever. */
 #define CF_TURNOVERS_MAX ((uint64_t)1000000000)
 uint64_t cf_turnovers(const cf_geometry *shape);
 
 #ifndef CUCKOO_READ_ONLY
 
-/* About 3 % more buckets: what to try if a build with this shape was full. CF_OK, or CF_TOO_BIG with
-** *shape unchanged. CF_TRIES shapes are full only if the keys were chosen to share buckets. */
+/* Adds about 3 % to the buckets: try it if a build with this shape was full. CF_OK, or CF_TOO_BIG with
+** *shape unchanged. CF_TRIES shapes in a row are full only if the keys were chosen to share buckets. */
 cf_status cf_plan_wider(cf_geometry *shape);
 
 #endif /* CUCKOO_READ_ONLY */
@@ -586,16 +593,16 @@ struct cf_filter {
                                epochs: entries */
     uint64_t occupied;    /* slots in use; absorbed adds use none */
     uint64_t split;       /* split pointer: buckets of this level that are split; 0 .. m0 * 2^level */
-    unsigned level;       /* of growth: remainder bits that all bucket numbers stand for */
+    unsigned level;       /* of growth: remainder bits implied by every bucket number */
     uint64_t buckets;     /* in use: m0 * 2^level + split */
     uint64_t length;      /* of the blob, bytes */
     unsigned stashed;     /* entries in the stash */
-    uint64_t epoch;       /* the present one, 0 .. 2^48 - 1; adds belong to it. Without epochs 0 */
+    uint64_t epoch;       /* the current one, 0 .. 2^48 - 1; adds belong to it. Without epochs 0 */
     const uint8_t *bytes; /* the blob */
     uint8_t *writable;    /* the same, if it may be changed; else NULL */
 
     cf_memory memory;      /* {NULL, 0, NULL}: it cannot grow */
-    const cf_watch *watch; /* NULL: nobody is asked */
+    const cf_watch *watch; /* NULL: it cannot be stopped */
     const cf_pages *pages; /* NULL: all of it is in memory; cf_attach_pages sets it */
     uint32_t live;         /* with epochs: bit e % 16 for each live epoch e */
 
@@ -604,7 +611,7 @@ struct cf_filter {
 
 struct cf_reader {
     cf_filter filter;
-    uint8_t header[CF_HEADER_BYTES]; /* its header, as it was read */
+    uint8_t header[CF_HEADER_BYTES]; /* the header of filter, as it was read */
 };
 
 #if defined(__STDC_HOSTED__) && __STDC_HOSTED__
@@ -622,15 +629,15 @@ CF_INLINE uint8_t *cf_realloc(void *context, uint8_t *bytes, uint64_t size)
         free(bytes);
     else if (n == size)
         block = realloc(bytes, n);
-    memcpy(&result, &block, sizeof result); /* C++ wants a cast of its own */
+    memcpy(&result, &block, sizeof result); /* C++ would need a cast */
     return result;
 }
 #endif
 
 bool cf_contains_any(const cf_filter *filter, uint64_t hash);
 
-/* In the program that calls it, if the filter cannot grow, is in memory, and has four slots of 8, 10, 12,
-** 14 or 16 bits, not sorted: a call, as for all others, would cost half as much again. */
+/* Inlined if the filter cannot grow, is in memory, and has four slots of 8, 10, 12, 14 or 16 bits, not
+** semi-sorted: a call, as for all others, would take half as long again. */
 CF_INLINE bool cf_contains(const cf_filter *filter, uint64_t hash)
 {
 #ifdef CF_HAS_WIDE

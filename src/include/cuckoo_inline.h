@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** cuckoo_inline.h - what cf_contains needs in the program that calls it: the rest of cuckoo_filter.h, not
-** to be used by programs, and not promised.
+** cuckoo_inline.h - the parts of cuckoo_filter.h that are inlined into programs. Not for direct use, and
+** not a stable interface.
 */
 #ifndef CF_INLINE_H
 #define CF_INLINE_H
@@ -21,7 +21,7 @@
 #define CF_UNLIKELY(condition) (condition)
 #endif
 
-/* How the compiler multiplies to 128 bits, if it does. */
+/* How the compiler multiplies to 128 bits, if it can. */
 #if defined(__SIZEOF_INT128__) && !defined(__wasm__) && !defined(CF_PLAIN_C)
 #define CF_HAS_WIDE
 #elif defined(_MSC_VER) && !defined(CF_PLAIN_C) && (defined(_M_X64) || defined(_M_ARM64)) &&            \
@@ -29,7 +29,7 @@
 #define CF_HAS_UMULH
 #endif
 
-/* The 8 bytes of x in reverse order: compilers have an instruction for it. */
+/* The 8 bytes of x in reverse order; compilers have an instruction for it. */
 CF_INLINE uint64_t cf_swapped(uint64_t x)
 {
     x = (x & UINT64_C(0x00ff00ff00ff00ff)) << 8 | (x >> 8 & UINT64_C(0x00ff00ff00ff00ff));
@@ -37,7 +37,8 @@ CF_INLINE uint64_t cf_swapped(uint64_t x)
     return x << 32 | x >> 32;
 }
 
-/* x, to be stored or as it was loaded, with its lowest byte first. Compilers know the order: no test. */
+/* Converts x to or from little-endian. Compilers know the byte order, so nothing is tested at run
+** time. */
 CF_INLINE uint64_t cf_little_endian(uint64_t x)
 {
     const uint16_t one = 1;
@@ -67,7 +68,7 @@ CF_INLINE uint64_t cf_high_product(uint64_t a, uint64_t b)
     __extension__ unsigned __int128 product = a;
     uint64_t half[2];
     product *= b;
-    memcpy(half, &product, sizeof half); /* GCC takes two instructions more for a shift by 64 */
+    memcpy(half, &product, sizeof half); /* a shift by 64 costs two more instructions in GCC */
     return half[__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__];
 }
 #elif defined(CF_HAS_UMULH)
@@ -85,22 +86,22 @@ CF_INLINE uint64_t cf_high_product(uint64_t a, uint64_t b)
 }
 #endif
 
-/* How a bucket is written down (bucket.h): four flags choose the code, the rest are its constants. */
+/* The form of a bucket (lanes.h): four flags choose the code, the rest are its constants. */
 typedef struct cf_form {
     bool any;                    /* lanes are loaded one at a time */
     bool semi;                   /* semi-sorted */
-    bool two;                    /* lanes are two halves; else, unless `any`, one word */
+    bool two;                    /* lanes are two halves; otherwise, unless `any`, one word */
     bool grown;                  /* tags have terminators */
-    unsigned kind;               /* the number of functions for one key (kind.h) */
-    unsigned lane;               /* bits of a lane: what is left of a tag behind the code */
+    unsigned kind;               /* the number of the kind (kind.h) */
+    unsigned lane;               /* bits of a lane: a tag, or the part that follows the code */
     unsigned lane_of;            /* bit n of a word is in lane n * lane_of >> 16 */
-    unsigned second, second_bit; /* the byte where the second half is loaded, its first bit there */
+    unsigned second, second_bit; /* the byte from which the second half is loaded, its first bit there */
     unsigned slot_bits;          /* of a tag */
     unsigned tag_bits;           /* of all tags of a bucket */
     unsigned payload_bits;       /* of a slot, saturated bit included */
     unsigned payloads_at;        /* bits before the payloads: tags and overflow bit */
     uint64_t bucket_bits;
-    uint64_t ones, highs, known; /* of a word, or of both halves: the lowest bit of each lane, the top
+    uint64_t ones, highs, known; /* in a word, or in both halves: the lowest bit of each lane, the top
                                     one, the lowest that can be a terminator */
     uint64_t slot_mask;          /* the bits of a tag */
     uint64_t lane_mask;          /* the bits of a lane */
@@ -109,42 +110,42 @@ typedef struct cf_form {
 
 typedef struct cf_view {
     const uint8_t *table;         /* the buckets */
-    bool quick;                   /* neither a stash, nor epochs: what buckets say is the answer */
-    bool quick_add, quick_delete; /* most keys are added, or deleted, by a look at their buckets */
+    bool quick;                   /* neither a stash nor epochs: the buckets alone decide lookups */
+    bool quick_add, quick_delete; /* the quick way to add, or delete, is allowed (quick.h) */
     bool sealed;                  /* nothing has changed since the header was written (cf_seal) */
-    unsigned kind;                /* that of the form; 0 with a pager */
+    unsigned kind;                /* form.kind; 0 with a pager */
     unsigned new_length;          /* remainder bits that a new entry knows */
-    uint64_t payload_max;         /* of an entry, saturated bit apart */
-    uint64_t saturated;           /* what marks a payload as saturated; 0: nothing does (copies.h) */
-    uint64_t *left; /* units of work that a merge may still do (watch.h); NULL: any number */
+    uint64_t payload_max;         /* the maximum, without the saturated bit */
+    uint64_t saturated;           /* the bits that mark a payload as saturated; 0: none (copies.h) */
+    uint64_t *left;               /* units of work that a merge may still do (entry.h); NULL: no limit */
     uint64_t fingerprint_mask, level_mask, pair_mask; /* f, level and s low bits */
     cf_form form;                                     /* of the buckets */
-    uint64_t whole;         /* bytes of a bucket, where cf_contains itself does the lookup; or 0 */
-    uint64_t most, most_of; /* the slots that may be occupied before a table of so many buckets grows */
+    uint64_t whole;         /* bytes of a bucket, if cf_contains itself does the lookup; or 0 */
+    uint64_t most, most_of; /* a table of most_of buckets splits above `most` occupied slots */
 } cf_view;
 
-/* The bits of a key: its hash, but for the few whose fingerprint would be zero. */
+/* The bits of a key: its hash, except that a zero fingerprint becomes 1. */
 CF_INLINE uint64_t cf_key_bits(uint64_t hash, uint64_t fingerprint_mask)
 {
     return CF_UNLIKELY((hash & fingerprint_mask) == 0) ? hash + 1 : hash;
 }
 
-/* One strong mix of the pair bits; zero goes to zero. The multipliers are those of MurmurHash3's
-** 64-bit finalizer, whose first shift is left out: pair bits are at most 32. g is taken from the
-** high bits, x from the low ones, after the last shift. */
+/* One strong mix of the pair bits; zero becomes zero. The multipliers are those of MurmurHash3's 64-bit
+** finalizer, whose first shift is omitted: there are at most 32 pair bits. g (address.h) is computed
+** from the high bits, x from the low ones after the last shift. */
 CF_INLINE uint64_t cf_pair_mix(uint64_t pair_bits)
 {
     uint64_t x = pair_bits * UINT64_C(0xff51afd7ed558ccd);
     return (x ^ (x >> 32)) * UINT64_C(0xc4ceb9fe1a85ec53);
 }
 
-/* x, of such a mix: the bits by which the remainder is turned. */
+/* x (address.h) of such a mix: the bits that are XORed with the remainder. */
 CF_INLINE uint64_t cf_turn_of(uint64_t mix)
 {
     return mix ^ (mix >> 29);
 }
 
-/* The base bucket on the other side, of m0. `mix` is that of the pair bits. */
+/* The base bucket on the other side, of m0. `mix` is the mix of the pair bits. */
 CF_INLINE uint64_t cf_alternate_base(uint64_t m0, uint64_t base, uint64_t mix)
 {
     /* RULE: the buckets of a pair differ in parity */
@@ -152,7 +153,8 @@ CF_INLINE uint64_t cf_alternate_base(uint64_t m0, uint64_t base, uint64_t mix)
     return difference >> 63 != 0 ? difference + m0 : difference;
 }
 
-/* The top bits of lanes that are zero. Only the lowest one set is sure: zeros borrow from above. */
+/* The top bits of lanes that are zero. Only the lowest set bit is exact, because zeros borrow from
+** above. */
 CF_INLINE uint64_t cf_zeros(const cf_form *form, uint64_t x)
 {
     return (x - form->ones) & ~x & form->highs;

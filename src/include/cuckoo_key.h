@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** cuckoo_key.h - keys as SQL has them: from a value to its hash, by the key rule of a filter.
+** cuckoo_key.h - keys of SQL: from a value to its hash, by the key rule of a filter.
 **
 **      uint8_t room[100];
 **      cf_key key = cf_key_text("+1 ", 3);
@@ -21,7 +21,7 @@
 **
 ** A filter with a key rule (cf_affinity, cf_collation) never reports a key absent that some comparison
 ** `column = key` finds in a column of that affinity and collation. SQLite converts by the affinities of
-** both sides; a filter knows one of them. What some comparison finds equal has one form:
+** both sides; a filter knows only one of them. Values that some comparison finds equal have one form:
 **
 **      NUMERIC    Text that looks like a number is that number: with a point or an exponent the integer
 **                 that it is when rounded to 15 digits, if it is below 10^15 and there is one; otherwise
@@ -30,7 +30,7 @@
 **      TEXT       The same for whole numbers that fit into 64 bits. All other text stays text. Integers
 **                 stay exact. Columns of BLOB or no affinity have this rule.
 **
-** Versions of SQLite read some texts as different doubles. Such a text is *inexact*, and a filter knows
+** Versions of SQLite read some texts as different doubles. Such a text is *inexact*, and a filter notes
 ** that it has one (CF_TYPE_INEXACT). A key is *vague*, and the answer is "probably",
 **
 **      - under TEXT if it is a real that is not whole, or is 10^15 or more: SQLite compares it as a
@@ -43,9 +43,9 @@
 ** Under NOCASE the letters A to Z of a text are hashed as a to z, up to the first NUL; in place of what
 ** follows come a NUL and the length of the text (8 bytes). Under RTRIM spaces at its end are left out.
 **
-** A text looks like a number if SQLite takes it for one as it applies numeric affinity: blanks, a sign,
-** digits with at most one point before, between or behind them, an exponent, blanks. It ends at its first
-** NUL, as in recent versions.
+** A text looks like a number if SQLite converts it to one under numeric affinity: whitespace, a sign,
+** digits with at most one point before, between or behind them, an exponent, whitespace. It ends at its
+** first NUL, as in recent versions.
 */
 #ifndef CF_CUCKOO_KEY_H
 #define CF_CUCKOO_KEY_H
@@ -69,8 +69,8 @@ cf_key cf_key_real(double real);
 cf_key cf_key_text(const void *utf8, size_t length);
 cf_key cf_key_blob(const void *bytes, size_t length);
 
-/* Gives the key the form that it has under the affinity of a filter. True: it is a text that versions of
-** SQLite read as different numbers; a caller that adds it notes CF_TYPE_INEXACT (cf_note_types). */
+/* Gives the key its form under the affinity of a filter. True: it is a text that versions of SQLite read
+** as different numbers; if you add it, note CF_TYPE_INEXACT (cf_note_types). */
 bool cf_key_apply(const cf_geometry *rule, cf_key *key);
 
 /* True if some version of SQLite may find the key whatever the filter says: then the answer is
@@ -80,64 +80,64 @@ bool cf_key_is_vague(const cf_geometry *rule, const cf_key *key);
 /* The bytes that cf_key_hash needs: 0 for most keys. */
 size_t cf_key_room(const cf_geometry *rule, const cf_key *key);
 
-/* The hash of a key that has its form. `room` is of cf_key_room bytes, and may be where the content of
-** the key is; if these are 0, it may be NULL. */
+/* The hash of a key in its form. `room` has cf_key_room bytes, and may be the content of the key; it may
+** be NULL if that is 0. */
 uint64_t cf_key_hash(const cf_geometry *rule, const cf_key *key, uint8_t *room);
 
-/* ---- types: a lookup of a key whose type was never added is a mistake ---- */
+/* ---- types: a lookup of a key of a type that was never added is a mistake ---- */
 
-/* The types of the keys that were added to a filter, as far as the caller says so. They change no answer
-** of cf_contains. */
+/* The types of the keys that were added to a filter, as far as the caller notes them. They change no
+** answer of cf_contains. */
 typedef enum cf_key_types {
     CF_TYPE_NUMBER = 1,
     CF_TYPE_TEXT = 2,
     CF_TYPE_BLOB = 4,
     CF_TYPE_ANY = 7,
     CF_TYPE_INEXACT = 8, /* texts that are numbers, which versions of SQLite read as different doubles */
-    CF_TYPES_MIXED = 15  /* without an affinity: keys of all types are meant to be there */
+    CF_TYPES_MIXED = 15  /* without an affinity: keys of all types are intended */
 } cf_key_types;
 
 /* The type of a key. A number in a text is a text. */
 unsigned cf_key_type(const cf_key *key);
 
-/* False if a key of a type, before it gets its form, cannot have been meant: it is never found, because
-** only keys of types were noted with which its own never compares equal. A text that is no number is just
+/* False if a lookup of a key of this type, before it gets its form, must be a mistake: it is never
+** found, because it compares equal to no key of the noted types. A text that is no number is just
 ** absent. `number`: the key is a text that looks like a number. */
 bool cf_key_fits(const cf_geometry *rule, const cf_key *key);
 bool cf_type_fits(const cf_geometry *rule, unsigned type, bool number);
 
-/* What is noted for keys of these types. Under an affinity numbers and texts are one type, so that equal
-** keys make equal bytes. */
+/* The types to note for keys of these types. Under an affinity numbers and texts are one type, so that
+** equal keys make equal bytes. */
 unsigned cf_types_under(unsigned affinity, unsigned types);
 
-/* The key types of a filter to which keys of these types are added. One that has keys whose types nobody
-** has noted may have any. */
+/* The key types of a filter after keys of these types are added. A filter with keys whose types were not
+** noted may have any. */
 unsigned cf_types_with(const cf_filter *filter, unsigned types);
 
-/* Notes the types of keys that are going to be added; cf_merge does so itself. CF_BAD_ARGUMENT: there is
-** no such type. */
+/* Notes the types of keys that will be added; cf_merge does so itself. CF_BAD_ARGUMENT: an unknown
+** type. */
 cf_status cf_note_types(cf_filter *filter, unsigned types);
 
-/* The types of a filter that is made empty: none, unless it is for keys of all types. */
+/* The types of a filter that is cleared: none, unless it is for keys of all types. */
 unsigned cf_types_cleared(const cf_geometry *shape);
 
-/* Drops the types of keys if all keys have been deleted. */
+/* Drops the key types if all keys have been deleted. */
 void cf_drop_types(cf_filter *filter);
 
 /* ---- hashes ---- */
 
-/* The hash of the 16 bytes of two integers, each least significant byte first: of numbers, those of
-** cf_key_hash are cf_hash_words(shape, CF_KEY_INTEGER, i). */
+/* The hash of the 16 bytes of two integers, each least significant byte first. cf_key_hash of an integer
+** i is cf_hash_words(shape, CF_KEY_INTEGER, i). */
 CF_INLINE uint64_t cf_hash_words(const cf_geometry *shape, uint64_t first, uint64_t second);
 
-/* The hash of the byte `first` and those at `rest` behind it, as cf_hash of them side by side: of texts
-** and blobs, cf_hash_prefixed(shape, CF_KEY_TEXT, text, length). */
+/* cf_hash of the byte `first` followed by the bytes at `rest`. cf_key_hash of a text is
+** cf_hash_prefixed(shape, CF_KEY_TEXT, text, length). */
 uint64_t cf_hash_prefixed(const cf_geometry *shape, uint8_t first, const void *rest, size_t rest_length);
 
 /* True if the hash of filters made with these options is the keyed one. */
 bool cf_is_keyed(const cf_options *options);
 
-/* Hash identities, in headers of filters and of key lists: the low half of a byte whose high half has
+/* Hash identities in headers of filters and of key lists: the low half of a byte whose high half has
 ** cf_key_types. */
 enum { CF_IDENTITY_XXH3 = 1, CF_IDENTITY_KEYED = 2, CF_HASH_MASK = 15, CF_TYPES_SHIFT = 4 };
 uint8_t cf_hash_identity(const cf_geometry *shape);
@@ -172,7 +172,7 @@ typedef struct cf_number {
     bool negative;
     bool point;      /* it was written with a decimal point */
     bool power;      /* it was written with an exponent, or a NUL follows: SQLite reads a real */
-    bool more;       /* of the digits behind the first 19 one is not 0 */
+    bool more;       /* some digit after the first 19 is not 0 */
     uint64_t digits; /* its first significant digits, at most 19 of them */
     int exponent;    /* the number is digits * 10^exponent, or more if it has more than 19 digits */
     const char *first, *last; /* all digits and the point: from `first` to before `last` */
@@ -181,20 +181,20 @@ typedef struct cf_number {
 /* Reads the text. False: it does not look like a number, and *number is unspecified. */
 bool cf_number_read(const char *text, size_t length, cf_number *number);
 
-/* The integer. False: it was written with a point or an exponent, or does not fit into 64 bits. */
+/* Its value as an integer. False: it has a point or an exponent, or does not fit into 64 bits. */
 bool cf_number_integer(const cf_number *number, int64_t *value);
 
 /* The same, however a whole number was written: 1e6, 1000.0. */
 bool cf_number_whole(const cf_number *number, int64_t *value);
 
-/* The nearest double, of two equally near ones the even one, on every machine and under every locale. */
+/* The nearest double, the even one of two equally near ones, on every machine and under every locale. */
 double cf_number_real(const cf_number *number);
 
-/* The same. True: every version of SQLite reads this one. So it is for numbers of up to 15 digits that
-** have at most four decimals, or are whole and below 2^63. */
+/* The same. True: every version of SQLite reads this double. That holds for numbers of up to 15 digits
+** that have at most four decimals, or are whole and below 2^63. */
 bool cf_number_sure(const cf_number *number, double *real);
 
-/* The integer when rounded to 15 significant digits, halves upwards. Numbers below 1e-300 are 0. */
+/* Its value as an integer, rounded to 15 significant digits, halves up. Numbers below 1e-300 are 0. */
 bool cf_number_rounded(const cf_number *number, int64_t *value);
 
 #endif

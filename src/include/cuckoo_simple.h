@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** cuckoo_simple.h - filters of text keys that grow, in memory of malloc. All calls of cuckoo_filter.h
-** work with them, cf_open for the bytes of cf_finish. Lengths are in bytes.
+** cuckoo_simple.h - filters of text keys that grow, in memory of malloc. All functions of
+** cuckoo_filter.h work with them; cf_open opens the bytes of cf_finish. Lengths are in bytes.
 */
 #ifndef CF_CUCKOO_SIMPLE_H
 #define CF_CUCKOO_SIMPLE_H
@@ -10,9 +10,9 @@
 
 #if defined(CF_HAS_MALLOC) && !defined(CUCKOO_READ_ONLY)
 
-/* Makes an empty filter for `capacity` distinct keys, beyond which it grows, with a false-positive rate of
-** `fpr`. `options` may be NULL; growth is on, unless they have a stash. Errors are those of cf_plan, with
-** *why; CF_NO_MEMORY. cf_free is allowed even then. */
+/* Makes an empty filter for `capacity` distinct keys, beyond which it grows, with the false-positive
+** rate `fpr`. `options` may be NULL; growth is on, unless they have a stash. Errors: those of cf_plan,
+** with *why; CF_NO_MEMORY. cf_free is allowed even then. */
 CF_INLINE cf_status cf_make(cf_filter *filter, uint64_t capacity, double fpr, const cf_options *options,
                             const char **why)
 {
@@ -35,7 +35,7 @@ CF_INLINE void cf_free(cf_filter *filter)
     free(filter->writable);
 }
 
-/* The bytes of a filter, to be stored or sent; they stay until the next change. */
+/* The bytes of a filter, to be stored or sent; valid until the next change. */
 CF_INLINE const uint8_t *cf_finish(cf_filter *filter, size_t *length)
 {
     cf_seal(filter);
@@ -43,8 +43,8 @@ CF_INLINE const uint8_t *cf_finish(cf_filter *filter, size_t *length)
     return filter->bytes;
 }
 
-/* The hash that SQL gives a text, and its cf_key_types. CF_TOO_BIG: it has more than 1,000 bytes, and the
-** filter CF_COLLATION_NOCASE. */
+/* The hash that SQL computes for a text, and its cf_key_types. CF_TOO_BIG: it has more than 1,000 bytes,
+** and the filter CF_COLLATION_NOCASE. */
 CF_INLINE cf_status cf_hash_text(const cf_filter *filter, const char *text, size_t length,
                                  uint64_t *hash, unsigned *types)
 {
@@ -57,7 +57,7 @@ CF_INLINE cf_status cf_hash_text(const cf_filter *filter, const char *text, size
     return CF_OK;
 }
 
-/* Adds one copy of a key. Errors are those of cf_add and cf_hash_text. */
+/* Adds one copy of a key. Errors: those of cf_add and cf_hash_text. */
 CF_INLINE cf_status cf_add_key(cf_filter *filter, const char *text, size_t length)
 {
     uint64_t hash;

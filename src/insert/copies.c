@@ -11,7 +11,7 @@ static bool counts(const cf_filter *filter)
 
 static unsigned weight_of(const cf_filter *filter, const cf_entry *entry)
 {
-    /* RULE: a saturated entry weighs max_copies, one that counts weighs nothing */
+    /* RULE: a saturated entry weighs max_copies, an entry with a counter weighs nothing */
     return entry->saturated ? filter->geometry.max_copies : !counts(filter);
 }
 
@@ -23,30 +23,30 @@ bool cf_is_saturated(const cf_filter *filter, const cf_matches *found)
     return weight >= filter->geometry.max_copies;
 }
 
-/* ---- several become one ---- */
+/* ---- uniting entries ---- */
 
-/* Takes out these entries but for `stays`, one of them, which stands for all of them from now on; and
-** for the new one, unless that is NULL. */
+/* Replaces these entries, and `added` unless it is NULL, by one entry that stands for all of them, in
+** the slot of `stays`, which is one of them. */
 static void unite(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *stays,
                   const cf_entry *added)
 {
     cf_entry one = *stays;
-    uint64_t further = UINT64_MAX, most = filter->view.payload_max; /* copies, less one */
+    uint64_t further = UINT64_MAX, most = filter->view.payload_max; /* copies minus one */
     for (unsigned i = 0; i < n + (added != NULL); i++) {
         const cf_entry *its = i < n ? &entries[i] : added;
-        further += its->payload + 1; /* RULE: what stays counts all copies */
-        /* RULE: what stays is as young as the youngest; equivalent < to <=: equally young */
+        further += its->payload + 1; /* RULE: the united entry counts all copies */
+        /* RULE: the united entry has the latest epoch; equivalent < to <=: equally young */
         if (cf_epoch_age(filter, its->payload) < cf_epoch_age(filter, one.payload))
-            one.payload = its->payload; /* without epochs or counters all have one payload */
+            one.payload = its->payload; /* without epochs or counters all payloads are equal */
     }
-    /* RULE: what stays knows no more than the new entry; equivalent > to >=: the same */
+    /* RULE: the united entry knows no more than the new entry; equivalent > to >=: the same */
     if (added != NULL && one.side.length > added->side.length)
         one.side.length = added->side.length;
     if (counts(filter))
         /* RULE: a counter stops when it is full; equivalent < to <=: the same */
         one.payload = further < most ? further : most;
     else if (filter->geometry.epochs == 0)
-        one.saturated = true; /* RULE: what stays is marked */
+        one.saturated = true; /* RULE: the united entry is saturated */
     bool same = one.payload == stays->payload && one.saturated == stays->saturated &&
                 one.side.length == stays->side.length;
     if (n > 1 || !same)
@@ -55,17 +55,18 @@ static void unite(cf_filter *filter, const cf_entry *entries, unsigned n, const 
 
 /* ---- adding ---- */
 
-/* Absorbs the new entry when it and these matches weigh max_copies: as many as that takes, the longest
-** first, become one. Else one that counts may count it: when there are max_copies matches; or a prefix
-** of the new entry that knows as much, or so much beyond its bucket that it is hardly of another key. */
+/* Absorbs the new entry if it and these matches weigh max_copies: the longest matches that suffice for
+** that are united. Otherwise a match with a counter counts it: if there are max_copies matches; or if
+** the match is a prefix of the new entry that knows as many bits, or enough bits beyond its bucket that
+** it hardly belongs to another key. */
 static bool absorb(cf_filter *filter, const cf_entry *added, const cf_matches *found, bool are_prefixes)
 {
-    enum { TRUSTED = 4 }; /* remainder bits in the slot: strangers match one entry in 2^(s + 4) */
+    enum { TRUSTED = 4 }; /* remainder bits in the slot: other keys match one entry in 2^(s + 4) */
     unsigned weight = weight_of(filter, added), n = 0, max_copies = filter->geometry.max_copies;
-    /* RULE: chosen are as many as weigh max_copies */
+    /* RULE: entries are chosen until they weigh max_copies */
     while (n < found->n && (n == 0 || weight < max_copies))
         weight += weight_of(filter, &found->entry[n++]);
-    /* RULE: matches and the new copy that weigh max_copies become one */
+    /* RULE: matches and the new copy are united if they weigh max_copies */
     if (n > 0 && weight >= max_copies) {
         unite(filter, found->entry, n, &found->entry[n - 1], added); /* RULE: the shortest stays */
         return true;
@@ -87,7 +88,7 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added
     cf_matches found;
     assert(!added->saturated || filter->view.saturated != 0);
     cf_entries_find(filter, pair, added->payload, false, &found);
-    bool is_whole = added->side.length == filter->view.new_length; /* nothing knows more */
+    bool is_whole = added->side.length == filter->view.new_length; /* no entry knows more */
     if (found.n == 0 && is_whole)
         return false;
     if (filter->geometry.epochs) {
@@ -96,7 +97,7 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added
             unite(filter, found.entry, 1, found.entry, added);
         return young;
     }
-    if (!filter->view.form.grown) { /* and no entries become one */
+    if (!filter->view.form.grown) { /* then no entries are united */
         bool saturated =
             cf_is_saturated(filter, &found); /* RULE: before growth max_copies equal entries absorb */
         if (saturated || !counts(filter))
@@ -105,25 +106,25 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *added
     if (absorb(filter, added, &found, true))
         return true;
     if (is_whole)
-        return false; /* RULE: only entries of merges agree with longer entries */
-    /* else a key would be stored anew for each length at which it comes from filters that grew less */
+        return false; /* RULE: only merged entries can agree with longer entries */
+    /* otherwise a key would be stored again for each length with which merged filters have it */
     cf_entries_find(filter, pair, added->payload, true, &found);
     return absorb(filter, added, &found, false);
 }
 
 /* ---- making room ---- */
 
-/* Entries that can become one, so that a new entry whose pair is full finds room. */
+/* Entries that can be united, so that a new entry whose pair is full gets a slot. */
 typedef struct candidate {
-    cf_matches found; /* the first n of them */
+    cf_matches found; /* the first n of them are united */
     unsigned n;       /* 0: there are none */
     cf_entry stays;
-    bool absorbs; /* the new entry is a copy of it, too; else it takes the slot of one that goes */
+    bool absorbs; /* the new entry is united with them; otherwise it takes a slot that becomes free */
 } candidate;
 
-/* The longest two of these entries, with those that are as long as the second, become one; `goes` is
-** among them, and does not stay. NULL: the new entry, and the longest, and those that are as long. A
-** fold is better when it makes nothing saturated that is not; else when what stays keeps more bits. */
+/* Considers uniting the two longest of these entries, and all that are as long as the second; `goes` is
+** one of them, and is not the one that stays. If `goes` is NULL: the new entry, the longest entry, and
+** all that are as long. The best fold saturates no unsaturated entry, then keeps most bits. */
 static void consider_fold(const cf_matches *found, const cf_entry *goes, unsigned copies,
                           candidate *best)
 {
@@ -133,7 +134,7 @@ static void consider_fold(const cf_matches *found, const cf_entry *goes, unsigne
         return;
     while (n < found->n && found->entry[n].side.length == found->entry[least - 1].side.length)
         n++;
-    const cf_entry *stays = &found->entry[n - 1]; /* RULE: the shortest of a fold stays */
+    const cf_entry *stays = &found->entry[n - 1]; /* RULE: the shortest entry of a fold stays */
     if (goes && stays->bucket == goes->bucket && stays->slot == goes->slot)
         stays = &found->entry[n - 2];
     bool enough = n + absorbs >= copies || stays->saturated;
@@ -151,7 +152,7 @@ bool cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *adde
     candidate best;
     best.n = 0;
     if (!filter->view.form.grown && !counts(filter) && !filter->geometry.epochs)
-        return false; /* there are no marks */
+        return false; /* nothing can be marked as saturated */
     cf_entries_find(filter, pair, added->payload, false, &found);
     consider_fold(&found, NULL, copies, &best);
     for (unsigned i = 0; i < pair->sides; i++)
@@ -176,13 +177,13 @@ cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t val
     cf_entries_find(filter, pair, value, false, &found);
     if (found.n == 0)
         return CF_ABSENT;
-    if (cf_is_saturated(filter, &found)) /* RULE: what is saturated is not deleted */
+    if (cf_is_saturated(filter, &found)) /* RULE: a saturated key is not deleted */
         return CF_SATURATED;
     cf_entry fewer = found.entry[0];                  /* RULE: the longest match goes */
-    bool stays = counts(filter) && fewer.payload > 0; /* RULE: a delete takes one copy off a counter */
+    bool stays = counts(filter) && fewer.payload > 0; /* RULE: a delete lowers a counter by one */
     fewer.payload -= stays;
     cf_entries_replace(filter, found.entry, 1, stays ? &fewer : NULL);
-    if (!stays && cf_overflow_get(filter, fewer.bucket)) /* a stashed entry takes the slot */
+    if (!stays && cf_overflow_get(filter, fewer.bucket)) /* a stashed entry gets the slot */
         cf_stash_place(filter, cf_stash_of_bucket(filter, fewer.bucket), 0);
     return CF_REMOVED;
 }

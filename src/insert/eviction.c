@@ -6,19 +6,19 @@
 /* ---- the search ---- */
 
 enum {
-    KEPT = 128,        /* nodes that keep their buckets */
-    FAR = 16,          /* steps from these to others, at most */
+    KEPT = 128,        /* nodes whose buckets are stored */
+    FAR = 16,          /* steps from these to other nodes, at most */
     SHORT_SEARCH = 64, /* nodes */
     SEEN_FEW_LOG2 = 10,
     SEEN_LOG2 = 13
 };
 
-/* Whence a node was reached: the number of its parent * CF_BUCKET_MAX + the slot there; or ROOT, the
+/* How a node was reached: the number of its parent * CF_BUCKET_MAX + the slot there; or ROOT, for the
 ** buckets of the key itself. */
 enum { ROOT = CF_SEARCH_BUCKETS * CF_BUCKET_MAX };
 
-/* The buckets that a search goes on from, its nodes; and, when it succeeded, where it ends. Stacks are
-** small: only the first nodes keep their buckets. */
+/* The nodes of a search are the buckets that it expands; a search that succeeded has its end as well.
+** Stacks are small, so only the first nodes store their buckets. */
 typedef struct search {
     uint64_t kept[KEPT];
     uint16_t from[CF_SEARCH_BUCKETS];
@@ -26,13 +26,13 @@ typedef struct search {
     unsigned examined_left;
     unsigned leaf_from, free_slot; /* of the bucket with the empty slot */
     uint64_t leaf;
-    /* A bit each for the buckets that were noted; few bits while the search is short. Two buckets may
-    ** share one: that costs the search a branch (was_seen). */
+    /* One bit for each bucket that was noted; few bits while the search is short. If two buckets share a
+    ** bit, the search loses a branch (was_seen). */
     uint64_t seen[(1 << SEEN_LOG2) / 64];
     unsigned seen_log2;
 } search;
 
-/* Notes a bucket. Was it noted before? Bits are scattered: in a grown table pairs may be 2^k apart. */
+/* Notes a bucket. True if it was noted before. Bits are scattered: grown pairs may be 2^k apart. */
 static inline bool note(search *way, uint64_t bucket)
 {
     unsigned bit = (unsigned)(bucket * UINT64_C(0x9e3779b97f4a7c15) >> (64 - way->seen_log2));
@@ -41,11 +41,11 @@ static inline bool note(search *way, uint64_t bucket)
     return before;
 }
 
-/* Notes the buckets of all nodes, in as many bits as are in use from now on. */
+/* Notes the buckets of all nodes, in the number of bits that is in use from now on. */
 static void note_nodes(search *way)
 {
     way->seen_log2 = way->nodes < SHORT_SEARCH ? SEEN_FEW_LOG2 : SEEN_LOG2;
-    for (unsigned i = 0; i < (1 << SEEN_FEW_LOG2) / 64; i++) /* so many stores, and no call */
+    for (unsigned i = 0; i < (1 << SEEN_FEW_LOG2) / 64; i++) /* a few stores instead of a call */
         way->seen[i] = 0;
     if (way->nodes >= SHORT_SEARCH)
         memset(way->seen, 0, sizeof way->seen);
@@ -53,11 +53,12 @@ static void note_nodes(search *way)
         note(way, way->kept[i]);
 }
 
-/* Notes a bucket. Does the search go on from it already? */
+/* Notes a bucket. True if the search already has it as a node. */
 static inline bool was_seen(search *way, unsigned bucket_size, uint64_t bucket)
 {
     bool perhaps = note(way, bucket);
-    /* RULE: with one slot in a bucket there is one branch only; equivalent never: asking all is slow */
+    /* RULE: with one slot in a bucket there is only one branch; equivalent never: comparing all is
+    ** slow */
     if (bucket_size > 1)
         return perhaps;
     for (unsigned i = 0; i < way->nodes; i++)
@@ -66,7 +67,7 @@ static inline bool was_seen(search *way, unsigned bucket_size, uint64_t bucket)
     return false;
 }
 
-/* Another bucket to go on from, unless there are enough, or it would be far to find again. */
+/* Adds a node, unless there are enough, or its bucket would take too many steps to find again. */
 static inline void push_node(search *way, uint64_t bucket, unsigned from)
 {
     unsigned steps = 0;
@@ -75,7 +76,7 @@ static inline void push_node(search *way, uint64_t bucket, unsigned from)
     if (way->nodes >= KEPT)
         for (unsigned i = from / CF_BUCKET_MAX; i >= KEPT; i = way->from[i] / CF_BUCKET_MAX)
             steps++;
-    if (steps == FAR) /* RULE: none is far */
+    if (steps == FAR) /* RULE: no node is far */
         return;
     if (way->nodes < KEPT)
         way->kept[way->nodes] = bucket;
@@ -84,11 +85,11 @@ static inline void push_node(search *way, uint64_t bucket, unsigned from)
         note_nodes(way);
 }
 
-/* Where an entry goes that cannot move. */
+/* The other bucket of an entry that cannot move. */
 #define NOWHERE UINT64_MAX
 
-/* The other bucket of the entry in a slot. Before growth its pair bits say it. Later any entry that is
-** not void knows what the number of a bucket stands for: where its bits end need not be known. */
+/* The other bucket of the entry in a slot. Before growth it depends on the pair bits alone. In a grown
+** table an entry that is not exhausted knows the bits of either extension, whatever its length. */
 CF_FORCED uint64_t other_bucket(const cf_filter *filter, bool grown, cf_address address, uint64_t tag)
 {
     uint64_t mix = cf_pair_mix(tag & filter->view.pair_mask);
@@ -104,8 +105,8 @@ CF_FORCED uint64_t other_bucket(const cf_filter *filter, bool grown, cf_address 
     return cf_bucket_number(filter, base, there.extension);
 }
 
-/* The bucket of a node. One that is not kept follows from what still lies in those that lead to it: no
-** more than FAR of them. */
+/* The bucket of a node. If it is not stored, it follows from the entries, still in place, of the at most
+** FAR nodes that lead to it. */
 static uint64_t bucket_of(const cf_filter *filter, const search *way, unsigned node)
 {
     if (node < KEPT)
@@ -116,14 +117,14 @@ static uint64_t bucket_of(const cf_filter *filter, const search *way, unsigned n
                         cf_slot_get(filter, bucket, from % CF_BUCKET_MAX));
 }
 
-/* What lies in the bucket of a node. */
+/* The contents of the bucket of a node. */
 typedef struct bucket_seen {
     cf_address address;
     uint64_t tag[CF_BUCKET_MAX];
-    uint64_t to[CF_BUCKET_MAX]; /* before growth: where it could move */
+    uint64_t to[CF_BUCKET_MAX]; /* before growth: the other buckets of its entries */
 } bucket_seen;
 
-/* After growth it takes longer to know the other buckets than to look: one after the other. */
+/* After growth finding the other buckets takes longer than reading them, so they are not prefetched. */
 CF_FORCED void look_into(cf_kind kind, const cf_filter *filter, uint64_t bucket, bucket_seen *from)
 {
     from->address = kind.grown ? cf_address_of(filter, bucket) : (cf_address){bucket, 0, 0};
@@ -132,7 +133,8 @@ CF_FORCED void look_into(cf_kind kind, const cf_filter *filter, uint64_t bucket,
         cf_others_of(filter, bucket, from->tag, from->to);
 }
 
-/* Looks behind every slot of a node: an empty slot ends the search. */
+/* Examines the other bucket of every slot of a node. True: one has a free slot, which ends the
+** search. */
 CF_FORCED bool expand(cf_kind kind, const cf_filter *filter, search *way, unsigned node,
                       const bucket_seen *from)
 {
@@ -159,7 +161,7 @@ CF_FORCED bool expand(cf_kind kind, const cf_filter *filter, search *way, unsign
     return false;
 }
 
-/* Before growth the buckets behind the next node are fetched before those behind this one are read. */
+/* Before growth the other buckets of the next node are fetched before those of this one are read. */
 CF_FORCED bool search_by(cf_kind kind, const cf_filter *filter, search *way)
 {
     bucket_seen from[2];
@@ -175,7 +177,8 @@ CF_FORCED bool search_by(cf_kind kind, const cf_filter *filter, search *way)
 
 /* ---- the moves ---- */
 
-/* Moves an entry to a slot of its other bucket, `to`. Its old slot stays as it is, to be overwritten. */
+/* Moves an entry to a slot of its other bucket, `to`. The old slot is not emptied: it is overwritten
+** next. */
 static void move_entry(cf_filter *filter, uint64_t from, unsigned from_slot, uint64_t to,
                        unsigned to_slot)
 {

@@ -7,7 +7,7 @@
 
 /* ---- the first growth ---- */
 
-/* Writes a bucket in the other form, in the same bytes: a fingerprint gets a terminator, or loses it. */
+/* Rewrites a bucket in the other form, in the same bytes: tags get a terminator, or lose it. */
 static void rewrite_bucket(const cf_filter *from, cf_filter *to, uint64_t bucket)
 {
     cf_contents contents;
@@ -23,8 +23,8 @@ static void rewrite_bucket(const cf_filter *from, cf_filter *to, uint64_t bucket
     cf_bucket_write(to, bucket, &contents);
 }
 
-/* All buckets become wider, the last one first: each is written where those behind it have been. When
-** it is to stop, they become plain again, in reverse; and what lies behind them is as it was. */
+/* Widens all buckets, the last one first: each is written where buckets behind it have been. If
+** interrupted, narrows them again in reverse order, and restores the bytes behind them. */
 static cf_status begin_growth(cf_filter *filter, cf_ticker *ticker)
 {
     enum { COST = 100 }; /* nanoseconds */
@@ -55,14 +55,14 @@ static uint64_t bucket_at(const cf_filter *filter, uint64_t split)
     return cf_bucket_number(filter, split >> filter->level, split & cf_low_bits(filter->level));
 }
 
-/* Splits the bucket at the split pointer into itself, `low`, and a new last one, `high`. */
+/* Splits the bucket at the split pointer into itself, `low`, and a new last bucket, `high`. */
 static void split_bucket(cf_filter *filter)
 {
     unsigned s = filter->geometry.pair_bits;
     uint64_t bucket = bucket_at(filter, filter->split++), last = filter->buckets++;
     cf_contents low, high;
     cf_bucket_read(filter, bucket, &low);
-    if (filter->geometry.epochs) /* RULE: a split drops the dead */
+    if (filter->geometry.epochs) /* RULE: a split drops expired entries */
         cf_bucket_drop(filter, &low, ~filter->live);
     high = low; /* with counters and marks */
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
@@ -72,7 +72,7 @@ static void split_bucket(cf_filter *filter)
             cf_count_occupied(filter);
             continue;
         }
-        bool up = tag >> s & 1; /* RULE: the bit that leaves a slot is the first behind the pair bits */
+        bool up = tag >> s & 1; /* RULE: the bit that leaves a slot is the first after the pair bits */
         cf_contents *has = up ? &high : &low, *lacks = up ? &low : &high;
         has->tag[slot] = (tag & filter->view.pair_mask) | tag >> (s + 1) << s;
         lacks->tag[slot] = lacks->payload[slot] = 0;
@@ -81,9 +81,7 @@ static void split_bucket(cf_filter *filter)
     cf_bucket_write(filter, last, &high);
 }
 
-/* Makes the blob as long as asked for, and an eighth longer, so that most steps find room; but zeros
-** must not take long. Nobody is told of them, for nothing was there (cf_pages). */
-static cf_status make_longer(cf_filter *filter, uint64_t bytes)
+cf_status cf_make_longer(cf_filter *filter, uint64_t bytes)
 {
     enum { MOST_SPARE = 1 << 20 };
     cf_memory memory = filter->memory;
@@ -105,11 +103,11 @@ static cf_status make_longer(cf_filter *filter, uint64_t bytes)
 
 /* ---- when ---- */
 
-/* A table that has grown splits before an add where searches begin to be long. Less of its slots are
-** occupied then than in a new table, because as many keys fall into a bucket that is not split yet as
-** into both children of one that is; and still less in the midst of a level. From 440,000 to 960,000
-** keys, b = 4, f = 12, with 88 % throughout, or 85, 84, 82 % in the midst, searches go on from 2.1,
-** 1.35, 1.2, 1.0 buckets a key; slots take 1, 1.022, 1.03, 1.045 times as many bits on the whole. */
+/* A grown table splits before an add once searches become long. That is at a lower load factor than in a
+** new table, because a bucket that is not split yet gets as many keys as both children of a split one;
+** and still lower in the middle of a level. From 440,000 to 960,000 keys, b = 4, f = 12, with 88 %
+** throughout, or 85, 84, 82 % in the middle, searches expand 2.1, 1.35, 1.2, 1.0 buckets per key; slots
+** take 1, 1.022, 1.03, 1.045 times as many bits overall. */
 bool cf_is_crowded(cf_filter *filter)
 {
     enum { PARTS = 64, DIP = 40, SMALL = 800, LARGE = 880 }; /* of a thousand */
@@ -126,8 +124,8 @@ bool cf_is_crowded(cf_filter *filter)
     return filter->occupied > view->most;
 }
 
-/* Are most entries void in the buckets that are split next, so that splitting makes hardly any room?
-** Where nothing ages that takes hostile bytes: few steps look. */
+/* True if most entries in the buckets that are split next are exhausted, so that splitting frees hardly
+** any slot. Without epochs only corrupt input has this, so only a few steps check it. */
 static bool splits_in_vain(const cf_filter *filter)
 {
     enum { SOME = 16, STEPS = 64, LOOKS = 4 };
@@ -153,8 +151,8 @@ bool cf_may_split(const cf_filter *filter)
     bool values = filter->geometry.value_bits != 0;
     if (!filter->view.form.grown)
         return true;
-    /* RULE: what ages counts exhausted entries as items, and headers lie: it stops where most are
-    ** void */
+    /* RULE: a table stops growing if most entries are exhausted: with epochs they count as items, and
+    ** a corrupt header may count any number */
     if (splits_in_vain(filter))
         return false;
     return slots <= (values ? 8 : 2) * occupied + FEW && slots <= (values ? 8 : 4) * items + FEW;
@@ -165,7 +163,7 @@ bool cf_may_split(const cf_filter *filter)
 /* Splits the bucket at the split pointer; errors as cf_grow_to. */
 static cf_status split_one(cf_filter *filter, cf_ticker *ticker)
 {
-    enum { COST = 100, BUCKETS = 2 }; /* nanoseconds; that are written, besides their slots */
+    enum { COST = 100, BUCKETS = 2 }; /* nanoseconds; written buckets, besides their slots */
     const cf_geometry *g = &filter->geometry;
     const char *why;
     bool begins_level = filter->split == g->buckets << filter->level;
@@ -176,7 +174,7 @@ static cf_status split_one(cf_filter *filter, cf_ticker *ticker)
     if (!g->growth || filter->memory.resize == NULL ||
         cf_stage_check(g, level, split + 1, &why) != CF_OK)
         return CF_FULL;
-    cf_status status = make_longer(filter, cf_bytes_at(g, level, split + 1));
+    cf_status status = cf_make_longer(filter, cf_bytes_at(g, level, split + 1));
     if (status == CF_OK && !filter->view.form.grown)
         status = begin_growth(filter, ticker);
     if (status != CF_OK)

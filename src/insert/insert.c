@@ -6,7 +6,7 @@
 
 static bool stash(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
 {
-    /* RULE: few copies of a key are stashed */
+    /* RULE: at most CF_STASH_COPIES copies of a key are stashed */
     if (filter->stashed == filter->geometry.stash_size ||
         cf_stashed_matches(filter, pair) >= CF_STASH_COPIES)
         return false;
@@ -15,9 +15,9 @@ static bool stash(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
     return true;
 }
 
-/* Stores an entry in the table as it is: it is taken up by one that matches, or gets a free slot, or one
-** that is freed, by a path that goes on from `nodes` buckets at most; or a line of the list when no
-** short path is found. */
+/* Stores an entry in the table without growth: absorbed or counted by a match, in a free slot, in a slot
+** that an eviction path frees (at most `nodes` buckets are expanded), or, if there is no short path, in
+** the stash. */
 static cf_status store(cf_filter *filter, const cf_entry *entry, unsigned nodes)
 {
     const cf_geometry *shape = &filter->geometry;
@@ -36,14 +36,14 @@ static cf_status store(cf_filter *filter, const cf_entry *entry, unsigned nodes)
 
 enum { MOST_STEPS = 16 };
 
-/* Is this the end, whatever else might be tried? */
+/* True if nothing else may be tried. */
 static bool is_final(cf_status status)
 {
     return status == CF_NO_MEMORY || status == CF_INTERRUPTED;
 }
 
-/* Splits buckets of a crowded table: one or two, unless they are full of exhausted entries. Only lack of
-** memory, or an interrupt, is an error, so that equal calls give equal bytes or none. */
+/* Splits buckets of a crowded table: one or two, or more if they are full of exhausted entries. Only
+** lack of memory, or an interrupt, is an error, so that equal calls give equal bytes or none. */
 static cf_status relieve(cf_filter *filter)
 {
     cf_status status = CF_OK;
@@ -53,11 +53,10 @@ static cf_status relieve(cf_filter *filter)
     return is_final(status) ? status : CF_OK;
 }
 
-/* Splits a few buckets, which takes less time than a search in vain; or, when few have not helped, a
-** part of the table: where the values of a key, which stay together, have to be parted from those of
-** another one, and where buckets of two leave many places crowded. The first growth takes long anyway:
-** it goes on until the table is crowded no more. A few buckets of a large full one would hardly ever
-** help the key. */
+/* Splits a few buckets, which takes less time than a search that fails. If a few have not helped, splits
+** a part of the table: in a filter with values, which are together, and with buckets of two, where many
+** buckets stay crowded. The first growth takes long anyway, and continues until the table is no longer
+** crowded; a few buckets of a large full table would hardly ever help the key. */
 static cf_status split_some(cf_filter *filter, unsigned tries)
 {
     enum { FEW = 4, FEW_TRIES = 6, PARTS = 8, FIRST_PARTS = 64 };
@@ -71,10 +70,10 @@ static cf_status split_some(cf_filter *filter, unsigned tries)
     return status;
 }
 
-/* Folds entries that say the same, and stores the new one. Keys that repeat crowd single places, where
-** splitting helps little. In a table that has grown a path is found, as a rule, up to 80 % and more: the
-** emptier it is without one, the fewer entries have to say the same. `last`: nothing else is left to
-** try, so any two are folded. */
+/* Folds equal entries, and stores the new one. Repeated keys crowd single buckets, where splitting helps
+** little. In a grown table a path is usually found up to 80 % and more: the emptier the table without
+** one, the fewer equal entries are needed. `last`: nothing else is left to try, so any two are
+** folded. */
 static CF_NEVER_INLINE bool fold(cf_filter *filter, const cf_entry *entry, bool last)
 {
     enum { EMPTY = 75, VERY_EMPTY = 60 };
@@ -87,10 +86,9 @@ static CF_NEVER_INLINE bool fold(cf_filter *filter, const cf_entry *entry, bool 
     return cf_copies_fold(filter, &pair, &new, last || percent < VERY_EMPTY ? 2 : 3);
 }
 
-/* Where an entry finds no room, some buckets are split, and it is tried again, as often as that may
-** help; at last with a longer path, or by folding. In a table that grows every other insertion needs a
-** search, and long ones cost more than the bucket that splitting adds; in a filter that ages they say
-** when to split. */
+/* If there is no slot, splits a few buckets and retries, up to MOST_STEPS times; finally it searches a
+** longer path, then folds. In a growing table every other insertion needs a search, and long searches
+** cost more than the bucket that a split adds; with epochs they decide when to split. */
 cf_status cf_insert(cf_filter *filter, const cf_entry *entry)
 {
     enum { SEARCH_GROWN = 256, SEARCH_AGEING = 16 };
@@ -101,7 +99,7 @@ cf_status cf_insert(cf_filter *filter, const cf_entry *entry)
     unsigned nodes = !filter->view.form.grown  ? CF_SEARCH_BUCKETS
                      : filter->geometry.epochs ? SEARCH_AGEING
                                                : SEARCH_GROWN;
-    /* RULE: a key with as many values as its buckets have slots does not make the table grow */
+    /* RULE: the table does not grow for a key with as many values as its buckets have slots */
     if (filter->geometry.value_bits != 0 && cf_key_is_full(filter, &entry->side, false)) {
         cf_status only = store(filter, entry, CF_SEARCH_BUCKETS);
         return only == CF_FULL && fold(filter, entry, true) ? CF_OK : only;

@@ -7,11 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Does a real equal an integer of 64 bits? No such integer equals 2^63: all are below it. */
+/* True if a real equals a 64-bit integer. 2^63 equals none: they are all below it. */
 static bool is_integer(double real)
 {
-    /* RULE: a real is an integer that equals one; equivalent without, without 2, without 3, < to <=:
-    ** converting what is out of range gives another number, as a rule, but C does not promise it */
+    /* RULE: a real is an integer if it equals one; equivalent without, without 2, without 3, < to <=:
+    ** an out-of-range conversion usually gives another number, but in C it is undefined */
     return real >= -9223372036854775808.0 && real < 9223372036854775808.0 &&
            real == (double)(int64_t)real;
 }
@@ -61,7 +61,7 @@ bool cf_type_fits(const cf_geometry *rule, unsigned type, bool number)
     unsigned noted = rule->key_types & CF_TYPE_ANY;
     if (noted == 0 || noted & type)
         return true;
-    /* RULE: a blob equals blobs alone */
+    /* RULE: a blob equals only blobs */
     if (type == CF_TYPE_BLOB || noted == CF_TYPE_BLOB)
         return false;
     /* RULE: an affinity makes numbers and texts comparable, but not blobs */
@@ -94,7 +94,7 @@ cf_status cf_note_types(cf_filter *filter, unsigned types)
 
 unsigned cf_types_cleared(const cf_geometry *shape)
 {
-    /* Under an affinity CF_TYPE_ANY stays: a filter of a column begins with it. */
+    /* With an affinity CF_TYPE_ANY stays: the filter of a column starts with it. */
     unsigned all = shape->affinity == CF_AFFINITY_NONE ? CF_TYPES_MIXED : CF_TYPE_ANY;
     return (shape->key_types & all) == all ? all : 0;
 }
@@ -107,24 +107,24 @@ void cf_drop_types(cf_filter *filter)
 
 /* ---- affinity ---- */
 
-/* Reals of this size or more are coarser than the 15 digits that SQLite may make of them. */
+/* From here on doubles are too coarse for the 15 digits that SQLite may convert them to. */
 #define COARSE 1e15
 
-/* Gives a text the form of the number that it is. True: versions of SQLite differ over the double. One
-** of these has the form of the double nearest to it, or of the integer that a version may read. */
+/* Replaces a text by the number that it looks like. True: versions of SQLite read different doubles; the
+** new form is then that of the nearest double, or of the integer that some version may read. */
 static bool apply_number(const cf_geometry *rule, cf_key *key, const cf_number *number)
 {
-    const double beyond = 9.3e18; /* no version takes it for an integer */
+    const double beyond = 9.3e18; /* no version reads an integer above this */
     double real;
     int64_t whole;
     bool as_text = rule->affinity == CF_AFFINITY_TEXT, sure = cf_number_sure(number, &real);
     bool coarse = fabs(real) >= COARSE;
-    if (!coarse && cf_number_rounded(number, &whole)) /* RULE: small numbers are rounded */
+    if (!coarse && cf_number_rounded(number, &whole)) /* RULE: numbers below 10^15 are rounded */
         *key = cf_key_integer(whole);
-    else if (!as_text || is_integer(real)) /* RULE: under TEXT only a whole number is none */
+    else if (!as_text || is_integer(real)) /* RULE: under TEXT other texts keep their form */
         *key = cf_key_real(real);
-    /* RULE: inexact is what versions read differently, under TEXT as an integer; equivalent > to >=: any
-    ** limit so large would do */
+    /* RULE: a number is inexact if versions differ, under TEXT if one reads an integer; equivalent > to
+    ** >=: any limit of this size would do */
     return !sure && (!as_text || (coarse && !(fabs(real) > beyond)));
 }
 
@@ -133,7 +133,7 @@ bool cf_key_apply(const cf_geometry *rule, cf_key *key)
     cf_number number;
     int64_t whole;
     bool inexact = false;
-    /* RULE: without an affinity a text is no number, nor is a blob with one */
+    /* RULE: without an affinity a text is no number, and a blob is never one */
     if (rule->affinity != CF_AFFINITY_NONE && key->type == CF_KEY_TEXT &&
         cf_number_read((const char *)key->content, key->length, &number)) {
         if (cf_number_integer(&number, &whole))
@@ -141,7 +141,7 @@ bool cf_key_apply(const cf_geometry *rule, cf_key *key)
         else
             inexact = apply_number(rule, key, &number);
     }
-    /* RULE: under REAL an integer is a double */
+    /* RULE: under REAL an integer becomes a double */
     if (rule->affinity == CF_AFFINITY_REAL && key->type == CF_KEY_INTEGER)
         *key = cf_key_real(cf_rounded((double)(int64_t)key->number));
     return inexact;
@@ -155,13 +155,13 @@ bool cf_key_is_vague(const cf_geometry *rule, const cf_key *key)
     /* RULE: without an affinity nothing is vague */
     if (rule->affinity == CF_AFFINITY_NONE)
         return false;
-    /* RULE: under NUMERIC and REAL a text is vague over which versions differ */
+    /* RULE: under NUMERIC and REAL a text is vague if versions differ */
     if (key->type >= CF_KEY_TEXT)
         return !as_text && cf_key_apply(rule, &form);
-    /* RULE: a number is vague that an inexact text may be, or that SQLite may make a text of */
+    /* RULE: a number is vague if an inexact text may equal it, or if SQLite may convert it to text */
     if (!inexact && !(as_text && key->real))
         return false;
-    /* RULE: among numbers fractions, and coarse ones that are doubles */
+    /* RULE: vague numbers are fractions, and doubles of 10^15 or more */
     return key->type == CF_KEY_REAL ||
            (fabs(real) >= COARSE && (rule->affinity == CF_AFFINITY_REAL ||
                                      (is_integer(real) && (int64_t)real == (int64_t)key->number)));
@@ -169,11 +169,11 @@ bool cf_key_is_vague(const cf_geometry *rule, const cf_key *key)
 
 /* ---- collation ---- */
 
-/* NOCASE compares texts up to their first NUL, and then their lengths. */
+/* NOCASE compares two texts up to the first NUL, and then their lengths. */
 static size_t fold(const cf_key *key, uint8_t *folded)
 {
     size_t n = 0;
-    for (; n < key->length && key->content[n] != 0; n++) { /* RULE: NOCASE looks up to the first NUL */
+    for (; n < key->length && key->content[n] != 0; n++) { /* RULE: NOCASE stops at the first NUL */
         uint8_t c = key->content[n];
         /* RULE: NOCASE folds the letters A to Z */
         folded[n] = c >= 'A' && c <= 'Z' ? (uint8_t)(c - 'A' + 'a') : c;
@@ -181,7 +181,7 @@ static size_t fold(const cf_key *key, uint8_t *folded)
     if (n == key->length)
         return n;
     folded[n++] = 0;
-    cf_store64(folded + n, key->length); /* RULE: what follows a NUL counts by the length */
+    cf_store64(folded + n, key->length); /* RULE: after a NUL only the length counts */
     return n + sizeof(uint64_t);
 }
 
@@ -207,11 +207,11 @@ uint64_t cf_key_hash(const cf_geometry *rule, const cf_key *key, uint8_t *room)
     size_t length = key->length;
     if (key->type < CF_KEY_TEXT) /* RULE: numbers are hashed as words */
         return cf_hash_words(rule, key->type, key->number);
-    /* RULE: NOCASE is of texts */
+    /* RULE: NOCASE applies only to texts */
     if (key->type == CF_KEY_TEXT && rule->collation == CF_COLLATION_NOCASE) {
         length = fold(key, room);
         content = room;
-    } else if (key->type == CF_KEY_TEXT && rule->collation == CF_COLLATION_RTRIM) { /* RULE: as RTRIM */
+    } else if (key->type == CF_KEY_TEXT && rule->collation == CF_COLLATION_RTRIM) { /* RULE: RTRIM too */
         length = length_trimmed(key);
     }
     return cf_hash_prefixed(rule, key->type, content, length);

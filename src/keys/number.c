@@ -8,13 +8,13 @@
 
 enum {
     EXACT_POWER = 22,     /* 10^22 is the last power of ten that a double holds exactly */
-    MOST_POWER = 1000000, /* larger exponents are read as this one: all are far out of range */
+    MOST_POWER = 1000000, /* larger exponents are read as this one, far out of range */
     KEPT = 19,            /* digits in cf_number */
-    ENOUGH = 800          /* more digits only say on which side of a half: that has 767 at most */
+    ENOUGH = 800          /* a half between two doubles has at most 767 digits */
 };
-#define MOST_DIGITS UINT64_C(1000000000000000000) /* below it there is room for one more digit */
+#define MOST_DIGITS UINT64_C(1000000000000000000) /* below this one more digit fits */
 #define ROUND_LIMIT UINT64_C(1000000000000000) /* 10^15: every double of moderate size keeps 15 digits */
-#define TINY        1e-300                     /* a smaller double may be zero: here all of them are */
+#define TINY        1e-300                     /* smaller doubles are treated as zero */
 
 static bool is_digit(char c)
 {
@@ -26,29 +26,29 @@ static bool is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Reads the digits and the point. Returns their end; NULL: there is no digit. */
+/* Reads the digits and the point. Returns their end; NULL if there is no digit. */
 static const char *read_digits(const char *at, const char *end, cf_number *number)
 {
     bool any = false;
     number->first = at;
-    /* RULE: a number has one point at most */
+    /* RULE: a number has at most one point */
     for (; at < end && (is_digit(*at) || (*at == '.' && !number->point)); at++) {
         if (*at == '.') {
             number->point = true;
             continue;
         }
-        bool room = number->digits < MOST_DIGITS; /* RULE: a digit without room only counts */
+        bool room = number->digits < MOST_DIGITS; /* RULE: a digit that does not fit only counts */
         if (room)
             number->digits = number->digits * 10 + (unsigned)(*at - '0');
         number->more |= !room && *at != '0';
-        number->exponent += !room - number->point; /* RULE: digits behind the point lower the exponent */
+        number->exponent += !room - number->point; /* RULE: digits after the point lower the exponent */
         any = true;
     }
     number->last = at;
     return any ? at : NULL; /* RULE: a number has a digit */
 }
 
-/* Reads the exponent, if there is one. Returns its end; NULL: there is an e without digits. */
+/* Reads the exponent, if there is one. Returns its end; NULL if there is an e without digits. */
 static const char *read_power(const char *at, const char *end, cf_number *number)
 {
     /* RULE: an exponent begins with e or E */
@@ -56,7 +56,7 @@ static const char *read_power(const char *at, const char *end, cf_number *number
         return at;
     number->power = true;
     at++;
-    /* RULE: an exponent may be negative; equivalent without 2, < to <=: it has no digits there */
+    /* RULE: an exponent may be negative; equivalent without 2, < to <=: then it has no digits */
     bool negative = at < end && *at == '-';
     /* RULE: an exponent may have a sign; equivalent without 4, < to <=: as above */
     at += negative || (at < end && *at == '+');
@@ -70,23 +70,23 @@ static const char *read_power(const char *at, const char *end, cf_number *number
 
 bool cf_number_read(const char *text, size_t length, cf_number *number)
 {
-    const char *at = text, *end = text;
-    while (end < text + length && *end != 0) /* RULE: a number ends at the first NUL */
-        end++;
-    /* RULE: blanks may stand before a number; equivalent without 2, < to <=: blanks alone are none */
-    while (at < end && is_blank(*at))
+    const char *at = text, *end;
+    /* RULE: whitespace may precede a number; equivalent without 2, < to <=: alone it is no number */
+    while (at < text + length && is_blank(*at))
         at++;
-    if (at == end || !(is_digit(*at) || *at == '-' || *at == '+' || *at == '.'))
+    if (at == text + length || !(is_digit(*at) || *at == '-' || *at == '+' || *at == '.'))
         return false;
+    for (end = at; end < text + length && *end != 0;) /* RULE: a number ends at the first NUL */
+        end++;
     *number = (cf_number){.negative = *at == '-', .power = end < text + length};
     if (*at == '-' || *at == '+')
         at++;
     at = read_digits(at, end, number);
     if (at != NULL)
         at = read_power(at, end, number);
-    while (at != NULL && at < end && is_blank(*at)) /* RULE: blanks may stand behind a number */
+    while (at != NULL && at < end && is_blank(*at)) /* RULE: whitespace may follow a number */
         at++;
-    return at == end; /* RULE: nothing else stands behind a number */
+    return at == end; /* RULE: nothing else may follow a number */
 }
 
 bool cf_number_whole(const cf_number *number, int64_t *value)
@@ -97,7 +97,7 @@ bool cf_number_whole(const cf_number *number, int64_t *value)
         digits /= 10;
     for (; digits != 0 && exponent > 0 && digits < MOST_DIGITS; exponent--)
         digits *= 10;
-    /* RULE: a whole number has no digit behind the point, and fits into 64 bits */
+    /* RULE: a whole number has no digit after the point, and fits into 64 bits */
     if ((digits != 0 && exponent != 0) || digits > most)
         return false;
     *value = number->negative ? (int64_t)(0 - digits) : (int64_t)digits;
@@ -114,7 +114,7 @@ static const double power_of_ten[EXACT_POWER + 1] = {1e0,  1e1,  1e2,  1e3,  1e4
                                                      1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                                      1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* Writes the number as digits and an exponent, which strtod reads alike under every locale. */
+/* Writes the number as digits and an exponent, which strtod reads in the same way under every locale. */
 static void write_plainly(const cf_number *number, char *to)
 {
     int n = 0;
@@ -125,7 +125,7 @@ static void write_plainly(const cf_number *number, char *to)
         if (n++ < ENOUGH)
             *to++ = *at;
         else
-            more |= *at != '0'; /* RULE: a digit behind all others counts */
+            more |= *at != '0'; /* RULE: a nonzero digit after the kept ones counts */
     }
     if (more)
         *to++ = '1';
@@ -142,8 +142,8 @@ double cf_number_real(const cf_number *number)
     char plain[ENOUGH + 14];
     int exponent = number->exponent;
     double real = (double)number->digits;
-    /* A short number takes one rounding of two exact ones. */
-    /* RULE: others are read by strtod; equivalent < to <=: 10^15 is exact, too */
+    /* A short number needs a single rounding of two exact doubles. */
+    /* RULE: other numbers are read by strtod; equivalent < to <=: 10^15 is exact as well */
     if (number->digits == 0 ||
         (FLT_EVAL_METHOD == 0 && number->digits < ROUND_LIMIT && abs(exponent) <= EXACT_POWER)) {
         exponent = number->digits ? exponent : 0;
@@ -157,15 +157,15 @@ double cf_number_real(const cf_number *number)
 
 bool cf_number_sure(const cf_number *number, double *real)
 {
-    /* 5^4 * 2^54 < 2^64: a long double never lies at a half of two doubles */
+    /* 5^4 * 2^54 < 2^64: no long double is halfway between two doubles */
     enum { SURE_DECIMALS = 4 };
     cf_number least = *number;
     int64_t whole;
     for (; least.digits != 0 && least.digits % 10 == 0; least.exponent++)
         least.digits /= 10;
     *real = cf_number_real(number);
-    /* RULE: sure are up to 15 digits with few decimals; equivalent < to <=, < to <= 2: 10^15 ends in a
-    ** zero; what has no decimals is whole */
+    /* RULE: numbers of up to 15 digits with few decimals are sure; equivalent < to <=, < to <= 2: 10^15
+    ** ends in a zero; a number without decimals is whole */
     return least.digits < ROUND_LIMIT && !least.more &&
            (cf_number_whole(&least, &whole) || (least.exponent < 0 && least.exponent >= -SURE_DECIMALS));
 }
@@ -174,7 +174,7 @@ bool cf_number_rounded(const cf_number *number, int64_t *value)
 {
     cf_number rounded = *number;
     uint64_t unit = 1, rest;
-    /* RULE: tiny numbers are 0; equivalent < to <=: any limit so small would do */
+    /* RULE: tiny numbers are 0; equivalent < to <=: any limit of this size would do */
     if (fabs(cf_number_real(number)) < TINY)
         rounded.digits = 0;
     for (; rounded.digits / unit >= ROUND_LIMIT; unit *= 10) /* RULE: 15 digits are kept */

@@ -10,7 +10,7 @@ static const uint8_t magic[3] = {0xcf, 0x63, 0x6b};
 enum { FLAG_GROWTH = 1, FLAG_VALUES = 2, FLAG_SEMISORTED = 4, FLAG_AGEING = 0x80 };
 enum { AFFINITY_SHIFT = 3, COLLATION_SHIFT = 5, RULE_MASK = 3 };
 
-/* Fields that say something of a filter as it is: where each stands, its bytes, its type in memory. */
+/* Fields that describe the state of a filter: offset, length in bytes, type and name in memory. */
 #define FIELDS(F)                                                                                       \
     F(5, 1, uint8_t, geometry.bucket_size)                                                              \
     F(6, 1, uint8_t, geometry.fingerprint_bits)                                                         \
@@ -25,11 +25,11 @@ enum { AFFINITY_SHIFT = 3, COLLATION_SHIFT = 5, RULE_MASK = 3 };
     F(44, 6, uint64_t, occupied)                                                                        \
     F(50, 6, uint64_t, geometry.capacity)
 
-/* The others. The last word is the reserve, and above it the checksum. */
+/* The other fields. The last word has the reserve in its low half and the checksum in its high half. */
 enum { AT_VERSION = 3, AT_HASH = 4, AT_SLOT_BITS = 9, AT_PAYLOAD_BITS = 11, AT_FLAGS = 12 };
 enum { AT_BUDGET = 13, AT_ITEMS = 38, AT_LAST = 56, ITEMS_BYTES = 6 };
 
-/* Stores so many bytes of a number where zeros are; at + 8 must lie inside the header, as in get. */
+/* Stores the low `size` bytes of a number over zeros; at + 8 must be inside the header, as in get. */
 static inline void put(uint8_t *at, unsigned size, uint64_t number)
 {
     cf_store64(at, cf_load64(at) | (number & cf_low_bits(8 * size)));
@@ -73,16 +73,17 @@ bool cf_is_exact(const uint8_t *bytes, size_t length)
     return length >= sizeof exact && memcmp(bytes, exact, sizeof exact) == 0;
 }
 
-/* Is this a filter, of a version that can be read, and with nothing that this one does not know? */
+/* CF_OK if this is a filter of a version that can be read, without anything that this version
+** ignores. */
 static cf_status check_identity(const uint8_t *bytes, uint64_t length, const char **why)
 {
-    /* RULE: a blob without the magic is no filter; equivalent < to <=: no filter is only a header */
+    /* RULE: a blob without the magic is no filter; equivalent < to <=: every filter is longer */
     if (length < CF_HEADER_BYTES || memcmp(bytes, magic, sizeof magic) != 0)
         return cf_refuse(CF_DAMAGED, why,
                          cf_is_exact(bytes, (size_t)length)
                              ? "an exact filter: open it with cf_exact_open"
                              : "not a cuckoo filter");
-    /* RULE: another format version is refused */
+    /* RULE: any other format version is rejected */
     if (bytes[AT_VERSION] < CF_FORMAT_VERSION)
         return cf_refuse(CF_DAMAGED, why, "an earlier format, which is not supported");
     if (bytes[AT_VERSION] > CF_FORMAT_VERSION)
@@ -93,10 +94,10 @@ static cf_status check_identity(const uint8_t *bytes, uint64_t length, const cha
                    ? cf_refuse(CF_DAMAGED, why,
                                "changed, but not sealed: call cf_seal after the last change")
                    : cf_refuse(CF_DAMAGED, why, "the header does not match its checksum");
-    /* RULE: an unknown hash is refused */
+    /* RULE: an unknown hash is rejected */
     if (!cf_knows_hash(bytes[AT_HASH] & CF_HASH_MASK))
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown hash"));
-    /* RULE: an unknown flag is refused; equivalent without 6: the bit above is refused as unknown */
+    /* RULE: an unknown flag is rejected; equivalent without 6: the bit above is rejected as unknown */
     if ((bytes[AT_FLAGS] >> COLLATION_SHIFT & RULE_MASK) > CF_COLLATION_RTRIM ||
         (bytes[AT_FLAGS] & (FLAG_AGEING | FLAG_VALUES)) == (FLAG_AGEING | FLAG_VALUES))
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown flag"));
@@ -125,49 +126,49 @@ static void decode_fields(const uint8_t *bytes, cf_filter *filter)
     filter->epoch = ages ? items : 0;
 }
 
-/* What is wrong with the shape, or with its stage of growth; NULL: nothing. */
+/* What is wrong with the shape or with its stage of growth; NULL: nothing. */
 static const char *shape_fault(const uint8_t *bytes, const cf_filter *filter)
 {
     const cf_geometry *g = &filter->geometry;
     const char *why;
-    /* RULE: the shape in a header is sound */
+    /* RULE: the shape in a header is valid */
     if (cf_geometry_check(g, &why) != CF_OK)
         return why;
-    /* RULE: what ages has epochs, and their numbers as its payload */
+    /* RULE: a filter with epochs has at least one, and epoch numbers as its payload */
     if (bytes[AT_FLAGS] & FLAG_AGEING && (g->epochs == 0 || bytes[AT_PAYLOAD_BITS] != CF_EPOCH_BITS))
         return "it has epochs, but not of 4 bits";
-    /* RULE: values have bits */
+    /* RULE: values have at least one bit */
     if ((bytes[AT_FLAGS] & FLAG_VALUES) && g->value_bits == 0)
         return "values of zero bits";
     /* RULE: the stage of growth is possible */
     if (cf_stage_check(g, filter->level, filter->split, &why) != CF_OK)
         return why;
-    /* RULE: the width of slots says whether it has grown */
+    /* RULE: the width of slots matches the stage of growth */
     if (bytes[AT_SLOT_BITS] != cf_slot_bits(g, cf_is_grown(filter->level, filter->split)))
         return "the width of slots is not that of its stage of growth";
     return NULL;
 }
 
-/* What is wrong with the counts, of a sound shape; NULL: nothing. */
+/* What is wrong with the counts, if the shape is valid; NULL: nothing. */
 static const char *count_fault(const uint8_t *bytes, const cf_filter *filter)
 {
     const cf_geometry *g = &filter->geometry;
     uint64_t planned = cf_bytes_at(g, filter->level, filter->split) - CF_RESERVED_MIN;
     uint32_t reserved = (uint32_t)cf_load64(bytes + AT_LAST);
-    /* RULE: the reserve is as large as the format needs */
+    /* RULE: the reserve is not shorter than the format needs */
     if (reserved < CF_RESERVED_MIN)
         return "the header promises fewer reserved bytes than the format needs";
-    /* RULE: the length is that of the header; equivalent without 2, < to <=: a difference below
+    /* RULE: the length matches the header; equivalent without 2, < to <=: a difference below
     ** zero is larger than any reserve, and no reserve is zero */
     if (filter->length < planned || filter->length - planned != reserved)
         return "the length does not match the header: cut off, or not one filter";
-    /* RULE: the stash keeps its bound */
+    /* RULE: the stash does not exceed its bound */
     if (filter->stashed > g->stash_size)
         return "the stash holds more than its bound";
-    /* RULE: items are somewhere */
+    /* RULE: items need occupied slots or stashed entries */
     if (filter->items > 0 && filter->occupied == 0 && filter->stashed == 0)
         return "the header counts items, but neither occupied slots nor stashed entries";
-    /* RULE: no more slots are occupied than there are */
+    /* RULE: no more slots are occupied than exist */
     if (filter->occupied > g->bucket_size * cf_buckets_at(g, filter->level, filter->split))
         return "the header counts more occupied slots than there are";
     return NULL;

@@ -11,7 +11,7 @@ const char *cf_sizes_fault(unsigned b, unsigned f, unsigned counter_bits, unsign
     return b != 1 && b != 2 && b != 4 && b != 8               ? "bucket_size must be 1, 2, 4 or 8"
            : f < CF_FINGERPRINT_MIN || f > CF_FINGERPRINT_MAX ? "fingerprint_bits must be from 4 to 32"
            : counter_bits > CF_COUNTER_MAX                    ? "counter_bits must be from 0 to 16"
-           : value_bits > CF_VALUE_MAX                        ? "value_bits must be from 0 to 32"
+           : value_bits > CF_WIDE_VALUE_MAX                   ? "value_bits must be from 0 to 62"
            : counter_bits && value_bits
                ? "counter_bits and value_bits exclude each other: leave one of them out"
                : NULL;
@@ -34,7 +34,8 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
             ? "epochs are from 1 to 15, without counters, values and stash"
         : g->stash_size > CF_STASH_MAX || (g->budget && !g->stash_size)
             ? "a stash has from 1 to 4096 entries"
-        : g->growth && g->stash_size ? "a filter with a stash does not grow"
+        : g->stash_size && g->value_bits > CF_VALUE_MAX ? "with a stash value_bits are at most 32"
+        : g->growth && g->stash_size                    ? "a filter with a stash does not grow"
         : g->affinity > CF_AFFINITY_REAL || g->collation > CF_COLLATION_RTRIM
             ? "the key rule has an unknown affinity or collation"
         : g->key_types > CF_TYPES_MIXED ? "key_types has unknown bits"
@@ -52,7 +53,7 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
 
 /* ---- stages ---- */
 
-/* Remainder bits that a new entry knows beyond those of a plain slot and of its level (growth.h). */
+/* Remainder bits of a new entry beyond those of a slot before growth and of its level (growth.h). */
 enum { GROWTH_BITS = 4 };
 
 bool cf_same_rule(const cf_geometry *one, const cf_geometry *other)
@@ -93,7 +94,7 @@ uint64_t cf_bytes_at(const cf_geometry *shape, unsigned level, uint64_t split)
            (uint64_t)shape->stash_size * CF_STASH_ENTRY;
 }
 
-/* Remainder bits that the hash has, besides base bucket and pair bits. */
+/* Remainder bits of the hash, besides base bucket and pair bits. */
 static unsigned remainder_bits(const cf_geometry *shape)
 {
     return 64 - shape->pair_bits - cf_bits_for(shape->buckets);
@@ -138,9 +139,10 @@ double cf_expected_fpr(const cf_geometry *g, uint64_t entries)
     return compared < 1 ? compared * match : -expm1(compared * log1p(-match));
 }
 
-/* Distinct keys that name the same fingerprint and pair are copies to the filter: `copies` of them are
-** saturated, and stay. While n keys leave and n others come, that happens n * lambda^(copies - 1) /
-** (copies - 1)! times, where lambda = 2b / 2^f is the error rate of a full table. */
+/* Distinct keys with the same fingerprint and pair are copies to the filter: `copies` of them are
+** saturated, and cannot be deleted. While n keys are replaced by n others, this happens
+** n * lambda^(copies - 1) / (copies - 1)! times, where lambda = 2b / 2^f is the false-positive rate of a
+** full table. */
 uint64_t cf_turnovers(const cf_geometry *shape)
 {
     enum { SLOTS_PER_LOSS = 200 };
@@ -150,7 +152,7 @@ uint64_t cf_turnovers(const cf_geometry *shape)
     unsigned rate_bits = shape->fingerprint_bits - 1 - cf_floor_log2(shape->bucket_size);
     uint32_t copies = shape->counter_bits ? (uint32_t)1 << shape->counter_bits : shape->max_copies;
     uint64_t lost = SLOTS_PER_LOSS * (uint64_t)(shape->counter_bits ? 1 : shape->max_copies);
-    uint64_t most = CF_TURNOVERS_MAX * lost, keys = 1; /* that come for each class */
+    uint64_t most = CF_TURNOVERS_MAX * lost, keys = 1; /* keys that are added for each saturated class */
     if (shape->epochs)
         return CF_TURNOVERS_MAX; /* nothing is saturated */
     for (uint64_t i = 1; i < copies; i++) {

@@ -14,7 +14,7 @@ enum {
     CF_SEMISORT_SAVES = 4 /* bits per bucket */
 };
 
-/* For functions that answer a status: says why not. `why` may be NULL. */
+/* Returns a status and sets *why to its reason. `why` may be NULL. */
 static inline cf_status cf_refuse(cf_status status, const char **why, const char *reason)
 {
     if (why != NULL)
@@ -22,38 +22,38 @@ static inline cf_status cf_refuse(cf_status status, const char **why, const char
     return status;
 }
 
-/* The same, of a call that has said why, or nothing: then the status is all there is to say. */
+/* The same after a call that may have set `said`; if it is NULL, *why is the text of the status. */
 static inline cf_status cf_explained(cf_status status, const char **why, const char *said)
 {
     return cf_refuse(status, why, status == CF_OK || said ? said : cf_status_text(status));
 }
 
-/* What is wrong with the sizes that a user or a header names; NULL: nothing. */
+/* What is wrong with the sizes that a user or a header gives; NULL: nothing. */
 const char *cf_sizes_fault(unsigned b, unsigned f, unsigned counter_bits, unsigned value_bits);
 
-/* Bits of the number of an epoch, which is the payload of an entry that ages (ageing.h). */
+/* Bits of an epoch number, which is the payload of entries in a filter with epochs (epochs.h). */
 enum { CF_EPOCH_BITS = 4, CF_EPOCH_NUMBERS = 1 << CF_EPOCH_BITS };
 
-/* Does a filter of this stage have terminators, and wider slots for them? */
+/* True if a filter at this stage has grown: it has terminators, and wider slots for them. */
 static inline bool cf_is_grown(unsigned level, uint64_t split)
 {
     return level > 0 || split > 0;
 }
 
-/* Remainder bits that a new entry knows. */
+/* The remainder bits of a new entry. */
 unsigned cf_new_length(const cf_geometry *shape, unsigned level, bool grown);
 
-/* Bits of the payload of a slot, and of a bucket. */
+/* The bits of the payload of a slot, and of a bucket. */
 unsigned cf_payload_bits(const cf_geometry *shape, bool grown);
 unsigned cf_bucket_bits(const cf_geometry *shape, bool grown);
 
-/* Buckets in use. */
+/* The number of buckets in use. */
 uint64_t cf_buckets_at(const cf_geometry *shape, unsigned level, uint64_t split);
 
-/* Length in bytes without room to spare. */
+/* The length in bytes, without spare bytes. */
 uint64_t cf_bytes_at(const cf_geometry *shape, unsigned level, uint64_t split);
 
-/* Can this (checked) shape be at this stage? CF_OK; CF_TOO_BIG or CF_BAD_ARGUMENT, and *why. */
+/* CF_OK if this (valid) shape can be at this stage; else CF_TOO_BIG or CF_BAD_ARGUMENT, and *why. */
 cf_status cf_stage_check(const cf_geometry *shape, unsigned level, uint64_t split, const char **why);
 
 #endif

@@ -209,6 +209,8 @@ static const char *request_fault(double fpr, const cf_options *options)
            : options->epochs > CF_EPOCHS_MAX ? "epochs must be from 0 to 15"
            : options->epochs && (options->counter_bits || options->value_bits || options->stash)
                ? "epochs excludes counter_bits, value_bits and stash=on: leave these out"
+           : options->stash && options->value_bits > CF_VALUE_MAX
+               ? "with stash=on value_bits are at most 32"
            : options->stash && options->growth
                ? "stash=on excludes growth: add growth=off, or leave stash=on out"
            : options->max_kicks > CF_BUDGET_MAX || options->stash_size > CF_STASH_MAX

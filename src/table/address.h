@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** address.h - from a hash to the two places where its key may lie, and back.
+** address.h - from a hash to the two buckets of its key, and back.
 **
 **      base bucket  j  = floor(hash * m0 / 2^64)            the high bits; m0 is even
 **      pair bits    p  = the lowest s bits of the hash
@@ -8,28 +8,29 @@
 **      alternate    j' = (g(p) - j) mod m0                  g is odd; known from (j, p) alone
 **                   R' = R XOR x(p)
 **
-** Going there and back is the identity, g - (g - j) = j, for every even m0; the XOR of the paper
+** Applying this twice is the identity, g - (g - j) = j, for every even m0; the XOR of the paper
 ** (equation 1) needs a power of two. An entry does not know on which side it is, and need not. j + j' is
-** g or g + m0, which is odd: one of j and j' is odd and the other one even.
+** g or g + m0, which is odd, so one of j and j' is odd and the other one is even.
 **
-** The fingerprint of f bits is p and the first bits of R. Growth (growth.h) turns remainder bits
-** into address bits, lowest first. A bucket is then (j, e): base bucket j, and extension e, the first
-** remainder bits of all that lies in it: `level` of them, one more when the bucket is split already,
-** which it is when j * 2^level + e < split. Growth appends buckets; their number is
+** The fingerprint of f bits is p and the first bits of R. Growth (growth.h) turns remainder bits into
+** address bits, lowest first. A bucket is then (j, e): base bucket j, and extension e, the first
+** remainder bits of all its entries: `level` of them, or one more if the bucket is already split, that
+** is, if j * 2^level + e < split. Growth appends buckets; the number of a bucket is
 **
 **      e = 0:                      j
 **      else, t = floor(log2 e):    (m0 + j) * 2^t + e - 2^t
 **
 ** - A fingerprint is never zero, because zero marks an empty slot: a hash whose lowest f bits are zero
-**   gets bit 0 set before anything else, at every level. x(0) = 0, so on the alternate side it is not
-**   zero either.
-** - No key lives in one bucket alone: if about one key in m0 did, a few keys could crowd one bucket.
-** - All of the fingerprint is pair bits, as in the paper, unless the filter may grow: growth takes
-**   its address bits from the remainder. With few pair bits many keys share one pair of buckets, which
-**   2b of them fill: with s = 8, b = 2 and a million keys that happens in one filling of two thousand
-**   at a load of 0.85. A filter that grows then splits.
-** - x makes the extensions of all base buckets one table; without it each base bucket, with those
-**   it is paired with, would be a small table of its own.
+**   gets bit 0 set before anything else, at every level. x(0) = 0, so it is not zero on the alternate
+**   side either.
+** - The two buckets of a key always differ. If about one key in m0 had a single bucket, a few keys could
+**   crowd one bucket.
+** - The whole fingerprint is pair bits, as in the paper, unless the filter may grow: growth takes its
+**   address bits from the remainder. With few pair bits many keys share one pair of buckets, which 2b of
+**   them fill: with s = 8, b = 2 and a million keys this happens in one of two thousand fillings to a
+**   load factor of 0.85. A filter that grows then splits.
+** - x makes one table of the extensions of all base buckets; without it each base bucket would form a
+**   small table with those that it is paired with.
 */
 #ifndef CF_ADDRESS_H
 #define CF_ADDRESS_H
@@ -37,18 +38,18 @@
 #include "../base/bits.h"
 #include "../include/cuckoo_inspect.h"
 
-/* What the same entry, or key, is on its other side. */
+/* The same entry or key, seen from its other side. */
 static inline cf_side cf_alternate(const cf_filter *filter, cf_side from)
 {
     unsigned s = filter->geometry.pair_bits;
     uint64_t mix = cf_pair_mix(from.bits & filter->view.pair_mask);
     from.base = cf_alternate_base(filter->geometry.buckets, from.base, mix);
-    /* RULE: the alternate turns the bits that are known, by the pair bits */
+    /* RULE: the alternate XORs the known bits with bits that follow from the pair bits */
     from.bits ^= cf_turn_of(mix) << s & cf_low_bits(s + from.length);
     return from;
 }
 
-/* How much a key knows: more than any entry. */
+/* The length of a key: it knows more bits than any entry. */
 enum { CF_KEY_LENGTH = 255 };
 
 /* A key on its base side. */
@@ -58,7 +59,7 @@ static inline cf_side cf_base(const cf_filter *filter, uint64_t hash)
     return (cf_side){cf_high_product(bits, filter->geometry.buckets), bits, CF_KEY_LENGTH};
 }
 
-/* The number of bucket (base, extension). No branch: it could not be predicted. */
+/* The number of bucket (base, extension). No branch: it would be unpredictable. */
 static inline uint64_t cf_bucket_number(const cf_filter *filter, uint64_t base, uint64_t extension)
 {
     unsigned t = cf_floor_log2(extension | 1);
@@ -66,14 +67,14 @@ static inline uint64_t cf_bucket_number(const cf_filter *filter, uint64_t base, 
     return ((base + more) << t) + extension;
 }
 
-/* Is the bucket of this base and remainder split already? 0 or 1. */
+/* 1 if the bucket of this base and remainder is already split, otherwise 0. */
 static inline unsigned cf_is_split(const cf_filter *filter, uint64_t base, uint64_t remainder)
 {
-    /* RULE: split are the buckets before the split pointer */
+    /* RULE: the buckets before the split pointer are split */
     return (base << filter->level | (remainder & filter->view.level_mask)) < filter->split;
 }
 
-/* A bucket: base bucket, extension, and how many bits that has. */
+/* A bucket: base bucket, extension, and the number of bits of the extension. */
 typedef struct cf_address {
     uint64_t base, extension;
     unsigned bits;
@@ -86,7 +87,7 @@ static inline cf_address cf_address_in(const cf_filter *filter, uint64_t base, u
     return (cf_address){base, remainder & cf_ones(bits), bits};
 }
 
-/* Where a side lies: it can when it knows as many bits as the extension has. `grown`: form.grown. */
+/* The place of a side, if it knows at least the bits of the extension there. `grown`: form.grown. */
 CF_FORCED cf_place cf_locate_by(const cf_filter *filter, bool grown, const cf_side *side)
 {
     if (!grown)
@@ -104,7 +105,7 @@ CF_FORCED cf_place cf_locate(const cf_filter *filter, const cf_side *side)
     return cf_locate_by(filter, filter->view.form.grown, side);
 }
 
-/* A bucket by its number. */
+/* The address of a bucket with this number. */
 static inline cf_address cf_address_of(const cf_filter *filter, uint64_t bucket)
 {
     uint64_t m0 = filter->geometry.buckets;
@@ -121,19 +122,19 @@ static inline cf_address cf_address_of(const cf_filter *filter, uint64_t bucket)
     return address;
 }
 
-/* The places that an entry or a key can lie in, seen from one side. There are none when that knows too
-** little for both: it comes from a filter that has grown less. */
+/* The places where an entry or a key can be, seen from one side. There are fewer than two if it knows
+** too few bits, because it comes from a filter that has grown less. */
 static inline cf_pair cf_pair_from(const cf_filter *filter, cf_side one)
 {
     cf_side other = cf_alternate(filter, one);
     cf_pair pair = {{one, other}, {cf_locate(filter, &one), cf_locate(filter, &other)}, 1};
-    /* RULE: a side that knows too little has no place */
+    /* RULE: a side that knows too few bits has no place */
     if (one.length < pair.place[0].extension) {
         pair.side[0] = pair.side[1];
         pair.place[0] = pair.place[1];
         pair.sides = 0;
     }
-    /* RULE: an alternate that knows too little has no place */
+    /* RULE: an alternate that knows too few bits has no place */
     pair.sides += other.length >= pair.place[1].extension;
     return pair;
 }

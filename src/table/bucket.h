@@ -8,14 +8,14 @@
 #include "lanes.h"
 #include "memory.h"
 
-/* What lies in a bucket: b slots, in semi-sorted ones four. */
+/* The contents of a bucket: b slots, four in semi-sorted buckets. */
 typedef struct cf_contents {
     uint64_t tag[CF_BUCKET_MAX], payload[CF_BUCKET_MAX];
 } cf_contents;
 
 void cf_bucket_read(const cf_filter *filter, uint64_t bucket, cf_contents *contents);
 
-/* Writes tags and payloads, but not the overflow bit. The contents may be sorted then. */
+/* Writes tags and payloads, but not the overflow bit. May sort the contents. */
 void cf_bucket_write(cf_filter *filter, uint64_t bucket, cf_contents *contents);
 
 /* Changes one slot; tag 0 empties it. */
@@ -32,7 +32,7 @@ static inline uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, 
     return any ? cf_payload_at(filter, cf_bucket_at(filter, bucket), slot) : 0;
 }
 
-/* The overflow bit, which buckets have when the filter has a stash (stash.h). */
+/* The overflow bit of a bucket, if the filter has a stash (stash.h). */
 static inline bool cf_overflow_get(const cf_filter *filter, uint64_t bucket)
 {
     return filter->geometry.stash_size != 0 &&
@@ -42,7 +42,7 @@ static inline bool cf_overflow_get(const cf_filter *filter, uint64_t bucket)
 
 void cf_overflow_set(cf_filter *filter, uint64_t bucket, bool on);
 
-/* How many entries of two buckets match a key: 0; 1, and where it is; or more. */
+/* The number of entries in two buckets that match a key: 0; 1, with its place; or more. */
 typedef struct cf_found {
     unsigned n, side, lane;
 } cf_found;
@@ -51,14 +51,14 @@ cf_found cf_find_all(const cf_filter *filter, uint64_t at0, uint64_t at1, uint64
 
 /* ---- counts ---- */
 
-/* Slots in use and free. */
+/* Slots, in use or free. */
 static inline uint64_t cf_slots(const cf_filter *filter)
 {
     return filter->buckets * filter->geometry.bucket_size;
 }
 
-/* Counts one more slot as occupied, or one less. The header of a corrupt filter may count all of them
-** already, or none. */
+/* Counts one more occupied slot, or one less. The header of a corrupt filter may already count all
+** slots, or none. */
 static inline void cf_count_occupied(cf_filter *filter)
 {
     filter->occupied += filter->occupied < cf_slots(filter);

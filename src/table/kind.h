@@ -2,8 +2,8 @@
 /*
 ** kind.h - code for each kind of bucket.
 **
-** How a bucket is written down (cf_form, set by open.c) is looked at once for each operation, and is
-** then a constant, its *kind*, in a copy of the code.
+** The form of a bucket (cf_form, set by open.c) is tested once for each operation; in the copy of the
+** code that then runs it is a constant, its *kind*.
 */
 #ifndef CF_KIND_H
 #define CF_KIND_H
@@ -11,10 +11,10 @@
 #include "../base/bits.h"
 #include "../include/cuckoo_inspect.h"
 
-/* `any`: lanes are loaded one at a time, and there may be a pager. `semi`: semi-sorted. `two`: lanes are
-** two halves; else one word. `grown`: tags have terminators. `bare`: there are no payloads. `whole`: and
-** buckets are whole bytes, in one word, before growth. `one`: and the two tags of a key are equal,
-** because all of the fingerprint is pair bits. */
+/* `any`: lanes are loaded one at a time, and there may be a pager. `semi`: semi-sorted. `two`: the lanes
+** are two halves, otherwise one word. `grown`: tags have terminators. `bare`: there are no payloads.
+** `whole`: `bare`, and buckets are whole bytes, in one word, before growth. `one`: the two tags of a key
+** are equal, because the whole fingerprint is pair bits. */
 typedef struct cf_kind {
     bool any, semi, two, grown, bare, whole, one;
 } cf_kind;
@@ -23,14 +23,14 @@ typedef struct cf_kind {
 #define CF_KIND_WHOLE(semi, one)  ((cf_kind){false, semi, false, false, true, true, one})
 #define CF_KIND_ANY(form)         ((cf_kind){true, (form)->semi, false, (form)->grown, false, false, false})
 
-/* The number of the kind whose lookups are in the program that calls cf_contains (set_form). */
+/* The kind whose lookups are inlined into the program that calls cf_contains (set_form). */
 enum { CF_KIND_OF_WHOLE = 1 };
 
-/* CF_BY_FORM: f(kind, ...) for the form of a filter; CF_BY_NEW_FORM: of a filter that has not grown.
+/* CF_BY_FORM: f(kind, ...) for the form of a filter; CF_BY_NEW_FORM: the same before growth.
 **
-** CF_COPIES(type, f, (parameters), arguments) is for calls with one key, of which every instruction
-** counts: it makes a function of f(kind, arguments) for each kind, so that none saves registers for
-** another. A `filter` is among the parameters. CF_COPIES_OF(f) are these, by the number of the kind. */
+** CF_COPIES(type, f, (parameters), arguments) is for calls with one key, where every instruction counts:
+** it makes a function f(kind, arguments) for each kind, so that no kind saves registers for another.
+** One parameter is `filter`. CF_COPIES_OF(f) lists these functions by the number of their kind. */
 #define CF_COPY(type, name, parameters, call)                                                           \
     static CF_NEVER_INLINE type name parameters                                                         \
     {                                                                                                   \

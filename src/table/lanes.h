@@ -47,7 +47,8 @@ static inline void cf_store_bits(cf_filter *filter, uint64_t at, uint64_t mask, 
     cf_store64(p, (cf_load64(p) & ~(mask << shift)) | (bits << shift));
 }
 
-/* The same as cf_store_bits at bit at + `lane`, where all of it is in the word in which the bucket starts. */
+/* The same as cf_store_bits at bit at + `lane`, where all of it is in the word in which the bucket
+** starts. */
 CF_FORCED void cf_store_in_word(cf_kind kind, cf_filter *filter, uint64_t at, uint64_t mask,
                                 uint64_t bits, unsigned lane)
 {
@@ -119,8 +120,8 @@ CF_FORCED void cf_read_in_turn(const cf_filter *filter, uint64_t at, uint64_t *l
         lane[i] = cf_load_bits(filter->view.table, at) & form->lane_mask;
 }
 
-/* All lanes of a bucket, with bits above them; or four, of which the last ones may be those of slots that
-** do not exist. With a code they become ranks. */
+/* All lanes of a bucket, with bits above them; or four, of which the last ones may be those of slots
+** that do not exist. With a code they become ranks. */
 CF_FORCED void cf_read_by(cf_kind kind, const cf_filter *filter, uint64_t at, uint64_t *lane)
 {
     const cf_form *form = &filter->view.form;
@@ -204,12 +205,25 @@ CF_FORCED bool cf_empty_by(cf_kind kind, const cf_filter *filter, uint64_t at, u
 
 /* ---- payloads ---- */
 
+/* A wide payload reaches into the ninth byte. */
 static inline uint64_t cf_payload_at(const cf_filter *filter, uint64_t at, unsigned slot)
 {
     const cf_form *form = &filter->view.form;
     assert(slot < filter->geometry.bucket_size);
-    return cf_load_bits(filter->view.table, at + form->payloads_at + slot * form->payload_bits) &
-           cf_ones(form->payload_bits);
+    at += form->payloads_at + slot * form->payload_bits;
+    uint64_t payload = cf_load_bits(filter->view.table, at);
+    if (CF_UNLIKELY(form->payload_bits > 57))
+        payload |= (uint64_t)filter->view.table[(at >> 3) + 8] << 1 << (63 - (at & 7));
+    return payload & cf_ones(form->payload_bits);
+}
+
+static inline void cf_payload_store(cf_filter *filter, uint64_t at, unsigned bits, uint64_t payload)
+{
+    if (CF_UNLIKELY(bits > 57)) {
+        cf_store_bits(filter, at, UINT32_MAX, payload & UINT32_MAX);
+        at += 32, bits -= 32, payload >>= 32;
+    }
+    cf_store_bits(filter, at, cf_ones(bits), payload);
 }
 
 /* True if one load has all payloads of a bucket, which are stored at once. */
@@ -237,14 +251,14 @@ static inline void cf_payloads_write(cf_filter *filter, uint64_t at, const uint6
         cf_store_bits(filter, at, cf_ones(b * bits), all);
     } else {
         for (unsigned i = 0; bits != 0 && i < b; i++, at += bits)
-            cf_store_bits(filter, at, cf_ones(bits), payload[i]);
+            cf_payload_store(filter, at, bits, payload[i]);
     }
 }
 
 static inline void cf_payload_write(cf_filter *filter, uint64_t at, unsigned slot, uint64_t payload)
 {
     unsigned bits = filter->view.form.payload_bits;
-    cf_store_bits(filter, at + filter->view.form.payloads_at + slot * bits, cf_ones(bits), payload);
+    cf_payload_store(filter, at + filter->view.form.payloads_at + slot * bits, bits, payload);
 }
 
 /* ---- writing ---- */
@@ -302,7 +316,8 @@ CF_FORCED void cf_sorted_empty(cf_kind kind, cf_filter *filter, uint64_t at, uns
     cf_store_bits(filter, at, form->stored, tops | cf_code_of_nibbles(nibbles));
 }
 
-/* Writes a slot among sorted ones; `payload` is NULL where all payloads of the bucket are 0, and stay so. */
+/* Writes a slot among sorted ones; `payload` is NULL where all payloads of the bucket are 0, and stay
+** so. */
 CF_FORCED void cf_sorted_put(cf_kind kind, cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag,
                              const uint64_t *payload)
 {

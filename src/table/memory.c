@@ -11,15 +11,15 @@ void cf_set_ways(cf_filter *filter)
     view->whole = view->kind == CF_KIND_OF_WHOLE && view->quick ? view->form.bucket_bits / 8 : 0;
     view->quick_add =
         g->epochs == 0 && filter->stashed == 0 && filter->writable != NULL && !view->sealed;
-    /* RULE: only what has one value, and may have two copies, is deleted so; equivalent removed: all
+    /* RULE: keys with one value and possibly two copies are deleted this way; equivalent removed: all
     ** deletes take the other way */
     view->quick_delete = view->quick && view->quick_add && g->max_copies > 1 && g->value_bits == 0;
 }
 
-/* The complement of a checksum is none: only a header that was sealed can be opened. */
+/* Complements the checksum, or restores it: only a filter with a sealed header can be opened. */
 static void set_sealed(cf_filter *filter, bool sealed)
 {
-    filter->view.sealed = false; /* else cf_change would call cf_unseal */
+    filter->view.sealed = false; /* otherwise cf_change would call cf_unseal */
     cf_change(filter, 0, CF_HEADER_BYTES);
     for (unsigned i = CF_HEADER_BYTES - 4; i < CF_HEADER_BYTES; i++)
         filter->writable[i] ^= UINT8_MAX;

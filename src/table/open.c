@@ -5,16 +5,16 @@
 
 /* ---- forms ---- */
 
-/* Do so many bits, from bit `from` of a bucket on, always lie within the 8 bytes in which they start?
-** Buckets start at multiples of `step` bits, a divisor of 8. */
+/* True if these bits, which start at bit `from` of a bucket, always fit into the 8 bytes in which they
+** start. Buckets start at multiples of `step` bits, a divisor of 8. */
 static bool fits_word(unsigned from, unsigned bits, unsigned step)
 {
     unsigned most = 8 - step + (from & (step - 1)); /* bits before them in their first byte */
     return most + bits <= 64;
 }
 
-/* Can the lanes be two halves: loaded as cf_halves_at does, stored as cf_lanes_write does? The second
-** word ends with the lanes, as a rule: no cache line more than these is needed. */
+/* Sets up the lanes as two halves, which cf_halves_at loads and cf_lanes_write stores. False if they do
+** not fit. The second word usually ends with the lanes, so that no further cache line is needed. */
 static bool set_halves(cf_form *form, unsigned first, unsigned step)
 {
     unsigned half = (form->tag_bits - first) / 2, second = first + half, end = form->tag_bits + 8 - step;
@@ -41,7 +41,7 @@ static void set_form(cf_form *form, const cf_geometry *shape, bool grown)
     unsigned step = 1u << cf_lowest_bit(bits | 8);
     form->lane_of = ((1u << 16) + w - 1) / w;
     form->two = b > CF_SEMISORT_SLOTS || !fits_word(0, form->tag_bits, step);
-    /* lanes of one bit: cf_zeros would miss some */
+    /* with lanes of one bit cf_zeros would miss some */
     form->any =
         w < 2 || (b < CF_SEMISORT_SLOTS && 3 * w > 63) || (form->two && !set_halves(form, first, step));
     form->two &= !form->any;
@@ -97,7 +97,7 @@ cf_status cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable)
     return CF_OK;
 }
 
-/* All of the view, of a filter that has what its header says. */
+/* Sets all of the view from the fields of the header. */
 static void set_view(cf_filter *filter)
 {
     filter->view.fingerprint_mask = cf_low_bits(filter->geometry.fingerprint_bits);
@@ -107,7 +107,7 @@ static void set_view(cf_filter *filter)
     cf_set_stage(filter, filter->level, filter->split, cf_is_grown(filter->level, filter->split));
 }
 
-/* ---- making and opening ---- */
+/* ---- creating and opening ---- */
 
 cf_status cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes)
 {
@@ -147,7 +147,7 @@ cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const 
     return open_view(filter, bytes, length, NULL, why);
 }
 
-/* The stash of a filter may end as a label does. */
+/* The stash of a filter may happen to end like a label. */
 size_t cf_without_label(const uint8_t *bytes, size_t length)
 {
     static const uint8_t end[3] = {0xcf, 0x6c, 0x62};
@@ -171,8 +171,8 @@ static CF_NEVER_INLINE cf_status open_another(cf_reader *reader, const uint8_t *
     return status;
 }
 
-/* All that a view says, but for where the bytes are, follows from the header and the length. A reader
-** that has not opened anything has length 0. */
+/* Apart from the address of the bytes, all of a view depends on the header and the length. A reader that
+** has not opened anything has length 0. */
 cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why)
 {
     if (length != reader->filter.length || length == 0 ||
@@ -192,7 +192,7 @@ cf_status cf_seal(cf_filter *filter)
 {
     if (filter->writable == NULL)
         return CF_READ_ONLY;
-    if (filter->geometry.epochs) /* growth may have doubled some */
+    if (filter->geometry.epochs) /* splits may have doubled entries */
         filter->items = filter->occupied;
     cf_change(filter, 0, CF_HEADER_BYTES);
     cf_header_encode(filter, filter->writable);

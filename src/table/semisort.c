@@ -4,7 +4,7 @@
 #ifdef CF_FILLS_NIBBLES
 uint16_t cf_semisort_nibbles[4096];
 
-/* Codes rise with the nibbles, the last one first. Those of corrupt bytes only have no nibbles. */
+/* Codes increase with the nibbles, the last one first. Codes of corrupt bytes have no nibbles. */
 void cf_fill_nibbles(void)
 {
     uint16_t *next = cf_semisort_nibbles;
@@ -15,8 +15,8 @@ void cf_fill_nibbles(void)
                     *next++ = (uint16_t)(d << 12 | c << 8 | b << 4 | a);
 }
 #elif !defined(CUCKOO_SMALL)
-/* The sorted nibbles of each code. CF_ONE_n: a least nibble of 0 .. n beside those of x. CF_TWO_n: a
-** nibble of 0 .. n, and beside each the least ones that are not larger. CF_THREE_n: one more. */
+/* The sorted nibbles of each code. CF_ONE_n: a smallest nibble of 0 .. n beside those of x. CF_TWO_n: a
+** nibble of 0 .. n, each with the smallest ones that are not larger. CF_THREE_n: one more. */
 /* clang-format off */
 #define CF_ONE_0(x) (x) + 0,
 #define CF_ONE_1(x) CF_ONE_0(x) (x) + 1,
@@ -77,7 +77,7 @@ const uint16_t cf_semisort_nibbles[4096] = {
 };
 /* clang-format on */
 #else
-/* Codes rise with the nibbles, the last one first. Those of hostile bytes only have no nibbles. */
+/* Codes increase with the nibbles, the last one first. Codes of corrupt bytes have no nibbles. */
 uint64_t cf_nibbles_of(uint64_t bits)
 {
     uint64_t code = bits & CF_CODE_MASK, nibbles = 0;
@@ -90,7 +90,7 @@ uint64_t cf_nibbles_of(uint64_t bits)
 
 bool cf_semisort_in_order(uint64_t code, const uint64_t *tag)
 {
-    /* RULE: nibbles have one code */
+    /* RULE: nibbles have only one code */
     if (cf_code_of_nibbles(cf_nibbles_of(code)) != code)
         return false;
     for (unsigned slot = 1; slot < CF_SEMISORT_SLOTS; slot++)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** semisort.h - buckets of four slots, one bit per slot smaller (paper, section 5.2).
+** semisort.h - buckets of four slots that take one bit per slot less (paper, section 5.2).
 **
 **      [ code, 12 bits ][ top 0 ][ top 1 ][ top 2 ][ top 3 ][ overflow ][ payload 0 ] .. [ payload 3 ]
 **
-** The order of the slots of a bucket says nothing, so they are sorted by their low nibbles. Four
-** sorted nibbles are one of 3,876 values: 12 bits, instead of 16, number them. The other bits of each
-** slot, its top, follow in that order; slots of equal nibbles are sorted by their tops, then by their
-** payloads, so that equal contents are equal bytes. An empty slot is 0, and so comes first. A terminator
-** is always in the top. Codes from 3,876 on, of hostile bytes, read as four nibbles of zero.
+** The order of the slots of a bucket has no meaning, so they are sorted by their low nibbles. Four
+** sorted nibbles are one of 3,876 values, whose number takes 12 bits instead of 16. The other bits of
+** each slot, its top, follow in that order; slots with equal nibbles are sorted by their tops, then by
+** their payloads, so that equal contents are equal bytes. An empty slot is 0, and so comes first. A
+** terminator is always in the top. Codes from 3,876 on (corrupt input only) read as four zero nibbles.
 **
-** A *rank* is a tag with its nibble in front, as the highest bits of a word: slots are sorted by their
-** ranks. Its low bits are the top, so that ranks are lanes to be written.
+** A *rank* is a tag with its nibble moved to the highest bits of a word: slots are sorted by their
+** ranks. The low bits of a rank are the top, so ranks can be written as lanes.
 */
 #ifndef CF_SEMISORT_H
 #define CF_SEMISORT_H
@@ -27,8 +27,8 @@ _Static_assert(CF_SEMISORT_SAVES == CF_NIBBLE_BITS * CF_SEMISORT_SLOTS - CF_CODE
 
 /* ---- codes ---- */
 
-/* The four sorted nibbles that bits say which begin with a code; the least one is lowest. CF_FILLS_NIBBLES:
-** with a table that the program fills when it starts. */
+/* The four sorted nibbles of the code in the lowest bits; the smallest nibble is lowest.
+** CF_FILLS_NIBBLES: looked up in a table that the program fills when it starts. */
 #ifdef CF_FILLS_NIBBLES
 extern uint16_t cf_semisort_nibbles[1 << CF_CODE_BITS];
 void cf_fill_nibbles(void);
@@ -44,8 +44,8 @@ static inline uint64_t cf_nibbles_of(uint64_t bits)
 }
 #endif
 
-/* The number of four sorted nibbles a, b, c, d among all such, in colexicographic order, is the sum of
-** C(a, 1), C(b + 1, 2), C(c + 2, 3) and C(d + 3, 4). These are the last two. */
+/* The number of four sorted nibbles a, b, c, d, in colexicographic order, is the sum of C(a, 1),
+** C(b + 1, 2), C(c + 2, 3) and C(d + 3, 4). These tables have the last two. */
 static const uint16_t cf_third[16] = {0,   1,   4,   10,  20,  35,  56,  84,
                                       120, 165, 220, 286, 364, 455, 560, 680};
 static const uint16_t cf_fourth[16] = {0,   1,   5,   15,   35,   70,   126,  210,
@@ -77,8 +77,8 @@ static inline uint64_t cf_tag_of_rank(uint64_t rank)
 
 /* ---- sorting ---- */
 
-/* Puts the payloads of two slots into the order of their ranks, or, of equal ones, into their own; true
-** if they have changed places. */
+/* Orders the payloads of two slots by their ranks or, if these are equal, by the payloads themselves.
+** True if they were swapped. */
 CF_FORCED bool cf_order_payloads(const uint64_t *rank, uint64_t *payload, unsigned i, unsigned j)
 {
     bool swap = rank[j] < rank[i];
@@ -89,7 +89,7 @@ CF_FORCED bool cf_order_payloads(const uint64_t *rank, uint64_t *payload, unsign
     return swap;
 }
 
-/* Puts two slots in order. No branch: it cannot be predicted. `payload` may be NULL. */
+/* Orders two slots. No branch: it would be unpredictable. `payload` may be NULL. */
 CF_FORCED void cf_order(uint64_t *rank, uint64_t *payload, unsigned i, unsigned j)
 {
     bool swap = payload ? cf_order_payloads(rank, payload, i, j) : rank[j] < rank[i];
@@ -98,7 +98,7 @@ CF_FORCED void cf_order(uint64_t *rank, uint64_t *payload, unsigned i, unsigned 
     rank[j] ^= x;
 }
 
-/* Sorts four tags, which become ranks, and their payloads, if there are any. */
+/* Sorts four tags, which become ranks, and their payloads unless that is NULL. */
 CF_FORCED void cf_semisort(uint64_t *tag, uint64_t *payload)
 {
     tag[0] = cf_rank_of(tag[0]);
@@ -114,7 +114,7 @@ CF_FORCED void cf_semisort(uint64_t *tag, uint64_t *payload)
 
 /* ---- one slot of four sorted ones ---- */
 
-/* Those below slot i move up into it, and x[0] is another one. */
+/* Moves x[0] .. x[i - 1] up by one, over x[i], and stores `first` in x[0]. */
 CF_FORCED void cf_exchange(uint64_t *x, unsigned i, uint64_t first)
 {
     x[3] = i >= 3 ? x[2] : x[3];
@@ -123,7 +123,7 @@ CF_FORCED void cf_exchange(uint64_t *x, unsigned i, uint64_t first)
     x[0] = first;
 }
 
-/* Puts another tag and payload in the place of a slot. Tag 0 has no payload, even in corrupt bytes. */
+/* Replaces the tag and payload of a slot. Tag 0 has no payload, even in corrupt bytes. */
 CF_FORCED void cf_semisort_replace(uint64_t *rank, uint64_t *payload, unsigned slot, uint64_t tag,
                                    uint64_t with)
 {
@@ -137,14 +137,14 @@ CF_FORCED void cf_semisort_replace(uint64_t *rank, uint64_t *payload, unsigned s
     cf_order(rank, payload, 2, 3);
 }
 
-/* The same of lanes in one word, with tag 0: those below lane i move up, and lane 0 is empty. */
+/* The same for lanes in one word, with tag 0: the lanes below lane i move up, and lane 0 is empty. */
 static inline uint64_t cf_without_lane(uint64_t lanes, unsigned width, unsigned i)
 {
-    uint64_t from = ~(uint64_t)0 << i * width; /* this lane and all above */
+    uint64_t from = ~(uint64_t)0 << i * width; /* lane i and all above */
     return (lanes & ~from) << width | (lanes & from << width);
 }
 
-/* Is a bucket with this code and these tags in order? Payloads are not looked at. */
+/* True if a bucket with this code and these tags is in order; payloads are ignored. */
 bool cf_semisort_in_order(uint64_t code, const uint64_t *tag);
 
 #endif

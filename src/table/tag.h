@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** tag.h - what a slot says.
+** tag.h - the tag in a slot.
 **
-** 0: it is empty. Before the first growth all f bits of a fingerprint; from then on entries know
-** different numbers of bits, and the highest bit set is a terminator:
+** 0 means empty. Before the first growth a tag is the whole fingerprint of f bits; from then on entries
+** know different numbers of bits, and the highest set bit is a terminator:
 **
 **      0 .. 0   1   remainder bits behind the extension   pair bits
 **               ^ terminator
 **
-** A slot without terminator, which only hostile bytes have, reads as one that knows no remainder bits.
+** A tag without a terminator (corrupt input only) is read as one without remainder bits.
 */
 #ifndef CF_TAG_H
 #define CF_TAG_H
 
 #include "address.h"
 
-/* Bits that a slot with a terminator knows, pair bits included; the slot is not empty. */
+/* The number of bits that a tag with a terminator knows, pair bits included; the slot is not empty. */
 static inline unsigned cf_terminator(const cf_filter *filter, uint64_t tag)
 {
     return cf_floor_log2(tag | (uint64_t)1 << filter->geometry.pair_bits);
 }
 
-/* Does what a slot holds agree with a tag in all the bits it knows? Nothing agrees with an empty one. */
+/* True if a stored tag agrees with another tag in all bits that it knows; an empty slot never does. */
 CF_FORCED bool cf_agrees(const cf_filter *filter, bool grown, uint64_t stored, uint64_t tag)
 {
     /* RULE: an entry matches by the bits it knows */
@@ -29,13 +29,13 @@ CF_FORCED bool cf_agrees(const cf_filter *filter, bool grown, uint64_t stored, u
     return stored != 0 && ((stored ^ tag) & known) == 0;
 }
 
-/* With terminators: does the entry of a slot know nothing beyond its bucket? */
+/* With terminators: true if the entry of a slot is exhausted: it knows nothing beyond its bucket. */
 static inline bool cf_is_exhausted(const cf_filter *filter, uint64_t tag)
 {
     return tag >> filter->geometry.pair_bits <= 1;
 }
 
-/* What a slot of the bucket at `address` says, seen from that side. The slot is not empty. */
+/* The side that a tag stores in the bucket at `address`. The slot is not empty. */
 static inline cf_side cf_side_of(const cf_filter *filter, cf_address address, uint64_t tag)
 {
     unsigned s = filter->geometry.pair_bits;
@@ -49,8 +49,8 @@ static inline cf_side cf_side_of(const cf_filter *filter, cf_address address, ui
                      address.bits + known - s};
 }
 
-/* What a slot at `place` has to hold to say the first `length` remainder bits of a side, its extension's
-** at least. Bits that do not fit are forgotten. */
+/* The tag that stores the first `length` remainder bits of a side at `place`; `length` is at least the
+** extension there. Bits that do not fit are dropped. */
 static inline uint64_t cf_tag_of(const cf_filter *filter, cf_place place, unsigned length)
 {
     const cf_form *form = &filter->view.form;

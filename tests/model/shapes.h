@@ -82,6 +82,8 @@ static cf_geometry any_shape(void)
         any_list(&shape);
     if ((b == 2 || b == 4) && draws.at == NULL && one_in(30))
         make_large(&shape);
+    if (shape.value_bits && shape.stash_size == 0 && one_in(3))
+        shape.value_bits = (uint8_t)random_between(CF_VALUE_MAX + 1, CF_WIDE_VALUE_MAX);
     if (one_in(6))
         make_ageing(&shape);
     return checked_shape(shape);

@@ -7,9 +7,11 @@
 test-versions: need-test $(EXTENSION)
 	@VERSION_TESTS="$(VERSION_TESTS)" sh tests/ship/versions.sh $(VERSIONS)
 
-## test-clients: the program of each client in tests/ship/clients that is installed, and the README's table of them
+## test-clients: the program of each client in tests/ship/clients that is installed, and the README's table of them; then
+##       test-packages, which has Deno, Bun, bundlers and workerd
 test-clients: need-test $(EXTENSION)
 	@CC="$(CC)" sh tests/ship/clients.sh
+	@$(MAKE) --no-print-directory test-packages
 
 ## test-cluster: three dqlite nodes (SQLite, replicated by Raft) with filter tables; leaders are killed while
 ##       they are written to; a minute. deps-cluster installs what it needs, on Debian

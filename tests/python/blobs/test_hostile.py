@@ -98,7 +98,7 @@ def test_stages_payloads_and_lists_that_cannot_be_are_damage(db):
             ({"level": 1, "slot_bits": 15}, "length"), ({"split_pointer": 2**47}, "beyond the level"),
             ({"flags": 0, "level": 1}, "growth is off"), ({"flags": 0, "split_pointer": 1}, "growth is off"),
             ({"flags": GROWS | 128}, "it has epochs, but not of 4 bits"), ({"flags": GROWS | VALUES}, "values of zero bits"),
-            ({"payload_bits": 17}, "counter_bits"), ({"payload_bits": 33, "flags": VALUES}, "value_bits"),
+            ({"payload_bits": 17}, "counter_bits"), ({"payload_bits": 63, "flags": VALUES}, "value_bits"),
             ({"payload_bits": 3}, "length"), ({"payload_bits": 3, "flags": VALUES}, "length"),
             ({"flags": GROWS | SEMISORTED}, "length"),
             ({"flags": SEMISORTED, "bucket_size": 8}, "semi-sorted"),

@@ -68,11 +68,11 @@ static cf_geometry any_shape(void)
     shape.max_copies = (uint8_t)(1 + random_below(2u * shape.bucket_size));
     shape.semisorted = shape.bucket_size == 4 && random_below(2);
     shape.counter_bits = (uint8_t)(payload == 1 ? 1 + random_below(CF_COUNTER_MAX) : 0);
-    shape.value_bits = (uint8_t)(payload == 2 ? 1 + random_below(CF_VALUE_MAX) : 0);
+    shape.value_bits = (uint8_t)(payload == 2 ? 1 + random_below(CF_WIDE_VALUE_MAX) : 0);
     if (payload == 3) {
         shape.epochs = (uint8_t)(1 + random_below(CF_EPOCHS_MAX));
         shape.max_copies = 1;
-    } else if (random_below(2)) {
+    } else if (shape.value_bits <= CF_VALUE_MAX && random_below(2)) {
         shape = stashing(shape, (unsigned)random_below(256), 1 + (unsigned)random_below(CF_STASH_MAX));
     }
     return shape;
@@ -139,7 +139,7 @@ static const char width[] = "the width of slots is not that of its stage of grow
 static const char numbers[] = "more buckets than the format has numbers for";
 static const char beyond[] = "the split pointer is beyond the level";
 static const char counter[] = "counter_bits must be from 0 to 16";
-static const char value[] = "value_bits must be from 0 to 32";
+static const char value[] = "value_bits must be from 0 to 62";
 static const char forbidden[] = "it has grown, although growth is off";
 static const char both[] = "a filter with a stash does not grow";
 static const char ages[] = "it has epochs, but not of 4 bits";
@@ -256,7 +256,7 @@ static const struct {
     {GROWN, 12, 1, 3, CF_DAMAGED, length}, /* values of 5 bits, and a saturated bit with each */
     {GROWN, 11, 2, 0x0304, CF_OK, ""},     /* values of 4 bits: as wide as a counter of 5 */
     {GROWN, 11, 2, 0x0300, CF_DAMAGED, "values of zero bits"},
-    {GROWN, 11, 2, 0x0321, CF_DAMAGED, value},
+    {GROWN, 11, 2, 0x033f, CF_DAMAGED, value},
     {GROWN, 11, 2, 0x03ff, CF_DAMAGED, value},
     {AGEING, 11, 1, 4, CF_OK, ""},
     {AGEING, 11, 1, 0, CF_DAMAGED, ages},

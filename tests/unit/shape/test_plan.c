@@ -127,7 +127,7 @@ TEST(bad_arguments_are_refused)
                  {100, 0.01, {.fingerprint_bits = 33}, CF_BAD_ARGUMENT},
                  {100, 0.001, {.fingerprint_bits = 4}, CF_BAD_ARGUMENT},
                  {100, 0.01, {.counter_bits = 17}, CF_BAD_ARGUMENT},
-                 {100, 0.01, {.value_bits = 33}, CF_BAD_ARGUMENT},
+                 {100, 0.01, {.value_bits = 63}, CF_BAD_ARGUMENT},
                  {100, 0.01, {.counter_bits = UINT32_MAX}, CF_BAD_ARGUMENT},
                  {100, 0.01, {.counter_bits = 1, .value_bits = 1}, CF_BAD_ARGUMENT},
                  {100, 0.01, {.max_kicks = 256}, CF_BAD_ARGUMENT},
@@ -338,7 +338,7 @@ TEST(fields_of_shapes_are_checked)
                                i <= 3,
                                i <= 2,
                                i <= 16,
-                               i <= 32};
+                               i <= 62};
         for (unsigned k = 0; k < 9; k++)
             assert_int_equal(check(bad[k]), sound[k] ? CF_OK : CF_BAD_ARGUMENT);
         bad[7].value_bits = 1;
