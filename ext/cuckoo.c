@@ -2,10 +2,10 @@
 /*
 ** cuckoo.c - the entry point of the extension.
 **
-** Threads: the rules of SQLite apply. All state belongs to one connection: filter tables and their memory
-** (registry.h), the readers of functions (register.h), handles. It is used only during calls of SQLite,
-** which holds the mutex of the connection. So threads may share a connection in serialized mode, and a
-** connection for each thread is best. Connections share only sqlite3_api. Shared cache: table.c.
+** Threads: the rules of SQLite apply. All state belongs to one connection: filter tables and their
+** memory (registry.h), the readers of functions (register.h), handles. It is used only during calls of
+** SQLite, which holds the mutex of the connection. So threads may share a connection in serialized mode,
+** and a connection for each thread is best. Connections share only sqlite3_api. Shared cache: table.c.
 */
 #include "../src/base/bits.h"
 
@@ -76,13 +76,14 @@ static bool serve(const sqlite3_api_routines *api)
 
 /* ---- once on a connection ----
 **
-** Pools, start-up files and automatic extensions load the extension again and again. Registering it twice
-** would replace the module under connected tables, and SQLite does not replace a function while a
+** Pools, start-up files and automatic extensions load the extension again and again. Registering it
+** twice would replace the module under connected tables, and SQLite does not replace a function while a
 ** statement runs. So a second load does nothing, and succeeds.
 */
 
-/* True in *here if the module is registered. PRAGMA does not read the schema, as SELECT ... FROM does: the
-** database may be locked, or encrypted. And SQLite does not log an error, as for a missing function. */
+/* True in *here if the module is registered. PRAGMA does not read the schema, as SELECT ... FROM does:
+** the database may be locked, or encrypted. And SQLite does not log an error, as for a missing
+** function. */
 static int is_loaded(sqlite3 *db, bool *here, char **message)
 {
     sqlite3_stmt *modules = NULL;
@@ -106,8 +107,8 @@ static int is_loaded(sqlite3 *db, bool *here, char **message)
 
 /* ---- the entry point ---- */
 
-/* Registers everything, up to the first error. If `on` is false, removes everything, regardless of errors:
-** SQLite unloads the library when the load has failed. */
+/* Registers everything, up to the first error. If `on` is false, removes everything, regardless of
+** errors: SQLite unloads the library when the load has failed. */
 static int register_all(sqlite3 *db, bool on)
 {
     const cuckoo_function *const lists[] = {cuckoo_scalars, cuckoo_infos, cuckoo_aggregates,

@@ -11,8 +11,8 @@
 **
 **      sqlite3_cuckoo_init(db, NULL, NULL);
 **
-** instead. Both may be done on one connection; the second time nothing happens. An extension that
-** was compiled without SQLITE_CORE crashes when it is called so: it must be loaded, with
+** instead. Both may be done on one connection; the second call does nothing. An extension that was
+** compiled without SQLITE_CORE crashes if it is called in this way: it must be loaded, with
 ** sqlite3_load_extension or .load.
 */
 #ifndef CUCKOO_H
@@ -26,13 +26,13 @@ struct sqlite3;
 struct sqlite3_api_routines;
 
 #ifndef CUCKOO_ENTRY
-#define CUCKOO_ENTRY /* what a compiler wants before a function that a library shows */
+#define CUCKOO_ENTRY /* a keyword before exported functions, for compilers that need one */
 #endif
 
 /*
-** The entry point. `api` may be NULL with SQLITE_CORE. SQLITE_OK; or an error code, and *message
-** says why, in memory of sqlite3_malloc, or is NULL. `message` may be NULL. After an error nothing
-** is registered, except while a statement runs: then SQLite does not take functions back.
+** The entry point. `api` may be NULL with SQLITE_CORE. SQLITE_OK; or an error code, and *message is the
+** reason, in memory of sqlite3_malloc, or NULL. `message` may be NULL. After an error nothing is
+** registered, except while a statement runs: then SQLite cannot unregister functions.
 */
 CUCKOO_ENTRY int sqlite3_cuckoo_init(struct sqlite3 *db, char **message,
                                      const struct sqlite3_api_routines *api);

@@ -16,7 +16,7 @@ void cuckoo_content_close(cuckoo_content *content)
     *content = (cuckoo_content){.has = NULL};
 }
 
-/* Does SQLite answer by one search? */
+/* Sets content->usable to true if SQLite answers with a single search. */
 static int look_at_plan(cuckoo_content *content, sqlite3 *db)
 {
     enum { DETAIL = 3 /* column of a plan */ };
@@ -33,7 +33,7 @@ static int look_at_plan(cuckoo_content *content, sqlite3 *db)
     return rc;
 }
 
-/* Numbers come before texts, and texts before blobs. */
+/* Numbers sort before texts, and texts before blobs. */
 static int prepare(cuckoo_content *content, sqlite3 *db, const char *schema, const char *table,
                    const char *column)
 {
@@ -62,10 +62,10 @@ int cuckoo_content_open(cuckoo_content *content, sqlite3 *db, const char *schema
     *open = rc == SQLITE_OK && content->usable;
     if (!*open)
         cuckoo_content_close(content);
-    return rc == SQLITE_ERROR || rc == SQLITE_AUTH ? SQLITE_OK : rc; /* it cannot be asked */
+    return rc == SQLITE_ERROR || rc == SQLITE_AUTH ? SQLITE_OK : rc; /* it cannot be queried */
 }
 
-/* Runs a statement. *is: it has a row. */
+/* Runs a statement. *is: true if it has a row. */
 static int ask(sqlite3_stmt *statement, bool *is)
 {
     int rc = sqlite3_step(statement);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** follow.c - the triggers of a filter table that follows a table: making them, finding them.
+** follow.c - the triggers of a synced filter table: creating them, finding them.
 */
 #include "follow.h"
 
@@ -35,7 +35,8 @@ void cuckoo_follow_free(cuckoo_follow *follow)
 
 const char *const cuckoo_trigger_events[CUCKOO_FOLLOWERS] = {"inserted", "deleted", "updated"};
 
-/* Of each: log and event, which name the trigger, and the table; then what the trigger says. */
+/* The arguments of each: log and event, which are the name of the trigger, and the table; then its
+** body. */
 #define HEAD(event)         "CREATE TRIGGER \"" CUCKOO_TRIGGER "\" AFTER " event " ON \"%w\" WHEN "
 #define BODY(columns, keys) " BEGIN INSERT INTO \"" CUCKOO_LOG "\"(" columns ") VALUES (" keys ")"
 #define TAIL                "; SELECT RAISE(ABORT, '') WHERE 0; END"
@@ -43,7 +44,7 @@ const char *const cuckoo_trigger_events[CUCKOO_FOLLOWERS] = {"inserted", "delete
 #define NEW                 "new.\"%w\""
 #define ROWS                "(\"old\", \"new\", \"old_row\", \"new_row\") VALUES ("
 
-/* With rowids=on. The rowid may change without the key. */
+/* The trigger with rowids=on. The rowid may change without the key. */
 static char *text_with_rowids(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which)
 {
     static const char *const head[] = {"INSERT", "DELETE", "UPDATE"};
@@ -68,8 +69,8 @@ static char *text_with_rowids(const cuckoo_follow *follow, const cuckoo_shadow *
     return text;
 }
 
-/* An update that seems to leave the key as it was writes nothing. If a BEFORE trigger has changed the
-** key, the log has that step already. */
+/* An update that does not seem to change the key writes nothing. If a BEFORE trigger has changed the
+** key, the log already has that step. */
 char *cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which)
 {
     const char *t = follow->table, *k = follow->column, *event = cuckoo_trigger_events[which];
@@ -137,8 +138,8 @@ char *cuckoo_follow_column(const char *trigger, int which, int *rc)
 
 /* ---- the names of table and column ---- */
 
-/* The identity of the log, the names of table and column, which a NUL ends, and with rowids=on the
-** cookie. */
+/* The row has the identity of the log, the names of table and column, each with a NUL, and with
+** rowids=on the cookie. */
 enum { SAVED_ROW = -1, SAVED_MAX = 2000 /* bytes */, AT_NAMES = 8 };
 
 int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
@@ -148,7 +149,7 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
     uint8_t row[SAVED_MAX], had[SAVED_MAX];
     uint64_t length = AT_NAMES + table + column + (shadow->rowids ? 8 : 0), read = 0;
     int rc = SQLITE_OK;
-    if (length <= sizeof row) { /* else the names that were given must serve */
+    if (length <= sizeof row) { /* otherwise the names in content= have to do */
         cf_store64(row, (uint64_t)shadow->log);
         memcpy(row + AT_NAMES, follow->table, table);
         memcpy(row + AT_NAMES + table, follow->column, column);
@@ -163,9 +164,9 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
     return rc;
 }
 
-/* Is there a table or a view of the name in content=, and does it have a column of the name there? Both
-** count as long as something has them: SQLite's triggers go along with a table or column that is
-** renamed, but the program that has used its name again means the new one. Replaces the texts. */
+/* Prefers the table name in content= if a table or view has it, and the column name if the table has it.
+** When a table or column is renamed, SQLite's triggers go with it; but if a program uses the name again,
+** it means the new one. Replaces the texts. */
 static int prefer_given(const cuckoo_follow *follow, const cuckoo_shadow *shadow, char **table,
                         char **column)
 {
@@ -197,8 +198,8 @@ static int prefer_given(const cuckoo_follow *follow, const cuckoo_shadow *shadow
     return rc;
 }
 
-/* Takes over both texts, but for names of content= that something has. Not *found: they name no column
-** of a table of this schema, and are freed, unless `any` will do. */
+/* Takes over both texts, unless a name in content= is preferred. *found is false if they name no column
+** of a table of this schema, unless `any` is set; then they are freed. */
 static int take_names(cuckoo_follow *follow, const cuckoo_shadow *shadow, char *table, char *column,
                       bool any, bool *found)
 {
@@ -209,7 +210,7 @@ static int take_names(cuckoo_follow *follow, const cuckoo_shadow *shadow, char *
     *found = rc == SQLITE_OK;
     bool same = *found && follow->table && strcmp(table, follow->table) == 0 &&
                 strcmp(column, follow->column) == 0;
-    if (!*found || same) { /* what is there stays: a look may begin another, as SQLite connects tables */
+    if (!*found || same) { /* keep the old texts: connecting tables may nest calls of this */
         sqlite3_free(table);
         sqlite3_free(column);
         return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
@@ -221,7 +222,7 @@ static int take_names(cuckoo_follow *follow, const cuckoo_shadow *shadow, char *
     return SQLITE_OK;
 }
 
-/* Takes the names from a trigger. *found: it was there, and they could be taken. */
+/* Takes the names from a trigger. *found: true if they could be taken. */
 static int names_in_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, int which, bool *found)
 {
     char *sql = NULL, *table = NULL, *column = NULL;
@@ -233,7 +234,7 @@ static int names_in_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, 
     return cuckoo_first_error(rc, take_names(follow, shadow, table, column, false, found));
 }
 
-/* The same with the names that were saved. */
+/* The same with the saved names. */
 static int saved_names(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *found)
 {
     uint8_t row[SAVED_MAX + 2] = {0};
@@ -262,7 +263,7 @@ int cuckoo_follow_cookie(const cuckoo_shadow *shadow, int64_t *cookie)
     return rc;
 }
 
-/* VACUUM changes the cookie, and may change rowids that are no INTEGER PRIMARY KEY. */
+/* VACUUM changes the cookie, and may change rowids that are not an INTEGER PRIMARY KEY. */
 static int look_at_rowids(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
     bool kept = true;
@@ -285,7 +286,7 @@ static int look_at_rowids(cuckoo_follow *follow, cuckoo_shadow *shadow)
     return rc;
 }
 
-/* The triggers know best; then what this connection has seen last; then what was saved. */
+/* Tries the triggers first, then the names that this connection used last, then the saved ones. */
 int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
     bool found = false;
@@ -299,7 +300,7 @@ int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow)
                         &found);
     if (rc == SQLITE_OK && !found)
         rc = saved_names(follow, shadow, &found);
-    if (rc == SQLITE_OK && !found) /* they may name nothing, while the table is rebuilt */
+    if (rc == SQLITE_OK && !found) /* they may name nothing while a program recreates the table */
         rc =
             take_names(follow, shadow, sqlite3_mprintf("%s", t), sqlite3_mprintf("%s", k), true, &found);
     rc = rc == SQLITE_OK && !found ? SQLITE_NOMEM : rc;
@@ -308,7 +309,7 @@ int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow)
 
 /* ---- rows of the table ---- */
 
-/* Tables without rowid have neither first nor last rows: then any of them serve. */
+/* Tables without rowid have no first and last rows: any rows will do. */
 int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,
                        sqlite3_stmt **keys)
 {

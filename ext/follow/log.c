@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Before and behind the name that the filter has when the log is created. */
+/* The text before and after the name that the filter has when the log is created. */
 #define HEAD                                                                                            \
     "CREATE TABLE \"" CUCKOO_LOG                                                                        \
     "\"(\"old\", \"new\", %s\"tag\" DEFAULT (randomblob('" CUCKOO_TAG_BYTES CUCKOO_LOG " "
@@ -34,7 +34,7 @@ int cuckoo_log_drop(const cuckoo_shadow *shadow)
                           shadow->log);
 }
 
-/* The filter may have had any name. */
+/* True if `sql` is the text of this log, with any name of the filter. */
 static bool is_as_created(const char *sql, const cuckoo_shadow *shadow)
 {
     char head[sizeof HEAD + 64];
@@ -70,8 +70,8 @@ int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault, char *
 
 /* ---- the net ---- */
 
-/* Row numbers that SQLite does not count up: somebody has written one by hand, and later rows may lie
-** below it. */
+/* SQLite itself does not reach such rowids: a program has written one, and later rows may have lower
+** ones. */
 #define LARGEST_MARK (INT64_C(1) << 62)
 
 void cuckoo_net_forget(cuckoo_net *net)
@@ -83,7 +83,7 @@ void cuckoo_net_forget(cuckoo_net *net)
 static void count(cuckoo_net *net, const cuckoo_paged *paged, int64_t n)
 {
     if (!paged->filter.geometry.epochs)
-        net->more = (int64_t)((uint64_t)net->more + (uint64_t)n); /* rows may have any numbers */
+        net->more = (int64_t)((uint64_t)net->more + (uint64_t)n); /* rows may have any number */
     else if (n > net->more)
         net->more = n;
 }
@@ -91,7 +91,7 @@ static void count(cuckoo_net *net, const cuckoo_paged *paged, int64_t n)
 enum { OLD, NEW, ROWID, TAG, OLD_ROW, NEW_ROW, HASH = OLD, N = NEW };
 enum { TYPES_AT = 50, MOST_TYPES = CF_TYPES_MIXED };
 
-/* An integer, or eight bytes. */
+/* A tag is an integer, or eight bytes. */
 static int64_t tag_of(sqlite3_stmt *row, int column)
 {
     bool is_blob = sqlite3_column_type(row, column) == SQLITE_BLOB;
@@ -100,7 +100,7 @@ static int64_t tag_of(sqlite3_stmt *row, int column)
                                                            : sqlite3_column_int64(row, column);
 }
 
-/* Any number may stand in a row: none is believed that no row can have. With rowids=on n is a rowid. */
+/* A corrupt row may have any numbers, so impossible ones are rejected. With rowids=on n is a rowid. */
 static int take_own(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
 {
     bool ages = paged->filter.geometry.epochs != 0, rowids = paged->shadow.rowids;
@@ -126,7 +126,7 @@ int cuckoo_log_write(cuckoo_shadow *shadow, uint64_t hash, int64_t n, unsigned t
     return rc ? rc : cuckoo_shadow_write_one(shadow, write);
 }
 
-/* What triggers report is right as a sum, so it is not listed. */
+/* Changes by triggers are right as a sum, so they are not listed. */
 static int take_key(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row, int column, int n)
 {
     uint64_t hash;
@@ -148,7 +148,7 @@ static int take_keys(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
     return rc ? rc : take_key(net, paged, row, NEW, 1);
 }
 
-/* Reads all of the log of triggers. To stand on its last row keeps it as it is. */
+/* Reads the whole log of triggers. The statement on its last row keeps the read transaction open. */
 static int read_all(cuckoo_net *net, cuckoo_paged *paged)
 {
     sqlite3_stmt *end, *rows;
@@ -166,7 +166,7 @@ static int read_all(cuckoo_net *net, cuckoo_paged *paged)
     return cuckoo_shadow_end(shadow, end, rc);
 }
 
-/* Reads a log from its mark on. *same: the row there is still the one that was read. */
+/* Reads a log from its mark on. *same: false if the row there is not the one that was read. */
 static int read_on(cuckoo_net *net, cuckoo_paged *paged, bool own, bool *same)
 {
     sqlite3_stmt *rows;
@@ -189,7 +189,7 @@ static int read_on(cuckoo_net *net, cuckoo_paged *paged, bool own, bool *same)
     return cuckoo_shadow_end(&paged->shadow, rows, rc);
 }
 
-/* Only drains write to the own log of a filter that follows a table. */
+/* Only drains write to the log of hashed keys of a synced filter. */
 static int read_both(cuckoo_net *net, cuckoo_paged *paged, bool follows, bool *same)
 {
     *same = true;

@@ -7,17 +7,17 @@
 
 #include <string.h>
 
-/* What is asked of them. */
+/* What the rules need to know about other triggers. */
 typedef struct others {
     const char *schema, *table, *column; /* of the content */
     char *sql;                           /* of the table, if the column is generated; else NULL */
-    char *counts;    /* the column, those that it is made of, and the primary key, each with a NUL */
-    const char *end; /* of these */
-    sqlite3_int64 hidden; /* the order of a TEMP table of this name */
-    sqlite3_int64 ours;   /* the order of the oldest trigger of ours */
+    char *counts; /* the column, the columns it is computed from, and the primary key, each with a NUL */
+    const char *end;      /* of `counts` */
+    sqlite3_int64 hidden; /* the order of the TEMP table of this name */
+    sqlite3_int64 ours;   /* the order of our oldest trigger */
     char *before;         /* a BEFORE trigger on the table that writes; NULL: none */
     char *changes;        /* a trigger that may change a key; NULL: none */
-    char *newer;          /* one that breaks rule B; NULL: none */
+    char *newer;          /* a trigger that breaks rule B; NULL: none */
     bool temporary;       /* `newer` is TEMP */
     bool preceded;        /* some trigger fires after the change of a row and before ours */
 } others;
@@ -25,13 +25,13 @@ typedef struct others {
 /* One trigger. */
 typedef struct other {
     const char *name, *table, *sql;
-    int64_t order; /* the newer of two triggers has the larger one */
+    int64_t order; /* the newer of two triggers has the higher one */
     bool temporary;
     bool after, inserts;       /* AFTER ..; .. INSERT */
-    bool writes, breaks, hits; /* any row; RAISE(IGNORE) or RAISE(FAIL); a key of the content */
+    bool writes, breaks, hits; /* any row; by RAISE(IGNORE) or RAISE(FAIL); a key of the content */
 } other;
 
-/* Ours are named cuckoo_4a3f.._inserted, and write to cuckoo_log_4a3f... */
+/* True for our own triggers: they are named cuckoo_4a3f.._inserted, and write to cuckoo_log_4a3f... */
 static bool is_ours(const char *name, const char *sql)
 {
     enum { DIGITS = 16 };
@@ -46,7 +46,7 @@ static bool is_ours(const char *name, const char *sql)
     return strstr(sql, log) && n > end && strcmp(sql + n - end, tail) == 0;
 }
 
-/* A row that gets the primary key of another one takes its place while SQLite changes that. */
+/* True if a token names a column that counts. A row with the primary key of another one replaces it. */
 static bool names_key(const others *all, cuckoo_token token)
 {
     bool names = cuckoo_token_is(token, "rowid") || cuckoo_token_is(token, "_rowid_") ||
@@ -56,15 +56,15 @@ static bool names_key(const others *all, cuckoo_token token)
     return names;
 }
 
-/* Reads what a trigger says from here on: its body, or all of it for RAISE. */
+/* The state while the text of a trigger is read: its body, or all of it for RAISE. */
 typedef struct reading {
     cuckoo_token last, before;                       /* the last token, and the one before it */
-    enum { NOTHING, TARGET, UPDATE_TARGET } expects; /* the name of a table that is written */
-    bool sets;                                       /* within what an UPDATE of the content sets */
-    int depth;                                       /* of parentheses there */
+    enum { NOTHING, TARGET, UPDATE_TARGET } expects; /* the next name is a table that is written */
+    bool sets; /* inside the SET list of an UPDATE of the content */
+    int depth; /* of parentheses there */
 } reading;
 
-/* A name, or the schema of one, behind INTO, DELETE FROM or UPDATE. */
+/* Reads a name, or the schema before it, after INTO, DELETE FROM or UPDATE. */
 static void read_target(const others *all, other *trigger, reading *at, cuckoo_token token,
                         const char *rest)
 {
@@ -79,7 +79,7 @@ static void read_target(const others *all, other *trigger, reading *at, cuckoo_t
     at->expects = NOTHING;
 }
 
-/* A token behind UPDATE and the name of the content: is it a column that is set? */
+/* True if a token after UPDATE and the name of the content is a counting column that is set. */
 static bool is_set(const others *all, reading *at, cuckoo_token token)
 {
     bool begins = cuckoo_token_is(at->last, "set") || cuckoo_token_is(at->last, ",") ||
@@ -113,7 +113,7 @@ static bool is_raise(const reading *at, cuckoo_token token)
            (cuckoo_token_is(token, "ignore") || cuckoo_token_is(token, "fail"));
 }
 
-/* SQLite keeps CREATE TRIGGER name, and then what was written. A trigger without BEFORE, AFTER or
+/* SQLite stores CREATE TRIGGER name, and then the original text. A trigger without BEFORE, AFTER or
 ** INSTEAD is a BEFORE trigger. */
 static void read_trigger(const others *all, other *trigger)
 {
@@ -139,8 +139,8 @@ static void read_trigger(const others *all, other *trigger)
     }
 }
 
-/* A TEMP trigger is on this table, unless there was a TEMP table of that name when it was made, and it
-** does not name the schema. */
+/* True if a trigger is on this table. A TEMP trigger is not if a TEMP table had that name when it was
+** created, and it does not name the schema. */
 static bool is_on(const others *all, const other *trigger)
 {
     return sqlite3_stricmp(trigger->table, all->table) == 0 &&
@@ -195,17 +195,17 @@ static int read_schema(others *all, sqlite3 *db, const char *schema, bool tempor
     return cuckoo_sql_end(rows, rc);
 }
 
-/* Does the key change with this column? */
+/* True if the key changes with this column. */
 static bool makes_key(const others *all, const char *column)
 {
     return sqlite3_stricmp(column, all->column) == 0 ||
            (all->sql && cuckoo_sql_computes(all->sql, column));
 }
 
-/* Reads which columns count. */
+/* Lists the columns that count. */
 static int read_columns(sqlite3 *db, others *all)
 {
-    enum { NAME = 1, KEY = 5, HIDDEN = 6 /* columns of the list; 2 and 3: a generated column */ };
+    enum { NAME = 1, KEY = 5, HIDDEN = 6 /* columns; HIDDEN is 2 or 3 if it is generated */ };
     sqlite3_stmt *rows;
     bool generated = false;
     sqlite3_str *counts = sqlite3_str_new(db);
@@ -225,14 +225,14 @@ static int read_columns(sqlite3 *db, others *all)
             sqlite3_str_append(counts, name, (int)strlen(name) + 1);
     }
     int length = sqlite3_str_length(counts);
-    sqlite3_str_append(counts, "", 1); /* what is empty has no text */
+    sqlite3_str_append(counts, "", 1); /* an empty sqlite3_str has no text */
     all->counts = sqlite3_str_finish(counts);
     all->end = all->counts + length;
     rc = cuckoo_sql_end(rows, rc);
     return rc == SQLITE_OK && all->counts == NULL ? SQLITE_NOMEM : rc;
 }
 
-/* Reads the triggers of others in the schema of the table and in temp. */
+/* Reads all other triggers in the schema of the table and in temp. */
 static int read_others(const cuckoo_shadow *shadow, others *all)
 {
     sqlite3 *db = shadow->db;
@@ -265,7 +265,7 @@ static void free_others(others *all)
 
 /* ---- rule A ---- */
 
-/* Has a foreign key of a column that counts an action? `self`: and refers to the same table. */
+/* Sets *acts if a foreign key of a counting column has an action, *self if it refers to this table. */
 static int look_at_keys(const others *all, sqlite3 *db, bool *acts, bool *self)
 {
     enum { TABLE = 2, FROM = 3, ON_UPDATE = 5, ON_DELETE = 6 /* columns of the list */ };
@@ -288,7 +288,7 @@ static int look_at_keys(const others *all, sqlite3 *db, bool *acts, bool *self)
     return cuckoo_sql_end(rows, rc);
 }
 
-/* Says what breaks rule A, or else what breaks rule B. */
+/* Describes the violation of rule A or, if there is none, of rule B. */
 static int say(const others *all, bool acts, bool self, cuckoo_rules *rules)
 {
     const char *t = all->table, *k = all->column;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** rules.h - which triggers of others can make the sum of the log wrong.
+** rules.h - which other triggers can make the sum of the log wrong.
 **
-** Ours tell what a row held and what it holds now, and that is added up (log.h). Two rules say when
-** triggers of others can make the sum wrong. They were found by random schemas beside an exact count
-** (tests/python/follow/random_triggers.py), and compare words only.
+** Our triggers log the old and the new key of a row, and these are added up (log.h). Two rules say when
+** other triggers can make the sum wrong. They were found by comparing random schemas with an exact count
+** (tests/python/follow/random_triggers.py), and examine only the tokens of a trigger.
 **
-** - A. A BEFORE UPDATE or BEFORE DELETE trigger on the table that writes anything, *and* something that
-**   may change a key in the midst of such a change: a trigger of others that puts rows into the table,
-**   deletes some, or sets the column or the primary key; or an action of a foreign key of these. (Of a
-**   generated column, the columns that it is made of count.) SQLite then tells our triggers values that
-**   were read before. So it is with a column that refers to its own table with an action. Such a column
-**   is not followed.
-** - B. A trigger that fires after the change of a row and before ours: it is newer, or TEMP. If it
-**   writes, what it writes may fail under OR FAIL; RAISE(IGNORE) and RAISE(FAIL) do the same: the row
-**   stays, and ours never hears of it. Then the filter is not trusted.
+** - A. A BEFORE UPDATE or BEFORE DELETE trigger on the table writes anything, *and* something else may
+**   change a key during such a change: another trigger inserts rows into the table, deletes rows, or
+**   sets the column or the primary key; or a foreign key of these columns has an action. (For a
+**   generated column, the columns that it is computed from count.) SQLite then passes values to our triggers that
+**   were read before. The same happens if the column refers to its own table with an action. A filter
+**   cannot be in sync with such a column.
+** - B. A trigger fires after the change of a row and before ours, because it is newer or TEMP. If it
+**   writes, the write may fail under OR FAIL; RAISE(IGNORE) and RAISE(FAIL) have the same effect: the
+**   row stays, and our triggers do not run for it. Then the filter is not trusted.
 */
 #ifndef CUCKOO_RULES_H
 #define CUCKOO_RULES_H
@@ -22,13 +22,13 @@
 #include "../pages/shadow.h"
 
 typedef struct cuckoo_rules {
-    char *why;     /* what breaks a rule (sqlite3_malloc); NULL: nothing does */
-    bool refuses;  /* that is rule A */
-    bool preceded; /* some trigger of others fires after the change of a row and before ours */
+    char *why;     /* the violation (sqlite3_malloc); NULL: none */
+    bool refuses;  /* it violates rule A */
+    bool preceded; /* some other trigger fires after the change of a row and before ours */
 } cuckoo_rules;
 
-/* Looks at the triggers and foreign keys of others, for this column. After an error there is no text.
-** Returns an SQLite code. */
+/* Checks the other triggers and the foreign keys, for this column. After an error `why` is NULL. Returns
+** an SQLite code. */
 int cuckoo_rules_look(cuckoo_rules *rules, const cuckoo_shadow *shadow, const char *table,
                       const char *column);
 

@@ -39,7 +39,7 @@ char *cuckoo_sql_unquoted(const char *text, size_t n)
 
 /* ---- tokens ---- */
 
-/* SQLite takes a byte order mark between tokens for a blank. */
+/* SQLite treats a byte order mark between tokens as a space. */
 static const char *skip_blanks_and_comments(const char *at)
 {
     for (const char *from = NULL; from != at;) {
@@ -97,12 +97,12 @@ bool cuckoo_token_names(cuckoo_token token, const char *name)
     return at >= end && *name == 0;
 }
 
-/* ---- what a text says ---- */
+/* ---- searching a text ---- */
 
 bool cuckoo_sql_names(const char *sql, const char *word, const char *name)
 {
     cuckoo_token token = cuckoo_sql_token(&sql);
-    bool behind = false; /* the word: this may be the name */
+    bool behind = false; /* after the word: this token may be the name */
     for (; token.kind != CUCKOO_TOKEN_END; token = cuckoo_sql_token(&sql)) {
         const char *next = sql;
         bool is_schema = behind && cuckoo_token_is(cuckoo_sql_token(&next), ".");
@@ -115,7 +115,7 @@ bool cuckoo_sql_names(const char *sql, const char *word, const char *name)
 
 bool cuckoo_sql_computes(const char *sql, const char *name)
 {
-    int depth = 0; /* of parentheses, in the expression of a generated column */
+    int depth = 0; /* parentheses open in the expression of a generated column */
     bool as = false;
     for (cuckoo_token token = cuckoo_sql_token(&sql); token.kind != CUCKOO_TOKEN_END;
          token = cuckoo_sql_token(&sql)) {

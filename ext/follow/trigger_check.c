@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** trigger_check.c - can the triggers of a filter table be relied on? (follow.h)
+** trigger_check.c - decides whether the triggers of a filter table can be trusted (follow.h).
 */
 #include "follow.h"
 
@@ -20,11 +20,11 @@ int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const
     int column = cuckoo_column_look(shadow->db, schema, t, k, NULL, NULL);
     int table = cuckoo_column_table(shadow->db, schema, t, &other);
     int first = cuckoo_sql_rolls_back(column) ? column : table;
-    if (cuckoo_sql_rolls_back(first)) { /* a transaction may be gone */
+    if (cuckoo_sql_rolls_back(first)) { /* the transaction may have been rolled back */
         sqlite3_free(other);
         return first;
     }
-    bool gone = column == SQLITE_ERROR || table == SQLITE_ERROR; /* then triggers cannot be made */
+    bool gone = column == SQLITE_ERROR || table == SQLITE_ERROR; /* then triggers cannot be created */
     va_start(arguments, format);
     char *what = other  ? sqlite3_mprintf("the content table %s(%s) is gone (%s)", t, k, other)
                  : gone ? sqlite3_mprintf("the content table %s(%s) is gone", t, k)
@@ -48,7 +48,7 @@ int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const
 
 /* ---- the triggers themselves ---- */
 
-/* The name in content= now stands for something else than the table with the triggers, t(k). */
+/* The name in content= now names something other than the table with the triggers, t(k). */
 static int fail_moved(cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *t, const char *k)
 {
     const char *schema = shadow->schema, *name = shadow->table;
@@ -87,7 +87,7 @@ static int fail_changed(cuckoo_follow *follow, const cuckoo_shadow *shadow, int 
     return rc;
 }
 
-/* Trigger `which` must be as it was made. */
+/* Checks that trigger `which` is as it was created. */
 static int check_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, int which)
 {
     char *text;
@@ -117,7 +117,7 @@ static int check_log(cuckoo_follow *follow, const cuckoo_shadow *shadow)
     char *watcher;
     cuckoo_log_fault fault;
     int rc = cuckoo_log_look(shadow, &fault, &watcher);
-    if (fault == CUCKOO_LOG_WATCHED) { /* rows may have gone out of it until the trigger has gone */
+    if (fault == CUCKOO_LOG_WATCHED) { /* rows may be removed until the trigger is dropped */
         follow->lossy = true;
         follow->sample = CUCKOO_ALL_ROWS;
         rc = cuckoo_follow_fail(follow, shadow,
@@ -132,7 +132,7 @@ static int check_log(cuckoo_follow *follow, const cuckoo_shadow *shadow)
     return rc;
 }
 
-/* ---- triggers of others ---- */
+/* ---- other triggers ---- */
 
 int cuckoo_follow_refuse(const cuckoo_follow *follow, const cuckoo_shadow *shadow, char **message)
 {
@@ -151,14 +151,14 @@ static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow)
     follow->preceded = rules.preceded;
     follow->lossy = rules.why != NULL;
     if (rules.why) {
-        follow->sample = CUCKOO_ALL_ROWS; /* rows may have been kept without ours until it has gone */
+        follow->sample = CUCKOO_ALL_ROWS; /* rows may change without our triggers until it is dropped */
         rc = cuckoo_follow_fail(follow, shadow, "%s", rules.why);
     }
     sqlite3_free(rules.why);
     return rc;
 }
 
-/* ---- looking ---- */
+/* ---- checking ---- */
 
 static bool triggers_are_off(const cuckoo_shadow *shadow)
 {

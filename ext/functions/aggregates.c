@@ -67,8 +67,8 @@ static bool read_first(sqlite3_context *context, int count, sqlite3_value **valu
     return true;
 }
 
-/* Reads [fpr [, options]] of a row (cuckoo_options_read). They must be equal in all rows. `count` is 0 to
-** 2 and the same for all rows. */
+/* Reads [fpr [, options]] of a row (cuckoo_options_read). They must be equal in all rows. `count` is 0
+** to 2 and the same for all rows. */
 static bool read_options_of(sqlite3_context *context, int count, sqlite3_value **values, collected *c)
 {
     if (!c->started)

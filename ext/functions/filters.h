@@ -53,8 +53,8 @@ void cuckoo_filter_free(cf_filter *filter);
 ** `builder`, as a blob. Frees `builder`. */
 void cuckoo_result_built(sqlite3_context *context, sqlite3_str *builder, const char *end);
 
-/* Appends the members of cf_info to a JSON object, or begins one. `all` includes those for which the
-** whole filter is read. False: that was interrupted. */
+/* Appends the members of cf_info to a JSON object, or begins one. `all`: also those for which the whole
+** filter is read. False: interrupted. */
 bool cuckoo_append_info(sqlite3 *db, sqlite3_str *json, const cf_filter *filter, bool all);
 
 /* Appends a text member to a JSON object that has others, or null. */
@@ -77,8 +77,8 @@ bool cuckoo_is_from_zero_rows(const cf_filter *filter);
 ** filter with epochs cannot delete. */
 bool cuckoo_may_change(sqlite3_context *context, const cf_filter *filter, bool adds);
 
-/* SQLITE_OK if there is memory for a filter of this shape; SQLITE_TOOBIG and a message if not. Running out
-** of memory later would roll back the transaction. */
+/* SQLITE_OK if there is memory for a filter of this shape; SQLITE_TOOBIG and a message if not. Running
+** out of memory later would roll back the transaction. */
 int cuckoo_memory_for(const cf_geometry *shape, char **message);
 
 #endif

@@ -88,9 +88,9 @@ static cf_status open_exact(const cf_filter *bytes, cuckoo_handle **opened, cons
 }
 
 /* Reading all bytes for each row would take too long, so the statement keeps the last filter. The header
-** contains a checksum of the rest: a blob with an equal header is the same filter. SQLite keeps auxiliary
-** data with a negative index until the statement ends (its JSON functions need that), or drops them
-** immediately. */
+** contains a checksum of the rest: a blob with an equal header is the same filter. SQLite keeps
+** auxiliary data with a negative index until the statement ends (its JSON functions need that), or drops
+** them immediately. */
 static cf_status read_exact(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
                             const char **why)
 {
@@ -150,8 +150,8 @@ static void fail_argument(sqlite3_context *context, int count, sqlite3_value **v
         cuckoo_fail_filter(context, status, why, values[0]);
 }
 
-/* SQLite keeps auxiliary data of a parameter until the statement ends, and frees those of another
-** argument immediately. Keeping a reader costs as much as dozens of reads, so most calls do not. */
+/* SQLite keeps auxiliary data of a parameter until the statement ends, and frees other auxiliary data
+** immediately. Keeping a reader costs as much as dozens of reads, so most calls do not. */
 const cf_filter *cuckoo_filter_open(sqlite3_context *context, int count, sqlite3_value **values,
                                     cuckoo_handle **exact)
 {

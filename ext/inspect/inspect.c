@@ -49,8 +49,8 @@ typedef struct inspect_table {
     cuckoo_registry *registry; /* of the connection */
 } inspect_table;
 
-/* A cursor goes through the slots of buckets `at` to `end` - 1; or of the sides of a key's pair, with the
-** stash as another side (each level of an exact filter has two sides); or through values. */
+/* A cursor goes through the slots of buckets `at` to `end` - 1; or of the sides of a key's pair, with
+** the stash as another side (each level of an exact filter has two sides); or through values. */
 typedef struct inspect_cursor {
     sqlite3_vtab_cursor base;
     cuckoo_handle *handle;   /* keeps the bytes while the cursor is open */
@@ -78,9 +78,9 @@ static bool lists_values(const inspect_kind *kind)
     return kind->facts[0] == FACT_VALUE;
 }
 
-/* xFilter gets the filter, and then the key or the number of a bucket, as far as they are given. A missing
-** argument is an error there. Here it is one only in this join order: SQLite asks for plans of the parts
-** of an OR as well, and if one fails the query fails. */
+/* xFilter gets the filter, and then the key or the number of a bucket, if they are given. A missing
+** argument is an error there. Here it is an error only in this join order: SQLite plans the parts of an
+** OR as well, and if one of these plans fails, the query fails. */
 int cuckoo_inspect_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
     const inspect_kind *kind = ((inspect_table *)table)->kind;

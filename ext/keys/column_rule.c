@@ -12,7 +12,7 @@
 
 /* SQLite's rules for declared types, in its order ("Datatypes In SQLite", 3.1). */
 typedef struct type_rule {
-    const char *pattern, *name; /* of LIKE; of the affinity */
+    const char *pattern, *name; /* a LIKE pattern; a type with the affinity */
     cf_affinity affinity;
 } type_rule;
 
@@ -51,8 +51,8 @@ int cuckoo_column_look_on(sqlite3 *db, const char *schema, const char *table, co
     return sqlite3_table_column_metadata(db, schema, table, column, type, collation, NULL, NULL, NULL);
 }
 
-/* Reads a column of PRAGMA table_list for this table (sqlite3_malloc); NULL if there is no such table, and
-** before SQLite 3.37. */
+/* Reads a column of PRAGMA table_list for this table (sqlite3_malloc); NULL if there is no such table,
+** and before SQLite 3.37. */
 static int read_list(sqlite3 *db, const char *schema, const char *table, int column, char **text)
 {
     sqlite3_stmt *list;
@@ -176,8 +176,8 @@ int cuckoo_column_is_unique(sqlite3 *db, const char *schema, const char *table, 
     return rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT ? rc : SQLITE_OK;
 }
 
-/* Sorts the hashes of the keys, in a temporary file when there are many: this takes less than half of the
-** time of count(DISTINCT). */
+/* Sorts the hashes of the keys, in a temporary file when there are many: this takes less than half of
+** the time of count(DISTINCT). */
 static int count_different(sqlite3_stmt *rows, const cf_options *options, sqlite3_int64 *keys)
 {
     cuckoo_temporary temporary;
@@ -253,7 +253,7 @@ int cuckoo_column_keeps_rowids(sqlite3 *db, const char *schema, const char *tabl
     return rc;
 }
 
-/* A few far larger ones do not make all values wider. */
+/* Ignores the largest 1/64 of the rowids: a few far larger ones do not widen all values. */
 int cuckoo_column_rowid_bits(sqlite3 *db, const char *schema, const char *table, const char *column,
                              unsigned *bits, char **message)
 {

@@ -17,7 +17,7 @@ int cuckoo_column_look(sqlite3 *db, const char *schema, const char *table, const
 int cuckoo_column_look_on(sqlite3 *db, const char *schema, const char *table, const char *column,
                           const char **type, const char **collation);
 
-/* Sets affinity and collation of *into to those of a column, or of the rowid. After an error *into is
+/* Copies affinity and collation of a column, or of the rowid, to *into. After an error *into is
 ** unchanged. There is a message (sqlite3_malloc) if
 **
 ** - there is no such table or column; it names the columns (a view is not a table);
@@ -36,8 +36,8 @@ int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char
 int cuckoo_column_is_unique(sqlite3 *db, const char *schema, const char *table, const char *column,
                             const char *collation, bool *is);
 
-/* Sets *capacity to the number of keys plus 25 %, if there are more keys than *capacity. `repeats`: counts
-** keys that are equal by this rule once. SQLITE_ERROR and a message if a row cannot be read. */
+/* Sets *capacity to the number of keys plus 25 %, if there are more keys than *capacity. `repeats`:
+** counts keys that are equal by this rule once. SQLITE_ERROR and a message if a row cannot be read. */
 int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, const char *column,
                            const cf_options *rule, bool repeats, uint64_t *capacity, char **message);
 
@@ -47,13 +47,13 @@ int cuckoo_column_rowid(sqlite3 *db, const char *schema, const char *table, cons
 /* True in *kept if VACUUM keeps the rowids, because they are an INTEGER PRIMARY KEY. */
 int cuckoo_column_keeps_rowids(sqlite3 *db, const char *schema, const char *table, bool *kept);
 
-/* Sets *bits to those that a value needs for nearly all rowids, and for twice as many. SQLITE_ERROR and a
+/* Sets *bits to the value bits that nearly all rowids need, with one bit to spare. SQLITE_ERROR and a
 ** message (sqlite3_malloc) if the table has no rowids. */
 int cuckoo_column_rowid_bits(sqlite3 *db, const char *schema, const char *table, const char *column,
                              unsigned *bits, char **message);
 
-/* A type with the affinity of this declared type, to declare a column (static text, "" for none), and the
-** affinity, unless that pointer is NULL. */
+/* A type with the affinity of this declared type, to declare a column (static text, "" for none), and
+** the affinity, unless that pointer is NULL. */
 int cuckoo_column_affinity(sqlite3 *db, const char *schema, const char *table, const char *type,
                            const char **name, cf_affinity *affinity);
 

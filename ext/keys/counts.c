@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum { FEWEST_SLOTS = 64, MANY_SLOTS = 1 << 16 };
-#define EMPTY INT64_MIN /* no count is this */
+#define EMPTY INT64_MIN /* never a count */
 #define ORDER UINT64_C(0x9E3779B97F4A7C15)
 
 static int64_t row_at(const cuckoo_counts *counts, size_t at)
@@ -12,8 +12,8 @@ static int64_t row_at(const cuckoo_counts *counts, size_t at)
     return counts->row ? counts->row[at] : 0;
 }
 
-/* The slot of an entry, or the empty slot where it belongs. There is always an empty one. A larger map has
-** the same order, so enlarging goes straight through both. */
+/* The slot of an entry, or the empty slot where it belongs; there always is one. A larger map has the
+** same order, so enlarging reads and writes both sequentially. */
 static size_t slot_of(const cuckoo_counts *counts, uint64_t hash, int64_t row)
 {
     uint64_t mixed = (hash + (uint64_t)row * UINT64_C(0xA0761D6478BD642F)) * counts->order;

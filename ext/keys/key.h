@@ -2,7 +2,7 @@
 /*
 ** key.h - from an SQL value to the hash of a key, and to the value that is stored with a key.
 **
-** The key rules are those of src/include/cuckoo_key.h. Text is hashed as UTF-8 in databases of every
+** src/include/cuckoo_key.h defines the key rules. Text is hashed as UTF-8 in databases of every
 ** encoding. NULL is not a key.
 */
 #ifndef CUCKOO_KEY_H
@@ -25,7 +25,8 @@ unsigned cuckoo_key_type(sqlite3_value *value, const cf_geometry *rule);
 bool cuckoo_key_is_numeric(sqlite3_value *value);
 
 /* The hash of a key under the hash, the seed and the key rule of a filter. CUCKOO_KEY_UNFIT is possible
-** only in a lookup or a delete (`lookup`). Integers take a short path: only REAL affinity converts them. */
+** only in a lookup or a delete (`lookup`). Integers take a short path: only REAL affinity converts
+** them. */
 cuckoo_key cuckoo_key_hash_any(sqlite3_value *value, const cf_geometry *rule, bool lookup,
                                uint64_t *hash);
 static inline cuckoo_key cuckoo_key_read(sqlite3_value *value, const cf_geometry *rule, bool lookup,

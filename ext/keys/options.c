@@ -153,8 +153,8 @@ static int list_options(const cuckoo_options *options, char **why)
     return *why ? SQLITE_ERROR : SQLITE_NOMEM;
 }
 
-/* True if `option` ("name=...") has this name, apart from one letter that is missing, added or different,
-** or from two neighbors that are swapped. */
+/* True if `option` ("name=...") has this name, apart from one letter that is missing, added or
+** different, or from two neighbors that are swapped. */
 static bool is_like(const char *name, const char *option)
 {
     size_t n = strlen(name), m = strcspn(option, "=");

@@ -2,7 +2,7 @@
 /*
 ** options.h - capacity, fpr, durations, and options such as 'bucket_size=4 seed=7, growth=off'.
 **
-** Options are a list of name=value (options.c has all names), separated by blanks or commas. A name
+** Options are a list of name=value (options.c has all names), separated by spaces or commas. A name
 ** occurs at most once. Names and words may be in any case. Numbers may have a decimal point or an
 ** exponent (1e6). Affinity and collation are the key rule (cf_affinity): blob means text, integer means
 ** numeric.
@@ -75,8 +75,8 @@ bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64
 
 /* ---- durations ---- */
 
-/* A duration: a number and seconds, minutes, hours, days or weeks, in any case, singular or plural. False
-** for any other text, and below a second or above a century. */
+/* A duration: a number and seconds, minutes, hours, days or weeks, in any case, singular or plural.
+** False for any other text, and below a second or above a century. */
 bool cuckoo_duration_read(const char *text, size_t length, uint64_t *milliseconds);
 
 #define CUCKOO_BAD_DURATION                                                                             \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** arguments.c - what CREATE VIRTUAL TABLE ... USING cuckoo_filter(...) says.
+** arguments.c - the arguments of CREATE VIRTUAL TABLE ... USING cuckoo_filter(...).
 */
 #include "../follow/sql_text.h"
 #include "../functions/filters.h"
@@ -15,7 +15,7 @@
 
 /* ---- reading them ---- */
 
-/* Sets the message about a value, in which another "name=" may stand. Returns false. */
+/* Sets the message about a value, which may contain another "name=". Returns false. */
 static bool complain(char **message, const char *what, const char *given)
 {
     const char *equals = strchr(given, '='), *end = equals ? equals : given, *word;
@@ -31,7 +31,7 @@ static bool complain(char **message, const char *what, const char *given)
     return false;
 }
 
-/* 'table(column)', in which both names may be quoted: then they may be any. */
+/* Reads 'table(column)', in which both names may be quoted. */
 static bool take_content(const char *text, cuckoo_table_plan *plan, char **message)
 {
     size_t n = strlen(text);
@@ -63,7 +63,7 @@ static bool take_switch(const char *text, bool *on)
     return *on || sqlite3_stricmp(text, "off") == 0;
 }
 
-/* Takes the value of valid[which], without its quotes. False: it is wrong, or out of memory. */
+/* Reads the value of valid[which], without its quotes. False: it is invalid, or out of memory. */
 static bool take_own(int which, const char *text, cuckoo_table_plan *plan, char **message)
 {
     cf_number number;
@@ -119,8 +119,8 @@ static int take_argument(const char *argument, cuckoo_table_plan *plan, char **m
     return rc;
 }
 
-/* An argument is wrong: in a table that there is, a later version wrote it. The message has remedies for
-** CREATE from "; " on, which no word of an argument contains. */
+/* Handles an invalid argument: if the table exists already, a later version wrote it. From "; " on the
+** message has remedies for CREATE; no argument contains that. */
 static int refuse(bool stored, int rc, cuckoo_table_plan *plan, char **message)
 {
     const char *what = *message, *end = what ? strstr(what, "; ") : NULL;
@@ -155,9 +155,9 @@ int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cucko
     return rc;
 }
 
-/* ---- what they mean for a new table ---- */
+/* ---- planning a new table ---- */
 
-/* Takes the key rule of the column. An option that says another rule is a mistake. */
+/* Takes the key rule of the column. An option that gives another rule is an error. */
 static int follow_column(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, char **message)
 {
     cf_options found = plan->options.filter, *given = &plan->options.filter;
@@ -177,8 +177,8 @@ static int follow_column(sqlite3 *db, const char *schema, cuckoo_table_plan *pla
         plan->column, cuckoo_affinity_words[found.affinity], cuckoo_collation_words[found.collation]);
 }
 
-/* What the arguments leave open: keys that may repeat are counted, and the rows of today give the
-** capacity. */
+/* Sets what the arguments leave open: keys that may repeat are counted, and the current rows determine
+** the capacity. */
 static int take_from_table(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, char **message)
 {
     enum { COUNTER_BITS = 8, LEAST_CAPACITY = 10000 };
@@ -200,7 +200,7 @@ static int take_from_table(sqlite3 *db, const char *schema, cuckoo_table_plan *p
                                   options->filter.counter_bits != 0, &options->capacity, message);
 }
 
-/* By the clock a key is kept for the window, an eighth of it more, and the rest of its epoch. */
+/* With keep= a key is kept for the window, an eighth of it more, and the rest of its epoch. */
 static cf_status plan_filter(const cuckoo_table_plan *plan, cf_geometry *shape, const char **why)
 {
     cf_options filter = plan->options.filter;

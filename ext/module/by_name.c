@@ -2,9 +2,10 @@
 /*
 ** by_name.c - functions that take the name of a filter table: 'seen' or 'main.seen'.
 **
-** They read the database by name, so they are not deterministic. Those that give an answer, a figure or
-** a picture are innocuous: shells since SQLite 3.44 trust no schema. What gives the whole filter away is
-** not: a trigger of a hostile schema could copy the filter of another database with it.
+** They read the database by name, so they are not deterministic. Functions that return an answer, a
+** figure or a picture are innocuous, because shells since SQLite 3.44 trust no schema. Functions that
+** return the whole filter are not: a trigger of a hostile schema could use them to copy the filter of
+** another database.
 */
 #include "../functions/filters.h"
 #include "../keys/key.h"
@@ -25,7 +26,7 @@ static cuckoo_table *table_named(cuckoo_registry *registry, sqlite3_value *name,
     return text ? cuckoo_registry_find(registry, text, rc) : NULL;
 }
 
-/* Makes a result of the table that the first argument names. */
+/* Computes the result with the table that the first argument names. */
 static void with_table(sqlite3_context *context, sqlite3_value **argv, cuckoo_work work)
 {
     char *why;
@@ -38,7 +39,7 @@ static void with_table(sqlite3_context *context, sqlite3_value **argv, cuckoo_wo
 /* ---- lookups: a function keeps its table in use while a SELECT runs ---- */
 
 typedef struct kept_use {
-    cuckoo_table *table; /* NULL: it is not in use */
+    cuckoo_table *table; /* NULL: not in use */
     cuckoo_known known;
     cuckoo_calm calm;
 } kept_use;
@@ -70,7 +71,7 @@ static CF_ALWAYS_INLINE void result_contains(sqlite3_context *context, cuckoo_ta
         cuckoo_fail_table(context, rc, cuckoo_table_damage(table, rc));
 }
 
-/* The window that a table is asked for. False: the function has failed. */
+/* Reads the window of a lookup. False: the function has failed. */
 static bool read_window(sqlite3_context *context, const cuckoo_table *table, sqlite3_value *value,
                         uint64_t *window)
 {
@@ -112,8 +113,8 @@ static CF_ALWAYS_INLINE void look_within(sqlite3_context *context, cuckoo_table 
         cuckoo_fail_table(context, rc, cuckoo_table_damage(table, rc));
 }
 
-/* The use is kept if nobody writes, and it takes no lock that the statement does not have anyway. What
-** is known of the table always is. */
+/* Keeps the use if no statement writes, and if it takes no lock that the statement does not have anyway.
+** The known table is always kept. */
 static void look_anew(sqlite3_context *context, kept_use *kept, int argc, sqlite3_value **argv)
 {
     const char *why;
@@ -146,7 +147,8 @@ static void look_first(sqlite3_context *context, int argc, sqlite3_value **argv)
     sqlite3_set_auxdata(context, 0, kept, free_use); /* this may free it */
 }
 
-/* cf_table_contains('seen', key); cf_table_contains('seen', key, '1 hour'): was it added so lately? */
+/* cf_table_contains('seen', key); cf_table_contains('seen', key, '1 hour'): only if added within an
+** hour. */
 static void contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     kept_use *kept = sqlite3_get_auxdata(context, 0);
@@ -170,7 +172,7 @@ static int result_table_picture(cuckoo_table *table, void *context, char **why)
     return rc;
 }
 
-/* Of a filter, or of a filter table by its name. */
+/* cf_picture of a filter, or of a filter table by its name. */
 static void picture_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     bool by_name = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
@@ -189,7 +191,7 @@ static int check_table(cuckoo_table *table, void *context, char **why)
     return cuckoo_maintenance_check(table, why);
 }
 
-/* Like the command 'check', which is an INSERT. What is wrong is the answer. */
+/* Like the command 'check', which is an INSERT; but a fault is the result, not an error. */
 static void check_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     char *why;
@@ -202,7 +204,7 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
     sqlite3_free(why);
 }
 
-/* The whole filter as a blob. */
+/* Returns the whole filter as a blob. */
 static int result_export(cuckoo_table *table, void *context, char **why)
 {
     const cf_filter *filter = &table->paged.filter;
@@ -227,7 +229,7 @@ static int do_nothing(cuckoo_table *table, void *context, char **why)
     return SQLITE_OK;
 }
 
-/* Some reasons a rebuild does not remove: another trigger, triggers that are off. */
+/* Reports reasons that a rebuild does not remove: another trigger, disabled triggers. */
 static void append_distrust(cuckoo_registry *registry, sqlite3_value *name, sqlite3_str *json)
 {
     char *why;
@@ -261,7 +263,7 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
         return;
     const cuckoo_shadow *shadow = &table->paged.shadow;
     uint64_t since = cuckoo_sql_clock(registry->db, shadow->schema);
-    cuckoo_list_keep(table); /* it has to outlive the statement */
+    cuckoo_list_keep(table); /* it must outlive the statement */
     registry->rebuilds = true;
     registry->capacity = given ? &capacity : NULL;
     rc = cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(\"%w\") VALUES('rebuild')",

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** change.c - INSERT and DELETE on the virtual table cuckoo_filter; and its commands: INSERT INTO
-** seen(seen [, key]) VALUES(command [, argument]). A filter that follows a table is changed
-** by its log alone (drain.c).
+** seen(seen [, key]) VALUES(command [, argument]). A synced filter is changed only by its log (drain.c).
 */
 #include "../follow/sql_text.h"
 #include "../keys/options.h"
@@ -16,8 +15,8 @@
 
 /* ---- rows ---- */
 
-/* Does a statement that runs say INSERT INTO this table ... RETURNING? In a trigger RETURNING belongs to
-** another table. The one column of PRAGMA count_changes has its name from SQLite. */
+/* True if a running statement is an INSERT INTO this table ... RETURNING. In a trigger RETURNING belongs
+** to another table. The only column of PRAGMA count_changes is named by SQLite. */
 static bool returns_rows(sqlite3_stmt *statement, const char *table)
 {
     const char *column = sqlite3_stmt_busy(statement) && !sqlite3_stmt_readonly(statement)
@@ -27,8 +26,8 @@ static bool returns_rows(sqlite3_stmt *statement, const char *table)
     return sql && cuckoo_sql_names(sql, "into", table);
 }
 
-/* SQLite runs RETURNING for a key that is skipped as well, and a virtual table cannot keep it from that.
-** A statement with RETURNING opens a savepoint, or the transaction: so the rest need no second look. */
+/* SQLite runs RETURNING even for a key that is skipped, and a virtual table cannot prevent that. A
+** statement with RETURNING opens a savepoint, or the transaction, so later rows need no second check. */
 static int refuse_returning(cuckoo_table *table)
 {
     const char *name = table->paged.shadow.table;
@@ -44,7 +43,7 @@ static int refuse_returning(cuckoo_table *table)
     return SQLITE_OK;
 }
 
-/* INSERT OR IGNORE skips NULL, and a key that is perhaps there, before anything is changed. */
+/* INSERT OR IGNORE skips NULL, and a key that is probably there, before anything is changed. */
 static int insert_row(cuckoo_table *table, sqlite3_value *key, bool *skips)
 {
     uint64_t hash;
@@ -69,7 +68,7 @@ static int insert_row(cuckoo_table *table, sqlite3_value *key, bool *skips)
     return rc;
 }
 
-/* `id` is cuckoo_id, as the cursor gave it. Rows that were only counted have none. */
+/* `id` is cuckoo_id, as the cursor returned it. Rows that were only counted have none. */
 static int delete_row(cuckoo_table *table, sqlite3_value *id)
 {
     if (sqlite3_value_type(id) == SQLITE_INTEGER)
@@ -83,8 +82,8 @@ static int delete_row(cuckoo_table *table, sqlite3_value *id)
 
 /* ---- commands ---- */
 
-/* In a trigger the table may be ahead of its triggers: what they tell later would count twice. The
-** capacity may be NULL. */
+/* Runs 'rebuild'. In a trigger the table may already have changes that its triggers log later, which
+** would count twice. The capacity may be NULL. */
 static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
 {
     if (table->registry->rebuilds)
@@ -106,7 +105,7 @@ static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
 
 enum { ADVANCE, CHECK, CLEAR, CLOCK, DRAIN, IMPORT, OPTIMIZE, REBUILD, COMMANDS };
 
-/* What changes keys is not for a filter that follows a table. */
+/* Commands that change keys are not allowed for a synced filter. */
 static const struct command {
     const char *name;
     cuckoo_use use;
@@ -156,7 +155,7 @@ static int run_command(cuckoo_table *table, sqlite3_value *command, sqlite3_valu
     return cuckoo_module_end(table, rc);
 }
 
-/* ---- which of these it is ---- */
+/* ---- dispatch ---- */
 
 static bool is_given(sqlite3_value **columns, enum cuckoo_column column)
 {
@@ -189,8 +188,8 @@ static int change_row(cuckoo_table *table, int argc, sqlite3_value **argv, bool 
                              name, name);
 }
 
-/* No row is ever inserted into a front. So a column of its content that has the name of the table takes
-** commands. NULL: there is none, or it is NULL. */
+/* A front has no INSERT of rows, so a column of its content with the name of the table takes commands.
+** NULL: there is no such column, or it is NULL. */
 static sqlite3_value *command_in_content(const cuckoo_table *table, sqlite3_value **shown)
 {
     int i = table->front ? cuckoo_front_find(table->front, table->paged.shadow.table) : CUCKOO_NO_ROWS;
@@ -212,8 +211,8 @@ static int update(cuckoo_table *table, int argc, sqlite3_value **argv, bool *ski
     return rc;
 }
 
-/* Where SQLite obeys OR IGNORE (vtab.c), SQLITE_CONSTRAINT means a row that was skipped, and is
-** not counted. As the code of a statement on a shadow table it would make an error disappear. */
+/* Where OR IGNORE is supported (vtab.c), SQLITE_CONSTRAINT means that a row was skipped, and it is not
+** counted. As the code of a statement on a shadow table it would hide an error. */
 int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     cuckoo_table *table = cuckoo_table_of(base);

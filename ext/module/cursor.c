@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** cursor.c - asking the virtual table cuckoo_filter: its methods from xBestIndex to xRowid.
+** cursor.c - queries of the virtual table cuckoo_filter: its methods from xBestIndex to xRowid.
 */
 #include "../sqlite/sql.h"
 #include "module.h"
@@ -10,7 +10,7 @@
 enum table_plan {
     ROWS_KEY = 1,      /* key = argv[0], or key IS argv[0] */
     ROWS_WANT_KEY = 2, /* the key column is read */
-    ROWS_COUNT = 4,    /* no column is read: as many rows as items */
+    ROWS_COUNT = 4,    /* no column is read: one row per item */
     ROWS_COLLATION = 8 /* times the collation by which keys are compared */
 };
 
@@ -18,18 +18,18 @@ typedef struct table_cursor {
     sqlite3_vtab_cursor base;
     uint64_t rows, at;
     bool counts; /* rows are only counted */
-    bool again;  /* a key was looked for before: EXISTS opens a cursor for each row, and asks once */
-    int type;    /* of the key that was found; SQLITE_NULL: none, or the column is not read */
+    bool again;  /* this cursor has looked up a key before; EXISTS opens a cursor for each row */
+    int type;    /* type of the found key; SQLITE_NULL: none, or the column is not read */
     sqlite3_int64 integer;
     double real;
-    char *bytes; /* a text (UTF-8) or a blob, `length` of `room` bytes; never shrinks */
+    char *bytes; /* text (UTF-8) or blob, `length` of `room` bytes; never shrinks */
     int length, room;
     uint64_t hash;
-    cuckoo_calm calm;     /* from the second time on */
-    sqlite3_stmt *keys;   /* the rows are all keys of the table that the filter follows */
-    cf_affinity affinity; /* which the key gets in its column; CF_AFFINITY_TEXT: that of TEXT */
-    bool found;           /* or those of rows that may have the key that was asked for */
-    cuckoo_rows pairs;    /* with rowids=on: the rows of the key that was asked for */
+    cuckoo_calm calm;     /* from the second lookup on */
+    sqlite3_stmt *keys;   /* the rows are all keys of the synced table */
+    cf_affinity affinity; /* the affinity that converts the key; CF_AFFINITY_TEXT: TEXT */
+    bool found;           /* the rows may have the requested key */
+    cuckoo_rows pairs;    /* with rowids=on: the rows of the requested key */
 } table_cursor;
 
 static table_cursor *table_cursor_of(sqlite3_vtab_cursor *base)
@@ -40,7 +40,7 @@ static table_cursor *table_cursor_of(sqlite3_vtab_cursor *base)
 int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    /* From 3.54 on SQLite always counts the primary key among the columns that are read. */
+    /* From 3.54 on SQLite always includes the primary key in the columns that are read. */
     uint64_t read = info->colUsed & ~((uint64_t)1 << COLUMN_ID);
     table->registry->planned = table;
     info->idxNum = read == 0 ? ROWS_COUNT : info->colUsed & 1 << COLUMN_KEY ? ROWS_WANT_KEY : 0;
@@ -128,7 +128,7 @@ static int keep_key(table_cursor *cursor, sqlite3_value *key)
     return SQLITE_OK;
 }
 
-/* There is a row if the key is perhaps there: in the filter, or beside it (table.h). */
+/* Finds one row if the key is probably there. */
 static int find_key(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value *key)
 {
     bool has;
@@ -149,9 +149,9 @@ static int cannot_list(cuckoo_table *table)
                              name, name, name, name);
 }
 
-/* Are all keys that this comparison finds equal one key for the filter? SQLite compares, and converts,
-** as it was told when it read the schema. An import has a rule of its own, and so has a rebuild after
-** the column was made anew. */
+/* True if all keys that this comparison finds equal are one key for the filter. SQLite compares, and
+** converts, as declared when it read the schema. An import has its own key rule, and so has a rebuild
+** after the column was recreated. */
 static bool compares_so(const cuckoo_table *table, int plan)
 {
     const cf_geometry *geometry = &table->paged.filter.geometry;
@@ -170,7 +170,7 @@ static int cannot_compare(cuckoo_table *table)
                              cuckoo_collation_words[table->paged.filter.geometry.collation]);
 }
 
-/* The next row is the next key that is not NULL. */
+/* Moves to the next key that is not NULL. */
 static int read_keys(cuckoo_table *table, table_cursor *cursor)
 {
     int rc;
@@ -187,14 +187,14 @@ static int read_keys(cuckoo_table *table, table_cursor *cursor)
                              sqlite3_errmsg(table->registry->db));
 }
 
-/* The table that the filter follows knows the keys. */
+/* Lists the keys of the synced table. */
 static int list_keys(cuckoo_table *table, table_cursor *cursor)
 {
     int rc = cuckoo_follow_keys(&table->follow, &table->paged.shadow, -1, &cursor->keys);
     return rc == SQLITE_OK ? read_keys(table, cursor) : rc;
 }
 
-/* With rowids=on: the rows of the content that are equal to the key. */
+/* With rowids=on: lists the rows of the content that are equal to the key. */
 static int list_equal(cuckoo_table *table, table_cursor *cursor, sqlite3_value *key)
 {
     const cuckoo_follow *follow = &table->follow;
@@ -206,8 +206,8 @@ static int list_equal(cuckoo_table *table, table_cursor *cursor, sqlite3_value *
     return rc == SQLITE_OK ? read_keys(table, cursor) : rc;
 }
 
-/* With rowids=on. A vague key may be that of any row, and so may one that a join converts, when the content
-** is asked: all rows are candidates then. */
+/* With rowids=on. Any row may have a vague key, or a key that a join converts when the content is
+** queried: then all rows are candidates. */
 static int find_pairs(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value *key)
 {
     uint64_t hash;
@@ -231,8 +231,8 @@ static int find_pairs(cuckoo_table *table, table_cursor *cursor, int plan, sqlit
                : list_equal(table, cursor, key);
 }
 
-/* How many rows are there? SQLite asks for each of them, and a damaged header may say any number: more
-** than 2^32 are an error. */
+/* Counts the rows. SQLite fetches each of them, and a corrupt header may have any number: more than 2^32
+** are an error. */
 static int count_rows(cuckoo_table *table, uint64_t *rows)
 {
     int rc = cuckoo_table_items(table, rows);

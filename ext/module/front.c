@@ -17,7 +17,7 @@ int cuckoo_front_find(const cuckoo_front *front, const char *name)
     return i < front->columns ? i : CUCKOO_NO_ROWS;
 }
 
-/* Is there a rowid, or a column, of this name? */
+/* True if there is a rowid, or a column, of this name. */
 static int has_column(sqlite3 *db, const cuckoo_front *front, const char *name, bool *has)
 {
     int rc = cuckoo_column_look(db, front->schema, front->content, name, NULL, NULL);
@@ -40,13 +40,13 @@ static int add_column(cuckoo_front *front, const char *name, cuckoo_shown like)
 }
 
 /* Reads the columns, and declares them in `sql`; a type with the word HIDDEN, which would hide the
-** column, by its affinity. A primary key of one column is unique, with an index of its own or as the
-** rowid; but that index may have another collation. */
+** column, is replaced by one with its affinity. A primary key of one column is unique, with an index of
+** its own or as the rowid; but that index may have another collation. */
 static int read_columns(sqlite3 *db, cuckoo_front *front, sqlite3_str *sql)
 {
-    enum { NAME = 1, TYPE = 2, KEY = 5 /* columns of the list */ };
+    enum { NAME = 1, TYPE = 2, KEY = 5 /* columns of the PRAGMA */ };
     sqlite3_stmt *all;
-    int first = 0, last = 0; /* columns of the primary key, and so many */
+    int first = 0, last = 0; /* of the primary key: its column, the number of columns */
     const char *s = front->schema, *t = front->content, *affinity, *collation;
     int rc = cuckoo_sql_prepare(db, &all, "PRAGMA \"%w\".table_xinfo(\"%w\")", s, t);
     while (rc == SQLITE_OK && sqlite3_step(all) == SQLITE_ROW) {
@@ -78,7 +78,7 @@ static int read_columns(sqlite3 *db, cuckoo_front *front, sqlite3_str *sql)
     return cuckoo_sql_end(all, rc);
 }
 
-/* Finds a name of the rowid, and whether there is one. */
+/* Finds a name of the rowid, if there is one. */
 static int read_rowid(sqlite3 *db, cuckoo_front *front)
 {
     static const char *const names[] = {"rowid", "_rowid_", "oid", NULL};
@@ -96,8 +96,8 @@ static int read_rowid(sqlite3 *db, cuckoo_front *front)
     return front->shown[0].name ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-/* Which columns does an index begin with, and which are unique? This says only what a query costs: that
-** it cannot be read is no error. */
+/* Reads which columns an index begins with, and which are unique. This only estimates the cost of a
+** query, so an error is ignored. */
 static int read_indexes(sqlite3 *db, cuckoo_front *front)
 {
     sqlite3_stmt *all;
@@ -121,14 +121,14 @@ static int read_indexes(sqlite3 *db, cuckoo_front *front)
 
 /* ---- declaring ---- */
 
-/* What makes the name of a hidden column another than that of each column. */
+/* The suffix that makes the name of a hidden column different from every column. */
 static const char *apart(const cuckoo_front *front, const char *name)
 {
     return cuckoo_front_find(front, name) >= 0 ? " (hidden)" : "";
 }
 
-/* Declares the columns in `sql`, and the hidden ones; frees `sql`. Without any there is only that which
-** was followed. NULL: out of memory. */
+/* Declares the columns in `sql`, and the hidden ones; frees `sql`. Without `sql` there is only the
+** synced column. NULL: out of memory. */
 static char *declaration(const cuckoo_front *front, sqlite3_str *sql, const char *t, const char *k)
 {
     bool taken = sqlite3_stricmp(k, t) == 0;
@@ -151,7 +151,7 @@ static void free_columns(cuckoo_front *front)
     sqlite3_free(front->declared);
 }
 
-/* Reads all of the content, and how it is to be declared. */
+/* Reads the columns of the content, and how to declare them. */
 static int read_content(const cuckoo_table *table, cuckoo_front *front, const char *k)
 {
     sqlite3 *db = table->registry->db;
@@ -173,7 +173,8 @@ static int read_content(const cuckoo_table *table, cuckoo_front *front, const ch
     return rc == SQLITE_OK && front->declared == NULL ? SQLITE_NOMEM : rc;
 }
 
-/* Why its columns cannot be shown. SQLite has a limit for all, with one or two hidden ones. */
+/* The reason why its columns cannot be declared. SQLite limits their number, with one or two hidden
+** ones. */
 static int cannot_show(sqlite3 *db, const cuckoo_front *front, int columns, char **message)
 {
     int hidden = 1 + front->keyed, most = sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1);
@@ -210,7 +211,7 @@ int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *c
     rc = rc ? rc : sqlite3_declare_vtab(db, front->declared);
     if (rc == SQLITE_ERROR && message)
         return cannot_show(db, front, front->columns, message);
-    if (rc == SQLITE_ERROR) { /* a collation is missing, say: DROP TABLE has to work all the same */
+    if (rc == SQLITE_ERROR) { /* for example a missing collation: DROP TABLE must still work */
         free_columns(front);
         front->shown = NULL;
         front->columns = front->keyed = 0;
@@ -257,10 +258,10 @@ void cuckoo_values_free(cuckoo_values *values)
     *values = (cuckoo_values){.n = 0};
 }
 
-/* ---- is it as it was? ---- */
+/* ---- whether the content has changed ---- */
 
-/* Another table may have the name of the content now. What is written on the one of before is of no use:
-** before SQLite 3.38 xFilter puts the new name into statements. */
+/* Another table may now have the name of the content. Statements on the old one are useless: before
+** SQLite 3.38 xFilter puts the new name into statements. */
 static int move_content(cuckoo_front *front, const char *content, int followed)
 {
     char *copy = sqlite3_mprintf("%s", content);
@@ -274,7 +275,7 @@ static int move_content(cuckoo_front *front, const char *content, int followed)
     return SQLITE_OK;
 }
 
-/* The names of now; those of before, where they cannot be read. */
+/* Reads the current names; keeps the old ones if they cannot be read. */
 static int find_content(cuckoo_table *table, cuckoo_front *now)
 {
     int rc = cuckoo_follow_find(&table->follow, &table->paged.shadow);
@@ -283,7 +284,8 @@ static int find_content(cuckoo_table *table, cuckoo_front *now)
     return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
 }
 
-/* Indexes may have come or gone. If the schema cannot be looked at, SQLite is about to read it anew. */
+/* Indexes may have been created or dropped. If the schema cannot be read, SQLite is about to read it
+** again. */
 int cuckoo_front_look(cuckoo_table *table)
 {
     int prepared;
@@ -294,7 +296,7 @@ int cuckoo_front_look(cuckoo_table *table)
     int rc = find_content(table, &now);
     const char *k = table->follow.column ? table->follow.column : table->follow.given_column;
     rc = rc ? rc : read_content(table, &now, k);
-    if (rc == SQLITE_ERROR) { /* a use says why */
+    if (rc == SQLITE_ERROR) { /* a use reports the reason */
         if (cuckoo_module_begin(table, CUCKOO_INSPECT) == SQLITE_OK)
             cuckoo_module_end(table, SQLITE_OK);
     } else if (rc == SQLITE_OK && now.columns == 0) {

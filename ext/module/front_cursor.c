@@ -22,10 +22,10 @@ static cuckoo_front *front_of(const front_cursor *cursor)
     return cuckoo_table_of(cursor->base.pVtab)->front;
 }
 
-/* ---- asking the filter ---- */
+/* ---- querying the filter ---- */
 
-/* EXISTS opens a cursor for each row. What another cursor has found holds for this one, too, if the
-** transaction is still the same, or another one in which nobody has committed anything. */
+/* EXISTS opens a cursor for each row. The result of another cursor is valid for this one if the
+** transaction is still the same, or another one before which nobody has committed anything. */
 static CF_ALWAYS_INLINE bool is_calm(front_cursor *cursor, cuckoo_table *table)
 {
     unsigned version;
@@ -62,7 +62,7 @@ static int add_rows(front_cursor *cursor, cuckoo_table *table, uint64_t hash, ui
     return rc;
 }
 
-/* In how many rows is the key, at most? Only an unusual one is counted, unless it is vague
+/* Sets the most rows that the key may be in. Only an unusual key is counted, unless it is vague
 ** (cuckoo_key.h). */
 static int look_up(front_cursor *cursor, cuckoo_table *table, sqlite3_value *key, uint32_t plan,
                    uint64_t *most)
@@ -85,8 +85,9 @@ static int look_up(front_cursor *cursor, cuckoo_table *table, sqlite3_value *key
     return rc;
 }
 
-/* In how many rows may the key (NULL: any) be, as the filter says? If it cannot be used, it is not asked
-** for a while, because that may take long. An error is one of the whole statement. */
+/* Sets the most rows that the key (NULL: any) may be in, by the filter. If the filter cannot be used, it
+** is not queried for a while, because that may take long. An error is an error of the whole
+** statement. */
 static int ask(front_cursor *cursor, sqlite3_value *key, uint32_t plan, uint64_t *most)
 {
     enum { SKIPS = 1000 };
@@ -109,12 +110,12 @@ static int ask(front_cursor *cursor, sqlite3_value *key, uint32_t plan, uint64_t
     table->front->skip = rc == SQLITE_OK ? 0 : SKIPS;
     if (rc != SQLITE_OK || cuckoo_table_is_early(table))
         *most = UINT64_MAX;
-    cursor->unsure |= key && *most == UINT64_MAX; /* rows may have it that were not named */
+    cursor->unsure |= key && *most == UINT64_MAX; /* other rows may have it */
     return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
 }
 
-/* The same for most keys of a join, with few instructions. While fewer than 5 % of them are absent, a
-** question costs more than it saves: then most are not asked for. */
+/* The same for most keys of a join, with few instructions. While fewer than 5 % of the keys are absent,
+** a lookup costs more than it saves, and most are skipped. */
 enum answer { UNKNOWN, ABSENT, FOUND };
 static inline enum answer quick_look(front_cursor *cursor, sqlite3_value *key)
 {
@@ -141,8 +142,8 @@ static inline enum answer quick_look(front_cursor *cursor, sqlite3_value *key)
 
 /* ---- several values for the first parameter ---- */
 
-/* Keeps the values of an IN that may be there. An unusual one may be equal to a text that is a value,
-** too: then the condition is dropped, and each row is looked at once. */
+/* Keeps the values of an IN that are probably there. An unusual value may also be equal to a text: then
+** the condition is dropped, and each row is examined once. */
 static int read_list(front_cursor *cursor, uint32_t plan, sqlite3_value *all, uint32_t *how)
 {
     uint64_t most = UINT64_MAX;
@@ -178,8 +179,8 @@ static int bind_row(front_cursor *cursor, bool *any)
     return rc ? rc : sqlite3_bind_int64(cursor->plain, CUCKOO_ROW, (sqlite3_int64)pair->hash);
 }
 
-/* Binds what is to be looked up next: a value of the list; or the number in its other spellings, unless
-** all its rows were found. *any is false if there is nothing. */
+/* Binds the next value: of the list; or the number in its other spellings, unless all its rows were
+** found. *any is false if there is none. */
 static int bind_next(front_cursor *cursor, bool *any)
 {
     int rc = SQLITE_OK;
@@ -214,7 +215,7 @@ static int step(front_cursor *cursor)
     return SQLITE_OK;
 }
 
-/* Ends what the run before has left. */
+/* Ends the previous run. */
 static void stop(front_cursor *cursor)
 {
     if (cursor->rows && !(cursor->unique && cursor->rows == cursor->feed.rows))
@@ -229,7 +230,7 @@ static void stop(front_cursor *cursor)
     cursor->rowed = cursor->unsure = false;
 }
 
-/* A cursor mostly runs the same statement again. */
+/* Prepares the statement; most cursors run the same one again. */
 static int take_statement(front_cursor *cursor, cuckoo_table *table, const char *text, uint32_t how)
 {
     bool rewrites = how || table->front->moved;
@@ -261,7 +262,7 @@ static int start(front_cursor *cursor, const char *text, uint32_t how, int argc,
     return rc == SQLITE_OK ? step(cursor) : cuckoo_front_fail(cursor, rc);
 }
 
-/* A bit for each argument that is an unusual one. A list is not: it has no unusual values. */
+/* A bit for each argument that is unusual; never for a list, which has no unusual values. */
 static inline uint32_t unusual_of(uint32_t plan, int argc, sqlite3_value **argv)
 {
     uint32_t unusual = 0;
@@ -270,9 +271,9 @@ static inline uint32_t unusual_of(uint32_t plan, int argc, sqlite3_value **argv)
     return unusual;
 }
 
-/* How the statement is to be rewritten. While a transaction writes, and triggers do not tell of it, SQLite
-** may be writing the content and not know that it is read here: then all rows are read, and sorted, before
-** the first one is returned. Nor are spellings remembered: a rollback is not noticed. */
+/* How to rewrite the statement. While a transaction writes that is not reported by triggers, SQLite may
+** be writing the content without expecting reads: then all rows are read, and sorted, before the first
+** one is returned. Nor are spellings kept, because a rollback would not be noticed. */
 static int choose(front_cursor *cursor, uint32_t plan, int argc, sqlite3_value **argv, uint32_t *how)
 {
     uint64_t most;
@@ -339,7 +340,7 @@ int cuckoo_front_filter(sqlite3_vtab_cursor *base, int number, const char *text,
         bool feeds = !(plan & CUCKOO_NULL) && cuckoo_feed_key(cursor, text, argc, argv, &rc);
         return feeds ? rc : start(cursor, text, 0, argc, argv);
     }
-    sqlite3_reset(cursor->feed.rows); /* what it has read may have changed */
+    sqlite3_reset(cursor->feed.rows); /* the rows that it has read may have changed */
     if (plan & CUCKOO_LIST)
         rc = read_list(cursor, plan, argv[0], &how);
     else if (plan & CUCKOO_ASKS && sqlite3_value_type(argv[0]) != SQLITE_NULL)
@@ -363,7 +364,7 @@ int cuckoo_front_eof(sqlite3_vtab_cursor *base)
     return front_cursor_of(base)->rows == NULL;
 }
 
-/* Makes the key of a row WITHOUT ROWID the result, in one column. */
+/* Returns the key of a row WITHOUT ROWID, in one column. */
 static void result_key(const cuckoo_front *front, sqlite3_stmt *rows, sqlite3_context *context)
 {
     sqlite3_str *id = sqlite3_str_new(NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** front_feed.c - statements on the content that are kept; the fed one, and the table-valued function
+** front_feed.c - kept statements on the content; the fed statement, and the table-valued function
 ** cuckoo_feed, which feeds it (front.h).
 */
 #include "front.h"
@@ -29,7 +29,7 @@ void cuckoo_front_give(cuckoo_front *front, sqlite3_stmt **rows)
     unsigned i = 0;
     if (*rows == NULL)
         return;
-    sqlite3_reset(*rows); /* after an error it was not reset yet */
+    sqlite3_reset(*rows); /* after an error it has not been reset yet */
     sqlite3_clear_bindings(*rows);
     while (i < CUCKOO_IDLE && front->idle[i])
         i++;
@@ -57,9 +57,9 @@ int cuckoo_front_take(cuckoo_table *table, const char *text, sqlite3_stmt **rows
 
 /* ---- the fed statement ---- */
 
-/* True from the second key on: EXISTS opens a cursor for each one. Several statements run on one cursor for
-** the parts of an OR, and only the first of them is fed. If it cannot be prepared, the other one runs, and
-** says why, or does not fail. */
+/* True from the second key on: EXISTS opens a cursor for each one. For the parts of an OR several
+** statements run on one cursor, and only the first of them is fed. If it cannot be prepared, the other
+** one runs, and reports the error, or succeeds. */
 static bool has_feed(front_cursor *cursor, const char *text)
 {
     cuckoo_feed *feed = &cursor->feed;
@@ -99,7 +99,7 @@ bool cuckoo_feed_key(front_cursor *cursor, const char *text, int argc, sqlite3_v
     feed->is_new = true;
     feed->read = false;
     *rc = step(cursor);
-    if (*rc == SQLITE_OK && !feed->read) { /* an authorizer has put NULL in the place of a column */
+    if (*rc == SQLITE_OK && !feed->read) { /* an authorizer has replaced a column by NULL */
         cursor->rows = NULL;
         cuckoo_front_give(cuckoo_table_of(cursor->base.pVtab)->front, &feed->rows);
         return false;
@@ -120,14 +120,14 @@ int cuckoo_feed_next(front_cursor *cursor)
 
 /* ---- cuckoo_feed ---- */
 
-/* Its argument is a pointer that only the statement above can pass; with another one it has no rows. Its
-** rows never end: k1, k2, ... of the next one are a key and what else is compared, or NULL. */
+/* Its argument is a pointer that only the statement above can pass; otherwise it has no rows. Its rows
+** never end: k1, k2, ... of the next one are a key and the other values that are compared, or NULL. */
 typedef struct feed_cursor {
     sqlite3_vtab_cursor base;
     cuckoo_feed *feed; /* NULL: no rows */
 } feed_cursor;
 
-/* k1 may be NULL, so it is no primary key. */
+/* k1 may be NULL, so it is not a primary key. */
 static int feed_connect(sqlite3 *db, void *registry, int argc, const char *const *argv,
                         sqlite3_vtab **result, char **message)
 {
@@ -145,7 +145,7 @@ static int feed_disconnect(sqlite3_vtab *table)
     return SQLITE_OK;
 }
 
-/* One row: so SQLite makes no index of its own for it. */
+/* Estimates one row, so that SQLite builds no automatic index. */
 static int feed_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
     (void)table;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** front_plan.c - which statement on the content gives the rows that are asked for (front.h).
+** front_plan.c - chooses the statement on the content that returns the requested rows (front.h).
 */
 #include "front.h"
 
@@ -10,7 +10,7 @@
 
 /* ---- values ---- */
 
-/* For which values does a condition go to the content? */
+/* The values for which a condition goes to the content. */
 enum { USUAL /* for all */, NUMBERS, NO_NUMBERS };
 
 bool cuckoo_front_unusual(uint32_t plan, int i, sqlite3_value *value)
@@ -28,8 +28,8 @@ const char *cuckoo_front_sql(const char *text)
     return text;
 }
 
-/* A condition is in brackets and ends with its parameter. "+" takes the affinity off a key: then it is
-** compared as a parameter is. ?9 and ?10: CUCKOO_USUAL and CUCKOO_OTHERS. */
+/* A condition is in brackets and ends with its parameter. "+" removes the affinity of a key, so that it
+** is compared like a parameter. ?9 and ?10: CUCKOO_USUAL and CUCKOO_OTHERS. */
 static void append_parameter(const cuckoo_front *front, sqlite3_str *sql, char digit, uint32_t how,
                              bool others)
 {
@@ -86,17 +86,17 @@ char *cuckoo_front_rewrite(const cuckoo_front *front, const char *text, uint32_t
 
 /* ---- constraints ---- */
 
-/* What xBestIndex has chosen so far. */
+/* The choices of xBestIndex so far. */
 typedef struct front_choice {
     const cuckoo_front *front;
     sqlite3_index_info *info;
     sqlite3_str *where;
     int conditions;
     uint32_t plan;          /* idxNum */
-    double looks_at, finds; /* in so many rows of the content, so many that fit */
+    double looks_at, finds; /* rows of the content that are examined; rows that match */
 } front_choice;
 
-/* NULL: this goes to no content. */
+/* The operator of a constraint; NULL: it is not passed to the content. */
 static const char *operator_of(int op)
 {
     return op == SQLITE_INDEX_CONSTRAINT_EQ                                           ? "="
@@ -113,7 +113,7 @@ static bool is_range(const char *op)
     return *op == '<' || *op == '>';
 }
 
-/* NULL: it has none, or the content is gone, and so are its columns. */
+/* The column of a constraint; NULL: there is none, or the content and its columns are gone. */
 static const char *rowid_of(const cuckoo_front *front)
 {
     return front->shown ? front->shown[0].name : NULL;
@@ -124,14 +124,14 @@ static const cuckoo_shown *shown_of(const front_choice *choice, int i)
     return cuckoo_front_shown(choice->front, choice->info->aConstraint[i].iColumn);
 }
 
-/* SQLite may give it as a whole. */
+/* True if SQLite can pass the list of an IN as a whole. */
 static bool is_list(const front_choice *choice, int i)
 {
     return !shown_of(choice, i)->numeric && cuckoo_compat_vtab_in(choice->info, i, -1);
 }
 
-/* Does a comparison of constraint i find what the content finds? In columns of other affinities also
-** numbers in texts must lie where the pass over them looks. */
+/* True if constraint i finds the same as the content does. In columns without numeric affinity numbers
+** in texts must also be in the range that is searched for them. */
 static bool compares(const front_choice *choice, int i)
 {
     int own = shown_of(choice, i)->collation;
@@ -139,17 +139,17 @@ static bool compares(const front_choice *choice, int i)
            (own >= 0 && own == cuckoo_collation_named(sqlite3_vtab_collation(choice->info, i)));
 }
 
-enum { FOLLOWED = 3 /* and more: the filter is asked */ };
+enum { FOLLOWED = 3 /* and more: looked up in the filter */ };
 
-/* How much does constraint i want to be the first condition? It alone may be a list, a key of the filter
-** or a number in several spellings. -1: it is left to SQLite. */
+/* The rank of constraint i as the first condition, which alone may be a list, a key of the filter or a
+** number in several spellings. -1: it is left to SQLite. */
 static int rank(const front_choice *choice, int i)
 {
     const cuckoo_front *front = choice->front;
     const struct sqlite3_index_constraint *c = &choice->info->aConstraint[i];
     const char *op = operator_of(c->op);
-    bool told = front->keyed || rowid_of(front); /* which row it is */
-    if (!c->usable || op == NULL || c->iColumn >= front->columns || !told ||
+    bool identified = front->keyed || rowid_of(front); /* rows can be identified */
+    if (!c->usable || op == NULL || c->iColumn >= front->columns || !identified ||
         shown_of(choice, i)->name == NULL || !compares(choice, i))
         return -1;
     bool numeric = shown_of(choice, i)->numeric;
@@ -183,7 +183,7 @@ static void take(front_choice *choice, int i)
     narrow(choice, shown->finds, is_range(op));
 }
 
-/* The first condition may be a special one. Lists that are not the first are left to SQLite. */
+/* The first condition may be a special one. Lists in other places are left to SQLite. */
 static void take_all(front_choice *choice)
 {
     int first = -1, most = 0, n = choice->info->nConstraint;
@@ -209,16 +209,17 @@ static void take_all(front_choice *choice)
 
 /* ---- the statement ---- */
 
-/* Is column i read? A key WITHOUT ROWID always is, because it says which row it is. */
+/* True if column i is read. The key of a table WITHOUT ROWID always is, because it identifies the
+** row. */
 static bool reads(const front_choice *choice, int i)
 {
-    enum { LAST_BIT = 63 /* of all columns from there on */ };
+    enum { LAST_BIT = 63 /* for all columns from there on */ };
     return (choice->front->keyed && cuckoo_front_shown(choice->front, i)->key) ||
            choice->info->colUsed >> (i < LAST_BIT ? i : LAST_BIT) & 1;
 }
 
-/* The rowid or a column that is not NULL comes first, then column by column, as far as they are read: so
-** each has its place. */
+/* The rowid or a column that is not NULL comes first, then the columns in order, if they are read. So
+** each has a fixed place. */
 static void append_columns(const front_choice *choice, sqlite3_str *sql)
 {
     const cuckoo_front *front = choice->front;
@@ -234,7 +235,7 @@ static void append_columns(const front_choice *choice, sqlite3_str *sql)
                             cuckoo_front_shown(front, i)->name);
 }
 
-/* Comments say what xFilter does with the first argument. */
+/* SQL comments describe what xFilter does with the first argument. */
 static char *statement(front_choice *choice)
 {
     sqlite3_str *sql = sqlite3_str_new(NULL);
@@ -266,8 +267,8 @@ int cuckoo_front_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     info->idxStr = statement(&choice);
     info->needToFreeIdxStr = 1;
     info->idxNum = (int)choice.plan;
-    /* To read all rows first is dear where the filter might be asked: without ANALYZE SQLite takes other
-    ** tables for large ones. */
+    /* Reading all rows first is expensive if the filter could be queried: without ANALYZE SQLite
+    ** overestimates the size of other tables. */
     double each = choice.plan & CUCKOO_ASKS ? 1 : choice.looks_at < rows ? 3 : 20;
     info->estimatedCost = 2 + choice.looks_at * each;
     info->estimatedRows = choice.finds < 1 ? 1 : (sqlite3_int64)choice.finds;

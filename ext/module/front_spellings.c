@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** front_spellings.c - the spellings of a number that is asked of a column of texts (front.h).
+** front_spellings.c - the spellings of a number that is looked up in a text column (front.h).
 */
 #include "../keys/key.h"
 #include "../sqlite/sql.h"
@@ -33,7 +33,7 @@ int cuckoo_front_bind_usual(sqlite3_stmt *rows, sqlite3_value *number)
 {
     char *text = is_whole(number) ? sqlite3_mprintf("%lld", sqlite3_value_int64(number))
                                   : sqlite3_mprintf("%s", sqlite3_value_text(number));
-    bool is = text && *text; /* of no text "%s" makes an empty one */
+    bool is = text && *text; /* "%s" makes an empty text of NULL */
     int rc = sqlite3_bind_text(rows, CUCKOO_USUAL, text, -1, sqlite3_free);
     rc = rc ? rc : sqlite3_bind_int(rows, CUCKOO_OTHERS, 0);
     return is ? rc : SQLITE_NOMEM;
@@ -41,9 +41,9 @@ int cuckoo_front_bind_usual(sqlite3_stmt *rows, sqlite3_value *number)
 
 /* ---- the others ---- */
 
-/* All numbers in texts lie between char(9) and ':', in every encoding and collation that fronts take.
-** CAST takes each text for a number, and is equal to it only where it is one. Where a text has a NUL,
-** CAST reads an integer before it, and a comparison a real. */
+/* All numbers in texts are between char(9) and ':', in every encoding and collation that fronts support.
+** CAST reads any text as a number, which is equal to the text only if that is a number. If a text has a
+** NUL, CAST reads an integer before it, and a comparison reads a real. */
 static int read_others(cuckoo_table *table, cuckoo_counts *numbers)
 {
     sqlite3_stmt *others;

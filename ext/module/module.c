@@ -11,8 +11,8 @@
 
 /* ---- its columns ---- */
 
-/* The type of the column that the filter follows, as a word of SQL, so that "x IN seen" compares
-** like x IN that column. Without one, that of the filter, which says less of texts. "": none. */
+/* The type of the synced column, as a word of SQL, so that "x IN seen" compares like x IN that column.
+** If it is unknown, a type from the key rule of the filter, which is less exact. "": none. */
 static const char *type_of_key(cuckoo_table *table, const char *t, const char *k)
 {
     const char *type, *word = "", *schema = table->paged.shadow.schema;
@@ -28,7 +28,7 @@ static const char *type_of_key(cuckoo_table *table, const char *t, const char *k
                                                   : "";
 }
 
-/* SQLite obeys OR IGNORE only where it is told so. */
+/* SQLite supports OR IGNORE only if it is enabled. */
 int cuckoo_table_declare(cuckoo_table *table, const char *t, const char *k)
 {
     sqlite3 *db = table->registry->db;
@@ -61,7 +61,7 @@ int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
     char *what = NULL;
     if (!cuckoo_table_is_told(rc) && rc != SQLITE_IOERR)
         return rc;
-    /* After something was written, damage is an error that rolls back. */
+    /* After something was written, corruption is an error that rolls back. */
     bool damaged = rc == SQLITE_IOERR && table->paged.shadow.damage;
     int code = cuckoo_explain(&what, damaged ? SQLITE_CORRUPT_VTAB : rc, why);
     if (what)
@@ -70,7 +70,7 @@ int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
     return code;
 }
 
-/* ---- keys that cannot have been meant ---- */
+/* ---- keys whose type was never added ---- */
 
 int cuckoo_table_has_inexact(cuckoo_table *table, sqlite3_value *key, bool *has)
 {
@@ -98,7 +98,7 @@ int cuckoo_table_ask_anew(cuckoo_table *table, sqlite3_value *key, uint64_t *has
 int cuckoo_module_begin(cuckoo_table *table, cuckoo_use use)
 {
     sqlite3_free(
-        table->base.zErrMsg); /* SQLite does not take over what xSavepoint and xIntegrity said */
+        table->base.zErrMsg); /* SQLite does not free the messages of xSavepoint and xIntegrity */
     table->base.zErrMsg = NULL;
     int rc = cuckoo_registry_use(table, use);
     return rc == SQLITE_OK ? rc : cuckoo_table_explain(table, rc, cuckoo_table_damage(table, rc));

@@ -4,8 +4,8 @@
 **
 **      CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=1000000, content='users(email)')
 **
-** A row is a key that was asked for and is perhaps there. A filter cannot list its keys, but the table
-** that it follows can: that is what "email IN seen" asks for. The table has no rowid.
+** A row is a requested key that is probably in the filter. A filter cannot list its keys, but the synced
+** table can: "email IN seen" uses that. The table has no rowid.
 */
 #ifndef CUCKOO_MODULE_H
 #define CUCKOO_MODULE_H
@@ -16,32 +16,32 @@
 
 /* ---- columns ---- */
 
-/* All but the key and the row are hidden. */
+/* All columns but the key and the row are hidden. */
 enum cuckoo_column {
     COLUMN_KEY,
-    COLUMN_COMMAND, /* has the name of the table: commands */
-    COLUMN_ID, /* cuckoo_id: the hash of the key, by which DELETE knows it; with rowids=on the row */
-    COLUMN_ROW /* only with rowids=on: the rowid of a row that probably has the key */
+    COLUMN_COMMAND, /* with the name of the table: takes commands */
+    COLUMN_ID,      /* cuckoo_id, for DELETE: the hash of the key; with rowids=on the row */
+    COLUMN_ROW      /* only with rowids=on: the rowid of a row that probably has the key */
 };
 
 /* ---- its filter ---- */
 
-/* Declares the columns above. `t` and `k`: what the filter follows; NULL: nothing. */
+/* Declares the columns above. `t` and `k`: the synced table and column; NULL: none. */
 int cuckoo_table_declare(cuckoo_table *table, const char *t, const char *k);
 
 /* Begins and ends a use of the table (table.h), with messages. `rc` is the error of the use, or
-** SQLITE_OK. A message that is there stays. */
+** SQLITE_OK. An existing message stays. */
 int cuckoo_module_begin(cuckoo_table *table, cuckoo_use use);
 int cuckoo_module_end(cuckoo_table *table, int rc);
 
-/* cuckoo_key_ask, where the header of the filter does not note the type of the key: the logs may.
-** SQLITE_MISMATCH, with a message (cuckoo_table_damage): it cannot have been meant. */
+/* Reads a key if the header of the filter does not note its type, which the logs may have.
+** SQLITE_MISMATCH, with a message (cuckoo_table_damage): a lookup of this key is a mistake. */
 int cuckoo_table_ask_anew(cuckoo_table *table, sqlite3_value *key, uint64_t *hash);
 
-/* May an inexact key that is in the logs alone be this one? */
+/* Sets *has to true if an inexact key that is only in the logs may be this one. */
 int cuckoo_table_has_inexact(cuckoo_table *table, sqlite3_value *key, bool *has);
 
-/* Is the key perhaps there, and what is its hash? Within a use. A NULL is not, and has none. */
+/* Sets *has to true if the key is probably there, and *hash. Within a use. NULL is never there. */
 static inline int cuckoo_table_has_value(cuckoo_table *table, sqlite3_value *key, uint64_t *hash,
                                          bool *has)
 {
@@ -68,14 +68,14 @@ static inline int cuckoo_table_has_value(cuckoo_table *table, sqlite3_value *key
 
 /* ---- errors ---- */
 
-/* Makes "name of the table: message" the error of the table. Returns `code`, or SQLITE_NOMEM. */
+/* Sets the error of the table to "name of the table: message". Returns `code`, or SQLITE_NOMEM. */
 int cuckoo_table_fail(cuckoo_table *table, int code, const char *format, ...);
 
 /* The same for a code that begin or end of a use returned, with the reason. Codes other than
-** SQLITE_IOERR and those of cuckoo_table_is_told need no message, and are passed on. */
+** SQLITE_IOERR and the codes of cuckoo_table_is_told need no message, and are passed on. */
 int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why);
 
-/* ---- methods that stand in other files ---- */
+/* ---- methods in other files ---- */
 
 /* cursor.c */
 int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
@@ -90,33 +90,32 @@ int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
 /* change.c */
 int cuckoo_table_update(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
 
-/* The functions that share the registry: those that take a table by its name, and those that statements
-** of this extension call. (by_name.c) */
+/* The functions that share the registry: functions that take a table by its name, and functions for
+** statements of this extension. (by_name.c) */
 extern const cuckoo_function *const cuckoo_table_functions;
 
 /* ---- arguments of CREATE VIRTUAL TABLE (arguments.c) ---- */
 
-/* What the arguments say (texts: sqlite3_malloc). */
+/* The values of the arguments (texts: sqlite3_malloc). */
 typedef struct cuckoo_table_plan {
     cuckoo_options options;
-    unsigned given; /* a bit for each argument that is no option */
+    unsigned given; /* a bit for each argument that is not an option */
     bool rows;      /* rows=on */
     bool rowids;    /* rowids=on */
     bool once;      /* adds=once */
     uint64_t keep;  /* keep='24 hours', milliseconds; 0: not given */
     char *content, *column;
-    char *later; /* it has arguments that this version does not know, and this names the first one */
+    char *later; /* a message with the first argument unknown to this version; NULL: none */
 } cuckoo_table_plan;
 
-/* Reads the arguments of the module, argv[3] on. After an error *message says what is wrong, without
-** the name of the module; NULL: out of memory. `stored`: they are those of a table that there is. Then
-** arguments that cannot be read are no error, but those of a later version (plan->later), and the
-** others are read. */
+/* Reads the arguments of the module, from argv[3] on. After an error *message is the reason, without the
+** name of the module; NULL: out of memory. `stored`: the table exists already. Then arguments that
+** cannot be read are no error, but come from a later version (plan->later), and the others are read. */
 int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cuckoo_table_plan *plan,
                            char **message);
 
-/* The shape of a new table. The key rule of the column that it follows becomes that of the plan. This
-** checks what only CREATE may check. Errors as above. */
+/* The shape of a new table. The plan takes over the key rule of the synced column. Checks what only
+** CREATE may check. Errors as above. */
 int cuckoo_table_plan_shape(sqlite3 *db, const char *const *argv, cuckoo_table_plan *plan,
                             cf_geometry *shape, char **message);
 void cuckoo_table_plan_free(cuckoo_table_plan *plan);

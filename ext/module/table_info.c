@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** table_info.c - cf_table_info: what a filter table is like, also when it cannot be trusted.
+** table_info.c - cf_table_info: the state of a filter table, even if it cannot be trusted.
 */
 #include "../functions/filters.h"
 #include "../pages/ageing.h"
@@ -9,8 +9,8 @@
 #include "../sqlite/sql.h"
 #include "module.h"
 
-/* The last row of a log of triggers tells its length. A log of many rows is counted: perhaps somebody
-** has written a number by hand. */
+/* The rowid of the last row of a log of triggers is its length. If it is large, the rows are counted,
+** because a program may have written a rowid. */
 static int append_log(sqlite3_str *json, cuckoo_table *table)
 {
     int64_t rows = 0, end = INT64_MAX, none;
@@ -18,8 +18,9 @@ static int append_log(sqlite3_str *json, cuckoo_table *table)
     int64_t left = (int64_t)table->paged.left;
     bool follows = cuckoo_table_follows(table);
     cuckoo_shadow *shadow = &table->paged.shadow;
-    int rc = follows ? cuckoo_shadow_integer(shadow, CUCKOO_READ_OWN, &end, &none) /* is it there? */
-                     : cuckoo_table_net(table);
+    int rc =
+        follows ? cuckoo_shadow_integer(shadow, CUCKOO_READ_OWN, &end, &none) /* checks that it exists */
+                : cuckoo_table_net(table);
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_shadow_integer(shadow, CUCKOO_LAST_LOGGED, NULL, &rows);
     sqlite3_int64 counted = rows;
@@ -48,10 +49,10 @@ static int append_filter(sqlite3_str *json, cuckoo_table *table, cuckoo_use use)
                : SQLITE_INTERRUPT;
 }
 
-/* Tells what is known within a use, if that has begun (`loaded`). `bad`: why the filter cannot be
-** trusted; NULL: it can. Returns the first error, but for what is bad. */
-static int tell(sqlite3_context *context, cuckoo_table *table, cuckoo_use use, const char *bad,
-                bool loaded)
+/* Returns what is known within a use, if that has begun (`loaded`). `bad`: why the filter cannot be
+** trusted; NULL: it can. Returns the first error, except an error that `bad` explains. */
+static int report(sqlite3_context *context, cuckoo_table *table, cuckoo_use use, const char *bad,
+                  bool loaded)
 {
     const cuckoo_follow *follow = &table->follow;
     sqlite3_str *json = sqlite3_str_new(table->registry->db);
@@ -69,7 +70,7 @@ static int tell(sqlite3_context *context, cuckoo_table *table, cuckoo_use use, c
     return rc;
 }
 
-/* When the filter cannot be trusted, that is told, and what can be told without reading pages. */
+/* If the filter cannot be trusted, reports that, and what is known without reading pages. */
 void cuckoo_table_info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     const char *why, *word = argc > 1 ? (const char *)sqlite3_value_text(argv[1]) : NULL;
@@ -83,14 +84,14 @@ void cuckoo_table_info_function(sqlite3_context *context, int argc, sqlite3_valu
     }
     int rc = cuckoo_registry_begin(cuckoo_function_shared(context), argv[0], &known, use, &table, &why);
     if (rc == SQLITE_OK) {
-        rc = tell(context, table, use, NULL, true);
+        rc = report(context, table, use, NULL, true);
         why = cuckoo_table_damage(table, rc);
     }
     if (table && cuckoo_table_is_told(rc)) {
         cuckoo_explain(&bad, rc, why);
         rc = bad ? cuckoo_table_begin(table, CUCKOO_REPAIR) : SQLITE_NOMEM;
         if (bad && (rc == SQLITE_OK || cuckoo_table_is_told(rc)))
-            rc = tell(context, table, CUCKOO_REPAIR, bad, rc == SQLITE_OK);
+            rc = report(context, table, CUCKOO_REPAIR, bad, rc == SQLITE_OK);
         why = sqlite3_errstr(rc);
     }
     if (rc != SQLITE_OK)

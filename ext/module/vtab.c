@@ -14,7 +14,7 @@
 
 /* ---- creating, connecting ---- */
 
-/* INSERT INTO key(key) VALUES('check') would be a key, not a command. */
+/* INSERT INTO key(key) VALUES('check') would add a key, and not be a command. */
 static int refuse_name(bool rows, bool rowids, const char *name, char **message)
 {
     static const char *const own[] = {"cuckoo_id", "key", "row"};
@@ -25,7 +25,7 @@ static int refuse_name(bool rows, bool rowids, const char *name, char **message)
     return SQLITE_OK;
 }
 
-/* `shape`: of a new filter. NULL: there is one, and tells its own, unless it is damaged. */
+/* `shape`: of a new filter. NULL: it exists, and has its own, unless it is corrupt. */
 static int declare_columns(cuckoo_table *table, bool rows, const cf_geometry *shape, char **message)
 {
     sqlite3 *db = table->registry->db;
@@ -38,7 +38,7 @@ static int declare_columns(cuckoo_table *table, bool rows, const cf_geometry *sh
     table->collation = shape ? (cf_collation)shape->collation : CF_COLLATION_BINARY;
     if (!cuckoo_sql_rolls_back(rc) && t && !creates)
         rc = cuckoo_follow_find(&table->follow, &table->paged.shadow);
-    if (cuckoo_sql_rolls_back(rc)) /* a transaction may be gone */
+    if (cuckoo_sql_rolls_back(rc)) /* the transaction may have been rolled back */
         return rc;
     if (rc == SQLITE_OK && t && !creates) {
         t = table->follow.table; /* these may have been renamed */
@@ -51,7 +51,7 @@ static int declare_columns(cuckoo_table *table, bool rows, const cf_geometry *sh
     return rc == SQLITE_OK ? sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS) : rc;
 }
 
-/* A use by its name may go on. */
+/* A use by its name may not have ended. */
 static void free_table(cuckoo_table *table)
 {
     cuckoo_front_free(table->front);
@@ -82,7 +82,7 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
     return rc;
 }
 
-/* Creates the shadow tables, and the triggers of a filter that follows a table. */
+/* Creates the shadow tables, and the triggers of a synced filter. */
 static int create(cuckoo_table *table, const cf_geometry *shape, uint64_t keep, char **message)
 {
     int rc = cuckoo_paged_create(&table->paged, shape, keep);
@@ -115,7 +115,7 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
     if (rc != SQLITE_OK && table)
         free_table(table);
     *result = rc == SQLITE_OK ? &table->base : NULL;
-    if (rc == SQLITE_INTERRUPT) /* of which SQLite says something else */
+    if (rc == SQLITE_INTERRUPT) /* for which SQLite has another message */
         return cuckoo_say(message, rc, "interrupted");
     if (*message == NULL && (rc == SQLITE_OK || rc == SQLITE_NOMEM))
         return rc;
@@ -128,8 +128,8 @@ static int table_create(sqlite3 *db, void *registry, int argc, const char *const
     return attach(db, registry, argc, argv, true, result, message);
 }
 
-/* Connecting needs only the arguments, so that a damaged table can still be dropped, and one of a later
-** version. */
+/* Connecting needs only the arguments, so that a corrupt table, or one of a later version, can still be
+** dropped. */
 static int table_connect(sqlite3 *db, void *registry, int argc, const char *const *argv,
                          sqlite3_vtab **result, char **message)
 {
@@ -142,7 +142,7 @@ static int table_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* Drops triggers and log. A header that cannot be read does not tell the log, but another row does. */
+/* Drops triggers and log. If the header cannot be read, another row names the log. */
 static int stop_following(cuckoo_table *table)
 {
     int64_t log;
@@ -163,7 +163,7 @@ static int table_destroy(sqlite3_vtab *base)
 {
     cuckoo_table *table = cuckoo_table_of(base);
     bool follows = table->follow.given_table ||
-                   table->later; /* which content, a later version may say in its way */
+                   table->later; /* a later version may name its content in another way */
     int rc = follows ? stop_following(table) : SQLITE_OK;
     rc = rc ? rc : cuckoo_shadow_drop(&table->paged.shadow);
     if (rc == SQLITE_OK)
@@ -173,9 +173,9 @@ static int table_destroy(sqlite3_vtab *base)
 
 /* ---- renaming ---- */
 
-/* Triggers and log are named by the identity of the log, and stay. A later version may have more to rename
-** than this one knows. SQLite connects the table under its new name: this one has nothing more to do, and
-** no log. */
+/* Triggers and log are named by the identity of the log, and stay. A later version may have more to
+** rename than this one knows. SQLite connects the table under its new name, so this object has nothing
+** more to do, and no log. */
 static int table_rename(sqlite3_vtab *base, const char *name)
 {
     cuckoo_table *table = cuckoo_table_of(base);
@@ -241,7 +241,7 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     (void)schema;
     int rc = cuckoo_module_begin(table, CUCKOO_INSPECT);
     if (rc == SQLITE_ERROR && table->follow.fault)
-        return SQLITE_OK; /* a filter that is not trusted is not damaged */
+        return SQLITE_OK; /* a filter that is not trusted is not corrupt */
     rc = rc ? rc
             : cuckoo_module_end(table, flags & 1 ? SQLITE_OK : cuckoo_maintenance_check(table, &why));
     if (rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_ERROR) {
@@ -285,7 +285,7 @@ static const cuckoo_module table_module = {
     .base.xNext = either_next,
     .base.xEof = either_eof,
     .base.xColumn = either_column,
-    .base.xRowid = cuckoo_front_rowid, /* the other tables have none, and are not asked */
+    .base.xRowid = cuckoo_front_rowid, /* the other tables have none, and it is not called */
     .base.xUpdate = cuckoo_table_update,
     .base.xBegin = cuckoo_table_joined,
     .base.xSync = table_sync,
@@ -297,8 +297,8 @@ static const cuckoo_module table_module = {
     .base.xShadowName = shadow_name,
 };
 
-/* This stops at an error: once memory has run out in a running statement, sqlite3_create_module_v2
-** may destroy the data of a module that it has registered. */
+/* Stops at the first error: if memory runs out in a running statement, sqlite3_create_module_v2 may
+** destroy the data of a module that it has registered. */
 int cuckoo_register_tables(sqlite3 *db, bool on)
 {
     static const char *const names[] = {"cuckoo_filter", "cuckoo_feed", "cf_lines",

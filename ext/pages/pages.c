@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** pages.c - the image in memory: a byte for each page says if it is there, and if it has to be written.
-** Loading the header starts a new image, so nothing stale survives.
+** pages.c - the image in memory: a byte for each page says whether it has been read, and whether it must
+** be written. Loading the header starts a new image, so nothing stale survives.
 */
 #include "pages.h"
 
@@ -13,9 +13,9 @@
 #include <assert.h>
 #include <string.h>
 
-enum { ABSENT, READ, DIRTY, BLANK /* read, and there is no row */ }; /* states of pages */
+enum { ABSENT, READ, DIRTY, BLANK /* read, but has no row */ }; /* states of pages */
 
-/* ---- which page ---- */
+/* ---- the page of an offset ---- */
 
 /* The number of pages of a blob, header included. */
 static uint64_t pages_of(const cuckoo_paged *paged, uint64_t length)
@@ -48,7 +48,7 @@ static uint64_t find(const cuckoo_paged *paged, int state, uint64_t page)
     return at ? (uint64_t)(at - paged->state) : paged->pages;
 }
 
-/* ---- room ---- */
+/* ---- memory ---- */
 
 /* Resizes an image to this number of pages. After NULL it is unchanged. */
 static uint8_t *resize(const cuckoo_paged *paged, uint8_t *image, uint64_t pages)
@@ -102,9 +102,9 @@ int cuckoo_paged_make_room(cuckoo_paged *paged, uint8_t *block, uint64_t length)
     return SQLITE_OK;
 }
 
-/* The cf_memory of the filter, which also allocates other blocks than the image. Pages that growth adds are
-** zeros in memory (cf_pages). A large image gets an eighth more than it needs, so that it is not copied
-** each time. The image is resized last: if that fails, the old one is still there. */
+/* The cf_memory of the filter, which also allocates other blocks than the image. Pages that growth adds
+** are zeros in memory (cf_pages). A large image gets an eighth more than it needs, so that it is not
+** copied each time. The image is resized last: if that fails, the old one is still there. */
 static uint8_t *grow(void *context, uint8_t *bytes, uint64_t size)
 {
     enum { SMALL = 1 << 20 /* bytes */ };
@@ -145,7 +145,7 @@ static void read_page(cuckoo_paged *paged, uint64_t page)
     paged->absent--;
 }
 
-/* Reads the pages of these bytes. `changes`: they are going to be changed. */
+/* Reads the pages of these bytes. `changes`: they will be changed. */
 static void read_range(cuckoo_paged *paged, uint64_t from, uint64_t to, bool changes)
 {
     if (from >= to)
@@ -235,7 +235,7 @@ int cuckoo_paged_open(cuckoo_paged *paged, uint64_t length)
     return SQLITE_OK;
 }
 
-/* ---- using it ---- */
+/* ---- use ---- */
 
 void cuckoo_paged_forget(cuckoo_paged *paged)
 {

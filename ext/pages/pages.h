@@ -9,26 +9,27 @@
 **                   log.h); unmatched deletes (8); the generation (8); the identity of the log of
 **                   triggers (8); flags (1): 1 if keys expire. With that flag: keep (8), offset (8),
 **                   latest (8) of cuckoo_age
-**      no = 1, ..   the bytes behind the header of the filter, page_bytes to a row, so that a row fits on
-**                   one page of the database; zeros behind the last bytes; a missing row is all zeros
+**      no = 1, ..   the bytes behind the header of the filter, page_bytes in a row, so that a row fits
+**                   on one page of the database; zeros behind the last bytes; a missing row is all zeros
 **
 ** Numbers are little-endian. Header and pages, joined, are a filter blob, the *image*. src works on the
-** image in memory, which can be discarded at any time. A page is read when it is first needed (cf_pages).
-** Only drains and commands change pages (drain.c), and they write the dirty pages before they end.
+** image in memory, which can be discarded at any time. A page is read when it is first needed
+** (cf_pages). Only drains and commands change pages (drain.c), and they write the dirty pages before
+** they end.
 **
-** Reading a row of another type or length is an error. Any other corrupt row does what it does in a blob:
-** no byte makes src read or write outside of the image, and no call notices a changed fingerprint, which
-** nearly always loses one key. A missing row loses all keys of the page. The command `check` finds
-** structural corruption, and for a synced table whether a row of the table is missing.
+** Reading a row of another type or length is an error. Any other corrupt row has the same effect as in a
+** blob: src never reads or writes outside the image, and a changed fingerprint, which nearly always
+** loses one key, is not noticed. A missing row loses all keys of the page. The command `check` finds
+** structural corruption, and for a synced table missing rows of the table.
 **
-** A later version that adds to these rows makes the header row longer, or sets another flag. This version
-** then reads no more of the filter, and writes nothing.
+** A later version that adds to these rows makes the header row longer, or sets another flag. This
+** version then reads no more of the filter, and writes nothing.
 **
 ** Each write changes the *generation*, a random number. While it is the same, memory agrees with the
 ** database.
 **
-** An *unmatched* delete is that of an absent key: the synced table was changed without its triggers. Rows
-** written beside triggers that break the rules count as one (rules.h).
+** An *unmatched* delete is a delete of an absent key: the synced table was changed without its triggers.
+** Rows written while another trigger breaks the rules count as one (rules.h).
 */
 #ifndef CUCKOO_PAGES_H
 #define CUCKOO_PAGES_H
@@ -64,7 +65,7 @@ typedef struct cuckoo_paged {
 
     uint64_t left;       /* keys that did not fit in the last drain, in the log (log.h) */
     uint64_t unmatched;  /* deletes of absent keys */
-    uint64_t generation; /* of what is in memory */
+    uint64_t generation; /* of the pages in memory */
     cuckoo_age age;
     uint64_t now, window; /* the time of this use, and the window of its lookups (ageing.h) */
 } cuckoo_paged;
@@ -72,12 +73,12 @@ typedef struct cuckoo_paged {
 /* Frees the memory of the pages and the shadow tables. */
 void cuckoo_paged_free(cuckoo_paged *paged);
 
-/* Creates the shadow tables with an empty filter of this shape, and chooses the identity of a log. `keep`:
-** in milliseconds, or 0. The caller has made sure that there is memory (arguments.c). */
+/* Creates the shadow tables with an empty filter of this shape, and chooses the identity of a log.
+** `keep`: in milliseconds, or 0. The caller has made sure that there is memory (arguments.c). */
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape, uint64_t keep);
 
-/* Reads the header, if it is not in memory. Returns an SQLite code, or CUCKOO_NEWER (errors.h), after which
-** cuckoo_shadow_why has a message as well. */
+/* Reads the header, if it is not in memory. Returns an SQLite code, or CUCKOO_NEWER (errors.h), after
+** which cuckoo_shadow_why has a message as well. */
 int cuckoo_paged_load(cuckoo_paged *paged);
 
 /* True in *has if the header of the filter table of this name says that this is its log. */
@@ -95,12 +96,12 @@ int cuckoo_paged_error(cuckoo_paged *paged);
 /* Writes dirty pages and the header. After an error the caller discards the image. */
 int cuckoo_paged_write(cuckoo_paged *paged);
 
-/* Discards what is in memory, changes included. */
+/* Discards the pages in memory, changes included. */
 void cuckoo_paged_forget(cuckoo_paged *paged);
 
-/* Replaces the filter in memory, by a blob of `length` bytes in a block (block.h), which it takes over in
-** any case; or by an empty filter of this shape. SQLITE_CORRUPT_VTAB: not a sound blob. After an error the
-** caller discards the image. */
+/* Replaces the filter in memory, by a blob of `length` bytes in a block (block.h), which it takes over
+** in any case; or by an empty filter of this shape. SQLITE_CORRUPT_VTAB: not a sound blob. After an
+** error the caller discards the image. */
 int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length);
 int cuckoo_paged_clear(cuckoo_paged *paged, const cf_geometry *shape);
 
@@ -112,9 +113,9 @@ int cuckoo_paged_complete(cuckoo_paged *paged);
 
 /* ---- for header.c ---- */
 
-/* Makes room for the image of a blob of `length` bytes, with no page in memory; or takes over a block with
-** that blob, whose pages are dirty, unless they are all zeros. After SQLITE_NOMEM the old image is still
-** there. */
+/* Makes room for the image of a blob of `length` bytes, with no page in memory; or takes over a block
+** with that blob, whose pages are dirty unless they are all zeros. After SQLITE_NOMEM the old image is
+** still there. */
 int cuckoo_paged_make_room(cuckoo_paged *paged, uint8_t *block, uint64_t length);
 
 /* Opens the filter in the image, with the hooks that read pages and mark them dirty. */

@@ -9,9 +9,9 @@
 #include <assert.h>
 #include <string.h>
 
-enum { PAGE_OVERHEAD = 64 /* at most so many bytes of a row on a database page are not data */ };
+enum { PAGE_OVERHEAD = 64 /* the most bytes of a row on a database page that are not data */ };
 
-/* ---- damage ---- */
+/* ---- corruption ---- */
 
 int cuckoo_shadow_bad_row(cuckoo_shadow *shadow, int64_t no)
 {
@@ -24,8 +24,8 @@ const char *cuckoo_shadow_why(const cuckoo_shadow *shadow)
     return shadow->damage ? shadow->damage : "its shadow tables cannot be read";
 }
 
-/* SQLITE_ERROR has two causes: the tables, and limits of the connection (sqlite3_limit), for which SQLite's
-** message has "too" or "must be". */
+/* SQLITE_ERROR has two causes: the tables, and limits of the connection (sqlite3_limit), for which
+** SQLite's message has "too" or "must be". */
 static int corrupt_if_missing(cuckoo_shadow *shadow, int rc)
 {
     if (rc != SQLITE_ERROR)
@@ -308,7 +308,7 @@ int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
     return rc;
 }
 
-/* Preparing the statements again finds it. */
+/* Preparing the statements again shows it. */
 int cuckoo_shadow_check(cuckoo_shadow *shadow)
 {
     sqlite3_stmt *unused;

@@ -9,8 +9,8 @@
 **
 ** A synced filter also has a log of raw keys (log.h), which is not a shadow table.
 **
-** Rows and tables may be corrupt, so nothing in them is trusted (pages.h). Functions return SQLite codes.
-** After SQLITE_CORRUPT_VTAB cuckoo_shadow_why says what is wrong.
+** Rows and tables may be corrupt, so nothing in them is trusted (pages.h). Functions return SQLite
+** codes. After SQLITE_CORRUPT_VTAB cuckoo_shadow_why says what is wrong.
 */
 #ifndef CUCKOO_SHADOW_H
 #define CUCKOO_SHADOW_H
@@ -58,8 +58,8 @@ void cuckoo_shadow_free(cuckoo_shadow *shadow);
 void cuckoo_shadow_let_go(cuckoo_shadow *shadow, cuckoo_query query);
 void cuckoo_shadow_finalize(cuckoo_shadow *shadow);
 
-/* Creates the tables. *page_bytes is the largest number of data bytes with which a row fits on one page of
-** the database. */
+/* Creates the tables. *page_bytes is the largest number of data bytes with which a row fits on one page
+** of the database. */
 int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes);
 
 /* SQLITE_CORRUPT_VTAB if a table is missing or has no key, so that rows cannot be written. */
@@ -71,8 +71,8 @@ int cuckoo_shadow_rename(cuckoo_shadow *shadow, const char *table);
 /* Drops the tables, or views that have replaced them, if they exist. */
 int cuckoo_shadow_drop(cuckoo_shadow *shadow);
 
-/* Reads a row of seen_page and copies up to `bytes` bytes. *length is the length of the row; 0: there is no
-** row. SQLITE_CORRUPT_VTAB: not a blob, or empty. */
+/* Reads a row of seen_page and copies up to `bytes` bytes. *length is the length of the row; 0: there is
+** no row. SQLITE_CORRUPT_VTAB: not a blob, or empty. */
 int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_t bytes,
                        uint64_t *length);
 
@@ -83,12 +83,13 @@ int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes,
 ** SQLITE_NOMEM. */
 int cuckoo_shadow_bad_row(cuckoo_shadow *shadow, int64_t no);
 
-/* The last noted damage, or that the tables cannot be read. */
+/* The last message about corruption, or that the tables cannot be read. */
 const char *cuckoo_shadow_why(const cuckoo_shadow *shadow);
 
-/* Prepares a statement, or takes the one that was prepared before, and binds `values`, its parameters,
-** which are integers; NULL: the caller binds them. SQLITE_CORRUPT_VTAB: a table is missing or was changed.
-** _step steps it, and _end resets it and returns the first error, `rc` or that of the last step. */
+/* Prepares a statement, or reuses the one that was prepared before, and binds its parameters to the
+** integers `values`; NULL: the caller binds them. SQLITE_CORRUPT_VTAB: a table is missing or was
+** changed. _step steps it, and _end resets it and returns the first error: `rc`, or the error of the
+** last step. */
 int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
                         sqlite3_stmt **statement);
 int cuckoo_shadow_step(cuckoo_shadow *shadow, sqlite3_stmt *statement);
@@ -103,10 +104,10 @@ int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query);
 int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
                           int64_t *found);
 
-/* Opens a read transaction, until it has been released as often as it was opened. *prepared: how often
-** SQLite has prepared CUCKOO_WATCH_SCHEMA. While this number is the same, the schemas of this database and
-** of temp have not changed, no schema was detached, and the authorizer is the same. After an error nothing
-** is held. */
+/* Opens a read transaction, which ends when each hold has been released. *prepared: how many times
+** SQLite has prepared CUCKOO_WATCH_SCHEMA. While this number is the same, the schemas of this database
+** and of temp have not changed, no schema was detached, and the authorizer is the same. After an error
+** nothing is held. */
 int cuckoo_shadow_hold(cuckoo_shadow *shadow, int *prepared);
 void cuckoo_shadow_release(cuckoo_shadow *shadow);
 
@@ -114,8 +115,8 @@ void cuckoo_shadow_release(cuckoo_shadow *shadow);
 ** case. */
 bool cuckoo_shadow_is_within(cuckoo_shadow *shadow);
 
-/* The number of cuckoo_shadow_hold as far as it is known, without reading the database; the same from the
-** database, with nothing held; and true if it is still `prepared`. */
+/* The number that cuckoo_shadow_hold sets, as far as it is known without reading the database; the same
+** from the database, with nothing held; and true if it is still `prepared`. */
 int cuckoo_shadow_prepared(const cuckoo_shadow *shadow);
 int cuckoo_shadow_schema(cuckoo_shadow *shadow, int *prepared);
 bool cuckoo_shadow_is_same_schema(cuckoo_shadow *shadow, int prepared);
@@ -123,8 +124,8 @@ bool cuckoo_shadow_is_same_schema(cuckoo_shadow *shadow, int prepared);
 /* True if the connection has a transaction, or a write transaction (`writing`), on this database. */
 bool cuckoo_shadow_in_transaction(const cuckoo_shadow *shadow, bool writing);
 
-/* SQLITE_FCNTL_DATA_VERSION of the database, which changes when other connections commit. It is known only
-** within a read transaction. */
+/* SQLITE_FCNTL_DATA_VERSION of the database, which changes when other connections commit. It is known
+** only within a read transaction. */
 int cuckoo_shadow_version(const cuckoo_shadow *shadow, unsigned *version);
 
 /* Sets the identity of the log, from the header or a new random one. */

@@ -2,8 +2,8 @@
 /*
 ** api.h - SQLite and the filter library, for every file of ext.
 **
-** A loaded extension calls SQLite through a table of pointers, which its entry point receives (cuckoo.c).
-** An extension that is linked statically, with -DSQLITE_CORE, calls SQLite directly.
+** A loaded extension calls SQLite through a table of pointers, which its entry point receives
+** (cuckoo.c). An extension that is linked statically, with -DSQLITE_CORE, calls SQLite directly.
 */
 #ifndef CUCKOO_API_H
 #define CUCKOO_API_H
@@ -12,8 +12,8 @@
 #include "sqlite3.h"
 #else
 #include "sqlite3ext.h"
-/* The macros of sqlite3ext.h use this pointer. It has its own name, because other extensions may be in the
-** same library or file. */
+/* The macros of sqlite3ext.h use this pointer. It has its own name, because other extensions may be in
+** the same library or file. */
 #define sqlite3_api cuckoo_sqlite3_api
 extern const sqlite3_api_routines *sqlite3_api;
 #endif
@@ -37,9 +37,9 @@ static inline bool cuckoo_compat_vtab_in(sqlite3_index_info *info, int constrain
 #define cuckoo_compat_vtab_in_next(list, value)         ((void)(list), (void)(value), SQLITE_MISUSE)
 #endif
 
-/* sqlite3_expired: true if SQLite has to prepare this statement again, because the schema may have changed;
-** and for NULL. An SQLite that was built with SQLITE_OMIT_DEPRECATED does not know before the statement
-** runs again. */
+/* sqlite3_expired: true if SQLite has to prepare this statement again, because the schema may have
+** changed; and for NULL. An SQLite that was built with SQLITE_OMIT_DEPRECATED does not know before the
+** statement runs again. */
 #if defined(SQLITE_OMIT_DEPRECATED)
 #define CUCKOO_KNOWS_EXPIRED      false
 #define CUCKOO_EXPIRED(statement) false
@@ -55,8 +55,8 @@ static inline bool cuckoo_compat_expired(sqlite3_stmt *statement)
     return statement == NULL || CUCKOO_EXPIRED(statement);
 }
 
-/* A module of version 4, for PRAGMA integrity_check. Its last member, xIntegrity, came with 3.44; an older
-** SQLite ignores it. Pass &module.base to SQLite, and initialize .CUCKOO_XINTEGRITY. */
+/* A module of version 4, for PRAGMA integrity_check. Its last member, xIntegrity, came with 3.44; an
+** older SQLite ignores it. Pass &module.base to SQLite, and initialize .CUCKOO_XINTEGRITY. */
 typedef struct cuckoo_module {
     sqlite3_module base;
 #if SQLITE_VERSION_NUMBER >= 3044000

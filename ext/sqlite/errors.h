@@ -17,8 +17,8 @@
 ** never plain SQLITE_CORRUPT, after which SQLite writes nothing to the database until the transaction
 ** ends.
 **
-** Messages are in lower case: "function: what is wrong with which argument; the remedy". Formats are
-** those of sqlite3_mprintf, and messages are in memory of sqlite3_malloc.
+** Messages are in lower case: "function: what is wrong with which argument; the remedy". Formats work as
+** in sqlite3_mprintf, and messages are in memory of sqlite3_malloc.
 */
 #ifndef CUCKOO_ERRORS_H
 #define CUCKOO_ERRORS_H
@@ -42,8 +42,8 @@ int cuckoo_error_code(cf_status status);
 bool cuckoo_fail(sqlite3_context *context, const char *format, ...);
 bool cuckoo_fail_code(sqlite3_context *context, int code, const char *format, ...);
 
-/* Frees `detail`, the message; NULL means out of memory. SQLite has its own messages for SQLITE_NOMEM and
-** SQLITE_INTERRUPT. */
+/* Frees `detail`, the message; NULL means out of memory. SQLite has its own messages for SQLITE_NOMEM
+** and SQLITE_INTERRUPT. */
 bool cuckoo_fail_with(sqlite3_context *context, int code, char *detail);
 bool cuckoo_fail_no_memory(sqlite3_context *context);
 
@@ -71,7 +71,7 @@ int cuckoo_explain(char **message, int rc, const char *why);
 char *cuckoo_filter_message(cf_status status, const char *why, const char *function,
                             sqlite3_value *value);
 
-/* "filter is full", its load, and the remedy, for CF_FULL and CF_TOO_BIG. NULL: out of memory. */
+/* "filter is full", its load factor, and the remedy, for CF_FULL and CF_TOO_BIG. NULL: out of memory. */
 char *cuckoo_full_message(cf_status status, const cf_filter *filter);
 
 /* A value in a message: a number, the beginning of a text in quotes, "NULL", or the length of a blob. */

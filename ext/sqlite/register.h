@@ -24,24 +24,25 @@ typedef struct cuckoo_function {
     cuckoo_last last;
     int state;     /* bytes of the state */
     bool direct;   /* triggers and views may not call it */
-    bool harmless; /* they may, even if the schema is not trusted; so is every pure function */
+    bool harmless; /* they may, even if the schema is not trusted; the same holds for pure functions */
 } cuckoo_function;
 
-/* What functions that are not pure share with each other. The last reference frees it. */
+/* The state that functions which are not pure share. The last reference frees it. */
 typedef struct cuckoo_shared {
     unsigned references;
     void (*release)(void *shared); /* releases a reference */
 } cuckoo_shared;
 
-/* Registers or removes (`on` is false) a list of functions. Without `shared` they are pure: deterministic
-** and innocuous. Otherwise each gets a reference. After an error, some functions may be registered. */
+/* Registers or removes (`on` is false) a list of functions. Without `shared` they are pure:
+** deterministic and innocuous. Otherwise each gets a reference. After an error, some functions may be
+** registered. */
 int cuckoo_register(sqlite3 *db, const cuckoo_function *functions, cuckoo_shared *shared, bool on);
 
 /* The user data of a function. */
 typedef struct cuckoo_running {
     cuckoo_function function;
     cf_reader reader; /* the last filter that was opened: most rows of a query open it again */
-    unsigned opened;  /* how often, in other ways than by auxiliary data (handles.h) */
+    unsigned opened;  /* filters opened without auxiliary data (handles.h) */
     cuckoo_shared *shared;
 } cuckoo_running;
 

@@ -20,8 +20,8 @@ bool cuckoo_sql_rolls_back(int rc)
            code == SQLITE_FULL;
 }
 
-/* A read that fails can roll back the transaction. SQLite does not report it if that happens while PRAGMA
-** connects tables, or while ALTER TABLE reads sqlite_stat1. */
+/* A read that fails can roll back the transaction. SQLite does not report it if that happens while
+** PRAGMA connects tables, or while ALTER TABLE reads sqlite_stat1. */
 static int transaction_of(sqlite3 *db)
 {
     return 2 * !sqlite3_get_autocommit(db) + (sqlite3_txn_state(db, NULL) == SQLITE_TXN_WRITE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** temporary.h - a temporary file where SQLite would have one, which nobody else sees.
+** temporary.h - a private temporary file, where SQLite would create one.
 */
 #ifndef CUCKOO_TEMPORARY_H
 #define CUCKOO_TEMPORARY_H
@@ -9,14 +9,14 @@
 
 /* All zeros: closed. */
 typedef struct cuckoo_temporary {
-    cf_temporary file; /* its functions for src, which open it with the first use */
+    cf_temporary file; /* its functions for src, which open it when first used */
     sqlite3 *db;
     sqlite3_file *opened; /* NULL: not open */
     int rc;               /* the first error */
 } cuckoo_temporary;
 
-/* There is no file, and move refuses, if temporary tables of this connection are in memory (PRAGMA
-** temp_store), or if SQLite cannot create one. It must not move afterwards. */
+/* There is no file, and `move` returns false, if temporary tables of this connection are in memory
+** (PRAGMA temp_store), or if SQLite cannot create one. *temporary must not move afterwards. */
 void cuckoo_temporary_begin(cuckoo_temporary *temporary, sqlite3 *db);
 
 /* Closes and deletes it. */

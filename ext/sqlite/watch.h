@@ -10,11 +10,11 @@
 ** SQLite checks for interrupts between the steps of a statement, but not during a function.
 ** (sqlite3_is_interrupted came with 3.41, and ignores progress handlers.) So src calls the watch every
 ** few microseconds, and the watch steps a statement that reads nothing: SQLite then checks for an
-** interrupt, and calls the progress handler when it is due. These steps count as others do, about 250 for
-** each millisecond of work.
+** interrupt, and calls the progress handler when it is due. These steps count as others do, about 250
+** for each millisecond of work.
 **
-** SQLITE_INTERRUPT ends the statement that runs the function. If that statement writes, SQLite rolls back
-** its transaction, as for every interrupted write.
+** SQLITE_INTERRUPT ends the statement that runs the function. If that statement writes, SQLite rolls
+** back its transaction, as for every interrupted write.
 */
 #ifndef CUCKOO_WATCH_H
 #define CUCKOO_WATCH_H
@@ -29,8 +29,9 @@ typedef struct cuckoo_watch {
     cf_filter *filter;   /* the filter that calls the hook, or NULL */
 } cuckoo_watch;
 
-/* Begins to watch the work on `filter`, which must not move either; or on what the caller passes the hook
-** to, if `filter` is NULL. Within a statement of this connection: otherwise interrupts have no effect. */
+/* Begins to watch the work on `filter`, which must not move either; if it is NULL, the work to which the
+** caller passes the hook. Call it within a statement of this connection: otherwise interrupts have no
+** effect. */
 void cuckoo_watch_filter(cuckoo_watch *watch, sqlite3 *db, cf_filter *filter);
 
 /* Ends it. */

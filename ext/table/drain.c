@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** drain.c - changes of keys go to a log; and how the logs get into the pages, and when.
+** drain.c - logs changes of keys; merges the logs into the pages, and decides when.
 **
-** A drain changes no answer, so it is right at any time. All that it writes is written by the function
-** cf_drain, within one statement that writes no row of its own: INSERT INTO seen_page .. WHERE
-** cf_drain(?). So SQLite takes back a drain that fails as a whole, and COMMIT does not fail with it.
-** Only an error after which SQLite rolls the transaction back cannot be helped.
+** A drain changes no answer, so it is right at any time. The function cf_drain does all of its writes,
+** within one statement that writes no row of its own: INSERT INTO seen_page .. WHERE cf_drain(?). So
+** SQLite rolls back a failed drain as a whole, and COMMIT does not fail with it. The one exception: an
+** error that makes SQLite roll back the whole transaction.
 */
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"
@@ -24,13 +24,13 @@ static bool fits(const cuckoo_paged *paged, int64_t row)
 
 typedef struct drain {
     cuckoo_table *table;
-    bool all; /* keys are tried, however many of them find no place */
+    bool all; /* all keys are tried, however many do not fit */
     cuckoo_counts *left;
-    int misses; /* of keys that have found none */
+    int misses; /* keys that did not fit */
 } drain;
 
-/* With rowids=on a key is deleted with its row. A row that no value has room for is in no page. When one
-** copy is saturated, or not there, so are the others. */
+/* With rowids=on a key is deleted with its row, and a row that is too large for a value is in no page.
+** If one copy is saturated or absent, so are the others. */
 static void delete_copies(cuckoo_table *table, uint64_t hash, int64_t row, int64_t copies)
 {
     cuckoo_paged *paged = &table->paged;
@@ -40,8 +40,8 @@ static void delete_copies(cuckoo_table *table, uint64_t hash, int64_t row, int64
     paged->unmatched += deleted == CF_ABSENT && paged->rc == SQLITE_OK && cuckoo_table_follows(table);
 }
 
-/* A row has one key: a pair that is there already is left of a key that REPLACE took away, or stands for
-** this one. */
+/* A row has one key: if the pair exists already, it belongs to a key that REPLACE removed, or is a false
+** positive for this one. */
 static cf_status add_pair(cuckoo_paged *paged, uint64_t hash, int64_t row)
 {
     if (cuckoo_rows_in(&paged->filter, hash, row))
@@ -50,10 +50,10 @@ static cf_status add_pair(cuckoo_paged *paged, uint64_t hash, int64_t row)
                             : CF_FULL;
 }
 
-/* *n: copies of a key, which are counted down; or a time. */
+/* *n: the copies of a key, which are counted down; or a time. */
 static cf_status add_key(cuckoo_paged *paged, uint64_t hash, int64_t row, int64_t *n)
 {
-    enum { MOST_COPIES = 1 << 17 /* no counter counts as far */ };
+    enum { MOST_COPIES = 1 << 17 /* above any counter */ };
     cf_status status = CF_OK;
     if (paged->filter.geometry.epochs)
         return cuckoo_ageing_add(paged, hash, *n);
@@ -66,7 +66,7 @@ static cf_status add_key(cuckoo_paged *paged, uint64_t hash, int64_t row, int64_
     return status;
 }
 
-/* In a full filter each key takes long. */
+/* Adds a key, or counts it in `left`. In a full filter each key takes long, so only some are tried. */
 static int bring(drain *into, uint64_t hash, int64_t row, int64_t n)
 {
     enum { TRIED = 64 };
@@ -80,7 +80,7 @@ static int bring(drain *into, uint64_t hash, int64_t row, int64_t n)
     return cuckoo_counts_put(into->left, into->table->paged.filter.geometry.epochs != 0, hash, row, n);
 }
 
-/* Keys without a place go first. */
+/* Deletes copies, first from the copies that did not fit. */
 static int take_away(drain *into, uint64_t hash, int64_t row, int64_t copies)
 {
     int64_t wait = cuckoo_counts_get(into->left, hash, row);
@@ -97,12 +97,12 @@ static int change(void *context, uint64_t hash, int64_t row, int64_t n)
     return cuckoo_first_error(rc, into->table->paged.rc);
 }
 
-/* Changes of keys are made again in their order: who deletes a key that is there by chance, and then
-** adds it, must find it. What triggers have reported is right as a sum. */
+/* Changes of keys are repeated in order: a key that is deleted as a false positive and then added must
+** be found. Changes by triggers are right as a sum. */
 int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_counts *left)
 {
     cuckoo_paged *paged = &table->paged;
-    drain into = {table, all || paged->shadow.rowids, left, 0}; /* what has no place is found fast */
+    drain into = {table, all || paged->shadow.rowids, left, 0}; /* misses are found fast */
     cuckoo_changes *logged = &table->net.changes;
     bool ages = paged->filter.geometry.epochs != 0, sums = ages || cuckoo_table_follows(table);
     int rc = cuckoo_net_read(&table->net, paged, cuckoo_table_follows(table));
@@ -141,8 +141,8 @@ static int write_left(void *context, uint64_t hash, int64_t row, int64_t n)
     return rc;
 }
 
-/* Pages may grow by what the logs give back. Only drains write to the own log of a filter that follows a
-** table. */
+/* Empties the logs before pages are written, which may reuse their space. Only drains write to the log
+** of hashed keys of a synced filter. */
 static int change_logs(cuckoo_table *table, const cuckoo_counts *left)
 {
     cuckoo_paged *paged = &table->paged;
@@ -181,7 +181,7 @@ void cuckoo_drain_function(sqlite3_context *context, int argc, sqlite3_value **a
         sqlite3_result_error(context, "cf_drain: only a drain calls it", -1);
 }
 
-/* An interrupt that comes when the statement has ended takes nothing back, and comes again with the next
+/* True if an interrupt came after the end of the statement: it undid nothing, and interrupts the next
 ** one. */
 static bool is_done(const writing *w, int rc)
 {
@@ -189,10 +189,10 @@ static bool is_done(const writing *w, int rc)
            cuckoo_shadow_in_transaction(&w->table->paged.shadow, true);
 }
 
-/* Within COMMIT SQLite prepares to take a statement back only if another one reads. The statement is not
-** kept: SQLite would prepare it anew after a change of the schema, perhaps with a savepoint begun for
-** it, and without memory to end that take back the whole transaction, and say nothing. After an error
-** nothing was written, and nothing is in memory. */
+/* Within COMMIT SQLite prepares for the rollback of a statement only if another one is reading. The
+** statement is not kept: after a change of the schema SQLite would prepare it again, possibly with a
+** savepoint open for it, and without memory to end that it would roll back the whole transaction without
+** an error. After an error nothing was written, and nothing is in memory. */
 static int write_changes(cuckoo_table *table, const cuckoo_counts *left)
 {
     int prepared;
@@ -206,11 +206,11 @@ static int write_changes(cuckoo_table *table, const cuckoo_counts *left)
         rc = cuckoo_shadow_query(shadow, CUCKOO_DRAIN, NULL, &statement);
         rc = rc ? rc : sqlite3_bind_pointer(statement, 1, &w, POINTER, NULL);
         while (rc == SQLITE_OK && cuckoo_shadow_step(shadow, statement) == SQLITE_ROW)
-            ; /* PRAGMA count_changes gives a row */
+            ; /* PRAGMA count_changes returns a row */
         rc = statement ? cuckoo_shadow_end(shadow, statement, rc) : rc;
         rc = is_done(&w, rc) ? SQLITE_OK : rc;
         if (rc == SQLITE_OK && table->registry->events != events)
-            rc = SQLITE_ABORT; /* without memory SQLite may roll back, and say nothing */
+            rc = SQLITE_ABORT; /* without memory SQLite may roll back without an error */
         cuckoo_shadow_let_go(shadow, CUCKOO_DRAIN);
         cuckoo_shadow_release(shadow);
     }
@@ -232,14 +232,15 @@ int cuckoo_table_finish(cuckoo_table *table, const cuckoo_counts *left, int rc)
     else
         rc = write_changes(table, left);
     if (rc == SQLITE_OK && left)
-        table->wrote = table->wrote > 0; /* the log begins anew; a rollback may bring its rows back */
+        table->wrote = table->wrote > 0; /* the log is empty; a rollback may restore its rows */
     return rc;
 }
 
-/* ---- the whole ---- */
+/* ---- a whole drain ---- */
 
-/* What is to be known of rows that were written. Rows that this connection wrote beside a trigger that
-** breaks the rules count as one that is unmatched: others may not see a TEMP trigger. */
+/* Checks the triggers before rows are saved. Rows that this connection wrote while another trigger
+** breaks the rules count as one unmatched delete, because other connections may not see a TEMP
+** trigger. */
 static int prepare(cuckoo_table *table)
 {
     cuckoo_paged *paged = &table->paged;
@@ -280,8 +281,8 @@ int cuckoo_table_gave_up(const cuckoo_table *table, int rc)
 /* ---- changes of keys ---- */
 
 /* Writes a change of a key to the log. The rowid is also the number of rows, since a drain empties the
-** log. A statement that writes many rows drains the log from time to time, so that no log gets too long
-** for a drain; a drain that fails leaves them in the log. */
+** log. A statement that writes many rows drains the log from time to time, so that no log becomes too
+** long for a drain; if a drain fails, the rows stay in the log. */
 static int note(cuckoo_table *table, uint64_t hash, int64_t n, unsigned types)
 {
     cuckoo_shadow *shadow = &table->paged.shadow;
@@ -298,7 +299,7 @@ static int note(cuckoo_table *table, uint64_t hash, int64_t n, unsigned types)
                : rc;
 }
 
-/* Has a filter that may not grow fewer keys than slots? */
+/* Sets *room to true if a filter that may not grow has fewer keys than slots. */
 static int count_room(cuckoo_table *table, bool *room)
 {
     const cf_filter *filter = &table->paged.filter;
@@ -308,7 +309,7 @@ static int count_room(cuckoo_table *table, bool *room)
     return rc;
 }
 
-/* A drain tells how many slots they need. */
+/* The same after a drain, if necessary: it shows how many slots the keys need. */
 static int look_for_room(cuckoo_table *table, bool *room)
 {
     int rc = count_room(table, room);
@@ -345,8 +346,8 @@ int64_t cuckoo_table_due(const cuckoo_table *table)
     return (int64_t)(paged->left + more);
 }
 
-/* A transaction that has written no row of a log must not commit anything: others could not write on what
-** they have read. */
+/* A transaction that has written no row of a log must not write to the database: other connections could
+** then not write after what they have read. */
 static bool is_due(const cuckoo_table *table)
 {
     int64_t read = (int64_t)(table->net.own.rows + table->net.followed.rows);

@@ -31,7 +31,7 @@ static void free_filter(cf_filter *filter)
     cuckoo_block_resize(NULL, filter->writable, 0);
 }
 
-/* Replaces the filter of the table, in memory. When rc is an error, frees the new one instead. */
+/* Replaces the filter of the table, in memory. If rc is an error, frees the new one instead. */
 static int put_filter(cuckoo_table *table, cf_filter *filter, int rc)
 {
     cf_seal(filter);
@@ -59,7 +59,7 @@ static int check_rows(cuckoo_table *table, char **message)
                : rc;
 }
 
-/* A row of the table that the filter follows has an error of its own. */
+/* The message if a row of the synced table cannot be read. */
 static int say_unreadable(const cuckoo_table *table, int rc, char **message)
 {
     return cuckoo_say(message, rc, "%s(%s) cannot be read: %s", table->follow.table,
@@ -80,7 +80,7 @@ int cuckoo_maintenance_check(cuckoo_table *table, char **message)
     if (status == CF_INTERRUPTED)
         return SQLITE_INTERRUPT;
     if (table->paged.rc != SQLITE_OK)
-        return table->paged.rc; /* a page that could not be read is no damage */
+        return table->paged.rc; /* a page that cannot be read is not corruption */
     if (status != CF_OK)
         return cuckoo_say(message, SQLITE_CORRUPT_VTAB, "corrupt: %s", why);
     rc = table->follow.given_table ? cuckoo_table_misses(table, CUCKOO_ALL_ROWS, &misses) : SQLITE_OK;
@@ -94,7 +94,7 @@ int cuckoo_maintenance_check(cuckoo_table *table, char **message)
 
 /* ---- optimize ---- */
 
-/* A filter that is not smaller, or not possible, stays as it is. */
+/* If the result is not smaller, or there is none, the filter stays as it is. */
 static int shrink(cuckoo_table *table)
 {
     cf_filter smaller;
@@ -161,7 +161,7 @@ int cuckoo_maintenance_age(cuckoo_table *table, int (*how)(cuckoo_paged *paged, 
 
 /* ---- rebuild ---- */
 
-/* With rowids=on. A key with more rows than its buckets have slots takes long, and much memory. */
+/* With rowids=on a key with more rows than its buckets have slots takes long, and much memory. */
 static bool has_too_many(uint64_t rows, uint64_t keys, const cuckoo_counts *aside)
 {
     enum { MOST = 8 /* rows a key */, FEW = 1000 };
@@ -177,7 +177,7 @@ static int say_index(const cuckoo_table *table, char **message)
                       t, k);
 }
 
-/* Adds all keys of the statement. Keys without a place go to `aside`; if that is NULL, they are an
+/* Adds all keys of the statement. Keys that do not fit go to `aside`; if that is NULL, they are an
 ** error. */
 static int add_keys(const cuckoo_table *table, sqlite3_stmt *keys, cf_filter *filter,
                     cuckoo_counts *aside, char **message)
@@ -214,7 +214,7 @@ static int add_keys(const cuckoo_table *table, sqlite3_stmt *keys, cf_filter *fi
     return rc == SQLITE_DONE ? SQLITE_OK : cuckoo_sql_code(sqlite3_db_handle(keys), rc);
 }
 
-/* Makes a filter of this shape of the rows of the table. Keys without a place go to `aside`. */
+/* Builds a filter of this shape from the rows of the table. Keys that do not fit go to `aside`. */
 static int read_table(cuckoo_table *table, const cf_geometry *shape, cf_filter *filter,
                       cuckoo_counts *aside, char **message)
 {
@@ -234,8 +234,8 @@ static int read_table(cuckoo_table *table, const cf_geometry *shape, cf_filter *
 }
 
 /* The shape for the column, with its key rule. It stays as it is, unless another capacity is given, or
-** `anew` and there are more keys: then it is planned with the options of CREATE. */
-static int plan_shape(const cuckoo_table *table, bool anew, const uint64_t *given, cf_geometry *shape,
+** `replan` is set and there are more keys: then it is planned with the options of CREATE. */
+static int plan_shape(const cuckoo_table *table, bool replan, const uint64_t *given, cf_geometry *shape,
                       char **message)
 {
     const char *why, *schema = table->paged.shadow.schema, *t = table->follow.table,
@@ -248,7 +248,7 @@ static int plan_shape(const cuckoo_table *table, bool anew, const uint64_t *give
     rc = rc ? rc : cuckoo_column_rule(db, schema, t, k, &options, message);
     if (rc != SQLITE_OK && *message)
         rc = cuckoo_say(message, rc, "%s; if the table is gone for good, drop the filter", *message);
-    else if (rc == SQLITE_OK && anew && !given)
+    else if (rc == SQLITE_OK && replan && !given)
         rc = cuckoo_column_capacity(db, schema, t, k, &options, shape->counter_bits != 0, &capacity,
                                     message);
     if (rc == SQLITE_OK && shape->value_bits)
@@ -268,8 +268,8 @@ static int plan_shape(const cuckoo_table *table, bool anew, const uint64_t *give
     return cuckoo_memory_for(shape, message);
 }
 
-/* Makes an empty log. SQLite does not drop tables while a statement runs: a table that has been put in
-** the place of the log stays. Then the log gets another name. */
+/* Makes an empty log. While a statement runs, SQLite does not drop tables: if another table has the name
+** of the log, that table stays, and the log gets another name. */
 static int make_log(cuckoo_shadow *shadow)
 {
     char *watcher;
@@ -285,7 +285,7 @@ static int make_log(cuckoo_shadow *shadow)
     return cuckoo_shadow_run(shadow, CUCKOO_EMPTY_LOG);
 }
 
-/* Says why, unless nothing is wrong, memory has failed, or `damage` says it. */
+/* Sets the message, unless there is no error, memory has failed, or `damage` is the message. */
 static int say_no_triggers(const cuckoo_table *table, int rc, char **message)
 {
     return rc == SQLITE_OK || rc == SQLITE_NOMEM || table->paged.shadow.damage
@@ -310,10 +310,11 @@ static int make_triggers(cuckoo_table *table, char **message)
     return say_no_triggers(table, rc, message);
 }
 
-/* SQLite does not take back what a single row of an INSERT did, within a transaction: so the table is
-** read before anything changes. Triggers of these names may be there, whatever they say. Where they
-** cannot be dropped, the log stays; triggers that are half made are a fault. */
-int cuckoo_maintenance_rebuild(cuckoo_table *table, bool anew, const uint64_t *capacity, char **message)
+/* Within a transaction SQLite does not undo the effects of an INSERT of a single row, so the table is
+** read before anything changes. Triggers with these names may exist, with any text. If they cannot be
+** dropped, the log stays; if only some of them are created, that is a fault. */
+int cuckoo_maintenance_rebuild(cuckoo_table *table, bool replan, const uint64_t *capacity,
+                               char **message)
 {
     cf_geometry shape;
     cf_filter filter;
@@ -331,11 +332,11 @@ int cuckoo_maintenance_rebuild(cuckoo_table *table, bool anew, const uint64_t *c
     int rc = cuckoo_paged_load(&table->paged);
     rc = rc ? rc : cuckoo_shadow_check(&table->paged.shadow);
     rc = rc ? rc : cuckoo_follow_find(&table->follow, &table->paged.shadow);
-    rc = rc ? rc : plan_shape(table, anew, capacity, &shape, message);
+    rc = rc ? rc : plan_shape(table, replan, capacity, &shape, message);
     rc = rc ? rc : cuckoo_follow_refuse(&table->follow, &table->paged.shadow, message);
     rc = rc ? rc
             : read_table(table, &shape, &filter,
-                         anew || shape.growth || shape.value_bits ? &aside : NULL, message);
+                         replan || shape.growth || shape.value_bits ? &aside : NULL, message);
     if (rc == SQLITE_OK && (rc = cuckoo_follow_drop(&table->paged.shadow)) != SQLITE_OK) {
         free_filter(&filter);
         rc = say_no_triggers(table, rc, message);
@@ -344,7 +345,7 @@ int cuckoo_maintenance_rebuild(cuckoo_table *table, bool anew, const uint64_t *c
         cuckoo_net_forget(&table->net);
         rc = cuckoo_table_finish(table, &aside, put_filter(table, &filter, rc));
         if (rc != SQLITE_OK && !cuckoo_sql_rolls_back(rc))
-            rc = SQLITE_IOERR; /* the log is empty: the filter of before must not stay */
+            rc = SQLITE_IOERR; /* the log is empty: the old filter must not stay */
     }
     cuckoo_counts_free(&aside);
     return rc;

@@ -81,9 +81,9 @@ void cuckoo_list_give(cuckoo_table *table)
 
 /* ---- finding a table ---- */
 
-/* Compiling a statement on a virtual table connects the table, and asks it for a plan. So it tells
-** which table of this name SQLite uses now. There may be others: statements that were compiled
-** before the schema changed keep theirs. */
+/* When SQLite compiles a statement on a virtual table, it connects the table and calls its xBestIndex.
+** This shows which table of this name SQLite uses now. There may be others: statements that were
+** compiled before the schema changed keep theirs. */
 cuckoo_table *cuckoo_registry_connect(cuckoo_registry *registry, const char *schema, const char *name,
                                       int *rc)
 {
@@ -94,13 +94,13 @@ cuckoo_table *cuckoo_registry_connect(cuckoo_registry *registry, const char *sch
     if (*rc == SQLITE_ERROR && registry->planned)
         *rc = SQLITE_OK; /* it cannot show the rows of its content (front.c) */
     else if (*rc == SQLITE_ERROR && strstr(sqlite3_errmsg(registry->db), "no such table"))
-        *rc = SQLITE_SCHEMA; /* it stands in the schema, and SQLite does not know it */
+        *rc = SQLITE_SCHEMA; /* it is in the schema, but SQLite has not read it */
     sqlite3_finalize(statement);
     cuckoo_table *table = registry->planned;
     return *rc == SQLITE_OK && table && cuckoo_list_is_named(table, schema, name) ? table : NULL;
 }
 
-/* Looks in one schema for a name that may begin with it. *stop: there is something of this name. */
+/* Looks in one schema for a name that may begin with the schema. *stop: something has this name. */
 static cuckoo_table *look_in(cuckoo_registry *registry, const char *schema, const char *name, bool *stop,
                              int *rc)
 {
@@ -117,8 +117,8 @@ static cuckoo_table *look_in(cuckoo_registry *registry, const char *schema, cons
     return table;
 }
 
-/* Looks in temp, main, then the attached schemas in order, as SQLite does. They come from the statement
-** PRAGMA: for the table-valued function SQLite before 3.54 may keep a schema that was freed. */
+/* Looks in temp, main, then the attached schemas in order, as SQLite does. The PRAGMA is used as a
+** statement, because its table-valued function may keep a freed schema before SQLite 3.54. */
 cuckoo_table *cuckoo_registry_find(cuckoo_registry *registry, const char *name, int *rc)
 {
     assert(name != NULL);
@@ -140,7 +140,7 @@ cuckoo_table *cuckoo_registry_find(cuckoo_registry *registry, const char *name, 
 
 /* ---- joining a transaction ---- */
 
-/* What has failed is not tried again for each row of a statement. */
+/* After a failure some rows of a statement must pass before the next attempt. */
 bool cuckoo_registry_may_join(const cuckoo_registry *registry)
 {
     enum { MORE = 64 /* rows */ };
@@ -153,7 +153,7 @@ void cuckoo_registry_refuse(cuckoo_registry *registry)
     registry->refused = sqlite3_total_changes(registry->db);
 }
 
-/* The table has to outlive the statement. */
+/* The table must outlive the statement. */
 int cuckoo_registry_join(cuckoo_table *table)
 {
     cuckoo_registry *registry = table->registry;
@@ -162,7 +162,7 @@ int cuckoo_registry_join(cuckoo_table *table)
     cuckoo_list_keep(table);
     int rc = cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(\"%w\") SELECT 1 WHERE 0",
                             shadow->schema, shadow->table, shadow->table);
-    if (rc == SQLITE_ERROR) { /* SQLite may know it by another name, as another table */
+    if (rc == SQLITE_ERROR) { /* for SQLite the name may belong to another table */
         cuckoo_table_forget(table);
         cuckoo_shadow_set_log(&table->paged.shadow, 0);
     }
@@ -199,8 +199,8 @@ void cuckoo_registry_let_go(cuckoo_table *table)
 }
 
 /* Holds a read transaction on the database of the table (shadow.h): outside of one SQLite does not know
-** of commits by other connections. This may bring a new schema, after which any table may be gone.
-** NULL: this one is, or *rc is an error. */
+** about commits by other connections. This may load a new schema, after which any table may have been
+** freed. NULL: this table was, or *rc is an error. */
 static cuckoo_table *hold(cuckoo_table *table, int *prepared, int *rc)
 {
     cuckoo_list_keep(table);
@@ -213,7 +213,7 @@ static cuckoo_table *hold(cuckoo_table *table, int *prepared, int *rc)
     return NULL;
 }
 
-/* In attached schemas names are looked for each time: there they change their meaning with main, too. */
+/* In attached schemas names are looked up each time: their meaning also depends on main. */
 void cuckoo_registry_remember(cuckoo_table *table, const char *name, int prepared)
 {
     const char *schema = table->paged.shadow.schema;
@@ -223,7 +223,7 @@ void cuckoo_registry_remember(cuckoo_table *table, const char *name, int prepare
     table->called_at = prepared;
 }
 
-/* Finds the table and holds it. Within the transaction nobody can change what is found. */
+/* Finds the table and holds it. Within the transaction nobody can change the result. */
 static cuckoo_table *find_anew(cuckoo_registry *registry, const char *name, int *rc)
 {
     int prepared;
@@ -249,7 +249,7 @@ static cuckoo_table *table_called(const cuckoo_registry *registry, const char *n
     return at;
 }
 
-/* Holds the table that had this name before, if it still has: no schema has changed. */
+/* Holds the table that had this name before, if it still has it because no schema has changed. */
 static cuckoo_table *find_again(cuckoo_registry *registry, const char *name, int *rc)
 {
     int prepared, at;
@@ -265,7 +265,7 @@ static cuckoo_table *find_again(cuckoo_registry *registry, const char *name, int
     return NULL;
 }
 
-/* The table that a value names, in a read transaction. NULL: there is none, or *rc says why. */
+/* The table that a value names, in a read transaction. NULL: there is none, or *rc is an error. */
 static cuckoo_table *find_held(cuckoo_registry *registry, sqlite3_value *value,
                                const cuckoo_known *known, int *rc)
 {
@@ -284,7 +284,7 @@ static cuckoo_table *find_held(cuckoo_registry *registry, sqlite3_value *value,
     return table || *rc != SQLITE_OK ? table : find_anew(registry, text, rc);
 }
 
-/* A table or view in the TEMP schema, which SQLite looks at first, may have the name of a filter. */
+/* A table or view in the TEMP schema, where SQLite looks first, may have the name of a filter. */
 static bool is_hidden(cuckoo_registry *registry, const char *name)
 {
     sqlite3_int64 has = 0;
@@ -295,7 +295,7 @@ static bool is_hidden(cuckoo_registry *registry, const char *name)
     return has != 0;
 }
 
-/* What to do instead (sqlite3_malloc; NULL: out of memory): the filter tables there are, or how to make
+/* The remedy (sqlite3_malloc; NULL: out of memory): the names of the filter tables, or how to create
 ** one. */
 static char *remedy_for(cuckoo_registry *registry, const char *text)
 {

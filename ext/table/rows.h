@@ -2,14 +2,14 @@
 /*
 ** rows.h - rowids=on: a key is stored with the rowid of each row that has it, as a value.
 **
-** A lookup returns the rows of the image and those that the logs add, without those that they delete. A
-** caller compares each row with the table: one too many does no harm. Each pair of a key and a row is
-** summed up by itself, so deletes are exact. A row has one key at a time. So where the image has a pair
-** twice, or has one of another key with the same fingerprint, one of them is left of a change that no
-** trigger reported (INSERT OR REPLACE), and a sum above 0 is never too small.
+** A lookup returns the rows in the image, plus the rows that the logs add, minus the rows that they
+** delete. The caller compares each row with the table, so an extra row does no harm. Each pair of a key
+** and a row is summed up separately, so deletes are exact. A row has one key at a time. So if the image
+** has a pair twice, or a pair of another key with the same fingerprint, one of them is left over from a
+** change that no trigger reported (INSERT OR REPLACE), and a sum above 0 is never too small.
 **
-** Rowids that are negative, or too large for the values of the image, stay in the log of hashed keys, as
-** pairs do that find no slot. When they are many, the image gets wider values.
+** Rowids that are negative, or too large for the values of the image, stay in the log of hashed keys,
+** like pairs without a slot. If there are many of them, the image gets wider values.
 **
 ** Functions return SQLite codes.
 */
@@ -30,20 +30,20 @@ int cuckoo_rows_find(cuckoo_net *net, cuckoo_paged *paged, uint64_t hash, cuckoo
 /* Adds a row, with a value. */
 int cuckoo_rows_push(cuckoo_rows *rows, uint64_t row, int64_t value);
 
-/* Does this row have the key, probably? Is that said by the image alone? */
+/* True if this row probably has the key; the second function looks in the image alone. */
 int cuckoo_rows_have(cuckoo_net *net, cuckoo_paged *paged, uint64_t hash, int64_t row, bool *has);
 bool cuckoo_rows_in(const cf_filter *filter, uint64_t hash, int64_t row);
 
-/* Do the logs delete a pair that is not there? Then rowids have changed without the triggers. */
+/* True if the logs delete a pair that does not exist: rowids have changed without the triggers. */
 int cuckoo_rows_lack(cuckoo_net *net, cuckoo_paged *paged, bool *lack);
 
-/* So many rows of this many may stay out of the pages. */
+/* How many of this many rows may stay out of the pages. */
 static inline uint64_t cuckoo_rows_odd(uint64_t rows)
 {
     return rows / 64 + 64;
 }
 
-/* Makes values wider in memory, when the logs, which were read, have many rows that have no room there. */
+/* Widens values in memory, if the logs, which were read, have many rows that do not fit into them. */
 int cuckoo_rows_widen(const cuckoo_net *net, cuckoo_paged *paged);
 
 #endif

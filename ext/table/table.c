@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** table.c - lookups; and the one rule that says whether what a table has in memory, a cache of the
-** database, is still true.
+** table.c - lookups; and the one rule that decides whether the memory of a table, a cache of the
+** database, is still valid.
 **
-** Memory is still true in two cases:
+** Memory is still valid in two cases:
 **
 ** - Nothing was uncommitted at the last use, nothing is now, and the data version of the database is the
-**   same. The version is looked at inside a read transaction: outside of one SQLite does not know it.
+**   same. The version is read inside a read transaction: outside of one SQLite does not know it.
 ** - The table is in the transaction that writes. Since the last use SQLite has reported no rollback, no
 **   table of this connection has written pages, and the connection has changed no row. (SQLite counts a
-**   row that a trigger writes at once: sqlite3_total_changes.)
+**   row immediately, even if a trigger writes it: sqlite3_total_changes.)
 **
 ** Otherwise the generation of the pages is compared, and the logs are read on from their marks (log.h),
-** which shows whether they are still the logs that were read.
+** which shows whether they are still the same logs.
 **
 ** With a shared cache a read transaction does not keep others from committing before a table is read. So
-** after a use that has read something the version is looked at again. If it has changed, the use fails
-** with SQLITE_LOCKED, for which users of a shared cache have to be prepared anyway.
+** after a use that has read something the version is checked again. If it has changed, the use fails
+** with SQLITE_LOCKED, for which users of a shared cache must be prepared anyway.
 **
-** Changes that this connection makes to the shadow tables by SQL, or by the incremental blob API, go
-** unnoticed. SQLite's defensive mode forbids the first.
+** Changes that this connection makes to the shadow tables by SQL, or by the incremental blob API, are
+** not noticed. SQLite's defensive mode forbids the first.
 */
 #include "table.h"
 
@@ -37,7 +37,7 @@ void cuckoo_table_forget(cuckoo_table *table)
     cuckoo_net_forget(&table->net);
 }
 
-/* ---- is memory still true? ---- */
+/* ---- whether memory is still valid ---- */
 
 static int compare(cuckoo_table *table)
 {
@@ -75,11 +75,12 @@ int cuckoo_table_load(cuckoo_table *table)
 int cuckoo_table_end(cuckoo_table *table)
 {
     int rc = cuckoo_paged_error(&table->paged);
-    bool fits = rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB; /* rows of two times are no damage */
+    bool fits =
+        rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB; /* rows of two versions are not corruption */
     if (table->paged.shadow.stepped && fits && cuckoo_table_overtaken(table))
         rc = SQLITE_LOCKED;
     table->paged.shadow.stepped = false;
-    bool unwritten = table->paged.dirty && !table->paged.shadow.busy; /* by a drain that goes on */
+    bool unwritten = table->paged.dirty && !table->paged.shadow.busy; /* by a drain that is running */
     if (rc != SQLITE_OK || unwritten)
         cuckoo_table_forget(table);
     return rc;
@@ -95,7 +96,7 @@ int cuckoo_table_end_work(cuckoo_table *table, int rc, char **message)
     return end;
 }
 
-/* ---- using it ---- */
+/* ---- use ---- */
 
 bool cuckoo_table_is_told(int rc)
 {
@@ -108,7 +109,7 @@ const char *cuckoo_table_damage(const cuckoo_table *table, int rc)
     return cuckoo_table_is_told(rc) ? cuckoo_shadow_why(&table->paged.shadow) : sqlite3_errstr(rc);
 }
 
-/* Copies of a key in the pages. From the largest number on that is counted, as many as there may be. */
+/* The copies of a key in the pages; a saturated key may have any number. */
 static int64_t copies_of(cuckoo_table *table, uint64_t hash)
 {
     const cf_geometry *geometry = &table->paged.filter.geometry;
@@ -118,13 +119,13 @@ static int64_t copies_of(cuckoo_table *table, uint64_t hash)
     return least < exact ? (int64_t)least : INT64_MAX / 2;
 }
 
-/* What the logs say of a key: copies that have come, or the latest time. */
+/* The change of a key in the logs: added copies, or the latest time. */
 static int64_t change_of(const cuckoo_table *table, uint64_t hash)
 {
     return cuckoo_counts_get(&table->net.changes.counts, hash, 0);
 }
 
-/* With rowids=on. */
+/* The rows of a key, with rowids=on. */
 static int count_rows(cuckoo_table *table, uint64_t hash, int64_t *n)
 {
     cuckoo_rows rows = {0};
@@ -163,7 +164,7 @@ int cuckoo_table_has_anew(cuckoo_table *table, uint64_t hash, bool *has)
     *has = cf_contains(cuckoo_paged_reader(&table->paged), hash);
     if (more < 0 && *has)
         *has = copies_of(table, hash) + more > 0;
-    return table->paged.rc; /* SQLite may have rolled back, and nothing is in memory */
+    return table->paged.rc; /* SQLite may have rolled back, and memory is empty */
 }
 
 /* ---- many uses in one ---- */
@@ -202,7 +203,7 @@ int cuckoo_table_rule(cuckoo_table *table, cf_geometry *rule)
     return rc;
 }
 
-/* Keys of a table that ages which are in no page. */
+/* Keys of a table with epochs that are not in the pages. */
 typedef struct ageing_keys {
     cuckoo_table *table;
     uint64_t n;
@@ -237,7 +238,7 @@ int cuckoo_table_items(cuckoo_table *table, uint64_t *items)
 
 /* ---- the transaction ---- */
 
-/* Others may have committed before this transaction began. */
+/* Other connections may have committed before this transaction began. */
 int cuckoo_table_joined(sqlite3_vtab *base)
 {
     cuckoo_table *table = cuckoo_table_of(base);
@@ -247,7 +248,7 @@ int cuckoo_table_joined(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* Nothing tells whether the names of table and column are still saved. */
+/* After this nothing shows whether the names of table and column are still saved. */
 int cuckoo_table_rolled_back_to(sqlite3_vtab *base, int number)
 {
     cuckoo_table *table = cuckoo_table_of(base);

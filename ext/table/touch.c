@@ -7,7 +7,7 @@
 
 /* ---- the filter of a log ---- */
 
-/* A copy of the database, with the same log, may be attached: only one that is written to counts. */
+/* A copy of the database, with the same log, may be attached: only one that is being written counts. */
 static bool has_log(const cuckoo_table *table, int64_t log)
 {
     return table->paged.shadow.log == log && cuckoo_table_follows(table) &&
@@ -40,7 +40,7 @@ static cuckoo_table *connect_one(cuckoo_registry *registry, int64_t log, const c
     return table;
 }
 
-/* The filter had this name when the log was created, and may have been renamed. */
+/* Tries the name that the filter had when the log was created first; it may have been renamed. */
 static cuckoo_table *connect_in(cuckoo_registry *registry, int64_t log, const char *schema,
                                 const char *name, int *rc)
 {
@@ -69,7 +69,7 @@ static cuckoo_table *connect(cuckoo_registry *registry, int64_t log, const char 
 
 /* ---- joining the transaction ---- */
 
-/* The row that is about to be written is not counted yet. */
+/* True if the table need not join yet. The row that is about to be written is not counted yet. */
 static bool may_wait(cuckoo_table *table)
 {
     int64_t rows = 0;
@@ -85,8 +85,8 @@ static int join_one(cuckoo_registry *registry, int64_t log, cuckoo_table **table
     return rc;
 }
 
-/* A table that was renamed stays while statements that use it do, and cannot join. What has failed is tried
-** again after some more rows. An error that rolls back ends the statement. */
+/* A renamed table stays while statements that use it do, and cannot join. After a failure this is tried
+** again some rows later. An error that rolls back ends the statement. */
 static int join(cuckoo_registry *registry, int64_t log, const char *name, cuckoo_table **table)
 {
     int rc = SQLITE_OK;
@@ -136,8 +136,8 @@ static void give_blob(sqlite3_context *context, int64_t n)
         sqlite3_result_error_toobig(context);
 }
 
-/* Reads the identity of a log, which a space and the name of the filter follow. NULL: the text names no
-** log. */
+/* Reads the identity of a log, which is followed by a space and the name of the filter. NULL: the text
+** names no log. */
 static const char *read_log(const char *text, int64_t *log)
 {
     enum { DIGITS = 16 };
@@ -171,8 +171,8 @@ static void random_blob(sqlite3_context *context, int argc, sqlite3_value **argv
         sqlite3_result_error_code(context, rc);
 }
 
-/* To register it once more makes SQLite prepare again what it has prepared with its own; while a statement
-** is running, it refuses. */
+/* Registering it twice makes SQLite prepare again the statements that use its own randomblob; while a
+** statement is running, SQLite does not allow that. */
 int cuckoo_touch_register(cuckoo_registry *registry)
 {
     int rc = SQLITE_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** transfer.c - the filter of a table as a blob, and back.
+** transfer.c - import and export: the filter of a table as a blob.
 */
 #include "maintenance.h"
 
@@ -66,7 +66,7 @@ int cuckoo_maintenance_view(cuckoo_table *table, bool *left)
     return rc;
 }
 
-/* What is dead of a table that ages is swept in memory only, too. */
+/* Expired entries are removed in memory only, like everything here. */
 int cuckoo_maintenance_export(cuckoo_table *table, char **message)
 {
     assert(table->paged.loaded && *message == NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** trust.c - beginning a use: may a filter that follows a table be believed? follow.h says what its
-** triggers tell; this asks what they cannot tell.
+** trust.c - begins a use, and decides whether a synced filter can be trusted: follow.h checks its
+** triggers; this file checks what triggers cannot show.
 */
 #include "../keys/column_rule.h"
 #include "../keys/key.h"
@@ -29,7 +29,7 @@ int cuckoo_table_misses(cuckoo_table *table, int most, bool *misses)
         else if (kind == CUCKOO_KEY_OK)
             rc = cuckoo_table_has(table, hash, &has);
         rc = kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : cuckoo_first_error(rc, table->paged.rc);
-        *misses = rc == SQLITE_OK && !has; /* a page that cannot be read says nothing */
+        *misses = rc == SQLITE_OK && !has; /* a page that cannot be read proves nothing */
         rows += kind == CUCKOO_KEY_OK;
     }
     rc = cuckoo_sql_end(keys, rc);
@@ -37,11 +37,11 @@ int cuckoo_table_misses(cuckoo_table *table, int most, bool *misses)
         rc = cuckoo_table_items(table, &items);
     if (rc == SQLITE_OK && !*misses && most == CUCKOO_ALL_ROWS && table->paged.shadow.rowids)
         rc = cuckoo_rows_lack(&table->net, &table->paged, misses);
-    *misses |= items < rows; /* the key of a row is found as that of another */
+    *misses |= items < rows; /* the key of some row is a false positive */
     return rc;
 }
 
-/* Rows of a shared cache that others have not committed are seen; their keys are not. */
+/* With read_uncommitted and a shared cache, rows of others are visible, but their keys are not. */
 static int fail_sample(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 {
     sqlite3_int64 uncommitted = 0;
@@ -61,7 +61,8 @@ static int fail_sample(cuckoo_follow *follow, const cuckoo_shadow *shadow)
                       follow->table);
 }
 
-/* All rows, or some of them, were found. What is known of all rowids is saved with the next write. */
+/* The keys of all rows, or of some, were found. The cookie for all rowids is saved with the next
+** write. */
 static int have_seen(cuckoo_table *table)
 {
     cuckoo_follow *follow = &table->follow;
@@ -74,8 +75,8 @@ static int have_seen(cuckoo_table *table)
     return rc;
 }
 
-/* Are the keys of some rows of the table there? While a statement changes rows this is not asked: their
-** triggers may be still to come. */
+/* Checks that the filter has the keys of some rows of the table. Not while a statement changes rows:
+** their triggers may not have run yet. */
 static int sample(cuckoo_table *table)
 {
     const cuckoo_shadow *shadow = &table->paged.shadow;
@@ -83,10 +84,11 @@ static int sample(cuckoo_table *table)
     bool misses;
     if (cuckoo_sql_running(shadow->db, true) > 0)
         return SQLITE_OK;
-    follow->trust = CUCKOO_ROWS; /* now: a generated column may ask the filter while rows are read */
+    follow->trust =
+        CUCKOO_ROWS; /* set first: a generated column may query the filter while rows are read */
     int rc = cuckoo_table_misses(table, follow->sample, &misses);
     if (rc == SQLITE_OK && misses && cuckoo_table_overtaken(table))
-        rc = SQLITE_LOCKED; /* the rows may have come since it was looked at */
+        rc = SQLITE_LOCKED; /* the rows may be newer than the filter */
     else if (rc == SQLITE_OK && misses)
         rc = fail_sample(follow, shadow);
     else if (rc == SQLITE_OK)
@@ -96,7 +98,7 @@ static int sample(cuckoo_table *table)
     return rc;
 }
 
-/* Does the column still compare as the keys were hashed? */
+/* Checks that the column still compares as the keys were hashed. */
 static int check_rule(cuckoo_table *table)
 {
     cf_options rule;
@@ -118,8 +120,8 @@ static int check_rule(cuckoo_table *table)
     return rc;
 }
 
-/* While this connection writes nothing, a change of the schema comes with a commit, which changes the
-** version (table.c), or it is one of temp. */
+/* True if the triggers were checked. While this connection writes nothing, the schema changes only by a
+** commit, which changes the version (table.c), or in temp. */
 static bool was_seen(cuckoo_table *table)
 {
     const cuckoo_follow *follow = &table->follow;
@@ -152,7 +154,7 @@ static int trust(cuckoo_table *table, cuckoo_use use)
             follow, shadow,
             "rows of %s have changed without its triggers, or with another trigger that it cannot trust",
             follow->table);
-        follow->trust = CUCKOO_UNKNOWN; /* as long as the header says so (pages.h) */
+        follow->trust = CUCKOO_UNKNOWN; /* as long as the header has them (pages.h) */
     }
     if (rc == SQLITE_OK && use < CUCKOO_TELL && follow->trust == CUCKOO_RULE)
         rc = sample(table);

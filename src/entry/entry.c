@@ -122,8 +122,8 @@ static bool agrees(const cf_filter *filter, const cf_side *side, const cf_entry 
     return ((entry->side.bits ^ side->bits) & cf_low_bits(filter->geometry.pair_bits + least)) == 0;
 }
 
-/* All entries of a filter with a stash know the same number of bits: those that match have the same tag,
-** and are next to each other in the list. */
+/* All entries of a filter with a stash know the same number of bits: entries that match have the same
+** tag, and are next to each other in the list. */
 static void find_stashed(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found)
 {
     cf_entry entry;

@@ -189,7 +189,7 @@ cf_status cf_exact_check(const cf_exact *exact, const cf_watch *watch, const cha
 typedef struct cf_exact_work {
     cf_exact_build *build;
     cf_ticker ticker;
-    cf_many side[2]; /* what is still to be separated: members, other keys */
+    cf_many side[2]; /* keys still to be separated: members, other keys */
     unsigned levels;
     const char *why;
 } cf_exact_work;

@@ -123,7 +123,7 @@ CF_FORCED cf_status walk_bases(cf_kind kind, cf_filter *filter, const uint64_t *
     return status;
 }
 
-/* The number of keys before those of the last bucket, which may continue in the next part. */
+/* The number of keys before the last bucket, which may continue in the next part. */
 static size_t whole_buckets(const cf_filter *filter, const cf_many *keys)
 {
     size_t n = keys->n;
@@ -164,7 +164,7 @@ static cf_status walk_parts(cf_filter *filter, cf_collected *keys, cf_bulk *bulk
 
 /* ---- at most max_copies ---- */
 
-/* Removes the entries of a key, that of `entry`, beyond max_copies. */
+/* Removes the entries beyond max_copies of the key that `entry` matches. */
 static CF_NEVER_INLINE void trim_key(cf_filter *filter, const cf_entry *entry)
 {
     unsigned max_copies = filter->geometry.max_copies;

@@ -15,7 +15,7 @@ cf_collected cf_collected_of(const cf_many *keys);
 ** with one hash. CF_INTERRUPTED; CF_NO_MEMORY, also if the file has failed. */
 cf_status cf_collected_sort(cf_collected *list);
 
-/* Reads one of list->parts parts, whose keys are all smaller than those of the next part. The last
+/* Reads one of list->parts parts, whose keys are all smaller than the keys of the next part. The last
 ** `carried` keys of the previous part come first. Valid until the next call. False: the file has
 ** failed. */
 bool cf_collected_part(cf_collected *list, unsigned part, size_t carried, cf_many *keys);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** inspect.c - what is stored, for people.
+** inspect.c - shows what a filter stores.
 **
 ** The false-positive rate follows from what is stored. The hashes that match an entry begin, on one of
 ** their two sides, with the bits that it knows. Of two entries of a pair one is a prefix of the other,
@@ -45,7 +45,7 @@ static double share_of_hashes(const cf_filter *filter, const cf_side *side)
     return share / (double)filter->geometry.buckets;
 }
 
-/* True if the entry is the first of those that are equal to it. */
+/* True if the entry is the first of the entries that are equal to it. */
 static bool first_of_equals(const cf_matches *found, const cf_entry *entry)
 {
     for (unsigned i = 0; i < found->n && found->entry[i].side.length == entry->side.length; i++) {

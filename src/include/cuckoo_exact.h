@@ -42,8 +42,8 @@ typedef struct cf_exact {
 /* True if the bytes begin like an exact filter. `bytes` may be NULL if length is 0. */
 bool cf_is_exact(const uint8_t *bytes, size_t length);
 
-/* Opens `length` bytes, and verifies their checksum. After CF_OK no call reads outside them, whoever
-** made them. CF_DAMAGED or CF_NEWER: *why says what is wrong; *exact is unspecified. */
+/* Opens `length` bytes, and verifies their checksum. After CF_OK no call reads outside them, no matter
+** who made them. CF_DAMAGED or CF_NEWER: *why says what is wrong; *exact is unspecified. */
 cf_status cf_exact_open(cf_exact *exact, const uint8_t *bytes, size_t length, const char **why);
 
 /* True if the key is a member; never wrong for a key of the universe. `hash`: cf_hash(&exact->rule,

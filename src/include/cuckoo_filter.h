@@ -123,7 +123,7 @@ typedef struct cf_options {
     unsigned fingerprint_bits; /* 4 .. 32; 0: the fewest that meet the false-positive rate */
     unsigned counter_bits;     /* counts copies beyond max_copies: 0 .. 16 */
     unsigned value_bits;       /* a value with every copy: 0 .. 62, with a stash 32; not with counters */
-    unsigned epochs;           /* keys expire after so many epochs, 1 .. 15; 0: never. Not with counters,
+    unsigned epochs;           /* epochs after which keys expire, 1 .. 15; 0: never. Not with counters,
                              values or a stash */
     bool growth;  /* may grow when full, if filter.memory is set as well. Needs fingerprints of
                              8 bits, and 2 slots in a bucket; not with a stash */
@@ -146,7 +146,7 @@ typedef struct cf_geometry {
     uint8_t bucket_size;      /* b, slots in a bucket */
     uint8_t fingerprint_bits; /* f */
     uint8_t pair_bits;        /* s, the lowest of them, which name the alternate; f without growth */
-    uint8_t max_copies;       /* a key with so many copies is saturated: 1 .. 2b */
+    uint8_t max_copies;       /* number of copies at which a key is saturated: 1 .. 2b */
     uint8_t counter_bits;     /* an entry counts up to 2^counter_bits copies */
     uint8_t value_bits;       /* of the value that each entry carries */
     uint8_t epochs;           /* epochs until a key expires; 0: never */
@@ -185,7 +185,7 @@ cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length,
 ** rate `fpr`. The result is the same on every machine.
 **
 ** capacity: 0 .. CF_CAPACITY_MAX keys; 0 plans for one key. With epochs: distinct keys added within
-** `epochs` epochs; there is room for those of one more. fpr: above 0 and below 1; or 0, if
+** `epochs` epochs; there is room for the keys of one more. fpr: above 0 and below 1; or 0, if
 ** options->fingerprint_bits decides. The chance that the filter is full before it has `capacity` keys
 ** is some millionths (measured); with bucket_size 2 one in a thousand, with 1 one in a hundred.
 **
@@ -196,7 +196,7 @@ cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_g
 
 /* Creates an empty filter in cf_geometry_bytes(shape) bytes, sealed and open for writing. Sets all of
 ** *filter, `memory` included. cf_create_in_zeros: the bytes are already zero, as from calloc, and only
-** the header is written. Errors: those of cf_geometry_check; CF_NO_MEMORY if bytes is NULL. */
+** the header is written. Errors: as cf_geometry_check; CF_NO_MEMORY if bytes is NULL. */
 cf_status cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
 cf_status cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
 
@@ -225,7 +225,7 @@ CF_INLINE bool cf_contains(const cf_filter *filter, uint64_t hash);
 /* The same for n hashes, with their cache misses overlapped. Returns how many answers are true. */
 size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers);
 
-/* The copies of a key, and of those that share its fingerprint and its pair. max_copies means "at least
+/* The copies of a key and of all keys with the same fingerprint and pair. max_copies means "at least
 ** max_copies"; with counters of c bits 2^c or more means "at least that". */
 uint64_t cf_count(const cf_filter *filter, uint64_t hash);
 
@@ -267,7 +267,7 @@ cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capac
 
 /* Adds n hashes in an order of its own, in which it leaves them: the bytes depend on the filter and on
 ** the set. An empty filter planned for this many is filled several times as fast as by cf_add
-** (bulk_add.c). Errors: those of cf_add; then the first *added hashes (`added` may be NULL) are in the
+** (bulk_add.c). Errors: as cf_add; then the first *added hashes (`added` may be NULL) are in the
 ** filter, the others are not. */
 cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *added);
 
@@ -301,11 +301,11 @@ size_t cf_drop_repeated(uint64_t *hashes, size_t n);
 ** are split one at a time, without the keys (growth.h). The first split rewrites the whole table with
 ** wider slots: some 15 ms for a million keys. Later adds split a hundred buckets at most; with values,
 ** more. Keys that were chosen to share buckets are rejected, and leave half of the slots occupied; with
-** values, an eighth. After k doublings the false-positive rate is up to 1 + k / 16 times that of the
-** filter when it was first full: within three times the requested rate up to 2^13 times the planned
-** number of keys. A filter with epochs stops growing, and returns CF_FULL, while most of its entries
-** have no remainder bit left to split on. An add that fails may have split some buckets: seal the
-** filter, which is longer then; of several values of a key cf_get may give another one.
+** values, an eighth. After k doublings the false-positive rate is up to 1 + k / 16 times the rate when
+** the filter was first full: within three times the requested rate up to 2^13 times the planned number
+** of keys. A filter with epochs stops growing, and returns CF_FULL, while most of its entries have no
+** remainder bit left to split on. An add that fails may have split some buckets: seal the filter, which
+** is longer then; of several values of a key cf_get may give another one.
 **
 ** Set `memory` after cf_create and cf_open, which clear it, and before cf_build. Calls that change the
 ** filter may replace `bytes` by a longer block, whatever they return: take filter.bytes and
@@ -330,7 +330,7 @@ typedef struct cf_valued {
     uint64_t hash, value;
 } cf_valued;
 
-/* The value of a key: that of the longest match, of equally long ones the first. False: the key is
+/* The value of the longest match of a key, the first of equally long ones. False: the key is
 ** definitely not in the set, or the filter has no values, and *value is unchanged. */
 bool cf_get(const cf_filter *filter, uint64_t hash, uint64_t *value);
 
@@ -541,7 +541,7 @@ enum {
     CF_BUDGET_MAX = 255, /* buckets */
     CF_STASH_MAX = 4096, /* entries */
     CF_HEADER_BYTES = 64,
-    CF_FORMAT_VERSION = 2, /* what is read and written (format.h) */
+    CF_FORMAT_VERSION = 2, /* the format that is read and written */
     CF_TRIES = 8           /* shapes that a build tries: cf_plan_wider */
 };
 
@@ -557,7 +557,7 @@ unsigned cf_slot_bits(const cf_geometry *shape, bool grown);
 /* True if keys have the same hashes in filters of both shapes. */
 bool cf_same_rule(const cf_geometry *one, const cf_geometry *other);
 
-/* The number of entries that a filter of this capacity is planned for: with epochs those of one more. */
+/* The number of entries that a filter of this capacity is planned for: with epochs plus one epoch. */
 uint64_t cf_planned_entries(uint64_t capacity, unsigned epochs);
 
 /* The expected false-positive rate of a new table with `entries` occupied slots (paper, section 5.1). A
@@ -565,10 +565,9 @@ uint64_t cf_planned_entries(uint64_t capacity, unsigned epochs);
 ** display: cf_take_census computes the rate of a filter in use. */
 double cf_expected_fpr(const cf_geometry *shape, uint64_t entries);
 
-/* How many turnovers a filter of this shape lasts at its capacity. In a turnover as many keys are added,
-** and as many deleted, as it has. At the end one slot in 200 is lost to distinct keys that were
-** saturated together, and adds begin to fail, or the filter to grow. CF_TURNOVERS_MAX: practically
-** forever. */
+/* How many turnovers a filter of this shape lasts at its capacity. A turnover adds and deletes as many
+** keys as it has. At the end one slot in 200 is lost to distinct keys that were saturated together, and
+** adds begin to fail, or the filter to grow. CF_TURNOVERS_MAX: practically forever. */
 #define CF_TURNOVERS_MAX ((uint64_t)1000000000)
 uint64_t cf_turnovers(const cf_geometry *shape);
 

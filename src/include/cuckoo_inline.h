@@ -130,7 +130,7 @@ CF_INLINE uint64_t cf_key_bits(uint64_t hash, uint64_t fingerprint_mask)
     return CF_UNLIKELY((hash & fingerprint_mask) == 0) ? hash + 1 : hash;
 }
 
-/* One strong mix of the pair bits; zero becomes zero. The multipliers are those of MurmurHash3's 64-bit
+/* One strong mix of the pair bits; zero becomes zero. The multipliers come from MurmurHash3's 64-bit
 ** finalizer, whose first shift is omitted: there are at most 32 pair bits. g (address.h) is computed
 ** from the high bits, x from the low ones after the last shift. */
 CF_INLINE uint64_t cf_pair_mix(uint64_t pair_bits)

@@ -9,7 +9,7 @@
 **      found = vague || cf_contains(&filter, cf_key_hash(&filter.geometry, &key, room));
 **
 ** Without affinity and collation, two keys are the same key exactly if SQLite's = says so. The hash is
-** that of the canonical bytes of the value, which are a type and the content:
+** computed from the canonical bytes of the value, which are a type and the content:
 **
 **      01 and 7 zero bytes      integer, or a real that equals one    8 bytes, two's complement
 **      02 and 7 zero bytes      any other real                        8 bytes, IEEE 754
@@ -35,7 +35,7 @@
 **
 **      - under TEXT if it is a real that is not whole, or is 10^15 or more: SQLite compares it as a
 **        number or as a text of 15 digits (17 in recent versions), depending on the other side. A stored
-**        one is found: SQLite makes text of parameters and of expressions, never of what is stored in a
+**        one is found: SQLite makes text of parameters and of expressions, never of values stored in a
 **        column of BLOB or no affinity;
 **      - under NUMERIC and REAL if it is an inexact text;
 **      - in a filter with an inexact text, if it is not whole, or is a double of 10^15 or more.

@@ -11,8 +11,8 @@
 #if defined(CF_HAS_MALLOC) && !defined(CUCKOO_READ_ONLY)
 
 /* Makes an empty filter for `capacity` distinct keys, beyond which it grows, with the false-positive
-** rate `fpr`. `options` may be NULL; growth is on, unless they have a stash. Errors: those of cf_plan,
-** with *why; CF_NO_MEMORY. cf_free is allowed even then. */
+** rate `fpr`. `options` may be NULL; growth is on, unless they have a stash. Errors: as cf_plan, with
+** *why; CF_NO_MEMORY. cf_free is allowed even then. */
 CF_INLINE cf_status cf_make(cf_filter *filter, uint64_t capacity, double fpr, const cf_options *options,
                             const char **why)
 {
@@ -57,7 +57,7 @@ CF_INLINE cf_status cf_hash_text(const cf_filter *filter, const char *text, size
     return CF_OK;
 }
 
-/* Adds one copy of a key. Errors: those of cf_add and cf_hash_text. */
+/* Adds one copy of a key. Errors: as cf_add and cf_hash_text. */
 CF_INLINE cf_status cf_add_key(cf_filter *filter, const char *text, size_t length)
 {
     uint64_t hash;

@@ -161,7 +161,7 @@ CF_FORCED bool expand(cf_kind kind, const cf_filter *filter, search *way, unsign
     return false;
 }
 
-/* Before growth the other buckets of the next node are fetched before those of this one are read. */
+/* Before growth the other buckets of the next node are fetched before those of this node are read. */
 CF_FORCED bool search_by(cf_kind kind, const cf_filter *filter, search *way)
 {
     bucket_seen from[2];

@@ -3,8 +3,8 @@
 ** growth.h - a filter grows without its keys, one bucket at a time.
 **
 ** This is linear hashing over remainder bits. A stage of growth is (level k, split pointer P): buckets
-** (j, e) with j * 2^k + e < P are split, and their extensions have k + 1 bits; those of the others have
-** k (address.h). The next step splits bucket P into itself and a new last bucket:
+** (j, e) with j * 2^k + e < P are split, and their extensions have k + 1 bits; the extensions of the
+** others have k (address.h). The next step splits bucket P into itself and a new last bucket:
 **
 **      bucket (j, e), k bits                         (j, e), k+1 bits        (j, e + 2^k), k+1 bits
 **      [ a: next bit 0 ][ b: next bit 1 ][ c: - ]  ->  [ a ][   ][ c ]        [   ][ b ][ c ]
@@ -79,7 +79,7 @@ cf_status cf_make_longer(cf_filter *filter, uint64_t bytes);
 bool cf_may_split(const cf_filter *filter);
 
 /* True if a grown table should split before an add, because most of its slots are in use. Always false
-** with epochs, where occupied slots include those of expired entries. */
+** with epochs, where occupied slots include slots of expired entries. */
 bool cf_is_crowded(cf_filter *filter);
 
 /* Stores one copy of a key, or an entry of another filter (copies.h). `side`, `payload` and `saturated`

@@ -111,7 +111,7 @@ void cf_drop_types(cf_filter *filter)
 #define COARSE 1e15
 
 /* Replaces a text by the number that it looks like. True: versions of SQLite read different doubles; the
-** new form is then that of the nearest double, or of the integer that some version may read. */
+** new form is then the nearest double, or the integer that some version may read. */
 static bool apply_number(const cf_geometry *rule, cf_key *key, const cf_number *number)
 {
     const double beyond = 9.3e18; /* no version reads an integer above this */

@@ -53,7 +53,7 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
 
 /* ---- stages ---- */
 
-/* Remainder bits of a new entry beyond those of a slot before growth and of its level (growth.h). */
+/* Remainder bits of a new entry beyond the bits of a slot before growth and of its level (growth.h). */
 enum { GROWTH_BITS = 4 };
 
 bool cf_same_rule(const cf_geometry *one, const cf_geometry *other)

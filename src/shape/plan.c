@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** plan.c - from (capacity, error rate, options) to the smallest shape that keeps both promises.
+** plan.c - from capacity, false-positive rate and options to the smallest shape that meets both.
 **
-** For every fingerprint width allowed there are two bounds on the buckets. The keys have to find room:
-** the share of the slots that is ever filled depends on the bucket size (paper, section 4, figure 2),
-** and in small tables a few keys may crowd a few buckets: n + sqrt(n) + 9 slots of that share take n
-** keys. And two buckets with so many keys have to err seldom enough. The width with the fewest bytes is
-** taken: fingerprints one bit shorter in a slightly larger table often win.
+** Each allowed fingerprint width sets two lower bounds on the number of buckets. The keys must fit: the
+** load factor that can be reached depends on the bucket size (paper, section 4, figure 2), and in small
+** tables a few keys may crowd a few buckets, so n + sqrt(n) + 9 slots at that load factor hold n keys.
+** And two buckets with all these keys must have few enough false positives. The width with the fewest
+** bytes wins: often fingerprints one bit shorter in a slightly larger table.
 **
-** All decisions are made on integers: the error rate counts in units of 2^-62.
+** All decisions are made on integers: the false-positive rate is in units of 2^-62.
 */
 #include "../base/bits.h"
 #include "../include/cuckoo_key.h"
@@ -23,16 +23,17 @@ typedef struct request {
 
 /* ---- the fields of a shape ---- */
 
-/* Growth turns remainder bits into address bits: it needs some to start with. With fewer more than eight
-** of a million keys agree in all that names their place: only who asks for fewer gets them. */
+/* Growth turns remainder bits into address bits, so it needs some to start with. With shorter
+** fingerprints more than eight of a million keys share all bits that determine their buckets. Only an
+** explicit option gives fewer. */
 static unsigned least_fingerprint(unsigned b, bool growth)
 {
     enum { GROWS = 9, GROWS_BY_TWO = 12 };
     return !growth ? CF_FINGERPRINT_MIN : b == 2 ? GROWS_BY_TWO : GROWS;
 }
 
-/* See address.h: all of the fingerprint, or what leaves enough remainder bits to grow with. In large
-** tables too many keys would agree in few pair bits: nine of n meet there n^9 / 9! / pairs^8 times. */
+/* See address.h: the whole fingerprint, or a part that leaves enough remainder bits to grow with. In
+** large tables too many keys would share few pair bits: nine of n do n^9 / 9! / pairs^8 times. */
 static unsigned pair_bits(const cf_geometry *shape)
 {
     enum { MOST = 6, REMAINDER = 3, CROWDED = 36 };
@@ -46,9 +47,9 @@ static unsigned pair_bits(const cf_geometry *shape)
     return s < f - REMAINDER ? s : f - REMAINDER;
 }
 
-/* The fewest copies with which a filter lives for so many turnovers: three at least, so that a key added
-** twice can be deleted once. But copies of one key, or keys that name the same fingerprint, must not
-** crowd those of another out of their buckets. */
+/* The smallest max_copies with which a filter lasts LIFE turnovers: at least three, so that a key added
+** twice can be deleted once. But copies of one key, or keys with the same fingerprint, must not crowd
+** other keys out of their buckets. */
 static uint8_t cap_for(const cf_geometry *shape)
 {
     enum { LEAST = 3, LIFE = 100000 };
@@ -61,8 +62,8 @@ static uint8_t cap_for(const cf_geometry *shape)
     return kept.max_copies;
 }
 
-/* Unless the user says, the stash takes what stashes when a table loaded to 95 % gets two keys in a
-** hundred more at once: one in five of them with a budget of 10 buckets. */
+/* By default the stash has room for the entries of a burst: if 2 % more keys are added at once to a
+** table at a load factor of 95 %, one in five of them is stashed with a budget of 10 buckets. */
 static void set_stash(cf_geometry *shape, const cf_options *options)
 {
     enum { LEAST = 16, SLOTS_PER_ENTRY = 256 };
@@ -79,7 +80,7 @@ static bool can_be_semisorted(unsigned b, unsigned f)
 
 /* ---- how many buckets ---- */
 
-/* The largest integer whose square is not above n, which is below 2^62. */
+/* floor(sqrt(n)), for n below 2^62. */
 static uint64_t square_root(uint64_t n)
 {
     uint64_t root = 0;
@@ -89,7 +90,7 @@ static uint64_t square_root(uint64_t n)
     return root;
 }
 
-/* The fewest buckets in which so many keys find room. With fewer than eight bits more of them `meet`. */
+/* The fewest buckets into which the keys fit. With fewer than eight bits more keys `meet`. */
 static uint64_t buckets_for_keys(const cf_geometry *shape, uint64_t keys)
 {
     unsigned b = shape->bucket_size, meet = shape->fingerprint_bits < 8;
@@ -100,7 +101,7 @@ static uint64_t buckets_for_keys(const cf_geometry *shape, uint64_t keys)
     return (1000 * (keys + (1 + 2 * meet) * square_root(keys) + 9) + filled - 1) / filled;
 }
 
-/* The share of random fingerprints that a slot matches, (2^f + 2) / 4^f, rounded up. */
+/* The probability that a slot matches a random fingerprint, (2^f + 2) / 4^f, rounded up. */
 static uint64_t match_rate(unsigned f)
 {
     uint64_t first = (uint64_t)1 << (RATE_BITS - f);
@@ -109,16 +110,16 @@ static uint64_t match_rate(unsigned f)
     return first + second;
 }
 
-/* Do these buckets err seldom enough with all keys? By the union bound: 2 * keys / buckets slots are
-** compared, each matching with match_rate. */
+/* True if the rate is met with all keys in these buckets. By the union bound: 2 * keys / buckets slots
+** are compared, each matching with match_rate. */
 static bool errs_seldom(const cf_geometry *shape, uint64_t buckets, const request *want)
 {
     return want->rate == 0 ||
            cf_product_at_most(2 * want->keys, match_rate(shape->fingerprint_bits), want->rate, buckets);
 }
 
-/* After 13 doublings a filter errs 1 + 13 / 16 times as often as when all its slots were first full
-** (growth.h): that has to stay below three times the rate asked for. */
+/* True if the rate after 13 doublings, 1 + 13 / 16 times that when all slots were first full (growth.h),
+** is below three times the requested rate. */
 static bool errs_seldom_when_grown(const cf_geometry *shape, const request *want)
 {
     uint64_t slots_compared = 2 * (uint64_t)shape->bucket_size;
@@ -126,9 +127,9 @@ static bool errs_seldom_when_grown(const cf_geometry *shape, const request *want
            cf_product_at_most(5 * slots_compared, match_rate(shape->fingerprint_bits), 8, want->rate);
 }
 
-/* Sets the fewest buckets that keep both promises: an even number. More than four times those that the
-** keys need, because fingerprints are far too short for the rate, are taken for a mistake. In fewer
-** buckets than LEAST_TO_GROW pairs would be crowded. */
+/* Sets the fewest buckets, an even number, that meet both. False: even four times the buckets that the
+** keys need do not, because such fingerprints are far too short. With fewer buckets than LEAST_TO_GROW
+** pairs would be crowded. */
 static bool size_table(cf_geometry *shape, const request *want)
 {
     static const uint64_t LEAST = 2, LEAST_TO_GROW = 8;
@@ -151,7 +152,7 @@ static bool size_table(cf_geometry *shape, const request *want)
 
 /* ---- the choice ---- */
 
-/* A shape of this width that keeps the promises. False: there is none. */
+/* Plans a shape with fingerprints of f bits. False: there is none. */
 static bool shape_of_width(unsigned f, const cf_options *options, const request *want,
                            cf_geometry *shape)
 {
@@ -179,7 +180,7 @@ static bool shape_of_width(unsigned f, const cf_options *options, const request 
     return cf_geometry_check(shape, &why) == CF_OK;
 }
 
-/* The smallest; buckets is 0 when there is none. */
+/* The smallest shape; its buckets are 0 if there is none. */
 static cf_geometry smallest(const cf_options *options, const request *want)
 {
     unsigned wanted = options->fingerprint_bits;

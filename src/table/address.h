@@ -30,7 +30,7 @@
 **   them fill: with s = 8, b = 2 and a million keys this happens in one of two thousand fillings to a
 **   load factor of 0.85. A filter that grows then splits.
 ** - x makes one table of the extensions of all base buckets; without it each base bucket would form a
-**   small table with those that it is paired with.
+**   small table with the base buckets that it is paired with.
 */
 #ifndef CF_ADDRESS_H
 #define CF_ADDRESS_H

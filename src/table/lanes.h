@@ -6,20 +6,22 @@
 **
 ** Tags: tag.h. The payload of an entry is the number of further copies, or a value with the saturated
 ** bit above it (copies.h), or its epoch; 0 in an empty slot. Semi-sorted buckets start with a code
-** (semisort.h); a write sorts their slots.
+** (semisort.h), and a write sorts their slots.
 **
-** *Lanes* are tags, or what the code leaves of them: up to four in one word, or four or eight in halves:
+** *Lanes* are tags, or the parts that follow the code: up to four in one word, or four or eight in
+** halves:
 **
 **      word     [ lane 3 ][ lane 2 ][ lane 1 ][ lane 0 ]
 **      wanted   [   t    ][   t    ][   t    ][   t    ]   = t * ones
 **      XOR      a lane is zero exactly where the lane is t
 **
-** With terminators (tag.h) a lane agrees with t when the lowest bit of the XOR is not below its highest
-** bit. What fits in neither (of eight lanes more than 16 bits, a few widths above 20) is `any`.
+** With terminators (tag.h) a lane agrees with t if the lowest bit of the XOR is not below the terminator
+** of the lane. Forms that fit neither way (eight lanes of more than 16 bits, a few widths above 20) are
+** `any`.
 **
-** These functions take a bucket by the bit where it starts, and a lane by the bits between the first one
-** and it; both are in range. None can fail, whatever the bytes are. Before a write the pager has been
-** told (memory.h).
+** These functions take a bucket as the bit at which it starts, and a lane as the number of bits before
+** it; both must be in range. None can fail, whatever the bytes are. Announce each write to the pager
+** first (memory.h).
 */
 #ifndef CF_LANES_H
 #define CF_LANES_H
@@ -30,15 +32,15 @@
 
 /* ---- bits of the table ---- */
 
-/* The bits from bit `at` of the table on: 57 at least, and more where `at` is early in a byte. Reads at
+/* The bits from bit `at` of the table on: at least 57, and more if `at` is early in a byte. Reads at
 ** most 8 bytes beyond the table (CF_RESERVED_MIN). */
 static inline uint64_t cf_load_bits(const uint8_t *table, uint64_t at)
 {
     return cf_load64(table + (at >> 3)) >> (at & 7);
 }
 
-/* Overwrites the bits under `mask` at bit `at`: low bits, one at least, within the 8 bytes they start
-** in, as 57 always are. */
+/* Overwrites the bits under `mask` at bit `at`. `mask` has one or more low bits, which fit into the 8
+** bytes in which they start, as 57 bits always do. */
 static inline void cf_store_bits(cf_filter *filter, uint64_t at, uint64_t mask, uint64_t bits)
 {
     uint8_t *p = filter->writable + CF_HEADER_BYTES + (at >> 3);
@@ -47,7 +49,7 @@ static inline void cf_store_bits(cf_filter *filter, uint64_t at, uint64_t mask, 
     cf_store64(p, (cf_load64(p) & ~(mask << shift)) | (bits << shift));
 }
 
-/* The same as cf_store_bits at bit at + `lane`, where all of it is in the word in which the bucket
+/* The same as cf_store_bits at bit at + `lane`, if all of it is in the word in which the bucket
 ** starts. */
 CF_FORCED void cf_store_in_word(cf_kind kind, cf_filter *filter, uint64_t at, uint64_t mask,
                                 uint64_t bits, unsigned lane)
@@ -59,8 +61,8 @@ CF_FORCED void cf_store_in_word(cf_kind kind, cf_filter *filter, uint64_t at, ui
 
 /* ---- comparing ---- */
 
-/* The lanes of a bucket: all of them in `low`, or halves; and above them whatever follows. `word` begins
-** with the bucket, so with the code if there is one. */
+/* The lanes of a bucket, all of them in `low` or in two halves, below further bits. `word` begins with
+** the bucket, so with the code if there is one. */
 typedef struct cf_lanes {
     uint64_t low, high, word;
 } cf_lanes;
@@ -76,15 +78,15 @@ CF_FORCED cf_lanes cf_lanes_at(cf_kind kind, const cf_filter *filter, uint64_t a
                     : (cf_lanes){word >> first, 0, word};
 }
 
-/* What of the lanes x tells them from `wanted`: all zero in a lane, but for a bit that may be its
-** terminator, if the lane agrees in all that it knows, or is empty. */
+/* The bits in which the lanes x differ from `wanted`. A lane is zero, except for a bit that may be its
+** terminator, if it agrees in all bits that it knows, or is empty. */
 static inline uint64_t cf_disagreement(const cf_form *form, uint64_t x, uint64_t wanted)
 {
     uint64_t difference = x ^ wanted, below = ~(difference ^ (difference - form->ones));
     return (x | form->known) & below;
 }
 
-/* Top bits of lanes that may be those of a tag: all others are 0. */
+/* The top bits of lanes that may match a tag; all others are 0. */
 CF_FORCED cf_lanes cf_alike(cf_kind kind, const cf_filter *filter, uint64_t at, uint64_t tag)
 {
     const cf_form *form = &filter->view.form;
@@ -95,15 +97,15 @@ CF_FORCED cf_lanes cf_alike(cf_kind kind, const cf_filter *filter, uint64_t at, 
     return (cf_lanes){cf_zeros(form, x.low), kind.two ? cf_zeros(form, x.high) : 0, 0};
 }
 
-/* Where the lane of the lowest top bit that is set begins; only one half has any. No branch: it cannot
-** be predicted. */
+/* The first bit of the lane with the lowest set top bit; only one half has any. No branch: it would be
+** unpredictable. */
 CF_FORCED unsigned cf_lane_of(cf_kind kind, const cf_form *form, cf_lanes set)
 {
     unsigned half = (form->tag_bits - (kind.semi ? CF_CODE_BITS : 0u)) / 2, second = set.high != 0;
     return cf_lowest_bit(set.low | set.high) - (form->lane - 1) + (half & (0 - second));
 }
 
-/* The slot of a lane that begins there. */
+/* The slot of the lane that begins at this bit. */
 static inline unsigned cf_slot_of(const cf_form *form, unsigned lane)
 {
     enum { SHIFT = 16 };
@@ -112,7 +114,7 @@ static inline unsigned cf_slot_of(const cf_form *form, unsigned lane)
 
 /* ---- reading ---- */
 
-/* Eight lanes that are halves are compared all at once, but loaded and stored one at a time. */
+/* Eight lanes in halves are compared all at once, but loaded and stored one at a time. */
 CF_FORCED void cf_read_in_turn(const cf_filter *filter, uint64_t at, uint64_t *lane)
 {
     const cf_form *form = &filter->view.form;
@@ -120,8 +122,8 @@ CF_FORCED void cf_read_in_turn(const cf_filter *filter, uint64_t at, uint64_t *l
         lane[i] = cf_load_bits(filter->view.table, at) & form->lane_mask;
 }
 
-/* All lanes of a bucket, with bits above them; or four, of which the last ones may be those of slots
-** that do not exist. With a code they become ranks. */
+/* Reads all lanes of a bucket, with bits above them; or four lanes, of which the last may belong to
+** slots that do not exist. With a code they become ranks. */
 CF_FORCED void cf_read_by(cf_kind kind, const cf_filter *filter, uint64_t at, uint64_t *lane)
 {
     const cf_form *form = &filter->view.form;
@@ -140,7 +142,7 @@ CF_FORCED void cf_read_by(cf_kind kind, const cf_filter *filter, uint64_t at, ui
     lane[3] = (high >> form->lane & mask) | nibbles >> 3 * CF_NIBBLE_BITS << CF_RANK_SHIFT;
 }
 
-/* All tags of a bucket, or four. */
+/* Reads all tags of a bucket, or four. */
 CF_FORCED void cf_tags_by(cf_kind kind, const cf_filter *filter, uint64_t at, uint64_t *tag)
 {
     cf_read_by(kind, filter, at, tag);
@@ -152,7 +154,7 @@ CF_FORCED void cf_tags_by(cf_kind kind, const cf_filter *filter, uint64_t at, ui
     }
 }
 
-/* The slots that match a tag, a bit each. */
+/* The slots that match a tag, one bit each. */
 CF_FORCED unsigned cf_slots_by(cf_kind kind, const cf_filter *filter, uint64_t at, uint64_t tag)
 {
     uint64_t stored[CF_BUCKET_MAX];
@@ -168,7 +170,7 @@ CF_FORCED unsigned cf_slots_by(cf_kind kind, const cf_filter *filter, uint64_t a
     return found;
 }
 
-/* Where the lane of the first slot begins that is empty, in `lane`. False: there is none. */
+/* Sets `lane` to the first bit of the first empty slot. False: there is none. */
 CF_FORCED bool cf_empty_in_turn(const cf_filter *filter, uint64_t at, unsigned *lane)
 {
     const cf_form *form = &filter->view.form;
@@ -179,7 +181,7 @@ CF_FORCED bool cf_empty_in_turn(const cf_filter *filter, uint64_t at, unsigned *
     return false;
 }
 
-/* The same without a branch on which it is. */
+/* The same without a branch on the number of the slot. */
 CF_FORCED bool cf_empty_lane(cf_kind kind, const cf_filter *filter, uint64_t at, unsigned *lane)
 {
     const cf_form *form = &filter->view.form;
@@ -192,7 +194,7 @@ CF_FORCED bool cf_empty_lane(cf_kind kind, const cf_filter *filter, uint64_t at,
     return true;
 }
 
-/* The same for every kind. Empty slots come first among sorted ones. */
+/* The same for every kind. In semi-sorted buckets empty slots come first. */
 CF_FORCED bool cf_empty_by(cf_kind kind, const cf_filter *filter, uint64_t at, unsigned *lane)
 {
     uint64_t word = kind.semi ? cf_lanes_at(kind, filter, at).word : 0;
@@ -205,7 +207,7 @@ CF_FORCED bool cf_empty_by(cf_kind kind, const cf_filter *filter, uint64_t at, u
 
 /* ---- payloads ---- */
 
-/* A wide payload reaches into the ninth byte. */
+/* A wide payload may reach into the ninth byte. */
 static inline uint64_t cf_payload_at(const cf_filter *filter, uint64_t at, unsigned slot)
 {
     const cf_form *form = &filter->view.form;
@@ -226,7 +228,7 @@ static inline void cf_payload_store(cf_filter *filter, uint64_t at, unsigned bit
     cf_store_bits(filter, at, cf_ones(bits), payload);
 }
 
-/* True if one load has all payloads of a bucket, which are stored at once. */
+/* True if one load has all payloads of a bucket; they are then stored at once. */
 static inline bool cf_has_short_payloads(const cf_filter *filter)
 {
     return filter->view.form.payload_bits * filter->geometry.bucket_size <= 57;
@@ -276,7 +278,7 @@ CF_FORCED void cf_write_halves(cf_filter *filter, uint64_t at, uint64_t low, uin
     cf_store_bits(filter, at + 2 * filter->view.form.lane, filter->view.form.stored, high);
 }
 
-/* Writes all lanes of a bucket; semi-sorted ones are ranks, in order. */
+/* Writes all lanes of a bucket; in semi-sorted buckets ranks, in order. */
 CF_FORCED void cf_write_by(cf_kind kind, cf_filter *filter, uint64_t at, const uint64_t *lane)
 {
     const cf_form *form = &filter->view.form;
@@ -293,7 +295,7 @@ CF_FORCED void cf_write_by(cf_kind kind, cf_filter *filter, uint64_t at, const u
         cf_store_bits(filter, at, CF_CODE_MASK, code);
 }
 
-/* Writes tags and payloads, and may sort them. `payload`: NULL where all are 0, and stay so. */
+/* Writes tags and payloads, and may sort them. `payload`: NULL if all are 0 and stay 0. */
 CF_FORCED void cf_store_by(cf_kind kind, cf_filter *filter, uint64_t at, uint64_t *tag,
                            uint64_t *payload)
 {
@@ -306,7 +308,7 @@ CF_FORCED void cf_store_by(cf_kind kind, cf_filter *filter, uint64_t at, uint64_
         cf_payloads_write(filter, at, payload);
 }
 
-/* Empties a semi-sorted slot where lanes are one word, and all payloads 0. */
+/* Empties a semi-sorted slot, if the lanes are one word and all payloads 0. */
 CF_FORCED void cf_sorted_empty(cf_kind kind, cf_filter *filter, uint64_t at, unsigned slot)
 {
     const cf_form *form = &filter->view.form;
@@ -316,8 +318,7 @@ CF_FORCED void cf_sorted_empty(cf_kind kind, cf_filter *filter, uint64_t at, uns
     cf_store_bits(filter, at, form->stored, tops | cf_code_of_nibbles(nibbles));
 }
 
-/* Writes a slot among sorted ones; `payload` is NULL where all payloads of the bucket are 0, and stay
-** so. */
+/* Writes a slot among sorted ones; `payload` is NULL if all payloads of the bucket are 0 and stay 0. */
 CF_FORCED void cf_sorted_put(cf_kind kind, cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag,
                              const uint64_t *payload)
 {
@@ -331,7 +332,7 @@ CF_FORCED void cf_sorted_put(cf_kind kind, cf_filter *filter, uint64_t at, unsig
         cf_payloads_write(filter, at, payloads);
 }
 
-/* Writes the slot whose lane begins there. Tag 0 empties it. */
+/* Writes the slot whose lane begins at this bit. Tag 0 empties it. */
 CF_FORCED void cf_set_by(cf_kind kind, cf_filter *filter, uint64_t at, unsigned lane, uint64_t tag,
                          uint64_t payload)
 {

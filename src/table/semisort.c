@@ -15,8 +15,9 @@ void cf_fill_nibbles(void)
                     *next++ = (uint16_t)(d << 12 | c << 8 | b << 4 | a);
 }
 #elif !defined(CUCKOO_SMALL)
-/* The sorted nibbles of each code. CF_ONE_n: a smallest nibble of 0 .. n beside those of x. CF_TWO_n: a
-** nibble of 0 .. n, each with the smallest ones that are not larger. CF_THREE_n: one more. */
+/* The sorted nibbles of each code. CF_ONE_n: a smallest nibble of 0 .. n beside the nibbles of x.
+** CF_TWO_n: a nibble of 0 .. n, each with the smallest ones that are not larger. CF_THREE_n: one
+** more. */
 /* clang-format off */
 #define CF_ONE_0(x) (x) + 0,
 #define CF_ONE_1(x) CF_ONE_0(x) (x) + 1,
