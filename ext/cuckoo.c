@@ -26,9 +26,7 @@ enum { OLDEST_SQLITE = 3034000 };
 /* ---- one SQLite ----
 **
 ** A process may contain two copies of SQLite, each with its own memory and its own table of functions
-** (sqlite3_api_routines). The extension keeps one such table, so it serves only the first SQLite that
-** loads it.
-*/
+** (sqlite3_api_routines). The extension keeps one such table, so it serves only the first SQLite. */
 
 #ifdef SQLITE_CORE
 static bool serve(const sqlite3_api_routines *api)
@@ -82,8 +80,7 @@ static bool serve(const sqlite3_api_routines *api)
 */
 
 /* True in *here if the module is registered. PRAGMA does not read the schema, as SELECT ... FROM does:
-** the database may be locked, or encrypted. And SQLite does not log an error, as for a missing
-** function. */
+** the database may be locked, or encrypted. And SQLite logs no error. */
 static int is_loaded(sqlite3 *db, bool *here, char **message)
 {
     sqlite3_stmt *modules = NULL;

@@ -57,3 +57,17 @@ DELETE FROM users WHERE id = 100001;
 
 -- 6. A key has at most 8 rows, or 16 with bucket_size=8: the build of one more is an error. Rowids are below
 --    2^32. UNIQUE is not enforced. VACUUM may renumber rows without an INTEGER PRIMARY KEY: build it again.
+
+-- 7. The same as a table that stays in sync, for rowids of any size and any number of rows a key: rowids=on.
+--    SQLite chooses the order of the join.
+DROP INDEX users_email;
+CREATE VIRTUAL TABLE users_by_email USING cuckoo_filter(content='users(email)', rowids=on);
+.timer on
+SELECT count(*) AS rows, sum(amount) AS amount, sum(length(u.name)) AS letters
+FROM events AS e JOIN users_by_email AS i ON i.key = e.email JOIN users AS u ON u.rowid = i.row AND u.email = i.key;
+.timer off
+INSERT INTO users VALUES (100001, 'ada@a.example', 'Ada');
+UPDATE users SET email = 'bob@a.example' WHERE id = 7;
+SELECT u.id, u.name FROM users_by_email AS i JOIN users AS u ON u.rowid = i.row AND u.email = i.key
+WHERE i.key IN ('ada@a.example', 'bob@a.example') ORDER BY u.id;
+SELECT json_extract(cf_table_info('users_by_email'), '$.items') AS rows;

@@ -7,8 +7,7 @@
 ** The answer is right, and as fast as an index on the column, so a migration that adds a trigger breaks
 ** no program. The comparison is the column's own. But a join may convert the values of a column without
 ** numeric affinity, texts to numbers or numbers to texts. So if the column has any text, a number that
-** it does not have is "probably" there; and so is a text that looks like a number, if the column has any
-** number.
+** it does not have is "probably" there; and so is a text that looks like a number, if it has any number.
 */
 #ifndef CUCKOO_CONTENT_H
 #define CUCKOO_CONTENT_H

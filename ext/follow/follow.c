@@ -35,8 +35,7 @@ void cuckoo_follow_free(cuckoo_follow *follow)
 
 const char *const cuckoo_trigger_events[CUCKOO_FOLLOWERS] = {"inserted", "deleted", "updated"};
 
-/* The arguments of each: log and event, which are the name of the trigger, and the table; then its
-** body. */
+/* The arguments of each: log, event (both in the name of the trigger), table; then its body. */
 #define HEAD(event)         "CREATE TRIGGER \"" CUCKOO_TRIGGER "\" AFTER " event " ON \"%w\" WHEN "
 #define BODY(columns, keys) " BEGIN INSERT INTO \"" CUCKOO_LOG "\"(" columns ") VALUES (" keys ")"
 #define TAIL                "; SELECT RAISE(ABORT, '') WHERE 0; END"
@@ -138,8 +137,7 @@ char *cuckoo_follow_column(const char *trigger, int which, int *rc)
 
 /* ---- the names of table and column ---- */
 
-/* The row has the identity of the log, the names of table and column, each with a NUL, and with
-** rowids=on the cookie. */
+/* The row has the identity of the log, table, column, each with a NUL, and with rowids=on the cookie. */
 enum { SAVED_ROW = -1, SAVED_MAX = 2000 /* bytes */, AT_NAMES = 8 };
 
 int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)

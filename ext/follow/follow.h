@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** follow.h - a filter table that is in sync with a column: its triggers, and whether they can be
-** trusted.
+** follow.h - a synced filter table: its triggers, and whether they can be trusted.
 **
 ** Three AFTER triggers, "cuckoo_4a3f.._inserted", .._deleted and .._updated, write each change of a key
 ** to the log (log.h). Their names have the identity of the log, so renaming the filter leaves them
@@ -81,12 +80,10 @@ extern const char *const cuckoo_trigger_events[CUCKOO_FOLLOWERS];
 /* The text of trigger `which` in the schema (sqlite3_malloc; NULL: out of memory). */
 char *cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which);
 
-/* Reads a column of sqlite_master for trigger `which` (sqlite3_malloc). *text NULL: there is no such
-** trigger. */
+/* Reads a column of sqlite_master for trigger `which` (sqlite3_malloc). *text NULL: no such trigger. */
 int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int which, char **text);
 
-/* The column that the text of trigger `which` names (sqlite3_malloc). NULL: none, or *rc is
-** SQLITE_NOMEM. */
+/* The column in the text of trigger `which` (sqlite3_malloc). NULL: none, or *rc is SQLITE_NOMEM. */
 char *cuckoo_follow_column(const char *trigger, int which, int *rc);
 
 /* Sets *is to true if a trigger can write to the filter, and so run its commands. */
@@ -101,15 +98,15 @@ int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow);
 /* The cookie of the schema, which every change of the schema increases, VACUUM included. */
 int cuckoo_follow_cookie(const cuckoo_shadow *shadow, int64_t *cookie);
 
-/* Saves the names of table and column, in case the triggers are lost, and the identity of the log, in
-** case the header is. */
+/* Saves the names of table and column, and the identity of the log, in case triggers or header are
+** lost. */
 int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow);
 
 /* SQLITE_OK if the saved row can be read, or does not exist. *log: the identity in it, or 0. */
 int cuckoo_follow_check_saved(cuckoo_shadow *shadow, int64_t *log);
 
-/* A statement for the keys, and with rowids=on the rowids, of the first and the last `most` rows, or of
-** all rows (`most` < 0). */
+/* A statement for the keys, and with rowids=on the rowids, of the first and last `most` rows, or of all
+** (`most` < 0). */
 int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,
                        sqlite3_stmt **keys);
 

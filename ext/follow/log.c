@@ -70,8 +70,7 @@ int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault, char *
 
 /* ---- the net ---- */
 
-/* SQLite itself does not reach such rowids: a program has written one, and later rows may have lower
-** ones. */
+/* SQLite never reaches such rowids: a program wrote one, and later rows may have lower ones. */
 #define LARGEST_MARK (INT64_C(1) << 62)
 
 void cuckoo_net_forget(cuckoo_net *net)

@@ -31,8 +31,7 @@
 ** filter leaves it unchanged. It is not a shadow table: SQLite's defensive mode would keep the triggers
 ** of other programs from writing to it. It has no PRIMARY KEY, because sessions ignore such tables.
 **
-** **Every filter table has a log of hashed keys**, a shadow table (shadow.h), which is added up in the
-** same way:
+** **Every filter table has a log of hashed keys**, a shadow table (shadow.h), added up in the same way:
 **
 **      hash    n
 **      4711    1      this many copies of a key were added, or found no slot in the pages

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** aggregates.c - cf_build and cf_build_exact make a filter for exactly the keys of a query, and cf_keys
-** makes a list of them.
+** aggregates.c - cf_build and cf_build_exact make a filter of the keys of a query, cf_keys a list of
+** them.
 */
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"

@@ -88,9 +88,8 @@ static cf_status open_exact(const cf_filter *bytes, cuckoo_handle **opened, cons
 }
 
 /* Reading all bytes for each row would take too long, so the statement keeps the last filter. The header
-** contains a checksum of the rest: a blob with an equal header is the same filter. SQLite keeps
-** auxiliary data with a negative index until the statement ends (its JSON functions need that), or drops
-** them immediately. */
+** contains a checksum of the rest: a blob with an equal header is the same filter. With a negative index
+** SQLite keeps auxiliary data until the statement ends (its JSON functions need that), or drops them. */
 static cf_status read_exact(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
                             const char **why)
 {

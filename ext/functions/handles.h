@@ -34,8 +34,7 @@ cuckoo_handle *cuckoo_handle_in(sqlite3_value *value);
 /* Opens the filter in an SQL value for reading. If the value is a blob, *filter points into *reader, and
 ** is valid as long as the value; if it is a handle, *filter points into the handle. An exact filter
 ** gives *filter NULL and a reference in *exact; if `exact` is NULL it is an error. After an error both
-** are NULL, and cuckoo_filter_message makes the message from *why (static text). `context` is NULL
-** outside of a function. */
+** are NULL, and *why (static text) is for cuckoo_filter_message. `context` may be NULL. */
 cf_status cuckoo_filter_read(sqlite3_context *context, sqlite3_value *value, cf_reader *reader,
                              const cf_filter **filter, cuckoo_handle **exact, const char **why);
 

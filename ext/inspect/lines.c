@@ -3,8 +3,7 @@
 ** lines.c - cf_lines(text): a row for each line, to make filters of lists, and to look lists up.
 **
 ** A line ends with a newline, or with a carriage return and a newline; in a text with NUL bytes, with
-** NUL, and every other byte belongs to it. The last line needs no end. An empty line is NULL, which is
-** no key.
+** NUL, and every other byte belongs to it. The last line needs no end. An empty line is NULL.
 */
 #include "../sqlite/errors.h"
 #include "inspect.h"

@@ -65,8 +65,7 @@ static int read_list(sqlite3 *db, const char *schema, const char *table, int col
     return cuckoo_sql_end(list, rc);
 }
 
-/* In a STRICT table the type ANY has no affinity. In other tables it is an unknown type, and so
-** NUMERIC. */
+/* In a STRICT table the type ANY has no affinity. In other tables it is unknown, so NUMERIC. */
 int cuckoo_column_affinity(sqlite3 *db, const char *schema, const char *table, const char *type,
                            const char **name, cf_affinity *affinity)
 {

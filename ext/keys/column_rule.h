@@ -10,8 +10,7 @@
 /* The declared type and the collation of a column of an ordinary table, or of its rowid, as texts that
 ** are valid until the next statement. Either pointer may be NULL. SQLITE_ERROR: there is no such column.
 ** SQLite 3.53 crashes for a virtual table that is not connected, so those are SQLITE_ERROR. The second
-** function is for more columns of a table in which the first one found a column: it does not search the
-** schema. */
+** function is for more columns of a table that the first one found: it does not search the schema. */
 int cuckoo_column_look(sqlite3 *db, const char *schema, const char *table, const char *column,
                        const char **type, const char **collation);
 int cuckoo_column_look_on(sqlite3 *db, const char *schema, const char *table, const char *column,

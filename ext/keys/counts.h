@@ -26,8 +26,7 @@ typedef struct cuckoo_counts {
 ** and each insertion would probe all of that. */
 #define CUCKOO_COUNTS_BESIDE ((cuckoo_counts){.order = UINT64_C(0xD6E8FEB86659FD93)})
 
-/* Adds n to the count of an entry; or keeps the later one of two times (`times`). After SQLITE_NOMEM
-** nothing has changed. */
+/* Adds n to the count of an entry; with `times` keeps the later time. Unchanged on SQLITE_NOMEM. */
 int cuckoo_counts_put(cuckoo_counts *counts, bool times, uint64_t hash, int64_t row, int64_t n);
 
 /* The count of an entry, 0 by default. */

@@ -107,8 +107,8 @@ char *cuckoo_key_unfit(const cf_geometry *rule, unsigned type, const char *what)
         : noted & CF_TYPE_TEXT ? "text, such as CAST(key AS TEXT), or str(x) in Python"
                                : "blob, such as CAST(key AS BLOB)",
         !compares                ? ""
-        : type == CF_TYPE_NUMBER ? ", or make the filter with affinity=text"
-                                 : ", or make the filter with affinity=numeric",
+        : type == CF_TYPE_NUMBER ? ", or for joins make the filter with affinity=text"
+                                 : ", or for joins make the filter with affinity=numeric",
         rule->affinity == CF_AFFINITY_NONE ? "affinity=none, written out, takes keys of all types"
                                            : "where they are mixed, leave others out by typeof(key)");
 }

@@ -25,8 +25,7 @@ unsigned cuckoo_key_type(sqlite3_value *value, const cf_geometry *rule);
 bool cuckoo_key_is_numeric(sqlite3_value *value);
 
 /* The hash of a key under the hash, the seed and the key rule of a filter. CUCKOO_KEY_UNFIT is possible
-** only in a lookup or a delete (`lookup`). Integers take a short path: only REAL affinity converts
-** them. */
+** only in a lookup or a delete (`lookup`). Integers are fast: only REAL converts them. */
 cuckoo_key cuckoo_key_hash_any(sqlite3_value *value, const cf_geometry *rule, bool lookup,
                                uint64_t *hash);
 static inline cuckoo_key cuckoo_key_read(sqlite3_value *value, const cf_geometry *rule, bool lookup,
@@ -50,8 +49,7 @@ static inline cuckoo_key cuckoo_key_hash(sqlite3_value *value, const cf_geometry
 char *cuckoo_key_unfit_value(const cf_geometry *rule, sqlite3_value *key);
 char *cuckoo_key_unfit(const cf_geometry *rule, unsigned type, const char *what);
 
-/* Reads a key argument of the running function. After CUCKOO_KEY_NOMEM and CUCKOO_KEY_UNFIT the function
-** has failed. */
+/* Reads a key argument of the running function. After _NOMEM and _UNFIT the function has failed. */
 cuckoo_key cuckoo_key_fail(sqlite3_context *context, sqlite3_value *value, const cf_geometry *rule,
                            cuckoo_key kind);
 static inline cuckoo_key cuckoo_key_argument(sqlite3_context *context, sqlite3_value *value,

@@ -2,10 +2,9 @@
 /*
 ** options.h - capacity, fpr, durations, and options such as 'bucket_size=4 seed=7, growth=off'.
 **
-** Options are a list of name=value (options.c has all names), separated by spaces or commas. A name
-** occurs at most once. Names and words may be in any case. Numbers may have a decimal point or an
-** exponent (1e6). Affinity and collation are the key rule (cf_affinity): blob means text, integer means
-** numeric.
+** Options are a list of name=value (names: options.c), separated by spaces or commas. A name occurs at
+** most once. Names and words may be in any case. Numbers may have a decimal point or an exponent (1e6).
+** Affinity and collation are the key rule (cf_affinity): blob means text, integer means numeric.
 */
 #ifndef CUCKOO_OPTIONS_H
 #define CUCKOO_OPTIONS_H
@@ -67,8 +66,7 @@ int cuckoo_capacity_take(sqlite3_value *value, uint64_t *capacity, char **why);
 
 /* ---- arguments of the running function; false: it has failed, and its message is set ---- */
 
-/* [fpr [, options]]: `count` is 0, 1 or 2. NULL means the default. values[0] is a null pointer if the
-** function has no fpr. */
+/* [fpr [, options]]: `count` is 0, 1 or 2. NULL: the default. values[0] == NULL: no fpr. */
 bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,
                          cuckoo_options *options);
 bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64_t *capacity);

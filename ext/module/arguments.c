@@ -177,8 +177,7 @@ static int follow_column(sqlite3 *db, const char *schema, cuckoo_table_plan *pla
         plan->column, cuckoo_affinity_words[found.affinity], cuckoo_collation_words[found.collation]);
 }
 
-/* Sets what the arguments leave open: keys that may repeat are counted, and the current rows determine
-** the capacity. */
+/* Sets what the arguments leave open: repeating keys are counted, and the rows give the capacity. */
 static int take_from_table(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, char **message)
 {
     enum { COUNTER_BITS = 8, LEAST_CAPACITY = 10000 };

@@ -4,8 +4,7 @@
 **
 ** They read the database by name, so they are not deterministic. Functions that return an answer, a
 ** figure or a picture are innocuous, because shells since SQLite 3.44 trust no schema. Functions that
-** return the whole filter are not: a trigger of a hostile schema could use them to copy the filter of
-** another database.
+** return the whole filter are not: a trigger of a hostile schema could copy another filter.
 */
 #include "../functions/filters.h"
 #include "../keys/key.h"
@@ -147,8 +146,7 @@ static void look_first(sqlite3_context *context, int argc, sqlite3_value **argv)
     sqlite3_set_auxdata(context, 0, kept, free_use); /* this may free it */
 }
 
-/* cf_table_contains('seen', key); cf_table_contains('seen', key, '1 hour'): only if added within an
-** hour. */
+/* cf_table_contains('seen', key); cf_table_contains('seen', key, '1 hour'): only if so recent. */
 static void contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     kept_use *kept = sqlite3_get_auxdata(context, 0);
@@ -244,8 +242,7 @@ static void append_distrust(cuckoo_registry *registry, sqlite3_value *name, sqli
     sqlite3_free(why);
 }
 
-/* Like the command 'rebuild', but no trigger can call it. It runs that command, so that the table joins
-** the transaction. */
+/* Like the command 'rebuild', but no trigger can call it. Runs it, to join the transaction. */
 static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     cuckoo_registry *registry = cuckoo_function_shared(context);

@@ -231,8 +231,8 @@ static int find_pairs(cuckoo_table *table, table_cursor *cursor, int plan, sqlit
                : list_equal(table, cursor, key);
 }
 
-/* Counts the rows. SQLite fetches each of them, and a corrupt header may have any number: more than 2^32
-** are an error. */
+/* Counts the rows. SQLite fetches each of them, and a corrupt header may have any number: above 2^32 it
+** is an error. */
 static int count_rows(cuckoo_table *table, uint64_t *rows)
 {
     int rc = cuckoo_table_items(table, rows);

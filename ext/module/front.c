@@ -173,8 +173,7 @@ static int read_content(const cuckoo_table *table, cuckoo_front *front, const ch
     return rc == SQLITE_OK && front->declared == NULL ? SQLITE_NOMEM : rc;
 }
 
-/* The reason why its columns cannot be declared. SQLite limits their number, with one or two hidden
-** ones. */
+/* The reason why its columns cannot be declared. SQLite limits their number, hidden ones included. */
 static int cannot_show(sqlite3 *db, const cuckoo_front *front, int columns, char **message)
 {
     int hidden = 1 + front->keyed, most = sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1);
@@ -284,8 +283,7 @@ static int find_content(cuckoo_table *table, cuckoo_front *now)
     return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_OK;
 }
 
-/* Indexes may have been created or dropped. If the schema cannot be read, SQLite is about to read it
-** again. */
+/* Indexes may have been created or dropped. If the schema cannot be read, SQLite will read it again. */
 int cuckoo_front_look(cuckoo_table *table)
 {
     int prepared;

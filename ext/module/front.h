@@ -15,8 +15,7 @@
 **      = IS IN on any column; < <= > >= on columns of numeric affinity and the rowid
 **
 ** All others are left to SQLite, which reads the rows and sorts them. IN on a column without numeric
-** affinity is taken as a whole: SQLite would check its values one by one, with another affinity than IN
-** has.
+** affinity is taken as a whole: SQLite would check its values one by one, with another affinity.
 **
 ** xBestIndex writes the statement, and xFilter runs it: EXPLAIN QUERY PLAN shows it. Two kinds of values
 ** need a wider statement, without their condition. A number in = or IS on a column of another affinity
@@ -190,8 +189,7 @@ enum {
     CUCKOO_ROWED = CUCKOO_FED << 1
 };
 
-/* Further parameters: the usual spelling of a number; 1 for its other spellings; the rowid
-** (CUCKOO_ROWED). */
+/* Further parameters: the usual spelling of a number; 1 for the others; the rowid (CUCKOO_ROWED). */
 enum { CUCKOO_USUAL = CUCKOO_CONDITIONS + 1, CUCKOO_OTHERS, CUCKOO_ROW };
 
 /* Returns a value as the result. For a UTF-8 text this takes half as long as sqlite3_result_value, which

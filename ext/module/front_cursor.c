@@ -62,8 +62,7 @@ static int add_rows(front_cursor *cursor, cuckoo_table *table, uint64_t hash, ui
     return rc;
 }
 
-/* Sets the most rows that the key may be in. Only an unusual key is counted, unless it is vague
-** (cuckoo_key.h). */
+/* Sets the most rows that the key may be in. Only an unusual key that is not vague is counted. */
 static int look_up(front_cursor *cursor, cuckoo_table *table, sqlite3_value *key, uint32_t plan,
                    uint64_t *most)
 {
@@ -86,8 +85,7 @@ static int look_up(front_cursor *cursor, cuckoo_table *table, sqlite3_value *key
 }
 
 /* Sets the most rows that the key (NULL: any) may be in, by the filter. If the filter cannot be used, it
-** is not queried for a while, because that may take long. An error is an error of the whole
-** statement. */
+** is not queried for a while, because that may take long. An error fails the whole statement. */
 static int ask(front_cursor *cursor, sqlite3_value *key, uint32_t plan, uint64_t *most)
 {
     enum { SKIPS = 1000 };

@@ -209,8 +209,7 @@ static void take_all(front_choice *choice)
 
 /* ---- the statement ---- */
 
-/* True if column i is read. The key of a table WITHOUT ROWID always is, because it identifies the
-** row. */
+/* True if column i is read. The key of a table WITHOUT ROWID always is: it identifies the row. */
 static bool reads(const front_choice *choice, int i)
 {
     enum { LAST_BIT = 63 /* for all columns from there on */ };

@@ -18,9 +18,8 @@ static int append_log(sqlite3_str *json, cuckoo_table *table)
     int64_t left = (int64_t)table->paged.left;
     bool follows = cuckoo_table_follows(table);
     cuckoo_shadow *shadow = &table->paged.shadow;
-    int rc =
-        follows ? cuckoo_shadow_integer(shadow, CUCKOO_READ_OWN, &end, &none) /* checks that it exists */
-                : cuckoo_table_net(table);
+    int rc = follows ? cuckoo_shadow_integer(shadow, CUCKOO_READ_OWN, &end, &none) /* is readable */
+                     : cuckoo_table_net(table);
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_shadow_integer(shadow, CUCKOO_LAST_LOGGED, NULL, &rows);
     sqlite3_int64 counted = rows;

@@ -128,8 +128,7 @@ static int table_create(sqlite3 *db, void *registry, int argc, const char *const
     return attach(db, registry, argc, argv, true, result, message);
 }
 
-/* Connecting needs only the arguments, so that a corrupt table, or one of a later version, can still be
-** dropped. */
+/* Connecting needs only the arguments, so corrupt or later tables can be dropped. */
 static int table_connect(sqlite3 *db, void *registry, int argc, const char *const *argv,
                          sqlite3_vtab **result, char **message)
 {

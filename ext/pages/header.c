@@ -28,8 +28,7 @@ enum {
     MOST_PAGE = 1 << 16
 };
 
-/* True if a later version wrote the row: the filter has another header, or the row other flags or more
-** bytes. */
+/* True if a later version wrote the row: it has another filter header, other flags or more bytes. */
 static bool is_newer(const uint8_t *row, uint64_t length, cf_status status)
 {
     return status == CF_NEWER ||

@@ -14,8 +14,7 @@
 **
 ** Numbers are little-endian. Header and pages, joined, are a filter blob, the *image*. src works on the
 ** image in memory, which can be discarded at any time. A page is read when it is first needed
-** (cf_pages). Only drains and commands change pages (drain.c), and they write the dirty pages before
-** they end.
+** (cf_pages). Only drains and commands change pages (drain.c), and they write dirty pages at their end.
 **
 ** Reading a row of another type or length is an error. Any other corrupt row has the same effect as in a
 ** blob: src never reads or writes outside the image, and a changed fingerprint, which nearly always
@@ -25,8 +24,7 @@
 ** A later version that adds to these rows makes the header row longer, or sets another flag. This
 ** version then reads no more of the filter, and writes nothing.
 **
-** Each write changes the *generation*, a random number. While it is the same, memory agrees with the
-** database.
+** Each write changes the *generation*, a random number. Memory of the same one is valid.
 **
 ** An *unmatched* delete is a delete of an absent key: the synced table was changed without its triggers.
 ** Rows written while another trigger breaks the rules count as one (rules.h).
@@ -114,8 +112,7 @@ int cuckoo_paged_complete(cuckoo_paged *paged);
 /* ---- for header.c ---- */
 
 /* Makes room for the image of a blob of `length` bytes, with no page in memory; or takes over a block
-** with that blob, whose pages are dirty unless they are all zeros. After SQLITE_NOMEM the old image is
-** still there. */
+** with that blob, whose pages are dirty unless they are all zeros. On SQLITE_NOMEM the old one stays. */
 int cuckoo_paged_make_room(cuckoo_paged *paged, uint8_t *block, uint64_t length);
 
 /* Opens the filter in the image, with the hooks that read pages and mark them dirty. */

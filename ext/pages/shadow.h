@@ -58,8 +58,7 @@ void cuckoo_shadow_free(cuckoo_shadow *shadow);
 void cuckoo_shadow_let_go(cuckoo_shadow *shadow, cuckoo_query query);
 void cuckoo_shadow_finalize(cuckoo_shadow *shadow);
 
-/* Creates the tables. *page_bytes is the largest number of data bytes with which a row fits on one page
-** of the database. */
+/* Creates the tables. *page_bytes: the most data bytes of a row that fits on one database page. */
 int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes);
 
 /* SQLITE_CORRUPT_VTAB if a table is missing or has no key, so that rows cannot be written. */
@@ -79,8 +78,7 @@ int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_
 /* Writes a row of seen_page. sqlite3_last_insert_rowid does not change. */
 int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t length);
 
-/* Notes in shadow->damage that a row of seen_page is corrupt. Returns SQLITE_CORRUPT_VTAB or
-** SQLITE_NOMEM. */
+/* Notes that a row of seen_page is corrupt. Returns SQLITE_CORRUPT_VTAB or SQLITE_NOMEM. */
 int cuckoo_shadow_bad_row(cuckoo_shadow *shadow, int64_t no);
 
 /* The last message about corruption, or that the tables cannot be read. */
@@ -88,8 +86,7 @@ const char *cuckoo_shadow_why(const cuckoo_shadow *shadow);
 
 /* Prepares a statement, or reuses the one that was prepared before, and binds its parameters to the
 ** integers `values`; NULL: the caller binds them. SQLITE_CORRUPT_VTAB: a table is missing or was
-** changed. _step steps it, and _end resets it and returns the first error: `rc`, or the error of the
-** last step. */
+** changed. _step steps it, and _end resets it and returns `rc` or the error of the last step. */
 int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
                         sqlite3_stmt **statement);
 int cuckoo_shadow_step(cuckoo_shadow *shadow, sqlite3_stmt *statement);
@@ -111,8 +108,7 @@ int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64
 int cuckoo_shadow_hold(cuckoo_shadow *shadow, int *prepared);
 void cuckoo_shadow_release(cuckoo_shadow *shadow);
 
-/* True if the read transaction outlives our hold; otherwise it ends here. Release the hold in either
-** case. */
+/* True if the read transaction outlives our hold; otherwise it ends here. Release it in either case. */
 bool cuckoo_shadow_is_within(cuckoo_shadow *shadow);
 
 /* The number that cuckoo_shadow_hold sets, as far as it is known without reading the database; the same

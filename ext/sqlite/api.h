@@ -22,8 +22,7 @@ extern const sqlite3_api_routines *sqlite3_api;
 #include "../../src/include/cuckoo_key.h"
 #include "../../src/include/version.h"
 
-/* sqlite3_vtab_in, _in_first and _in_next came with 3.38. In older headers or an older running SQLite no
-** constraint is a list. */
+/* sqlite3_vtab_in, _in_first and _in_next came with 3.38. Before that no constraint is a list. */
 #if SQLITE_VERSION_NUMBER >= 3038000
 static inline bool cuckoo_compat_vtab_in(sqlite3_index_info *info, int constraint, int handle)
 {
@@ -38,8 +37,7 @@ static inline bool cuckoo_compat_vtab_in(sqlite3_index_info *info, int constrain
 #endif
 
 /* sqlite3_expired: true if SQLite has to prepare this statement again, because the schema may have
-** changed; and for NULL. An SQLite that was built with SQLITE_OMIT_DEPRECATED does not know before the
-** statement runs again. */
+** changed; and for NULL. With SQLITE_OMIT_DEPRECATED that is unknown until the statement runs. */
 #if defined(SQLITE_OMIT_DEPRECATED)
 #define CUCKOO_KNOWS_EXPIRED      false
 #define CUCKOO_EXPIRED(statement) false

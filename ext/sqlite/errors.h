@@ -14,8 +14,7 @@
 **      interrupted                       SQLITE_INTERRUPT     OperationalError, "interrupted"
 **
 ** A full filter is never SQLITE_FULL, which would roll back the user's transaction. A corrupt filter is
-** never plain SQLITE_CORRUPT, after which SQLite writes nothing to the database until the transaction
-** ends.
+** never plain SQLITE_CORRUPT, after which SQLite writes nothing until the transaction ends.
 **
 ** Messages are in lower case: "function: what is wrong with which argument; the remedy". Formats work as
 ** in sqlite3_mprintf, and messages are in memory of sqlite3_malloc.
@@ -42,8 +41,7 @@ int cuckoo_error_code(cf_status status);
 bool cuckoo_fail(sqlite3_context *context, const char *format, ...);
 bool cuckoo_fail_code(sqlite3_context *context, int code, const char *format, ...);
 
-/* Frees `detail`, the message; NULL means out of memory. SQLite has its own messages for SQLITE_NOMEM
-** and SQLITE_INTERRUPT. */
+/* Frees `detail`, the message; NULL: out of memory. SQLITE_NOMEM and _INTERRUPT have SQLite's own. */
 bool cuckoo_fail_with(sqlite3_context *context, int code, char *detail);
 bool cuckoo_fail_no_memory(sqlite3_context *context);
 
@@ -66,8 +64,7 @@ int cuckoo_say(char **message, int code, const char *format, ...);
 ** of using the table (table.h). Returns a code for SQLite. */
 int cuckoo_explain(char **message, int rc, const char *why);
 
-/* What is wrong with an argument of `function` that should be a filter, and the remedy. NULL: out of
-** memory. */
+/* The message for an argument of `function` that should be a filter. NULL: out of memory. */
 char *cuckoo_filter_message(cf_status status, const char *why, const char *function,
                             sqlite3_value *value);
 

@@ -34,8 +34,7 @@ typedef struct cuckoo_shared {
 } cuckoo_shared;
 
 /* Registers or removes (`on` is false) a list of functions. Without `shared` they are pure:
-** deterministic and innocuous. Otherwise each gets a reference. After an error, some functions may be
-** registered. */
+** deterministic and innocuous. Otherwise each gets a reference. On error some may be registered. */
 int cuckoo_register(sqlite3 *db, const cuckoo_function *functions, cuckoo_shared *shared, bool on);
 
 /* The user data of a function. */

@@ -39,8 +39,7 @@ int cuckoo_sql_prepare(sqlite3 *db, sqlite3_stmt **statement, const char *format
 ** U+FFFE and U+FFFF in older versions. */
 int cuckoo_sql_bind(sqlite3_stmt *statement, int parameter, sqlite3_value *value);
 
-/* Finalizes a statement, which may be NULL. Returns the first error: `rc`, or the error of the last
-** step. */
+/* Finalizes a statement, which may be NULL. Returns `rc` or the error of the last step. */
 int cuckoo_sql_end(sqlite3_stmt *statement, int rc);
 
 /* Reads the first value of the first row, as an integer or a text (sqlite3_malloc). Without a row, and

@@ -30,8 +30,7 @@ typedef struct cuckoo_watch {
 } cuckoo_watch;
 
 /* Begins to watch the work on `filter`, which must not move either; if it is NULL, the work to which the
-** caller passes the hook. Call it within a statement of this connection: otherwise interrupts have no
-** effect. */
+** caller passes the hook. Outside a statement of this connection interrupts have no effect. */
 void cuckoo_watch_filter(cuckoo_watch *watch, sqlite3 *db, cf_filter *filter);
 
 /* Ends it. */

@@ -40,8 +40,7 @@ static void delete_copies(cuckoo_table *table, uint64_t hash, int64_t row, int64
     paged->unmatched += deleted == CF_ABSENT && paged->rc == SQLITE_OK && cuckoo_table_follows(table);
 }
 
-/* A row has one key: if the pair exists already, it belongs to a key that REPLACE removed, or is a false
-** positive for this one. */
+/* A row has one key: if the pair exists already, REPLACE removed its key, or it is a false positive. */
 static cf_status add_pair(cuckoo_paged *paged, uint64_t hash, int64_t row)
 {
     if (cuckoo_rows_in(&paged->filter, hash, row))
@@ -239,8 +238,7 @@ int cuckoo_table_finish(cuckoo_table *table, const cuckoo_counts *left, int rc)
 /* ---- a whole drain ---- */
 
 /* Checks the triggers before rows are saved. Rows that this connection wrote while another trigger
-** breaks the rules count as one unmatched delete, because other connections may not see a TEMP
-** trigger. */
+** breaks the rules count as one unmatched delete, because others may not see a TEMP trigger. */
 static int prepare(cuckoo_table *table)
 {
     cuckoo_paged *paged = &table->paged;

@@ -177,8 +177,7 @@ static int say_index(const cuckoo_table *table, char **message)
                       t, k);
 }
 
-/* Adds all keys of the statement. Keys that do not fit go to `aside`; if that is NULL, they are an
-** error. */
+/* Adds all keys of the statement. Those that do not fit go to `aside`; NULL: an error. */
 static int add_keys(const cuckoo_table *table, sqlite3_stmt *keys, cf_filter *filter,
                     cuckoo_counts *aside, char **message)
 {
@@ -251,7 +250,7 @@ static int plan_shape(const cuckoo_table *table, bool replan, const uint64_t *gi
     else if (rc == SQLITE_OK && replan && !given)
         rc = cuckoo_column_capacity(db, schema, t, k, &options, shape->counter_bits != 0, &capacity,
                                     message);
-    if (rc == SQLITE_OK && shape->value_bits)
+    if (rc == SQLITE_OK && shape->value_bits && replan)
         rc = cuckoo_column_rowid_bits(db, schema, t, k, &options.value_bits, message);
     shape->affinity = (uint8_t)options.affinity;
     shape->collation = (uint8_t)options.collation;

@@ -3,8 +3,7 @@
 ** maintenance.h - operations on a whole filter table: check, clear, import, optimize, rebuild, export.
 **
 ** The use must have begun (table.h), and is not ended here. Functions return SQLite codes. After an
-** error *message (sqlite3_malloc; NULL before) is the reason, without the name of the table; NULL: the
-** code is the reason.
+** error *message (sqlite3_malloc; NULL before) is the reason, without the name of the table; or NULL.
 */
 #ifndef CUCKOO_MAINTENANCE_H
 #define CUCKOO_MAINTENANCE_H
@@ -14,8 +13,7 @@
 /* SQLITE_CORRUPT_VTAB: it is corrupt, or lacks the key of a row of the synced table. */
 int cuckoo_maintenance_check(cuckoo_table *table, char **message);
 
-/* Drains the logs, moves stashed entries to slots, and then moves the filter to fewer pages, if
-** possible. */
+/* Drains the logs, moves stashed entries to slots, and then the filter to fewer pages, if possible. */
 int cuckoo_maintenance_optimize(cuckoo_table *table);
 
 /* Deletes all keys. */

@@ -295,8 +295,7 @@ static bool is_hidden(cuckoo_registry *registry, const char *name)
     return has != 0;
 }
 
-/* The remedy (sqlite3_malloc; NULL: out of memory): the names of the filter tables, or how to create
-** one. */
+/* The remedy (sqlite3_malloc; NULL: out of memory): the filter tables, or how to create one. */
 static char *remedy_for(cuckoo_registry *registry, const char *text)
 {
     char *list = NULL;

@@ -32,8 +32,7 @@ cuckoo_table *cuckoo_registry_connect(cuckoo_registry *registry, const char *sch
 ** none, or it is another kind of table, and *rc is SQLITE_OK; or *rc is an error. */
 cuckoo_table *cuckoo_registry_find(cuckoo_registry *registry, const char *name, int *rc);
 
-/* The message that there is no filter table of this name, with the possible names. Valid until the next
-** call. */
+/* The message for a missing filter table, with the possible names. Valid until the next call. */
 const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *name);
 
 /* Lets the table join the transaction, by a nested INSERT of zero rows, unless that has just failed

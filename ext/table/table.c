@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** table.c - lookups; and the one rule that decides whether the memory of a table, a cache of the
-** database, is still valid.
+** table.c - lookups; and the rule that decides whether memory, a cache of the database, is still valid.
 **
 ** Memory is still valid in two cases:
 **
@@ -75,8 +74,7 @@ int cuckoo_table_load(cuckoo_table *table)
 int cuckoo_table_end(cuckoo_table *table)
 {
     int rc = cuckoo_paged_error(&table->paged);
-    bool fits =
-        rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB; /* rows of two versions are not corruption */
+    bool fits = rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB; /* of two versions */
     if (table->paged.shadow.stepped && fits && cuckoo_table_overtaken(table))
         rc = SQLITE_LOCKED;
     table->paged.shadow.stepped = false;

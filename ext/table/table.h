@@ -99,8 +99,7 @@ int cuckoo_table_load(cuckoo_table *table);
 const char *cuckoo_table_damage(const cuckoo_table *table, int rc);
 
 /* Ends a use, and discards changes that were made only in memory. Returns the first error of reading
-** pages since it began: answers may be wrong. SQLITE_LOCKED: the rows that were read may be newer than
-** memory (table.c). */
+** pages since it began: answers may be wrong. SQLITE_LOCKED: rows may be newer than memory (table.c). */
 int cuckoo_table_end(cuckoo_table *table);
 
 /* The same after work that has ended with this code, and with *message (sqlite3_malloc) if it had one.
@@ -128,8 +127,7 @@ bool cuckoo_table_overtaken(const cuckoo_table *table);
 
 /* True if the result is still valid: then another use has begun. A statement that writes is never calm.
 ** If another statement of the connection is writing, SQLite does not show whether this one sees its
-** rows. This connection may have committed nothing, which matters only while pages are still to be
-** read. */
+** rows. This connection may have committed nothing, which matters only while pages are still unread. */
 static inline bool cuckoo_table_is_calm(cuckoo_table *table, const cuckoo_calm *calm)
 {
     sqlite3 *db = table->paged.shadow.db;
@@ -140,8 +138,7 @@ static inline bool cuckoo_table_is_calm(cuckoo_table *table, const cuckoo_calm *
     return is;
 }
 
-/* True if nothing has been read, without an error, since the last use ended. Then cuckoo_table_end has
-** nothing to do. */
+/* True if nothing has been read since the last use ended: cuckoo_table_end has nothing to do. */
 static inline bool cuckoo_table_is_quiet(const cuckoo_table *table)
 {
     return !table->paged.shadow.stepped && table->paged.rc == SQLITE_OK;
@@ -219,8 +216,7 @@ int cuckoo_table_finish(cuckoo_table *table, const cuckoo_counts *left, int rc);
 int cuckoo_table_note_rows(cuckoo_table *table);
 
 /* The code of COMMIT after a drain has failed. If SQLite has not rolled back, the logs are as they were,
-** and a later drain merges them. Without memory SQLite fails the COMMIT in any case, which must then be
-** true. */
+** and a later drain merges them. Without memory SQLite reports a failed COMMIT, so it must fail. */
 int cuckoo_table_gave_up(const cuckoo_table *table, int rc);
 
 /* cf_drain, which the statement of a drain calls. */

@@ -136,8 +136,7 @@ static void give_blob(sqlite3_context *context, int64_t n)
         sqlite3_result_error_toobig(context);
 }
 
-/* Reads the identity of a log, which is followed by a space and the name of the filter. NULL: the text
-** names no log. */
+/* Reads the identity of a log, before a space and the name of the filter. NULL: it names no log. */
 static const char *read_log(const char *text, int64_t *log)
 {
     enum { DIGITS = 16 };

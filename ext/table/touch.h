@@ -17,8 +17,7 @@
 
 #include "registry.h"
 
-/* Registers randomblob. This cannot be undone: SQLite would have none. After an error it is not
-** registered. */
+/* Registers randomblob. This cannot be undone: SQLite would have none. Not registered after an error. */
 int cuckoo_touch_register(cuckoo_registry *registry);
 
 #endif

@@ -61,8 +61,7 @@ static int fail_sample(cuckoo_follow *follow, const cuckoo_shadow *shadow)
                       follow->table);
 }
 
-/* The keys of all rows, or of some, were found. The cookie for all rowids is saved with the next
-** write. */
+/* The keys of all rows, or of some, were found. The cookie is saved with the next write. */
 static int have_seen(cuckoo_table *table)
 {
     cuckoo_follow *follow = &table->follow;
@@ -84,8 +83,7 @@ static int sample(cuckoo_table *table)
     bool misses;
     if (cuckoo_sql_running(shadow->db, true) > 0)
         return SQLITE_OK;
-    follow->trust =
-        CUCKOO_ROWS; /* set first: a generated column may query the filter while rows are read */
+    follow->trust = CUCKOO_ROWS; /* first: a generated column may query the filter meanwhile */
     int rc = cuckoo_table_misses(table, follow->sample, &misses);
     if (rc == SQLITE_OK && misses && cuckoo_table_overtaken(table))
         rc = SQLITE_LOCKED; /* the rows may be newer than the filter */

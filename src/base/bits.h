@@ -21,8 +21,7 @@
 
 /* ---- hints for the compiler: they change no result ---- */
 
-/* CUCKOO_SMALL, which users of the library may define: less code, but some calls are several times
-** slower. */
+/* CUCKOO_SMALL, which users may define: less code, but some calls are several times slower. */
 #if CF_IS_GNU
 #define CF_NEVER_INLINE __attribute__((noinline))
 #else

@@ -98,8 +98,7 @@ CF_FORCED size_t split(cf_ticker *ticker, uint64_t *a, size_t n, unsigned words,
     return below;
 }
 
-/* Sorts keys that may differ in their last `left` bits. Recurses into the smaller part: a small
-** stack. */
+/* Sorts keys that may differ in their last `left` bits. Recurses into the smaller part. */
 static void sort_in_place(cf_ticker *ticker, uint64_t *a, size_t n, unsigned words, unsigned left)
 {
     while (n > SMALL && left > 0 && !ticker->stopped) {

@@ -3,8 +3,8 @@
 ** entry.h - one stored entry: reading it, changing it, removing it; finding the entries that match.
 **
 ** An entry is in a slot or in the stash. It *knows* n remainder bits: they are stored in it or implied
-** by its bucket. It *matches* a key if it is in one of the key's two buckets and all bits that it knows
-** agree with the key.
+** by its bucket. It *matches* a key if it is in one of the key's two buckets and all its bits agree with
+** the key.
 */
 #ifndef CF_ENTRY_H
 #define CF_ENTRY_H
@@ -54,7 +54,7 @@ static inline void cf_entry_put(cf_filter *filter, cf_place place, unsigned slot
 bool cf_entry_place(cf_filter *filter, const cf_pair *pair, const cf_entry *entry);
 
 /* Removes entries that one call has found; in a filter with a stash n must be 1. If `by` is not NULL, it
-** is a changed copy of one of them and takes its place; it knows no more than before, but at least its
+** is a changed copy of one of them and takes its place; it knows no more than before, at least its
 ** extension. */
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by);
 

@@ -6,8 +6,7 @@
 ** `budget` buckets; then the entry is stashed. If the stash is full, it searches as without a stash.
 ** Each bucket has an overflow bit: it is set if the bucket is in the pair of a stashed entry. Together
 ** these bits are a Bloom filter of the stashed entries (the Bloom-Cuckoo filter). A lookup searches the
-** stash only if the bits of both its buckets are set, and the stash is exact: it adds no false
-** positives.
+** stash only if the bits of both its buckets are set, and adds no false positives: it is exact.
 **
 **      | buckets | reserved zero bytes | entry 0 | entry 1 | ... | zeros up to stash_size entries |
 **      entry, 16 bytes:  bucket, 6 bytes | tag, 6 bytes | value or counter, 4 bytes
@@ -15,8 +14,7 @@
 ** Entries are sorted by bucket, then tag, then payload. A stashed entry behaves like any other: it
 ** belongs to one of the two buckets in which it could have a slot, matches, counts, and can be deleted.
 ** That bucket is full: a slot that becomes free is given to the entry at once (copies.c). Each delete
-** also searches for a slot for one stashed entry (eviction.h), so that the stash is empty for the next
-** burst.
+** also searches for a slot for one stashed entry (eviction.h), to empty the stash.
 **
 ** A filter with a stash does not grow (geometry.c), so its entries all know the same number of bits.
 ** Entries with an invalid bucket or without a tag (corrupt input only) are ignored.

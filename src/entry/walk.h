@@ -35,7 +35,7 @@ bool cf_walk_next(cf_walk *walk);
 bool cf_walk_entry(cf_walk *walk, cf_entry *entry);
 
 /* The offset of the first nonzero byte of the blob from `from` to before `to`; `to` if there is none, or
-** if the ticker stops. */
+** if stopped. */
 uint64_t cf_first_set(const cf_filter *filter, uint64_t from, uint64_t to, cf_ticker *ticker);
 
 #endif

@@ -350,8 +350,7 @@ static cf_status make_all(cf_exact_work *work)
     return status == CF_OK ? finish(work, keys, members) : status;
 }
 
-/* What is wrong with the input of a build; NULL: nothing. Not inlined, to keep its shape off the
-** stack. */
+/* What is wrong with the input of a build; NULL: nothing. Not inlined: less stack. */
 static CF_NEVER_INLINE const char *make_fault(const cf_exact_build *build)
 {
     const cf_options *o = &build->options;

@@ -34,8 +34,7 @@ static cf_status fill(cf_filter *filter, const cf_geometry *shape, bool grow, cf
 }
 
 /* The planned table is full in a few of a million builds, or if many keys have several values. Then
-** wider ones are tried, in larger steps with values: a table that grows would be a third larger or
-** more. */
+** wider ones are tried, in larger steps with values: a grown table would be a third larger. */
 static cf_status fill_wider(cf_filter *filter, cf_geometry shape, cf_collected *keys)
 {
     cf_status status = fill(filter, &shape, false, keys);

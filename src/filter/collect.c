@@ -24,6 +24,13 @@ enum {
     UNSORTED = 1 << 16 /* words; smaller arrays grow without being sorted */
 };
 
+/* A small build (CUCKOO_SMALL) keeps all keys in memory. */
+#ifdef CUCKOO_SMALL
+#define IN_FILE(list) false
+#else
+#define IN_FILE(list) ((list)->runs > 0)
+#endif
+
 static inline unsigned words_of(const cf_collected *list)
 {
     return list->valued ? 2 : 1;
@@ -98,8 +105,12 @@ static inline size_t piece(const cf_collected *list, size_t run, unsigned part, 
 
 static bool has_file(cf_collected *list)
 {
+#ifdef CUCKOO_SMALL
+    list->file = NULL;
+#else
     if (list->file && list->runs == 0 && !list->file->move(list->file->context, 0, NULL, 0, true))
         list->file = NULL;
+#endif
     return list->file != NULL;
 }
 
@@ -230,7 +241,7 @@ static cf_status sort_parts(cf_collected *list)
 cf_status cf_collected_sort(cf_collected *list)
 {
     list->n = list->distinct = list->most_alike = 0;
-    if (list->runs)
+    if (IN_FILE(list))
         return sort_parts(list);
     list->parts = 1;
     cf_many keys = {list->array, list->used / words_of(list), words_of(list)};
@@ -252,7 +263,7 @@ bool cf_collected_part(cf_collected *list, unsigned part, size_t carried, cf_man
 {
     const unsigned words = words_of(list);
     *keys = (cf_many){list->array, list->n, words};
-    if (list->runs == 0)
+    if (!IN_FILE(list))
         return true;
     size_t before = carried * words, more = list->ends[part];
     memmove(list->array, list->array + list->used - before, before * 8);

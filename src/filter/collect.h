@@ -16,8 +16,7 @@ cf_collected cf_collected_of(const cf_many *keys);
 cf_status cf_collected_sort(cf_collected *list);
 
 /* Reads one of list->parts parts, whose keys are all smaller than the keys of the next part. The last
-** `carried` keys of the previous part come first. Valid until the next call. False: the file has
-** failed. */
+** `carried` keys of the previous part come first. Valid until the next call. False: a file error. */
 bool cf_collected_part(cf_collected *list, unsigned part, size_t carried, cf_many *keys);
 
 #endif

@@ -46,12 +46,10 @@ bool cf_is_exact(const uint8_t *bytes, size_t length);
 ** who made them. CF_DAMAGED or CF_NEWER: *why says what is wrong; *exact is unspecified. */
 cf_status cf_exact_open(cf_exact *exact, const uint8_t *bytes, size_t length, const char **why);
 
-/* True if the key is a member; never wrong for a key of the universe. `hash`: cf_hash(&exact->rule,
-** ...). */
+/* True if the key is a member; right for every key of the universe. Hash it with exact->rule. */
 bool cf_exact_contains(const cf_exact *exact, uint64_t hash);
 
-/* How many levels, the list counted as one, report a key before the first that does not: odd for
-** members. */
+/* How many levels (the list is one) report a key before the first that does not: odd for members. */
 unsigned cf_exact_depth(const cf_exact *exact, uint64_t hash);
 
 /* The hash of a key in a level. */

@@ -260,8 +260,7 @@ cf_deleted cf_delete(cf_filter *filter, uint64_t hash);
 ** counters as a copy. Set filter->memory (with resize) and ->watch before. The bytes, a block of that
 ** memory, are not sealed yet. On error filter->bytes is NULL. CF_FULL: keys share buckets, try another
 ** seed. CF_BAD_ARGUMENT: as cf_plan, or filter->memory is not set. CF_TOO_BIG: as cf_plan, or
-** memory.most; then *why is cf_status_text. Otherwise as cf_add. options may be NULL, which means
-** {0}. */
+** memory.most; then *why is cf_status_text. Otherwise as cf_add. options may be NULL: {0}. */
 cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capacity, double fpr,
                    const cf_options *options, const char **why);
 

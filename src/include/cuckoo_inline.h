@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** cuckoo_inline.h - the parts of cuckoo_filter.h that are inlined into programs. Not for direct use, and
-** not a stable interface.
+** cuckoo_inline.h - inlined parts of cuckoo_filter.h. Not for direct use, and not a stable interface.
 */
 #ifndef CF_INLINE_H
 #define CF_INLINE_H
@@ -37,8 +36,7 @@ CF_INLINE uint64_t cf_swapped(uint64_t x)
     return x << 32 | x >> 32;
 }
 
-/* Converts x to or from little-endian. Compilers know the byte order, so nothing is tested at run
-** time. */
+/* Converts x to or from little-endian. Compilers know the order: no test at run time. */
 CF_INLINE uint64_t cf_little_endian(uint64_t x)
 {
     const uint16_t one = 1;
@@ -153,8 +151,7 @@ CF_INLINE uint64_t cf_alternate_base(uint64_t m0, uint64_t base, uint64_t mix)
     return difference >> 63 != 0 ? difference + m0 : difference;
 }
 
-/* The top bits of lanes that are zero. Only the lowest set bit is exact, because zeros borrow from
-** above. */
+/* The top bits of lanes that are zero. Only the lowest is exact: zeros borrow from above. */
 CF_INLINE uint64_t cf_zeros(const cf_form *form, uint64_t x)
 {
     return (x - form->ones) & ~x & form->highs;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** cuckoo_inspect.h - looks inside a filter, and changes nothing. Threads and errors: as in
-** cuckoo_filter.h.
+** cuckoo_inspect.h - looks inside a filter. Threads and errors: as in cuckoo_filter.h.
 */
 #ifndef CF_CUCKOO_INSPECT_H
 #define CF_CUCKOO_INSPECT_H

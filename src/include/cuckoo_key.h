@@ -80,14 +80,13 @@ bool cf_key_is_vague(const cf_geometry *rule, const cf_key *key);
 /* The bytes that cf_key_hash needs: 0 for most keys. */
 size_t cf_key_room(const cf_geometry *rule, const cf_key *key);
 
-/* The hash of a key in its form. `room` has cf_key_room bytes, and may be the content of the key; it may
-** be NULL if that is 0. */
+/* The hash of a key in its form. `room` has cf_key_room bytes, or is the content of the key, or NULL if
+** that is 0. */
 uint64_t cf_key_hash(const cf_geometry *rule, const cf_key *key, uint8_t *room);
 
 /* ---- types: a lookup of a key of a type that was never added is a mistake ---- */
 
-/* The types of the keys that were added to a filter, as far as the caller notes them. They change no
-** answer of cf_contains. */
+/* The types of the keys that were added to a filter, as the caller notes them. They change no lookup. */
 typedef enum cf_key_types {
     CF_TYPE_NUMBER = 1,
     CF_TYPE_TEXT = 2,
@@ -110,12 +109,11 @@ bool cf_type_fits(const cf_geometry *rule, unsigned type, bool number);
 ** equal keys make equal bytes. */
 unsigned cf_types_under(unsigned affinity, unsigned types);
 
-/* The key types of a filter after keys of these types are added. A filter with keys whose types were not
-** noted may have any. */
+/* The key types of a filter after keys of these types are added. If earlier types were not noted:
+** any. */
 unsigned cf_types_with(const cf_filter *filter, unsigned types);
 
-/* Notes the types of keys that will be added; cf_merge does so itself. CF_BAD_ARGUMENT: an unknown
-** type. */
+/* Notes types of keys that will be added; cf_merge does so itself. CF_BAD_ARGUMENT: an unknown type. */
 cf_status cf_note_types(cf_filter *filter, unsigned types);
 
 /* The types of a filter that is cleared: none, unless it is for keys of all types. */
@@ -137,7 +135,7 @@ uint64_t cf_hash_prefixed(const cf_geometry *shape, uint8_t first, const void *r
 /* True if the hash of filters made with these options is the keyed one. */
 bool cf_is_keyed(const cf_options *options);
 
-/* Hash identities in headers of filters and of key lists: the low half of a byte whose high half has
+/* Hash identities, in headers of filters and key lists: the low half of a byte; the high half has
 ** cf_key_types. */
 enum { CF_IDENTITY_XXH3 = 1, CF_IDENTITY_KEYED = 2, CF_HASH_MASK = 15, CF_TYPES_SHIFT = 4 };
 uint8_t cf_hash_identity(const cf_geometry *shape);

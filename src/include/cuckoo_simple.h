@@ -11,8 +11,8 @@
 #if defined(CF_HAS_MALLOC) && !defined(CUCKOO_READ_ONLY)
 
 /* Makes an empty filter for `capacity` distinct keys, beyond which it grows, with the false-positive
-** rate `fpr`. `options` may be NULL; growth is on, unless they have a stash. Errors: as cf_plan, with
-** *why; CF_NO_MEMORY. cf_free is allowed even then. */
+** rate `fpr`. `options` may be NULL; growth is on, unless they have a stash. Errors: as cf_plan;
+** CF_NO_MEMORY. Each sets *why, unless why is NULL. cf_free is allowed even then. */
 CF_INLINE cf_status cf_make(cf_filter *filter, uint64_t capacity, double fpr, const cf_options *options,
                             const char **why)
 {
@@ -24,8 +24,11 @@ CF_INLINE cf_status cf_make(cf_filter *filter, uint64_t capacity, double fpr, co
         all = *options;
     all.growth = !all.stash;
     cf_status status = cf_plan(capacity, fpr, &all, &shape, why);
-    if (status == CF_OK)
+    if (status == CF_OK) {
         status = cf_create(filter, &shape, cf_realloc(NULL, NULL, cf_geometry_bytes(&shape)));
+        if (status != CF_OK && why != NULL)
+            *why = cf_status_text(status);
+    }
     filter->memory.resize = cf_realloc;
     return status;
 }
@@ -57,13 +60,22 @@ CF_INLINE cf_status cf_hash_text(const cf_filter *filter, const char *text, size
     return CF_OK;
 }
 
-/* Adds one copy of a key. Errors: as cf_add and cf_hash_text. */
-CF_INLINE cf_status cf_add_key(cf_filter *filter, const char *text, size_t length)
+/* Adds one copy of a key with a value, in a filter with value_bits; cf_hash_text and cf_get_all read the
+** values. Errors: as cf_add_value and cf_hash_text. */
+CF_INLINE cf_status cf_add_key_value(cf_filter *filter, const char *text, size_t length, uint64_t value)
 {
     uint64_t hash;
     unsigned types;
     cf_status status = cf_hash_text(filter, text, length, &hash, &types);
-    return status ? status : cf_note_types(filter, types) ? CF_BAD_ARGUMENT : cf_add(filter, hash);
+    return status                         ? status
+           : cf_note_types(filter, types) ? CF_BAD_ARGUMENT
+                                          : cf_add_value(filter, hash, value);
+}
+
+/* Adds one copy of a key. CF_BAD_ARGUMENT: the filter has value_bits. Otherwise as cf_add_key_value. */
+CF_INLINE cf_status cf_add_key(cf_filter *filter, const char *text, size_t length)
+{
+    return filter->geometry.value_bits ? CF_BAD_ARGUMENT : cf_add_key_value(filter, text, length, 0);
 }
 
 /* True if the key is probably in the set; false: it is definitely not. */

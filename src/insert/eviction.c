@@ -57,8 +57,7 @@ static void note_nodes(search *way)
 static inline bool was_seen(search *way, unsigned bucket_size, uint64_t bucket)
 {
     bool perhaps = note(way, bucket);
-    /* RULE: with one slot in a bucket there is only one branch; equivalent never: comparing all is
-    ** slow */
+    /* RULE: with one slot in a bucket there is only one branch; equivalent never: that is slow */
     if (bucket_size > 1)
         return perhaps;
     for (unsigned i = 0; i < way->nodes; i++)
@@ -133,8 +132,7 @@ CF_FORCED void look_into(cf_kind kind, const cf_filter *filter, uint64_t bucket,
         cf_others_of(filter, bucket, from->tag, from->to);
 }
 
-/* Examines the other bucket of every slot of a node. True: one has a free slot, which ends the
-** search. */
+/* Examines the other bucket of every slot of a node. True: one has a free slot: the end. */
 CF_FORCED bool expand(cf_kind kind, const cf_filter *filter, search *way, unsigned node,
                       const bucket_seen *from)
 {
@@ -177,7 +175,7 @@ CF_FORCED bool search_by(cf_kind kind, const cf_filter *filter, search *way)
 
 /* ---- the moves ---- */
 
-/* Moves an entry to a slot of its other bucket, `to`. The old slot is not emptied: it is overwritten
+/* Moves an entry to a slot of its other bucket, `to`. The old slot is not emptied but overwritten
 ** next. */
 static void move_entry(cf_filter *filter, uint64_t from, unsigned from_slot, uint64_t to,
                        unsigned to_slot)

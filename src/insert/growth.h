@@ -41,8 +41,7 @@
 ** D cannot have helped to saturate K2 either: every other entry that did so also matches K, or is
 ** matched by a saturated entry that K matches, and then nothing is deleted. All of this requires that
 ** each entry is in a bucket whose extension it knows, because every key that it matches looks there. So
-** exhausted entries do not move to longer extensions, and an entry is cut only as far as its bucket
-** allows.
+** exhausted entries do not move to longer extensions, and no entry is cut below its extension.
 */
 #ifndef CF_GROWTH_H
 #define CF_GROWTH_H

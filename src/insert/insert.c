@@ -16,8 +16,8 @@ static bool stash(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
 }
 
 /* Stores an entry in the table without growth: absorbed or counted by a match, in a free slot, in a slot
-** that an eviction path frees (at most `nodes` buckets are expanded), or, if there is no short path, in
-** the stash. */
+** that an eviction path frees (at most `nodes` buckets are expanded), or, without a short path, in the
+** stash. */
 static cf_status store(cf_filter *filter, const cf_entry *entry, unsigned nodes)
 {
     const cf_geometry *shape = &filter->geometry;
@@ -72,8 +72,7 @@ static cf_status split_some(cf_filter *filter, unsigned tries)
 
 /* Folds equal entries, and stores the new one. Repeated keys crowd single buckets, where splitting helps
 ** little. In a grown table a path is usually found up to 80 % and more: the emptier the table without
-** one, the fewer equal entries are needed. `last`: nothing else is left to try, so any two are
-** folded. */
+** one, the fewer equal entries are needed. `last`: any two are folded, as a last resort. */
 static CF_NEVER_INLINE bool fold(cf_filter *filter, const cf_entry *entry, bool last)
 {
     enum { EMPTY = 75, VERY_EMPTY = 60 };

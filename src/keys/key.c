@@ -123,8 +123,8 @@ static bool apply_number(const cf_geometry *rule, cf_key *key, const cf_number *
         *key = cf_key_integer(whole);
     else if (!as_text || is_integer(real)) /* RULE: under TEXT other texts keep their form */
         *key = cf_key_real(real);
-    /* RULE: a number is inexact if versions differ, under TEXT if one reads an integer; equivalent > to
-    ** >=: any limit of this size would do */
+    /* RULE: a number is inexact if versions differ, under TEXT as an integer; equivalent > to >=: any
+    ** limit of this size would do */
     return !sure && (!as_text || (coarse && !(fabs(real) > beyond)));
 }
 

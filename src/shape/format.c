@@ -73,8 +73,7 @@ bool cf_is_exact(const uint8_t *bytes, size_t length)
     return length >= sizeof exact && memcmp(bytes, exact, sizeof exact) == 0;
 }
 
-/* CF_OK if this is a filter of a version that can be read, without anything that this version
-** ignores. */
+/* CF_OK if this is a filter of a readable version, without anything unknown to this version. */
 static cf_status check_identity(const uint8_t *bytes, uint64_t length, const char **why)
 {
     /* RULE: a blob without the magic is no filter; equivalent < to <=: every filter is longer */

@@ -57,8 +57,7 @@ static inline uint64_t cf_slots(const cf_filter *filter)
     return filter->buckets * filter->geometry.bucket_size;
 }
 
-/* Counts one more occupied slot, or one less. The header of a corrupt filter may already count all
-** slots, or none. */
+/* Counts one more occupied slot, or one less. A corrupt header may already count all, or none. */
 static inline void cf_count_occupied(cf_filter *filter)
 {
     filter->occupied += filter->occupied < cf_slots(filter);

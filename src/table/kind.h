@@ -21,7 +21,7 @@ typedef struct cf_kind {
 
 #define CF_KIND(semi, two, grown) ((cf_kind){false, semi, two, grown, false, false, false})
 #define CF_KIND_WHOLE(semi, one)  ((cf_kind){false, semi, false, false, true, true, one})
-#define CF_KIND_ANY(form)         ((cf_kind){true, (form)->semi, false, (form)->grown, false, false, false})
+#define CF_KIND_ANY(f)            ((cf_kind){true, (f)->semi, false, (f)->grown, false, false, false})
 
 /* The kind whose lookups are inlined into the program that calls cf_contains (set_form). */
 enum { CF_KIND_OF_WHOLE = 1 };

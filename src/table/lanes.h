@@ -20,8 +20,8 @@
 ** `any`.
 **
 ** These functions take a bucket as the bit at which it starts, and a lane as the number of bits before
-** it; both must be in range. None can fail, whatever the bytes are. Announce each write to the pager
-** first (memory.h).
+** it; both must be in range. None can fail, whatever the bytes are. Announce writes to the pager first
+** (memory.h).
 */
 #ifndef CF_LANES_H
 #define CF_LANES_H
@@ -49,8 +49,7 @@ static inline void cf_store_bits(cf_filter *filter, uint64_t at, uint64_t mask, 
     cf_store64(p, (cf_load64(p) & ~(mask << shift)) | (bits << shift));
 }
 
-/* The same as cf_store_bits at bit at + `lane`, if all of it is in the word in which the bucket
-** starts. */
+/* The same as cf_store_bits at bit at + `lane`, if that is in the word in which the bucket starts. */
 CF_FORCED void cf_store_in_word(cf_kind kind, cf_filter *filter, uint64_t at, uint64_t mask,
                                 uint64_t bits, unsigned lane)
 {
@@ -97,8 +96,7 @@ CF_FORCED cf_lanes cf_alike(cf_kind kind, const cf_filter *filter, uint64_t at, 
     return (cf_lanes){cf_zeros(form, x.low), kind.two ? cf_zeros(form, x.high) : 0, 0};
 }
 
-/* The first bit of the lane with the lowest set top bit; only one half has any. No branch: it would be
-** unpredictable. */
+/* The first bit of the lane with the lowest set top bit; only one half has any. No branch. */
 CF_FORCED unsigned cf_lane_of(cf_kind kind, const cf_form *form, cf_lanes set)
 {
     unsigned half = (form->tag_bits - (kind.semi ? CF_CODE_BITS : 0u)) / 2, second = set.high != 0;

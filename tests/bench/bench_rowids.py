@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A filter with rowids=on in the place of an index: bytes, build, lookups, joins, writes; processor time.
 
-rowids.tsv: a table of `keys` rows with a key and two other columns. A join has as many rows in its outer table, of which a share
-matches, and reads a column of the inner one. Beyond the cache: that has a tenth of the pages of the file. A write is one of many in
-a transaction, with random keys.
+rowids.tsv: nanoseconds a row, and bytes. A table has a key and two other columns. A join has as many rows in its outer table, of which a
+share matches, and reads a column of the inner one. Beyond the cache: that has a tenth of the pages of the file. A write is one of many
+in a transaction, with random keys.
 """
 import os
 import random
@@ -60,8 +60,7 @@ class Bench:
 
     def join(self, share, tries=3):
         self.db.execute("DROP TABLE IF EXISTS e")
-        self.db.execute("CREATE TABLE e(id INTEGER PRIMARY KEY, k, n INTEGER)" if self.kind == "none" else
-                        f"CREATE TABLE e(id INTEGER PRIMARY KEY, k {'INTEGER' if self.kind == 'integers' else 'TEXT'}, n INTEGER)")
+        self.db.execute(f"CREATE TABLE e(id INTEGER PRIMARY KEY, k {'INTEGER' if self.kind == 'integers' else 'TEXT'}, n INTEGER)")
         self.db.execute("BEGIN")
         rows = min(self.keys, 300000)
         self.db.executemany("INSERT INTO e(k, n) VALUES(?, 1)", ((self.key(self.random.choice(
@@ -102,41 +101,34 @@ class Bench:
         yield "DELETE", self.write("DELETE FROM {t} WHERE id = ?", [(at,) for at in ids])
 
 
-def figures_of(bench, cached):
+def figures_of(bench, large):
     made = bench.make()
     rows = [("bytes a row", {form: size / bench.keys for form, (size, _) in made.items()}),
-            ("build, ns a row", {form: seconds * 1e9 / bench.keys for form, (_, seconds) in made.items()})]
-    rows += [(f"join, {share} % match, ns a row", bench.join(share)) for share in SHARES]
+            ("build", {form: seconds * 1e9 / bench.keys for form, (_, seconds) in made.items()})]
+    rows += [(f"join, {share} % match", bench.join(share)) for share in SHARES]
     bench.db.execute("SELECT count(*) FROM f WHERE key = 1").fetchone()
-    rows += [(f"lookup, {'present' if known else 'absent'}, ns", bench.lookup(known)) for known in (True, False)]
-    rows += [(f"{what}, ns", figures) for what, figures in bench.writes()]
-    if not cached:
+    rows += [(f"lookup, {'present' if known else 'absent'}", bench.lookup(known)) for known in (True, False)]
+    rows += bench.writes()
+    if large:
         bench.db.close()
         bench.db = bench.connect()
         bench.db.execute(f"PRAGMA cache_size = {bench.pages() // 10}")
-        rows += [(f"join beyond the cache, {share} % match, ns a row", bench.join(share)) for share in (1, 50, 100)]
-        rows += [("lookup beyond the cache, present, ns", bench.lookup(True))]
+        rows += [(f"join beyond the cache, {share} % match", bench.join(share)) for share in (1, 50, 100)]
+        rows += [("lookup beyond the cache, present", bench.lookup(True))]
     return rows
 
 
 def measure(size, folder, seed):
-    lines = []
-    for keys in (2000,) if size == "quick" else (100000, 1000000):
-        for kind in KEYS:
-            bench = Bench(folder, kind, keys, seed)
-            for what, figures in figures_of(bench, cached=keys < 1000000):
-                index, ours = figures["index"], figures["rowids=on"]
-                lines.append([kind, keys, what, f"{index:.1f}", f"{ours:.1f}", f"{ours / index:.2f}"])
-            bench.db.close()
-            os.remove(bench.path)
-    return {"rowids": (["keys are", "keys", "what", "an index", "rowids=on", "share"], lines)}
+    cells = {}
+    for kind in KEYS:
+        bench = Bench(folder, kind, 2000 if size == "quick" else 100000, seed)
+        for what, figures in figures_of(bench, large=size == "full"):
+            cells.setdefault(what, []).extend(f"{figures[form]:.1f}" for form in FORMS)
+        bench.db.close()
+        os.remove(bench.path)
+    return {"rowids": (["what", *(f"{kind}: {form}" for kind in KEYS for form in ("an index", "rowids=on"))],
+                       [[what, *line] for what, line in cells.items()])}
 
 
 if __name__ == "__main__":
-    import sys
-    import tempfile
-    with tempfile.TemporaryDirectory() as folder:
-        for kind in sys.argv[2:] or KEYS:
-            bench = Bench(folder, kind, int(sys.argv[1]), 1)
-            for what, figures in figures_of(bench, False):
-                print(kind, sys.argv[1], what, *(f"{figures[form]:.1f}" for form in FORMS), f"{figures['rowids=on'] / figures['index']:.2f}", flush=True)
+    database.call(measure)

@@ -167,7 +167,7 @@ def marks_in(path):
 RANKS = [{","}, {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="}, {"?", ":"}, {"||"}, {"&&"}, {"|"},
          {"^"}, {"&"}, {"==", "!="}, {"<", ">", "<=", ">="}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}]
 RANK = {sign: rank for rank, signs in enumerate(RANKS) for sign in signs}
-TYPE_WORDS = {"const", "unsigned", "signed", "int", "char", "long", "short", "exhausted", "bool", "double", "float", "size_t",
+TYPE_WORDS = {"const", "unsigned", "signed", "int", "char", "long", "short", "void", "bool", "double", "float", "size_t",
               "struct", "enum", "static", "inline", "union"}
 MOVED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 TURNED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}

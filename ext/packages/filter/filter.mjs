@@ -288,7 +288,7 @@ function putKey(call, key) {
 function failUnfit(call, key, type, noted) {
   const is = type === TEXT ? `the text '${textOf(key)}'` : type === BLOB ? 'bytes' : `the number ${key}`, blobs = type === BLOB || noted === 4;
   const remedy = noted & 1 ? 'a number, such as Number(key)' : noted & 2 ? 'a text, such as String(key)' : 'bytes (a Uint8Array)';
-  const affinity = blobs ? '' : `, or make the filter with affinity: '${type === TEXT ? 'numeric' : 'text'}'`;
+  const affinity = blobs ? '' : `, or for joins make the filter with affinity: '${type === TEXT ? 'numeric' : 'text'}'`;
   fail(call, `key is ${is}, and only keys of these types were added: ${KEY_TYPES[noted]}, so it would never be found; give ${remedy}${affinity}; ` +
     "affinity: 'none', written out, takes keys of all types", TypeError);
 }

@@ -134,6 +134,13 @@ function expect(command, values, given, labels) {
   };
 }
 
+/* By its label the filter has digests: one line at least must have one, too. */
+function needsDigest(given) {
+  if (given.wanted.length === 0 || given.isAnyWanted) return;
+  const isWhole = !given.kind && !given.field && !given.column;
+  throw new Error(`the keys are digests of ${joined(given.wanted)} digits, and no line has one${isWhole ? '; use --digests' : ''}`);
+}
+
 /* Where links lead, whether anything is there or not. */
 function behindLinks(path) {
   const isLink = fs.lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
@@ -185,11 +192,12 @@ const change = (method) => ([path], values, name) => {
   const [filter, label] = opened(path, true), given = input(values), all = keysOf(given, values), before = filter.info(false).items;
   const isDelete = name === 'delete';
   let keys = 0;
-  if (isDelete) expect(name, values, given, [label]);
+  if (isDelete || !(given.kind || given.field || given.column)) expect(name, values, given, [label]);
   write(path, () => {
     for (let next = {}; !next.done;) {
       filter[method](function* () { for (let i = 0; i < BATCH && !(next = all.next()).done; i++, keys++) yield next.value; }());
     }
+    if (!isDelete) needsDigest(given);
     const kind = kindOfKeys(given, values);
     return labelled(filter, isDelete ? kindOf(label) : before ? bothKinds(label, kind) : kind);
   });
@@ -231,10 +239,7 @@ const COMMANDS = {
     }
     const [unknown, known] = tally, asked = unknown + known, found = values.known ? known : unknown;
     needsKeys(given, asked > 0, values);
-    if (given.wanted.length > 0 && !given.isAnyWanted) {
-      const isWhole = !given.kind && !given.field && !given.column;
-      throw new Error(`the keys are digests of ${joined(given.wanted)} digits, and no line has one${isWhole ? '; use --digests' : ''}`);
-    }
+    needsDigest(given);
     if (values.count) output(Buffer.from(`${found}\n`));
     const positives = filters.reduce((sum, filter) => sum + (filter.info(false).fpr_at_capacity ?? 0), 0);
     const hint = asked >= 100 && known < (0.01 + 2 * positives) * asked ? hintOf(filters, sample, labels) : undefined;

@@ -73,8 +73,8 @@ static void fail_unfit(const cf_geometry *rule, PyObject *key, unsigned type)
                  : noted & CF_TYPE_TEXT ? "a text, such as str(key)"
                                         : "bytes",
                  (type | noted) & CF_TYPE_BLOB ? ""
-                 : type == CF_TYPE_NUMBER      ? ", or make the filter with affinity=text"
-                                               : ", or make the filter with affinity=numeric",
+                 : type == CF_TYPE_NUMBER      ? ", or for joins make the filter with affinity=text"
+                                               : ", or for joins make the filter with affinity=numeric",
                  rule->affinity == CF_AFFINITY_NONE
                      ? "affinity=none, written out, takes keys of all types"
                      : "where they are mixed, leave others out");

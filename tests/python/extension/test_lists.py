@@ -318,7 +318,12 @@ def test_labels_of_changed_and_merged_filters(command):
     command.write(command.read("a"), "none")  # as SQL writes it
     said(command, "add", "none", "--digests", lines=sums_of("sha1", 0, 20))
     assert command.label("none") == "" and "label" not in json.loads(command("info", "none"))
-    said(command, "add", "a", lines=b"ada\n")
+    before = command.read("a")
+    for lines in (b"ada\n", sums_of("md5", 30, 33)):  # --digests forgotten
+        printed, reported = said(command, "add", "a", lines=lines, status=2)
+        assert reported.endswith("the keys are digests of 32 and 40 digits, and no line has one; use --digests\n")
+        assert command.read("a") == before
+    said(command, "add", "a", lines=b"ada\n" + sums_of("md5", 30, 31)[:32] + b"\n")
     assert command.label("a") == ""
 
 

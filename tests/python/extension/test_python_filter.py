@@ -205,7 +205,7 @@ def test_types_are_those_of_sqlite3(db, Filter):
     (2**63, OverflowError, r"9223372036854775808 is no integer of 64 bits; give str\(key\)"), (-2**63 - 1, OverflowError, "64 bits"),
     ("\ud800", UnicodeEncodeError, "surrogates"), (object(), TypeError, "key must be a str, int, float, bytes or None.*give what"),
     ((1,), TypeError, "key must be"), (array.array("b", [1]), TypeError, "key must be"), (1j, TypeError, "key must be"),
-    (5, TypeError, r"key is 5, and only texts were added.*give a text, such as str\(key\), or make the filter with affinity=text"),
+    (5, TypeError, r"key is 5, and only texts were added.*give a text, such as str\(key\), or for joins make the filter with affinity=text"),
     (b"a", TypeError, "only texts were added")])
 def test_keys_that_cannot_have_been_meant(Filter, key, kind, says):
     mine = Filter.build(["ada"])

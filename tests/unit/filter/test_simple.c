@@ -100,3 +100,30 @@ TEST(errors_are_those_of_the_plan)
     assert_int_equal(filter.geometry.stash_size, 16);
     cf_free(&filter);
 }
+
+/* More than any machine has; and a filter with values, which a key without one is not added to. */
+TEST(errors_say_why)
+{
+    const uint64_t capacities[] = {UINT64_C(1) << 39, UINT64_C(1) << 45, UINT64_MAX, 0};
+    for (unsigned i = 0; i < sizeof capacities / sizeof *capacities; i++) {
+        cf_filter filter;
+        const char *why = NULL;
+        cf_status status = cf_make(&filter, capacities[i], 0.01, NULL, &why);
+        assert_true((status == CF_OK) == (why == NULL));
+        cf_free(&filter);
+        assert_int_equal(cf_make(&filter, capacities[i], 0.01, NULL, NULL), status);
+        cf_free(&filter);
+    }
+    cf_filter filter;
+    const char *why;
+    uint64_t hash = 0, found[CF_VALUES_MAX] = {0};
+    unsigned types;
+    assert_int_equal(cf_make(&filter, 100, 0.01, &(cf_options){.value_bits = 11}, &why), CF_OK);
+    assert_int_equal(cf_add_key(&filter, "ada", 3), CF_BAD_ARGUMENT);
+    assert_int_equal(cf_add_key_value(&filter, "ada", 3, 2048), CF_BAD_ARGUMENT);
+    assert_int_equal(cf_add_key_value(&filter, "ada", 3, 42), CF_OK);
+    assert_int_equal(cf_hash_text(&filter, "ada", 3, &hash, &types), CF_OK);
+    assert_int_equal(cf_get_all(&filter, hash, found), 1);
+    assert_int_equal(found[0], 42);
+    cf_free(&filter);
+}

@@ -322,6 +322,13 @@ def kind(arguments, database):
     return "results of a query" if arguments.db else "fields" if arguments.field or arguments.csv else "lines"
 
 
+def needs_digest(arguments, database):
+    """By its label the filter has digests: one line at least must have one, too."""
+    if database.input.wanted and not database.input.is_any_wanted:
+        wanted = f"digests of {files.joined(database.input.wanted)} digits"
+        raise Failure(f"{arguments.file}: the keys are {wanted}, and no line has one" + ("" if arguments.keys or arguments.field or arguments.csv else "; use --digests"))
+
+
 def change(arguments):
     """add and delete."""
     is_add = arguments.command == "add"
@@ -330,7 +337,9 @@ def change(arguments):
     before, rule = info.get("items"), " ".join(f"{name}={info[name]}" for name in ("hash", "seed", "affinity", "collation"))
     with replacing(arguments.file) as file:
         content, keys, database = aggregate(arguments, f"cf_{arguments.command}_keys(?, cf_keys({{key}}, NULL, ?))", old, rule,
-                                            labels=() if is_add else [label])
+                                            labels=() if is_add and (arguments.keys or arguments.field or arguments.csv) else [label])
+        if is_add and not arguments.db:
+            needs_digest(arguments, database)
         new = kind(arguments, database)
         joined = new if is_add and not before else files.both(label, new) if is_add else files.kind_of(label)
         file.writelines([content, files.label(joined)])
@@ -375,9 +384,7 @@ def check(arguments):
     database.one(f"{PIECES} SELECT count((SELECT put({answers}) FROM cf_lines(piece))) FROM pieces", *filters)
     unknown, known, _ = database.answers
     needs_keys(arguments, unknown + known, database)
-    if database.input.wanted and not database.input.is_any_wanted:
-        wanted = f"digests of {files.joined(database.input.wanted)} digits"
-        raise Failure(f"{arguments.file}: the keys are {wanted}, and no line has one" + ("" if arguments.keys or arguments.field or arguments.csv else "; use --digests"))
+    needs_digest(arguments, database)
     found = database.answers[arguments.known]
     if arguments.count:
         output(b"%d\n" % found)
