@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What measures; the Makefile includes it. Programs are linked with the objects that ship.
 
-BENCHES = core growth exact maps size_table capacity bench_sql bench_table
+BENCHES = core growth exact maps size_table bench_sql bench_table
 
 ### Figures
 ## bench: the figures of this machine in a minute: lookups, adds, deletes, bytes, a build, a join, an insertion

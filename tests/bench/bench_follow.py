@@ -6,6 +6,7 @@ import time
 import database
 
 TABLES = {"no index": "plain", "an index": "indexed", "a filter follows": "followed", "the filter itself": "alone"}
+ORDERS = {"": 31, ", random keys": 2654435761}  # the step from key to key: upwards, or anywhere
 
 
 class Bench:
@@ -44,18 +45,20 @@ class Bench:
     def in_a_loop(self):
         for name, target in TABLES.items():
             key = "key" if target == "alone" else "k"
-            rows = [(self.first + i * 31 + 2000000,) for i in range(self.loop)]
-            self.change("one INSERT after the other in one transaction", name, self.loop, ("BEGIN", None),
-                        (f"INSERT INTO {target}({key}) VALUES (?)", rows), ("COMMIT", None))
+            for order, step in ORDERS.items():
+                rows = [(self.first + i * step % 2**31 + 2000000,) for i in range(self.loop)]
+                self.change("one INSERT after the other in one transaction" + order, name, self.loop, ("BEGIN", None),
+                            (f"INSERT INTO {target}({key}) VALUES (?)", rows), ("COMMIT", None))
 
     def one_by_one(self):
         for name, target in TABLES.items():
             key = "key" if target == "alone" else "k"
-            self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self.db.execute("PRAGMA wal_autocheckpoint = 0")
-            rows = [(self.first + i * 31 + 9000000,) for i in range(self.single)]
-            self.change("each INSERT a transaction", name, self.single, (f"INSERT INTO {target}({key}) VALUES (?)", rows))
-            self.wal[name] = os.path.getsize(self.path + "-wal") / self.single
+            for order, step in ORDERS.items():
+                self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                rows = [(self.first + i * step % 2**31 + 9000000,) for i in range(self.single)]
+                self.change("each INSERT a transaction" + order, name, self.single, (f"INSERT INTO {target}({key}) VALUES (?)", rows))
+                self.wal[name + order] = os.path.getsize(self.path + "-wal") / self.single
         self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def delete_and_update(self):

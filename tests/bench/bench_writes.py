@@ -17,12 +17,13 @@ WAYS = {  # what is made beside the table, and the question
     "a filter follows": ("CREATE VIRTUAL TABLE known USING cuckoo_filter(content='users(email)')",
                          "SELECT cf_table_contains('known', ?)"),
 }
-COLUMNS = ["way", "readers", "writes a second", "p50, us", "p99, us", "p99.9, us", "longest, ms", "questions a second",
+ORDERS = {"in order": 1, "random": 2654435761}  # the step from key to key, modulo 10^9
+COLUMNS = ["way", "keys", "readers", "writes a second", "p50, us", "p99, us", "p99.9, us", "longest, ms", "questions a second",
            "question p50, us", "question p99, us"]
 
 
-def email(i):
-    return f"user{i:09}@example.org"
+def email(i, order="random"):
+    return f"user{i * ORDERS[order] % 10**9:09}@example.org"
 
 
 def connect(path):
@@ -31,11 +32,11 @@ def connect(path):
     return db
 
 
-def fill(path, way, keys):
+def fill(path, way, keys, order):
     db = connect(path)
     db.execute("CREATE TABLE users(email TEXT, x INTEGER)")
     db.execute("BEGIN")
-    db.executemany("INSERT INTO users VALUES (?, ?)", ((email(2 * i), i) for i in range(keys)))
+    db.executemany("INSERT INTO users VALUES (?, ?)", ((email(2 * i, order), i) for i in range(keys)))
     db.execute("COMMIT")
     db.execute(WAYS[way][0])
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -68,10 +69,10 @@ def read(path, way, keys, seconds, seed, start):
     return None if (0,) in answers[::2] else taken
 
 
-def write(path, keys, seconds, start):
+def write(path, keys, order, seconds, start):
     db = connect(path)
     start.wait()
-    taken, _ = timed(db, "INSERT INTO users VALUES (?, 1)", ((email(2 * i),) for i in range(keys, 10**9)), seconds)
+    taken, _ = timed(db, "INSERT INTO users VALUES (?, 1)", ((email(2 * i, order),) for i in range(keys, 10**9)), seconds)
     db.close()
     return taken
 
@@ -82,12 +83,12 @@ def quantiles(taken, *shares):
     return [ordered[min(len(ordered) - 1, int(share * len(ordered)))] for share in shares]
 
 
-def row(path, way, readers, keys, seconds):
-    fill(path, way, keys)
+def row(path, way, order, readers, keys, seconds):
+    fill(path, way, keys, order)
     with multiprocessing.Pool(readers + 1) as pool, multiprocessing.Manager() as manager:
         start = manager.Barrier(readers + 1)
         reading = [pool.apply_async(read, (path, way, keys, seconds, seed, start)) for seed in range(readers)]
-        writes = pool.apply_async(write, (path, keys, seconds, start)).get()
+        writes = pool.apply_async(write, (path, keys, order, seconds, start)).get()
         reads = [one.get() for one in reading]
     os.remove(path)
     if None in reads:
@@ -96,15 +97,16 @@ def row(path, way, readers, keys, seconds):
     asked = ["-"] * 3
     if reads:
         asked = [f"{sum(map(len, reads)) / seconds:.0f}", *(f"{us:.1f}" for us in quantiles(sum(reads, []), 0.5, 0.99))]
-    return [way, str(readers), f"{len(writes) / seconds:.0f}", f"{middle:.1f}", f"{high:.1f}", f"{highest:.1f}",
+    return [way, order, str(readers), f"{len(writes) / seconds:.0f}", f"{middle:.1f}", f"{high:.1f}", f"{highest:.1f}",
             f"{most / 1e3:.2f}", *asked]
 
 
 def measure(size, folder, _seed):
     keys, seconds, most = (300000, 5, 4) if size == "full" else (5000, 0.3, 1)
     path = os.path.join(folder, "writes.db")
-    return {"writes": (COLUMNS, [row(path, way, readers, keys, seconds) for way in WAYS for readers in (0, 1, 2, 4)
-                                 if readers <= most and (readers == 0 or WAYS[way][1])])}
+    return {"writes": (COLUMNS, [row(path, way, order, readers, keys, seconds)
+                                 for way in WAYS for order in ORDERS for readers in (0, 1, 2, 4)
+                                 if readers <= most and (readers == 0 or (WAYS[way][1] and order == "random"))])}
 
 
 if __name__ == "__main__":
