@@ -116,7 +116,7 @@ run() {
     *:linked)         tap 'linked into a program, SQLITE_CORE' "$program" ;;
     *:shared_cache)   tap 'threads in between: shared cache' "$program" ;;
     # shellcheck disable=SC2046 # nothing, or a variable
-    *:oom)            tap 'each allocation fails once' cheap_asan env $(every 16) "$program" ;;
+    *:oom)            tap 'each allocation fails once' cheap_asan env $(every 32) "$program" ;;
     plain:model)      last 'random filters beside a model' "$program" 400 ;;
     plain:sim)        last 'sim: filter tables, short' "$program" --all 6000 ;;
     plain:fuzz)       last 'fuzz targets, short' "$program" ;;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What make check runs of the Python tests: pytest --quick leaves out the functions that slow.txt names, since a case
 of theirs takes more than 0.1 s of processor time, and runs three cases of each other function. make test: pytest --slice
-runs a third of the cases of those in slow.txt, and of those that have more than nine, and all others. The commit
+runs a quarter of the cases of those in slow.txt, and of those that have more than five, and all others. The commit
 chooses which (CUCKOO_SLICE). With CUCKOO_TEST_LIMIT=n a test that takes more than n seconds ends the process, and all stacks are
 printed. --times=FILE writes what each test takes; quick.py FILE writes slow.txt anew from that."""
 import collections
@@ -13,13 +13,13 @@ from pathlib import Path
 
 LIST = Path(__file__).with_name("slow.txt")
 CASES = 3
-MANY = 9
+SLICE, MANY = 4, 5
 LIMIT = int(os.environ.get("CUCKOO_TEST_LIMIT", 0))
 
 
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="leave out the tests of slow.txt")
-    parser.addoption("--slice", action="store_true", help="a third of the cases of the tests of slow.txt, and of those with many")
+    parser.addoption("--slice", action="store_true", help="a quarter of the cases of the tests of slow.txt, and of those with many")
     parser.addoption("--times", metavar="FILE", help="write the processor time of each test")
 
 
@@ -39,7 +39,7 @@ def pytest_collection_modifyitems(config, items):
     for name, cases in functions.items():
         if not quick:
             chance = random.Random(f"{slice_} {name}")
-            some = (len(cases) + chance.randrange(CASES)) // CASES if name in slow or len(cases) > MANY else len(cases)
+            some = (len(cases) + chance.randrange(SLICE)) // SLICE if name in slow or len(cases) > MANY else len(cases)
             chosen.update(chance.sample(cases, some))
         elif name not in slow:
             chosen.update(cases[(slice_ + i * len(cases) // CASES) % len(cases)] for i in range(CASES))
