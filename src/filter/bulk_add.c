@@ -241,7 +241,7 @@ static bool can_fill(const cf_filter *filter, size_t n, cf_ticker *ticker)
     enum { LEAST_BITS = 8, LEAST_SHARE = 16 };
     const cf_geometry *shape = &filter->geometry;
     /* RULE: a table with spare bytes is not filled, because its bytes would differ */
-    if (filter->length > cf_geometry_bytes(shape) || filter->writable == NULL)
+    if (filter->length > cf_geometry_bytes(shape))
         return false;
     return filter->pages == NULL && filter->view.form.payload_bits == 0 && shape->bucket_size > 1 &&
            shape->max_copies > 1 && shape->fingerprint_bits >= LEAST_BITS && n <= shape->capacity &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** module.c - the module sqlite_cuckoo._filter: the base class of sqlite_cuckoo.Filter (filter.py), with
-** what must be fast. The C library is called as by JavaScript (../filter/exports.c). Every call holds the
-** GIL, and no code of Python runs between the hash of a key and its lookup.
+** the methods that must be fast. It calls the C library through ../filter/exports.c, as JavaScript does.
+** Every call holds the GIL, and no Python code runs between hashing a key and looking it up.
 */
 typedef int cuckoo_module; /* elsewhere it is empty, for those who compile all files of ext */
 #ifdef CUCKOO_PYTHON
