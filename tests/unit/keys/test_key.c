@@ -230,6 +230,27 @@ TEST(numbers_are_read_exactly)
     }
 }
 
+/* A NUL ends a number, and counts as an exponent. */
+TEST(an_integer_has_neither_point_nor_exponent)
+{
+    static const struct {
+        const char *text;
+        size_t length;
+        bool is_integer;
+    } cases[] = {{"12", 2, true},    {" -12 ", 5, true},  {"+0012", 5, true}, {"12.0", 4, false},
+                 {"12.", 3, false},  {"1.2e1", 5, false}, {"12e0", 4, false}, {"1200e-2", 7, false},
+                 {"12\0", 3, false}, {"12E+0", 5, false}};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cf_number number;
+        int64_t whole = 0, integer = 0;
+        assert_true(cf_number_read(cases[i].text, cases[i].length, &number));
+        assert_true(cf_number_whole(&number, &whole));
+        assert_int_equal(whole < 0 ? -whole : whole, 12);
+        assert_int_equal(cf_number_integer(&number, &integer), cases[i].is_integer);
+        assert_int_equal(integer, cases[i].is_integer ? whole : 0);
+    }
+}
+
 TEST(a_locale_changes_no_number)
 {
     static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "C"};
