@@ -212,8 +212,7 @@ int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, c
                                           column, schema, table);
     if (rows)
         rc = cuckoo_sql_end(rows, count_different(rows, rule, &keys));
-    if (rc == SQLITE_OK && (uint64_t)keys > *capacity)
-        *capacity = (uint64_t)(keys + keys / 4);
+    *capacity = cuckoo_column_room((uint64_t)keys, *capacity);
     return rc == SQLITE_ERROR ? cuckoo_say(message, rc, "%s(%s) cannot be read: %s", table, column,
                                            cuckoo_sql_message(db, rc))
                               : rc;
@@ -254,10 +253,10 @@ int cuckoo_column_keeps_rowids(sqlite3 *db, const char *schema, const char *tabl
 
 /* Ignores the largest 1/64 of the rowids: a few far larger ones do not widen all values. */
 int cuckoo_column_rowid_bits(sqlite3 *db, const char *schema, const char *table, const char *column,
-                             unsigned *bits, char **message)
+                             uint64_t *rows, unsigned *bits, char **message)
 {
     const char *r;
-    sqlite3_int64 most = 0;
+    sqlite3_int64 most = 0, n = 0;
     int rc = cuckoo_column_rowid(db, schema, table, &r);
     if (rc == SQLITE_OK && r == NULL)
         return cuckoo_say(
@@ -265,11 +264,13 @@ int cuckoo_column_rowid_bits(sqlite3 *db, const char *schema, const char *table,
             "rowids=on: %s has no rowids, or columns named rowid, _rowid_ and oid hide them; "
             "use CREATE INDEX ON %s(%s)",
             table, table, column);
+    rc = rc ? rc : cuckoo_sql_integer(db, &n, "SELECT count(*) FROM \"%w\".\"%w\"", schema, table);
     rc = rc ? rc
             : cuckoo_sql_integer(db, &most,
                                  "SELECT c.%s FROM \"%w\".\"%w\" AS c ORDER BY c.%s DESC LIMIT 1 OFFSET "
-                                 "(SELECT count(*) / 64 FROM \"%w\".\"%w\")",
-                                 r, schema, table, r, schema, table);
+                                 "%lld",
+                                 r, schema, table, r, n / 64);
+    *rows = (uint64_t)n;
     for (*bits = 16; *bits < CF_WIDE_VALUE_MAX && most >> (*bits - 1) > 0;)
         ++*bits;
     return rc;

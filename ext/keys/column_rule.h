@@ -35,8 +35,14 @@ int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char
 int cuckoo_column_is_unique(sqlite3 *db, const char *schema, const char *table, const char *column,
                             const char *collation, bool *is);
 
-/* Sets *capacity to the number of keys plus 25 %, if there are more keys than *capacity. `repeats`:
-** counts keys that are equal by this rule once. SQLITE_ERROR and a message if a row cannot be read. */
+/* The capacity for this many keys: 25 % more, unless it is enough as it is. */
+static inline uint64_t cuckoo_column_room(uint64_t keys, uint64_t capacity)
+{
+    return keys > capacity ? keys + keys / 4 : capacity;
+}
+
+/* Sets *capacity to that for the keys of the column. `repeats`: counts keys that are equal by this rule
+** once. SQLITE_ERROR and a message if a row cannot be read. */
 int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, const char *column,
                            const cf_options *rule, bool repeats, uint64_t *capacity, char **message);
 
@@ -46,10 +52,10 @@ int cuckoo_column_rowid(sqlite3 *db, const char *schema, const char *table, cons
 /* True in *kept if VACUUM keeps the rowids, because they are an INTEGER PRIMARY KEY. */
 int cuckoo_column_keeps_rowids(sqlite3 *db, const char *schema, const char *table, bool *kept);
 
-/* Sets *bits to the value bits that nearly all rowids need, with one bit to spare. SQLITE_ERROR and a
-** message (sqlite3_malloc) if the table has no rowids. */
+/* Sets *rows to the number of rows, and *bits to the value bits that nearly all rowids need, with one bit
+** to spare. SQLITE_ERROR and a message (sqlite3_malloc) if the table has no rowids. */
 int cuckoo_column_rowid_bits(sqlite3 *db, const char *schema, const char *table, const char *column,
-                             unsigned *bits, char **message);
+                             uint64_t *rows, unsigned *bits, char **message);
 
 /* A type with the affinity of this declared type, to declare a column (static text, "" for none), and
 ** the affinity, unless that pointer is NULL. */

@@ -177,26 +177,28 @@ static int follow_column(sqlite3 *db, const char *schema, cuckoo_table_plan *pla
         plan->column, cuckoo_affinity_words[found.affinity], cuckoo_collation_words[found.collation]);
 }
 
-/* Sets what the arguments leave open: repeating keys are counted, and the rows give the capacity. */
+/* Sets what the arguments leave open: repeating keys are counted, and the rows give the capacity. With
+** rowids=on the first rebuild plans it. */
 static int take_from_table(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, char **message)
 {
     enum { COUNTER_BITS = 8, LEAST_CAPACITY = 10000 };
     cuckoo_options *options = &plan->options;
     bool unique = true;
     const char *collation = cuckoo_collation_words[options->filter.collation];
-    int rc = plan->rowids ? cuckoo_column_rowid_bits(db, schema, plan->content, plan->column,
-                                                     &options->filter.value_bits, message)
-             : cuckoo_has(options, CUCKOO_OPTION_COUNTER_BITS)
+    int rc = plan->rowids || cuckoo_has(options, CUCKOO_OPTION_COUNTER_BITS)
                  ? SQLITE_OK
                  : cuckoo_column_is_unique(db, schema, plan->content, plan->column, collation, &unique);
     if (!unique)
         options->filter.counter_bits = COUNTER_BITS;
+    if (plan->rowids)
+        options->filter.value_bits = 16;
     if (rc != SQLITE_OK || cuckoo_has(options, CUCKOO_OPTION_CAPACITY))
         return rc;
     options->capacity = LEAST_CAPACITY;
-    options->given |= 1u << CUCKOO_OPTION_CAPACITY;
-    return cuckoo_column_capacity(db, schema, plan->content, plan->column, &options->filter,
-                                  options->filter.counter_bits != 0, &options->capacity, message);
+    return plan->rowids
+               ? rc
+               : cuckoo_column_capacity(db, schema, plan->content, plan->column, &options->filter,
+                                        options->filter.counter_bits != 0, &options->capacity, message);
 }
 
 /* With keep= a key is kept for the window, an eighth of it more, and the rest of its epoch. */
@@ -245,7 +247,7 @@ int cuckoo_table_plan_shape(sqlite3 *db, const char *const *argv, cuckoo_table_p
                                                    : "adds=once is for keys that you insert");
     if (plan->keep && (options->filter.epochs || options->filter.counter_bits || options->filter.stash))
         why = "keep= uses the clock: leave epochs, counter_bits and stash=on out";
-    else if (!cuckoo_has(options, CUCKOO_OPTION_CAPACITY))
+    else if (!cuckoo_has(options, CUCKOO_OPTION_CAPACITY) && plan->content == NULL)
         why = "capacity is missing; give the number of keys that it should hold, such as "
               "capacity=1000000, or the column that has them: content='table(column)'";
     cf_status status = why ? CF_BAD_ARGUMENT : plan_filter(plan, shape, &why);

@@ -86,9 +86,11 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
 static int create(cuckoo_table *table, const cf_geometry *shape, uint64_t keep, char **message)
 {
     int rc = cuckoo_paged_create(&table->paged, shape, keep);
+    bool given = cuckoo_has(&table->options, CUCKOO_OPTION_CAPACITY);
     table->joined = true;
     if (rc == SQLITE_OK && table->follow.given_table)
-        rc = cuckoo_maintenance_rebuild(table, false, NULL, message);
+        rc = cuckoo_maintenance_rebuild(table, table->paged.shadow.rowids,
+                                        given ? &shape->capacity : NULL, message);
     if (rc == SQLITE_OK)
         return rc;
     return *message ? rc : cuckoo_say(message, rc, "%s", cuckoo_sql_message(table->registry->db, rc));

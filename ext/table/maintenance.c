@@ -177,40 +177,70 @@ static int say_index(const cuckoo_table *table, char **message)
                       t, k);
 }
 
-/* Adds all keys of the statement. Those that do not fit go to `aside`; NULL: an error. */
-static int add_keys(const cuckoo_table *table, sqlite3_stmt *keys, cf_filter *filter,
-                    cuckoo_counts *aside, char **message)
+/* Keys that were read and are not yet added, with their rows. */
+typedef struct batch {
+    uint64_t hash[64], row[64];
+    size_t n;
+    uint64_t keys, distinct; /* of all that were read; `distinct`: only with rowids=on */
+    bool rowids;
+} batch;
+
+/* Adds the keys of the batch, with the cache misses of all of them overlapped. */
+static int add_batch(sqlite3 *db, batch *from, cf_filter *filter, cuckoo_counts *aside, char **message)
 {
-    enum { SOME = 1 << 20 };
-    int rc;
-    bool rowids = table->paged.shadow.rowids;
-    uint64_t rows = 0, distinct = 0;
-    while ((rc = sqlite3_step(keys)) == SQLITE_ROW) {
-        uint64_t hash;
-        cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(keys, 0), &filter->geometry, &hash);
-        cf_status status = kind == CUCKOO_KEY_NOMEM ? CF_NO_MEMORY : CF_OK;
-        cf_note_types(filter, cuckoo_key_type(sqlite3_column_value(keys, 0), &filter->geometry));
-        int64_t row = rowids ? sqlite3_column_int64(keys, 1) : 0;
-        bool first = kind == CUCKOO_KEY_OK && rowids && !cf_contains(filter, hash);
-        rows += kind == CUCKOO_KEY_OK;
-        if (kind == CUCKOO_KEY_OK)
-            status = cuckoo_watched_add(sqlite3_db_handle(keys), filter, hash, (uint64_t)row);
-        distinct += first && status == CF_OK;
+    bool known[64];
+    cf_contains_many(filter, from->hash, from->n, known);
+    for (size_t i = 0; i < from->n; i++) {
+        uint64_t hash = from->hash[i];
+        bool first = from->rowids && !known[i] && !cf_contains(filter, hash);
+        cf_status status = cuckoo_watched_add(db, filter, hash, from->row[i]);
+        from->distinct += first && status == CF_OK;
         if (status == CF_NO_MEMORY || status == CF_INTERRUPTED)
             return cuckoo_error_code(status);
         if (status != CF_OK && aside == NULL) {
             *message = cuckoo_full_message(status, filter);
             return *message ? SQLITE_ERROR : SQLITE_NOMEM;
         }
-        if (status != CF_OK && cuckoo_counts_put(aside, false, hash, row, 1) != SQLITE_OK)
+        if (status != CF_OK &&
+            cuckoo_counts_put(aside, false, hash, (int64_t)from->row[i], 1) != SQLITE_OK)
             return SQLITE_NOMEM;
-        if (rowids && rows % SOME == 0 && has_too_many(rows, distinct, aside))
+    }
+    from->keys += from->n;
+    from->n = 0;
+    return SQLITE_OK;
+}
+
+/* Adds all keys of the statement. Those that do not fit go to `aside`; NULL: an error. */
+static int add_keys(const cuckoo_table *table, sqlite3_stmt *keys, cf_filter *filter,
+                    cuckoo_counts *aside, char **message)
+{
+    enum { SOME = 1 << 20 };
+    int rc;
+    sqlite3 *db = sqlite3_db_handle(keys);
+    batch read = {.n = 0, .rowids = table->paged.shadow.rowids};
+    while ((rc = sqlite3_step(keys)) == SQLITE_ROW) {
+        sqlite3_value *value = sqlite3_column_value(keys, 0);
+        cuckoo_key kind = cuckoo_key_hash(value, &filter->geometry, &read.hash[read.n]);
+        if (kind == CUCKOO_KEY_NOMEM)
+            return SQLITE_NOMEM;
+        if (kind != CUCKOO_KEY_OK)
+            continue;
+        cf_note_types(filter, cuckoo_key_type(value, &filter->geometry));
+        read.row[read.n++] = read.rowids ? (uint64_t)sqlite3_column_int64(keys, 1) : 0;
+        if (read.n < 64)
+            continue;
+        if ((rc = add_batch(db, &read, filter, aside, message)) != SQLITE_OK)
+            return rc;
+        if (read.rowids && read.keys % SOME == 0 && has_too_many(read.keys, read.distinct, aside))
             return say_index(table, message);
     }
-    if (rc == SQLITE_DONE && rowids && has_too_many(rows, distinct, aside))
+    if (rc != SQLITE_DONE)
+        return cuckoo_sql_code(db, rc);
+    rc = add_batch(db, &read, filter, aside, message);
+    if (rc == SQLITE_OK && read.rowids && has_too_many(read.keys, read.distinct, aside))
         return say_index(table, message);
     cf_settle(filter);
-    return rc == SQLITE_DONE ? SQLITE_OK : cuckoo_sql_code(sqlite3_db_handle(keys), rc);
+    return rc;
 }
 
 /* Builds a filter of this shape from the rows of the table. Keys that do not fit go to `aside`. */
@@ -242,20 +272,23 @@ static int plan_shape(const cuckoo_table *table, bool replan, const uint64_t *gi
     cf_options options = table->options.filter;
     sqlite3 *db = table->paged.shadow.db;
     *shape = table->paged.filter.geometry;
-    uint64_t capacity = given ? *given : shape->capacity;
+    unsigned bits = shape->value_bits;
+    uint64_t rows = 0, capacity = given ? *given : shape->capacity;
     int rc = cuckoo_column_table(db, schema, t, message);
     rc = rc ? rc : cuckoo_column_rule(db, schema, t, k, &options, message);
     if (rc != SQLITE_OK && *message)
         rc = cuckoo_say(message, rc, "%s; if the table is gone for good, drop the filter", *message);
+    else if (rc == SQLITE_OK && replan && shape->value_bits)
+        rc = cuckoo_column_rowid_bits(db, schema, t, k, &rows, &options.value_bits, message);
     else if (rc == SQLITE_OK && replan && !given)
         rc = cuckoo_column_capacity(db, schema, t, k, &options, shape->counter_bits != 0, &capacity,
                                     message);
-    if (rc == SQLITE_OK && shape->value_bits && replan)
-        rc = cuckoo_column_rowid_bits(db, schema, t, k, &options.value_bits, message);
+    if (!given)
+        capacity = cuckoo_column_room(rows, capacity);
     shape->affinity = (uint8_t)options.affinity;
     shape->collation = (uint8_t)options.collation;
     shape->value_bits = (uint8_t)options.value_bits;
-    if (rc != SQLITE_OK || capacity == shape->capacity)
+    if (rc != SQLITE_OK || (capacity == shape->capacity && bits == shape->value_bits))
         return rc;
     options.counter_bits = shape->counter_bits;
     options.key_types = shape->key_types;
@@ -265,6 +298,13 @@ static int plan_shape(const cuckoo_table *table, bool replan, const uint64_t *gi
     if (status != CF_OK)
         return cuckoo_say(message, cuckoo_error_code(status), "%s", why);
     return cuckoo_memory_for(shape, message);
+}
+
+/* With rowids=on a filter is planned for all rows. If many of them have no key, this is too large. */
+static bool fits_in_less(const cf_filter *filter, uint64_t aside, uint64_t least, uint64_t *capacity)
+{
+    *capacity = cuckoo_column_room(filter->items + aside, least);
+    return *capacity < filter->geometry.capacity - filter->geometry.capacity / 8;
 }
 
 /* Makes an empty log. While a statement runs, SQLite does not drop tables: if another table has the name
@@ -317,6 +357,7 @@ int cuckoo_maintenance_rebuild(cuckoo_table *table, bool replan, const uint64_t 
 {
     cf_geometry shape;
     cf_filter filter;
+    uint64_t keys;
     cuckoo_counts aside = {0};
     if (!cuckoo_table_follows(table))
         return cuckoo_say(
@@ -333,9 +374,15 @@ int cuckoo_maintenance_rebuild(cuckoo_table *table, bool replan, const uint64_t 
     rc = rc ? rc : cuckoo_follow_find(&table->follow, &table->paged.shadow);
     rc = rc ? rc : plan_shape(table, replan, capacity, &shape, message);
     rc = rc ? rc : cuckoo_follow_refuse(&table->follow, &table->paged.shadow, message);
-    rc = rc ? rc
-            : read_table(table, &shape, &filter,
-                         replan || shape.growth || shape.value_bits ? &aside : NULL, message);
+    bool may_leave = replan || shape.growth || shape.value_bits;
+    rc = rc ? rc : read_table(table, &shape, &filter, may_leave ? &aside : NULL, message);
+    if (rc == SQLITE_OK && shape.value_bits && !capacity &&
+        fits_in_less(&filter, aside.used, table->paged.filter.geometry.capacity, &keys)) {
+        free_filter(&filter);
+        cuckoo_counts_free(&aside);
+        rc = plan_shape(table, replan, &keys, &shape, message);
+        rc = rc ? rc : read_table(table, &shape, &filter, &aside, message);
+    }
     if (rc == SQLITE_OK && (rc = cuckoo_follow_drop(&table->paged.shadow)) != SQLITE_OK) {
         free_filter(&filter);
         rc = say_no_triggers(table, rc, message);

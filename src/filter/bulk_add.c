@@ -279,9 +279,10 @@ static cf_status add_in_turn(cf_filter *filter, cf_collected *keys, size_t *adde
 
 /* Sorts the keys, unless the filter will grow. Then it takes them in the order of their products with an
 ** odd number, which has no pattern: the first of many sorted keys all belong to one bucket, and would
-** find no slot there before the table has grown for the others. */
-static void put_in_order(const cf_filter *filter, const cf_many *keys, cf_ticker *ticker)
+** find no slot there before the table has grown for the others. False if sorting was stopped. */
+static bool put_in_order(const cf_filter *filter, const cf_many *keys)
 {
+    cf_ticker ticker = cf_ticker_of(filter->watch);
     static const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15), inverse = UINT64_C(0xf1de83e19937733d);
     const cf_geometry *shape = &filter->geometry;
     uint64_t *hashes = keys->at;
@@ -290,33 +291,29 @@ static void put_in_order(const cf_filter *filter, const cf_many *keys, cf_ticker
                  filter->occupied + n > cf_planned_entries(shape->capacity, shape->epochs);
     for (size_t i = 0; grows && i < n; i++)
         hashes[i] *= factor;
-    cf_sort_many(keys, &filter->memory, ticker);
+    bool sorted = cf_sort_many(keys, &filter->memory, &ticker);
     for (size_t i = 0; grows && i < n; i++)
         hashes[i] *= inverse;
-}
-
-static cf_status add_all(cf_filter *filter, cf_collected *keys, size_t *added, cf_ticker *ticker)
-{
-    size_t in = 0;
-    cf_status status = CF_FULL;
-    if (!ticker->stopped && !keys->valued && can_fill(filter, keys->n, ticker))
-        status = fill(filter, keys, ticker);
-    if (status == CF_OK)
-        in = keys->n;
-    else if (status == CF_FULL && !ticker->stopped)
-        status = add_in_turn(filter, keys, &in, ticker);
-    if (added)
-        *added = in;
-    if (ticker->stopped)
-        return CF_INTERRUPTED;
-    cf_status settled = in > 0 && status != CF_INTERRUPTED ? cf_settle(filter) : CF_OK;
-    return status == CF_OK ? settled : status;
+    return sorted;
 }
 
 cf_status cf_add_sorted(cf_filter *filter, cf_collected *keys, size_t *added)
 {
     cf_ticker ticker = cf_ticker_of(filter->watch);
-    return add_all(filter, keys, added, &ticker);
+    size_t in = 0;
+    cf_status status = CF_FULL;
+    if (!keys->valued && can_fill(filter, keys->n, &ticker))
+        status = fill(filter, keys, &ticker);
+    if (status == CF_OK)
+        in = keys->n;
+    else if (status == CF_FULL && !ticker.stopped)
+        status = add_in_turn(filter, keys, &in, &ticker);
+    if (added)
+        *added = in;
+    if (ticker.stopped)
+        return CF_INTERRUPTED;
+    cf_status settled = in > 0 ? cf_settle(filter) : CF_OK;
+    return status == CF_OK ? settled : status;
 }
 
 cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *added)
@@ -329,7 +326,5 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
         return CF_BAD_ARGUMENT;
     cf_many keys = {hashes, n, 1};
     cf_collected list = cf_collected_of(&keys);
-    cf_ticker ticker = cf_ticker_of(filter->watch);
-    put_in_order(filter, &keys, &ticker);
-    return add_all(filter, &list, added, &ticker);
+    return put_in_order(filter, &keys) ? cf_add_sorted(filter, &list, added) : CF_INTERRUPTED;
 }

@@ -24,12 +24,16 @@ enum {
     UNSORTED = 1 << 16 /* words; smaller arrays grow without being sorted */
 };
 
-/* A small build (CUCKOO_SMALL) keeps all keys in memory. */
 #ifdef CUCKOO_SMALL
-#define IN_FILE(list) false
+#define MAY_USE_FILE false
 #else
-#define IN_FILE(list) ((list)->runs > 0)
+#define MAY_USE_FILE true
 #endif
+
+static inline bool is_in_file(const cf_collected *list)
+{
+    return MAY_USE_FILE && list->runs > 0;
+}
 
 static inline unsigned words_of(const cf_collected *list)
 {
@@ -105,12 +109,9 @@ static inline size_t piece(const cf_collected *list, size_t run, unsigned part, 
 
 static bool has_file(cf_collected *list)
 {
-#ifdef CUCKOO_SMALL
-    list->file = NULL;
-#else
-    if (list->file && list->runs == 0 && !list->file->move(list->file->context, 0, NULL, 0, true))
+    if (!MAY_USE_FILE ||
+        (list->file && list->runs == 0 && !list->file->move(list->file->context, 0, NULL, 0, true)))
         list->file = NULL;
-#endif
     return list->file != NULL;
 }
 
@@ -241,7 +242,7 @@ static cf_status sort_parts(cf_collected *list)
 cf_status cf_collected_sort(cf_collected *list)
 {
     list->n = list->distinct = list->most_alike = 0;
-    if (IN_FILE(list))
+    if (is_in_file(list))
         return sort_parts(list);
     list->parts = 1;
     cf_many keys = {list->array, list->used / words_of(list), words_of(list)};
@@ -263,7 +264,7 @@ bool cf_collected_part(cf_collected *list, unsigned part, size_t carried, cf_man
 {
     const unsigned words = words_of(list);
     *keys = (cf_many){list->array, list->n, words};
-    if (!IN_FILE(list))
+    if (!is_in_file(list))
         return true;
     size_t before = carried * words, more = list->ends[part];
     memmove(list->array, list->array + list->used - before, before * 8);

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What a filter that follows a table costs its writers and its readers: microseconds of processor time per row."""
+"""What a synced filter a table costs its writers and its readers: microseconds of processor time per row."""
 import os
 import time
 
 import database
 
-TABLES = {"no index": "plain", "an index": "indexed", "a filter follows": "followed", "the filter itself": "alone"}
+TABLES = {"no index": "plain", "an index": "indexed", "a synced filter": "followed", "the filter itself": "alone"}
 ORDERS = {"": 31, ", random keys": 2654435761}  # the step from key to key: upwards, or anywhere
 
 
@@ -70,14 +70,14 @@ class Bench:
 
     def look_up(self):
         self.db.execute(f"CREATE TABLE e AS {self.numbers}SELECT {self.first} + i * 3 AS i FROM n")
-        for label, condition in (("scan alone", "i >= 0"), ("cf_table_contains, follows", "cf_table_contains('f', i)"),
+        for label, condition in (("scan alone", "i >= 0"), ("cf_table_contains, synced", "cf_table_contains('f', i)"),
                                  ("cf_table_contains, alone", "cf_table_contains('alone', i)"),
-                                 ("EXISTS, follows", "EXISTS (SELECT 1 FROM f WHERE key = i)")):
+                                 ("EXISTS, synced", "EXISTS (SELECT 1 FROM f WHERE key = i)")):
             self.lookups[label] = self.time(self.keys, (f"SELECT count(*) FROM e WHERE {condition}", None))
-        self.lookups["JOIN, follows"] = self.time(self.keys, ("SELECT count(*) FROM e JOIN f ON key = i", None))
+        self.lookups["JOIN, synced"] = self.time(self.keys, ("SELECT count(*) FROM e JOIN f ON key = i", None))
         self.db.execute("BEGIN")
         self.db.execute("DELETE FROM followed WHERE x % 64 = 2")
-        self.lookups["cf_table_contains, follows, deletes waiting"] = self.time(
+        self.lookups["cf_table_contains, synced, deletes waiting"] = self.time(
             self.keys, ("SELECT count(*) FROM e WHERE cf_table_contains('f', i)", None))
         self.db.execute("COMMIT")
 

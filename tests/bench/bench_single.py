@@ -16,9 +16,9 @@ FORMS = {
     "nothing": "SELECT 1 WHERE ? IS NOT NULL",
     "an index": "SELECT 1 FROM indexed WHERE email = ?",
     "cf_table_contains": "SELECT cf_table_contains('seen', ?)",
-    "cf_table_contains, follows": "SELECT cf_table_contains('followed', ?)",
+    "cf_table_contains, synced": "SELECT cf_table_contains('followed', ?)",
     "SELECT FROM table": "SELECT 1 FROM seen WHERE key = ?",
-    "SELECT FROM table, follows": "SELECT 1 FROM followed WHERE key = ?",
+    "SELECT FROM table, synced": "SELECT 1 FROM followed WHERE key = ?",
     "cf_open(blob)": "SELECT cf_contains((SELECT cf_open(f) FROM filters WHERE rowid = 1), ?)",
     "bound blob": "SELECT cf_contains(?2, ?1)",
 }

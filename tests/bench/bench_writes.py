@@ -14,7 +14,7 @@ import database
 WAYS = {  # what is made beside the table, and the question
     "no index": ("SELECT 1", None),
     "an index": ("CREATE INDEX by_email ON users(email)", "SELECT count(*) FROM users WHERE email = ?"),
-    "a filter follows": ("CREATE VIRTUAL TABLE known USING cuckoo_filter(content='users(email)')",
+    "a synced filter": ("CREATE VIRTUAL TABLE known USING cuckoo_filter(content='users(email)')",
                          "SELECT cf_table_contains('known', ?)"),
 }
 ORDERS = {"in order": 1, "random": 2654435761}  # the step from key to key, modulo 10^9

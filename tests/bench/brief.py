@@ -49,7 +49,7 @@ def insert(folder):
     bench.in_a_loop()
     us = next(iter(bench.changes.values()))
     yield "INSERT into a table", (f"{us['no index']:.1f} us; with an index {us['an index']:.1f} us; "
-                                  f"with a filter that follows {us['a filter follows']:.1f} us")
+                                  f"with a synced filter {us['a synced filter']:.1f} us")
     bench.db.close()
 
 

@@ -46,6 +46,26 @@ def test_rows_and_columns(db):
     assert ask(db, "SELECT count(DISTINCT row) FROM f WHERE key = 'k7'") == 2
 
 
+def test_the_capacity_is_that_of_the_rows_with_a_key(db):
+    db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, k)")
+    with db:
+        db.executemany("INSERT INTO t VALUES(?, ?)", ((i, None if i % 5 else i) for i in range(1, 100001)))
+    db.execute(MAKE)
+    assert info(db)["capacity"] == 25000 and info(db)["items"] == 20000 and info(db)["value_bits"] == 18
+    db.execute("UPDATE t SET k = -id WHERE k IS NULL")
+    for capacity in (125000, 7):
+        db.execute("INSERT INTO f(f, key) VALUES('rebuild', ?)", (None if capacity > 7 else capacity,))
+        assert info(db)["capacity"] == capacity and info(db)["items"] == 100000
+    assert found(db, -7) == [7] and found(db, 10) == [10]
+
+
+def test_wide_rowids_exclude_a_stash(db):
+    db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, k)")
+    db.execute("INSERT INTO t VALUES(?, 1)", (2**40,))
+    with pytest.raises(sqlite3.OperationalError, match="with stash=on value_bits are at most 32"):
+        db.execute(MAKE.replace("rowids=on", "rowids=on, stash=on, growth=off"))
+
+
 def test_exact_deletes(db):
     """Many rows of one key come and go: what is left is found, and nothing saturates."""
     users(db)
