@@ -11,14 +11,14 @@ PRAGMA cache_size = -400000;
 .echo on
 CREATE TABLE users(name TEXT PRIMARY KEY) WITHOUT ROWID;
 INSERT INTO users
-  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
+  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)
   SELECT printf('user-%08d@example.com', i * 7919 % 20000000) FROM n;
 CREATE TABLE blocked(name TEXT PRIMARY KEY) WITHOUT ROWID;
 INSERT INTO blocked SELECT name FROM users WHERE cast(substr(name, 6, 8) AS INTEGER) % 10 = 0;
 CREATE TABLE events(id INTEGER PRIMARY KEY, name TEXT, amount INTEGER);
 INSERT INTO events
-  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)
-  SELECT i, printf('user-%08d@example.com', ((i - 1) % 200000 + 1) * 7919 % 20000000), i % 1000 FROM n;
+  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250000)
+  SELECT i, printf('user-%08d@example.com', ((i - 1) % 50000 + 1) * 7919 % 20000000), i % 1000 FROM n;
 
 -- The arguments are the key, and whether it is a member.
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);
@@ -81,7 +81,7 @@ CREATE VIEW answers AS
 -- are blocked.
 CREATE TABLE days(day INTEGER PRIMARY KEY);
 CREATE TRIGGER a_day AFTER INSERT ON days BEGIN
-  DELETE FROM blocked WHERE name IN (SELECT name FROM blocked LIMIT 10 OFFSET new.day * 1000);
+  DELETE FROM blocked WHERE name IN (SELECT name FROM blocked LIMIT 10 OFFSET new.day * 400);
   INSERT OR IGNORE INTO blocked SELECT name FROM users WHERE name LIKE '%1@%' LIMIT 10 OFFSET new.day * 50;
   INSERT INTO users SELECT 'new-' || new.day || '-' || id FROM events WHERE id <= 200;
   INSERT INTO blocked SELECT 'new-' || new.day || '-' || id FROM events WHERE id <= 20;

@@ -121,7 +121,7 @@ run() {
     plain:sim)        last 'sim: filter tables, short' "$program" --all 6000 ;;
     plain:fuzz)       last 'fuzz targets, short' "$program" ;;
     *:model)          last 'random filters beside a model' "$program" 700 ;;
-    *:sim)            last 'sim: filter tables beside a twin' cheap_asan "$program" --all 6000 ;;
+    *:sim)            last 'sim: filter tables beside a twin' cheap_asan "$program" --all 4000 ;;
     sim_each)         last 'sim: each call fails, a slice' build/plain/sim --runs 12 --each 61 ;;
     *:fuzz)           last 'fuzz targets, a slice' "$program" 1000 ;;
     *:*)              tap "${1#*:}" "$program" ;;
@@ -137,7 +137,7 @@ run() {
     bench_check)      last 'bench-check compares rightly' sh tests/bench/check.sh test ;;
     bench_scripts)    pytest 'figures: joined, shown, quoted' "$PYTHON" -m pytest -q -p no:cacheprovider tests/bench ;;
     loading)          tap 'loading without memory' build/plain/loading ;;
-    mutants)          last 'rules dropped: a slice' "$PYTHON" tests/mutants/mutants.py --slice 3 --jobs 1 ;;
+    mutants)          last 'rules dropped: a slice' "$PYTHON" tests/mutants/mutants.py --slice 2 --jobs 1 ;;
     t_sql)            last "SQL scripts: $T" ${ASAN:+sanitized} sh tests/sql/run.sh $SCRIPTS ;;
     t_python)
         set -f # the name of a case may have brackets

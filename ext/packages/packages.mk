@@ -98,7 +98,7 @@ MODULE = $(if $(filter so,$(SUFFIX)),build/_filter.abi3.so)
 MODULE_FILES = $(wildcard ext/packages/python/*.[ch] ext/packages/filter/*.[ch])
 MODULE_OPTIONS = -std=c11 -Wall -Wextra -fvisibility=hidden -DCUCKOO_PYTHON -Ibuild/dist -Iext/packages/filter $(PIC) -shared
 build/_filter.abi3.so: MODULE_BY = $(CFLAGS) -DNDEBUG $(LINKED)
-build/asan/_filter.abi3.so: MODULE_BY = $(SANITIZE)
+build/asan/_filter.abi3.so: MODULE_BY = $(SANITIZE) -DCUCKOO_SMALL
 build/_filter.abi3.so build/asan/_filter.abi3.so: build/dist/cuckoo.c $(MODULE_FILES) build/linker
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(MODULE_BY) $(MODULE_OPTIONS) $(LDFLAGS) -o $@ ext/packages/python/module.c $(LIBS)

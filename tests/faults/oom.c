@@ -354,7 +354,9 @@ static void test_statement(void **state)
     const oom_case *c = *state;
     answer right = answer_without_faults(c);
     for (fault_kind kind = FAULT_ONCE; kind <= FAULT_ONWARDS; kind++) {
-        long every = kind == FAULT_ONWARDS ? environment("CUCKOO_EVERY", 1) : 1;
+        long every = environment("CUCKOO_EVERY", 1);
+        if (kind == FAULT_ONCE) /* finds more */
+            every = (every + 7) / 8;
         long n = environment("CUCKOO_SLICE", 0) % every, first = runs;
         for (; run_with_fault(c, &right, n, kind); n += every)
             runs++;

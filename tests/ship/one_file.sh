@@ -46,12 +46,11 @@ reads() {
     taken "$@" -fsyntax-only
 }
 
-# The front end of a compiler finds nearly all that it warns of. Ours optimizes as well; make test-platforms has all
-# of them do that. Each reads the extension, and one of the remaining parts: the next compiler another one, and another
+# The front end of a compiler finds nearly all that it warns of; make test-platforms has all of them optimize as well.
+# Each reads the extension, and one of the remaining parts: the next compiler another one, and another
 # commit begins elsewhere.
 others='clang i686-linux-gnu-gcc aarch64-linux-gnu-gcc s390x-linux-gnu-gcc x86_64-w64-mingw32-gcc'
 slice=${CUCKOO_SLICE:-0}
-ok "$CC, extension" taken $CC -O1 -fPIC -c -o "$work/extension.o"
 for compiler in gcc $others arm-linux-gnueabihf-gcc musl-gcc emcc; do
     has "$compiler" || { skipped "$compiler" "$(package_of "$compiler")"; continue; }
     ok "$compiler" reads "$compiler"
@@ -159,7 +158,8 @@ sql() {
     for name in sql tests README.md; do
         ln -s "$PWD/$name" "$work/tree/$name"
     done
-    $CC -shared -o "$work/tree/build/cuckoo.so" "$work/extension.o" -lm && (cd "$work/tree" && sh tests/sql/run.sh quick)
+    $CC -shared -o "$work/tree/build/cuckoo.so" "$work/both.o" -lm &&
+        (cd "$work/tree" && sh tests/sql/run.sh sql/tour.sql tests/sql/functions.sql tests/sql/errors.sql)
 }
 
 # Filters of every kind, by their digests.
@@ -172,6 +172,6 @@ same_filters() {
         [ "$(wc -l < "$work/ordinary")" -gt 1000 ] && cmp "$work/ordinary" "$work/here"
 }
 
-ok 'SQL scripts, README examples' sql
+ok 'SQL scripts' sql
 ok 'the same bytes of filters' same_filters
 finish

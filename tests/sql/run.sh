@@ -3,7 +3,7 @@
 # SQL through a shell: every script of sql/ and tests/sql/ against its .expected file here, and every
 # example of README.md and ext/REFERENCE.md against the output below it.
 #   run.sh            compares; last line "N passed, N failed"
-#   run.sh quick      the same without the two scripts that take seconds
+#   run.sh quick      the same without the three scripts that take seconds
 #   run.sh SCRIPT...  these scripts only
 #   run.sh accept     writes the .expected files anew: read the difference before you commit it
 # SQLITE3 names the shell. Values are compared: what shells say differently, values.awk makes equal.
@@ -53,7 +53,7 @@ some=$#
 [ "${1:-}" != quick ] || some=0
 [ "$some" -gt 0 ] || set -- sql/*.sql tests/sql/*.sql ${1:+quick}
 for script; do
-    case "$* $script" in *" quick sql/prefilter_join.sql" | *" quick sql/exact.sql" | *" quick") continue ;; esac
+    case "$* $script" in *" quick sql/prefilter_join.sql" | *" quick sql/exact.sql" | *" quick sql/which_file.sql" | *" quick") continue ;; esac
     expected=tests/sql/$(basename "$script" .sql).expected
     run_script < "$script"
     [ -z "$accept" ] || cp "$out" "$expected"

@@ -282,6 +282,17 @@ TEST(refused_adds_change_no_answer_at_any_stage)
                 }
 }
 
+static uint64_t bytes_changed(const uint8_t *now, const uint8_t *then, uint64_t length)
+{
+    uint64_t changed = 0;
+    for (uint64_t i = CF_HEADER_BYTES; i < length; i++)
+        if (i % 64 == 0 && i + 64 <= length && memcmp(now + i, then + i, 64) == 0)
+            i += 63;
+        else
+            changed += now[i] != then[i];
+    return changed;
+}
+
 /* The first growth writes all buckets anew; no other add changes more than a few of them. */
 TEST(only_the_first_growth_rewrites_the_table)
 {
@@ -293,10 +304,8 @@ TEST(only_the_first_growth_rewrites_the_table)
         unsigned rewritten = 0;
         while (filter->buckets < 3 * first) {
             snapshot then = remember(filter);
-            uint64_t changed = 0;
             assert_int_equal(cf_add(filter, random64()), CF_OK);
-            for (uint64_t i = CF_HEADER_BYTES; i < then.filter.length; i++)
-                changed += bytes_of(filter)[i] != then.bytes[i];
+            uint64_t changed = bytes_changed(bytes_of(filter), then.bytes, then.filter.length);
             bool is_first = then.filter.buckets == first && filter->buckets > first;
             assert_true(is_first ? changed > then.filter.length / 2 : changed < FEW);
             rewritten += is_first;
