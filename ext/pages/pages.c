@@ -67,14 +67,17 @@ static void clear_rest(cuckoo_paged *paged, uint64_t length)
     memset(paged->image + length, 0, (size_t)(end - (paged->image + length)));
 }
 
+static bool is_all_zeros(const cuckoo_paged *paged, uint64_t page)
+{
+    const uint8_t *at = start_of(paged, page);
+    return at[0] == 0 && memcmp(at, at + 1, paged->page_bytes - 1) == 0;
+}
+
 /* Marks all pages dirty that are not all zeros. */
 static void mark_all(cuckoo_paged *paged)
 {
-    for (uint64_t page = 1; page < paged->pages; page++) {
-        const uint8_t *at = start_of(paged, page);
-        bool zeros = at[0] == 0 && memcmp(at, at + 1, paged->page_bytes - 1) == 0;
-        paged->state[page] = zeros ? READ : DIRTY;
-    }
+    for (uint64_t page = 1; page < paged->pages; page++)
+        paged->state[page] = is_all_zeros(paged, page) ? READ : DIRTY;
 }
 
 /* ABSENT is zero. A corrupt header may claim any number of pages: unused zeros cost nothing. */
@@ -269,6 +272,25 @@ int cuckoo_paged_complete(cuckoo_paged *paged)
     assert(paged->loaded);
     cf_seal(&paged->filter);
     return read_absent(paged, UINT64_MAX) ? SQLITE_OK : paged->rc;
+}
+
+bool cuckoo_paged_detach(cuckoo_paged *paged)
+{
+    assert(paged->loaded);
+    if (!read_absent(paged, UINT64_MAX))
+        return false;
+    cf_attach_pages(&paged->filter, NULL);
+    return true;
+}
+
+void cuckoo_paged_attach(cuckoo_paged *paged)
+{
+    cf_attach_pages(&paged->filter, &paged->hooks);
+    for (uint64_t page = 1; page < paged->pages; page++)
+        if (paged->state[page] != BLANK || !is_all_zeros(paged, page))
+            paged->state[page] = DIRTY;
+    paged->dirty = true;
+    paged->has_reader = false;
 }
 
 int cuckoo_paged_check(cuckoo_paged *paged)

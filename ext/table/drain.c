@@ -96,6 +96,20 @@ static int change(void *context, uint64_t hash, int64_t row, int64_t n)
     return cuckoo_first_error(rc, into->table->paged.rc);
 }
 
+/* As many changes as pages change most of them. */
+static int change_all(drain *into, bool sums)
+{
+    cuckoo_paged *paged = &into->table->paged;
+    const cuckoo_changes *logged = &into->table->net.changes;
+    bool all = (sums ? logged->counts.used : logged->n) >= paged->pages && cuckoo_paged_detach(paged);
+    int rc = paged->rc ? paged->rc
+             : sums    ? cuckoo_counts_walk(&logged->counts, change, into)
+                       : cuckoo_changes_walk(logged, change, into);
+    if (all)
+        cuckoo_paged_attach(paged);
+    return rc;
+}
+
 /* Changes of keys are repeated in order: a key that is deleted as a false positive and then added must
 ** be found. Changes by triggers are right as a sum. */
 int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_counts *left)
@@ -114,8 +128,7 @@ int cuckoo_table_take_in(cuckoo_table *table, bool all, cuckoo_counts *left)
     rc = cuckoo_first_error(rc, paged->rc);
     rc = rc || !sums ? rc : cuckoo_changes_sum(logged, ages);
     if (rc == SQLITE_OK)
-        rc = sums ? cuckoo_counts_walk(&logged->counts, change, &into)
-                  : cuckoo_changes_walk(logged, change, &into);
+        rc = change_all(&into, sums);
     if (!cuckoo_counts_any(left))
         cf_drop_types(&paged->filter);
     paged->dirty = true;

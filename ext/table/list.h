@@ -33,6 +33,7 @@ typedef struct cuckoo_registry {
     bool rebuilds;            /* cf_table_rebuild, which no trigger can call, is running */
     const uint64_t *capacity; /* the argument of cf_table_rebuild; NULL: none */
     cuckoo_known touched;     /* the table whose log was written last (touch.h) */
+    int64_t spare;            /* rows of that log that may be written before its length is read again */
     int refused; /* sqlite3_total_changes when a table last failed to join; -1: it did not fail */
 } cuckoo_registry;
 

@@ -69,13 +69,20 @@ static cuckoo_table *connect(cuckoo_registry *registry, int64_t log, const char 
 
 /* ---- joining the transaction ---- */
 
-/* True if the table need not join yet. The row that is about to be written is not counted yet. */
-static bool may_wait(cuckoo_table *table)
+/* True if the table need not join yet. The row that is about to be written is not counted yet. Reading
+** the length of the log takes longer than writing a row, so it is read again only when half of the rows
+** that it had room for may have been written. */
+static bool may_wait(cuckoo_table *table, int64_t *spare)
 {
     int64_t rows = 0;
-    return cuckoo_table_is_seen(table) &&
-           cuckoo_shadow_integer(&table->paged.shadow, CUCKOO_LAST_LOGGED, NULL, &rows) == SQLITE_OK &&
-           rows + 1 < cuckoo_table_due(table);
+    if (!cuckoo_table_is_seen(table))
+        return false;
+    if (*spare > 0)
+        return (*spare)-- > 0;
+    if (cuckoo_shadow_integer(&table->paged.shadow, CUCKOO_LAST_LOGGED, NULL, &rows) != SQLITE_OK)
+        return false;
+    *spare = (cuckoo_table_due(table) - rows) / 2;
+    return rows + 1 < cuckoo_table_due(table);
 }
 
 static int join_one(cuckoo_registry *registry, int64_t log, cuckoo_table **table)
@@ -109,7 +116,9 @@ static int touch(cuckoo_registry *registry, int64_t log, const char *name)
     cuckoo_table *table = last->changes == registry->changes ? last->table : NULL;
     if (table == NULL || !has_log(table, log))
         table = connected(registry, log);
-    if (table == NULL || !(table->joined || may_wait(table)))
+    if (table != last->table)
+        registry->spare = 0;
+    if (table == NULL || !(table->joined || may_wait(table, &registry->spare)))
         rc = join(registry, log, name, &table);
     if (table && table->joined && table->wrote == 0)
         table->wrote = 1;
@@ -136,19 +145,25 @@ static void give_blob(sqlite3_context *context, int64_t n)
         sqlite3_result_error_toobig(context);
 }
 
+enum { TAG = 8 /* the number in CUCKOO_TAG_BYTES */ };
+
 /* Reads the identity of a log, before a space and the name of the filter. NULL: it names no log. */
 static const char *read_log(const char *text, int64_t *log)
 {
     enum { DIGITS = 16 };
-    static const char opening[] = CUCKOO_TAG_BYTES "cuckoo_log_", digits[] = "0123456789abcdef";
-    const char *at = text + sizeof opening - 1;
+    static const char opening[] = CUCKOO_TAG_BYTES "cuckoo_log_";
+    const char *at = text + sizeof opening - 1, *end = at + DIGITS;
     uint64_t id = 0;
-    if (strncmp(text, opening, sizeof opening - 1) != 0 || strspn(at, digits) != DIGITS)
+    if (strncmp(text, opening, sizeof opening - 1) != 0)
         return NULL;
-    for (int i = 0; i < DIGITS; i++)
-        id = id << 4 | (uint64_t)(strchr(digits, at[i]) - digits);
+    for (; at < end; at++) {
+        unsigned decimal = (unsigned)(*at - '0'), letter = (unsigned)(*at - 'a');
+        if (decimal > 9 && letter > 5)
+            return NULL;
+        id = id << 4 | (decimal > 9 ? letter + 10 : decimal);
+    }
     *log = (int64_t)id;
-    return at[DIGITS] == ' ' ? at + DIGITS + 1 : NULL;
+    return *end == ' ' ? end + 1 : NULL;
 }
 
 static void random_blob(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -165,7 +180,7 @@ static void random_blob(sqlite3_context *context, int argc, sqlite3_value **argv
     if (name)
         rc = touch(sqlite3_user_data(context), log, name);
     if (rc == SQLITE_OK)
-        give_blob(context, sqlite3_value_int64(argv[0]));
+        give_blob(context, name ? TAG : sqlite3_value_int64(argv[0]));
     else
         sqlite3_result_error_code(context, rc);
 }
