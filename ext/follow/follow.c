@@ -152,6 +152,10 @@ static int read_cookie(const cuckoo_shadow *shadow, int64_t *cookie)
 
 int cuckoo_follow_rowids_seen(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 {
+    bool kept = true;
+    int rc = cuckoo_column_keeps_rowids(shadow->db, shadow->schema, follow->table, &kept);
+    if (rc != SQLITE_OK || kept)
+        return rc;
     follow->saved = false;
     return read_cookie(shadow, &follow->cookie);
 }
