@@ -77,7 +77,7 @@ version:
 ##       All others only say what is missing
 deps: deps-test
 
-PARTS = demo dist deb test fuzz cluster platforms browser
+PARTS = demo dist deb test fuzz platforms browser
 $(PARTS:%=deps-%):
 	@[ -n "$(SKIP_DEPS)" ] || INSTALL=1 sh tests/deps.sh $(@:deps-%=%)
 $(PARTS:%=need-%):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Looks for what the project needs by trying it: headers with the compiler, programs by running them.
 #   deps.sh build              what a build needs. build/options and build/libraries get the options for it
-#   deps.sh demo|dist|deb|test|fuzz|cluster|platforms|browser    that, and what these need
+#   deps.sh demo|dist|deb|test|fuzz|platforms|browser    that, and what these need
 # Names what is missing, and the packages that have it. With INSTALL=1, where there is apt-get and the right to use it,
 # installs them instead; make deps, make demo and make test ask for that, and deps-NAME for the target NAME. CC, CPPFLAGS, CFLAGS, LDFLAGS, PYTHON, SQLITE3: as in the Makefile.
 set -u
@@ -149,13 +149,6 @@ need_fuzz() {
     need 'clang with libFuzzer' clang 'clang compiler-rt' 'clang compiler-rt' llvm has_libfuzzer
 }
 
-need_cluster() {
-    need 'the Go compiler' golang-go golang go go runs go version
-    need dqlite libdqlite-dev '' '' '' has_header dqlite.h 0
-    need go-dqlite golang-github-canonical-go-dqlite-dev '' '' '' \
-        [ -d /usr/share/gocode/src/github.com/canonical/go-dqlite ]
-}
-
 need_platforms() {
     for platform in $(sh tests/ship/platforms.sh names); do
         need "tools for the platform $platform" "$(sh tests/ship/platforms.sh packages "$platform")" '' '' '' \
@@ -178,7 +171,6 @@ look() {
     [ "$1" != deb ] || need_deb
     [ "$1" != test ] || need_test
     [ "$1" != fuzz ] || need_fuzz
-    [ "$1" != cluster ] || need_cluster
     [ "$1" != platforms ] || need_platforms
     [ "$1" != browser ] || need_browser
     [ -z "$missing$wished" ]

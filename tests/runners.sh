@@ -91,7 +91,6 @@ ends bad 'test_hangs.py::test_it .*Timeout'      'a lock that nobody gives back'
 
 # ---- the others, without what they need ----
 
-ends 77  'make deps-cluster'              'cluster.sh without Go'           env GO=/nowhere/go sh tests/ship/cluster.sh
 ends 77  'deps-fuzz'                      'fuzz.sh without clang'           env CLANG=/nowhere/clang sh tests/model/fuzz.sh
 ends 1   'FUZZ_SECONDS'                   'fuzz.sh for no time'             env FUZZ_SECONDS=0 sh tests/model/fuzz.sh
 ends 77  'skipped: .*nowhere'             'threads.sh without a compiler'   env CC=/nowhere/cc sh tests/ship/threads.sh

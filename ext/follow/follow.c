@@ -6,6 +6,7 @@
 
 #include "../keys/column_rule.h"
 #include "../sqlite/sql.h"
+#include "log.h"
 #include "sql_text.h"
 
 #include "../../src/base/bits.h"
@@ -137,22 +138,49 @@ char *cuckoo_follow_column(const char *trigger, int which, int *rc)
 
 /* ---- the names of table and column ---- */
 
-/* The row has the identity of the log, table, column, each with a NUL, and with rowids=on the cookie. */
+/* The row has the identity of the log, table and column, each with a NUL. */
 enum { SAVED_ROW = -1, SAVED_MAX = 2000 /* bytes */, AT_NAMES = 8 };
+
+/* The cookie of the schema, which every change of the schema increases, VACUUM included. */
+static int read_cookie(const cuckoo_shadow *shadow, int64_t *cookie)
+{
+    sqlite3_int64 now = 0;
+    int rc = cuckoo_sql_integer(shadow->db, &now, "PRAGMA \"%w\".schema_version", shadow->schema);
+    *cookie = now;
+    return rc;
+}
+
+int cuckoo_follow_rowids_seen(cuckoo_follow *follow, const cuckoo_shadow *shadow)
+{
+    bool kept = true;
+    int rc = cuckoo_column_keeps_rowids(shadow->db, shadow->schema, follow->table, &kept);
+    if (rc != SQLITE_OK || kept)
+        return rc;
+    follow->saved = false;
+    return read_cookie(shadow, &follow->cookie);
+}
+
+/* Stamps the log if the rowids are still those that were seen. */
+static int save_stamp(const cuckoo_follow *follow, cuckoo_shadow *shadow)
+{
+    int64_t now = 0;
+    int rc = shadow->rowids && follow->cookie ? read_cookie(shadow, &now) : SQLITE_OK;
+    return rc == SQLITE_OK && now && now == follow->cookie
+               ? cuckoo_shadow_run(shadow, CUCKOO_WRITE_STAMP)
+               : rc;
+}
 
 int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
     assert(follow->table != NULL && follow->column != NULL);
     size_t table = strlen(follow->table) + 1, column = strlen(follow->column) + 1;
     uint8_t row[SAVED_MAX], had[SAVED_MAX];
-    uint64_t length = AT_NAMES + table + column + (shadow->rowids ? 8 : 0), read = 0;
-    int rc = SQLITE_OK;
-    if (length <= sizeof row) { /* otherwise the names in content= have to do */
+    uint64_t length = AT_NAMES + table + column, read = 0;
+    int rc = save_stamp(follow, shadow);
+    if (rc == SQLITE_OK && length <= sizeof row) { /* otherwise the names in content= have to do */
         cf_store64(row, (uint64_t)shadow->log);
         memcpy(row + AT_NAMES, follow->table, table);
         memcpy(row + AT_NAMES + table, follow->column, column);
-        if (shadow->rowids)
-            cf_store64(row + length - 8, (uint64_t)follow->cookie);
         rc = cuckoo_shadow_read(shadow, SAVED_ROW, had, sizeof had, &read);
         bool same = rc == SQLITE_OK && read == length && memcmp(row, had, length) == 0;
         if (!same && (rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB))
@@ -253,33 +281,24 @@ int cuckoo_follow_check_saved(cuckoo_shadow *shadow, int64_t *log)
     return rc;
 }
 
-int cuckoo_follow_cookie(const cuckoo_shadow *shadow, int64_t *cookie)
-{
-    sqlite3_int64 now = 0;
-    int rc = cuckoo_sql_integer(shadow->db, &now, "PRAGMA \"%w\".schema_version", shadow->schema);
-    *cookie = now;
-    return rc;
-}
-
-/* VACUUM changes the cookie, and may change rowids that are not an INTEGER PRIMARY KEY. */
+/* VACUUM, and a restored dump, may change rowids that are not an INTEGER PRIMARY KEY. Then the log has
+** lost its stamp (log.h). */
 static int look_at_rowids(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
-    bool kept = true;
+    bool kept = true, stamped = false;
     int64_t now = 0;
-    uint64_t length = 0;
-    uint8_t row[SAVED_MAX] = {0};
     const char *s = shadow->schema, *t = follow->table;
     int rc = cuckoo_column_rowid(shadow->db, s, t, &follow->rowid);
     rc = rc ? rc : cuckoo_column_keeps_rowids(shadow->db, s, t, &kept);
     if (rc != SQLITE_OK || kept)
         return rc;
-    if (follow->cookie == 0) {
-        rc = cuckoo_shadow_read(shadow, SAVED_ROW, row, sizeof row, &length);
-        if (rc == SQLITE_OK && length > AT_NAMES + 8 && length <= sizeof row)
-            follow->cookie = (int64_t)cf_load64(row + length - 8);
-    }
-    rc = rc ? rc : cuckoo_follow_cookie(shadow, &now);
-    if (now != follow->cookie)
+    rc = read_cookie(shadow, &now);
+    if (rc != SQLITE_OK || now == follow->cookie)
+        return rc;
+    rc = cuckoo_log_is_stamped(shadow, &stamped);
+    if (stamped)
+        follow->cookie = now;
+    else
         follow->sample = CUCKOO_ALL_ROWS;
     return rc;
 }

@@ -95,11 +95,12 @@ int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is);
 ** triggers or, if they are gone, the table that was saved last. The same for the column. */
 int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow);
 
-/* The cookie of the schema, which every change of the schema increases, VACUUM included. */
-int cuckoo_follow_cookie(const cuckoo_shadow *shadow, int64_t *cookie);
+/* Notes that the filter has all rowids of the table; unless these are an INTEGER PRIMARY KEY, the next
+** save stamps the log (log.h). */
+int cuckoo_follow_rowids_seen(cuckoo_follow *follow, const cuckoo_shadow *shadow);
 
 /* Saves the names of table and column, and the identity of the log, in case triggers or header are
-** lost. */
+** lost. Stamps the log if the rowids are right. */
 int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow);
 
 /* SQLITE_OK if the saved row can be read, or does not exist. *log: the identity in it, or 0. */

@@ -99,13 +99,32 @@ static int64_t tag_of(sqlite3_stmt *row, int column)
                                                            : sqlite3_column_int64(row, column);
 }
 
-/* A corrupt row may have any numbers, so impossible ones are rejected. With rowids=on n is a rowid. */
+int cuckoo_log_is_stamped(cuckoo_shadow *shadow, bool *stamped)
+{
+    int64_t found = 0;
+    int rc = cuckoo_shadow_integer(shadow, CUCKOO_READ_STAMP, NULL, &found);
+    *stamped = found;
+    return rc;
+}
+
+int cuckoo_log_empty_own(cuckoo_shadow *shadow)
+{
+    bool stamped = false;
+    int rc = shadow->rowids ? cuckoo_log_is_stamped(shadow, &stamped) : SQLITE_OK;
+    rc = rc ? rc : cuckoo_shadow_run(shadow, CUCKOO_EMPTY_OWN);
+    return rc == SQLITE_OK && stamped ? cuckoo_shadow_run(shadow, CUCKOO_WRITE_STAMP) : rc;
+}
+
+/* A corrupt row may have any numbers, so impossible ones are rejected. With rowids=on n is a rowid, and
+** a row without hash is or was the stamp. */
 static int take_own(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
 {
     bool ages = paged->filter.geometry.epochs != 0, rowids = paged->shadow.rowids;
     int64_t n = sqlite3_column_int64(row, N), most = INT64_C(1) << 48,
             types = n > 0 && !rowids ? n >> TYPES_AT : 0;
     n -= types << TYPES_AT;
+    if (rowids && sqlite3_column_type(row, HASH) == SQLITE_NULL)
+        return SQLITE_OK;
     if (sqlite3_column_type(row, HASH) != SQLITE_INTEGER ||
         sqlite3_column_type(row, N) != SQLITE_INTEGER ||
         (!rowids && (n > most || n < (ages ? 1 : -most) || types > MOST_TYPES)))

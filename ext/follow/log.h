@@ -38,7 +38,9 @@
 **      4711    -1     one was deleted
 **
 ** With rowids=on the log of triggers has old_row and new_row as well, the sums are those of pairs of a
-** key and a row, and the log of hashed keys has pairs that found no slot: `n` is the rowid.
+** key and a row, and the log of hashed keys has pairs that found no slot: `n` is the rowid. It also has a
+** *stamp*, a row with rowid 0 and without hash: where VACUUM or a restored dump gives rows new rowids,
+** this one gets another one, too.
 **
 ** In a table with epochs `n` is the time of the add, and the latest one counts (ageing.h). If the header
 ** of the filter does not yet note the type of a key, `n` also has its cf_key_types, from bit 50 on: so
@@ -96,6 +98,10 @@ static inline bool cuckoo_net_is_empty(const cuckoo_net *net)
 {
     return net->own.rows + net->followed.rows == 0;
 }
+
+/* Empties the log of hashed keys, but for the stamp. *stamped: true if it has one. */
+int cuckoo_log_empty_own(cuckoo_shadow *shadow);
+int cuckoo_log_is_stamped(cuckoo_shadow *shadow, bool *stamped);
 
 /* Writes a row to the log of hashed keys. `types`: the types of added keys, or 0. */
 int cuckoo_log_write(cuckoo_shadow *shadow, uint64_t hash, int64_t n, unsigned types);

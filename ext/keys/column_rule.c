@@ -235,8 +235,10 @@ int cuckoo_column_rowid(sqlite3 *db, const char *schema, const char *table, cons
             break;
     }
     rc = rc == SQLITE_OK && *at ? cuckoo_column_look(db, schema, table, *at, NULL, NULL) : rc;
+    if (rc != SQLITE_OK && rc != SQLITE_ERROR)
+        return rc;
     *name = rc == SQLITE_OK ? *at : NULL;
-    return rc == SQLITE_ERROR ? SQLITE_OK : rc;
+    return SQLITE_OK;
 }
 
 int cuckoo_column_keeps_rowids(sqlite3 *db, const char *schema, const char *table, bool *kept)

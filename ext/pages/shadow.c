@@ -62,6 +62,8 @@ static const char *const texts[CUCKOO_QUERIES] = {
         "SELECT hash, n, rowid, tag FROM \"%w\".\"%w_log\" WHERE rowid >= ?1 ORDER BY rowid",
     [CUCKOO_WRITE_OWN] = "INSERT INTO \"%w\".\"%w_log\"(hash, n) VALUES (?1, ?2)",
     [CUCKOO_EMPTY_OWN] = "DELETE FROM \"%w\".\"%w_log\"",
+    [CUCKOO_READ_STAMP] = "SELECT 1 FROM \"%w\".\"%w_log\" WHERE rowid = 0 AND hash IS NULL",
+    [CUCKOO_WRITE_STAMP] = "INSERT OR REPLACE INTO \"%w\".\"%w_log\"(rowid) VALUES (0)",
     [CUCKOO_READ_LOG] =
         "SELECT old, new, rowid, tag FROM \"%w\".\"%w\" WHERE rowid >= ?1 ORDER BY rowid",
     [CUCKOO_READ_PAIRS] = "SELECT old, new, rowid, tag, old_row, new_row FROM \"%w\".\"%w\" WHERE "

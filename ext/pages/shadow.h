@@ -29,6 +29,8 @@ typedef enum cuckoo_query {
     CUCKOO_READ_OWN,     /* (rowid): hash, n, rowid, tag of the rows of seen_log from there on */
     CUCKOO_WRITE_OWN,    /* (hash, n) */
     CUCKOO_EMPTY_OWN,    /* () */
+    CUCKOO_READ_STAMP,   /* (): 1 if seen_log has the stamp (log.h) */
+    CUCKOO_WRITE_STAMP,  /* () */
     /* The log of a synced filter; these are the last ones. */
     CUCKOO_READ_LOG,    /* (rowid): old, new, rowid, tag of the rows from there on */
     CUCKOO_READ_PAIRS,  /* the same, and old_row, new_row (rowids=on) */

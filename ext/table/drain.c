@@ -159,7 +159,7 @@ static int change_logs(cuckoo_table *table, const cuckoo_counts *left)
 {
     cuckoo_paged *paged = &table->paged;
     bool follows = cuckoo_table_follows(table), own = !follows || paged->left > 0;
-    int rc = own ? cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_OWN) : SQLITE_OK;
+    int rc = own ? cuckoo_log_empty_own(&paged->shadow) : SQLITE_OK;
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_shadow_run(&paged->shadow, CUCKOO_EMPTY_LOG);
     paged->left = 0;

@@ -343,7 +343,7 @@ static int make_triggers(cuckoo_table *table, char **message)
         return rc; /* shadow->damage says why */
     rc = rc ? rc : cuckoo_follow_create(&table->follow, shadow);
     if (rc == SQLITE_OK && shadow->rowids) {
-        rc = cuckoo_follow_cookie(shadow, &table->follow.cookie);
+        rc = cuckoo_follow_rowids_seen(&table->follow, shadow);
         rc = rc ? rc : cuckoo_follow_save(&table->follow, shadow);
     }
     return say_no_triggers(table, rc, message);

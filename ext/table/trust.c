@@ -61,17 +61,14 @@ static int fail_sample(cuckoo_follow *follow, const cuckoo_shadow *shadow)
                       follow->table);
 }
 
-/* The keys of all rows, or of some, were found. The cookie is saved with the next write. */
+/* The keys of all rows, or of some, were found. */
 static int have_seen(cuckoo_table *table)
 {
     cuckoo_follow *follow = &table->follow;
-    int rc = SQLITE_OK;
-    if (table->paged.shadow.rowids && follow->sample == CUCKOO_ALL_ROWS) {
-        rc = cuckoo_follow_cookie(&table->paged.shadow, &follow->cookie);
-        follow->saved = false;
-    }
+    bool all = follow->sample == CUCKOO_ALL_ROWS;
     follow->sample = CUCKOO_SAMPLE;
-    return rc;
+    return all && table->paged.shadow.rowids ? cuckoo_follow_rowids_seen(follow, &table->paged.shadow)
+                                             : SQLITE_OK;
 }
 
 /* Checks that the filter has the keys of some rows of the table. Not while a statement changes rows:

@@ -23,8 +23,13 @@ def pytest_addoption(parser):
     parser.addoption("--times", metavar="FILE", help="write the processor time of each test")
 
 
+def slow_functions():
+    lines = [line.split() for line in LIST.read_text().splitlines()]
+    return {f"{file}::{name}" for file, *names in lines for name in names}
+
+
 def function_of(nodeid):
-    """The name in slow.txt: file and function, without parameters."""
+    """File and function, without parameters."""
     return nodeid.split("[")[0].removeprefix("tests/python/")
 
 
@@ -32,7 +37,7 @@ def pytest_collection_modifyitems(config, items):
     quick = config.getoption("--quick")
     if not quick and not config.getoption("--slice"):
         return
-    slow, functions = set(LIST.read_text().split()), collections.defaultdict(list)
+    slow, functions = slow_functions(), collections.defaultdict(list)
     for item in items:
         functions[function_of(item.nodeid)].append(item)
     chosen, slice_ = set(), int(os.environ.get("CUCKOO_SLICE", 0))
@@ -70,13 +75,22 @@ def pytest_runtest_teardown(item, nextitem):
             print(f"{sum(os.times()[:4]) - start:.3f}\t{item.nodeid}", file=out)
 
 
+def write(slow):
+    """A line for each file: its name, and its functions."""
+    lines = collections.defaultdict(list)
+    for name in sorted(slow):
+        file, function = name.split("::")
+        lines[file].append(function)
+    LIST.write_text("".join(" ".join([file, *names]) + "\n" for file, names in lines.items()))
+
+
 def main(times):
     taken = collections.defaultdict(list)
     for line in Path(times).read_text().splitlines():
         seconds, nodeid = line.split("\t")
         taken[function_of(nodeid)].append(float(seconds))
     slow = sorted(name for name, seconds in taken.items() if max(seconds) > 0.1)
-    LIST.write_text("".join(f"{name}\n" for name in slow))
+    write(slow)
     print(f"{len(slow)} of {len(taken)} functions, {sum(sum(taken[name]) for name in slow):.1f} of "
           f"{sum(map(sum, taken.values())):.1f} s")
 

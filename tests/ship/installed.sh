@@ -316,7 +316,7 @@ goes_on() {
 }
 
 for target in all debug compile_commands static amalgamation install check t dist rooms mutants valgrind fuzz model sim \
-    fuzz-rows test-versions test-clients test-cluster test-packages test-browser test-platforms coverage \
+    fuzz-rows test-versions test-clients test-packages test-browser test-platforms coverage \
     bench bench-full bench-check bench-one-file; do
     ok "make $target only says what is missing" only_says $target
 done

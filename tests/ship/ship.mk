@@ -13,11 +13,6 @@ test-clients: need-test $(EXTENSION)
 	@CC="$(CC)" sh tests/ship/clients.sh
 	@$(MAKE) --no-print-directory test-packages
 
-## test-cluster: three dqlite nodes (SQLite, replicated by Raft) with filter tables; leaders are killed while
-##       they are written to; a minute. deps-cluster installs what it needs, on Debian
-test-cluster: build/options
-	@sh tests/ship/cluster.sh
-
 ## test-packages: installs what make dist makes in empty folders, by pip and npm, and runs README's example
 test-packages: need-test
 	$(BUILD) dist
@@ -41,4 +36,4 @@ build/tsan/library build/tsan/connections: build/tsan/%: build/tsan/tests/ship/t
     $(SRC:%.c=build/tsan/%.o) $(EXT:%.c=build/tsan/%.o)
 	@$(CC) $(KIND_tsan) -o $@ $^ -lcmocka $(SQLITE_LIBRARY) $(LIBS) -lpthread
 
-.PHONY: test-versions test-clients test-cluster test-packages test-browser test-platforms
+.PHONY: test-versions test-clients test-packages test-browser test-platforms

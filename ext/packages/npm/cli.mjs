@@ -47,6 +47,7 @@ function input(values) {
   if (values.field !== undefined && values.csv !== undefined) misuse('--csv is not allowed with --field');
   if (values.field !== undefined && !/^[1-9]\d*$/.test(values.field)) misuse(`--field is 1 or more, not ${values.field}`);
   if (values.separator === '') misuse('a separator has one character or more');
+  if (values.csv !== undefined && values.separator !== '\\t' && [...values.separator ?? ','].length > 1) misuse('with --csv a separator has one character');
   return new Lines(kinds[0], values, read);
 }
 

@@ -64,9 +64,12 @@ function hosts(given) {
   return address || names.length === 1 ? names.flatMap((name) => NAME.exec(name)?.[1] ?? []) : [];
 }
 
+const LONGEST_DOMAIN = 253; // RFC 1035, section 2.3.4: 255 bytes with the lengths of the first label and of the root
+
 /* The domain of a line, which may be a URL, and each domain above it. */
 function parents(line) {
-  const name = (HOST.exec(lower(line.replace(ENDS, '')))?.[1] ?? '').replace(/^\*\./, '').replace(/\.+$/, ''), labels = name.split('.');
+  const host = (HOST.exec(lower(line.replace(ENDS, '')))?.[1] ?? '').replace(/^\*\./, '').replace(/\.+$/, '');
+  const name = host.length > LONGEST_DOMAIN ? '' : host, labels = name.split('.');
   return /^\d+$/.test(labels[labels.length - 1]) || name.startsWith('[') ? [name] : labels.map((_, i) => labels.slice(i).join('.'));
 }
 
@@ -111,8 +114,9 @@ function* records(text, separator, more) {
           text += next;
           if (text.length >= 2 * LONGEST) fail(`a record is longer than ${LONGEST >> 20} MB`);
         }
-        field += text.slice(at, end < 0 ? text.length : end);
-        at = end < 0 ? text.length : end;
+        if (end < 0) fail('CSV: a quote of the last record is not closed');
+        field += text.slice(at, end);
+        at = end;
         if (text[at + 1] !== '"') break;
         field += '"';
       }

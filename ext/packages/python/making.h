@@ -76,11 +76,11 @@ static int read_keys(PyObject *keys, list *all)
     PyObject *each = PyObject_GetIter(keys), *key = NULL;
     while (each && kind != FAILED && (key = PyIter_Next(each)) != NULL) {
         kind = read_key(&all->rule, key, false, false);
-        drop(key);
         if (kind > NO_KEY && !push(all)) {
             PyErr_NoMemory();
             kind = FAILED;
         }
+        drop(key); /* its __del__ may use another filter, and so the hash */
     }
     drop(each);
     return PyErr_Occurred() ? FAILED : KEY;

@@ -99,9 +99,9 @@ static PyObject *filter_contains_many(PyObject *self, PyObject *keys)
     PyObject *each = PyObject_GetIter(keys), *answers = each ? PyList_New(0) : NULL, *key = NULL;
     while (answers && kind != FAILED && (key = PyIter_Next(each)) != NULL) {
         kind = read_key(my->rule, key, true, my->exact != NULL);
-        drop(key);
         kinds[n] = (signed char)kind;
         hashes[n++] = kind == KEY ? hash : 0;
+        drop(key); /* its __del__ may use another filter, and so the hash */
         if (n == SOME && kind != FAILED) {
             kind = append_answers(my, answers, hashes, kinds, n) ? FAILED : KEY;
             n = 0;

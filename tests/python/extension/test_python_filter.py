@@ -221,11 +221,18 @@ def test_keys_that_cannot_have_been_meant(Filter, key, kind, says):
 
 # ---- errors ----
 
+class Big(int):
+    """No exact int: `in range` would count up to it."""
+
+
 @pytest.mark.parametrize("call, kind, says", [
     (lambda F: F(), TypeError, ""), (lambda F: F("text"), TypeError, "bytes-like"), (lambda F: F(None), TypeError, "bytes-like"),
     (lambda F: F(blob=b""), TypeError, "no keyword"), (lambda F: F(b""), ValueError, "cannot be used: .*; restore it"),
     (lambda F: F(b"x" * 80), ValueError, "not a cuckoo filter"), (lambda F: F.build(5), TypeError, "iterable"),
     (lambda F: F.build([], 0), ValueError, "fpr must be"), (lambda F: F.new(-1), ValueError, "capacity must"),
+    *[(lambda F, given=given: F.new(given), ValueError, "capacity must") for given in (1.5, math.nan, math.inf, "5", b"5", 2**200, Big(2**60))],
+    *[(lambda F, given=given: F.new(5, given), ValueError, "fpr must") for given in ("x", math.nan, 1, [])],
+    *[(lambda F, given=given: F.new(5, None, given), ValueError, "bad value") for given in ("seed=1_0", "seed=\uff15", "seed= 5", "max_kicks=1_0")],
     (lambda F: F.new(2**41), ValueError, "capacity must"), (lambda F: F.new(2**38), ValueError, "2 GB"),
     (lambda F: F.new(5, None, "nonsense=1"), ValueError, "unknown option nonsense; valid options: bucket_size"),
     (lambda F: F.new(5, None, "seed"), ValueError, "list of name=value"), (lambda F: F.new(5, None, "seed=1 seed=1"), ValueError, "twice"),
@@ -240,6 +247,24 @@ def test_keys_that_cannot_have_been_meant(Filter, key, kind, says):
 def test_errors(Filter, call, kind, says):
     with pytest.raises(kind, match=says):
         call(Filter)
+
+
+@pytest.mark.parametrize("kind", [str, int])
+def test_keys_that_use_another_filter_when_they_go(Filter, kind):
+    other = Filter.build(["x"])
+
+    class Leaving(kind):
+        def __del__(self):
+            assert "other" not in other
+
+    keys = [kind(i) for i in range(1000)]
+    assert all(Filter.build(map(Leaving, keys)).contains_many(keys))
+    assert all(Filter.build(keys).contains_many(map(Leaving, keys)))
+
+
+def test_whole_capacities(Filter):
+    for capacity in (1000, 1000.0, Big(1000)):
+        assert bytes(Filter.new(capacity, None, "seed=5")) == bytes(Filter.new(1000, None, "seed=+5"))
 
 
 def test_a_full_filter_and_one_of_no_rows(db, Filter):

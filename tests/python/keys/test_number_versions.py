@@ -75,7 +75,7 @@ def test_a_filter_knows_that_it_has_an_inexact_text(db, affinity):
         assert [support.contains(db, blob, key) for key in (text, beside, coarse, 0.5, 10**15 - 1)] == [1, 1, 1, 1, 0]
         assert ask(db, "SELECT cf_count(?, ?)", blob, coarse) == 1
     numbers = ask(db, "SELECT cf_add(cf_clear(?), 1)", added)
-    assert [support.contains(db, numbers, key) for key in (coarse, text)] == [0, 0 if affinity == "text" else 1]
+    assert [support.contains(db, numbers, key) for key in (coarse, text)] == [0, affinity != "text" and ask(db, "SELECT CAST(? AS NUMERIC)", text) < 10]
     for drained in (False, True):
         db.execute(f"CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=10, affinity={affinity}, fingerprint_bits=32)")
         db.execute("INSERT INTO seen(key) VALUES (1)")

@@ -549,6 +549,8 @@ def main():
         lists = hasattr(arguments, "keys") and not rest[0].startswith("-")
         top.error(f"lines come from standard input: sqlite-cuckoo {arguments.command} {arguments.file} < {rest[0]}" if lists
                   else f"unrecognized arguments: {' '.join(rest)}")
+    if getattr(arguments, "csv", None) and len((arguments.separator or b",").decode("utf-8", "surrogateescape")) > 1:
+        top.error("with --csv a separator has one character")
     try:
         try:
             listen(stop)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Filters as objects, without a connection: the blobs of SQL, byte for byte. What must be fast is in _filter (module.c)."""
+import operator
 import re
 import struct
+from numbers import Real
 from typing import Any, Dict, Iterable, Optional, Union
 
 try:
@@ -40,8 +42,8 @@ def _value(name, text):
     valid = _OPTIONS[name]
     if isinstance(valid, tuple):
         return valid.index(text.lower())
-    number = int(text)
-    if number not in valid or (name == "bucket_size" and number & (number - 1)):
+    number = int(text) if re.fullmatch("[-+]?[0-9]+", text) else None
+    if number is None or number not in valid or (name == "bucket_size" and number & (number - 1)):
         raise ValueError(text)
     return number
 
@@ -68,15 +70,25 @@ def _options(call: str, options: str):
     return given
 
 
+def _capacity(given):
+    """A number of keys, or None. `in range` would count up to what is no int."""
+    try:
+        number = int(given) if isinstance(given, float) and given.is_integer() else operator.index(given)
+    except TypeError:
+        return None
+    return number if number in _OPTIONS["capacity"] else None
+
+
 def _packed(call: str, fpr: Optional[float], options: str, capacity: Optional[int] = None):
     """The options as _build takes them."""
     given = {"growth": 1, "max_kicks": 10, **_options(call, options)}
     if capacity is not None:
-        if capacity not in _OPTIONS["capacity"]:
+        number = _capacity(capacity)
+        if number is None:
             raise ValueError(f"sqlite_cuckoo.Filter.{call}: capacity must be a whole number of keys, 0 to 2**40, got {capacity!r}")
-        if given.setdefault("capacity", int(capacity)) != capacity:
+        if given.setdefault("capacity", number) != number:
             raise ValueError(f"sqlite_cuckoo.Filter.{call}: capacity is given twice: leave it out of the options")
-    if fpr is not None and not 0 < fpr < 1:
+    if fpr is not None and not (isinstance(fpr, Real) and 0 < fpr < 1):
         raise ValueError(f"sqlite_cuckoo.Filter.{call}: fpr must be a number above 0 and below 1, such as 0.01, got {fpr!r}")
     if fpr is None:
         fpr = 0 if given.get("fingerprint_bits") else 0.01

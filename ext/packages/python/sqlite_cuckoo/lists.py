@@ -100,10 +100,14 @@ def hosts(line):
     return [name[1] for name in found if name] if address or len(names) == 1 else []
 
 
+LONGEST_DOMAIN = 253  # RFC 1035, section 2.3.4: 255 bytes with the lengths of the first label and of the root
+
+
 def parents(line):
     """The domain of a line, which may be a URL, and each domain above it."""
     host = HOST.match(line.strip().lower())
     name = without(b"*.", host[1]).rstrip(b".") if host else b""
+    name = name if len(name) <= LONGEST_DOMAIN else b""
     labels = name.split(b".")
     above = 1 if labels[-1].isdigit() or name.startswith(b"[") else len(labels)
     return [b".".join(labels[first:]) for first in range(above)]
@@ -259,6 +263,8 @@ class Lines:
                     raise Failure(f"standard input: a record is longer than {LONGEST >> 20} MB")
                 more = self.text() if taken else None  # the last record goes on
                 lines = more is not None and more.split(self.end)
+            if taken:
+                raise Failure("standard input: CSV: a quote of the last record is not closed")
         try:
             for row in csv.reader(texts(), delimiter=(self.separator or b",").decode("utf-8", "surrogateescape")):
                 if self.place is None and row:
