@@ -80,6 +80,8 @@ static void append_all(sqlite3_str *json, const cf_filter *filter, const cf_cens
     if (census)
         sqlite3_str_appendf(json, ",\"saturated\":%llu,\"exhausted\":%llu", census->saturated,
                             census->exhausted);
+    if (census && g->value_bits && filter->pages) /* a table with rowids=on */
+        sqlite3_str_appendf(json, ",\"most_rows\":%d", census->most);
     sqlite3_str_appendf(json, ",\"pair_bits\":%d,\"max_copies\":%d,\"base_buckets\":%llu", g->pair_bits,
                         g->max_copies, g->buckets);
     sqlite3_str_appendf(json, ",\"format\":%d", CF_FORMAT_VERSION);

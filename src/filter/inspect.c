@@ -67,6 +67,7 @@ static void count_entry(const cf_filter *filter, const cf_entry *entry, cf_censu
     unsigned length = entry->side.length, shortest = any.n ? any.entry[any.n - 1].side.length : length;
     census->occupied += entry->slot < CF_IN_LIST;
     census->copies += cf_entry_copies(filter, entry);
+    census->most = any.n > census->most ? any.n : census->most;
     census->shortest = length < census->shortest ? length : census->shortest;
     census->exhausted += filter->view.form.grown && length == entry->extension;
     census->saturated +=

@@ -72,7 +72,8 @@ typedef struct cf_census {
     uint64_t saturated; /* saturated fingerprints, which deletes do not change */
     uint64_t exhausted; /* entries without a further bit: they double when their bucket splits */
     unsigned shortest;  /* fewest remainder bits of an entry; UINT_MAX: there is none */
-    double fpr; /* the share of all hashes that some entry matches: the current false-positive rate */
+    double fpr;    /* the share of all hashes that some entry matches: the current false-positive rate */
+    unsigned most; /* entries of the key that has the most: its values, in a filter with values */
 } cf_census;
 
 /* Counts, in time proportional to the part of the table that is in use. */

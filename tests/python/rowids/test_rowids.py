@@ -66,6 +66,13 @@ def test_wide_rowids_exclude_a_stash(db):
         db.execute(MAKE.replace("rowids=on", "rowids=on, stash=on, growth=off"))
 
 
+def test_the_most_rows_of_a_key(db):
+    users(db)
+    db.executemany("INSERT INTO t VALUES(?, 'k7', NULL)", ((i,) for i in range(3001, 3005)))
+    db.execute("INSERT INTO f(f) VALUES('drain')")
+    assert json.loads(ask(db, "SELECT cf_table_info('f', 'all')"))["most_rows"] == 5 and "most_rows" not in info(db)
+
+
 def test_exact_deletes(db):
     """Many rows of one key come and go: what is left is found, and nothing saturates."""
     users(db)
