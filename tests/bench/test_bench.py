@@ -3,7 +3,6 @@
 import os
 import random
 import re
-import subprocess
 import sys
 
 import pytest
@@ -64,39 +63,6 @@ def test_tables_that_nobody_describes_or_that_are_not_finished_are_errors(tmp_pa
 
 
 # ---- running ----
-
-def bench(tmp_path, programs, runs):
-    return run.Bench("quick", runs, str(tmp_path / "out"), [run.Program(name, line) for name, line in programs.items()])
-
-
-def count_of(tmp_path, name):
-    return len((tmp_path / (name + ".count")).read_text())
-
-
-def test_runs_take_turns_and_what_is_complete_and_not_old_is_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "descriptions", lambda: {"one": tables.Description("one", "one | filter | speed | T")})
-    monkeypatch.setattr(run.Program, "files", lambda self: self.command[1:])
-    programs = {}
-    for name, runs in (("one", "every"), ("two", "every"), ("once", "once")):
-        (tmp_path / name).write_text(f"printf . >> $0.count; printf 'filter\\tspeed\\na\\t%s\\n' $3 > $2/{name}.tsv\n")
-        programs[name] = f"{runs} sh {tmp_path}/{name}"
-    said = []
-    bench(tmp_path, programs, 3).go(said.append)
-    assert [text.split("] ")[1] for text in said] == [
-        "one, run 1 of 3", "two, run 1 of 3", "once, run 1 of 1",
-        "one, run 2 of 3", "two, run 2 of 3", "one, run 3 of 3", "two, run 3 of 3"]
-    bench(tmp_path, programs, 4).go(said.append)
-    assert [count_of(tmp_path, name) for name in programs] == [4, 4, 1]
-    (tmp_path / "one").write_text((tmp_path / "one").read_text() + "# built anew\n")
-    shorter = bench(tmp_path, programs, 2)
-    shorter.go(said.append)
-    assert [count_of(tmp_path, name) for name in programs] == [6, 4, 1]
-    assert len(tables.runs_of(shorter.folder, "one")) == 2  # the older ones are not joined with these
-    (tmp_path / "two").write_text("exit 3\n")
-    with pytest.raises(SystemExit, match="two failed in run 1"):
-        bench(tmp_path, programs, 2).go(said.append)
-    assert not list((tmp_path / "out").rglob("two.done"))
-
 
 def test_a_share_of_all_takes_at_most_so_long():
     taken = random.Random(5).sample(range(1, 1001), 1000)
@@ -237,9 +203,3 @@ def test_the_report_begins_with_joins_and_fits_a_phone(tmp_path):
     assert page.index("My join") < page.index("My build") < page.index("Compared with the articles")
     assert page.count("<svg") == 2 and "<img" not in page and "http-equiv" not in page
     assert "width=device-width" in page and "overflow-x: auto" in page
-
-
-def test_the_report_says_at_once_what_it_needs(monkeypatch):
-    monkeypatch.setattr(report, "markdown", None)
-    with pytest.raises(SystemExit, match="python3-markdown"):
-        run.main("full")

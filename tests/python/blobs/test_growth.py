@@ -9,7 +9,7 @@ import sqlite3
 import pytest
 
 import support
-from support import FULL, TOO_BIG, add_all, ask, fails
+from support import FULL, TOO_BIG, ask, fails
 
 RANGE = "WITH RECURSIVE k(x) AS (SELECT ?2 AS x WHERE ?2 < ?3 UNION ALL SELECT x + 1 FROM k WHERE x + 1 < ?3) "
 
@@ -149,24 +149,3 @@ def test_adds_go_on_up_to_the_length_limit_and_no_further(db, options):
     check(db, blob)
     assert lost(db, blob, 0, n) == 0
     assert support.contains(db, support.add(db, delete_range(db, blob, 0, 30), -1), -1) == 1
-
-
-# ---- equal calls, equal bytes ----
-
-@pytest.mark.parametrize("options", ["", "bucket_size=2", "bucket_size=8 seed=3", "counter_bits=2", "layout=semisort",
-                                     "layout=semisort counter_bits=2",
-                                     "growth=off stash=on", "growth=off layout=plain bucket_size=8 stash=on",
-                                     "growth=off bucket_size=2 stash=on max_kicks=0"])
-def test_one_by_one_answers_as_all_at_once(db, options):
-    """Entries may lie elsewhere. Equal calls give equal bytes."""
-    fixed = "growth=off" in options
-    other, keys, blobs = support.connect(), [k if fixed else k * k % 611 for k in range(900)], []
-    for connection in (db, other):
-        empty = support.new(connection, 900 if fixed else 10, None, options)
-        blobs.append((support.add(connection, empty, *keys), add_all(connection, empty, keys)))
-    other.close()
-    assert blobs[0] == blobs[1]
-    for either in blobs[0]:
-        assert ask(db, "SELECT cf_check(?)", either) == "ok"
-        assert support.info(db, either)["items"] == len(keys)
-        assert all(support.contains(db, either, key) for key in keys)

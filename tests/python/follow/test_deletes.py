@@ -68,23 +68,6 @@ def test_a_key_is_denied_before_commit(asked, gone, column):
     db.close()
 
 
-@pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.parametrize("undo", ["ROLLBACK TO s", "ROLLBACK TO s; RELEASE s", "ROLLBACK"])
-@pytest.mark.parametrize("gone", GONE)
-def test_what_a_rollback_brings_back_is_found_again(gone, undo, asked):
-    db = make(":memory:")
-    run(db, "BEGIN; INSERT INTO names VALUES ('gil'); INSERT INTO blocked(user) VALUES ('gil'); SAVEPOINT s")
-    db.execute(GONE[gone])
-    finds(db, "ada", asked)
-    run(db, undo)
-    assert finds(db, "ada", asked) and finds(db, "bob", asked)
-    assert finds(db, "gil", asked) or undo == "ROLLBACK"
-    db.execute(GONE[gone])
-    db.execute("COMMIT") if db.in_transaction else None
-    assert not finds(db, "ada", asked), "it is gone, and found"
-    db.close()
-
-
 @pytest.mark.parametrize("gone", GONE)
 @pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("writer", ["with the extension", "without"])
