@@ -206,6 +206,12 @@ static char *twin_filter(const filter_shape *f)
     return say("CREATE TABLE %s(key%s)", f->name, f->kind == ONCE ? " UNIQUE" : "");
 }
 
+/* A front may store rowids, if the table has them. */
+static bool has_rowids(const world *w, const filter_shape *f)
+{
+    return f->kind == FRONT && *w->shape.ending == 0 && f->name[strlen(f->name) - 1] % 2 == 0;
+}
+
 char *shape_filter(const world *w, int number, bool twin)
 {
     const filter_shape *f = filter_of(w, number);
@@ -218,8 +224,12 @@ char *shape_filter(const world *w, int number, bool twin)
                    f->name, atoi(f->options + strlen("capacity=")));
     if (!follows(f))
         return say("CREATE VIRTUAL TABLE %s USING cuckoo_filter(%s)", f->name, f->options);
-    return say("CREATE VIRTUAL TABLE %s USING cuckoo_filter(%s, content='%s(%s)'%s)", f->name,
-               f->options, w->names.u, column, f->kind == FRONT ? ", rows=on" : "");
+    bool rowids = has_rowids(w, f); /* which exclude counters */
+    const char *counters = rowids ? strstr(f->options, ", counter_bits") : NULL;
+    int n = (int)(counters ? (size_t)(counters - f->options) : strlen(f->options));
+    return say("CREATE VIRTUAL TABLE %s USING cuckoo_filter(%.*s, content='%s(%s)'%s%s)", f->name, n,
+               f->options, w->names.u, column, f->kind == FRONT ? ", rows=on" : "",
+               rowids ? ", rowids=on" : "");
 }
 
 void shape_describe(const world *w)
