@@ -98,7 +98,8 @@ cf_status cf_insert(cf_filter *filter, const cf_entry *entry)
     unsigned nodes = !filter->view.form.grown  ? CF_SEARCH_BUCKETS
                      : filter->geometry.epochs ? SEARCH_AGEING
                                                : SEARCH_GROWN;
-    /* RULE: the table does not grow for a key with as many values as its buckets have slots */
+    /* RULE: no table grows for a key with as many values as slots; equivalent without 2, false to true:
+    ** fewer copies than that are stored of a key, and a new entry knows most */
     if (filter->geometry.value_bits != 0 && cf_key_is_full(filter, &entry->side, false)) {
         cf_status only = store(filter, entry, CF_SEARCH_BUCKETS);
         return only == CF_FULL && fold(filter, entry, true) ? CF_OK : only;
