@@ -78,6 +78,7 @@ def rows_of(lines, asked):
 
 
 def measure(size, folder, seed):
+    here = os.getcwd()
     os.chdir(folder)
     shutil.copytree(os.path.join(ROOT, "ext/packages/python/sqlite_cuckoo"), "sqlite_cuckoo")
     shutil.copy(os.path.join(ROOT, "build/cuckoo.so"), "sqlite_cuckoo")
@@ -86,6 +87,7 @@ def measure(size, folder, seed):
         with multiprocessing.Pool(1) as pool:  # the kernel counts what this process has as memory of those that it starts
             pool.apply(write_lists, (lines, asked, seed))
         rows += rows_of(lines, asked)
+    os.chdir(here)
     return {"lists": (COLUMNS, rows)}
 
 
