@@ -87,28 +87,6 @@ static cf_geometry shape_number(unsigned i)
 }
 enum { SHAPES = 7 };
 
-/* A split takes nothing along that is dead, and one that ages does not grow because of what is dead. */
-TEST(splits_drop_the_dead)
-{
-    for (unsigned b = 2; b <= 8; b *= 2) {
-        stream *now = new_stream(ageing(growing_shape(2000 / b, b, 16), 3));
-        cf_filter *filter = &now->made.filter;
-        uint64_t buckets = filter->buckets;
-        for (unsigned epoch = 0; epoch < 30; epoch++) {
-            add_some(now, 450, KEYS);
-            probe_sweep_next(filter);
-            probe_begin_epoch(filter);
-        }
-        assert_true(filter->buckets == buckets && filter->occupied > 1000);
-        for (uint64_t steps = buckets; steps > 0; steps--)
-            assert_true(probe_split(filter));
-        assert_clean(filter, 3);
-        filter->items = filter->occupied;
-        assert_remembers(now, 3);
-        free_stream(now);
-    }
-}
-
 /* ---- merges ---- */
 
 TEST(sums_keep_the_later_epoch)
