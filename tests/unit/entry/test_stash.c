@@ -210,3 +210,92 @@ TEST(lists_become_empty)
         }
 }
 
+/* A list of keys that finds no room changes nothing: not even the list, where deletes have made room for a
+** stashed entry since. */
+TEST(many_keys_that_find_no_room_change_nothing)
+{
+    enum { KEYS = 200 };
+    unsigned refused = 0;
+    for (unsigned round = 0; round < 20; round++) {
+        cf_geometry shape = stashing(shape_of(40, 1, 12), 0, 2);
+        bool there[KEYS] = {false};
+        keys all = random_keys(KEYS);
+        shape.max_copies = 2; /* else one copy is saturated */
+        shape.pair_bits = 4;
+        test_filter made = new_filter(shape);
+        for (unsigned i = 0; i < 2000; i++) {
+            unsigned at = (unsigned)random_below(KEYS);
+            uint64_t hash = all.hash[at];
+            size_t added = 0;
+            snapshot then = remember(&made.filter);
+            if (there[at])
+                there[at] = cf_delete(&made.filter, hash) != CF_REMOVED;
+            else if (cf_add_many(&made.filter, &hash, 1, &added) == CF_OK)
+                there[at] = true;
+            else
+                assert_unchanged(&made.filter, &then);
+            refused += !there[at] && added == 0;
+            free(then.bytes);
+        }
+        assert_sound(&made.filter);
+        free(all.hash);
+        free_filter(&made);
+    }
+    assert_true(refused > 100);
+}
+
+/* A list of lines that lie: whatever they are, and in whatever order, it stays within its bound while keys come and go. */
+TEST(lists_that_lie_stay_within_their_bound)
+{
+    for (unsigned round = 0; round < 400; round++) {
+        unsigned bound = 1 + (unsigned)random_below(12), b = 2u << round % 3;
+        cf_geometry shape = stashing(shape_of(4 * b, b, 12), 0, bound);
+        shape.pair_bits = (uint8_t)(round % 2 ? 12 : 6);
+        test_filter made = new_filter(shape);
+        cf_filter *filter = &made.filter;
+        for (uint64_t n = random_below(cf_geometry_slots(&shape) + 1); n > 0; n--)
+            probe_put(filter, random64(), 63, 0);
+        uint8_t *list = bytes_of(filter) + filter->length - 16 * bound;
+        memset(list, 0, 16 * (size_t)bound);
+        for (unsigned i = 0; i < 16 * bound; i++)
+            if (i % 16 == 0)
+                list[i] = (uint8_t)random_below(random_below(4) ? filter->buckets : 256);
+            else if (i % 16 >= 6 && i % 16 < 8)
+                list[i] = (uint8_t)random_below(random_below(2) ? 4 : 256);
+        for (uint64_t bucket = 0; bucket < filter->buckets; bucket++)
+            probe_overflow(filter, bucket, random_below(2));
+        filter->stashed = bound;
+        for (unsigned i = 0; i < 40; i++) {
+            uint64_t hash = random_below(2) ? random64() : random64() & ~UINT64_C(4092);
+            if (random_below(2))
+                cf_add(filter, hash);
+            else
+                cf_delete(filter, hash);
+            assert_true(filter->stashed <= bound);
+        }
+        free_filter(&made);
+    }
+}
+
+/* A copy of a key, counted on a line of the list. */
+TEST(lines_count_copies)
+{
+    for (unsigned round = 0; round < 100; round++) {
+        cf_geometry shape = stashing(shape_of(20, 2, 12), 0, 9);
+        shape.counter_bits = 3;
+        test_filter made = new_filter(shape);
+        cf_filter *filter = &made.filter;
+        uint64_t hash = 0;
+        while (filter->stashed == 0)
+            assert_int_equal(cf_add(filter, hash = random64()), CF_OK);
+        for (unsigned copies = 2; copies <= 9; copies++) {
+            assert_int_equal(cf_add(filter, hash), CF_OK);
+            assert_int_equal(cf_count(filter, hash), copies < 8 ? copies : 8);
+            assert_true(filter->stashed == 1);
+            assert_sound(filter);
+        }
+        assert_int_equal(cf_delete(filter, hash), CF_SATURATED);
+        assert_list(filter);
+        free_filter(&made);
+    }
+}

@@ -352,6 +352,87 @@ static size_t level_at(const uint8_t *bytes, unsigned level)
     return at;
 }
 
+/* What opening says of so many empty levels of a shape, the first of which is there `there` times, with some
+** bytes behind them; and of a list of 1, 2 and so on. `at`: a byte of the header that is `value`. */
+typedef struct crafted {
+    cf_geometry shape;
+    unsigned levels, there, more, listed, members;
+    uint64_t stated; /* the length of the last level; 0: the right one */
+    unsigned at, value;
+} crafted;
+
+static cf_status open_crafted(const crafted *c, const char **why)
+{
+    test_filter level = new_filter(c->shape);
+    size_t bytes_of_one = (size_t)level.filter.length, at = 64 + 8 * c->levels;
+    size_t length = at + c->there * bytes_of_one + c->more + 8 * c->listed;
+    uint8_t *bytes = calloc(1, length);
+    memcpy(bytes, "\xcf\x65\x78\1\1", 5);
+    store(bytes + 16, 8, c->listed);
+    store(bytes + 24, 8, c->members);
+    store(bytes + 32, 8, c->levels | (uint64_t)c->listed << 8);
+    cf_seal(&level.filter);
+    for (unsigned i = 0; i < c->levels; i++)
+        store(bytes + 64 + 8 * i, 8, i + 1 == c->levels && c->stated ? c->stated : bytes_of_one);
+    for (unsigned i = 0; i < c->there; i++)
+        memcpy(bytes + at + i * bytes_of_one, level.bytes, bytes_of_one);
+    for (unsigned i = 0; i < c->listed; i++)
+        store(bytes + length - 8 * (c->listed - i), 8, i + 1);
+    if (c->at)
+        bytes[c->at < 64 ? c->at : length - 8] = (uint8_t)c->value;
+    reseal(bytes, length, 0);
+    cf_status status = try_bytes(bytes, length, why);
+    free(bytes);
+    free_filter(&level);
+    return status;
+}
+
+static void assert_crafted(crafted c, const char *expected)
+{
+    const char *why;
+    assert_int_equal(open_crafted(&c, &why), expected ? CF_DAMAGED : CF_OK);
+    if (expected)
+        assert_string_equal(why, expected);
+}
+
+TEST(levels_have_nothing_but_fingerprints)
+{
+    cf_geometry shape = shape_of(10, 4, 12), wrong[5] = {shape, shape, shape, shape, shape};
+    wrong[0].growth = true;
+    wrong[1].stash_size = 4;
+    wrong[2].counter_bits = 3;
+    wrong[3].value_bits = 3;
+    wrong[4].epochs = 3;
+    wrong[4].max_copies = 1;
+    assert_crafted((crafted){.shape = shape, .levels = 1, .there = 1}, NULL);
+    for (unsigned i = 0; i < 5; i++)
+        assert_crafted((crafted){.shape = wrong[i], .levels = 1, .there = 1},
+                       "a level disagrees with the header");
+}
+
+TEST(headers_that_lie_are_refused)
+{
+    static const char header[] = "the header is corrupt", longer[] = "a level is longer than the filter",
+                      list[] = "the numbers of keys do not match, or the list is not sorted";
+    cf_geometry shape = shape_of(10, 4, 12);
+    assert_crafted((crafted){.shape = shape, .levels = 32, .there = 32}, NULL);
+    assert_crafted((crafted){.shape = shape, .levels = 33, .there = 33}, header);
+    assert_crafted((crafted){.shape = shape, .levels = 1, .there = 1, .more = 8},
+                   "bytes between the levels and the list");
+    for (unsigned stated = 1; stated < 1000; stated += 111)
+        assert_crafted((crafted){.shape = shape, .levels = 2, .there = 1, .stated = stated}, longer);
+    for (unsigned at = 34; at < 48; at++)
+        assert_crafted((crafted){.shape = shape, .at = at, .value = 1}, header);
+    assert_crafted((crafted){.shape = shape, .listed = 32, .members = 32}, NULL);
+    assert_crafted((crafted){.shape = shape, .listed = 33, .members = 33}, header);
+    assert_crafted((crafted){.shape = shape, .listed = 4, .members = 4, .at = 33, .value = 5}, header);
+    assert_crafted((crafted){.shape = shape, .listed = 4, .members = 4, .at = 32, .value = 5}, header);
+    assert_crafted((crafted){.shape = shape, .listed = 4, .members = 4, .at = 16, .value = 3}, list);
+    assert_crafted((crafted){.shape = shape, .listed = 4, .members = 3}, list);
+    assert_crafted((crafted){.shape = shape, .listed = 4, .members = 4, .at = 64, .value = 3}, list);
+    assert_crafted((crafted){.shape = shape, .listed = 4, .members = 4, .at = 64, .value = 2}, list);
+}
+
 /* Only the first level errs as rarely as is asked for, and none more often than it would. */
 TEST(rates_are_those_of_the_first_level)
 {

@@ -87,6 +87,66 @@ static cf_geometry shape_number(unsigned i)
 }
 enum { SHAPES = 7 };
 
+TEST(keys_are_found_for_so_many_epochs)
+{
+    for (unsigned i = 0; i < SHAPES; i++)
+        for (unsigned epochs = 1; epochs <= CF_EPOCHS_MAX; epochs += 1 + epochs / 2) {
+            stream *now = new_stream(ageing(shape_number(i), epochs));
+            for (unsigned step = 0; step < 20; step++) {
+                add_some(now, 400, step % 10 < 5 ? KEYS : 300);
+                assert_remembers(now, epochs);
+                for (uint64_t more = random_below(3); more > 0; more--)
+                    cf_advance(&now->made.filter);
+                assert_clean(&now->made.filter, epochs);
+            }
+            for (unsigned step = 0; step < epochs; step++)
+                cf_advance(&now->made.filter);
+            assert_int_equal(now->made.filter.occupied, 0);
+            free_stream(now);
+        }
+}
+
+TEST(adding_again_makes_young)
+{
+    test_filter made = new_filter(ageing(shape_of(100, 4, 16), 3));
+    for (unsigned i = 0; i < 20; i++) {
+        assert_int_equal(cf_add(&made.filter, 7), CF_OK);
+        assert_int_equal(cf_add(&made.filter, 7), CF_OK);
+        assert_int_equal(made.filter.occupied, 1);
+        assert_int_equal(cf_count(&made.filter, 7), 1);
+        assert_int_equal(cf_delete(&made.filter, 7), CF_SATURATED);
+        cf_advance(&made.filter);
+    }
+    cf_advance(&made.filter);
+    assert_true(cf_contains(&made.filter, 7));
+    cf_advance(&made.filter);
+    assert_false(cf_contains(&made.filter, 7));
+    assert_int_equal(cf_delete(&made.filter, 7), CF_ABSENT);
+    free_filter(&made);
+}
+
+/* A split takes nothing along that is dead, and one that ages does not grow because of what is dead. */
+TEST(splits_drop_the_dead)
+{
+    for (unsigned b = 2; b <= 8; b *= 2) {
+        stream *now = new_stream(ageing(growing_shape(2000 / b, b, 16), 3));
+        cf_filter *filter = &now->made.filter;
+        uint64_t buckets = filter->buckets;
+        for (unsigned epoch = 0; epoch < 30; epoch++) {
+            add_some(now, 450, KEYS);
+            probe_sweep_next(filter);
+            probe_begin_epoch(filter);
+        }
+        assert_true(filter->buckets == buckets && filter->occupied > 1000);
+        for (uint64_t steps = buckets; steps > 0; steps--)
+            assert_true(probe_split(filter));
+        assert_clean(filter, 3);
+        filter->items = filter->occupied;
+        assert_remembers(now, 3);
+        free_stream(now);
+    }
+}
+
 /* ---- merges ---- */
 
 TEST(sums_keep_the_later_epoch)
@@ -122,7 +182,56 @@ TEST(sums_keep_the_later_epoch)
         }
 }
 
+TEST(shrinking_leaves_the_dead_behind)
+{
+    for (unsigned b = 2; b <= 8; b *= 2) {
+        cf_geometry shape = ageing(growing_shape(40, b, 16), 6);
+        stream *now = new_stream(shape);
+        test_filter smaller = growing_filter(shape, UINT64_MAX);
+        add_some(now, 8000, KEYS);
+        for (unsigned i = 0; i < 6; i++) {
+            cf_advance(&now->made.filter);
+            add_some(now, i == 2 ? 50 : 0, KEYS);
+            cf_advance(&smaller.filter);
+        }
+        assert_int_equal(cf_shrink(&smaller.filter, &now->made.filter), CF_OK);
+        assert_true(smaller.filter.length < now->made.filter.length / 8);
+        free_filter(&now->made);
+        now->made = smaller;
+        assert_clean(&smaller.filter, 6);
+        assert_remembers(now, 6);
+        free_stream(now);
+    }
+}
+
 /* ---- limits ---- */
+
+/* A refused key changes no answer, also where the table has grown for it. */
+TEST(a_refused_key_changes_no_answer)
+{
+    unsigned refused = 0;
+    for (unsigned b = 2; b <= 8; b *= 2) {
+        cf_geometry shape = ageing(growing_shape(1100, b, 16), 4);
+        shape.capacity = 1100 * b * 7 / 10; /* so it is about to grow soon */
+        test_filter made = growing_filter(shape, UINT64_MAX);
+        for (unsigned i = 0; i < 2200 * b; i++) {
+            if (i % (900 * b) == 0)
+                probe_begin_epoch(&made.filter);
+            snapshot before = remember(&made.filter);
+            resizes_left = random_below(3);
+            cf_status status = cf_add(&made.filter, random64());
+            resizes_left = UINT64_MAX;
+            if (status != CF_OK) {
+                assert_same_answers(&made.filter, &before);
+                refused++;
+            }
+            free(before.bytes);
+        }
+        assert_sound(&made.filter);
+        free_filter(&made);
+    }
+    assert_true(refused > 0);
+}
 
 /* With half of the table dead, it is refused because of 2b live keys of one pair. */
 TEST(too_many_of_one_pair_are_refused)

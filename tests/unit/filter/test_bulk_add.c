@@ -168,6 +168,40 @@ TEST(copies_and_crowds_are_kept)
 
 /* ---- errors ---- */
 
+/* More keys than there is room for, many of them copies and of a few buckets: wherever that is found out,
+** those before *added are in, and the hashes are sorted. */
+TEST(full_tables_say_where)
+{
+    unsigned full = 0;
+    for (unsigned round = 0; round < 300; round++) {
+        bool crowd = round >= 20;
+        cf_geometry shape =
+            crowd ? shape_of(200, 2u << round % 3, 12 + round % 7) : shape_of(1000 + 2 * round, 4, 12);
+        keys all = random_keys(shape.capacity);
+        size_t added = 0;
+        shape.counter_bits = (uint8_t)(crowd && round % 4 == 3 ? 2 : 0);
+        uint64_t few = 1 + random_below(3), step = UINT64_MAX / shape.buckets;
+        for (size_t i = 0; i < all.n && crowd; i++)
+            if (i > 0 && random_below(8) == 0)
+                all.hash[i] = all.hash[i - 1];
+            else if (random_below(3) != 0)
+                all.hash[i] = (step * (random_below(few) * 60) + step / 2) >> 20 << 20 | (i + 1);
+        test_filter made = new_filter(shape.bucket_size == 4 && round & 1 ? semisorted(shape) : shape);
+        made.filter.memory = (cf_memory){round & 2 ? test_resize : NULL, UINT64_MAX, NULL};
+        cf_status status = cf_add_many(&made.filter, all.hash, all.n, &added);
+        assert_true(status == CF_FULL ? added < all.n : status == CF_OK && added == all.n);
+        assert_true(crowd || (status == CF_FULL && added > shape.capacity * 9 / 10));
+        for (size_t i = 1; i < all.n; i++)
+            assert_true(all.hash[i - 1] <= all.hash[i]);
+        full += status == CF_FULL;
+        cf_seal(&made.filter);
+        assert_holds(&made.filter, &all, added);
+        free_filter(&made);
+        free(all.hash);
+    }
+    assert_true(full > 50);
+}
+
 /* At every question: those before *added are in, and no hash is lost. */
 TEST(building_is_interrupted)
 {

@@ -3,14 +3,76 @@
 ** smaller one. */
 #include "../../model/checked.h"
 
+static uint64_t value_of(const cf_filter *filter, uint64_t hash)
+{
+    return hash >> 7 & model_ones(filter->geometry.value_bits);
+}
+
 static void split(cf_filter *filter, uint64_t steps)
 {
     while (steps-- > 0)
         cf_split_checked(filter);
 }
 
+/* Takes all keys, a few of them twice; then `steps` steps of growth more than that needs. */
+static void take(cf_filter *filter, const keys *all, uint64_t steps)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        uint64_t hash = all->hash[i % 10 == 9 ? i - 9 : i];
+        assert_int_equal(cf_add_value_checked(filter, hash, value_of(filter, hash)), CF_OK);
+    }
+    split(filter, steps);
+}
+
+static void delete_all(cf_filter *filter, const keys *all)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        uint64_t hash = all->hash[i % 10 == 9 ? i - 9 : i];
+        assert_int_not_equal(cf_delete_value_checked(filter, hash, value_of(filter, hash)), CF_ABSENT);
+    }
+}
+
 /* ---- sums ---- */
 
+/* The sum answers for the keys of both, each of which can be deleted from it, and `from` stays as it is. */
+static void check_sum(cf_geometry shape, unsigned mine, unsigned my_steps, unsigned theirs,
+                      unsigned their_steps)
+{
+    test_filter one = growing_filter(shape, UINT64_MAX), two = growing_filter(shape, UINT64_MAX);
+    cf_filter *into = begin_checked(&one.filter), *from = begin_checked(&two.filter);
+    keys left = random_keys(mine), right = random_keys(theirs);
+    take(into, &left, my_steps);
+    take(from, &right, their_steps);
+    uint64_t least = from->buckets > into->buckets ? from->buckets : into->buckets;
+    assert_int_equal(cf_merge_checked(into, from), CF_OK);
+    assert_true(into->buckets >= least && into->items == mine + theirs);
+    delete_all(into, &left);
+    delete_all(into, &right);
+    end_checked(into);
+    end_checked(from);
+    free(left.hash);
+    free(right.hash);
+    free_filter(&one);
+    free_filter(&two);
+}
+
+/* From ungrown to level 5, each into each: deeper into shallower, shallower into deeper, and entries that know
+** too little for their bucket in the sum: f - s is 4, as few as can be. */
+TEST(filters_of_all_stages_add_up)
+{
+    static const unsigned n[] = {0, 1, 10, 50, 170, 400}, steps[] = {0, 3, 0, 20, 50, 1};
+    for (unsigned b = 4; b <= 8; b *= 2)
+        for (unsigned i = 0; i < 6; i++)
+            for (unsigned k = 0; k < 6; k++) {
+                cf_geometry shape = growing_shape(i % 2 ? 8 : 14, b, b == 4 ? 9 : 8);
+                shape.semisorted = b == 4 && k % 2;
+                shape.counter_bits = (i + k) % 3 == 1 ? 3 : 0;
+                shape.value_bits = (i + k) % 3 == 2 ? 4 : 0;
+                check_sum(shape, n[i], steps[i], n[k], steps[k]);
+            }
+}
+
+/* Below the limit of copies the sum is exact, whether they are counted or not, and which of the two has grown. */
 TEST(key_types_are_joined)
 {
     const char *why;
@@ -28,6 +90,35 @@ TEST(key_types_are_joined)
             free_filter(&into);
             free_filter(&from);
         }
+}
+
+TEST(copies_add_up_to_their_limit)
+{
+    const char *why = "";
+    for (unsigned bits = 0; bits <= 3; bits += 3)
+        for (unsigned steps = 0; steps <= 40; steps += 20)
+            for (unsigned mine = 0; mine <= 10; mine++)
+                for (unsigned theirs = 0; theirs <= 10; theirs++) {
+                    cf_geometry shape = growing_shape(30, 8, 16);
+                    shape.counter_bits = (uint8_t)bits;
+                    test_filter one = growing_filter(shape, UINT64_MAX);
+                    test_filter two = growing_filter(shape, UINT64_MAX);
+                    uint64_t hash = random64(), limit = bits ? 8 : 4;
+                    uint64_t sum = model_least(mine, limit) + model_least(theirs, limit);
+                    for (unsigned i = 0; i < mine; i++)
+                        assert_int_equal(cf_add(&one.filter, hash), CF_OK);
+                    for (unsigned i = 0; i < theirs; i++)
+                        assert_int_equal(cf_add(&two.filter, hash), CF_OK);
+                    for (unsigned i = 0; i < steps; i++)
+                        assert_true(probe_split(mine % 2 ? &one.filter : &two.filter));
+                    assert_int_equal(cf_merge(&one.filter, &two.filter, &why), CF_OK);
+                    assert_int_equal(cf_count(&one.filter, hash), model_least(sum, limit));
+                    assert_int_equal(cf_take_census(&one.filter).saturated, sum >= limit);
+                    assert_int_equal(one.filter.items, mine + theirs);
+                    assert_sound(&one.filter);
+                    free_filter(&one);
+                    free_filter(&two);
+                }
 }
 
 /* A sum leaves its list as short as ordinary searches can make it. */

@@ -93,6 +93,28 @@ TEST(saturated_keys_stay_saturated_through_growth)
         }
 }
 
+/* A delete takes the entry that knows most: the others may be needed by keys that agree in fewer bits. */
+TEST(deletes_take_the_longest_match)
+{
+    for (unsigned b = 4; b <= 8; b *= 2)
+        for (unsigned round = 0; round < 200; round++) {
+            cf_geometry shape = growing_shape(6, b, 9);
+            test_filter made = growing_filter(shape, UINT64_MAX);
+            cf_filter *filter = begin_checked(&made.filter);
+            uint64_t hash = random64();
+            for (unsigned i = 0; i < 2 + round % 2; i++) { /* alike in 9 bits, and in more */
+                cf_add_checked(filter, i == 0 ? hash : hash ^ UINT64_C(1) << (8 + random_below(12)));
+                for (uint64_t steps = random_below(20); steps > 0; steps--)
+                    cf_split_checked(filter);
+            }
+            cf_add_checked(filter, hash);
+            cf_delete_checked(filter, hash);
+            cf_delete_checked(filter, hash);
+            end_checked(filter);
+            free_filter(&made);
+        }
+}
+
 /* ---- many keys ---- */
 
 /* However small a filter began, keys that come several times do not fill one that may grow, nor
@@ -151,6 +173,35 @@ TEST(a_fold_counts_all_copies)
         assert_int_equal(cf_add(filter, other), CF_OK);
         uint64_t after = cf_count(filter, hash);
         assert_true(after >= before && after <= before + 3); /* some other keys agree with both */
+        assert_sound(filter);
+        free_filter(&made);
+    }
+}
+
+/* In a filter that ages it is as young as the youngest of them, whichever stays. */
+TEST(a_fold_is_as_young_as_its_youngest)
+{
+    for (unsigned round = 0; round < 200; round++) {
+        cf_geometry shape = growing_shape(4, 2u << round % 3, 16);
+        shape.epochs = 8;
+        shape.max_copies = 1;
+        test_filter made = growing_filter(shape, UINT64_MAX);
+        cf_filter *filter = &made.filter;
+        split(filter, 1 + round % 9);
+        for (unsigned i = 0; i < 10; i++)
+            probe_begin_epoch(filter);
+        filter->memory.most = filter->length;
+        uint64_t hash = random64(), other, bucket = cf_candidates(filter, hash).place[0].bucket;
+        for (unsigned i = 0; i < 2; i++) /* one knows less, and is older: it stays */
+            assert_true(probe_put(filter, hash, i ? 3 : 8, i ? 4 : 10));
+        while (filter->occupied < filter->buckets * shape.bucket_size)
+            probe_put(filter, random64(), 63, 4);
+        do
+            other = random64();
+        while (cf_candidates(filter, other).place[0].bucket != bucket || cf_contains(filter, other));
+        assert_int_equal(cf_add(filter, other), CF_OK);
+        probe_live(filter, 2);
+        assert_true(cf_contains(filter, hash) && cf_contains(filter, other));
         assert_sound(filter);
         free_filter(&made);
     }
@@ -231,6 +282,56 @@ TEST(only_as_many_become_one_as_weigh_cap)
 }
 
 /* ---- values ---- */
+
+TEST(values_are_kept_and_deleted_one_by_one)
+{
+    for (unsigned b = 2; b <= 8; b *= 2)
+        for (unsigned stage = 0; stage < STAGES; stage++)
+            for (unsigned bits = 4; bits <= CF_VALUE_MAX; bits += 7) {
+                test_filter made = filter_in(stage, b, 0, bits);
+                cf_filter *filter = &made.filter;
+                uint64_t hash = random64(), value = 77;
+                for (unsigned v = 0; v < b; v++) {
+                    assert_int_equal(cf_add_value(filter, hash, v), CF_OK);
+                    assert_true(cf_get(filter, hash, &value) &&
+                                value == 0); /* of equal ones the first */
+                    assert_int_equal(cf_count(filter, hash), v + 1);
+                }
+                assert_int_equal(cf_delete_value(filter, hash, b), CF_ABSENT);
+                for (unsigned v = 0; v < b; v++) {
+                    assert_true(cf_get(filter, hash, &value) && value == v);
+                    assert_int_equal(cf_delete_value(filter, hash, v), CF_REMOVED);
+                    assert_int_equal(cf_delete_value(filter, hash, v), CF_ABSENT);
+                }
+                assert_true(filter->items == 0 && filter->occupied == 0 && !cf_contains(filter, hash));
+                assert_sound(filter);
+                free_filter(&made);
+            }
+}
+
+/* A key is saturated for one value and exact for another. */
+TEST(cap_counts_per_value)
+{
+    for (unsigned b = 2; b <= 8; b *= 2)
+        for (unsigned stage = 0; stage < STAGES; stage++) {
+            test_filter made = filter_in(stage, b, 0, 8);
+            cf_filter *filter = &made.filter;
+            uint64_t hash = random64(), max_copies = filter->geometry.max_copies;
+            for (unsigned i = 0; i < 3 * max_copies; i++)
+                assert_int_equal(cf_add_value(filter, hash, 200), CF_OK);
+            assert_int_equal(cf_count(filter, hash), max_copies);
+            for (unsigned i = 0; i + 1 < max_copies; i++)
+                assert_int_equal(cf_add_value(filter, hash, 100), CF_OK);
+            assert_int_equal(cf_count(filter, hash), 2 * max_copies - 1);
+            assert_int_equal(cf_delete_value(filter, hash, 200), CF_SATURATED);
+            for (unsigned i = 0; i + 1 < max_copies; i++)
+                assert_int_equal(cf_delete_value(filter, hash, 100), CF_REMOVED);
+            assert_int_equal(cf_delete_value(filter, hash, 100), CF_ABSENT);
+            assert_true(cf_count(filter, hash) == max_copies && cf_take_census(filter).saturated == 1);
+            assert_sound(filter);
+            free_filter(&made);
+        }
+}
 
 /* The key has as many values as its buckets have slots: the next one is refused before anything grows. */
 TEST(a_value_too_many_does_not_make_a_filter_grow)

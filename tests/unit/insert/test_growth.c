@@ -217,6 +217,71 @@ TEST(keys_that_crowd_one_pair_leave_half_of_the_slots_in_use)
     assert_true(refused > 1000);
 }
 
+/* ---- adds that are refused ---- */
+
+typedef enum want { ROOM, MEMORY, LENGTH, WANTS } want;
+
+/* Keys of one pair of buckets, which agree in all but six of the bits that an entry knows. When these are
+** among the last, growth does not part the keys; when they are among the first, it does. */
+static cf_status crowd(cf_filter *filter, unsigned at)
+{
+    uint64_t hash = random64(), six = UINT64_C(63) << at;
+    cf_status status = CF_OK;
+    for (unsigned tries = 0; cf_contains(filter, hash) && tries < 100; tries++)
+        hash = random64(); /* not where exhausted entries would absorb every key */
+    for (uint64_t i = 0; i < 64 && status == CF_OK; i++) {
+        snapshot then = remember(filter);
+        status = cf_add(filter, (hash & ~six) | i << at);
+        if (status != CF_OK)
+            assert_same_answers(filter, &then);
+        free(then.bytes);
+    }
+    return status;
+}
+
+/* Entries of all lengths, exhausted ones among them, in six slots of ten; then keys until one is refused. */
+static void check_refused(cf_geometry shape, uint64_t steps, want missing)
+{
+    enum { FIRST = 10, LAST = 20 };
+    test_filter made = growing_filter(shape, UINT64_MAX);
+    cf_filter *filter = &made.filter;
+    for (uint64_t i = 0; i < steps; i++)
+        assert_true(probe_split(filter));
+    while (filter->occupied * 10 < slots_of(filter) * 6)
+        probe_put(filter, random64(), random_below(3) ? (unsigned)random64() : 0, random64());
+    for (uint64_t i = random_below(3); i > 0 && probe_split(filter);
+         i--) /* and bytes to spare, perhaps */
+        ;
+    assert_sound(filter);
+    uint64_t given = missing == MEMORY ? random_below(3) : UINT64_MAX;
+    uint64_t most = missing == LENGTH ? filter->length + random_below(60) : UINT64_MAX;
+    resizes_left = given;
+    filter->memory.most = most;
+    cf_status status = crowd(filter, missing == ROOM ? LAST : FIRST);
+    resizes_left = UINT64_MAX;
+    assert_true(status != CF_OK || given == 1 || given == 2);
+    assert_true(missing != ROOM || status == CF_FULL);
+    assert_true(missing != LENGTH || status == CF_TOO_BIG || status == CF_FULL);
+    assert_true(filter->length <= most);
+    assert_sound(filter);
+    free_filter(&made);
+}
+
+TEST(refused_adds_change_no_answer_at_any_stage)
+{
+    for (unsigned b = 2; b <= 8; b *= 2)
+        for (uint64_t base = 2; base <= 6; base += 2)
+            for (uint64_t steps = 0; steps <= base * 15; steps++)
+                for (want missing = ROOM; missing < WANTS; missing++) {
+                    cf_geometry shape = growing_shape(base, b, 28);
+                    shape.pair_bits = 6;
+                    shape.semisorted = b == 4 && random_below(2);
+                    if (random_below(3) == 0)
+                        shape.counter_bits = (uint8_t)(1 + random_below(16));
+                    check_refused(shape, steps, missing);
+                }
+}
+
 static uint64_t bytes_changed(const uint8_t *now, const uint8_t *then, uint64_t length)
 {
     uint64_t changed = 0;
