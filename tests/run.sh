@@ -122,7 +122,7 @@ run() {
     plain:fuzz)       last 'fuzz targets, short' "$program" ;;
     *:model)          last 'random filters beside a model' "$program" 700 ;;
     *:sim)            last 'sim: filter tables beside a twin' cheap_asan "$program" --all 4000 ;;
-    sim_each)         last 'sim: each call fails, a slice' build/plain/sim --runs 12 --each 61 ;;
+    sim_each)         last 'sim: each call fails, a slice' build/plain/sim --runs 8 --each 61 ;;
     *:fuzz)           last 'fuzz targets, a slice' "$program" 1000 ;;
     *:*)              tap "${1#*:}" "$program" ;;
     threads)          last 'threads, under ThreadSanitizer' sh tests/ship/threads.sh ;;
