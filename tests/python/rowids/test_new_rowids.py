@@ -2,6 +2,7 @@
 """Rows that get new rowids without a trigger: by VACUUM, dumps that are restored, backups. The filter notices, whatever the first
 and last rows have."""
 import contextlib
+import re
 import sqlite3
 
 import pytest
@@ -24,13 +25,14 @@ def make(path, shape):
 
 
 def look(path):
-    """A connection finds the rows, or says that they are missing."""
+    """A connection finds the rows, or says that it cannot be trusted."""
     with contextlib.closing(support.connect(path)) as db:
         for key in KEYS:
             try:
                 got = db.execute(JOIN, (key,)).fetchall()
             except sqlite3.OperationalError as error:
-                assert "rows of t are missing" in str(error)
+                # The second one: a row was deleted by its new rowid, under which the filter had no pair.
+                assert re.search("rows of t (are missing|have changed without its triggers)", str(error))
                 return False
             assert got == db.execute("SELECT rowid FROM t WHERE k = ?", (key,)).fetchall(), key
         return True
