@@ -38,8 +38,8 @@
 **      4711    -1     one was deleted
 **
 ** With rowids=on the log of triggers has old_row and new_row as well, the sums are those of pairs of a
-** key and a row, and the log of hashed keys has pairs that found no slot: `n` is the rowid. It also has a
-** *stamp*, a row with rowid 0 and without hash: where VACUUM or a restored dump gives rows new rowids,
+** key and a row, and the log of hashed keys has pairs that found no slot: `n` is the rowid. It also has
+** a *stamp*, a row with rowid 0 and without hash: where VACUUM or a restored dump gives rows new rowids,
 ** this one gets another one, too.
 **
 ** In a table with epochs `n` is the time of the add, and the latest one counts (ageing.h). If the header

@@ -52,8 +52,8 @@ int cuckoo_column_rowid(sqlite3 *db, const char *schema, const char *table, cons
 /* True in *kept if VACUUM keeps the rowids, because they are an INTEGER PRIMARY KEY. */
 int cuckoo_column_keeps_rowids(sqlite3 *db, const char *schema, const char *table, bool *kept);
 
-/* Sets *rows to the number of rows, and *bits to the value bits that nearly all rowids need, with one bit
-** to spare. SQLITE_ERROR and a message (sqlite3_malloc) if the table has no rowids. */
+/* Sets *rows to the number of rows, and *bits to the value bits that nearly all rowids need, with one
+** bit to spare. SQLITE_ERROR and a message (sqlite3_malloc) if the table has no rowids. */
 int cuckoo_column_rowid_bits(sqlite3 *db, const char *schema, const char *table, const char *column,
                              uint64_t *rows, unsigned *bits, char **message);
 

@@ -177,9 +177,11 @@ static int say_index(const cuckoo_table *table, char **message)
                       t, k);
 }
 
+enum { BATCH = 64 /* keys whose cache misses overlap */ };
+
 /* Keys that were read and are not yet added, with their rows. */
 typedef struct batch {
-    uint64_t hash[64], row[64];
+    uint64_t hash[BATCH], row[BATCH];
     size_t n;
     uint64_t keys, distinct; /* of all that were read; `distinct`: only with rowids=on */
     bool rowids;
@@ -188,7 +190,7 @@ typedef struct batch {
 /* Adds the keys of the batch, with the cache misses of all of them overlapped. */
 static int add_batch(sqlite3 *db, batch *from, cf_filter *filter, cuckoo_counts *aside, char **message)
 {
-    bool known[64];
+    bool known[BATCH];
     cf_contains_many(filter, from->hash, from->n, known);
     for (size_t i = 0; i < from->n; i++) {
         uint64_t hash = from->hash[i];
@@ -214,7 +216,7 @@ static int add_batch(sqlite3 *db, batch *from, cf_filter *filter, cuckoo_counts 
 static int add_keys(const cuckoo_table *table, sqlite3_stmt *keys, cf_filter *filter,
                     cuckoo_counts *aside, char **message)
 {
-    enum { SOME = 1 << 20 };
+    enum { SOME = 1 << 20 /* a multiple of BATCH */ };
     int rc;
     sqlite3 *db = sqlite3_db_handle(keys);
     batch read = {.n = 0, .rowids = table->paged.shadow.rowids};
@@ -227,7 +229,7 @@ static int add_keys(const cuckoo_table *table, sqlite3_stmt *keys, cf_filter *fi
             continue;
         cf_note_types(filter, cuckoo_key_type(value, &filter->geometry));
         read.row[read.n++] = read.rowids ? (uint64_t)sqlite3_column_int64(keys, 1) : 0;
-        if (read.n < 64)
+        if (read.n < BATCH)
             continue;
         if ((rc = add_batch(db, &read, filter, aside, message)) != SQLITE_OK)
             return rc;
