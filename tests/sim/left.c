@@ -26,9 +26,9 @@ void go_on(world *w, const step *s, int steps)
     }
     if (real == SQLITE_ROW && twin == SQLITE_ROW)
         return;
-    /* ROLLBACK ends reads after a change of the schema: what a fault has refused may have been one, and the twin did
-    ** not try it. */
-    asks |= w->struck && real == SQLITE_ABORT;
+    /* ROLLBACK [TO] ends reads after a change of the schema: of a filter, which the twin does not have, or by what a
+    ** fault has refused and the twin did not try. */
+    asks |= (w->struck || p->made) && real == SQLITE_ABORT;
     if (real != twin && is_locked(twin))
         w->over = true; /* it waits for what a filter has refused */
     w->over |= is_too_deep(sqlite3_errmsg(p->real)) || is_too_deep(sqlite3_errmsg(p->twin));

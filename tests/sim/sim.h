@@ -157,6 +157,8 @@ typedef struct pair {
     bool asks, far;                      /* has a copy attached */
     bool uneven;                         /* the real one may hold locks that the twin does not */
     bool counted; /* its last statement has counted: whether a COMMIT has happened can be seen */
+    bool
+        made; /* its transaction has changed the schema as the twin's has not, or a statement is left from then */
 } pair;
 
 /* What the twin of a connection has now. Empty: it has none. */

@@ -314,6 +314,12 @@ static void remember_triggers(world *w, const step *s)
     w->doubted |= w->dropped || w->undefined || (w->watched && strstr(s->real, " AFTER "));
 }
 
+static bool makes_other_schema(const step *s)
+{
+    return strcmp(s->real, s->twin) != 0 && (begins(s->real, "CREATE ") || begins(s->real, "DROP ") ||
+                                             begins(s->real, "ALTER ") || strstr(s->real, "rebuild"));
+}
+
 static void remember(world *w, const step *s)
 {
     pair *p = &w->pairs[s->pair];
@@ -355,6 +361,8 @@ static void run_both(world *w, const step *s)
         fault_arm(w, s);
     outcome real = run_sql(p->real, s->real);
     print_outcome(w, "", &real);
+    p->made = (p->made && p->left_real) || (!sqlite3_get_autocommit(p->real) &&
+                                            (p->made || makes_other_schema(s))); /* also if refused */
     w->risky = real.code != SQLITE_OK || faulted || !counts_changes(s->real);
     w->kept |= (real.code & 0xff) == SQLITE_CONSTRAINT && real.changes > 0 && w->stale && w->watched;
     if (faulted)
