@@ -94,6 +94,12 @@ def odd_lines(rng, number):
                     for _ in range(number)]
 
 
+@pytest.mark.skipif("asan" in support.extension_path(), reason="it takes more memory")
+def test_a_filter_is_in_memory_once_while_it_is_built(command):
+    command.program = ["sh", "-c", 'ulimit -v 600000 && exec "$@"', "sh", *command.program]  # kB
+    command("build", "/dev/null", "--capacity", "300000000", lines=b"ada\n", says=r"build: 1 line, 1 key, 350.9 MB, ")
+
+
 # ---- lines ----
 
 def test_a_line_is_its_bytes_as_a_text_of_sql(command, rng, db):
@@ -473,8 +479,10 @@ def test_an_interrupt_while_nobody_reads(known, arguments, number):
         lines.write(b"".join(b"nobody %d\n" % i for i in range(100_000)))
     with open(known.folder / "lines", "rb") as lines:
         process = known.start(*arguments, stdin=lines)
-        while struct.unpack("i", fcntl.ioctl(process.stdout, termios.FIONREAD, bytes(4)))[0] < 1 << 16 and process.poll() is None:
-            time.sleep(0.01)  # until the pipe is full
+        waiting, last = 0, -1
+        while waiting != last or (waiting == 0 and process.poll() is None):  # until the pipe is full
+            time.sleep(0.2)
+            last, waiting = waiting, struct.unpack("i", fcntl.ioctl(process.stdout, termios.FIONREAD, bytes(4)))[0]
         process.send_signal(number)
         assert process.wait(10) == 128 + number
     assert process.stderr.read().decode() == f"sqlite-cuckoo {arguments[0]}: interrupted; no file has changed\n"

@@ -23,6 +23,7 @@ sys.excepthook = failed
 
 import argparse
 import contextlib
+import functools
 import itertools
 import json
 import re
@@ -38,6 +39,7 @@ from sqlite_cuckoo.lists import Failure, Lines, digest
 
 # All pieces, and a NULL at the end, so that there is a row always.
 PIECES = "WITH RECURSIVE pieces(piece) AS (SELECT piece() UNION ALL SELECT piece() FROM pieces WHERE piece IS NOT NULL)"
+PARTS = 16
 SELECTED = [bytes(byte == wanted for byte in range(256)) for wanted in b"01"]
 
 HELP = """\
@@ -236,8 +238,8 @@ def counted(number, what):
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def filter_report(arguments, database, content, text, **fields):
-    info = Database().info(content)
+def filter_report(arguments, database, info, text, **fields):
+    """`info`: of the filter that was made."""
     fields.update(keys=info["items"], bytes=info["bytes"], fpr=info["fpr_at_capacity"])
     report(arguments, database, fields, f"{text}{counted(info['items'], 'key')}, {size(info['bytes'])}, "
            f"1 in {rounded(1 / info['fpr_at_capacity'])} false positives")
@@ -265,52 +267,64 @@ def hint(database, contains, filters, labels):
 
 # ---- the commands; each returns the exit status, if it is not 0 ----
 
-def aggregate(arguments, call, *parameters, labels=()):
-    """What an aggregate of keys gives, the number of keys, and the connection. `call` has {key} for the key."""
-    count = ", count({key})" if arguments.command == "delete" or arguments.db else ", 1"
-    if arguments.db:
-        path, query = arguments.db
-        if arguments.keys or arguments.field or arguments.csv or arguments.null:
-            raise Failure("--db takes no options for lines; write the key in the query, such as lower(sha1)")
-        if not os.path.exists(path):
-            raise FileNotFoundError(2, "No such file or directory", path)
-        database = Database(path, arguments.quiet)
-        call = (call + count).format(key="CAST(key AS TEXT)")
-        query = query.strip().rstrip(";")
-        sql = f'WITH "of sqlite-cuckoo"(key) AS ({query}\n) SELECT {call} FROM (SELECT 1) LEFT JOIN "of sqlite-cuckoo"'
-        try:
-            columns = len(database.sql.execute(f"SELECT * FROM ({query}\n) LIMIT 0").description)
-            if columns > 1:
-                raise Failure(f"{path}: the query gives {columns} columns; select the key alone")
-            content, keys = database.one(sql, *parameters)
-        except sqlite3.Error as error:
-            raise error if str(error).startswith("cf_") else Failure(f"{path}: {error}")
-    else:
+def source(arguments, labels=()):
+    """A connection that can read the keys. `labels`: of the filters that are asked."""
+    if not arguments.db:
         database = Database(is_quiet=arguments.quiet)
         database.read_lines(arguments, labels)
-        content, keys = database.one(f"{PIECES} SELECT {(call + count).format(key='line')} FROM pieces LEFT JOIN cf_lines(piece)", *parameters)
-    if arguments.command == "build" or not arguments.db:
-        needs_keys(arguments, keys and (arguments.db or database.input.has_keys), database)
-    return content, keys, database
+        return database
+    if arguments.keys or arguments.field or arguments.csv or arguments.null:
+        raise Failure("--db takes no options for lines; write the key in the query, such as lower(sha1)")
+    if not os.path.exists(arguments.db[0]):
+        raise FileNotFoundError(2, "No such file or directory", arguments.db[0])
+    return Database(arguments.db[0], arguments.quiet)
 
 
-def needs_keys(arguments, has_keys, database):
-    """A list without keys is nearly always a mistake: a program before it has failed, say."""
-    if not has_keys and not arguments.allow_empty:
-        given = getattr(database, "input", None)
+def aggregate(arguments, database, what, *parameters):
+    """The row that a statement gives. `what` is what it selects, with {key} for the key."""
+    if not arguments.db:
+        return database.one(f"{PIECES} SELECT {what.format(key='line')} FROM pieces LEFT JOIN cf_lines(piece)", *parameters)
+    path, query = arguments.db
+    query = query.strip().rstrip(";")
+    try:
+        columns = len(database.sql.execute(f"SELECT * FROM ({query}\n) LIMIT 0").description)
+        if columns > 1:
+            raise Failure(f"{path}: the query gives {columns} columns; select the key alone")
+        return database.one(f'WITH "of sqlite-cuckoo"(key) AS ({query}\n) SELECT {what.format(key="CAST(key AS TEXT)")} '
+                            'FROM (SELECT 1) LEFT JOIN "of sqlite-cuckoo"', *parameters)
+    except sqlite3.Error as error:
+        raise error if str(error).startswith("cf_") else Failure(f"{path}: {error}")
+
+
+def needs_keys(arguments, database, keys):
+    """A list without keys is nearly always a mistake: a program before it has failed, say. `keys`: how many a query gave."""
+    given = getattr(database, "input", None)
+    if not (keys and (given is None or given.has_keys)) and not arguments.allow_empty:
         what = "the query gives no key" if given is None else \
             f"standard input: no key in {counted(given.without, 'line')}" if given.without else "standard input is empty"
         raise Failure(f"{what}; with --allow-empty that is no error")
 
 
+def in_parts(blob):
+    """SQL that gives the result of an aggregate to keep() in parts, and what cf_info says of it: the whole is in memory once. SQLite
+    copies an aggregate that is an argument, but not what CAST makes of it; and it works out equal aggregates once."""
+    blob = f"CAST({blob} AS BLOB)"
+    size = f"(length({blob}) / {PARTS} + 1)"
+    return ", ".join([*(f"keep(substr({blob}, 1 + {number} * {size}, {size}))" for number in range(PARTS)), f"cf_info({blob}, 0)"])
+
+
 def build(arguments):
     room = f"capacity={arguments.capacity}" if arguments.capacity else None
     options = arguments.fpr, " ".join(filter(None, (room, arguments.options))) or None
-    Database().one("SELECT cf_build(NULL, ?, ?)", *options)
-    with replacing(arguments.file) as file:
-        content, _, database = aggregate(arguments, "cf_build({key}, ?, ?)", *options)
-        file.writelines([content, files.label(kind(arguments, database))])
-    filter_report(arguments, database, content, "" if arguments.db else f"{counted(database.progress.lines, 'line')}, ")
+    Database().one("SELECT CAST(cf_build(NULL, ?, ?) AS BLOB) IS NULL", *options)
+    with replacing(arguments.file) as write:
+        database = source(arguments)
+        database.sql.create_function("begin", 1, database.kept(functools.partial(needs_keys, arguments, database)))
+        database.sql.create_function("keep", 1, database.kept(write))
+        keys = "count({key})" if arguments.db else "1"
+        *_, info = aggregate(arguments, database, f"begin({keys}), {in_parts('cf_build({key}, ?1, ?2)')}", *options)
+        write(files.label(kind(arguments, database)))
+    filter_report(arguments, database, json.loads(info), "" if arguments.db else f"{counted(database.progress.lines, 'line')}, ")
 
 
 def kind(arguments, database):
@@ -335,24 +349,29 @@ def change(arguments):
     old, label = Database().filter(arguments.file)
     info = Database().info(old)
     before, rule = info.get("items"), " ".join(f"{name}={info[name]}" for name in ("hash", "seed", "affinity", "collation"))
-    with replacing(arguments.file) as file:
-        content, keys, database = aggregate(arguments, f"cf_{arguments.command}_keys(?, cf_keys({{key}}, NULL, ?))", old, rule,
-                                            labels=() if is_add and (arguments.keys or arguments.field or arguments.csv) else [label])
-        if is_add and not arguments.db:
-            needs_digest(arguments, database)
+    with replacing(arguments.file) as write:
+        database = source(arguments, () if is_add and (arguments.keys or arguments.field or arguments.csv) else [label])
+        count = "1" if is_add and not arguments.db else "count({key})"
+        content, keys = aggregate(arguments, database, f"cf_{arguments.command}_keys(?, CAST(cf_keys({{key}}, NULL, ?) AS BLOB)), {count}", old, rule)
+        if not arguments.db:
+            needs_keys(arguments, database, keys)
+            if is_add:
+                needs_digest(arguments, database)
         new = kind(arguments, database)
         joined = new if is_add and not before else files.both(label, new) if is_add else files.kind_of(label)
-        file.writelines([content, files.label(joined)])
+        write(content)
+        write(files.label(joined))
     text = "" if arguments.db else f"{counted(database.progress.lines, 'line')}, "
+    info = database.info(content)
     if is_add:
-        return filter_report(arguments, database, content, text)
-    missed = keys - before + database.info(content)["items"]
-    filter_report(arguments, database, content, f"{text}{missed:,} not found; ", not_found=missed)
+        return filter_report(arguments, database, info, text)
+    missed = keys - before + info["items"]
+    filter_report(arguments, database, info, f"{text}{missed:,} not found; ", not_found=missed)
 
 
 def merge(arguments):
     database, content, common = Database(is_quiet=arguments.quiet), None, None
-    with replacing(arguments.file) as file:
+    with replacing(arguments.file) as write:
         for path in arguments.others:
             try:
                 other, label = database.filter(path)
@@ -362,8 +381,9 @@ def merge(arguments):
                 differ = " (--capacity, --fpr and --options of build); or name them all in one check" if "the filters differ" in str(error) else ""
                 raise Failure(f"{path}: {said(error)}{differ}") from None
             common = files.kind_of(label) if common is None else files.both(common, label)
-        file.writelines([content, files.label(common)])
-    filter_report(arguments, database, content, f"{counted(len(arguments.others), 'filter')}, ")
+        write(content)
+        write(files.label(common))
+    filter_report(arguments, database, database.info(content), f"{counted(len(arguments.others), 'filter')}, ")
 
 
 def check(arguments):
@@ -383,7 +403,7 @@ def check(arguments):
     answers = f"group_concat(ifnull({contains.format(key='line')}, 2), '')"
     database.one(f"{PIECES} SELECT count((SELECT put({answers}) FROM cf_lines(piece))) FROM pieces", *filters)
     unknown, known, _ = database.answers
-    needs_keys(arguments, unknown + known, database)
+    needs_keys(arguments, database, unknown + known)
     needs_digest(arguments, database)
     found = database.answers[arguments.known]
     if arguments.count:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Files of the command: filters, each with a label behind it, which says what its keys looked like."""
 import contextlib
+import functools
 import glob
 import os
 import re
@@ -24,12 +25,17 @@ def listen(handler):
             signal.signal(number, handler)
 
 
-def output(content):
-    """To standard output at once: who reads it may wait for it, and an error belongs to this content."""
+def write_to(number, content):
+    """To an open file at once: no buffer is left that closing it would write."""
     left = memoryview(content)
+    while left:
+        left = left[os.write(number, left):]
+
+
+def output(content):
+    """To standard output: who reads it may wait for it, and an error belongs to this content."""
     try:
-        while left:
-            left = left[os.write(1, left):]
+        write_to(1, content)
     except OSError as error:
         error.filename = "standard output"
         raise
@@ -55,12 +61,12 @@ def beside(target):
 
 @contextlib.contextmanager
 def replacing(path):
-    """A file to write, which takes the place of another when all went well. What cannot be written fails before any work.
-    What is no ordinary file, such as /dev/stdout, is written as it is."""
+    """A function that writes to a new file, which takes the place of another when all went well. What cannot be written fails before
+    any work. What is no ordinary file, such as /dev/stdout, is written as it is."""
     old = os.stat(path) if os.path.exists(path) else None
     if old and not stat.S_ISREG(old.st_mode):
         with open(path, "wb") as file:
-            yield file
+            yield functools.partial(write_to, file.fileno())
         return
     if old and not os.access(path, os.W_OK):
         raise PermissionError(13, "Permission denied", path)
@@ -68,8 +74,7 @@ def replacing(path):
     new = beside(target)
     try:
         with open(new, "xb") as file:
-            yield file
-            file.flush()
+            yield functools.partial(write_to, file.fileno())
             os.fsync(file.fileno())
         if old:
             if hasattr(os, "chown"):
