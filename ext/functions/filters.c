@@ -90,10 +90,7 @@ bool cuckoo_fail_list(sqlite3_context *context, const cf_collected *keys, cf_sta
 {
     const cuckoo_temporary *file = keys->file ? keys->file->context : NULL;
     if (status == CF_NO_MEMORY && file && file->rc)
-        return cuckoo_fail(context,
-                           "the temporary file cannot be written or read (%s); make room in the "
-                           "directory for temporary files, or PRAGMA temp_store = memory",
-                           sqlite3_errstr(file->rc));
+        return cuckoo_fail(context, CUCKOO_TEMPORARY_FAILED, sqlite3_errstr(file->rc));
     if (status == CF_TOO_BIG)
         return cuckoo_fail_code(context, SQLITE_TOOBIG,
                                 "more keys than memory holds; PRAGMA temp_store = file, or use several "

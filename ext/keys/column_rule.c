@@ -177,7 +177,8 @@ int cuckoo_column_is_unique(sqlite3 *db, const char *schema, const char *table, 
 
 /* Sorts the hashes of the keys, in a temporary file when there are many: this takes less than half of
 ** the time of count(DISTINCT). */
-static int count_different(sqlite3_stmt *rows, const cf_options *options, sqlite3_int64 *keys)
+static int count_different(sqlite3_stmt *rows, const cf_options *options, sqlite3_int64 *keys,
+                           char **message)
 {
     cuckoo_temporary temporary;
     cf_geometry rule = {.affinity = (uint8_t)options->affinity,
@@ -198,7 +199,10 @@ static int count_different(sqlite3_stmt *rows, const cf_options *options, sqlite
     *keys = (sqlite3_int64)different;
     cf_collected_free(&list);
     cuckoo_temporary_close(&temporary);
-    return cuckoo_first_error(temporary.rc, status == CF_OK ? SQLITE_OK : cuckoo_error_code(status));
+    if (temporary.rc)
+        return cuckoo_say(message, SQLITE_ERROR /* others would end the transaction */,
+                          CUCKOO_TEMPORARY_FAILED, sqlite3_errstr(temporary.rc));
+    return status == CF_OK ? SQLITE_OK : cuckoo_error_code(status);
 }
 
 int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, const char *column,
@@ -211,11 +215,11 @@ int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, c
                      : cuckoo_sql_integer(db, &keys, "SELECT count(c.\"%w\") FROM \"%w\".\"%w\" AS c",
                                           column, schema, table);
     if (rows)
-        rc = cuckoo_sql_end(rows, count_different(rows, rule, &keys));
+        rc = cuckoo_sql_end(rows, count_different(rows, rule, &keys, message));
     *capacity = cuckoo_column_room((uint64_t)keys, *capacity);
-    return rc == SQLITE_ERROR ? cuckoo_say(message, rc, "%s(%s) cannot be read: %s", table, column,
-                                           cuckoo_sql_message(db, rc))
-                              : rc;
+    return rc == SQLITE_ERROR && *message == NULL ? cuckoo_say(message, rc, "%s(%s) cannot be read: %s",
+                                                               table, column, cuckoo_sql_message(db, rc))
+                                                  : rc;
 }
 
 /* ---- rowids ---- */

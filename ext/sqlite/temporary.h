@@ -15,6 +15,11 @@ typedef struct cuckoo_temporary {
     int rc;               /* the first error */
 } cuckoo_temporary;
 
+/* What is said of sqlite3_errstr(rc). */
+#define CUCKOO_TEMPORARY_FAILED                                                                         \
+    "the temporary file cannot be written or read (%s); make room in the directory for temporary "      \
+    "files, or PRAGMA temp_store = memory"
+
 /* There is no file, and `move` returns false, if temporary tables of this connection are in memory
 ** (PRAGMA temp_store), or if SQLite cannot create one. *temporary must not move afterwards. */
 void cuckoo_temporary_begin(cuckoo_temporary *temporary, sqlite3 *db);

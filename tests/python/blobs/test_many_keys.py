@@ -54,7 +54,10 @@ def test_an_interrupt_ends_it(db):
     assert ask(db, "SELECT cf_contains(cf_build('ada'), 'ada')") == 1
 
 
-def test_a_full_directory_is_a_clear_error():
+@pytest.mark.parametrize("statement, what", [
+    ("INSERT INTO t SELECT cf_build(x) FROM many", "cf_build"),
+    ("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='many(x)')", "cuckoo_filter")])
+def test_a_full_directory_is_a_clear_error(statement, what):
     """A file that may not grow stands for a full directory. The transaction goes on."""
     program = textwrap.dedent(f"""
         import resource, signal, sqlite3, sys
@@ -64,11 +67,12 @@ def test_a_full_directory_is_a_clear_error():
         db = support.connect()
         db.isolation_level = None
         db.execute("CREATE TABLE t(x)")
+        db.execute("CREATE TABLE many AS {KEYS.format(n=2 * RUN)} SELECT x FROM k")
         db.execute("BEGIN")
         db.execute("INSERT INTO t VALUES (1)")
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
         try:
-            db.execute("{KEYS.format(n=2 * RUN)} INSERT INTO t SELECT cf_build(x) FROM k")
+            db.execute({statement!r})
         except sqlite3.OperationalError as error:
             print(error)
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -78,6 +82,6 @@ def test_a_full_directory_is_a_clear_error():
     """)
     done = subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, text=True, check=True)
     message, state, after = done.stdout.splitlines()
-    assert message.startswith("cf_build: the temporary file cannot be written or read")
+    assert message.startswith(f"{what}: the temporary file cannot be written or read")
     assert "PRAGMA temp_store = memory" in message
     assert (state, after) == ("True 1", "1")
