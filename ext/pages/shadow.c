@@ -34,7 +34,8 @@ static int corrupt_if_missing(cuckoo_shadow *shadow, int rc)
     if (strstr(words, "too ") || strstr(words, " must be "))
         return cuckoo_say(&shadow->damage, SQLITE_ERROR, "its shadow tables cannot be read: %s", words);
     return cuckoo_say(&shadow->damage, SQLITE_CORRUPT_VTAB,
-                      "its shadow table is missing, or not as it was created");
+                      "its shadow table is missing, or not as it was created (if the filter was renamed "
+                      "while this statement ran, run it again)");
 }
 
 /* ---- statements ---- */

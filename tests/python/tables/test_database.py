@@ -52,6 +52,20 @@ def shell(*commands, expect=0):
 
 # ---- rename, drop ----
 
+@pytest.mark.parametrize("query", ["SELECT k FROM u JOIN f ON f.key = u.k", "SELECT k FROM u WHERE cf_table_contains('f', k)"])
+def test_a_statement_that_runs_while_the_filter_is_renamed_is_to_be_run_again(db, query):
+    db.isolation_level = None
+    db.execute("CREATE TABLE u(k)")
+    db.executemany("INSERT INTO u VALUES (?)", ((f"k{i}",) for i in range(9)))
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='u(k)')")
+    rows = db.execute(query)
+    rows.fetchone()
+    db.execute("ALTER TABLE f RENAME TO g")
+    with pytest.raises(sqlite3.DatabaseError, match="run it again"):
+        rows.fetchall()
+    assert ask(db, "SELECT count(*) FROM u WHERE cf_table_contains('g', k)") == 9
+
+
 def test_rename(seen):
     before = len(schema_of(seen))
     seen.execute('ALTER TABLE seen RENAME TO "it is"')
