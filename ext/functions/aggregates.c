@@ -23,10 +23,10 @@ typedef struct collected {
     cuckoo_options options;  /* read from them */
     cf_geometry rule;        /* hash, seed and key rule of these options, key_types of the keys so far */
     cf_collected keys;
-    cf_collected others;   /* cf_build_exact: keys that are not members */
-    cuckoo_temporary file; /* of cf_build */
-    cuckoo_key_list list;  /* cf_keys */
-    sqlite3_str *bytes;    /* cf_keys: the list; NULL: not begun */
+    cf_collected others;      /* cf_build_exact: keys that are not members */
+    cuckoo_temporary file[3]; /* of keys; of others, and for the work of cf_build_exact */
+    cuckoo_key_list list;     /* cf_keys */
+    sqlite3_str *bytes;       /* cf_keys: the list; NULL: not begun */
 } collected;
 
 /* The most that SQLite allocates at once. */
@@ -56,9 +56,13 @@ static bool read_first(sqlite3_context *context, int count, sqlite3_value **valu
     }
     cf_memory memory = cuckoo_result_memory(context);
     memory.most = MOST_IN_MEMORY;
-    cuckoo_temporary_begin(&c->file, sqlite3_context_db_handle(context));
-    c->keys = c->others = (cf_collected){
-        .memory = memory, .valued = filter->value_bits != 0, .counts = filter->counter_bits != 0};
+    for (int i = 0; i < 3; i++)
+        cuckoo_temporary_begin(&c->file[i], sqlite3_context_db_handle(context));
+    c->keys = c->others = (cf_collected){.memory = memory,
+                                         .file = &c->file[0].file,
+                                         .valued = filter->value_bits != 0,
+                                         .counts = filter->counter_bits != 0};
+    c->others.file = &c->file[1].file;
     c->rule = (cf_geometry){.seed = filter->seed,
                             .keyed = cf_is_keyed(filter),
                             .affinity = (uint8_t)filter->affinity,
@@ -87,7 +91,8 @@ static void free_collected(collected *c)
     sqlite3_value_free(c->given[1]);
     cf_collected_free(&c->keys);
     cf_collected_free(&c->others);
-    cuckoo_temporary_close(&c->file);
+    for (int i = 0; i < 3; i++)
+        cuckoo_temporary_close(&c->file[i]);
     sqlite3_free(sqlite3_str_finish(c->bytes));
 }
 
@@ -123,7 +128,6 @@ static bool build_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
         return kind == CUCKOO_KEY_NULL;
     if (bits && !cuckoo_value_read(context, bits, given, &value))
         return false;
-    c->keys.file = &c->file.file;
     return add_key(context, &c->keys, hash, bits ? value : 0);
 }
 
@@ -191,15 +195,20 @@ static void exact_last(sqlite3_context *context, void *state, bool failed)
     cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), NULL);
     cf_exact_build build = {.options = c->options.filter,
                             .fpr = given ? c->options.fpr : 0,
-                            .hashes = {c->others.array, c->keys.array},
-                            .count = {c->others.used, c->keys.used},
+                            .collected = {&c->others, &c->keys},
+                            .file = &c->file[2].file,
                             .memory = cuckoo_result_memory(context),
                             .watch = &watch.hook};
     build.options.growth = false;
     build.options.key_types |= c->rule.key_types;
+    c->keys.watch = c->others.watch = &watch.hook;
     cf_status status = failed ? CF_OK : cf_exact_make(&build, &why);
     cuckoo_watch_end(&watch);
-    if (status != CF_OK)
+    for (int i = 1; i < 3; i++)
+        c->file[0].rc = c->file[0].rc ? c->file[0].rc : c->file[i].rc;
+    if (status == CF_NO_MEMORY && c->file[0].rc)
+        cuckoo_fail_list(context, &c->keys, status);
+    else if (status != CF_OK)
         cuckoo_fail_code(context, cuckoo_error_code(status), "%s", why);
     else if (!failed)
         sqlite3_result_blob64(context, build.bytes, build.length, sqlite3_free);

@@ -35,7 +35,7 @@
 #include "../include/cuckoo_key.h"
 
 #include "../base/bits.h"
-#include "../base/many.h"
+#include "../filter/collect.h"
 #include "../insert/growth.h"
 #include "../shape/format.h"
 
@@ -189,10 +189,33 @@ cf_status cf_exact_check(const cf_exact *exact, const cf_watch *watch, const cha
 typedef struct cf_exact_work {
     cf_exact_build *build;
     cf_ticker ticker;
-    cf_many side[2]; /* keys still to be separated: members, other keys */
+    cf_collected array[2], *side[2]; /* keys still to be separated, sorted: members, other keys */
     unsigned levels;
     const char *why;
 } cf_exact_work;
+
+/* Walks through the keys of a side in order. */
+typedef struct cf_walk {
+    cf_collected *side;
+    cf_many keys; /* of the part that was read last */
+    size_t i;     /* of the next key in it */
+    unsigned part;
+    bool failed; /* to read a part */
+} cf_walk;
+
+/* False: there are no more keys, or a part cannot be read. */
+static bool read_next(cf_walk *walk, uint64_t *hash)
+{
+    while (walk->i == walk->keys.n) {
+        if (walk->failed || walk->part == walk->side->parts)
+            return false;
+        walk->failed = !cf_collected_part(walk->side, walk->part++, 0, &walk->keys);
+        walk->i = 0;
+        walk->keys.n = walk->failed ? 0 : walk->keys.n;
+    }
+    *hash = walk->keys.at[walk->i++];
+    return true;
+}
 
 /* While levels are added, the result has room for the lengths of CF_EXACT_LEVELS levels. */
 enum { LEVELS_AT = CF_HEADER_BYTES + 8 * CF_EXACT_LEVELS };
@@ -228,49 +251,73 @@ static double rate_of_level(const cf_exact_work *work, uint64_t held, uint64_t o
 }
 
 /* Builds the next level, a filter with bytes of its own. Buckets of four slots take the fewest. */
-static cf_status build_level(cf_exact_work *work, const cf_many *held, double rate, cf_filter *level)
+static CF_NEVER_INLINE cf_status build_level(cf_exact_work *work, cf_collected *held, double rate,
+                                             cf_filter *level)
 {
-    const cf_memory *memory = &work->build->memory;
-    cf_options options = work->build->options;
-    uint64_t *copy = (void *)memory->resize(memory->context, NULL, (uint64_t)held->n * sizeof *copy);
-    if (copy == NULL)
-        return CF_NO_MEMORY;
-    for (size_t i = 0; i < held->n; i++)
-        copy[i] = cf_exact_hash(held->at[i], work->levels);
+    const cf_exact_build *build = work->build;
+    uint64_t hash;
+    cf_status status = CF_OK;
+    cf_options options = build->options;
+    cf_walk walk = {.side = held};
+    cf_collected mixed = {.memory = build->memory, .watch = build->watch, .file = build->file};
+    mixed.memory.most = 0;
+    if (build->file == NULL) { /* as long as it must be */
+        mixed.room = held->n;
+        mixed.array = (void *)build->memory.resize(build->memory.context, NULL, (uint64_t)held->n * 8);
+        status = mixed.array ? CF_OK : CF_NO_MEMORY;
+    }
+    while (status == CF_OK && read_next(&walk, &hash))
+        status = cf_collect(&mixed, cf_exact_hash(hash, work->levels), 0);
     options.bucket_size = 4;
-    *level = (cf_filter){.memory = *memory, .watch = work->build->watch};
-    cf_status status = cf_build(level, copy, held->n, held->n, rate, &options, &work->why);
-    memory->resize(memory->context, (uint8_t *)copy, 0);
+    *level = (cf_filter){.memory = build->memory, .watch = build->watch};
+    if (status == CF_OK)
+        status = walk.failed ? CF_NO_MEMORY
+                             : cf_build_collected(level, &mixed, held->n, rate, &options, &work->why);
+    cf_collected_free(&mixed);
     return status;
 }
 
-/* Appends a level. Only its false positives of the other side are left for the next level. */
-static cf_status append_level(cf_exact_work *work, cf_filter *level, cf_many *other)
+/* Only the false positives of the level are left of the other side. */
+static cf_status keep_found(cf_exact_work *work, const cf_filter *level, cf_collected *other)
 {
     enum { COST = 20 };
+    cf_many keys;
+    for (unsigned part = 0; part < other->parts; part++) {
+        size_t wrong = 0;
+        if (!cf_collected_part(other, part, 0, &keys))
+            return CF_NO_MEMORY;
+        for (size_t i = 0; i < keys.n && !cf_tick(&work->ticker, COST); i++) {
+            keys.at[wrong] = keys.at[i];
+            /* RULE: the false positives of a level go to the next one */
+            wrong += cf_contains(level, cf_exact_hash(keys.at[i], work->levels));
+        }
+        if (work->ticker.stopped)
+            return CF_INTERRUPTED;
+        if (!cf_collected_keep(other, part, wrong))
+            return CF_NO_MEMORY;
+    }
+    return CF_OK;
+}
+
+static cf_status append_level(cf_exact_work *work, cf_filter *level, cf_collected *other)
+{
     cf_exact_build *build = work->build;
-    size_t wrong = 0;
     cf_status status = lengthen(build, level->length);
     if (status != CF_OK)
         return status;
     cf_seal(level);
     memcpy(build->bytes + build->length - level->length, level->bytes, cf_in_memory(level->length));
     cf_store64(build->bytes + CF_HEADER_BYTES + 8 * work->levels, level->length);
-    for (size_t i = 0; i < other->n && !cf_tick(&work->ticker, COST); i++) {
-        other->at[wrong] = other->at[i];
-        /* RULE: the false positives of a level go to the next one */
-        wrong += cf_contains(level, cf_exact_hash(other->at[i], work->levels));
-    }
-    other->n = wrong;
+    status = keep_found(work, level, other);
     work->levels++;
-    return work->ticker.stopped ? CF_INTERRUPTED : CF_OK;
+    return status;
 }
 
 static cf_status add_level(cf_exact_work *work)
 {
     const cf_memory *memory = &work->build->memory;
     /* RULE: a level stores the false positives of the one before it */
-    cf_many *held = &work->side[work->levels % 2], *other = &work->side[!(work->levels % 2)];
+    cf_collected *held = work->side[work->levels % 2], *other = work->side[!(work->levels % 2)];
     cf_filter level;
     cf_status status = build_level(work, held, rate_of_level(work, held->n, other->n), &level);
     if (status != CF_OK)
@@ -285,14 +332,16 @@ static cf_status finish(cf_exact_work *work, uint64_t keys, uint64_t members)
 {
     cf_exact_build *build = work->build;
     const cf_options *rule = &build->options;
-    const cf_many *list = &work->side[work->levels % 2];
-    uint64_t at = build->length, gap = 8 * (CF_EXACT_LEVELS - work->levels);
-    cf_status status = lengthen(build, 8 * (uint64_t)list->n);
+    cf_walk list = {.side = work->side[work->levels % 2]};
+    uint64_t listed = list.side->n, hash, at = build->length, gap = 8 * (CF_EXACT_LEVELS - work->levels);
+    cf_status status = lengthen(build, 8 * listed);
     if (status != CF_OK)
         return status;
     uint8_t *header = build->bytes;
-    for (size_t i = 0; i < list->n; i++, at += 8)
-        cf_store64(header + at, list->at[i]);
+    for (; read_next(&list, &hash); at += 8)
+        cf_store64(header + at, hash);
+    if (list.failed)
+        return CF_NO_MEMORY;
     memmove(header + LEVELS_AT - gap, header + LEVELS_AT, cf_in_memory(at - LEVELS_AT));
     build->length = at - gap;
     memset(header, 0, CF_HEADER_BYTES);
@@ -304,48 +353,51 @@ static cf_status finish(cf_exact_work *work, uint64_t keys, uint64_t members)
     cf_store64(header + 8, (uint64_t)rule->seed);
     cf_store64(header + AT_KEYS, keys);
     cf_store64(header + AT_MEMBERS, members);
-    cf_store64(header + AT_LEVELS, work->levels | (uint64_t)list->n << 8);
+    cf_store64(header + AT_LEVELS, work->levels | listed << 8);
     cf_store64(header + CF_EXACT_CONTENT, sum_of_content(header, build->length));
     cf_store64(header + AT_END, (uint64_t)cf_checksum(header) << 32);
     return CF_OK;
 }
 
-/* True if the sorted sides have a hash in common: levels would never end. False if the ticker stops. */
-static bool have_common(cf_exact_work *work)
+/* CF_BAD_ARGUMENT if the sides have a hash in common: levels would never end. */
+static CF_NEVER_INLINE cf_status compare_sides(cf_exact_work *work)
 {
-    const cf_many *a = &work->side[0], *b = &work->side[1];
-    for (size_t i = 0, j = 0; i < a->n && j < b->n && !cf_tick(&work->ticker, 2);) {
+    uint64_t a = 0, b = 0;
+    cf_walk members = {.side = work->side[0]}, others = {.side = work->side[1]};
+    bool more = read_next(&members, &a) && read_next(&others, &b);
+    while (more && !cf_tick(&work->ticker, 2)) {
         /* RULE: no key is both member and not */
-        if (a->at[i] == b->at[j])
-            return true;
+        if (a == b)
+            return cf_refuse(
+                CF_BAD_ARGUMENT, &work->why,
+                "a key is both member and not; if none is, leave the affinity out, or try another seed");
         /* RULE: the lesser of two hashes is skipped; equivalent < to <=: equal ones have returned */
-        bool lesser = a->at[i] < b->at[j];
-        i += lesser;
-        j += !lesser;
+        more = a < b ? read_next(&members, &a) : read_next(&others, &b);
     }
-    return false;
+    return work->ticker.stopped              ? CF_INTERRUPTED
+           : members.failed || others.failed ? CF_NO_MEMORY
+                                             : CF_OK;
 }
 
 static cf_status make_all(cf_exact_work *work)
 {
     cf_exact_build *build = work->build;
-    for (unsigned i = 0; i < 2; i++) {
-        cf_many *keys = &work->side[i];
-        *keys = (cf_many){build->hashes[!i], build->count[!i], 1};
-        if (!cf_sort_many(keys, &build->memory, &work->ticker))
-            return CF_INTERRUPTED;
-        keys->n = cf_drop_repeated(keys->at, keys->n);
+    cf_status status = CF_OK;
+    for (unsigned i = 0; i < 2 && status == CF_OK; i++) {
+        cf_collected *array = &work->array[i];
+        *array = cf_collected_of(&(cf_many){build->hashes[!i], build->count[!i], 1});
+        array->memory = build->memory;
+        array->watch = build->watch;
+        work->side[i] = build->collected[!i] ? build->collected[!i] : array;
+        status = cf_collected_sort(work->side[i]);
     }
-    if (have_common(work))
-        return cf_refuse(
-            CF_BAD_ARGUMENT, &work->why,
-            "a key is both member and not; if none is, leave the affinity out, or try another seed");
-    if (work->ticker.stopped)
-        return CF_INTERRUPTED;
-    uint64_t members = work->side[0].n, keys = members + work->side[1].n;
-    cf_status status = lengthen(build, LEVELS_AT);
+    status = status == CF_OK ? compare_sides(work) : status;
+    if (status != CF_OK)
+        return status;
+    uint64_t members = work->side[0]->n, keys = members + work->side[1]->n;
+    status = lengthen(build, LEVELS_AT);
     /* RULE: there are no more levels once the rest fits into the list */
-    while (status == CF_OK && work->side[work->levels % 2].n > CF_EXACT_LIST)
+    while (status == CF_OK && work->side[work->levels % 2]->n > CF_EXACT_LIST)
         status = work->levels < CF_EXACT_LEVELS ? add_level(work) : CF_FULL;
     return status == CF_OK ? finish(work, keys, members) : status;
 }
@@ -359,6 +411,8 @@ static CF_NEVER_INLINE const char *make_fault(const cf_exact_build *build)
     for (unsigned i = 0; i < 2; i++)
         if (build->memory.resize == NULL || (build->hashes[i] == NULL && build->count[i] > 0))
             return "memory is not set, or hashes is NULL";
+        else if (build->collected[i] && (build->collected[i]->valued || build->collected[i]->counts))
+            return "keys of an exact filter have no values and no copies";
     if ((o->bucket_size | o->fingerprint_bits | o->counter_bits | o->value_bits | o->epochs |
          (unsigned)o->layout) != 0 ||
         o->growth || o->stash)

@@ -253,6 +253,18 @@ cf_status cf_collected_sort(cf_collected *list)
     return CF_OK;
 }
 
+bool cf_collected_keep(cf_collected *list, unsigned part, size_t n)
+{
+    const size_t words = n * words_of(list);
+    if (!is_in_file(list)) {
+        list->n = n;
+        return true;
+    }
+    list->n -= list->ends[part] / words_of(list) - n;
+    list->ends[part] = (uint32_t)words;
+    return move_part(list, part, list->array, words, true);
+}
+
 cf_status cf_collected_count(cf_collected *list, size_t *different)
 {
     cf_status status = cf_collected_sort(list);

@@ -19,4 +19,7 @@ cf_status cf_collected_sort(cf_collected *list);
 ** `carried` keys of the previous part come first. Valid until the next call. False: a file error. */
 bool cf_collected_part(cf_collected *list, unsigned part, size_t carried, cf_many *keys);
 
+/* Replaces this part, which was read last and without carried keys, by the first n keys of the array. */
+bool cf_collected_keep(cf_collected *list, unsigned part, size_t n);
+
 #endif

@@ -65,19 +65,22 @@ cf_status cf_exact_check(const cf_exact *exact, const cf_watch *watch, const cha
 typedef struct cf_exact_build {
     cf_options options; /* hash, seed, key rule and key_types; all else is 0 */
     double fpr; /* upper limit, for keys outside the universe; 0: the rate with the fewest bytes */
-    uint64_t *hashes[2];   /* other keys, then members; in any order */
-    size_t count[2];       /* lengths of hashes */
-    cf_memory memory;      /* with resize; memory.most limits the filter */
-    const cf_watch *watch; /* NULL: it cannot be stopped */
-    uint8_t *bytes;        /* the filter, to be freed by memory.resize; NULL: none */
-    uint64_t length;       /* of the filter, bytes */
+    uint64_t *hashes[2];        /* other keys, then members; in any order */
+    size_t count[2];            /* lengths of hashes */
+    cf_collected *collected[2]; /* in place of hashes, or NULL: without values, counts = false */
+    const cf_temporary *file;   /* for the work, or NULL */
+    cf_memory memory;           /* with resize; memory.most limits the filter */
+    const cf_watch *watch;      /* NULL: it cannot be stopped */
+    uint8_t *bytes;             /* the filter, to be freed by memory.resize; NULL: none */
+    uint64_t length;            /* of the filter, bytes */
 } cf_exact_build;
 
 #ifndef CUCKOO_READ_ONLY
 
 /*
 ** Builds the filter; its bytes depend only on the two sets of hashes, fpr and options. The order and
-** number of the hashes are lost. A copy of the members is allocated, and one of the others if possible.
+** number of the hashes are lost. A copy of the members is allocated, and one of the others if possible;
+** with lists in files, and a file for the work, no more than for cf_build_collected.
 **
 ** If most of the keys are members, a filter of the others is smaller: swap the two, and negate the
 ** answers. Then keys outside the universe count as members.

@@ -17,12 +17,17 @@ CASES = [("x", "''", ""), ("x || '@example.org'", "'seed=7'", ""), ("x % 700001"
 
 
 def built(store, key, options, value, n=RUN + 90_000):
+    return measured(store, n, f"cf_build({key}, 0.01, {options}{value})")
+
+
+def measured(store, n, call):
+    """The filter, and the bytes of memory that it took."""
     with support.connect() as db:
         db.execute(f"PRAGMA temp_store = {store}")
         memory = support.Memory()
         memory.reset_peak()
         before = memory.used()
-        blob = ask(db, KEYS.format(n=n) + f"SELECT cf_build({key}, 0.01, {options}{value}) FROM k")
+        blob = ask(db, KEYS.format(n=n) + f"SELECT {call} FROM k")
         return blob, memory.peak() - before
 
 
@@ -35,6 +40,13 @@ def test_memory():
     """Two runs of 4 MB, one to sort the other; then a part, and the filter, which SQLite copies."""
     assert built("file", "x", "''", "", 4 * RUN)[1] < 10_000_000
     assert built("memory", "x", "''", "", 4 * RUN)[1] > 24_000_000
+
+
+def test_an_exact_filter_takes_as_little():
+    call = "cf_build_exact(x, x % 2)"
+    filed, memory = measured("file", 3 * RUN, call), measured("memory", 3 * RUN, call)
+    assert filed[0] == memory[0]
+    assert filed[1] < 12_000_000 + 1.3 * len(filed[0]) and memory[1] > 24_000_000
 
 
 def test_groups_share_nothing(db):
@@ -56,6 +68,7 @@ def test_an_interrupt_ends_it(db):
 
 @pytest.mark.parametrize("statement, what", [
     ("INSERT INTO t SELECT cf_build(x) FROM many", "cf_build"),
+    ("INSERT INTO t SELECT cf_build_exact(x, x > 9) FROM many", "cf_build_exact"),
     ("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='many(x)')", "cuckoo_filter")])
 def test_a_full_directory_is_a_clear_error(statement, what):
     """A file that may not grow stands for a full directory. The transaction goes on."""

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "../test.h"
+#include "../memory_file.h"
 
 #include <math.h>
 
@@ -128,6 +128,71 @@ TEST(chosen_hashes_are_right_or_refused)
     for (size_t i = 0; i < u.n; i++)
         u.hash[i] = (uint64_t)i << 52;
     free(built(&u).bytes);
+    free(u.hash);
+}
+
+/* Builds it of lists in files, and with a file for the work. */
+static cf_status make_in_files(const universe *u, test_file files[3], cf_exact_build *build)
+{
+    const char *why = NULL;
+    cf_status status = CF_OK;
+    cf_collected lists[2];
+    for (unsigned i = 0; i < 3; i++)
+        begin_file(&files[i]);
+    *build = (cf_exact_build){.options = u->options,
+                              .fpr = u->fpr,
+                              .collected = {&lists[0], &lists[1]},
+                              .file = &files[2].file,
+                              .memory = {test_resize, UINT64_MAX, NULL}};
+    for (unsigned side = 0; side < 2; side++)
+        lists[side] = (cf_collected){.memory = build->memory, .file = &files[side].file};
+    for (size_t i = 0; i < u->n && status == CF_OK; i++)
+        status = cf_collect(&lists[i < u->members], u->hash[i], 0);
+    status = status == CF_OK ? cf_exact_make(build, &why) : status;
+    assert_true((build->bytes != NULL) == (status == CF_OK));
+    for (unsigned i = 0; i < 3; i++) {
+        if (i < 2)
+            cf_collected_free(&lists[i]);
+        free(files[i].bytes);
+        files[i].bytes = NULL;
+        files[i].length = 0;
+    }
+    return status;
+}
+
+TEST(lists_in_files_give_the_same_bytes)
+{
+    enum { RUN = 1 << 19 /* words, as in collect.c */ };
+    static const size_t sizes[][2] = {
+        {5000, 40}, {RUN + 9000, 7000}, {RUN + 9000, RUN + 2000}, {3 * RUN, RUN + 5}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        universe u = random_universe(sizes[i][0], sizes[i][1]);
+        test_file files[3] = {{.fails_at = -1}, {.fails_at = -1}, {.fails_at = -1}};
+        cf_exact_build plain = built(&u), build;
+        assert_int_equal(make_in_files(&u, files, &build), CF_OK);
+        assert_int_equal(build.length, plain.length);
+        assert_memory_equal(build.bytes, plain.bytes, plain.length);
+        assert_int_equal(files[1].calls > 0, u.members > RUN);
+        assert_int_equal(files[2].calls > 0, u.members > RUN);
+        free(build.bytes);
+        free(plain.bytes);
+        free(u.hash);
+    }
+}
+
+TEST(a_file_that_fails_is_an_error)
+{
+    enum { RUN = 1 << 19, TRIED = 12 };
+    universe u = random_universe(2 * RUN + 2000, RUN + 1000);
+    test_file counted[3] = {{.fails_at = -1}, {.fails_at = -1}, {.fails_at = -1}};
+    cf_exact_build build;
+    assert_int_equal(make_in_files(&u, counted, &build), CF_OK);
+    free(build.bytes);
+    for (unsigned i = 0; i < TRIED; i++) {
+        test_file files[3] = {{.fails_at = -1}, {.fails_at = -1}, {.fails_at = -1}};
+        files[i % 3].fails_at = (long)random_below((size_t)counted[i % 3].calls);
+        assert_int_equal(make_in_files(&u, files, &build), CF_NO_MEMORY);
+    }
     free(u.hash);
 }
 

@@ -456,6 +456,9 @@ TEST(exact_filters_check_what_they_are_built_of)
     SPOILED(options.growth, true);
     SPOILED(options.stash, true);
     SPOILED(options.layout, CF_LAYOUT_PLAIN);
+    cf_collected valued = {.valued = true}, counted = {.counts = true};
+    SPOILED(collected[0], &valued);
+    SPOILED(collected[1], &counted);
     for (unsigned i = 0; i < n; i++) {
         const char *why = NULL;
         if (cf_exact_make(&wrong[i], &why) != CF_BAD_ARGUMENT || wrong[i].bytes != NULL || why == NULL)

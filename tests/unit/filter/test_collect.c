@@ -1,35 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Keys that come one by one, with a temporary file and without: the same bytes as cf_build of an array. */
-#include "../test.h"
+#include "../memory_file.h"
 
 #include <string.h>
 
 enum { RUN = 1 << 19 /* words, as in collect.c */, NEVER = -1 };
-
-/* A file in memory. It fails at a chosen call. */
-typedef struct test_file {
-    cf_temporary file;
-    uint8_t *bytes;
-    size_t length;
-    long calls, fails_at;
-    bool refuses;
-} test_file;
-
-static bool move(void *context, uint64_t at, void *bytes, size_t n, bool writes)
-{
-    test_file *file = context;
-    if (n == 0)
-        return !file->refuses;
-    if (file->calls++ == file->fails_at)
-        return false;
-    assert_true(writes || at + n <= file->length); /* what was never written is not read */
-    if (writes && at + n > file->length) {
-        file->bytes = realloc(file->bytes, at + n);
-        file->length = at + n;
-    }
-    memcpy(writes ? file->bytes + at : bytes, writes ? bytes : file->bytes + at, n);
-    return true;
-}
 
 typedef struct test_case {
     unsigned kind;
@@ -66,7 +41,7 @@ static cf_status collect(const test_case *c, test_file *file, cf_filter *filter)
                          .counts = c->options.counter_bits != 0};
     cf_status status = CF_OK;
     if (file)
-        file->file = (cf_temporary){move, file};
+        begin_file(file);
     for (size_t i = 0; i < c->n && status == CF_OK; i++)
         status = cf_collect(&list, hash_of(c, i), list.valued ? i % 8 : 0);
     filter->memory = list.memory;
