@@ -18,25 +18,25 @@ typedef struct cf_exact_work {
 } cf_exact_work;
 
 /* Walks through the keys of a side in order. */
-typedef struct cf_walk {
+typedef struct cf_side_reader {
     cf_collected *side;
     cf_many keys; /* of the part that was read last */
     size_t i;     /* of the next key in it */
     unsigned part;
     bool failed; /* to read a part */
-} cf_walk;
+} cf_side_reader;
 
 /* False: there are no more keys, or a part cannot be read. */
-static bool read_next(cf_walk *walk, uint64_t *hash)
+static bool read_next(cf_side_reader *reader, uint64_t *hash)
 {
-    while (walk->i == walk->keys.n) {
-        if (walk->failed || walk->part == walk->side->parts)
+    while (reader->i == reader->keys.n) {
+        if (reader->failed || reader->part == reader->side->parts)
             return false;
-        walk->failed = !cf_collected_part(walk->side, walk->part++, 0, &walk->keys);
-        walk->i = 0;
-        walk->keys.n = walk->failed ? 0 : walk->keys.n;
+        reader->failed = !cf_collected_part(reader->side, reader->part++, 0, &reader->keys);
+        reader->i = 0;
+        reader->keys.n = reader->failed ? 0 : reader->keys.n;
     }
-    *hash = walk->keys.at[walk->i++];
+    *hash = reader->keys.at[reader->i++];
     return true;
 }
 
@@ -81,21 +81,27 @@ static CF_NEVER_INLINE cf_status build_level(cf_exact_work *work, cf_collected *
     uint64_t hash;
     cf_status status = CF_OK;
     cf_options options = build->options;
-    cf_walk walk = {.side = held};
-    cf_collected mixed = {.memory = build->memory, .watch = build->watch, .file = build->file};
+    cf_side_reader reader = {.side = held};
+    const bool filed = CF_MAY_USE_FILE && build->file != NULL;
+    cf_collected mixed = {.memory = build->memory, .watch = build->watch};
     mixed.memory.most = 0;
-    if (build->file == NULL) { /* as long as it must be */
-        mixed.room = held->n;
+    mixed.file = filed ? build->file : NULL;
+    if (!filed) { /* as long as it must be */
         mixed.array = (void *)build->memory.resize(build->memory.context, NULL, (uint64_t)held->n * 8);
         status = mixed.array ? CF_OK : CF_NO_MEMORY;
     }
-    while (status == CF_OK && read_next(&walk, &hash))
-        status = cf_collect(&mixed, cf_exact_hash(hash, work->levels), 0);
+    while (status == CF_OK && read_next(&reader, &hash)) {
+        hash = cf_exact_hash(hash, work->levels);
+        if (filed)
+            status = cf_collect(&mixed, hash, 0);
+        else
+            mixed.array[mixed.used++] = hash;
+    }
     options.bucket_size = 4;
     *level = (cf_filter){.memory = build->memory, .watch = build->watch};
     if (status == CF_OK)
-        status = walk.failed ? CF_NO_MEMORY
-                             : cf_build_collected(level, &mixed, held->n, rate, &options, &work->why);
+        status = reader.failed ? CF_NO_MEMORY
+                               : cf_build_collected(level, &mixed, held->n, rate, &options, &work->why);
     cf_collected_free(&mixed);
     return status;
 }
@@ -155,7 +161,7 @@ static cf_status finish(cf_exact_work *work, uint64_t keys, uint64_t members)
 {
     cf_exact_build *build = work->build;
     const cf_options *rule = &build->options;
-    cf_walk list = {.side = work->side[work->levels % 2]};
+    cf_side_reader list = {.side = work->side[work->levels % 2]};
     uint64_t listed = list.side->n, hash, at = build->length, gap = 8 * (CF_EXACT_LEVELS - work->levels);
     cf_status status = lengthen(build, 8 * listed);
     if (status != CF_OK)
@@ -186,7 +192,7 @@ static cf_status finish(cf_exact_work *work, uint64_t keys, uint64_t members)
 static CF_NEVER_INLINE cf_status compare_sides(cf_exact_work *work)
 {
     uint64_t a = 0, b = 0;
-    cf_walk members = {.side = work->side[0]}, others = {.side = work->side[1]};
+    cf_side_reader members = {.side = work->side[0]}, others = {.side = work->side[1]};
     bool more = read_next(&members, &a) && read_next(&others, &b);
     while (more && !cf_tick(&work->ticker, 2)) {
         /* RULE: no key is both member and not */

@@ -24,15 +24,9 @@ enum {
     UNSORTED = 1 << 16 /* words; smaller arrays grow without being sorted */
 };
 
-#ifdef CUCKOO_SMALL
-#define MAY_USE_FILE false
-#else
-#define MAY_USE_FILE true
-#endif
-
 static inline bool is_in_file(const cf_collected *list)
 {
-    return MAY_USE_FILE && list->runs > 0;
+    return CF_MAY_USE_FILE && list->runs > 0;
 }
 
 static inline unsigned words_of(const cf_collected *list)
@@ -109,7 +103,7 @@ static inline size_t piece(const cf_collected *list, size_t run, unsigned part, 
 
 static bool has_file(cf_collected *list)
 {
-    if (!MAY_USE_FILE ||
+    if (!CF_MAY_USE_FILE ||
         (list->file && list->runs == 0 && !list->file->move(list->file->context, 0, NULL, 0, true)))
         list->file = NULL;
     return list->file != NULL;

@@ -7,6 +7,12 @@
 
 #include "../base/many.h"
 
+#ifdef CUCKOO_SMALL
+#define CF_MAY_USE_FILE false
+#else
+#define CF_MAY_USE_FILE true
+#endif
+
 /* n sorted keys in an array of the caller. */
 cf_collected cf_collected_of(const cf_many *keys);
 
