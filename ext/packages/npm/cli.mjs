@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { getSystemErrorMap, parseArgs } from 'node:util';
 import { build, CuckooFilter, open, version } from './filter.mjs';
-import { bothKinds, bytesOf, digest, digestsOf, joined, keyOf, kindOf, labelBytes, lengthsOf, Lines, lower, upper, words } from './lists.mjs';
+import { bothKinds, bytesOf, digest, digestsOf, formOf, joined, keyOf, kindOf, labelBytes, lengthsOf, Lines, lower, upper, words } from './lists.mjs';
 
 const BATCH = 1 << 20, LEFT_OVER = 7 * 24 * 3600 * 1000; // lines that are changed at once (as in SQL); milliseconds
 const text = { type: 'string' }, flag = (short) => ({ type: 'boolean', ...(short && { short }) });
@@ -45,7 +45,7 @@ function input(values) {
   const kinds = ['digests', 'digests=base64', 'hosts', 'domain'].filter((name) => values[name]);
   if (kinds.length > 1) misuse(`--${kinds[1]} is not allowed with --${kinds[0]}`);
   if (values.field !== undefined && values.csv !== undefined) misuse('--csv is not allowed with --field');
-  if (values.field !== undefined && !/^[1-9]\d*$/.test(values.field)) misuse(`--field is 1 or more, not ${values.field}`);
+  if (values.field !== undefined && !/^[1-9]\d*$/.test(values.field)) misuse(`--field is a whole number, 1 or more, not ${values.field}`);
   if (values.separator === '') misuse('a separator has one character or more');
   if (values.csv !== undefined && values.separator !== '\\t' && [...values.separator ?? ','].length > 1) misuse('with --csv a separator has one character');
   return new Lines(kinds[0], values, read);
@@ -54,7 +54,7 @@ function input(values) {
 function needsKeys(given, hasKeys, values) {
   if (hasKeys || values['allow-empty']) return;
   subject = undefined;
-  throw new Error(`${given.without ? `standard input: no key in ${counted(given.without, 'line')}` : 'standard input is empty'}; with --allow-empty that is no error`);
+  throw new Error(`${given.lines ? `standard input: no key in ${counted(given.lines, 'line')}` : 'standard input is empty'}; with --allow-empty that is no error`);
 }
 
 function* keysOf(given, values) {
@@ -89,8 +89,8 @@ function reportFilter(command, values, given, filter, said, fields) {
   report(command, values, given, { ...fields, keys, bytes, fpr }, `${said}${counted(keys, 'key')}, ${sizeOf(bytes)}, ${rate} false positives`);
 }
 
-/* Why nearly all lines are unknown: what would be known in their place. */
-function hintOf(filters, sample, labels) {
+/* Why nearly all lines are unknown: what would be known in their place. `isSure`: there are many. */
+function hintOf(filters, sample, labels, isSure) {
   const changes = [
     [(line) => line, 'whole lines are known: leave out --digests, --field or --csv'],
     [digest, 'the digests of these lines are known: use --digests'],
@@ -105,14 +105,16 @@ function hintOf(filters, sample, labels) {
     } catch {
       return false;
     }
-  })?.[1] ?? 'nearly all are unknown: the lines of the filter may have other letter case, other columns or digests of another length' +
-    (/^[ -~]+$/.test(kinds) ? ` (its label: ${kinds})` : '');
+  })?.[1] ?? (!isSure ? undefined : 'nearly all are unknown: the lines of the filter may have other letter case, other columns or digests of another length' +
+    (/^[ -~]+$/.test(kinds) ? ` (its label: ${kinds})` : ''));
 }
+
+const isFilter = (content) => /^\xcf(ck|ex)/.test(content.toString('latin1', 0, 3));
 
 /* The filter in a file, and the label behind it there, or nothing. */
 function opened(path, changes) {
   const content = fs.readFileSync(subject = path);
-  if (!/^\xcf(ck|ex)/.test(content.toString('latin1', 0, 3))) throw new Error(`it is not a filter; if it is a list, its lines come from standard input: < ${path}`);
+  if (!isFilter(content)) throw new Error(`it is not a filter; if it is a list, its lines come from standard input: < ${path}`);
   const filter = open(content);
   if (changes && !(filter instanceof CuckooFilter)) throw new Error('filter is exact, and cannot be changed; rebuild it');
   return [filter, content.subarray(filter.info(false).bytes, -4).toString()];
@@ -128,6 +130,8 @@ const labelled = (filter, kind) => Buffer.concat([filter.bytes(), labelBytes(kin
 function expect(command, values, given, labels) {
   const lengths = labels.map(lengthsOf), name = subject;
   if (lengths.every((some) => some.length > 0)) given.wanted = [...new Set(lengths.flat())];
+  const forms = labels.map(formOf);
+  if (forms.every(Boolean)) given.form = new RegExp(`^(?:${forms.join('|')})$`, command === 'check' ? 'i' : '');
   given.tell = (foreign) => {
     const why = `digests of ${joined(foreign)} digits; ${name} has digests of ${joined(given.wanted)} digits`;
     if (command === 'delete') throw Object.assign(new Error(why), { subject: 'standard input' });
@@ -135,11 +139,12 @@ function expect(command, values, given, labels) {
   };
 }
 
-/* By its label the filter has digests: one line at least must have one, too. */
-function needsDigest(given) {
-  if (given.wanted.length === 0 || given.isAnyWanted) return;
-  const isWhole = !given.kind && !given.field && !given.column;
-  throw new Error(`the keys are digests of ${joined(given.wanted)} digits, and no line has one${isWhole ? '; use --digests' : ''}`);
+/* By its label the filter has other keys than these lines, or than this one. */
+function unfit(command, given, line) {
+  const isWhole = !given.kind && !given.field && !given.column, isDigests = given.wanted.length > 0;
+  const remedy = isDigests ? '--digests' : command === 'check' ? '--domain' : '--hosts';
+  const what = line === undefined ? `no line ${isWhole ? 'is' : 'has'} one` : `'${bytesOf(line.slice(0, 80)).toString()}' is none`;
+  throw new Error(`the keys are ${isDigests ? `digests of ${joined(given.wanted)} digits` : 'domains'}, and ${what}${isWhole ? `; use ${remedy}` : ''}`);
 }
 
 /* Where links lead, whether anything is there or not. */
@@ -163,6 +168,7 @@ function beside(path) {
 /* Writes what `work` returns beside the old file, whose place it takes. What cannot be written fails before that. */
 function write(path, work) {
   const old = fs.statSync(subject = path, { throwIfNoEntry: false });
+  if (old?.isFile() && old.size > 0 && !isFilter(fs.readFileSync(path))) throw new Error('it is there, and is no filter; remove it, or name another file');
   const made = () => [work(), subject = path][0]; // it reads other files
   if (old && !old.isFile()) return fs.writeFileSync(fs.openSync(path, 'w'), made());
   const real = behindLinks(path);
@@ -192,16 +198,20 @@ function assigned(text) {
 const change = (method) => ([path], values, name) => {
   const [filter, label] = opened(path, true), given = input(values), all = keysOf(given, values), before = filter.info(false).items;
   const isDelete = name === 'delete';
-  let keys = 0;
-  if (isDelete || !(given.kind || given.field || given.column)) expect(name, values, given, [label]);
+  let keys = 0, lost = false;
+  const isOfDigests = given.kind?.startsWith('digests') && lengthsOf(label).length > 0;
+  if (isDelete || !isOfDigests) expect(name, values, given, [label]);
+  if (!isOfDigests) given.refuse = (line) => unfit(name, given, line);
   write(path, () => {
     for (let next = {}; !next.done;) {
       filter[method](function* () { for (let i = 0; i < BATCH && !(next = all.next()).done; i++, keys++) yield next.value; }());
     }
-    if (!isDelete) needsDigest(given);
-    const kind = kindOfKeys(given, values);
-    return labelled(filter, isDelete ? kindOf(label) : before ? bothKinds(label, kind) : kind);
+    const kind = kindOfKeys(given, values), isSame = isDelete || (given.refuse && given.form);
+    const joint = isSame ? kindOf(label) : before ? bothKinds(label, kind) : kind;
+    lost = label && !joint && `the keys were ${kindOf(label)}, and these are ${kind || 'others'}: its label goes`;
+    return labelled(filter, joint);
   });
+  if (lost && !values.quiet) console.error(`sqlite-cuckoo add: ${path}: ${lost}`);
   const missed = keys - before + filter.info(false).items;
   const said = `${counted(given.lines, 'line')}, ${isDelete ? `${number(missed)} not found; ` : ''}`;
   reportFilter(name, values, given, filter, said, isDelete && { not_found: missed });
@@ -213,7 +223,7 @@ const KEY_USAGE = '[KEYS]';
 const COMMANDS = {
   build: [`[--fpr P] [--capacity N] [--options TEXT] ${KEY_USAGE} FILE < lines`, { fpr: text, capacity: text, options: text, ...KEYS }, ([path], values) => {
     const { fpr = '0.01', capacity, options = '' } = values;
-    if (capacity !== undefined && !/^[1-9]\d*$/.test(capacity)) misuse(`--capacity is 1 or more, not ${capacity}`);
+    if (capacity !== undefined && !/^[1-9]\d*$/.test(capacity)) misuse(`--capacity is a whole number, 1 or more, not ${capacity}`);
     subject = path;
     const room = capacity === undefined ? '' : `capacity=${capacity} `, all = { fpr: +fpr, ...assigned(room + options) }, given = input(values);
     let filter;
@@ -223,7 +233,7 @@ const COMMANDS = {
   }],
   check: [`[-0 | -1] [-c] [--domain] ${KEY_USAGE} FILE... < lines`, { unknown: flag('0'), known: flag('1'), count: flag('c'), domain: flag(), ...KEYS }, (paths, values) => {
     const files = paths.map((path) => opened(path)), filters = files.map(([filter]) => filter), labels = files.map(([, label]) => label);
-    const given = input(values), tally = [0, 0], sample = [], isAny = given.kind === 'domain';
+    const given = input(values), tally = [0, 0], sample = [], held = [], isAny = given.kind === 'domain';
     subject = paths.join(', ');
     expect('check', values, given, labels);
     for (const { lines, keys, owners } of given.pieces()) {
@@ -236,14 +246,17 @@ const COMMANDS = {
       tally[0] += unknown.length;
       tally[1] += known.length;
       if (sample.length < 100) sample.push(...unknown.slice(0, 100));
-      if (!values.count && chosen.length > 0) output(bytesOf(chosen.join(given.end) + given.end));
+      if (!values.count && chosen.length > 0) held.push(bytesOf(chosen.join(given.end) + given.end));
+      if (!given.form || given.fits) output(Buffer.concat(held.splice(0))); // nothing is printed before a key looks like one of the filter
+      else if (tally[0] + tally[1] >= 100) unfit('check', given);
     }
     const [unknown, known] = tally, asked = unknown + known, found = values.known ? known : unknown;
     needsKeys(given, asked > 0, values);
-    needsDigest(given);
+    if (asked > 0 && given.form && !given.fits) unfit('check', given);
     if (values.count) output(Buffer.from(`${found}\n`));
     const positives = filters.reduce((sum, filter) => sum + (filter.info(false).fpr_at_capacity ?? 0), 0);
-    const hint = asked >= 100 && known < (0.01 + 2 * positives) * asked ? hintOf(filters, sample, labels) : undefined;
+    let hint = unknown && known < (0.01 + 2 * positives) * asked ? hintOf(filters, sample, labels, asked >= 100) : undefined;
+    if (unknown && !given.kind && labels.every((label) => kindOf(label) === 'domains')) hint ??= 'the keys are domains: with --domain a line is known if a domain above it is';
     report('check', values, given, { unknown, known }, `${number(unknown)} of ${number(asked)} unknown`, hint);
     return found ? 0 : 1;
   }],
@@ -270,6 +283,10 @@ const COMMANDS = {
         }
         kind = bothKinds(kind, its);
       }
+      subject = path;
+      if ([first, ...others].every((one) => one === first) && first !== path && fs.statSync(path, { throwIfNoEntry: false })?.isFile()) {
+        throw new Error(`it is there, and would be replaced; to add to it: sqlite-cuckoo merge ${path} ${path} ${first}`);
+      }
       return labelled(sum, kind);
     });
     reportFilter('merge', values, undefined, sum, `${counted(others.length + 1, 'filter')}, `);
@@ -281,12 +298,15 @@ const [name, ...args] = process.argv.slice(2), command = Object.hasOwn(COMMANDS,
 const usages = Object.keys(COMMANDS).filter((one) => !command || one === name).map((one) => `sqlite-cuckoo ${one} ${COMMANDS[one][0]}`);
 const usage = `usage: ${usages.join('\n       ')}
 check prints the unknown lines (-0, --unknown), the known ones (-1, --known), or how many they are (-c, --count).
-A line is known if one of the filters knows it. Filters to merge need the same
---capacity, with room for the keys of all of them, --fpr and --options. --domain: each line is a domain or a URL, known if it or a domain above it is.
+A line is known if one of the filters knows it. --domain: each line is a domain or a URL, known if it or a domain above it is.
+merge replaces FILE (merge ALL ALL MORE adds to it). The filters need the same --capacity, with room for the keys of all of
+them, --fpr and --options; a key of two counts twice, and must be deleted twice. info prints the label: what keys there are.
+A filter is a file that others read as well: SQL with cf_contains(readfile('FILE'), 'line'), JavaScript with
+require('sqlite-cuckoo/filter').open(fs.readFileSync('FILE')).contains('line'), and C.
 KEYS: the part of each line that is the key. check prints whole lines.
   --digests            the first digest, in lower case: 32, 40, 48, 56, 64, 96 or 128 hexadecimal digits, or sha512-BASE64
   --digests=base64     the same of lists with base64, as AIDE writes
-  --hosts              the domains of a hosts file, an AdBlock list or a list of domains
+  --hosts              the domains of a hosts file, an AdBlock list or a list of domains; other letters than a to z as xn--...
   --field N            a field, between spaces and tabs, or what -d SEP says
   --csv COLUMN         a column of CSV, whose first line names the columns
   -z, --null           lines end with NUL, not with a newline

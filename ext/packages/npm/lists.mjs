@@ -69,7 +69,7 @@ const LONGEST_DOMAIN = 253; // RFC 1035, section 2.3.4: 255 bytes with the lengt
 /* The domain of a line, which may be a URL, and each domain above it. */
 function parents(line) {
   const host = (HOST.exec(lower(line.replace(ENDS, '')))?.[1] ?? '').replace(/^\*\./, '').replace(/\.+$/, '');
-  const name = host.length > LONGEST_DOMAIN ? '' : host, labels = name.split('.');
+  const isName = host.length <= LONGEST_DOMAIN && !/[^\0-\x7f]/.test(host), name = isName ? host : '', labels = name.split('.');
   return /^\d+$/.test(labels[labels.length - 1]) || name.startsWith('[') ? [name] : labels.map((_, i) => labels.slice(i).join('.'));
 }
 
@@ -83,6 +83,11 @@ export const kindOf = (label) => label.split('; ')[0];
 export function lengthsOf(label) {
   const found = /^digests of (\d+(?: and \d+)*) digits, lower case$/.exec(kindOf(label));
   return found ? found[1].split(' and ').map(Number) : [];
+}
+
+/* A pattern for a key, if the label says what keys look like; or nothing. */
+export function formOf(label) {
+  return kindOf(label) === 'domains' ? DOMAIN : lengthsOf(label).map((length) => `[0-9a-f]{${length}}`).join('|');
 }
 
 /* The kind of two filters, or nothing if they have no common one. */
@@ -143,7 +148,9 @@ export class Lines {
   lengths = new Set();
   wanted = []; // lengths of the digests of the filter
   foreign = new Set(); // others that have come
-  isAnyWanted = false; // a key has such a length
+  form; // a pattern for a key, if the label of the filter says what keys look like
+  fits = false; // a key looks so
+  refuse; // called with a key that does not, if all must
 
   constructor(kind, { field, csv, separator, null: isNull }, read) {
     Object.assign(this, { kind, pick: PICKS[kind], isSeveral: kind === 'hosts' || kind === 'domain', field, column: csv });
@@ -215,18 +222,21 @@ export class Lines {
         if (this.pick && !this.isSeveral && picked) this.lengths.add(picked.length);
       }
       if (piece.keys.length > 0) {
-        if (this.wanted.length > 0) this.#compare(piece.keys);
+        this.#compare(piece.keys);
         yield piece;
       }
     }
   }
 
-  /* With the lengths of the digests in the filter. */
+  /* With what the filter has, by its label. */
   #compare(keys) {
-    this.isAnyWanted ||= keys.some((key) => this.wanted.includes(typeof key === 'string' ? key.length : key.bytes.length));
+    const textOf = (key) => (typeof key === 'string' ? key : key.bytes.toString('latin1'));
+    const other = this.form && this.refuse && keys.map(textOf).find((key) => !this.form.test(key));
+    if (other !== undefined) this.refuse(other);
+    this.fits ||= this.form !== undefined && keys.some((key) => this.form.test(textOf(key)));
     const foreign = [...this.lengths].filter((length) => !this.wanted.includes(length) && !this.foreign.has(length));
     for (const length of foreign) this.foreign.add(length);
-    if (foreign.length > 0) this.tell(foreign);
+    if (this.wanted.length > 0 && foreign.length > 0) this.tell(foreign);
   }
 
   #columns(text, texts) {

@@ -44,7 +44,8 @@ SELECTED = [bytes(byte == wanted for byte in range(256)) for wanted in b"01"]
 
 HELP = """\
 Is this line in the set? A filter answers in about ten bits a line: "unknown" is certain; "known" is wrong as often as
---fpr says. A filter is a file that SQL (cf_contains(readfile('FILE'), 'line')), C and JavaScript read as well."""
+--fpr says. A filter is a file that others read as well: SQL with cf_contains(readfile('FILE'), 'line'), JavaScript with
+require('sqlite-cuckoo/filter').open(fs.readFileSync('FILE')).contains('line'), and C."""
 
 MORE = r"""
 examples:
@@ -121,6 +122,7 @@ class Database:
         self.error = None
         self.answers = [0, 0, 0]  # unknown, known, no key
         self.sample = []  # unknown lines
+        self.held = b""  # to be printed
 
     def one(self, sql, *parameters):
         """The first row of a statement. An error in a function that SQLite calls reaches us as itself."""
@@ -164,8 +166,10 @@ class Database:
         if sys.stdin.isatty() and sys.stderr.isatty():
             print("sqlite-cuckoo: lines come from the terminal; Ctrl-D ends them", file=sys.stderr)
         self.input = Lines(arguments, self.progress)
-        lengths = [files.lengths_of(label) for label in labels]
+        lengths, forms = [files.lengths_of(label) for label in labels], [files.form_of(label) for label in labels]
         self.input.wanted = set().union(*lengths) if all(lengths) else set()
+        if forms and all(forms):
+            self.input.form = re.compile(b"|".join(forms), re.I if arguments.command == "check" else 0)
         self.input.tell = lambda foreign: tell_foreign(arguments, self.input, foreign)
         self.sql.create_function("piece", 0, self.kept(self.input.piece))
 
@@ -187,7 +191,11 @@ class Database:
             self.sample += itertools.islice(self.chosen(answers, 0), 100)
         if counts[known] and not is_count:
             is_all = counts[known] == len(answers) and not self.input.column
-            output((self.input.joined if is_all else self.input.end.join(self.chosen(answers, known))) + self.input.end)
+            self.held += (self.input.joined if is_all else self.input.end.join(self.chosen(answers, known))) + self.input.end
+        if self.input.form and not self.input.fits:  # nothing is printed before a key looks like one of the filter
+            return self.answers[0] + self.answers[1] >= 100 and self.unfit()
+        output(self.held)
+        self.held = b""
 
     def chosen(self, answers, known):
         assert len(answers) == len(self.input.lines())
@@ -245,8 +253,8 @@ def filter_report(arguments, database, info, text, **fields):
            f"1 in {rounded(1 / info['fpr_at_capacity'])} false positives")
 
 
-def hint(database, contains, filters, labels):
-    """Why nearly all lines are unknown: what would be known in their place."""
+def hint(database, contains, filters, labels, is_sure):
+    """Why nearly all lines are unknown: what would be known in their place. `is_sure`: there are many."""
     for change, advice in (
             (bytes, "whole lines are known: leave out --digests, --field or --csv"),
             (digest, "the digests of these lines are known: use --digests"),
@@ -260,6 +268,8 @@ def hint(database, contains, filters, labels):
                         for line in database.sample)
             if known * 2 > len(database.sample):
                 return advice
+    if not is_sure:
+        return None
     kinds = "; ".join(label for label in labels if label)
     return "nearly all are unknown: the lines of the filter may have other letter case, other columns or digests of another length" + \
         (f" (its label: {kinds})" if kinds.isprintable() and kinds else "")
@@ -300,8 +310,9 @@ def needs_keys(arguments, database, keys):
     """A list without keys is nearly always a mistake: a program before it has failed, say. `keys`: how many a query gave."""
     given = getattr(database, "input", None)
     if not (keys and (given is None or given.has_keys)) and not arguments.allow_empty:
+        lines = database.progress.lines
         what = "the query gives no key" if given is None else \
-            f"standard input: no key in {counted(given.without, 'line')}" if given.without else "standard input is empty"
+            f"standard input: no key in {counted(lines, 'line')}" if lines else "standard input is empty"
         raise Failure(f"{what}; with --allow-empty that is no error")
 
 
@@ -336,11 +347,13 @@ def kind(arguments, database):
     return "results of a query" if arguments.db else "fields" if arguments.field or arguments.csv else "lines"
 
 
-def needs_digest(arguments, database):
-    """By its label the filter has digests: one line at least must have one, too."""
-    if database.input.wanted and not database.input.is_any_wanted:
-        wanted = f"digests of {files.joined(database.input.wanted)} digits"
-        raise Failure(f"{arguments.file}: the keys are {wanted}, and no line has one" + ("" if arguments.keys or arguments.field or arguments.csv else "; use --digests"))
+def unfit(arguments, database, line=None):
+    """By its label the filter has other keys than these lines, or than this one."""
+    given, is_whole = database.input, not (arguments.keys or arguments.field or arguments.csv)
+    kind = f"digests of {files.joined(given.wanted)} digits" if given.wanted else "domains"
+    remedy = "--digests" if given.wanted else "--domain" if arguments.command == "check" else "--hosts"
+    what = f"no line {'is' if is_whole else 'has'} one" if line is None else f"{line[:80].decode('utf-8', 'replace')!r} is none"
+    raise Failure(f"{arguments.file}: the keys are {kind}, and {what}{f'; use {remedy}' if is_whole else ''}")
 
 
 def change(arguments):
@@ -350,20 +363,25 @@ def change(arguments):
     info = Database().info(old)
     before, rule = info.get("items"), " ".join(f"{name}={info[name]}" for name in ("hash", "seed", "affinity", "collation"))
     with replacing(arguments.file) as write:
-        database = source(arguments, () if is_add and (arguments.keys or arguments.field or arguments.csv) else [label])
+        of_digests = arguments.keys in ("hex", "base64") and files.lengths_of(label)
+        database = source(arguments, [] if is_add and of_digests else [label])
+        if not arguments.db and not of_digests:
+            database.input.refuse = functools.partial(unfit, arguments, database)
         count = "1" if is_add and not arguments.db else "count({key})"
         content, keys = aggregate(arguments, database, f"cf_{arguments.command}_keys(?, CAST(cf_keys({{key}}, NULL, ?) AS BLOB)), {count}", old, rule)
         if not arguments.db:
             needs_keys(arguments, database, keys)
-            if is_add:
-                needs_digest(arguments, database)
         new = kind(arguments, database)
-        joined = new if is_add and not before else files.both(label, new) if is_add else files.kind_of(label)
+        is_same = not is_add or not arguments.db and database.input.refuse and database.input.form
+        joined = files.kind_of(label) if is_same else files.both(label, new) if before else new
         write(content)
         write(files.label(joined))
     text = "" if arguments.db else f"{counted(database.progress.lines, 'line')}, "
     info = database.info(content)
     if is_add:
+        if label and not joined and not arguments.quiet:
+            print(f"sqlite-cuckoo add: {arguments.file}: the keys were {files.kind_of(label)}, and these are {new or 'others'}: its label goes",
+                  file=sys.stderr, flush=True)
         return filter_report(arguments, database, info, text)
     missed = keys - before + info["items"]
     filter_report(arguments, database, info, f"{text}{missed:,} not found; ", not_found=missed)
@@ -381,6 +399,9 @@ def merge(arguments):
                 differ = " (--capacity, --fpr and --options of build); or name them all in one check" if "the filters differ" in str(error) else ""
                 raise Failure(f"{path}: {said(error)}{differ}") from None
             common = files.kind_of(label) if common is None else files.both(common, label)
+        if len(set(arguments.others)) == 1 and arguments.others[0] != arguments.file and os.path.isfile(arguments.file):
+            raise Failure(f"{arguments.file}: it is there, and would be replaced; to add to it: "
+                          f"sqlite-cuckoo merge {arguments.file} {arguments.file} {path}")
         write(content)
         write(files.label(common))
     filter_report(arguments, database, database.info(content), f"{counted(len(arguments.others), 'filter')}, ")
@@ -399,19 +420,25 @@ def check(arguments):
     database.read_lines(arguments, labels)
     database.sql.create_function("put", 1, database.kept(
         lambda answers: database.put(answers, arguments.known, arguments.count, arguments.keys == "domain")))
+    database.unfit = functools.partial(unfit, arguments, database)
     contains = " OR ".join(["cf_contains(?, {key})"] * len(filters))
     answers = f"group_concat(ifnull({contains.format(key='line')}, 2), '')"
     database.one(f"{PIECES} SELECT count((SELECT put({answers}) FROM cf_lines(piece))) FROM pieces", *filters)
     unknown, known, _ = database.answers
-    needs_keys(arguments, database, unknown + known)
-    needs_digest(arguments, database)
+    asked = unknown + known
+    needs_keys(arguments, database, asked)
+    if asked and database.input.form and not database.input.fits:
+        database.unfit()
     found = database.answers[arguments.known]
     if arguments.count:
         output(b"%d\n" % found)
-    asked = unknown + known
     positives = sum(database.info(content).get("fpr_at_capacity", 0) for content in filters)
-    report(arguments, database, {"unknown": unknown, "known": known}, f"{unknown:,} of {asked:,} unknown",
-           hint(database, contains, filters, labels) if asked >= 100 and known < (0.01 + 2 * positives) * asked else None)
+    advice = None
+    if unknown and known < (0.01 + 2 * positives) * asked:
+        advice = hint(database, contains, filters, labels, asked >= 100)
+    if unknown and not arguments.keys and not advice and all(files.kind_of(label) == "domains" for label in labels):
+        advice = "the keys are domains: with --domain a line is known if a domain above it is"
+    report(arguments, database, {"unknown": unknown, "known": known}, f"{unknown:,} of {asked:,} unknown", advice)
     return 0 if found else 1
 
 
@@ -432,9 +459,10 @@ def picture(arguments):
 # ---- the command line ----
 
 def rate(text):
-    if not 0 < float(text) < 1:
-        raise argparse.ArgumentTypeError(f"it is above 0 and below 1, not {text}")
-    return float(text)
+    with contextlib.suppress(ValueError):
+        if 0 < float(text) < 1:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"it is above 0 and below 1, such as 0.01, not {text}")
 
 
 def file_name(text):
@@ -444,8 +472,8 @@ def file_name(text):
 
 
 def positive(text):
-    if int(text) < 1:
-        raise argparse.ArgumentTypeError(f"it is 1 or more, not {text}")
+    if not re.fullmatch("0*[1-9][0-9]*", text):
+        raise argparse.ArgumentTypeError(f"it is a whole number, 1 or more, not {text}")
     return int(text)
 
 
@@ -484,7 +512,7 @@ def parser():
         key.add_argument("--digests=base64", dest="keys", action="store_const", const="base64", help="the same of lists with "
                          "base64, as AIDE writes")
         key.add_argument("--hosts", dest="keys", action="store_const", const="hosts", help="keys are the domains of a hosts file, "
-                         "an AdBlock list or a list of domains")
+                         "an AdBlock list or a list of domains; names with other letters than a to z as xn--...")
         part = one.add_mutually_exclusive_group()
         part.add_argument("--field", type=positive, metavar="N", help="the key is in this field of each line, counted from 1")
         part.add_argument("--csv", metavar="COLUMN", help="the key is in this column of CSV, whose first line names the columns")
@@ -515,14 +543,15 @@ def parser():
     which.add_argument("-1", "--known", dest="known", action="store_const", const=1, help="print the known lines")
     one.add_argument("-c", "--count", action="store_true", help="print only how many lines these are")
     from_lines(one).add_argument("--domain", dest="keys", action="store_const", const="domain", help="each line is a domain or a "
-                                 "URL, and known if the domain or one above it is")
-    command("info", info, "look at all of a filter, and print what cf_info says, as JSON")
+                                 "URL, and known if the domain or one above it is; names with other letters than a to z as xn--...")
+    command("info", info, "look at all of a filter, and print as JSON what cf_info says, and its label: what keys it has, and when they were added")
     for one in (command("add", change, "add lines to a filter", "A line that is added again counts as another copy."),
                 command("delete", change, "delete lines from a filter", "One copy of each; only lines that were added: any other "
                         "may take a line with it that looks the same.")):
         from_lines(one)
         from_database(one)
-    one = command("merge", merge, "make a filter of all keys of several filters", "They must be built with the same --capacity, which has room for the keys "
+    one = command("merge", merge, "make a filter of all keys of several filters", "One that is there is replaced: merge ALL ALL MORE adds to it. "
+                  "A key of two filters counts twice, and must be deleted twice. They must be built with the same --capacity, which has room for the keys "
                   "of all of them, --fpr and --options. A check takes several filters of any kind.")
     one.add_argument("others", metavar="FROM", type=file_name, nargs="+", help="filters to read")
     command("picture", picture, "show how full the regions of a filter are")

@@ -10,7 +10,7 @@ import signal
 import stat
 import time
 
-from sqlite_cuckoo.lists import Failure
+from sqlite_cuckoo.lists import DOMAIN, Failure
 
 MOST = 0x7fffffff  # bytes of a blob
 LEFT_OVER = 7 * 24 * 3600  # seconds after which a file that a killed command has left is removed
@@ -70,6 +70,10 @@ def replacing(path):
         return
     if old and not os.access(path, os.W_OK):
         raise PermissionError(13, "Permission denied", path)
+    if old and old.st_size:
+        with open(path, "rb") as file:
+            if not file.read(3).startswith(BEGINS):
+                raise Failure(f"{path}: it is there, and is no filter; remove it, or name another file")
     target = os.path.realpath(path)
     new = beside(target)
     try:
@@ -102,6 +106,13 @@ def lengths_of(label):
     """The numbers of digits of the digests, if these are the keys."""
     found = re.fullmatch(r"digests of (\d+(?: and \d+)*) digits, lower case", kind_of(label))
     return set(map(int, found[1].split(" and "))) if found else set()
+
+
+def form_of(label):
+    """A pattern for a key, if the label says what keys look like; or nothing."""
+    if kind_of(label) == "domains":
+        return DOMAIN
+    return b"|".join(b"[0-9a-f]{%d}" % length for length in sorted(lengths_of(label)))
 
 
 def joined(lengths):

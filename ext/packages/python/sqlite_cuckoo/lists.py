@@ -107,7 +107,8 @@ def parents(line):
     """The domain of a line, which may be a URL, and each domain above it."""
     host = HOST.match(line.strip().lower())
     name = without(b"*.", host[1]).rstrip(b".") if host else b""
-    name = name if len(name) <= LONGEST_DOMAIN else b""
+    if not name.isascii() or len(name) > LONGEST_DOMAIN:
+        return []
     labels = name.split(b".")
     above = 1 if labels[-1].isdigit() or name.startswith(b"[") else len(labels)
     return [b".".join(labels[first:]) for first in range(above)]
@@ -127,8 +128,10 @@ class Lines:
         self.has_keys = False
         self.lengths = set()  # of digests
         self.wanted, self.foreign = set(), set()  # lengths of digests that the filter has, and of others that have come
-        self.is_any_wanted = False  # a key has a length that the filter has
         self.tell = None  # called when others come
+        self.form = None  # a pattern for a key, if the label of the filter says what keys look like
+        self.fits = False  # a key looks so
+        self.refuse = None  # called with a key that does not, if all must
 
     def read(self):
         try:
@@ -186,16 +189,19 @@ class Lines:
         self.progress.lines += count(self.joined, self.end) + 1 if self.whole is None else len(self.whole)
         self.progress.show()
         self.has_keys = self.has_keys or text.strip(b"\n\0") != b""
-        if self.wanted:
-            self.compare()
+        self.compare()
         return text
 
     def compare(self):
-        """With the lengths of the digests in the filter."""
-        if not self.is_any_wanted:
-            self.is_any_wanted = not self.wanted.isdisjoint(map(len, self.keys_of_lines()))
+        """With what the filter has, by its label."""
+        if self.form and self.refuse:
+            other = next((key for key in self.keys_of_lines() if key and not self.form.fullmatch(key)), None)
+            if other is not None:
+                self.refuse(other)
+        elif self.form and not self.fits:
+            self.fits = any(self.form.fullmatch(key) for key in self.keys_of_lines())
         foreign = self.lengths - self.wanted - self.foreign - {0}
-        if foreign:
+        if self.wanted and foreign:
             self.foreign |= foreign
             self.tell(foreign)
 
