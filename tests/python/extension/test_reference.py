@@ -164,7 +164,7 @@ def test_readme_says_what_a_followed_column_takes(db, column, which):
     db.execute(f"CREATE TABLE t({column})")
     db.execute("INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT i FROM n", (keys,))
     db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)')")
-    said = numbers(r"plus 25 %: at 1 %, ([\d.]+) bits, or ([\d.]+) if the column")[which]
+    said = numbers(r"plus 25 %, at least 10,000: at 1 %, ([\d.]+) bits, or ([\d.]+) if the column")[which]
     assert 8 * json.loads(support.ask(db, "SELECT cf_table_info('f')"))["bytes"] / keys == pytest.approx(said, abs=0.05)
 
 
