@@ -4,7 +4,7 @@
 # filters the model runs, with those of tables the simulator, each for some seconds.
 #   T=merge          the word: of a file, or of a test in it
 #   T=path           a file or a folder with tests; T=tests/python/keys/test_hash.py::test_x one of them; of src/x/y.c: the
-#                    tests in tests/unit/x
+#                    tests in tests/unit/x; of ext/x/y.c: as T=y
 #   LIMIT=120        a test that takes more than so many seconds fails, and is named; what runs is said every ten seconds
 #   SEED=n           the seed of all random tests (they print theirs when they fail)
 #   ASAN=1           with sanitizers
@@ -62,12 +62,13 @@ T=${T#"$PWD/"}
 T=${T#./}
 T=${T%/}
 case $T in
+ext/*.[ch]) T=$(basename "${T%.*}") ;;
 */* | *.*) [ -e "${T%%::*}" ] || { echo "There is no file or folder ${T%%::*}"; exit 1; } ;;
 esac
 if [ -e "${T%%::*}" ] && [ "$T" != "${T#*[/.]}" ]; then of_path; else of_word; fi
 groups=$(for program in $programs; do echo "$kind:$program"; done; echo ${SCRIPTS:+t_sql} ${FILES:+t_python})
 if [ -z "$groups" ]; then
-    echo "No test ${WORD:+has \"$T\" in its name}${WORD:-is in $T}: see tests/unit, tests/python, tests/sql."
+    echo "No test $([ -n "$WORD" ] && echo "has \"$T\" in its name" || echo "is in $T"): see tests/unit, tests/python, tests/sql."
     exit 1
 fi
 

@@ -102,13 +102,13 @@ char *cuckoo_key_unfit(const cf_geometry *rule, unsigned type, const char *what)
     unsigned noted = rule->key_types & CF_TYPE_ANY;
     bool compares = ((type | noted) & CF_TYPE_BLOB) == 0; /* by some affinity */
     return sqlite3_mprintf(
-        "%s, and only %s were added, so it would never be found; give a %s%s; %s", what, words[noted],
+        "%s, and only %s were added, so it would never be found; %sgive a %s; %s", what, words[noted],
+        !compares                ? ""
+        : type == CF_TYPE_NUMBER ? "for joins make the filter with affinity=text, otherwise "
+                                 : "for joins make the filter with affinity=numeric, otherwise ",
         noted & CF_TYPE_NUMBER ? "number, such as CAST(key AS INTEGER), or int(x) in Python"
         : noted & CF_TYPE_TEXT ? "text, such as CAST(key AS TEXT), or str(x) in Python"
                                : "blob, such as CAST(key AS BLOB)",
-        !compares                ? ""
-        : type == CF_TYPE_NUMBER ? ", or for joins make the filter with affinity=text"
-                                 : ", or for joins make the filter with affinity=numeric",
         rule->affinity == CF_AFFINITY_NONE ? "affinity=none, written out, takes keys of all types"
                                            : "where they are mixed, leave others out by typeof(key)");
 }

@@ -87,13 +87,20 @@ CF_INLINE bool cf_contains_key(const cf_filter *filter, const char *text, size_t
     return status != CF_OK || (types & CF_TYPE_INEXACT) || cf_contains(filter, hash);
 }
 
-/* Deletes one copy of a key that was added. */
-CF_INLINE cf_deleted cf_delete_key(cf_filter *filter, const char *text, size_t length)
+/* Deletes one copy of a key that was added with this value. */
+CF_INLINE cf_deleted cf_delete_key_value(cf_filter *filter, const char *text, size_t length,
+                                         uint64_t value)
 {
     uint64_t hash;
     unsigned types;
     cf_status status = cf_hash_text(filter, text, length, &hash, &types);
-    return status == CF_OK ? cf_delete(filter, hash) : status;
+    return status == CF_OK ? cf_delete_value(filter, hash, value) : status;
+}
+
+/* Deletes one copy of a key that was added. CF_BAD_ARGUMENT: the filter has value_bits. */
+CF_INLINE cf_deleted cf_delete_key(cf_filter *filter, const char *text, size_t length)
+{
+    return filter->geometry.value_bits ? CF_BAD_ARGUMENT : cf_delete_key_value(filter, text, length, 0);
 }
 
 #endif

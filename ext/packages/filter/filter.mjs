@@ -189,7 +189,7 @@ function failRefused(error) {
 /** Compiles the library without holding up the page, or takes it compiled. Not needed where the first call of open, build or
  * create may compile it. */
 async function ready(module) {
-  if (module !== undefined && !(module instanceof WebAssembly.Module)) {
+  if (module !== undefined && Object.prototype.toString.call(module) !== '[object WebAssembly.Module]') {
     fail('ready(module)', "module must be a WebAssembly.Module, such as that of 'sqlite-cuckoo/filter.wasm'", TypeError);
   }
   if (c) return;

@@ -49,9 +49,13 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *arguments, PyObject *n
     Py_ssize_t length;
     if (names)
         return PyErr_Format(PyExc_TypeError, "sqlite_cuckoo.Filter(bytes) takes no keyword arguments");
-    if (!PyArg_ParseTuple(arguments, "O:Filter", &blob) ||
-        (view = PyMemoryView_FromObject(blob)) == NULL)
+    if (!PyArg_ParseTuple(arguments, "O:Filter", &blob))
         return NULL;
+    if ((view = PyMemoryView_FromObject(blob)) == NULL)
+        return PyErr_Format(PyExc_TypeError,
+                            "sqlite_cuckoo.Filter: filter must be bytes, such as a blob of cf_build or "
+                            "what a file has, got %.80R; Filter.build(keys) makes one",
+                            blob);
     bytes = PyBytes_FromObject(view);
     drop(view);
     self = bytes && !PyBytes_AsStringAndSize(bytes, &content, &length) ? PyType_GenericAlloc(type, 0)

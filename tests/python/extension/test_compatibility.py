@@ -84,6 +84,7 @@ def test_python():
     names = re.search(r"^__all__ = \[(.*?)\]", (PYTHON / "__init__.py").read_text(), re.M)[1]
     assert sorted(point("Python and the command", "`sqlite_cuckoo`")) == sorted(["Filter", *re.findall(r'"(\w+)"', names)])
     methods = re.findall(r"def (\w+)", (PYTHON / "_filter.pyi").read_text()) + re.findall(r"    def (\w+)", (PYTHON / "filter.py").read_text())
+    methods = sorted(set(methods))
     words = {"__contains__": "in", "__len__": "len", "__bytes__": "bytes", "__init__": "Filter"}
     named = [words.get(name, name) for name in methods if name in words or not name.startswith("_")]
     assert sorted(point("Python and the command", "A filter")) == sorted(named)
@@ -106,6 +107,8 @@ def test_table_functions_and_commands(db):
         db.execute("INSERT INTO f(f) VALUES ('no such command')")
     commands = re.split(r", ", re.search(r"the commands are (.*)", str(error.value))[1])
     assert set(point("SQL", "Filter tables")) - {"key", "rows=on"} == set(commands)
+    reference = (Path(support.ROOT) / "ext/REFERENCE.md").read_text().split("\n### Commands\n")[1].split("```")[0]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", reference, re.M)) == commands
 
 
 INTERRUPTED = "SELECT cf_build(value) FROM json_each((SELECT json_group_array(value) FROM (WITH RECURSIVE n(value) AS " \

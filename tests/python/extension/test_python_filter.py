@@ -219,6 +219,22 @@ def test_keys_that_cannot_have_been_meant(Filter, key, kind, says):
     assert (len(mine), "ada" in mine, mine.check()) == (1, True, "ok")
 
 
+@pytest.mark.parametrize("keys", ["ada", b"ada", bytearray(b"ada"), memoryview(b"ada")])
+def test_one_key_is_no_iterable_of_keys(Filter, keys):
+    for call in (Filter.build, Filter.build(["ada"]).contains_many):
+        with pytest.raises(TypeError, match="keys must be an iterable of keys, got .*ada|memory.*for one key give .key."):
+            call(keys)
+
+
+def test_filters_are_compared_and_given_to_statements(db, Filter):
+    one, other = Filter.build(["ada", "bob"]), Filter.build(["ada"])
+    other.add("bob")
+    assert one == Filter(bytes(one)) and one != Filter.build(["ada"]) and one != bytes(one)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(one)
+    assert db.execute("SELECT cf_contains(?1, 'bob') + cf_contains(?1, 'eve'), ?1", (one,)).fetchone() == (1, bytes(one))
+
+
 # ---- errors ----
 
 class Big(int):
@@ -226,7 +242,7 @@ class Big(int):
 
 
 @pytest.mark.parametrize("call, kind, says", [
-    (lambda F: F(), TypeError, ""), (lambda F: F("text"), TypeError, "bytes-like"), (lambda F: F(None), TypeError, "bytes-like"),
+    (lambda F: F(), TypeError, ""), (lambda F: F("text"), TypeError, "filter must be bytes"), (lambda F: F(None), TypeError, "filter must be bytes"),
     (lambda F: F(blob=b""), TypeError, "no keyword"), (lambda F: F(b""), ValueError, "cannot be used: .*; restore it"),
     (lambda F: F(b"x" * 80), ValueError, "not a cuckoo filter"), (lambda F: F.build(5), TypeError, "iterable"),
     (lambda F: F.build([], 0), ValueError, "fpr must be"), (lambda F: F.new(-1), ValueError, "capacity must"),

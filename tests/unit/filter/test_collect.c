@@ -107,6 +107,24 @@ TEST(a_list_gives_the_bytes_of_an_array)
                             kind + o == 0);
 }
 
+TEST(what_a_build_says_of_its_list)
+{
+    for (unsigned counts = 0; counts < 2; counts++) {
+        cf_filter filter = {.memory = {test_resize, UINT64_MAX, NULL}};
+        cf_collected list = {.memory = filter.memory, .counts = counts != 0};
+        for (unsigned i = 0; i < 6; i++) /* 7, 7, 7, 8, 8, 9 */
+            assert_int_equal(cf_collect(&list, i < 3 ? 7 : i < 5 ? 8 : 9, 0), CF_OK);
+        assert_int_equal(
+            cf_build_collected(&filter, &list, 0, 0.01, &(cf_options){.counter_bits = 4 * counts}, NULL),
+            CF_OK);
+        assert_int_equal(list.n, counts ? 6 : 3);
+        assert_int_equal(list.distinct, 3);
+        assert_int_equal(list.most_alike, counts ? 3 : 1);
+        cf_collected_free(&list);
+        test_resize(NULL, filter.writable, 0);
+    }
+}
+
 TEST(short_lists_need_no_file)
 {
     for (size_t n = 0; n < 1200; n += n < 10 ? 1 : 97)

@@ -133,5 +133,9 @@ TEST(errors_say_why)
     assert_int_equal(cf_hash_text(&filter, "ada", 3, &hash, &types), CF_OK);
     assert_int_equal(cf_get_all(&filter, hash, found), 1);
     assert_int_equal(found[0], 42);
+    assert_int_equal(cf_delete_key(&filter, "ada", 3), CF_BAD_ARGUMENT);
+    assert_int_equal(cf_delete_key_value(&filter, "ada", 3, 41), CF_ABSENT);
+    assert_int_equal(cf_delete_key_value(&filter, "ada", 3, 42), CF_REMOVED);
+    assert_false(cf_contains_key(&filter, "ada", 3));
     cf_free(&filter);
 }

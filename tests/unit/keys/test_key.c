@@ -282,6 +282,20 @@ TEST(keys_that_cannot_have_been_meant)
                 }
 }
 
+TEST(types_are_dropped_with_the_last_key)
+{
+    cf_filter filter = {.geometry = {.key_types = CF_TYPE_TEXT}, .occupied = 1};
+    cf_drop_types(&filter);
+    assert_int_equal(filter.geometry.key_types, CF_TYPE_TEXT);
+    filter.occupied = 0;
+    filter.stashed = 1;
+    cf_drop_types(&filter);
+    assert_int_equal(filter.geometry.key_types, CF_TYPE_TEXT);
+    filter.stashed = 0;
+    cf_drop_types(&filter);
+    assert_int_not_equal(filter.geometry.key_types, CF_TYPE_TEXT);
+}
+
 TEST(collations)
 {
     cf_geometry nocase = rule_of(CF_AFFINITY_NONE, CF_COLLATION_NOCASE);

@@ -130,6 +130,24 @@ TEST(zeros_become_the_same_filter)
 /* ---- going on ---- */
 
 /* A view goes on with a copy of its bytes: reading what is there, or writing to it alone. */
+static bool never(void *context)
+{
+    (void)context;
+    return false;
+}
+
+TEST(clearing_keeps_what_the_caller_has_set)
+{
+    test_filter made = growing_filter(growing_shape(100, 4, 12), 0);
+    const cf_memory memory = made.filter.memory;
+    cf_watch watch = {.stop = never};
+    made.filter.watch = &watch;
+    assert_int_equal(cf_clear(&made.filter), CF_OK);
+    assert_ptr_equal(made.filter.watch, &watch);
+    assert_memory_equal(&made.filter.memory, &memory, sizeof memory);
+    free_filter(&made);
+}
+
 TEST(views_go_on_with_copies)
 {
     for (unsigned kind = 0; kind < SHAPES; kind++) {

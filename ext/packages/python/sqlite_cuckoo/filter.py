@@ -4,7 +4,7 @@ import operator
 import re
 import struct
 from numbers import Real
-from typing import Any, Dict, Iterable, Optional, Union
+from typing import Any, Dict, Iterable, List, Optional, Union
 
 try:
     from ._filter import Filter as _Filter
@@ -113,6 +113,8 @@ class Filter(_Filter):
     @classmethod
     def build(cls, keys: Iterable[Any], fpr: Optional[float] = None, options: str = "") -> "Filter":
         """A filter of the distinct keys, sized for their number, as cf_build."""
+        if isinstance(keys, (str, bytes, bytearray, memoryview)):
+            raise TypeError(f"sqlite_cuckoo.Filter.build: keys must be an iterable of keys, got {keys!r:.80}; for one key give [key]")
         packed = _packed("build", fpr, options)
         if _options("build", options).get("value_bits"):
             raise ValueError("sqlite_cuckoo.Filter.build: keys come without values here; use new(), and add(key, value)")
@@ -134,6 +136,21 @@ class Filter(_Filter):
             for name in (*left_out, *(("epochs", "epoch") if not found["epochs"] else ())):
                 del found[name]
         return found
+
+    def contains_many(self, keys: Iterable[Any]) -> List[bool]:
+        """True or False for each key, as `key in filter`."""
+        if isinstance(keys, (str, bytes, bytearray, memoryview)):
+            raise TypeError(f"sqlite_cuckoo.Filter.contains_many: keys must be an iterable of keys, got {keys!r:.80}; for one key give [key]")
+        return super().contains_many(keys)
+
+    def __eq__(self, other):
+        return bytes(self) == bytes(other) if isinstance(other, Filter) else NotImplemented
+
+    __hash__ = None  # it changes
+
+    def __conform__(self, protocol):
+        """As an argument of a statement it is its blob."""
+        return bytes(self)
 
     def __reduce__(self):
         return type(self), (bytes(self),)
