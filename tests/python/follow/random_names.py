@@ -233,8 +233,8 @@ def live(life, folder, counts=None):
             else:
                 run(dbs[at], "SELECT 1 FROM sqlite_master"), run(twins[at], "SELECT 1 FROM sqlite_master")  # both know the schema
                 one, other = run(dbs[at], sql), run(twins[at], sql)
-                if one and not other and re.match("error in trigger cuckoo_|no such table: (main|aux).u$", one):
-                    return Shown(None, None)  # SQLite confuses the triggers of a table with those of a TEMP table that hides it
+                if one and not other and re.match(r"error in trigger cuckoo_|no such table: (main|aux)\.", one):
+                    return Shown(None, None)  # SQLite confuses any triggers of a table with those of a TEMP table that hides it
                 if bool(one) != bool(other) and "no such module" not in str(one):
                     wrong = "statement", f"{one}, and the twin: {other}"
             for i, (db, twin) in enumerate(zip(dbs, twins)):
