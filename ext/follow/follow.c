@@ -112,6 +112,26 @@ int cuckoo_follow_drop(const cuckoo_shadow *shadow)
     return rc;
 }
 
+int cuckoo_follow_drop_orphans(const cuckoo_follow *follow, const cuckoo_shadow *shadow)
+{
+    int rc;
+    char *name;
+    do {
+        rc = cuckoo_sql_text(
+            shadow->db, &name,
+            "SELECT name FROM \"%w\".sqlite_master AS t WHERE type = 'trigger' AND "
+            "tbl_name = %Q COLLATE NOCASE AND name GLOB 'cuckoo_????????????????_*ed' AND "
+            "instr(sql, 'cuckoo_log_' || substr(name, 8, 16)) AND NOT EXISTS (SELECT 1 "
+            "FROM \"%w\".sqlite_master WHERE name = 'cuckoo_log_' || substr(t.name, 8, 16)) "
+            "LIMIT 1",
+            shadow->schema, follow->table, shadow->schema);
+        if (rc == SQLITE_OK && name)
+            rc = cuckoo_sql_run(shadow->db, "DROP TRIGGER \"%w\".\"%w\"", shadow->schema, name);
+        sqlite3_free(name);
+    } while (rc == SQLITE_OK && name);
+    return rc;
+}
+
 /* ---- reading the schema ---- */
 
 int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int which, char **text)

@@ -131,6 +131,20 @@ static int run_one(cuckoo_table *table, int which, sqlite3_value *argument, char
                                : rebuild(table, argument, message);
 }
 
+static int fail_unknown(cuckoo_table *table, const char *name)
+{
+    sqlite3_str *known = sqlite3_str_new(NULL);
+    for (int i = 0; i < COMMANDS; i++)
+        sqlite3_str_appendf(known, "%s%s", i ? ", " : "", commands[i].name);
+    char *names = sqlite3_str_finish(known);
+    int rc =
+        names ? cuckoo_table_fail(table, SQLITE_ERROR,
+                                  "unknown command '" CUCKOO_PART "'; the commands are %s", name, names)
+              : SQLITE_NOMEM;
+    sqlite3_free(names);
+    return rc;
+}
+
 static int run_command(cuckoo_table *table, sqlite3_value *command, sqlite3_value *argument)
 {
     const char *name = (const char *)sqlite3_value_text(command);
@@ -141,11 +155,7 @@ static int run_command(cuckoo_table *table, sqlite3_value *command, sqlite3_valu
     while (which < COMMANDS && sqlite3_stricmp(name, commands[which].name) != 0)
         which++;
     if (which == COMMANDS)
-        return cuckoo_table_fail(table, SQLITE_ERROR,
-                                 "unknown command '" CUCKOO_PART
-                                 "'; the commands are advance, check, clear, clock, drain, "
-                                 "import, optimize, rebuild",
-                                 name);
+        return fail_unknown(table, name);
     int rc = cuckoo_module_begin(table, commands[which].use);
     if (rc != SQLITE_OK)
         return rc;

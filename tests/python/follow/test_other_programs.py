@@ -5,6 +5,7 @@ After each of their statements a connection with the extension, which keeps what
 counts are as promised, and 'check' agrees. The programs are a connection of this process, and the sqlite3 shell.
 """
 import ctypes
+import json
 import sqlite3
 
 import pytest
@@ -307,3 +308,28 @@ def test_a_schema_dump_has_the_log_and_the_triggers_too(path):
         db.execute("INSERT INTO u(k) VALUES ('n')")
         assert ask(db, "SELECT cf_table_contains('f', 'n')") == 1 and ask(db, "SELECT cf_table_check('f')") == "ok"
         assert ask(db, f"SELECT count(*) FROM sqlite_master {own}") == 4
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_after_all_of_a_filter_but_its_triggers_was_dropped(tmp_path, others):
+    """As a tool does that drops the tables it does not know."""
+    path = str(tmp_path / "x.db")
+    db = support.connect(path)
+    db.execute("CREATE TABLE users(id INTEGER PRIMARY KEY, email TEXT UNIQUE)")
+    for i in range(1 + others):
+        db.execute(f"CREATE VIRTUAL TABLE known{i} USING cuckoo_filter(content='users(email)')")
+    log = inside.log_of(db, "known0")
+    db.close()
+    tool = sqlite3.connect(path, isolation_level=None)
+    for name in ("known0_page", "known0_log", log):
+        tool.execute(f"DROP TABLE {name}")
+    tool.close()
+    db = support.connect(path)
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        db.execute("INSERT INTO users(email) VALUES ('ada')")
+    db.execute("DROP TABLE known0")
+    db.execute("CREATE VIRTUAL TABLE known0 USING cuckoo_filter(content='users(email)')")
+    db.execute("INSERT INTO users(email) VALUES ('ada')")
+    for i in range(1 + others):
+        assert support.ask(db, "SELECT cf_table_contains(?, 'ada')", f"known{i}") == 1
+        assert json.loads(support.ask(db, "SELECT cf_table_info(?)", f"known{i}"))["trusted"] == 1
