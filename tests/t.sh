@@ -4,7 +4,8 @@
 # filters the model runs, with those of tables the simulator, each for some seconds.
 #   T=merge          the word: of a file, or of a test in it
 #   T=path           a file or a folder with tests; T=tests/python/keys/test_hash.py::test_x one of them; of src/x/y.c: the
-#                    tests in tests/unit/x; of ext/x/y.c: as T=y
+#                    tests in tests/unit/x; of ext/x/y.c: as T=y,
+#                    or those of its folder
 #   LIMIT=120        a test that takes more than so many seconds fails, and is named; what runs is said every ten seconds
 #   SEED=n           the seed of all random tests (they print theirs when they fail)
 #   ASAN=1           with sanitizers
@@ -62,7 +63,12 @@ T=${T#"$PWD/"}
 T=${T#./}
 T=${T%/}
 case $T in
-ext/*.[ch]) T=$(basename "${T%.*}") ;;
+ext/*.[ch])
+    room=$(basename "$(dirname "$T")") T=$(basename "${T%.*}")
+    if ! find tests/unit tests/python -name "*$T*" | grep -q .; then
+        case $room in follow | keys) T=tests/python/$room ;; functions | inspect) T=tests/python/blobs ;; *) T=tests/python/tables ;; esac
+    fi
+    ;;
 */* | *.*) [ -e "${T%%::*}" ] || { echo "There is no file or folder ${T%%::*}"; exit 1; } ;;
 esac
 if [ -e "${T%%::*}" ] && [ "$T" != "${T#*[/.]}" ]; then of_path; else of_word; fi

@@ -256,7 +256,9 @@ const COMMANDS = {
     if (values.count) output(Buffer.from(`${found}\n`));
     const positives = filters.reduce((sum, filter) => sum + (filter.info(false).fpr_at_capacity ?? 0), 0);
     let hint = unknown && known < (0.01 + 2 * positives) * asked ? hintOf(filters, sample, labels, asked >= 100) : undefined;
-    if (unknown && !given.kind && labels.every((label) => kindOf(label) === 'domains')) hint ??= 'the keys are domains: with --domain a line is known if a domain above it is';
+    const isAll = (kind) => labels.every((label) => kindOf(label) === kind);
+    if (unknown && !given.kind && isAll('domains')) hint ??= 'the keys are domains: with --domain a line is known if a domain above it is';
+    if (!known && isAll('fields') && !given.kind && !given.field && !given.column) hint = 'the keys are fields: use --field or --csv, as when it was built';
     report('check', values, given, { unknown, known }, `${number(unknown)} of ${number(asked)} unknown`, hint);
     return found ? 0 : 1;
   }],
@@ -284,8 +286,8 @@ const COMMANDS = {
         kind = bothKinds(kind, its);
       }
       subject = path;
-      if ([first, ...others].every((one) => one === first) && first !== path && fs.statSync(path, { throwIfNoEntry: false })?.isFile()) {
-        throw new Error(`it is there, and would be replaced; to add to it: sqlite-cuckoo merge ${path} ${path} ${first}`);
+      if (![first, ...others].includes(path) && fs.statSync(path, { throwIfNoEntry: false })?.isFile()) {
+        throw new Error(`it is there, and would be replaced; remove it, or add to it: sqlite-cuckoo merge ${[path, path, first, ...others].join(' ')}`);
       }
       return labelled(sum, kind);
     });
@@ -299,7 +301,7 @@ const usages = Object.keys(COMMANDS).filter((one) => !command || one === name).m
 const usage = `usage: ${usages.join('\n       ')}
 check prints the unknown lines (-0, --unknown), the known ones (-1, --known), or how many they are (-c, --count).
 A line is known if one of the filters knows it. --domain: each line is a domain or a URL, known if it or a domain above it is.
-merge replaces FILE (merge ALL ALL MORE adds to it). The filters need the same --capacity, with room for the keys of all of
+merge ALL ALL MORE adds to ALL. The filters need the same --capacity, with room for the keys of all of
 them, --fpr and --options; a key of two counts twice, and must be deleted twice. info prints the label: what keys there are.
 A filter is a file that others read as well: SQL with cf_contains(readfile('FILE'), 'line'), JavaScript with
 require('sqlite-cuckoo/filter').open(fs.readFileSync('FILE')).contains('line'), and C.

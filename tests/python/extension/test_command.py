@@ -212,7 +212,8 @@ def test_add_delete_and_merge_do_what_sql_does(known, db):
     known("build", "c", lines=b"gus\nhal\n")
     known("merge", "all", "b", "c")
     assert known.read("all") == support.ask(db, "SELECT cf_merge(?, ?)", known.read("b"), known.read("c"))
-    known("merge", "all", "b", status=2, says="merge: all: it is there, and would be replaced; to add to it: sqlite-cuckoo merge all all b$")
+    known("merge", "all", "b", status=2, says="merge: all: it is there, and would be replaced; remove it, or add to it: sqlite-cuckoo merge all all b$")
+    known("merge", "all", "b", "c", status=2, says="merge: all: it is there, .*: sqlite-cuckoo merge all all b c$")
     known("merge", "one", "b")
     assert known.read("one") == known.read("b")
 

@@ -76,6 +76,7 @@ def test_changes_give_equal_bytes(both, options):
     if not any("growth=off" in word for word in options):
         both("add", FILTER, lines=numbered(7000, 19000))
         both("merge", "sum", FILTER, "other", FILTER)
+        both("merge", "sum", "sum", "other")
     both("merge", "copy", FILTER)
     both("check", FILTER, lines=numbered(0, 30000))
 

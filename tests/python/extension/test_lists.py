@@ -208,6 +208,7 @@ def test_fields(command):
     lines = b"1  ada\tx\n2\tbob y\n3\n\n4 cyd\n"
     assert said(command, "build", FILTER, "--field", "2", lines=lines)[1].endswith("; 1 line without a field\n")
     assert said(command, "check", "-1", FILTER, lines=b"1\nada\nx\nbob\ncyd\n")[0] == b"ada\nbob\ncyd\n"
+    assert said(command, "check", FILTER, lines=b"1 ada\n2 bob\n")[1].endswith("\nhint: the keys are fields: use --field or --csv, as when it was built\n")
     assert said(command, "check", FILTER, "--field", "1", "-d", "::", lines=b"ada::x\neve::ada\n")[0] == b"eve::ada\n"
     assert said(command, "check", FILTER, "--field", "2", "--separator", ",", lines=b"1,ada\n2, ada\n")[0] == b"2, ada\n"
     command("build", FILTER, "--field", "0", lines=lines, status=2, says="--field.* is a whole number, 1 or more, not 0")
@@ -315,8 +316,8 @@ def test_labels_of_changed_and_merged_filters(command):
         said(command, "build", name, "--options", "capacity=99", *(["--digests"] if algorithm else []), lines=lines)
     said(command, "merge", "sum", "a", "b", lines=b"")
     assert command.label("sum") == "digests of 32 and 64 digits, lower case; 1970-01-02"
-    said(command, "merge", "sum", "a", "lines", lines=b"")
-    assert command.label("sum") == ""
+    said(command, "merge", "other", "a", "lines", lines=b"")
+    assert command.label("other") == ""
     said(command, "add", "a", "--digests", lines=sums_of("sha1", 0, 20))
     assert command.label("a").startswith("digests of 32 and 40 digits")
     said(command, "delete", "a", "--digests", lines=sums_of("sha1", 0, 20))

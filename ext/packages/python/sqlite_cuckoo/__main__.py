@@ -69,7 +69,8 @@ sha256sum, with or without --tag, hashdeep, rhash, git ls-files -s, NSRL, HIBP, 
 the whole line, with the path. A line without a digest is no key; their number is reported. --field and --csv name the
 column of other lists, and --field 3 -d , --digests does both.
 
-What was done is reported on standard error, with a hint when nearly all lines are unknown.
+What was done is reported on standard error, with a hint when nearly all of a hundred lines or more are unknown, or when
+others would be known in their place.
 
 A file is written next to the old one, which it then replaces: after an error or Ctrl-C the old one is whole. Of two
 commands that change one file at the same time, the changes of one are lost.
@@ -399,9 +400,9 @@ def merge(arguments):
                 differ = " (--capacity, --fpr and --options of build); or name them all in one check" if "the filters differ" in str(error) else ""
                 raise Failure(f"{path}: {said(error)}{differ}") from None
             common = files.kind_of(label) if common is None else files.both(common, label)
-        if len(set(arguments.others)) == 1 and arguments.others[0] != arguments.file and os.path.isfile(arguments.file):
-            raise Failure(f"{arguments.file}: it is there, and would be replaced; to add to it: "
-                          f"sqlite-cuckoo merge {arguments.file} {arguments.file} {path}")
+        if arguments.file not in arguments.others and os.path.isfile(arguments.file):
+            raise Failure(f"{arguments.file}: it is there, and would be replaced; remove it, or add to it: "
+                          f"sqlite-cuckoo merge {' '.join([arguments.file, arguments.file, *arguments.others])}")
         write(content)
         write(files.label(common))
     filter_report(arguments, database, database.info(content), f"{counted(len(arguments.others), 'filter')}, ")
@@ -436,8 +437,11 @@ def check(arguments):
     advice = None
     if unknown and known < (0.01 + 2 * positives) * asked:
         advice = hint(database, contains, filters, labels, asked >= 100)
-    if unknown and not arguments.keys and not advice and all(files.kind_of(label) == "domains" for label in labels):
-        advice = "the keys are domains: with --domain a line is known if a domain above it is"
+    kinds = {files.kind_of(label) for label in labels}
+    if unknown and not arguments.keys and kinds == {"domains"}:
+        advice = advice or "the keys are domains: with --domain a line is known if a domain above it is"
+    if not known and kinds == {"fields"} and not (arguments.keys or arguments.field or arguments.csv):
+        advice = "the keys are fields: use --field or --csv, as when it was built"
     report(arguments, database, {"unknown": unknown, "known": known}, f"{unknown:,} of {asked:,} unknown", advice)
     return 0 if found else 1
 
@@ -550,7 +554,7 @@ def parser():
                         "may take a line with it that looks the same.")):
         from_lines(one)
         from_database(one)
-    one = command("merge", merge, "make a filter of all keys of several filters", "One that is there is replaced: merge ALL ALL MORE adds to it. "
+    one = command("merge", merge, "make a filter of all keys of several filters", "merge ALL ALL MORE adds to one that is there. "
                   "A key of two filters counts twice, and must be deleted twice. They must be built with the same --capacity, which has room for the keys "
                   "of all of them, --fpr and --options. A check takes several filters of any kind.")
     one.add_argument("others", metavar="FROM", type=file_name, nargs="+", help="filters to read")
