@@ -340,6 +340,8 @@ def test_labels_of_changed_and_merged_filters(command):
         command(name, *given, lines=b"0.0.0.0 " + some, status=2, says=f"^sqlite-cuckoo {name}: d: the keys are domains, and .* (none|one)(; use --hosts)?$")
     said(command, "add", "d", lines=b"new.example\n")
     assert command.label("d").startswith("domains; ")
+    for given in ((), ("--domain",)):
+        assert said(command, "check", "d", *given, lines=b"localhost\n192.0.2.1\n")[0] == b"localhost\n192.0.2.1\n"
     assert said(command, "check", "d", lines=b"www.new.example\n")[1].endswith(
         "\nhint: the keys are domains: with --domain a line is known if a domain above it is\n")
     said(command, "build", "l", lines=b"ada\n")

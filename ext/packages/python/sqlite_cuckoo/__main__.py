@@ -169,8 +169,9 @@ class Database:
         self.input = Lines(arguments, self.progress)
         lengths, forms = [files.lengths_of(label) for label in labels], [files.form_of(label) for label in labels]
         self.input.wanted = set().union(*lengths) if all(lengths) else set()
-        if forms and all(forms):
-            self.input.form = re.compile(b"|".join(forms), re.I if arguments.command == "check" else 0)
+        is_check = arguments.command == "check"
+        if forms and all(forms) and (self.input.wanted or not is_check or arguments.keys in ("hex", "base64")):
+            self.input.form = re.compile(b"|".join(forms), re.I if is_check else 0)  # a host that is no domain may be asked for
         self.input.tell = lambda foreign: tell_foreign(arguments, self.input, foreign)
         self.sql.create_function("piece", 0, self.kept(self.input.piece))
 
