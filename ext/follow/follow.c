@@ -88,10 +88,31 @@ char *cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shado
                            log, event, t, k, k, log, k, k);
 }
 
+/* Drops triggers of other filters on this table whose log is gone: every write would fail. */
+static int drop_orphans(const cuckoo_follow *follow, const cuckoo_shadow *shadow)
+{
+    int rc;
+    char *name;
+    do {
+        rc = cuckoo_sql_text(
+            shadow->db, &name,
+            "SELECT name FROM \"%w\".sqlite_master AS t WHERE type = 'trigger' AND "
+            "tbl_name = %Q COLLATE NOCASE AND name GLOB 'cuckoo_????????????????_*ed' AND "
+            "instr(sql, 'cuckoo_log_' || substr(name, 8, 16)) AND NOT EXISTS (SELECT 1 "
+            "FROM \"%w\".sqlite_master WHERE name = 'cuckoo_log_' || substr(t.name, 8, 16)) "
+            "LIMIT 1",
+            shadow->schema, follow->table, shadow->schema);
+        if (rc == SQLITE_OK && name)
+            rc = cuckoo_sql_run(shadow->db, "DROP TRIGGER \"%w\".\"%w\"", shadow->schema, name);
+        sqlite3_free(name);
+    } while (rc == SQLITE_OK && name);
+    return rc;
+}
+
 int cuckoo_follow_create(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 {
     assert(follow->table != NULL && follow->column != NULL);
-    int rc = SQLITE_OK;
+    int rc = drop_orphans(follow, shadow);
     follow->trust = CUCKOO_UNKNOWN;
     for (int i = 0; rc == SQLITE_OK && i < CUCKOO_FOLLOWERS; i++) {
         char *text = cuckoo_follow_text(follow, shadow, i);
@@ -109,26 +130,6 @@ int cuckoo_follow_drop(const cuckoo_shadow *shadow)
     for (int i = 0; rc == SQLITE_OK && i < CUCKOO_FOLLOWERS; i++)
         rc = cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS \"%w\".\"" CUCKOO_TRIGGER "\"",
                             shadow->schema, shadow->log, cuckoo_trigger_events[i]);
-    return rc;
-}
-
-int cuckoo_follow_drop_orphans(const cuckoo_follow *follow, const cuckoo_shadow *shadow)
-{
-    int rc;
-    char *name;
-    do {
-        rc = cuckoo_sql_text(
-            shadow->db, &name,
-            "SELECT name FROM \"%w\".sqlite_master AS t WHERE type = 'trigger' AND "
-            "tbl_name = %Q COLLATE NOCASE AND name GLOB 'cuckoo_????????????????_*ed' AND "
-            "instr(sql, 'cuckoo_log_' || substr(name, 8, 16)) AND NOT EXISTS (SELECT 1 "
-            "FROM \"%w\".sqlite_master WHERE name = 'cuckoo_log_' || substr(t.name, 8, 16)) "
-            "LIMIT 1",
-            shadow->schema, follow->table, shadow->schema);
-        if (rc == SQLITE_OK && name)
-            rc = cuckoo_sql_run(shadow->db, "DROP TRIGGER \"%w\".\"%w\"", shadow->schema, name);
-        sqlite3_free(name);
-    } while (rc == SQLITE_OK && name);
     return rc;
 }
 

@@ -67,14 +67,12 @@ void cuckoo_follow_free(cuckoo_follow *follow);
 
 enum { CUCKOO_FOLLOWERS = 3 };
 
-/* Creates the triggers for follow->table and ->column, which write to shadow->log. */
+/* Creates the triggers for follow->table and ->column, which write to shadow->log. Drops triggers of other
+** filters on the table whose log is gone. */
 int cuckoo_follow_create(cuckoo_follow *follow, const cuckoo_shadow *shadow);
 
 /* Drops the triggers of shadow->log, whatever their text. */
 int cuckoo_follow_drop(const cuckoo_shadow *shadow);
-
-/* Drops triggers of other filters on this table whose log is gone: every write would fail. */
-int cuckoo_follow_drop_orphans(const cuckoo_follow *follow, const cuckoo_shadow *shadow);
 
 /* The format of the name of a trigger, for shadow->log and one of the events. */
 #define CUCKOO_TRIGGER "cuckoo_%016llx_%s"

@@ -343,7 +343,6 @@ static int make_triggers(cuckoo_table *table, char **message)
     rc = rc ? rc : cuckoo_follow_save(&table->follow, shadow);
     if (rc == SQLITE_CORRUPT_VTAB)
         return rc; /* shadow->damage says why */
-    rc = rc ? rc : cuckoo_follow_drop_orphans(&table->follow, shadow);
     rc = rc ? rc : cuckoo_follow_create(&table->follow, shadow);
     if (rc == SQLITE_OK && shadow->rowids) {
         rc = cuckoo_follow_rowids_seen(&table->follow, shadow);

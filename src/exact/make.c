@@ -82,20 +82,19 @@ static CF_NEVER_INLINE cf_status build_level(cf_exact_work *work, cf_collected *
     cf_status status = CF_OK;
     cf_options options = build->options;
     cf_side_reader reader = {.side = held};
-    const bool filed = CF_MAY_USE_FILE && build->file != NULL;
     cf_collected mixed = {.memory = build->memory, .watch = build->watch};
     mixed.memory.most = 0;
-    mixed.file = filed ? build->file : NULL;
-    if (!filed) { /* as long as it must be */
+    mixed.file = CF_MAY_USE_FILE ? build->file : NULL;
+    if (mixed.file == NULL) { /* as long as it must be */
+        mixed.room = held->n;
         mixed.array = (void *)build->memory.resize(build->memory.context, NULL, (uint64_t)held->n * 8);
         status = mixed.array ? CF_OK : CF_NO_MEMORY;
     }
     while (status == CF_OK && read_next(&reader, &hash)) {
-        hash = cf_exact_hash(hash, work->levels);
-        if (filed)
-            status = cf_collect(&mixed, hash, 0);
-        else
-            mixed.array[mixed.used++] = hash;
+        if (CF_MAY_USE_FILE && mixed.used == mixed.room)
+            status = cf_collect_more(&mixed);
+        if (status == CF_OK)
+            mixed.array[mixed.used++] = cf_exact_hash(hash, work->levels);
     }
     options.bucket_size = 4;
     *level = (cf_filter){.memory = build->memory, .watch = build->watch};
