@@ -67,8 +67,8 @@ void cuckoo_follow_free(cuckoo_follow *follow);
 
 enum { CUCKOO_FOLLOWERS = 3 };
 
-/* Creates the triggers for follow->table and ->column, which write to shadow->log. Drops triggers of other
-** filters on the table whose log is gone. */
+/* Creates the triggers for follow->table and ->column, which write to shadow->log. Drops triggers of
+** other filters on the table whose log is gone. */
 int cuckoo_follow_create(cuckoo_follow *follow, const cuckoo_shadow *shadow);
 
 /* Drops the triggers of shadow->log, whatever their text. */

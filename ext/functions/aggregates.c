@@ -17,16 +17,18 @@
 
 /* ---- collected keys, and the options of the aggregate ---- */
 
+enum { FILES = 3 };
+
 typedef struct collected {
     bool started;            /* a row was read */
     sqlite3_value *given[2]; /* fpr and options of the first row; NULL: not given */
     cuckoo_options options;  /* read from them */
     cf_geometry rule;        /* hash, seed and key rule of these options, key_types of the keys so far */
     cf_collected keys;
-    cf_collected others;      /* cf_build_exact: keys that are not members */
-    cuckoo_temporary file[3]; /* of keys; of others, and for the work of cf_build_exact */
-    cuckoo_key_list list;     /* cf_keys */
-    sqlite3_str *bytes;       /* cf_keys: the list; NULL: not begun */
+    cf_collected others;          /* cf_build_exact: keys that are not members */
+    cuckoo_temporary file[FILES]; /* of keys; of others, and for the work of cf_build_exact */
+    cuckoo_key_list list;         /* cf_keys */
+    sqlite3_str *bytes;           /* cf_keys: the list; NULL: not begun */
 } collected;
 
 /* The most that SQLite allocates at once. */
@@ -56,7 +58,7 @@ static bool read_first(sqlite3_context *context, int count, sqlite3_value **valu
     }
     cf_memory memory = cuckoo_result_memory(context);
     memory.most = MOST_IN_MEMORY;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < FILES; i++)
         cuckoo_temporary_begin(&c->file[i], sqlite3_context_db_handle(context));
     c->keys = c->others = (cf_collected){.memory = memory,
                                          .file = &c->file[0].file,
@@ -91,7 +93,7 @@ static void free_collected(collected *c)
     sqlite3_value_free(c->given[1]);
     cf_collected_free(&c->keys);
     cf_collected_free(&c->others);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < FILES; i++)
         cuckoo_temporary_close(&c->file[i]);
     sqlite3_free(sqlite3_str_finish(c->bytes));
 }
@@ -204,7 +206,7 @@ static void exact_last(sqlite3_context *context, void *state, bool failed)
     c->keys.watch = c->others.watch = &watch.hook;
     cf_status status = failed ? CF_OK : cf_exact_make(&build, &why);
     cuckoo_watch_end(&watch);
-    for (int i = 1; i < 3; i++)
+    for (int i = 1; i < FILES; i++)
         c->file[0].rc = c->file[0].rc ? c->file[0].rc : c->file[i].rc;
     if (status == CF_NO_MEMORY && c->file[0].rc)
         cuckoo_fail_list(context, &c->keys, status);

@@ -239,11 +239,11 @@ uint64_t cf_count(const cf_filter *filter, uint64_t hash);
 
 #ifndef CUCKOO_READ_ONLY
 
-/* Adds one copy of a key, with value_bits one of value 0. Paper, algorithm 1, but the shortest eviction path is searched before anything
-** is written (eviction.h). CF_OK: stored, counted, or absorbed because the key is saturated. CF_FULL: no
-** free slot, and growth is off or does not help. CF_TOO_BIG: longer than memory.most.
-** CF_NEEDS_MEMORY: `memory` is not set. CF_NO_MEMORY, CF_INTERRUPTED: while it grew. On error every
-** answer is as it was, but it may have grown. */
+/* Adds one copy of a key, with value_bits one of value 0. Paper, algorithm 1, but the shortest eviction
+** path is searched before anything is written (eviction.h). CF_OK: stored, counted, or absorbed because
+** the key is saturated. CF_FULL: no free slot, and growth is off or does not help. CF_TOO_BIG: longer
+** than memory.most. CF_NEEDS_MEMORY: `memory` is not set. CF_NO_MEMORY, CF_INTERRUPTED: while it grew.
+** On error every answer is as it was, but it may have grown. */
 cf_status cf_add(cf_filter *filter, uint64_t hash);
 
 /* Deletes one copy of a key, with value_bits one of value 0. Paper, algorithm 3. */

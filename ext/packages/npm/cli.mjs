@@ -109,6 +109,15 @@ function hintOf(filters, sample, labels, isSure) {
     (/^[ -~]+$/.test(kinds) ? ` (its label: ${kinds})` : ''));
 }
 
+function beginning(path) {
+  const bytes = Buffer.alloc(3), number = fs.openSync(path, 'r');
+  try {
+    return bytes.subarray(0, fs.readSync(number, bytes));
+  } finally {
+    fs.closeSync(number);
+  }
+}
+
 const isFilter = (content) => /^\xcf(ck|ex)/.test(content.toString('latin1', 0, 3));
 
 /* The filter in a file, and the label behind it there, or nothing. */
@@ -169,7 +178,7 @@ function beside(path) {
 /* Writes what `work` returns beside the old file, whose place it takes. What cannot be written fails before that. */
 function write(path, work) {
   const old = fs.statSync(subject = path, { throwIfNoEntry: false });
-  if (old?.isFile() && old.size > 0 && !isFilter(fs.readFileSync(path))) throw new Error('it is there, and is no filter; remove it, or name another file');
+  if (old?.isFile() && old.size > 0 && !isFilter(beginning(path))) throw new Error('it is there, and is no filter; remove it, or name another file');
   const made = () => [work(), subject = path][0]; // it reads other files
   if (old && !old.isFile()) return fs.writeFileSync(fs.openSync(path, 'w'), made());
   const real = behindLinks(path);

@@ -98,6 +98,12 @@ def _packed(call: str, fpr: Optional[float], options: str, capacity: Optional[in
     return struct.pack("=15dq", given.get("capacity", 0), fpr, *(given.get(name, 0) for name in names), mixed, given.get("seed", 0))
 
 
+def _no_single_key(call: str, keys: Any):
+    """A str is an iterable, too, of its letters."""
+    if isinstance(keys, (str, bytes, bytearray, memoryview)):
+        raise TypeError(f"sqlite_cuckoo.Filter.{call}: keys must be an iterable of keys, got {keys!r:.80}; for one key give [key]")
+
+
 class Filter(_Filter):
     """The filter in the bytes of a blob, which are copied. `key in filter`: False means definitely not, True probably.
 
@@ -113,8 +119,7 @@ class Filter(_Filter):
     @classmethod
     def build(cls, keys: Iterable[Any], fpr: Optional[float] = None, options: str = "") -> "Filter":
         """A filter of the distinct keys, sized for their number, as cf_build."""
-        if isinstance(keys, (str, bytes, bytearray, memoryview)):
-            raise TypeError(f"sqlite_cuckoo.Filter.build: keys must be an iterable of keys, got {keys!r:.80}; for one key give [key]")
+        _no_single_key("build", keys)
         packed = _packed("build", fpr, options)
         if _options("build", options).get("value_bits"):
             raise ValueError("sqlite_cuckoo.Filter.build: keys come without values here; use new(), and add(key, value)")
@@ -139,8 +144,7 @@ class Filter(_Filter):
 
     def contains_many(self, keys: Iterable[Any]) -> List[bool]:
         """True or False for each key, as `key in filter`."""
-        if isinstance(keys, (str, bytes, bytearray, memoryview)):
-            raise TypeError(f"sqlite_cuckoo.Filter.contains_many: keys must be an iterable of keys, got {keys!r:.80}; for one key give [key]")
+        _no_single_key("contains_many", keys)
         return super().contains_many(keys)
 
     def __eq__(self, other):
