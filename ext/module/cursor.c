@@ -90,10 +90,11 @@ int cuckoo_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
 
 int cuckoo_cursor_close(sqlite3_vtab_cursor *base)
 {
-    drop_rows(table_cursor_of(base));
-    sqlite3_free(table_cursor_of(base)->bytes);
-    sqlite3_free(table_cursor_of(base)->pairs.at);
-    sqlite3_free(base);
+    table_cursor *cursor = table_cursor_of(base);
+    sqlite3_finalize(cursor->keys);
+    sqlite3_free(cursor->bytes);
+    sqlite3_free(cursor->pairs.at);
+    sqlite3_free(cursor);
     return SQLITE_OK;
 }
 

@@ -44,7 +44,9 @@ static int compare(cuckoo_table *table)
     const cuckoo_registry *registry = table->registry;
     const cuckoo_shadow *shadow = &table->paged.shadow;
     int rc = cuckoo_shadow_version(shadow, &version), changes = sqlite3_total_changes(shadow->db);
-    bool settled = !cuckoo_shadow_in_transaction(shadow, true),
+    /* The schema is looked up by name only if some database is written. */
+    bool writes = table->joined || sqlite3_txn_state(shadow->db, NULL) == SQLITE_TXN_WRITE,
+         settled = !writes || !cuckoo_shadow_in_transaction(shadow, true),
          notified = !settled && table->joined && table->events == registry->events;
     bool same = settled ? table->version == version : notified && changes == table->changes;
     table->version = rc == SQLITE_OK && settled ? (int64_t)version : -1;
