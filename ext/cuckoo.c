@@ -79,21 +79,30 @@ static bool serve(const sqlite3_api_routines *api)
 ** statement runs. So a second load does nothing, and succeeds.
 */
 
-/* True in *here if the module is registered. PRAGMA does not read the schema, as SELECT ... FROM does:
-** the database may be locked, or encrypted. And SQLite logs no error. */
+/* Sets *here to true if this PRAGMA lists the module, and *any if it lists anything. PRAGMA does not read
+** the schema, as SELECT ... FROM does: the database may be locked, or encrypted. And SQLite logs no
+** error. */
+static int look_in(sqlite3 *db, const char *pragma, bool *here, bool *any)
+{
+    sqlite3_stmt *names = NULL;
+    int rc = sqlite3_prepare_v2(db, pragma, -1, &names, NULL);
+    while (rc == SQLITE_OK && !*here && sqlite3_step(names) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(names, 0);
+        *here = name && sqlite3_stricmp(name, "cuckoo_filter") == 0;
+        *any = true;
+    }
+    return cuckoo_sql_end(names, rc);
+}
+
+/* Sets *here to true if the module is registered. A plain SQLite of today has no module before json_each
+** is used, but each has functions. */
 static int is_loaded(sqlite3 *db, bool *here, char **message)
 {
-    sqlite3_stmt *modules = NULL;
-    bool any = false;
-    *here = false;
-    int rc = sqlite3_prepare_v2(db, "PRAGMA module_list", -1, &modules, NULL);
-    while (rc == SQLITE_OK && !*here && sqlite3_step(modules) == SQLITE_ROW) {
-        const char *name = (const char *)sqlite3_column_text(modules, 0);
-        *here = name && sqlite3_stricmp(name, "cuckoo_filter") == 0;
-        any = true;
-    }
-    rc = cuckoo_sql_end(modules, rc);
-    if (rc == SQLITE_OK && !any) /* every SQLite has modules: an authorizer said SQLITE_IGNORE */
+    bool any = *here = false;
+    int rc = look_in(db, "PRAGMA module_list", here, &any);
+    if (rc == SQLITE_OK && !any)
+        rc = look_in(db, "PRAGMA function_list", here, &any);
+    if (rc == SQLITE_OK && !any) /* an authorizer said SQLITE_IGNORE */
         rc = SQLITE_AUTH;
     if (rc != SQLITE_OK)
         *message = sqlite3_mprintf("cuckoo: PRAGMA module_list fails (%s); if an authorizer forbids it, "

@@ -122,6 +122,17 @@ static void it_can_be_an_auto_extension(void **state)
     assert_int_equal(sqlite3_cancel_auto_extension((void (*)(void))sqlite3_cuckoo_init), 1);
 }
 
+/* A plain SQLite has no module before json_each is used, from 3.52 on. */
+static void it_loads_where_there_is_no_module(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_plainly();
+    assert_int_equal(sqlite3_drop_modules(db, NULL), SQLITE_OK);
+    add_extension(db);
+    expect_all_rooms(db);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 /* A blob made by one connection means the same to another; closing one leaves the other alone. */
 static void connections_share_nothing(void **state)
 {
@@ -451,6 +462,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_IT(it_can_be_registered_twice),
         cmocka_unit_test(it_can_be_an_auto_extension),
+        cmocka_unit_test(it_loads_where_there_is_no_module),
         WITH_IT(connections_share_nothing),
         WITH_IT(tables_outlive_their_module),
         WITH_IT(errors_leave_the_transaction_alone),
