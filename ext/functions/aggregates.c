@@ -190,7 +190,7 @@ static bool exact_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
 
 static void exact_last(sqlite3_context *context, void *state, bool failed)
 {
-    const char *why;
+    const char *why = NULL;
     cuckoo_watch watch;
     collected *c = state;
     bool given = c->given[0] && sqlite3_value_type(c->given[0]) != SQLITE_NULL;

@@ -148,7 +148,7 @@ build_extension() {
         "$object" $libraries
     [ "$so" ] || return
     compile $shared $ours -o "$here/cuckoo.$so" build/dist/cuckoo.c -lm
-    [ "$so" != so ] || compile $shared $ours -DNDEBUG -DCUCKOO_PYTHON -fvisibility=hidden -I build/dist -I ext/packages/filter \
+    [ "$so" != so ] || compile $shared $ours -Wno-pedantic -DNDEBUG -DCUCKOO_PYTHON -fvisibility=hidden -I build/dist -I ext/packages/filter \
         -o "$here/_filter.abi3.so" ext/packages/python/module.c -lm
     compile -std=c11 $ours $of_program -o "$here/loaded$exe" tests/ship/platforms/runner.c "$object" $libraries
 }
