@@ -38,19 +38,19 @@ static jmp_buf cmocka_end_of_test;
 #define _assert_true(c, what, file, line)                                                               \
     ((c) ? (void)0 : (printf("# %s:%d: %s\n", file, line, what), cmocka_fail()))
 
-#define assert_true(c)     ((c) ? (void)0 : fail_msg("%s", #c))
-#define assert_false(c)    assert_true(!(c))
-#define assert_null(p)     assert_true((p) == NULL)
-#define assert_non_null(p) assert_true((p) != NULL)
+#define assert_true(c)         ((c) ? (void)0 : fail_msg("%s", #c))
+#define assert_false(c)        assert_true(!(c))
+#define assert_null(p)         assert_true((p) == NULL)
+#define assert_non_null(p)     assert_true((p) != NULL)
 #define assert_ptr_equal(a, b) assert_true((const void *)(a) == (const void *)(b))
 
 #define assert_int_equal(a, b)                                                                          \
     cmocka_compare((uintmax_t)(a), (uintmax_t)(b), 1, #a " == " #b, __FILE__, __LINE__)
 #define assert_int_not_equal(a, b)                                                                      \
     cmocka_compare((uintmax_t)(a), (uintmax_t)(b), 0, #a " != " #b, __FILE__, __LINE__)
-#define assert_string_equal(a, b)     assert_int_equal(strcmp(a, b), 0)
-#define assert_string_not_equal(a, b) assert_int_not_equal(strcmp(a, b), 0)
-#define assert_memory_equal(a, b, n)  assert_int_equal(memcmp(a, b, n), 0)
+#define assert_string_equal(a, b)        assert_int_equal(strcmp(a, b), 0)
+#define assert_string_not_equal(a, b)    assert_int_not_equal(strcmp(a, b), 0)
+#define assert_memory_equal(a, b, n)     assert_int_equal(memcmp(a, b, n), 0)
 #define assert_memory_not_equal(a, b, n) assert_int_not_equal(memcmp(a, b, n), 0)
 
 static inline void cmocka_fail(void)
