@@ -26,10 +26,10 @@ typedef struct table_cursor {
     int length, room;
     uint64_t hash;
     cuckoo_calm calm;     /* from the second lookup on */
-    sqlite3_stmt *keys;   /* the rows are all keys of the synced table */
-    cf_affinity affinity; /* the affinity that converts the key; CF_AFFINITY_TEXT: TEXT */
-    bool found;           /* the rows may have the requested key */
+    sqlite3_stmt *keys;   /* the rows are of the synced table, with their keys */
     cuckoo_rows pairs;    /* with rowids=on: the rows of the requested key */
+    bool own;             /* and each has its own spelling of it */
+    sqlite3_stmt *own_of; /* a row */
 } table_cursor;
 
 static table_cursor *table_cursor_of(sqlite3_vtab_cursor *base)
@@ -54,7 +54,7 @@ int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         if (collation < 0)
             continue;
         info->aConstraintUsage[i].argvIndex = 1;
-        info->aConstraintUsage[i].omit = 1;
+        info->aConstraintUsage[i].omit = !table->paged.shadow.rowids; /* find_pairs */
         info->idxNum = (info->idxNum & ROWS_WANT_KEY) | ROWS_KEY | collation * ROWS_COLLATION;
         if (!table->paged.shadow.rowids)
             info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE; /* a DELETE of one row opens no savepoint */
@@ -74,7 +74,8 @@ static void drop_rows(table_cursor *cursor)
                              .bytes = cursor->bytes,
                              .room = cursor->room,
                              .calm = cursor->calm,
-                             .pairs = cursor->pairs};
+                             .pairs = cursor->pairs,
+                             .own_of = cursor->own_of};
 }
 
 int cuckoo_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
@@ -92,6 +93,7 @@ int cuckoo_cursor_close(sqlite3_vtab_cursor *base)
 {
     table_cursor *cursor = table_cursor_of(base);
     sqlite3_finalize(cursor->keys);
+    sqlite3_finalize(cursor->own_of);
     sqlite3_free(cursor->bytes);
     sqlite3_free(cursor->pairs.at);
     sqlite3_free(cursor);
@@ -102,11 +104,7 @@ int cuckoo_cursor_close(sqlite3_vtab_cursor *base)
 ** text is copied into a buffer that the cursor reuses; sqlite3_value_dup allocates twice. */
 static int keep_key(table_cursor *cursor, sqlite3_value *key)
 {
-    bool number = cursor->affinity == CF_AFFINITY_TEXT &&
-                  (sqlite3_value_type(key) == SQLITE_INTEGER || sqlite3_value_type(key) == SQLITE_FLOAT);
-    if (cursor->affinity > CF_AFFINITY_TEXT)
-        sqlite3_value_numeric_type(key);
-    cursor->type = number ? SQLITE_TEXT : sqlite3_value_type(key);
+    cursor->type = sqlite3_value_type(key);
     if (cursor->type == SQLITE_INTEGER)
         cursor->integer = sqlite3_value_int64(key);
     else if (cursor->type == SQLITE_FLOAT)
@@ -171,6 +169,13 @@ static int cannot_compare(cuckoo_table *table)
                              cuckoo_collation_words[table->paged.filter.geometry.collation]);
 }
 
+static int cannot_read(cuckoo_table *table, int rc)
+{
+    return cuckoo_table_fail(table, cuckoo_sql_code(table->registry->db, rc),
+                             "%s(%s) cannot be read: %s", table->follow.table, table->follow.column,
+                             sqlite3_errmsg(table->registry->db));
+}
+
 /* Moves to the next key that is not NULL. */
 static int read_keys(cuckoo_table *table, table_cursor *cursor)
 {
@@ -183,9 +188,7 @@ static int read_keys(cuckoo_table *table, table_cursor *cursor)
         return SQLITE_OK;
     }
     cursor->rows = cursor->at;
-    return cuckoo_table_fail(table, cuckoo_sql_code(table->registry->db, rc),
-                             "%s(%s) cannot be read: %s", table->follow.table, table->follow.column,
-                             sqlite3_errmsg(table->registry->db));
+    return cannot_read(table, rc);
 }
 
 /* Lists the keys of the synced table. */
@@ -195,20 +198,39 @@ static int list_keys(cuckoo_table *table, table_cursor *cursor)
     return rc == SQLITE_OK ? read_keys(table, cursor) : rc;
 }
 
-/* With rowids=on: lists the rows of the content that are equal to the key. */
-static int list_equal(cuckoo_table *table, table_cursor *cursor, sqlite3_value *key)
+/* With rowids=on: the statement for the rows of the content that satisfy this condition on ?1. */
+static int prepare_rows(const cuckoo_table *table, sqlite3_stmt **rows, const char *column)
 {
     const cuckoo_follow *follow = &table->follow;
-    int rc = cuckoo_sql_prepare(table->registry->db, &cursor->keys,
-                                "SELECT c.\"%w\", c.%s FROM \"%w\".\"%w\" AS c WHERE c.\"%w\" = ?1",
-                                follow->column, follow->rowid, table->paged.shadow.schema, follow->table,
-                                follow->column);
+    return cuckoo_sql_prepare(
+        table->registry->db, rows, "SELECT c.\"%w\", c.%s FROM \"%w\".\"%w\" AS c WHERE c.\"%w\" = ?1",
+        follow->column, follow->rowid, table->paged.shadow.schema, follow->table, column);
+}
+
+/* The rows that are equal to the key. */
+static int list_equal(cuckoo_table *table, table_cursor *cursor, sqlite3_value *key)
+{
+    int rc = prepare_rows(table, &cursor->keys, table->follow.column);
     rc = rc ? rc : cuckoo_sql_bind(cursor->keys, 1, key);
     return rc == SQLITE_OK ? read_keys(table, cursor) : rc;
 }
 
+/* Returns the key of the row as the content has it; NULL if there is no such row. */
+static int own_key(cuckoo_table *table, table_cursor *cursor, sqlite3_context *context)
+{
+    int rc = cursor->own_of ? SQLITE_OK : prepare_rows(table, &cursor->own_of, table->follow.rowid);
+    if (rc != SQLITE_OK)
+        return cannot_read(table, rc);
+    sqlite3_bind_int64(cursor->own_of, 1, (sqlite3_int64)cursor->pairs.at[cursor->at].hash);
+    if (sqlite3_step(cursor->own_of) == SQLITE_ROW)
+        sqlite3_result_value(context, sqlite3_column_value(cursor->own_of, 0));
+    rc = sqlite3_reset(cursor->own_of);
+    return rc == SQLITE_OK ? rc : cannot_read(table, rc);
+}
+
 /* With rowids=on. Any row may have a vague key, or a key that a join converts when the content is
-** queried: then all rows are candidates. */
+** queried: then all rows are candidates. A join may also convert texts to numbers: 7 is equal to '7' and
+** to '07' then. So SQLite compares again, a number with the key of each row. */
 static int find_pairs(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value *key)
 {
     uint64_t hash;
@@ -218,18 +240,18 @@ static int find_pairs(cuckoo_table *table, table_cursor *cursor, int plan, sqlit
     cuckoo_key kind = rc == SQLITE_OK ? cuckoo_key_read(key, rule, false, &hash) : CUCKOO_KEY_NULL;
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : rc;
-    cursor->found = cuckoo_key_always(rule, key) || table->asks_content;
-    rc = cursor->found ? SQLITE_OK : cuckoo_rows_find(&table->net, &table->paged, hash, &cursor->pairs);
-    cursor->rows = cursor->found ? 0 : cursor->pairs.n;
-    cursor->affinity =
-        table->affinity != CF_AFFINITY_TEXT || table->has_text ? table->affinity : CF_AFFINITY_NONE;
-    if (rc == SQLITE_OK && (cursor->found || cursor->rows) && plan & ROWS_WANT_KEY)
-        rc = keep_key(cursor, key);
-    if (rc != SQLITE_OK || !cursor->found)
+    if (table->asks_content && !cuckoo_content_converts(&table->follow.content, key))
+        return list_equal(table, cursor, key);
+    if (table->asks_content || cuckoo_key_always(rule, key))
+        return list_keys(table, cursor);
+    rc = cuckoo_rows_find(&table->net, &table->paged, hash, &cursor->pairs);
+    cursor->rows = rc == SQLITE_OK ? cursor->pairs.n : 0;
+    if (cursor->rows == 0 || !(plan & ROWS_WANT_KEY))
         return rc;
-    return !table->asks_content || cuckoo_content_converts(&table->follow.content, key)
-               ? list_keys(table, cursor)
-               : list_equal(table, cursor, key);
+    int type = table->affinity > CF_AFFINITY_TEXT ? sqlite3_value_numeric_type(key) : SQLITE_TEXT,
+        given = sqlite3_value_type(key);
+    cursor->own = type == SQLITE_TEXT && (given == SQLITE_INTEGER || given == SQLITE_FLOAT);
+    return cursor->own ? SQLITE_OK : keep_key(cursor, key);
 }
 
 /* Counts the rows. SQLite fetches each of them, and a corrupt header may have any number: above 2^32 it
@@ -294,14 +316,16 @@ int cuckoo_cursor_eof(sqlite3_vtab_cursor *base)
 int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     table_cursor *cursor = table_cursor_of(base);
-    const cuckoo_table *table = cuckoo_table_of(base->pVtab);
-    bool rowids = table->paged.shadow.rowids, is_row = rowids && column != COLUMN_KEY;
+    cuckoo_table *table = cuckoo_table_of(base->pVtab);
+    bool is_row = table->paged.shadow.rowids && column != COLUMN_KEY;
     if (cursor->counts || column == COLUMN_COMMAND)
         return SQLITE_OK;
-    if (is_row && !cursor->keys)
-        sqlite3_result_int64(context, (sqlite3_int64)cursor->pairs.at[cursor->at].hash);
-    else if (cursor->keys && (is_row || (column == COLUMN_KEY && !cursor->found)))
+    if (cursor->keys && (is_row || column == COLUMN_KEY))
         sqlite3_result_value(context, sqlite3_column_value(cursor->keys, is_row));
+    else if (is_row)
+        sqlite3_result_int64(context, (sqlite3_int64)cursor->pairs.at[cursor->at].hash);
+    else if (cursor->own && column == COLUMN_KEY)
+        return own_key(table, cursor, context);
     else if (column == COLUMN_ID && !cursor->keys)
         sqlite3_result_int64(context, (sqlite3_int64)cursor->hash);
     else if (column == COLUMN_KEY && cursor->type == SQLITE_INTEGER)

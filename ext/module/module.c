@@ -19,7 +19,6 @@ static const char *type_of_key(cuckoo_table *table, const char *t, const char *k
     sqlite3 *db = table->registry->db;
     if (t && cuckoo_column_look(db, schema, t, k, &type, NULL) == SQLITE_OK &&
         cuckoo_column_affinity(db, schema, t, type, &word, NULL) == SQLITE_OK) {
-        table->has_text = strcmp(word, "TEXT") == 0;
         bool rounds = table->paged.shadow.rowids && strcmp(word, "REAL") == 0; /* large integers */
         return rounds ? "NUMERIC" : word;
     }

@@ -48,7 +48,6 @@ struct cuckoo_table {
     cuckoo_front *front;  /* it returns the rows of the content (front.h); or NULL */
     cf_affinity affinity; /* the key column as it was declared to SQLite */
     cf_collation collation;
-    bool has_text;        /* it was declared as TEXT */
     bool once;            /* adds=once: no DELETE, and INSERT OR IGNORE adds only new keys */
     bool returns_nothing; /* no INSERT INTO this table since the last savepoint opened has RETURNING */
 
