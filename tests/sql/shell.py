@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Stands for the sqlite3 shell where an SQLite comes without one: runs a script on the SQLite of Python's module.
 
-It knows what tests/sql/values.awk leaves of the scripts: .load, .import (one column, of a file or a pipe), .limit length, .mode list.
+It knows what tests/sql/values.awk leaves of the scripts: .load, .import (one column, of a file or a pipe), .limit length, .mode list,
+.headers on.
 Values are written as the shell's list mode writes them; SQLite itself turns numbers into text.
 """
 import os
@@ -9,6 +10,9 @@ import re
 import shlex
 import sqlite3
 import sys
+
+
+HEADERS = []
 
 
 def written(db, value):
@@ -22,7 +26,7 @@ def written(db, value):
 def run_statement(db, sql):
     cursor = db.execute(sql)
     for number, row in enumerate(cursor):
-        if number == 0:
+        if number == 0 and HEADERS:
             print("|".join(column[0] for column in cursor.description))
         print("|".join(written(db, value) for value in row))
 
@@ -36,7 +40,9 @@ def run_command(db, words):
             db.executemany(f"INSERT INTO {words[2]} VALUES (?)", ((line.rstrip("\n"),) for line in lines))
     elif words[:2] == [".limit", "length"]:
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, int(words[2]))
-    elif words[0] not in (".mode", ".headers"):
+    elif words == [".headers", "on"]:
+        HEADERS.append(True)
+    elif words[0] != ".mode":
         raise sqlite3.Error(f"unknown command {words[0]}")
 
 

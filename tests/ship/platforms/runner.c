@@ -4,10 +4,10 @@
 **
 **      runner [database] < script
 **
-** Rows are written as the shell's list mode does, with a line of their names first; an error as
-** "Error: message", and the script goes on. Of the shell's own commands it knows .load, .import (one
-** column) and .limit length; .mode, .headers are passed over. Compiled with SQLITE_CORE the extension
-** is linked in, and .load brings nothing new.
+** Rows are written as the shell's list mode does, behind .headers on with a line of their names first; an
+** error as "Error: message", and the script goes on. Of the shell's own commands it knows .load, .import
+** (one column, of a file or a "|pipe") and .limit length as well; .mode is passed over. Compiled with
+** SQLITE_CORE the extension is linked in, and .load brings nothing new.
 **
 ** digest(blob or text) is a function of its own, the 64-bit FNV-1a hash: of other making than what it
 ** is to check.
@@ -21,6 +21,8 @@
 #ifdef _WIN32
 #include <fcntl.h>
 #include <io.h>
+#define popen  _popen
+#define pclose _pclose
 #endif
 
 #ifdef SQLITE_CORE
@@ -32,6 +34,8 @@ typedef struct script {
     char *text;
     size_t length, room;
 } script;
+
+static int headers;
 
 static void say_error(const char *message)
 {
@@ -75,7 +79,7 @@ static void run_statements(sqlite3 *db, const char *sql)
     int rc = sqlite3_prepare_v2(db, sql, -1, &statement, &sql);
     while (rc == SQLITE_OK && statement != NULL) {
         for (int n = 0; (rc = sqlite3_step(statement)) == SQLITE_ROW; n++) {
-            if (n == 0)
+            if (n == 0 && headers)
                 print_names(statement);
             print_row(statement);
         }
@@ -103,7 +107,7 @@ static void import(sqlite3 *db, const char *path, const char *table)
 {
     char line[1000], *sql = sqlite3_mprintf("INSERT INTO \"%w\" VALUES (?1)", table);
     sqlite3_stmt *insert = NULL;
-    FILE *file = fopen(path, "rb");
+    FILE *file = *path == '|' ? popen(path + 1, "r") : fopen(path, "rb");
     if (file == NULL || sqlite3_prepare_v2(db, sql, -1, &insert, NULL) != SQLITE_OK)
         say_error(file ? sqlite3_errmsg(db) : "no file to import");
     sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
@@ -115,7 +119,9 @@ static void import(sqlite3 *db, const char *path, const char *table)
     sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
     sqlite3_finalize(insert);
     sqlite3_free(sql);
-    if (file != NULL)
+    if (file != NULL && *path == '|')
+        pclose(file);
+    else if (file != NULL)
         fclose(file);
 }
 
@@ -124,11 +130,14 @@ static void run_command(sqlite3 *db, char *line)
     char first[1000] = "", second[1000] = "";
     if (sscanf(line, ".load %999s", first) == 1)
         load(db, first);
-    else if (sscanf(line, ".import %999s %999s", first, second) == 2)
+    else if (sscanf(line, ".import \"%999[^\"]\" %999s", first, second) == 2 ||
+             sscanf(line, ".import %999s %999s", first, second) == 2)
         import(db, first, second);
     else if (sscanf(line, ".limit length %999s", first) == 1)
         sqlite3_limit(db, SQLITE_LIMIT_LENGTH, atoi(first));
-    else if (strncmp(line, ".mode", 5) != 0 && strncmp(line, ".headers", 8) != 0)
+    else if (strncmp(line, ".headers on", 11) == 0)
+        headers = 1;
+    else if (strncmp(line, ".mode", 5) != 0)
         say_error("unknown command");
 }
 
