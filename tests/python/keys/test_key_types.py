@@ -186,7 +186,7 @@ def test_tables(db, options, more):
         db.execute("INSERT INTO seen(seen) VALUES ('drain')")
         check_all(kinds)
         db.execute("BEGIN")
-        db.execute("INSERT OR IGNORE INTO seen(key) VALUES (x'00')")
+        db.execute("INSERT INTO seen(key) VALUES (x'00')")
         check_all((*kinds, "blob"))
         db.execute("SAVEPOINT s")
         db.execute("INSERT INTO seen(key) VALUES (1)")
