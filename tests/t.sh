@@ -3,9 +3,9 @@
 # make t T=word: builds and runs what has this word in its name: C tests, Python tests, SQL scripts. With tests of
 # filters the model runs, with those of tables the simulator, each for some seconds.
 #   T=merge          the word: of a file, or of a test in it
-#   T=path           a file or a folder with tests; T=tests/python/keys/test_hash.py::test_x one of them; of src/x/y.c: the
-#                    tests in tests/unit/x; of ext/x/y.c: as T=y,
-#                    or those of its folder
+#   T=path           a file or a folder with tests; T=tests/python/keys/test_hash.py::test_x one of them; of src/x/y.c: as
+#                    T=y, with the model, and without such a test all of tests/unit/x; of ext/x/y.c: as T=y, or those
+#                    of its folder
 #   LIMIT=120        a test that takes more than so many seconds fails, and is named; what runs is said every ten seconds
 #   SEED=n           the seed of all random tests (they print theirs when they fail)
 #   ASAN=1           with sanitizers
@@ -16,7 +16,7 @@ set -u
 if [ -z "${T:-}" ]; then
     cat << 'END'
 make t T=merge                  C tests, Python tests and SQL scripts with "merge" in their names
-make t T=tests/python/keys      a folder or a file with tests, or FILE::TEST; T=src/shape/plan.c: the test of that file
+make t T=tests/python/keys      a folder or a file with tests, or FILE::TEST; T=src/shape/plan.c: the tests of that file
 make t T=merge SEED=7           the seed of all random tests; a test that fails prints its own
 make t T=merge ASAN=1           with address and undefined behaviour sanitizers
 make t T=merge GDB=1            the C tests in gdb, stopped where they fail
@@ -34,12 +34,7 @@ kind=plain extension=build/cuckoo.so
 of_path() {
     folder=${T%%::*} WORD=
     case $folder in
-    src/*)
-        mirror=$(dirname "tests/unit/${folder#src/}")
-        folder=tests/unit/${folder#src/}
-        [ -d "$folder" ] || folder=$mirror/test_$(basename "${folder%.*}").c
-        [ -e "$folder" ] || folder=$mirror
-        ;;
+    src/*) folder=tests/unit/${folder#src/} ;;
     esac
     programs=$(find "$folder" -path 'tests/unit/*/*.c' -exec basename -s .c {} + -o -path 'tests/faults/*.c' -exec basename -s .c {} +)
     FILES=$(find "$folder" -name 'test_*.py')
@@ -62,7 +57,13 @@ of_word() {
 T=${T#"$PWD/"}
 T=${T#./}
 T=${T%/}
+[ -e "$T" ] || [ ! -e "$T.py" ] || T=$T.py
+of_room=
 case $T in
+src/*.[ch])
+    of_room=tests/unit/$(basename "$(dirname "$T")") T=$(basename "${T%.*}")
+    case $T in epochs) T=ageing ;; esac
+    ;;
 ext/*.[ch])
     room=$(basename "$(dirname "$T")") T=$(basename "${T%.*}")
     if ! find tests/unit tests/python -name "*$T*" | grep -q .; then
@@ -72,6 +73,10 @@ ext/*.[ch])
 */* | *.*) [ -e "${T%%::*}" ] || { echo "There is no file or folder ${T%%::*}"; exit 1; } ;;
 esac
 if [ -e "${T%%::*}" ] && [ "$T" != "${T#*[/.]}" ]; then of_path; else of_word; fi
+if [ -n "$of_room" ]; then
+    case " $programs" in *" test_"*) ;; *) programs="$programs $(find "$of_room" -name 'test_*.c' -exec basename -s .c {} +)" ;; esac
+    programs=$(printf '%s\n' $programs model | sort -u)
+fi
 groups=$(for program in $programs; do echo "$kind:$program"; done; echo ${SCRIPTS:+t_sql} ${FILES:+t_python})
 if [ -z "$groups" ]; then
     echo "No test $([ -n "$WORD" ] && echo "has \"$T\" in its name" || echo "is in $T"): see tests/unit, tests/python, tests/sql."

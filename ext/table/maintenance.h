@@ -39,4 +39,16 @@ int cuckoo_maintenance_view(cuckoo_table *table, bool *left);
 /* The same with all pages, and without expired entries: table->paged.image is the blob. */
 int cuckoo_maintenance_export(cuckoo_table *table, char **message);
 
+/* ---- for rebuild.c: filters in memory, and a message ---- */
+
+/* Makes an empty filter of this shape, which may grow. False: out of memory. */
+bool cuckoo_maintenance_blank(const cf_geometry *shape, cf_filter *blank);
+void cuckoo_maintenance_free(cf_filter *filter);
+
+/* Replaces the filter of the table, in memory. If rc is an error, frees the new one instead. */
+int cuckoo_maintenance_put(cuckoo_table *table, cf_filter *filter, int rc);
+
+/* Returns rc, with the message that the synced table cannot be read. */
+int cuckoo_maintenance_unreadable(const cuckoo_table *table, int rc, char **message);
+
 #endif

@@ -102,6 +102,27 @@ TEST(large_tables_are_well_filled)
 
 /* ---- options ---- */
 
+/* Two fewer would be too few: 2 n slots with fingerprints of f bits are compared, in all buckets. */
+TEST(a_rate_takes_the_fewest_buckets)
+{
+    unsigned tight = 0;
+    for (unsigned i = 0; i < 500; i++) {
+        const char *why;
+        cf_geometry roomy, shape;
+        uint64_t n = 10 + random64() % 5000;
+        double fpr = 0.4 * pow(2, -(double)(random64() % 1200) / 100);
+        cf_options options = {.fingerprint_bits = 8 + i % 8, .layout = CF_LAYOUT_PLAIN};
+        if (cf_plan(n, 0.5, &options, &roomy, &why) != CF_OK ||
+            cf_plan(n, fpr, &options, &shape, &why) != CF_OK || shape.buckets == roomy.buckets)
+            continue;
+        double match = pow(2, -(int)shape.fingerprint_bits) + 2 * pow(4, -(int)shape.fingerprint_bits);
+        assert_true(2 * (double)n * match / (double)shape.buckets <= fpr);
+        assert_true(2 * (double)n * match / (double)(shape.buckets - 2) > fpr);
+        tight++;
+    }
+    assert_true(tight > 50);
+}
+
 TEST(bad_arguments_are_refused)
 {
     static const struct {
