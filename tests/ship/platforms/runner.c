@@ -12,6 +12,7 @@
 ** digest(blob or text) is a function of its own, the 64-bit FNV-1a hash: of other making than what it
 ** is to check.
 */
+#define _POSIX_C_SOURCE 200809L /* popen */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
