@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { getSystemErrorMap, parseArgs } from 'node:util';
 import { build, CuckooFilter, open, version } from './filter.mjs';
-import { bothKinds, bytesOf, digest, digestsOf, formOf, joined, keyOf, kindOf, labelBytes, lengthsOf, Lines, lower, upper, words } from './lists.mjs';
+import { bothKinds, bytesOf, columnIn, columnKind, digest, digestsOf, formOf, joined, keyOf, kindOf, labelBytes, lengthsOf, Lines, lower, upper, words } from './lists.mjs';
 
 const BATCH = 1 << 20, LEFT_OVER = 7 * 24 * 3600 * 1000; // lines that are changed at once (as in SQL); milliseconds
 const text = { type: 'string' }, flag = (short) => ({ type: 'boolean', ...(short && { short }) });
@@ -95,8 +95,8 @@ function hintOf(filters, sample, labels, isSure) {
     [(line) => line, 'whole lines are known: leave out --digests, --field or --csv'],
     [digest, 'the digests of these lines are known: use --digests'],
     [lower, 'they are known in lower case: convert them, as by tr A-Z a-z'],
-    [upper, 'they are known in capitals: rebuild the filter with --options collation=nocase'],
-    [(line) => upper(digest(line)), 'their digests are known in capitals: rebuild the filter with --digests'],
+    [upper, 'they are known in capitals: convert them, as by tr a-z A-Z, or rebuild the filter with --options collation=nocase'],
+    [(line) => upper(digest(line)), 'their digests are known in capitals: convert them, as by tr a-f A-F, or rebuild the filter with --digests'],
     [(line) => words(line)[0], 'their first fields are known: use --field 1']];
   const kinds = labels.filter(Boolean).join('; '), isKnown = (line) => filters.some((filter) => filter.contains(keyOf(line)));
   return changes.find(([change]) => {
@@ -132,7 +132,7 @@ function opened(path, changes) {
 /* What the keys look like, for the label. */
 const kindOfKeys = (given, { field, csv }) => (
   given.kind === 'digests' || given.kind === 'digests=base64' ? digestsOf(given.lengths) :
-    given.kind ? 'domains' : field || csv ? 'fields' : 'lines');
+    given.kind ? 'domains' : csv ? columnKind(csv) : field ? 'fields' : 'lines');
 const labelled = (filter, kind) => Buffer.concat([filter.bytes(), labelBytes(kind)]);
 
 /* Says when the keys, by the labels of the filters, cannot be there. */
@@ -239,7 +239,8 @@ const COMMANDS = {
     let filter;
     build([], all);
     write(path, () => labelled(filter = build(keysOf(given, values), all), kindOfKeys(given, values)));
-    reportFilter('build', values, given, filter, `${counted(given.lines, 'line')}, `);
+    const more = filter.info(false).items > capacity ? ' (more keys than --capacity)' : '';
+    reportFilter('build', values, given, filter, `${counted(given.lines, 'line')}${more}, `);
   }],
   check: [`[-0 | -1] [-c] [--domain] ${KEY_USAGE} FILE... < lines`, { unknown: flag('0'), known: flag('1'), count: flag('c'), domain: flag(), ...KEYS }, (paths, values) => {
     const files = paths.map((path) => opened(path)), filters = files.map(([filter]) => filter), labels = files.map(([, label]) => label);
@@ -265,10 +266,14 @@ const COMMANDS = {
     if (asked > 0 && given.form && !given.fits) unfit('check', given);
     if (values.count) output(Buffer.from(`${found}\n`));
     const positives = filters.reduce((sum, filter) => sum + (filter.info(false).fpr_at_capacity ?? 0), 0);
-    let hint = unknown && known < (0.01 + 2 * positives) * asked ? hintOf(filters, sample, labels, asked >= 100) : undefined;
-    const isAll = (kind) => labels.every((label) => kindOf(label) === kind);
-    if (unknown && !given.kind && isAll('domains')) hint ??= 'the keys are domains: with --domain a line is known if a domain above it is';
-    if (!known && isAll('fields') && !given.kind && !given.field && !given.column) hint = 'the keys are fields: use --field or --csv, as when it was built';
+    let hint;
+    if (unknown && known < (0.01 + 2 * positives) * asked) {
+      const kinds = new Set(labels.map(kindOf)), [kind] = kinds.size === 1 ? kinds : [''], column = columnIn(kind), isOther = column.toLowerCase() !== given.column?.toLowerCase();
+      const other = kind === 'domains' && !given.kind ? 'the keys are domains: with --domain a line is known if a domain above it is' :
+        column && isOther ? `the keys are of the column ${column}: use --csv ${/^[\w.-]+$/.test(column) ? column : `'${column.replaceAll("'", "'\\''")}'`}` :
+          kind === 'fields' && !given.kind && !given.field ? 'the keys are fields: use --field, as when it was built' : undefined;
+      hint = hintOf(filters, sample, labels, asked >= 100 && !other) ?? other;
+    }
     report('check', values, given, { unknown, known }, `${number(unknown)} of ${number(asked)} unknown`, hint);
     return found ? 0 : 1;
   }],
@@ -281,10 +286,12 @@ const COMMANDS = {
   add: [`${KEY_USAGE} FILE < lines`, KEYS, change('addMany')],
   delete: [`${KEY_USAGE} FILE < lines`, KEYS, change('deleteMany')],
   merge: ['FILE FROM...', REPORTS, ([path, first, ...others], values) => {
-    let sum;
+    let sum, isUnlike;
+    const labels = [];
     write(path, () => {
       const [begun, label] = opened(first, true);
       let kind = kindOf(label);
+      labels.push(label);
       sum = begun;
       for (const other of others) {
         const [more, its] = opened(other, true);
@@ -294,14 +301,16 @@ const COMMANDS = {
           throw new Error(`${error.message}${/the filters differ/.test(error.message) ? ' (--capacity, --fpr and --options of build); or name them all in one check' : ''}`);
         }
         kind = bothKinds(kind, its);
+        labels.push(its);
       }
       subject = path;
       if (![first, ...others].includes(path) && fs.statSync(path, { throwIfNoEntry: false })?.isFile()) {
         throw new Error(`it is there, and would be replaced; remove it, or add to it: sqlite-cuckoo merge ${[path, path, first, ...others].join(' ')}`);
       }
+      isUnlike = !kind && labels.some(Boolean);
       return labelled(sum, kind);
     });
-    reportFilter('merge', values, undefined, sum, `${counted(others.length + 1, 'filter')}, `);
+    reportFilter('merge', values, undefined, sum, `${counted(others.length + 1, 'filter')}${isUnlike ? ' without a common label' : ''}, `);
   }]
 };
 

@@ -79,6 +79,10 @@ export const joined = (lengths) => [...lengths].filter(Boolean).sort((a, b) => a
 export const digestsOf = (lengths) => `digests of ${joined(lengths)} digits, lower case`;
 export const kindOf = (label) => label.split('; ')[0];
 
+/* The kind of the keys of a column of CSV; its name, if that is the kind. */
+export const columnKind = (name) => (/^(?:[^\p{C}\p{Z}]| )+$/u.test(name) && !name.includes('; ') && Buffer.byteLength(name) < 200 ? `column ${name}` : 'fields');
+export const columnIn = (kind) => (kind.startsWith('column ') ? kind.slice('column '.length) : '');
+
 /* The numbers of digits of the digests, if these are the keys. */
 export function lengthsOf(label) {
   const found = /^digests of (\d+(?: and \d+)*) digits, lower case$/.exec(kindOf(label));

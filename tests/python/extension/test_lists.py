@@ -208,7 +208,7 @@ def test_fields(command):
     lines = b"1  ada\tx\n2\tbob y\n3\n\n4 cyd\n"
     assert said(command, "build", FILTER, "--field", "2", lines=lines)[1].endswith("; 1 line without a field\n")
     assert said(command, "check", "-1", FILTER, lines=b"1\nada\nx\nbob\ncyd\n")[0] == b"ada\nbob\ncyd\n"
-    assert said(command, "check", FILTER, lines=b"1 ada\n2 bob\n")[1].endswith("\nhint: the keys are fields: use --field or --csv, as when it was built\n")
+    assert said(command, "check", FILTER, lines=b"1 ada\n2 bob\n")[1].endswith("\nhint: the keys are fields: use --field, as when it was built\n")
     assert said(command, "check", FILTER, "--field", "1", "-d", "::", lines=b"ada::x\neve::ada\n")[0] == b"eve::ada\n"
     assert said(command, "check", FILTER, "--field", "2", "--separator", ",", lines=b"1,ada\n2, ada\n")[0] == b"2, ada\n"
     command("build", FILTER, "--field", "0", lines=lines, status=2, says="--field.* is a whole number, 1 or more, not 0")
@@ -293,7 +293,7 @@ def sums_of(algorithm, first, end):
 def test_a_file_says_what_its_keys_look_like(command, db):
     """The label stays behind the filter, and SQL reads the file as it is."""
     upper = sums_of("sha1", 0, 9).upper()
-    for options, lines, label in (((), b"ada\n", "lines"), (("--field", "1"), b"ada x\n", "fields"), (("--csv", "a"), b"a\nb\n", "fields"),
+    for options, lines, label in (((), b"ada\n", "lines"), (("--field", "1"), b"ada x\n", "fields"), (("--csv", "a"), b"a\nb\n", "column a"), (("--csv", "a; b"), b"a; b\n1\n", "fields"),
                                   (("--hosts",), b"a.example\n", "domains"), (("--digests",), upper, "digests of 40 digits, lower case"),
                                   (("--field", "1", "--digests"), upper + sums_of("md5", 0, 9), "digests of 32 and 40 digits, lower case")):
         said(command, "build", FILTER, *options, lines=lines)
@@ -348,6 +348,15 @@ def test_labels_of_changed_and_merged_filters(command):
     assert said(command, "add", "l", "--digests", lines=some)[1].startswith(
         "sqlite-cuckoo add: l: the keys were lines, and these are digests of 32 digits, lower case: its label goes\nadd: 3 lines")
     assert command.label("l") == ""
+    said(command, "build", "c", "--csv", "e mail", lines=b"name,e mail\nada,a@b\n")
+    for given, lines in (((), b"a@b,ada\n"), (("--csv", "name"), b"name\nada\n"), (("--field", "2"), b"x y\n")):
+        assert said(command, "check", "c", *given, lines=lines)[1].endswith("\nhint: the keys are of the column e mail: use --csv 'e mail'\n")
+    assert said(command, "build", "one", "--capacity", "9", lines=b"ada\n")[1].startswith("build: 1 line, ")
+    assert said(command, "build", "two", "--capacity", "9", "--digests", lines=some[:32] + b"\n")[1].startswith("build: 1 line, ")
+    assert said(command, "build", "many", "--capacity", "9", lines=b"%d\n" * 10 % (*range(10),))[1].startswith("build: 10 lines (more keys than --capacity), 10 keys, ")
+    assert said(command, "merge", "both", "one", "two", lines=b"")[1].startswith(
+        "merge: 2 filters without a common label, 2 keys, ")
+    assert command.label("both") == ""
 
 
 def test_digests_of_another_length(command):
@@ -415,8 +424,8 @@ BARE = b"".join(line[:40] + b"\n" for line in SUMS.splitlines())
     (BARE, SUMS, (), "the digests of these lines are known: use --digests"),
     (BARE, BARE.upper(), (), "the digests of these lines are known: use --digests"),
     (b"known line\n" * 1 + numbered(0, 200), numbered(0, 200).upper(), (), "they are known in lower case: convert them, as by tr A-Z a-z"),
-    (BARE.upper(), BARE, (), "they are known in capitals: rebuild the filter with --options collation=nocase"),
-    (BARE.upper(), SUMS, ("--digests",), "their digests are known in capitals: rebuild the filter with --digests"),
+    (BARE.upper(), BARE, (), "they are known in capitals: convert them, as by tr a-z A-Z, or rebuild the filter with --options collation=nocase"),
+    (BARE.upper(), SUMS, ("--digests",), "their digests are known in capitals: convert them, as by tr a-f A-F, or rebuild the filter with --digests"),
     (SUMS, SUMS, ("--digests",), "whole lines are known: leave out --digests, --field or --csv"),
     (numbered(0, 300).replace(b" x", b""), numbered(0, 300), (), "their first fields are known: use --field 1"),
     (BARE, b"".join(b"%032x\n" % i for i in range(100)), ("--digests",), "nearly all are unknown: the lines of the filter may have "

@@ -27,6 +27,7 @@ import functools
 import itertools
 import json
 import re
+import shlex
 import sqlite3
 import stat
 import time
@@ -261,8 +262,8 @@ def hint(database, contains, filters, labels, is_sure):
             (bytes, "whole lines are known: leave out --digests, --field or --csv"),
             (digest, "the digests of these lines are known: use --digests"),
             (bytes.lower, "they are known in lower case: convert them, as by tr A-Z a-z"),
-            (bytes.upper, "they are known in capitals: rebuild the filter with --options collation=nocase"),
-            (lambda line: digest(line).upper(), "their digests are known in capitals: rebuild the filter with --digests"),
+            (bytes.upper, "they are known in capitals: convert them, as by tr a-z A-Z, or rebuild the filter with --options collation=nocase"),
+            (lambda line: digest(line).upper(), "their digests are known in capitals: convert them, as by tr a-f A-F, or rebuild the filter with --digests"),
             (lambda line: line.split(None, 1)[0] if line.strip() else b"", "their first fields are known: use --field 1")):
         with contextlib.suppress(sqlite3.Error):
             known = sum(database.sql.execute(f"SELECT ifnull({contains.format(key='CAST(? AS TEXT)')}, 0)",
@@ -337,7 +338,9 @@ def build(arguments):
         keys = "count({key})" if arguments.db else "1"
         *_, info = aggregate(arguments, database, f"begin({keys}), {in_parts('cf_build({key}, ?1, ?2)')}", *options)
         write(files.label(kind(arguments, database)))
-    filter_report(arguments, database, json.loads(info), "" if arguments.db else f"{counted(database.progress.lines, 'line')}, ")
+    info = json.loads(info)
+    more = " (more keys than --capacity)" if arguments.capacity and info["items"] > int(arguments.capacity) else ""
+    filter_report(arguments, database, info, f"{more[1:]} " * bool(more) if arguments.db else f"{counted(database.progress.lines, 'line')}{more}, ")
 
 
 def kind(arguments, database):
@@ -346,7 +349,9 @@ def kind(arguments, database):
         return files.digests(database.input.lengths - {0})
     if arguments.keys:
         return "domains"
-    return "results of a query" if arguments.db else "fields" if arguments.field or arguments.csv else "lines"
+    if arguments.csv:
+        return files.column(arguments.csv)
+    return "results of a query" if arguments.db else "fields" if arguments.field else "lines"
 
 
 def unfit(arguments, database, line=None):
@@ -390,7 +395,7 @@ def change(arguments):
 
 
 def merge(arguments):
-    database, content, common = Database(is_quiet=arguments.quiet), None, None
+    database, content, common, labels = Database(is_quiet=arguments.quiet), None, None, []
     with replacing(arguments.file) as write:
         for path in arguments.others:
             try:
@@ -401,12 +406,14 @@ def merge(arguments):
                 differ = " (--capacity, --fpr and --options of build); or name them all in one check" if "the filters differ" in str(error) else ""
                 raise Failure(f"{path}: {said(error)}{differ}") from None
             common = files.kind_of(label) if common is None else files.both(common, label)
+            labels.append(label)
         if arguments.file not in arguments.others and os.path.isfile(arguments.file):
             raise Failure(f"{arguments.file}: it is there, and would be replaced; remove it, or add to it: "
                           f"sqlite-cuckoo merge {' '.join([arguments.file, arguments.file, *arguments.others])}")
         write(content)
         write(files.label(common))
-    filter_report(arguments, database, database.info(content), f"{counted(len(arguments.others), 'filter')}, ")
+    unlike = "" if common or not any(labels) else " without a common label"
+    filter_report(arguments, database, database.info(content), f"{counted(len(arguments.others), 'filter')}{unlike}, ")
 
 
 def check(arguments):
@@ -437,12 +444,12 @@ def check(arguments):
     positives = sum(database.info(content).get("fpr_at_capacity", 0) for content in filters)
     advice = None
     if unknown and known < (0.01 + 2 * positives) * asked:
-        advice = hint(database, contains, filters, labels, asked >= 100)
-    kinds = {files.kind_of(label) for label in labels}
-    if unknown and not arguments.keys and kinds == {"domains"}:
-        advice = advice or "the keys are domains: with --domain a line is known if a domain above it is"
-    if not known and kinds == {"fields"} and not (arguments.keys or arguments.field or arguments.csv):
-        advice = "the keys are fields: use --field or --csv, as when it was built"
+        kinds = {files.kind_of(label) for label in labels}
+        column = files.column_in(*kinds) if len(kinds) == 1 else ""
+        other = "the keys are domains: with --domain a line is known if a domain above it is" if kinds == {"domains"} and not arguments.keys else \
+            f"the keys are of the column {column}: use --csv {shlex.quote(column)}" if column and (arguments.csv or "").lower() != column.lower() else \
+            "the keys are fields: use --field, as when it was built" if kinds == {"fields"} and not (arguments.keys or arguments.field) else None
+        advice = hint(database, contains, filters, labels, asked >= 100 and not other) or other
     report(arguments, database, {"unknown": unknown, "known": known}, f"{unknown:,} of {asked:,} unknown", advice)
     return 0 if found else 1
 

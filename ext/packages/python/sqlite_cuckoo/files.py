@@ -115,6 +115,15 @@ def form_of(label):
     return b"|".join(b"[0-9a-f]{%d}" % length for length in sorted(lengths_of(label)))
 
 
+def column(name):
+    """The kind of the keys of a column of CSV."""
+    return f"column {name}" if name.isprintable() and "; " not in name and len(name.encode()) < 200 else "fields"
+
+
+def column_in(kind):
+    return kind[len("column "):] if kind.startswith("column ") else ""
+
+
 def joined(lengths):
     return " and ".join(map(str, sorted(lengths)))
 
