@@ -28,8 +28,8 @@ typedef struct table_cursor {
     cuckoo_calm calm;     /* from the second lookup on */
     sqlite3_stmt *keys;   /* the rows are of the synced table, with their keys */
     cuckoo_rows pairs;    /* with rowids=on: the rows of the requested key */
-    bool own;             /* and each has its own spelling of it */
-    sqlite3_stmt *own_of; /* a row */
+    bool own;             /* each row spells the key in its own way, which own_key reads */
+    sqlite3_stmt *own_of; /* reads it */
 } table_cursor;
 
 static table_cursor *table_cursor_of(sqlite3_vtab_cursor *base)
