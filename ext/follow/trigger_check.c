@@ -207,6 +207,7 @@ int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow)
                                 "triggers are off in this connection (SQLITE_DBCONFIG_ENABLE_TRIGGER), "
                                 "so it would miss changes; turn them on");
         follow->trust = CUCKOO_UNKNOWN;
+        follow->sample = CUCKOO_ALL_ROWS; /* when they are on again */
     }
     return rc;
 }

@@ -24,7 +24,7 @@ typedef struct table_cursor {
     double real;
     char *bytes; /* text (UTF-8) or blob, `length` of `room` bytes; never shrinks */
     int length, room;
-    uint64_t hash;
+    uint64_t hash;        /* of the requested key */
     cuckoo_calm calm;     /* from the second lookup on */
     sqlite3_stmt *keys;   /* the rows are of the synced table, with their keys */
     cuckoo_rows pairs;    /* with rowids=on: the rows of the requested key */
@@ -233,18 +233,18 @@ static int own_key(cuckoo_table *table, table_cursor *cursor, sqlite3_context *c
 ** to '07' then. So SQLite compares again, a number with the key of each row. */
 static int find_pairs(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value *key)
 {
-    uint64_t hash;
     bool at_hand = cuckoo_table_is_at_hand(table);
     cf_geometry logged, *rule = at_hand ? &table->paged.filter.geometry : &logged;
     int rc = at_hand ? SQLITE_OK : cuckoo_table_rule(table, &logged);
-    cuckoo_key kind = rc == SQLITE_OK ? cuckoo_key_read(key, rule, false, &hash) : CUCKOO_KEY_NULL;
+    cuckoo_key kind =
+        rc == SQLITE_OK ? cuckoo_key_read(key, rule, false, &cursor->hash) : CUCKOO_KEY_NULL;
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : rc;
     if (table->asks_content && !cuckoo_content_converts(&table->follow.content, key))
         return list_equal(table, cursor, key);
     if (table->asks_content || cuckoo_key_always(rule, key))
         return list_keys(table, cursor);
-    rc = cuckoo_rows_find(&table->net, &table->paged, hash, &cursor->pairs);
+    rc = cuckoo_rows_find(&table->net, &table->paged, cursor->hash, &cursor->pairs);
     cursor->rows = rc == SQLITE_OK ? cursor->pairs.n : 0;
     if (cursor->rows == 0 || !(plan & ROWS_WANT_KEY))
         return rc;
@@ -271,10 +271,10 @@ static int count_rows(cuckoo_table *table, uint64_t *rows)
 
 static int find_rows(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value **argv)
 {
-    cursor->counts = plan & ROWS_COUNT && !table->asks_content;
-    if (cursor->counts)
+    cursor->counts = plan & ROWS_COUNT;
+    if (cursor->counts && !table->asks_content)
         return count_rows(table, &cursor->rows);
-    if (plan & ROWS_COUNT)
+    if (cursor->counts)
         return list_keys(table, cursor);
     if (!compares_so(table, plan))
         return cannot_compare(table);
@@ -313,28 +313,47 @@ int cuckoo_cursor_eof(sqlite3_vtab_cursor *base)
     return table_cursor_of(base)->at >= table_cursor_of(base)->rows;
 }
 
+/* Returns what tells the row apart from others: the hash of its key, and with rowids=on its rowid as well.
+** SQLite asks for it when it has to know whether a row came before, in a lookup or in a list: OR joins,
+** and RIGHT JOIN. When rows are only counted, their number. */
+static int row_id(const cuckoo_table *table, const table_cursor *cursor, sqlite3_context *context)
+{
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t id = cursor->counts ? cursor->at : cursor->hash, row = 0;
+    if (!cursor->counts && cursor->keys) {
+        sqlite3_value *key = sqlite3_column_value(cursor->keys, 0);
+        if (cuckoo_key_hash(key, &table->paged.filter.geometry, &id) != CUCKOO_KEY_OK)
+            return SQLITE_NOMEM;
+    }
+    if (!cursor->counts && table->paged.shadow.rowids)
+        row = cursor->keys ? (uint64_t)sqlite3_column_int64(cursor->keys, 1)
+                           : cursor->pairs.at[cursor->at].hash;
+    sqlite3_result_int64(context, (sqlite3_int64)(id ^ row * odd));
+    return SQLITE_OK;
+}
+
 int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     table_cursor *cursor = table_cursor_of(base);
     cuckoo_table *table = cuckoo_table_of(base->pVtab);
-    bool is_row = table->paged.shadow.rowids && column != COLUMN_KEY;
+    bool is_row = column == COLUMN_ROW;
+    if (column == COLUMN_ID)
+        return row_id(table, cursor, context);
     if (cursor->counts || column == COLUMN_COMMAND)
         return SQLITE_OK;
-    if (cursor->keys && (is_row || column == COLUMN_KEY))
+    if (cursor->keys)
         sqlite3_result_value(context, sqlite3_column_value(cursor->keys, is_row));
     else if (is_row)
         sqlite3_result_int64(context, (sqlite3_int64)cursor->pairs.at[cursor->at].hash);
-    else if (cursor->own && column == COLUMN_KEY)
+    else if (cursor->own)
         return own_key(table, cursor, context);
-    else if (column == COLUMN_ID && !cursor->keys)
-        sqlite3_result_int64(context, (sqlite3_int64)cursor->hash);
-    else if (column == COLUMN_KEY && cursor->type == SQLITE_INTEGER)
+    else if (cursor->type == SQLITE_INTEGER)
         sqlite3_result_int64(context, cursor->integer);
-    else if (column == COLUMN_KEY && cursor->type == SQLITE_FLOAT)
+    else if (cursor->type == SQLITE_FLOAT)
         sqlite3_result_double(context, cursor->real);
-    else if (column == COLUMN_KEY && cursor->type == SQLITE_TEXT)
+    else if (cursor->type == SQLITE_TEXT)
         sqlite3_result_text(context, cursor->bytes, cursor->length, SQLITE_TRANSIENT);
-    else if (column == COLUMN_KEY && cursor->type == SQLITE_BLOB)
+    else if (cursor->type == SQLITE_BLOB)
         sqlite3_result_blob(context, cursor->bytes, cursor->length, SQLITE_TRANSIENT);
     return SQLITE_OK;
 }

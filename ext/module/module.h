@@ -20,7 +20,7 @@
 enum cuckoo_column {
     COLUMN_KEY,
     COLUMN_COMMAND, /* with the name of the table: takes commands */
-    COLUMN_ID,      /* cuckoo_id, for DELETE: the hash of the key; with rowids=on the row */
+    COLUMN_ID,      /* cuckoo_id, by which SQLite tells rows apart (cursor.c); for DELETE the hash */
     COLUMN_ROW      /* only with rowids=on: the rowid of a row that probably has the key */
 };
 

@@ -141,6 +141,20 @@ def test_triggers_that_are_off(db, begin):
     f.exact()
 
 
+def test_rows_of_the_middle_while_triggers_were_off(db):
+    """They are looked for among all rows once the triggers are on again: the first and the last rows are there."""
+    f = people(db)
+    configure(db, ENABLE_TRIGGER, 0)
+    attempt(db, "INSERT INTO u(k) VALUES ('unseen')", f)
+    assert f.doubts()
+    configure(db, ENABLE_TRIGGER, 1)
+    for i in range(40):
+        db.execute("INSERT INTO u(k) VALUES (?)", (f"later {i}",))
+    assert f.doubts()
+    f.rebuild()
+    f.exact()
+
+
 def test_old_rows_that_nobody_was_told_of(db):
     """The filter notices by a row whose key it did not hold, and says so until it is made anew."""
     f = people(db, column="k")
