@@ -315,17 +315,21 @@ int cuckoo_cursor_eof(sqlite3_vtab_cursor *base)
 
 /* Returns what tells the row apart from others: the hash of its key, and with rowids=on its rowid as well.
 ** SQLite asks for it when it has to know whether a row came before, in a lookup or in a list: OR joins,
-** and RIGHT JOIN. When rows are only counted, their number. */
+** and RIGHT JOIN. When rows are only counted, their number, as a blob: no key is deleted by it. */
 static int row_id(const cuckoo_table *table, const table_cursor *cursor, sqlite3_context *context)
 {
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t id = cursor->counts ? cursor->at : cursor->hash, row = 0;
-    if (!cursor->counts && cursor->keys) {
+    uint64_t id = cursor->hash, row = 0;
+    if (cursor->counts) {
+        sqlite3_result_blob(context, &cursor->at, sizeof cursor->at, SQLITE_TRANSIENT);
+        return SQLITE_OK;
+    }
+    if (cursor->keys) {
         sqlite3_value *key = sqlite3_column_value(cursor->keys, 0);
         if (cuckoo_key_hash(key, &table->paged.filter.geometry, &id) != CUCKOO_KEY_OK)
             return SQLITE_NOMEM;
     }
-    if (!cursor->counts && table->paged.shadow.rowids)
+    if (table->paged.shadow.rowids)
         row = cursor->keys ? (uint64_t)sqlite3_column_int64(cursor->keys, 1)
                            : cursor->pairs.at[cursor->at].hash;
     sqlite3_result_int64(context, (sqlite3_int64)(id ^ row * odd));
