@@ -37,6 +37,13 @@ static table_cursor *table_cursor_of(sqlite3_vtab_cursor *base)
     return (table_cursor *)base;
 }
 
+/* True if SQLite has to compare the key with that of the row, with rowids=on: a join may convert the texts
+** of a column to numbers, and then 7 is equal to '7' and to '07'. A column of numbers always converts. */
+static bool compares_again(const cuckoo_table *table)
+{
+    return table->paged.shadow.rowids && table->affinity <= CF_AFFINITY_TEXT;
+}
+
 int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     cuckoo_table *table = cuckoo_table_of(base);
@@ -54,7 +61,7 @@ int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         if (collation < 0)
             continue;
         info->aConstraintUsage[i].argvIndex = 1;
-        info->aConstraintUsage[i].omit = !table->paged.shadow.rowids; /* find_pairs */
+        info->aConstraintUsage[i].omit = !compares_again(table);
         info->idxNum = (info->idxNum & ROWS_WANT_KEY) | ROWS_KEY | collation * ROWS_COLLATION;
         if (!table->paged.shadow.rowids)
             info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE; /* a DELETE of one row opens no savepoint */
@@ -229,8 +236,8 @@ static int own_key(cuckoo_table *table, table_cursor *cursor, sqlite3_context *c
 }
 
 /* With rowids=on. Any row may have a vague key, or a key that a join converts when the content is
-** queried: then all rows are candidates. A join may also convert texts to numbers: 7 is equal to '7' and
-** to '07' then. So SQLite compares again, a number with the key of each row. */
+** queried: then all rows are candidates, if SQLite compares again; it compares a number with the key of
+** each row. */
 static int find_pairs(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value *key)
 {
     bool at_hand = cuckoo_table_is_at_hand(table);
@@ -240,17 +247,17 @@ static int find_pairs(cuckoo_table *table, table_cursor *cursor, int plan, sqlit
         rc == SQLITE_OK ? cuckoo_key_read(key, rule, false, &cursor->hash) : CUCKOO_KEY_NULL;
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : rc;
-    if (table->asks_content && !cuckoo_content_converts(&table->follow.content, key))
-        return list_equal(table, cursor, key);
-    if (table->asks_content || cuckoo_key_always(rule, key))
-        return list_keys(table, cursor);
+    bool lists = table->asks_content || cuckoo_key_always(rule, key),
+         converts = compares_again(table) &&
+                    (!table->asks_content || cuckoo_content_converts(&table->follow.content, key));
+    if (lists)
+        return converts ? list_keys(table, cursor) : list_equal(table, cursor, key);
     rc = cuckoo_rows_find(&table->net, &table->paged, cursor->hash, &cursor->pairs);
     cursor->rows = rc == SQLITE_OK ? cursor->pairs.n : 0;
     if (cursor->rows == 0 || !(plan & ROWS_WANT_KEY))
         return rc;
-    int type = table->affinity > CF_AFFINITY_TEXT ? sqlite3_value_numeric_type(key) : SQLITE_TEXT,
-        given = sqlite3_value_type(key);
-    cursor->own = type == SQLITE_TEXT && (given == SQLITE_INTEGER || given == SQLITE_FLOAT);
+    int type = compares_again(table) ? sqlite3_value_type(key) : sqlite3_value_numeric_type(key);
+    cursor->own = compares_again(table) && (type == SQLITE_INTEGER || type == SQLITE_FLOAT);
     return cursor->own ? SQLITE_OK : keep_key(cursor, key);
 }
 
