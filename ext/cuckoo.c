@@ -79,9 +79,9 @@ static bool serve(const sqlite3_api_routines *api)
 ** statement runs. So a second load does nothing, and succeeds.
 */
 
-/* Sets *here to true if this PRAGMA lists the module, and *any if it lists anything. PRAGMA does not read
-** the schema, as SELECT ... FROM does: the database may be locked, or encrypted. And SQLite logs no
-** error. */
+/* Sets *here to true if this PRAGMA lists the module, and *any if it lists anything. PRAGMA does not
+** read the schema, as SELECT ... FROM does: the database may be locked, or encrypted. And SQLite logs
+** no error. */
 static int look_in(sqlite3 *db, const char *pragma, bool *here, bool *any)
 {
     sqlite3_stmt *names = NULL;

@@ -37,8 +37,9 @@ static table_cursor *table_cursor_of(sqlite3_vtab_cursor *base)
     return (table_cursor *)base;
 }
 
-/* True if SQLite has to compare the key with that of the row, with rowids=on: a join may convert the texts
-** of a column to numbers, and then 7 is equal to '7' and to '07'. A column of numbers always converts. */
+/* True if SQLite has to compare the key with that of the row, with rowids=on: a join may convert the
+** texts of a column to numbers, and then 7 is equal to '7' and to '07'. A column of numbers always
+** converts. */
 static bool compares_again(const cuckoo_table *table)
 {
     return table->paged.shadow.rowids && table->affinity <= CF_AFFINITY_TEXT;
@@ -205,7 +206,7 @@ static int list_keys(cuckoo_table *table, table_cursor *cursor)
     return rc == SQLITE_OK ? read_keys(table, cursor) : rc;
 }
 
-/* With rowids=on: the statement for the rows of the content that satisfy this condition on ?1. */
+/* With rowids=on: the statement for the keys and rowids of the content whose `column` is ?1. */
 static int prepare_rows(const cuckoo_table *table, sqlite3_stmt **rows, const char *column)
 {
     const cuckoo_follow *follow = &table->follow;
@@ -247,17 +248,17 @@ static int find_pairs(cuckoo_table *table, table_cursor *cursor, int plan, sqlit
         rc == SQLITE_OK ? cuckoo_key_read(key, rule, false, &cursor->hash) : CUCKOO_KEY_NULL;
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : rc;
-    bool lists = table->asks_content || cuckoo_key_always(rule, key),
-         converts = compares_again(table) &&
-                    (!table->asks_content || cuckoo_content_converts(&table->follow.content, key));
-    if (lists)
-        return converts ? list_keys(table, cursor) : list_equal(table, cursor, key);
+    bool again = compares_again(table);
+    if (table->asks_content || cuckoo_key_always(rule, key))
+        return again && (!table->asks_content || cuckoo_content_converts(&table->follow.content, key))
+                   ? list_keys(table, cursor)
+                   : list_equal(table, cursor, key);
     rc = cuckoo_rows_find(&table->net, &table->paged, cursor->hash, &cursor->pairs);
     cursor->rows = rc == SQLITE_OK ? cursor->pairs.n : 0;
     if (cursor->rows == 0 || !(plan & ROWS_WANT_KEY))
         return rc;
-    int type = compares_again(table) ? sqlite3_value_type(key) : sqlite3_value_numeric_type(key);
-    cursor->own = compares_again(table) && (type == SQLITE_INTEGER || type == SQLITE_FLOAT);
+    int type = again ? sqlite3_value_type(key) : sqlite3_value_numeric_type(key);
+    cursor->own = again && (type == SQLITE_INTEGER || type == SQLITE_FLOAT);
     return cursor->own ? SQLITE_OK : keep_key(cursor, key);
 }
 
@@ -320,9 +321,10 @@ int cuckoo_cursor_eof(sqlite3_vtab_cursor *base)
     return table_cursor_of(base)->at >= table_cursor_of(base)->rows;
 }
 
-/* Returns what tells the row apart from others: the hash of its key, and with rowids=on its rowid as well.
-** SQLite asks for it when it has to know whether a row came before, in a lookup or in a list: OR joins,
-** and RIGHT JOIN. When rows are only counted, their number, as a blob: no key is deleted by it. */
+/* Returns what tells the row apart from others: the hash of its key, and with rowids=on its rowid as
+** well. SQLite asks for it when it has to know whether a row came before, in a lookup or in a list: OR
+** joins, and RIGHT JOIN. Of rows that are only counted the number, as a blob: no key is deleted by
+** it. */
 static int row_id(const cuckoo_table *table, const table_cursor *cursor, sqlite3_context *context)
 {
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);

@@ -109,6 +109,16 @@ function hintOf(filters, sample, labels, isSure) {
     (/^[ -~]+$/.test(kinds) ? ` (its label: ${kinds})` : ''));
 }
 
+/* What options were given when the filters were built, if these have one kind of keys, and the options are others now. */
+function hintOfLabel(given, kinds) {
+  const [kind] = kinds.size === 1 ? kinds : [''], column = columnIn(kind), quoted = `'${column.replaceAll("'", "'\\''")}'`;
+  if (kind === 'domains' && !given.kind) return 'the keys are domains: with --domain a line is known if a domain above it is';
+  if (column && column.toLowerCase() !== given.column?.toLowerCase()) {
+    return `the keys are of the column ${column}: use --csv ${/^[\w.-]+$/.test(column) ? column : quoted}`;
+  }
+  if (kind === 'fields' && !given.kind && !given.field) return 'the keys are fields: use --field, as when it was built';
+}
+
 function beginning(path) {
   const bytes = Buffer.alloc(3), number = fs.openSync(path, 'r');
   try {
@@ -268,11 +278,8 @@ const COMMANDS = {
     const positives = filters.reduce((sum, filter) => sum + (filter.info(false).fpr_at_capacity ?? 0), 0);
     let hint;
     if (unknown && known < (0.01 + 2 * positives) * asked) {
-      const kinds = new Set(labels.map(kindOf)), [kind] = kinds.size === 1 ? kinds : [''], column = columnIn(kind), isOther = column.toLowerCase() !== given.column?.toLowerCase();
-      const other = kind === 'domains' && !given.kind ? 'the keys are domains: with --domain a line is known if a domain above it is' :
-        column && isOther ? `the keys are of the column ${column}: use --csv ${/^[\w.-]+$/.test(column) ? column : `'${column.replaceAll("'", "'\\''")}'`}` :
-          kind === 'fields' && !given.kind && !given.field ? 'the keys are fields: use --field, as when it was built' : undefined;
-      hint = hintOf(filters, sample, labels, asked >= 100 && !other) ?? other;
+      const byLabel = hintOfLabel(given, new Set(labels.map(kindOf)));
+      hint = hintOf(filters, sample, labels, asked >= 100 && !byLabel) ?? byLabel;
     }
     report('check', values, given, { unknown, known }, `${number(unknown)} of ${number(asked)} unknown`, hint);
     return found ? 0 : 1;
@@ -287,11 +294,9 @@ const COMMANDS = {
   delete: [`${KEY_USAGE} FILE < lines`, KEYS, change('deleteMany')],
   merge: ['FILE FROM...', REPORTS, ([path, first, ...others], values) => {
     let sum, isUnlike;
-    const labels = [];
     write(path, () => {
       const [begun, label] = opened(first, true);
-      let kind = kindOf(label);
-      labels.push(label);
+      const labels = [label];
       sum = begun;
       for (const other of others) {
         const [more, its] = opened(other, true);
@@ -300,13 +305,13 @@ const COMMANDS = {
         } catch (error) {
           throw new Error(`${error.message}${/the filters differ/.test(error.message) ? ' (--capacity, --fpr and --options of build); or name them all in one check' : ''}`);
         }
-        kind = bothKinds(kind, its);
         labels.push(its);
       }
       subject = path;
       if (![first, ...others].includes(path) && fs.statSync(path, { throwIfNoEntry: false })?.isFile()) {
         throw new Error(`it is there, and would be replaced; remove it, or add to it: sqlite-cuckoo merge ${[path, path, first, ...others].join(' ')}`);
       }
+      const kind = labels.map(kindOf).reduce((one, other) => bothKinds(one, other));
       isUnlike = !kind && labels.some(Boolean);
       return labelled(sum, kind);
     });

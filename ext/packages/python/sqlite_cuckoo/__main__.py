@@ -278,6 +278,19 @@ def hint(database, contains, filters, labels, is_sure):
         (f" (its label: {kinds})" if kinds.isprintable() and kinds else "")
 
 
+def hint_of_label(arguments, kinds):
+    """What options were given when the filters were built, if these have one kind of keys, and the options are others now."""
+    kind = kinds.pop() if len(kinds) == 1 else ""
+    column = files.column_in(kind)
+    if kind == "domains" and not arguments.keys:
+        return "the keys are domains: with --domain a line is known if a domain above it is"
+    if column and (arguments.csv or "").lower() != column.lower():
+        return f"the keys are of the column {column}: use --csv {shlex.quote(column)}"
+    if kind == "fields" and not (arguments.keys or arguments.field):
+        return "the keys are fields: use --field, as when it was built"
+    return None
+
+
 # ---- the commands; each returns the exit status, if it is not 0 ----
 
 def source(arguments, labels=()):
@@ -395,7 +408,7 @@ def change(arguments):
 
 
 def merge(arguments):
-    database, content, common, labels = Database(is_quiet=arguments.quiet), None, None, []
+    database, content, labels = Database(is_quiet=arguments.quiet), None, []
     with replacing(arguments.file) as write:
         for path in arguments.others:
             try:
@@ -405,11 +418,11 @@ def merge(arguments):
             except sqlite3.Error as error:
                 differ = " (--capacity, --fpr and --options of build); or name them all in one check" if "the filters differ" in str(error) else ""
                 raise Failure(f"{path}: {said(error)}{differ}") from None
-            common = files.kind_of(label) if common is None else files.both(common, label)
             labels.append(label)
         if arguments.file not in arguments.others and os.path.isfile(arguments.file):
             raise Failure(f"{arguments.file}: it is there, and would be replaced; remove it, or add to it: "
                           f"sqlite-cuckoo merge {' '.join([arguments.file, arguments.file, *arguments.others])}")
+        common = functools.reduce(files.both, map(files.kind_of, labels))
         write(content)
         write(files.label(common))
     unlike = "" if common or not any(labels) else " without a common label"
@@ -444,12 +457,8 @@ def check(arguments):
     positives = sum(database.info(content).get("fpr_at_capacity", 0) for content in filters)
     advice = None
     if unknown and known < (0.01 + 2 * positives) * asked:
-        kinds = {files.kind_of(label) for label in labels}
-        column = files.column_in(*kinds) if len(kinds) == 1 else ""
-        other = "the keys are domains: with --domain a line is known if a domain above it is" if kinds == {"domains"} and not arguments.keys else \
-            f"the keys are of the column {column}: use --csv {shlex.quote(column)}" if column and (arguments.csv or "").lower() != column.lower() else \
-            "the keys are fields: use --field, as when it was built" if kinds == {"fields"} and not (arguments.keys or arguments.field) else None
-        advice = hint(database, contains, filters, labels, asked >= 100 and not other) or other
+        by_label = hint_of_label(arguments, {files.kind_of(label) for label in labels})
+        advice = hint(database, contains, filters, labels, asked >= 100 and not by_label) or by_label
     report(arguments, database, {"unknown": unknown, "known": known}, f"{unknown:,} of {asked:,} unknown", advice)
     return 0 if found else 1
 
