@@ -200,7 +200,7 @@ class World:
 
     def check_all(self):
         for db in self.connections[:2]:
-            for _ in range(20):
+            for _ in range(4):
                 self.join(db)
             for key in self.keys:
                 self.check(db, key)
