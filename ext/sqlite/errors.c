@@ -54,12 +54,13 @@ cuckoo_shown_value cuckoo_show(sqlite3_value *value)
 {
     cuckoo_shown_value shown = {"NULL"};
     int type = sqlite3_value_type(value), size = sizeof shown.text;
+    int bytes = type == SQLITE_BLOB ? sqlite3_value_bytes(value) : 0;
     if (type == SQLITE_INTEGER)
         sqlite3_snprintf(size, shown.text, "%lld", sqlite3_value_int64(value));
     else if (type == SQLITE_FLOAT)
         sqlite3_snprintf(size, shown.text, "%!.15g", sqlite3_value_double(value));
     else if (type == SQLITE_BLOB)
-        sqlite3_snprintf(size, shown.text, "a %d-byte blob", sqlite3_value_bytes(value));
+        sqlite3_snprintf(size, shown.text, "a blob of %d byte%s", bytes, bytes == 1 ? "" : "s");
     else if (type == SQLITE_TEXT)
         sqlite3_snprintf(size, shown.text, "the text '" CUCKOO_PART "'", sqlite3_value_text(value));
     return shown;
