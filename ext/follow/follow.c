@@ -36,13 +36,15 @@ void cuckoo_follow_free(cuckoo_follow *follow)
 
 const char *const cuckoo_trigger_events[CUCKOO_FOLLOWERS] = {"inserted", "deleted", "updated"};
 
-/* The arguments of each: log, event (both in the name of the trigger), table; then its body. */
+/* The arguments of each: log, event (both in the name of the trigger), table; then its body. The texts
+** are a format (ext/COMPATIBILITY.md): a filter whose triggers have another text is not trusted, so a
+** new text must leave those of earlier versions valid. */
 #define HEAD(event)         "CREATE TRIGGER \"" CUCKOO_TRIGGER "\" AFTER " event " ON \"%w\" WHEN "
 #define BODY(columns, keys) " BEGIN INSERT INTO \"" CUCKOO_LOG "\"(" columns ") VALUES (" keys ")"
 #define TAIL                "; SELECT RAISE(ABORT, '') WHERE 0; END"
 #define OLD                 "old.\"%w\""
 #define NEW                 "new.\"%w\""
-#define ROWS                "(\"old\", \"new\", \"old_row\", \"new_row\") VALUES ("
+#define PAIRS               "(\"old\", \"new\", \"old_row\", \"new_row\") VALUES ("
 
 /* The trigger with rowids=on. The rowid may change without the key. */
 static char *text_with_rowids(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which)
@@ -57,7 +59,7 @@ static char *text_with_rowids(const cuckoo_follow *follow, const cuckoo_shadow *
              old &&new &&when
                  ? sqlite3_mprintf(
                        "CREATE TRIGGER \"" CUCKOO_TRIGGER "\" AFTER %s ON \"%w\" WHEN %s "
-                       "BEGIN INSERT INTO \"" CUCKOO_LOG "\"" ROWS "%s, %s, %s%s, %s%s)" TAIL,
+                       "BEGIN INSERT INTO \"" CUCKOO_LOG "\"" PAIRS "%s, %s, %s%s, %s%s)" TAIL,
                        shadow->log, cuckoo_trigger_events[which], head[which], follow->table, when,
                        shadow->log, which == INSERTED ? "NULL" : old, which == DELETED ? "NULL" : new,
                        which == INSERTED ? "NULL" : "old.", which == INSERTED ? "" : r,

@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-/* The text before and after the name that the filter has when the log is created. */
+/* The text before and after the name that the filter has when the log is created. It is a format
+** (ext/COMPATIBILITY.md): logs of earlier versions must stay valid. */
 #define HEAD                                                                                            \
     "CREATE TABLE \"" CUCKOO_LOG                                                                        \
     "\"(\"old\", \"new\", %s\"tag\" DEFAULT (randomblob('" CUCKOO_TAG_BYTES CUCKOO_LOG " "

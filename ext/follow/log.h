@@ -66,7 +66,7 @@ int cuckoo_log_drop(const cuckoo_shadow *shadow);
 typedef enum cuckoo_log_fault {
     CUCKOO_LOG_SOUND,
     CUCKOO_LOG_MISSING,
-    CUCKOO_LOG_CHANGED, /* another table has its name */
+    CUCKOO_LOG_CHANGED, /* its text is another one: probably another table has its name */
     CUCKOO_LOG_WATCHED  /* another trigger fires on it, and may remove rows */
 } cuckoo_log_fault;
 int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault, char **watcher);
@@ -83,7 +83,7 @@ typedef struct cuckoo_log_read {
 typedef struct cuckoo_net {
     cuckoo_changes changes;
     int64_t more;                  /* their total; with times the latest one */
-    cuckoo_log_read own, followed; /* the log of hashed keys, and the log of triggers */
+    cuckoo_log_read own, followed; /* the log of hashed keys, with the stamp; the log of triggers */
     uint64_t generation;           /* of the pages that the net belongs to */
     bool current;                  /* nothing can have changed since it was read */
 } cuckoo_net;

@@ -105,7 +105,8 @@ static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
 
 enum { ADVANCE, CHECK, CLEAR, CLOCK, DRAIN, IMPORT, OPTIMIZE, REBUILD, COMMANDS };
 
-/* Commands that change keys are not allowed for a synced filter. */
+/* CUCKOO_CHANGE: changes keys, which is an error for a synced filter. CUCKOO_REPAIR also works while the
+** filter is not trusted. */
 static const struct command {
     const char *name;
     cuckoo_use use;

@@ -6,12 +6,13 @@
 **
 ** - Nothing was uncommitted at the last use, nothing is now, and the data version of the database is the
 **   same. The version is read inside a read transaction: outside of one SQLite does not know it.
-** - The table is in the transaction that writes. Since the last use SQLite has reported no rollback, no
-**   table of this connection has written pages, and the connection has changed no row. (SQLite counts a
-**   row immediately, even if a trigger writes it: sqlite3_total_changes.)
+** - The table is in the transaction that writes. Since the last use SQLite has reported no rollback, and
+**   no table of this connection has written pages: the pages are valid. So are the logs, if the
+**   connection has changed no row. (SQLite counts a row immediately, even if a trigger writes it:
+**   sqlite3_total_changes.)
 **
-** Otherwise the generation of the pages is compared, and the logs are read on from their marks (log.h),
-** which shows whether they are still the same logs.
+** In all other cases memory may be stale: the generation of the pages is compared. Logs that may have
+** new rows are read on from their marks (log.h), which shows whether they are still the same logs.
 **
 ** With a shared cache a read transaction does not keep others from committing before a table is read. So
 ** after a use that has read something the version is checked again. If it has changed, the use fails
@@ -44,11 +45,12 @@ static int compare(cuckoo_table *table)
     const cuckoo_registry *registry = table->registry;
     const cuckoo_shadow *shadow = &table->paged.shadow;
     int rc = cuckoo_shadow_version(shadow, &version), changes = sqlite3_total_changes(shadow->db);
-    /* The schema is looked up by name only if some database is written. */
+    /* `settled`: nothing of this database is uncommitted. The schema is looked up by name only if some
+    ** database is written. */
     bool writes = table->joined || sqlite3_txn_state(shadow->db, NULL) == SQLITE_TXN_WRITE,
          settled = !writes || !cuckoo_shadow_in_transaction(shadow, true),
-         notified = !settled && table->joined && table->events == registry->events;
-    bool same = settled ? table->version == version : notified && changes == table->changes;
+         pages_kept = !settled && table->joined && table->events == registry->events;
+    bool same = settled ? table->version == version : pages_kept && changes == table->changes;
     table->version = rc == SQLITE_OK && settled ? (int64_t)version : -1;
     table->events = registry->events;
     table->changes = changes;
@@ -56,7 +58,7 @@ static int compare(cuckoo_table *table)
     if (rc != SQLITE_OK || same)
         return rc;
     table->net.current = false;
-    return notified ? SQLITE_OK : cuckoo_paged_compare(&table->paged);
+    return pages_kept ? SQLITE_OK : cuckoo_paged_compare(&table->paged);
 }
 
 int cuckoo_table_load(cuckoo_table *table)

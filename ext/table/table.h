@@ -184,8 +184,10 @@ int cuckoo_table_most(cuckoo_table *table, uint64_t hash, int64_t *most);
 ** has fewer keys than there are rows. */
 int cuckoo_table_misses(cuckoo_table *table, int most, bool *misses);
 
-/* Brings the sums of the logs up to date. The number of keys, with those in the logs. */
+/* Brings the sums of the logs up to date. */
 int cuckoo_table_net(cuckoo_table *table);
+
+/* The number of keys, with those in the logs. */
 int cuckoo_table_items(cuckoo_table *table, uint64_t *items);
 
 /* The rule by which its keys are checked and hashed, with the types of keys in the logs. */

@@ -78,5 +78,5 @@ def test_a_statement_shows_it(db, sql):
 
 
 def test_each_hole_of_the_simulator_has_its_place():
-    """What holes.py breaks stands in the code, once."""
-    assert [name for name, file, old, *_ in holes.HOLES if file and (ROOT / file).read_text().count(old) != 1] == []
+    """What holes.py breaks is in the code, once (tests/sim/holes.py quotes it)."""
+    assert [f"{file}: {name}" for name, file, old, *_ in holes.HOLES if file and (ROOT / file).read_text().count(old) != 1] == []
