@@ -36,7 +36,7 @@
 **      ON (c."user" = +f.k1)
 **
 ** With rowids=on the filter names the rows that may have the key, and the statement runs for each of
-** them, with another condition: AND c.rowid = ?11.
+** them, with another condition: AND c.rowid = ?9.
 **
 ** The fed statement runs on only while nothing changes (cuckoo_table_is_calm), and is an optimization:
 ** if it cannot run, because of an authorizer or a limit, the other one does.
@@ -189,8 +189,9 @@ enum {
     CUCKOO_ROWED = CUCKOO_FED << 1
 };
 
-/* Further parameters: the usual spelling of a number; 1 for the others; the rowid (CUCKOO_ROWED). */
-enum { CUCKOO_USUAL = CUCKOO_CONDITIONS + 1, CUCKOO_OTHERS, CUCKOO_ROW };
+/* Further parameters: the usual spelling of a number; 1 for the others; or the rowid (CUCKOO_ROWED),
+** which a statement with spellings does not have. Few numbers, for SQLITE_LIMIT_VARIABLE_NUMBER. */
+enum { CUCKOO_USUAL = CUCKOO_CONDITIONS + 1, CUCKOO_OTHERS, CUCKOO_ROW = CUCKOO_USUAL };
 
 /* Returns a value as the result. For a UTF-8 text this takes half as long as sqlite3_result_value, which
 ** allocates memory for it each time. */

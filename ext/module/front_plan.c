@@ -78,7 +78,7 @@ char *cuckoo_front_rewrite(const cuckoo_front *front, const char *text, uint32_t
         append_rewritten(front, sql, text, how, true);
     }
     if (how & CUCKOO_ROWED)
-        sqlite3_str_appendf(sql, " AND c.\"%w\" = ?11", cuckoo_front_shown(front, CUCKOO_ROWID)->name);
+        sqlite3_str_appendf(sql, " AND c.\"%w\" = ?9", cuckoo_front_shown(front, CUCKOO_ROWID)->name);
     if (how & CUCKOO_SORTS)
         sqlite3_str_appendf(sql, " ORDER BY +c.\"%w\"", cuckoo_front_shown(front, 0)->name);
     return sqlite3_str_finish(sql);

@@ -38,7 +38,7 @@ QUERIES = [
 ]
 
 
-def filled(db, kind, share, rows=200):
+def filled(db, kind, share, rows=200, options=""):
     """t has 100 keys, and e asks for keys of which this share is there; each fifth row of e has a key of another type."""
     create, index, k = TABLES[kind]
     rng = random.Random(share)
@@ -53,7 +53,7 @@ def filled(db, kind, share, rows=200):
         x = key(rng.randrange(100) if rng.random() < share else 1000 + i)
         x = rng.choice([str(x), x, None, 3, 3.0, b"k"]) if i % 5 == 4 else x
         db.execute("INSERT INTO e(x, y) VALUES (?, ?)", (x, rng.randrange(100)))
-    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t({})', rows=on)".format(k.replace("'", "''")))
+    db.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t({k})', rows=on{options})")
     return k
 
 
@@ -126,6 +126,20 @@ def test_where_the_statement_cannot_run_the_other_one_does(db, bar):
         db.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, 6)
     for sql, rows in zip(QUERIES, expected):
         assert db.execute(sql.format(T="f", k=k)).fetchall() == rows, sql
+
+
+@pytest.mark.skipif(not hasattr(sqlite3.Connection, "setlimit"), reason="needs Python 3.11")
+@pytest.mark.parametrize("options", ["", ", rowids=on"])
+@pytest.mark.parametrize("kind", ["unique", "not unique", "no index", "rowid", "integers", "names to be quoted"])
+def test_ten_parameters_are_enough(db, kind, options):
+    k = filled(db, kind, 0.5, options=options)
+    db.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 10)
+    alone = ["SELECT t.n FROM {T} AS t WHERE t.{k} = 'k3'", "SELECT t.n FROM {T} AS t WHERE t.{k} = 6",
+             "SELECT t.n FROM {T} AS t WHERE t.{k} IN ('k3', 'k4', 6, 7.5)",
+             "SELECT t.n FROM {T} AS t WHERE t.{k} IN ('k3', 'k4', 'no') AND t.n > 1",
+             "SELECT t.n FROM {T} AS t WHERE t.{k} = 'k3'" + " AND t.n >= 0" * 8]
+    for sql in QUERIES + [sql + " ORDER BY 1" for sql in alone]:
+        both(db, sql, k)
 
 
 def test_another_one_may_call_the_function_but_it_has_no_rows(db):
