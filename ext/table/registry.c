@@ -295,21 +295,36 @@ static bool is_hidden(cuckoo_registry *registry, const char *name)
     return has != 0;
 }
 
+static void append_tables(sqlite3 *db, const char *schema, sqlite3_str *list, int *more)
+{
+    sqlite3_stmt *names;
+    bool plain = sqlite3_stricmp(schema, "main") == 0;
+    int rc = cuckoo_sql_prepare(db, &names,
+                                "SELECT name FROM \"%w\".sqlite_master WHERE lower(sql) GLOB "
+                                "'create virtual table*cuckoo_filter*' LIMIT %d",
+                                schema, *more);
+    for (; rc == SQLITE_OK && sqlite3_step(names) == SQLITE_ROW; --*more)
+        sqlite3_str_appendf(list, "%s%s%s%s", sqlite3_str_length(list) ? ", " : "; the tables are ",
+                            plain ? "" : schema, plain ? "" : ".", sqlite3_column_text(names, 0));
+    sqlite3_finalize(names);
+}
+
 /* The remedy (sqlite3_malloc; NULL: out of memory): the filter tables, or how to create one. */
 static char *remedy_for(cuckoo_registry *registry, const char *text)
 {
-    char *list = NULL;
+    int more = 20; /* tables */
+    sqlite3_stmt *schemas;
     if (strchr(text, '.') == NULL && is_hidden(registry, text))
         return sqlite3_mprintf("; a TEMP table or view of this name hides it: write 'main.%q'", text);
-    cuckoo_sql_text(registry->db, &list,
-                    "SELECT group_concat(name, ', ') FROM (SELECT name FROM main.sqlite_master WHERE "
-                    "lower(sql) GLOB 'create virtual table*cuckoo_filter*' LIMIT 20)");
-    char *remedy = sqlite3_mprintf(list ? "; the tables are %s"
-                                        : "; create one: CREATE VIRTUAL TABLE known USING "
-                                          "cuckoo_filter(content='users(email)')",
-                                   list);
-    sqlite3_free(list);
-    return remedy;
+    sqlite3_str *list = sqlite3_str_new(NULL);
+    int rc = cuckoo_sql_prepare(registry->db, &schemas, "PRAGMA database_list");
+    while (rc == SQLITE_OK && sqlite3_step(schemas) == SQLITE_ROW)
+        append_tables(registry->db, (const char *)sqlite3_column_text(schemas, 1), list, &more);
+    sqlite3_finalize(schemas);
+    if (sqlite3_str_length(list) == 0)
+        sqlite3_str_appendall(list, "; create one: CREATE VIRTUAL TABLE known USING "
+                                    "cuckoo_filter(content='users(email)')");
+    return sqlite3_str_finish(list);
 }
 
 const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *name)

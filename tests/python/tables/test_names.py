@@ -118,6 +118,26 @@ def test_a_wrong_name_is_a_clear_error(seen, name):
     assert message.startswith("cf_buckets: ")
 
 
+@pytest.mark.parametrize("in_main", [True, False])
+@pytest.mark.parametrize("name", ["knwon", "x.knwon", "main.known", "temp.known", "nowhere.known"])
+def test_the_message_lists_the_filters_of_all_schemas(db, name, in_main):
+    db.execute("ATTACH ':memory:' AS x")
+    tables = ["other"] * in_main + ["temp.seen", "x.known"]
+    for table in tables:
+        create(db, name=table)
+    for call in CALLS:
+        refused(db, ERROR, f"SELECT {call}", name, says=f"table: {name}; the tables are {', '.join(tables)}")
+
+
+def test_the_message_lists_twenty_filters(db):
+    db.execute("ATTACH ':memory:' AS x")
+    tables = [schema + str(i) for schema in ("f", "x.f") for i in range(12)]
+    for table in tables:
+        create(db, "capacity=1", name=table)
+    message = refused(db, ERROR, "SELECT cf_picture('none')", says="no such cuckoo_filter table")
+    assert message.endswith("; the tables are " + ", ".join(tables[:20]))
+
+
 @pytest.mark.parametrize("name", [None, 1, 1.5, b"seen"])
 def test_a_name_that_is_no_text_is_a_clear_error(seen, name):
     for call in CALLS[:-1]:
