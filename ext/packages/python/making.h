@@ -90,16 +90,18 @@ static int read_keys(PyObject *keys, list *all)
     return PyErr_Occurred() ? FAILED : KEY;
 }
 
-/* _build(keys, options): 15 numbers as `options_of` reads them, doubles, and the seed behind them. */
+/* _build(call, keys, options): 15 numbers as `options_of` reads them, doubles, and the seed behind them.
+** Errors name the call. */
 static PyObject *filter_build(PyObject *class, PyObject *arguments)
 {
     PyObject *keys, *options, *self = NULL;
     char *content;
+    const char *call;
     Py_ssize_t length;
     double numbers[15];
     int64_t seed;
     list all = {.used = 0};
-    if (!PyArg_ParseTuple(arguments, "OO:_build", &keys, &options) ||
+    if (!PyArg_ParseTuple(arguments, "sOO:_build", &call, &keys, &options) ||
         PyBytes_AsStringAndSize(options, &content, &length) != 0)
         return NULL;
     if (length != sizeof numbers + sizeof seed)
@@ -122,5 +124,5 @@ static PyObject *filter_build(PyObject *class, PyObject *arguments)
     }
     free(filter);
     drop(self);
-    return fail_status("build", status, NULL, said);
+    return fail_status(call, status, NULL, said);
 }

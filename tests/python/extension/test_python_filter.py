@@ -244,12 +244,13 @@ class Big(int):
 @pytest.mark.parametrize("call, kind, says", [
     (lambda F: F(), TypeError, ""), (lambda F: F("text"), TypeError, "filter must be bytes"), (lambda F: F(None), TypeError, "filter must be bytes"),
     (lambda F: F(blob=b""), TypeError, "no keyword"), (lambda F: F(b""), ValueError, "cannot be used: .*; restore it"),
-    (lambda F: F(b"x" * 80), ValueError, "not a cuckoo filter"), (lambda F: F.build(5), TypeError, "iterable"),
+    (lambda F: F(b"x" * 80), ValueError, "not a cuckoo filter"), (lambda F: F.build(5), TypeError, "Filter.build: keys must be an iterable of keys, got 5"),
     (lambda F: F.build([], 0), ValueError, "fpr must be"), (lambda F: F.new(-1), ValueError, "capacity must"),
     *[(lambda F, given=given: F.new(given), ValueError, "capacity must") for given in (1.5, math.nan, math.inf, "5", b"5", 2**200, Big(2**60))],
     *[(lambda F, given=given: F.new(5, given), ValueError, "fpr must") for given in ("x", math.nan, 1, [])],
     *[(lambda F, given=given: F.new(5, None, given), ValueError, "bad value") for given in ("seed=1_0", "seed=\uff15", "seed= 5", "max_kicks=1_0")],
-    (lambda F: F.new(2**41), ValueError, "capacity must"), (lambda F: F.new(2**38), ValueError, "2 GB"),
+    (lambda F: F.new(2**41), ValueError, "capacity must"), (lambda F: F.new(2**39), ValueError, "Filter.new: .*2 GB"),
+    (lambda F: F.new(10, 1e-30), ValueError, "Filter.new: fpr is too small"), (lambda F: F.build([1], 1e-30), ValueError, "Filter.build: fpr is too small"),
     (lambda F: F.new(5, None, "nonsense=1"), ValueError, "unknown option nonsense; valid options: bucket_size"),
     (lambda F: F.new(5, None, "seed"), ValueError, "list of name=value"), (lambda F: F.new(5, None, "seed=1 seed=1"), ValueError, "twice"),
     (lambda F: F.new(5, None, "bucket_size=3"), ValueError, "bad value in bucket_size=3; valid"),
@@ -258,8 +259,8 @@ class Big(int):
     (lambda F: F.build([1], None, "value_bits=3"), ValueError, "without values"), (lambda F: F.new(5).values(1), ValueError, "stores no values"),
     (lambda F: F.new(5).add(1, 2), ValueError, "stores no values"), (lambda F: F.new(5, None, "value_bits=3").add(1), ValueError, "int of 3 bits"),
     (lambda F: F.new(5, None, "value_bits=3").add(1, 8), ValueError, "int of 3 bits"), (lambda F: F.new(5).merge(b""), TypeError, "both must be filters"),
-    (lambda F: F.new(5).merge(F.new(50)), ValueError, "differ in .*same capacity"), (lambda F: F.new(5).contains_many(5), TypeError, "iterable"),
-    (lambda F: F.new(5)._build([], b""), ValueError, "options of 0 bytes")])
+    (lambda F: F.new(5).merge(F.new(50)), ValueError, "differ in .*same capacity"), (lambda F: F.new(5).contains_many(None), TypeError, "Filter.contains_many: keys must be an iterable"),
+    (lambda F: F.new(5)._build("new", [], b""), ValueError, "options of 0 bytes")])
 def test_errors(Filter, call, kind, says):
     with pytest.raises(kind, match=says):
         call(Filter)

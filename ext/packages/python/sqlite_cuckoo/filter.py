@@ -100,7 +100,8 @@ def _packed(call: str, fpr: Optional[float], options: str, capacity: Optional[in
 
 def _no_single_key(call: str, keys: Any):
     """A str is an iterable, too, of its letters."""
-    if isinstance(keys, (str, bytes, bytearray, memoryview)):
+    iterable = hasattr(keys, "__iter__") or hasattr(keys, "__getitem__")
+    if not iterable or isinstance(keys, (str, bytes, bytearray, memoryview)):
         raise TypeError(f"sqlite_cuckoo.Filter.{call}: keys must be an iterable of keys, got {keys!r:.80}; for one key give [key]")
 
 
@@ -114,7 +115,7 @@ class Filter(_Filter):
     @classmethod
     def new(cls, capacity: int, fpr: Optional[float] = None, options: str = "") -> "Filter":
         """An empty filter for `capacity` keys, as cf_new: Filter.new(1000, 0.001, 'growth=off')."""
-        return cls._build((), _packed("new", fpr, options, capacity))
+        return cls._build("new", (), _packed("new", fpr, options, capacity))
 
     @classmethod
     def build(cls, keys: Iterable[Any], fpr: Optional[float] = None, options: str = "") -> "Filter":
@@ -123,7 +124,7 @@ class Filter(_Filter):
         packed = _packed("build", fpr, options)
         if _options("build", options).get("value_bits"):
             raise ValueError("sqlite_cuckoo.Filter.build: keys come without values here; use new(), and add(key, value)")
-        return cls._build(keys, packed)
+        return cls._build("build", keys, packed)
 
     def info(self) -> Dict[str, Union[int, float, str]]:
         """The fields of cf_info."""
