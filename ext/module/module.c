@@ -58,7 +58,7 @@ int cuckoo_table_fail(cuckoo_table *table, int code, const char *format, ...)
 int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
 {
     char *what = NULL;
-    if (!cuckoo_table_is_told(rc) && rc != SQLITE_IOERR)
+    if (!cuckoo_table_is_told(rc) && rc != SQLITE_TOOBIG && rc != SQLITE_IOERR)
         return rc;
     /* After something was written, corruption is an error that rolls back. */
     bool damaged = rc == SQLITE_IOERR && table->paged.shadow.damage;

@@ -72,7 +72,7 @@ static inline int cuckoo_table_has_value(cuckoo_table *table, sqlite3_value *key
 int cuckoo_table_fail(cuckoo_table *table, int code, const char *format, ...);
 
 /* The same for a code that begin or end of a use returned, with the reason. Codes other than
-** SQLITE_IOERR and the codes of cuckoo_table_is_told need no message, and are passed on. */
+** SQLITE_TOOBIG, SQLITE_IOERR and those of cuckoo_table_is_told need no message, and are passed on. */
 int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why);
 
 /* ---- methods in other files ---- */

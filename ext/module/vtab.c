@@ -93,7 +93,9 @@ static int create(cuckoo_table *table, const cf_geometry *shape, uint64_t keep, 
                                         given ? &shape->capacity : NULL, message);
     if (rc == SQLITE_OK)
         return rc;
-    return *message ? rc : cuckoo_say(message, rc, "%s", cuckoo_sql_message(table->registry->db, rc));
+    const char *why = table->paged.shadow.damage;
+    why = why ? why : cuckoo_sql_message(table->registry->db, rc);
+    return *message ? rc : cuckoo_say(message, rc, "%s", why);
 }
 
 static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv, bool creates,

@@ -9,7 +9,8 @@
 #include <assert.h>
 #include <string.h>
 
-enum { PAGE_OVERHEAD = 64 /* the most bytes of a row on a database page that are not data */ };
+/* The most bytes of a row that are not data: on a database page, and under SQLITE_LIMIT_LENGTH. */
+enum { PAGE_OVERHEAD = 64, ROW_OVERHEAD = 5 };
 
 /* ---- corruption ---- */
 
@@ -24,10 +25,26 @@ const char *cuckoo_shadow_why(const cuckoo_shadow *shadow)
     return shadow->damage ? shadow->damage : "its shadow tables cannot be read";
 }
 
+static int say_too_long(cuckoo_shadow *shadow)
+{
+    return cuckoo_say(&shadow->damage, SQLITE_TOOBIG,
+                      "rows of %s_page or of its log are longer than SQLITE_LIMIT_LENGTH, which is %d: "
+                      "raise it to the page size of the database, and for longer keys further",
+                      shadow->table, sqlite3_limit(shadow->db, SQLITE_LIMIT_LENGTH, -1));
+}
+
+int cuckoo_shadow_fits(cuckoo_shadow *shadow, uint32_t page_bytes)
+{
+    uint32_t most = (uint32_t)sqlite3_limit(shadow->db, SQLITE_LIMIT_LENGTH, -1);
+    return page_bytes + ROW_OVERHEAD <= most ? SQLITE_OK : say_too_long(shadow);
+}
+
 /* SQLITE_ERROR has two causes: the tables, and limits of the connection (sqlite3_limit), for which
 ** SQLite's message has "too" or "must be". */
-static int corrupt_if_missing(cuckoo_shadow *shadow, int rc)
+static int explain(cuckoo_shadow *shadow, int rc)
 {
+    if (rc == SQLITE_TOOBIG)
+        return say_too_long(shadow);
     if (rc != SQLITE_ERROR)
         return rc;
     const char *words = sqlite3_errmsg(shadow->db);
@@ -84,7 +101,7 @@ static int prepare_query(cuckoo_shadow *shadow, cuckoo_query query, sqlite3_stmt
         return SQLITE_NOMEM;
     int rc = sqlite3_prepare_v3(shadow->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
     sqlite3_free(sql);
-    return corrupt_if_missing(shadow, rc);
+    return explain(shadow, rc);
 }
 
 int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
@@ -112,7 +129,7 @@ int cuckoo_shadow_step(cuckoo_shadow *shadow, sqlite3_stmt *statement)
 int cuckoo_shadow_end(cuckoo_shadow *shadow, sqlite3_stmt *statement, int rc)
 {
     int rc2 = cuckoo_sql_code(shadow->db, sqlite3_reset(statement));
-    return cuckoo_first_error(rc, corrupt_if_missing(shadow, rc2));
+    return cuckoo_first_error(rc, explain(shadow, rc2));
 }
 
 int cuckoo_shadow_write_one(cuckoo_shadow *shadow, sqlite3_stmt *statement)
@@ -253,7 +270,7 @@ int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes,
     sqlite3_bind_int64(write, 1, no);
     rc = sqlite3_bind_blob64(write, 2, bytes, length, SQLITE_STATIC);
     if (rc != SQLITE_OK)
-        return rc; /* too long for the connection: NULL would be written */
+        return explain(shadow, rc); /* too long for the connection: NULL would be written */
     rc = cuckoo_shadow_write_one(shadow, write);
     sqlite3_clear_bindings(write);
     sqlite3_set_last_insert_rowid(shadow->db, rowid);
@@ -304,11 +321,12 @@ static int execute(cuckoo_shadow *shadow, const char *page, const char *log, con
 int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
 {
     sqlite3_int64 size = 0;
-    int rc = execute(shadow, "CREATE TABLE \"%w\".\"%w_page\"(no INTEGER PRIMARY KEY, data BLOB)",
-                     "CREATE TABLE \"%w\".\"%w_log\"(hash, n, tag DEFAULT (random()))", NULL);
-    rc = rc ? rc : cuckoo_sql_integer(shadow->db, &size, "PRAGMA \"%w\".page_size", shadow->schema);
+    int rc = cuckoo_sql_integer(shadow->db, &size, "PRAGMA \"%w\".page_size", shadow->schema);
     *page_bytes = (uint32_t)size - PAGE_OVERHEAD;
-    return rc;
+    rc = rc ? rc : cuckoo_shadow_fits(shadow, *page_bytes);
+    return rc ? rc
+              : execute(shadow, "CREATE TABLE \"%w\".\"%w_page\"(no INTEGER PRIMARY KEY, data BLOB)",
+                        "CREATE TABLE \"%w\".\"%w_log\"(hash, n, tag DEFAULT (random()))", NULL);
 }
 
 /* Preparing the statements again shows it. */

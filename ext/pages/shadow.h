@@ -10,7 +10,7 @@
 ** A synced filter also has a log of raw keys (log.h), which is not a shadow table.
 **
 ** Rows and tables may be corrupt, so nothing in them is trusted (pages.h). Functions return SQLite
-** codes. After SQLITE_CORRUPT_VTAB cuckoo_shadow_why says what is wrong.
+** codes. After SQLITE_CORRUPT_VTAB and SQLITE_TOOBIG cuckoo_shadow_why says what is wrong.
 */
 #ifndef CUCKOO_SHADOW_H
 #define CUCKOO_SHADOW_H
@@ -62,6 +62,9 @@ void cuckoo_shadow_finalize(cuckoo_shadow *shadow);
 
 /* Creates the tables. *page_bytes: the most data bytes of a row that fits on one database page. */
 int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes);
+
+/* SQLITE_TOOBIG if rows of this many data bytes cannot be written (SQLITE_LIMIT_LENGTH). */
+int cuckoo_shadow_fits(cuckoo_shadow *shadow, uint32_t page_bytes);
 
 /* SQLITE_CORRUPT_VTAB if a table is missing or has no key, so that rows cannot be written. */
 int cuckoo_shadow_check(cuckoo_shadow *shadow);

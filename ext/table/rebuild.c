@@ -219,6 +219,7 @@ int cuckoo_maintenance_rebuild(cuckoo_table *table, bool replan, const uint64_t 
                           "after it has ended");
     int rc = cuckoo_paged_load(&table->paged);
     rc = rc ? rc : cuckoo_shadow_check(&table->paged.shadow);
+    rc = rc ? rc : cuckoo_shadow_fits(&table->paged.shadow, table->paged.page_bytes);
     rc = rc ? rc : cuckoo_follow_find(&table->follow, &table->paged.shadow);
     rc = rc ? rc : plan_shape(table, replan, capacity, &shape, message);
     rc = rc ? rc : cuckoo_follow_refuse(&table->follow, &table->paged.shadow, message);

@@ -108,7 +108,8 @@ bool cuckoo_table_is_told(int rc)
 
 const char *cuckoo_table_damage(const cuckoo_table *table, int rc)
 {
-    return cuckoo_table_is_told(rc) ? cuckoo_shadow_why(&table->paged.shadow) : sqlite3_errstr(rc);
+    bool told = cuckoo_table_is_told(rc) || (rc == SQLITE_TOOBIG && table->paged.shadow.damage);
+    return told ? cuckoo_shadow_why(&table->paged.shadow) : sqlite3_errstr(rc);
 }
 
 /* The copies of a key in the pages; a saturated key may have any number. */

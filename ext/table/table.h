@@ -93,8 +93,8 @@ bool cuckoo_table_is_seen(cuckoo_table *table);
 /* The part of begin that does not check whether a synced filter can be trusted. */
 int cuckoo_table_load(cuckoo_table *table);
 
-/* The message for this code: what was found, for the codes of cuckoo_table_is_told; otherwise SQLite's
-** text. Valid until the next use. */
+/* The message for this code: what was found, for the codes of cuckoo_table_is_told and rows that are
+** too long; otherwise SQLite's text. Valid until the next use. */
 const char *cuckoo_table_damage(const cuckoo_table *table, int rc);
 
 /* Ends a use, and discards changes that were made only in memory. Returns the first error of reading

@@ -70,6 +70,51 @@ def test_a_small_limit(tmp_path, limit, first):
     assert later == [[(1,)]] * 2, "with the usual limit"
 
 
+SHORT = "rows of {}_page or of its log are longer than SQLITE_LIMIT_LENGTH, which is {}: raise it to the page size"
+CREATE = "CREATE VIRTUAL TABLE g USING cuckoo_filter({})"
+TRIED = ["SELECT cf_table_rebuild('f')", "INSERT INTO f(f) VALUES ('drain')", "INSERT INTO f(f) VALUES ('optimize')"]
+
+
+@pytest.mark.parametrize("within", [True, False])
+@pytest.mark.parametrize("options", ["content='t(k)'", "content='t(k)', rows=on", "content='t(k)', rowids=on"])
+@pytest.mark.parametrize("page, limit", [(4096, 600), (4096, 2000), (4096, 4031), (4096, 4035), (8192, 4096), (512, 450)])
+def test_rows_that_are_longer_than_the_limit(page, limit, options, within):
+    """A page is four bytes longer when it is written. What cannot be written changes nothing, and says why."""
+    db = support.connect()
+    db.executescript(f"PRAGMA page_size = {page}; CREATE TABLE t(k); CREATE TABLE o(x); INSERT INTO t VALUES ('k1'), ('k2'), ('k3');"
+                     f"CREATE VIRTUAL TABLE f USING cuckoo_filter({options}); INSERT INTO t VALUES ('k4')")
+    usual = db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limit)
+    if within:
+        db.executescript("BEGIN; INSERT INTO o VALUES (1)")
+    before = tell(db, "SELECT * FROM sqlite_master ORDER BY name")
+    for sql in TRIED:
+        assert SHORT.format("f", limit) in tell(db, sql), sql
+    for kind in (options, "capacity=100"):
+        assert SHORT.format("g", limit) in tell(db, CREATE.format(kind))
+    assert db.in_transaction == within and tell(db, "SELECT count(*) FROM o") == [(within,)]
+    assert tell(db, "SELECT * FROM sqlite_master ORDER BY name") == before
+    for key in ("k1", "k4"):
+        found = tell(db, f"SELECT cf_table_contains('f', '{key}')")
+        assert found == [(1,)] or "cf_table_contains: " + SHORT.format("f", limit) in found
+        assert found == [(1,)] or limit < page - 64, "a row of this length can be read"
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, usual)
+    assert tell(db, "SELECT cf_table_contains('f', 'k1') + cf_table_contains('f', 'k4')") == [(2,)]
+    assert [tell(db, sql) for sql in (TRIED[0].replace("rebuild", "check"), TRIED[1], CREATE.format(options))] == [[("ok",)], [], []]
+    db.close()
+
+
+@pytest.mark.parametrize("page", [512, 4096, 65536])
+def test_the_page_size_is_enough(page):
+    db = support.connect()
+    db.executescript(f"PRAGMA page_size = {page}; CREATE TABLE t(k); INSERT INTO t VALUES ('k1'), ('k2')")
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, page)
+    for sql in (CREATE.format("content='t(k)'").replace(" g ", " f "), "INSERT INTO t VALUES ('k3')", *TRIED[1:]):
+        assert tell(db, sql) == []
+    assert '"keys":3' in str(tell(db, TRIED[0]))
+    assert tell(db, "SELECT cf_table_contains('f', 'k3')") == [(1,)]
+    db.close()
+
+
 # ---- another database in the place of this one ----
 
 def reset(db):
