@@ -115,6 +115,20 @@ def test_the_page_size_is_enough(page):
     db.close()
 
 
+@pytest.mark.parametrize("options", ["content='t(k)'", "content='t(k)', rows=on", "content='t(k)', rowids=on"])
+def test_the_depth_of_expressions_that_triggers_take(options):
+    db = support.connect()
+    db.executescript(f"CREATE TABLE t(k); CREATE TABLE o(x); CREATE VIRTUAL TABLE f USING cuckoo_filter({options})")
+    for depth in (13, 12):
+        db.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, depth)
+        db.executescript("BEGIN; INSERT INTO o VALUES (1)")
+        said = str(tell(db, TRIED[0]))
+        assert ("cannot be created: Expression tree is too large" in said) == (not db.in_transaction) == (depth < 13)
+        db.in_transaction and db.execute("COMMIT")
+    assert tell(db, "SELECT count(*) FROM o") == [(1,)]
+    db.close()
+
+
 # ---- another database in the place of this one ----
 
 def reset(db):

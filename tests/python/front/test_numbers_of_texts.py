@@ -175,6 +175,33 @@ def test_what_others_commit_is_seen_by_the_next_statement(tmp_path):
             assert asker.execute(question).fetchall() == asker.execute(question.replace("f ", "t ")).fetchall()
 
 
+MIXED = {
+    "UNION": "SELECT v FROM n UNION SELECT '5.0' UNION SELECT 'ada'",
+    "UNION ALL": "SELECT v FROM n UNION ALL SELECT '5.0' UNION ALL SELECT 'ada'",
+    "texts first": "SELECT '5.0' UNION SELECT 'ada' UNION SELECT v FROM n",
+    "VALUES": "VALUES (CAST(7 AS INTEGER)), ('5.0'), ('ada')",
+    "recursive": "WITH RECURSIVE r(k, i) AS (SELECT v, 0 FROM n UNION ALL SELECT substr('5.0ada', 1 + 3 * i, 3), i + 1 FROM r WHERE i < 2) "
+                 "SELECT k FROM r",
+}
+
+
+@pytest.mark.parametrize("mixed", MIXED)
+@pytest.mark.parametrize("join", ["CROSS JOIN {T} AS t ON t.k = {k}", "LEFT JOIN {T} AS t ON t.k = {k}", "JOIN {T} AS t ON t.k IS {k}"])
+def test_a_cast_makes_one_type_of_numbers_and_texts(db, mixed, join):
+    """Before SQLite 3.43 a column of a UNION may have an affinity that only comparisons with ordinary tables apply."""
+    db.executescript("CREATE TABLE t(id INTEGER PRIMARY KEY, k TEXT); INSERT INTO t VALUES (1, '7'), (2, '5'), (3, '5.0'), (4, 'ada');"
+                     "CREATE TABLE n(v INTEGER); INSERT INTO n VALUES (7); CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', rows=on);"
+                     f"CREATE VIEW w AS SELECT * FROM (WITH w(k) AS ({MIXED[mixed]}) SELECT k FROM w)")
+
+    def rows(k):
+        return [db.execute(f"SELECT w.k, t.id FROM w {join.format(T=T, k=k)} ORDER BY 1, 2").fetchall() for T in "tf"]
+
+    texts = rows("CAST(w.k AS TEXT)")
+    assert texts[0] == texts[1] and (7, 1) in texts[1] and ("ada", 4) in texts[1]
+    plain = rows("w.k")
+    assert plain[0] == plain[1] or sqlite3.sqlite_version_info < (3, 43)
+
+
 @pytest.mark.parametrize("type_", ["TEXT", ""])
 def test_only_a_number_in_another_spelling_reads_all_rows(db, type_):
     """Of 4,000 numbers five are in another spelling, and some 40 are false positives. A pass over the texts takes 40,000 steps,
