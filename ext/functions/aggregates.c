@@ -161,7 +161,8 @@ static bool read_member(sqlite3_context *context, sqlite3_value **argv, const co
         return cuckoo_fail(context, "member, the second argument, must be 1 or 0, got %s%s",
                            cuckoo_show(argv[1]).text,
                            type == SQLITE_NULL ? "; use ifnull(member, 0)" : "");
-    bool inexact = c->rule.affinity != CF_AFFINITY_NONE && c->rule.key_types & CF_TYPE_INEXACT;
+    bool inexact = sqlite3_value_type(argv[0]) == SQLITE_TEXT &&
+                   cuckoo_key_type(argv[0], &c->rule) & CF_TYPE_INEXACT;
     return (!inexact && (*member || !cuckoo_key_always(&c->rule, argv[0]))) ||
            cuckoo_fail(context,
                        "key is %s, which may equal other keys under this affinity; leave affinity= out",

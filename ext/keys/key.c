@@ -79,7 +79,7 @@ unsigned cuckoo_key_type(sqlite3_value *value, const cf_geometry *rule)
                                     [SQLITE_BLOB] = CF_TYPE_BLOB,
                                     [SQLITE_NULL] = 0};
     unsigned type = types[sqlite3_value_type(value)];
-    bool inexact = type == CF_TYPE_TEXT && rule->affinity != CF_AFFINITY_NONE &&
+    bool inexact = type != CF_TYPE_BLOB && rule->affinity != CF_AFFINITY_NONE &&
                    key_of(value, &key) == CUCKOO_KEY_OK && cf_key_apply(rule, &key);
     return type | (inexact ? CF_TYPE_INEXACT : 0);
 }

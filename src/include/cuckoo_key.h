@@ -30,15 +30,17 @@
 **      TEXT       The same for whole numbers that fit into 64 bits. All other text stays text. Integers
 **                 stay exact. Columns of BLOB or no affinity have this rule.
 **
-** Versions of SQLite read some texts as different doubles. Such a text is *inexact*, and a filter notes
-** that it has one (CF_TYPE_INEXACT). A key is *vague*, and the answer is "probably",
+** Versions of SQLite read some texts as different doubles. Such a text is *inexact*, and so is, under
+** TEXT, a real that is not whole, or is 10^15 or more: SQLite makes text of it. A filter notes that it
+** has an inexact key (CF_TYPE_INEXACT). A key is *vague*, and the answer is "probably",
 **
 **      - under TEXT if it is a real that is not whole, or is 10^15 or more: SQLite compares it as a
 **        number or as a text of 15 digits (17 in recent versions), depending on the other side. A stored
 **        one is found: SQLite makes text of parameters and of expressions, never of values stored in a
 **        column of BLOB or no affinity;
 **      - under NUMERIC and REAL if it is an inexact text;
-**      - in a filter with an inexact text, if it is not whole, or is a double of 10^15 or more.
+**      - in a filter with an inexact key, if it is not whole, or is a double of 10^15 or more; and under
+**        TEXT if it is a text with a point or an exponent that looks like a number.
 **
 ** Under NOCASE the letters A to Z of a text are hashed as a to z, up to the first NUL; in place of what
 ** follows come a NUL and the length of the text (8 bytes). Under RTRIM spaces at its end are left out.
@@ -69,8 +71,8 @@ cf_key cf_key_real(double real);
 cf_key cf_key_text(const void *utf8, size_t length);
 cf_key cf_key_blob(const void *bytes, size_t length);
 
-/* Gives the key its form under the affinity of a filter. True: it is a text that versions of SQLite read
-** as different numbers; if you add it, note CF_TYPE_INEXACT (cf_note_types). */
+/* Gives the key its form under the affinity of a filter. True: it is inexact; if you add it, note
+** CF_TYPE_INEXACT (cf_note_types). */
 bool cf_key_apply(const cf_geometry *rule, cf_key *key);
 
 /* True if some version of SQLite may find the key whatever the filter says: then the answer is
@@ -92,7 +94,7 @@ typedef enum cf_key_types {
     CF_TYPE_TEXT = 2,
     CF_TYPE_BLOB = 4,
     CF_TYPE_ANY = 7,
-    CF_TYPE_INEXACT = 8, /* texts that are numbers, which versions of SQLite read as different doubles */
+    CF_TYPE_INEXACT = 8, /* numbers that versions of SQLite read or write as different texts */
     CF_TYPES_MIXED = 15  /* without an affinity: keys of all types are intended */
 } cf_key_types;
 

@@ -71,7 +71,8 @@ static const char *read_power(const char *at, const char *end, cf_number *number
 bool cf_number_read(const char *text, size_t length, cf_number *number)
 {
     const char *at = text, *end;
-    /* RULE: whitespace may precede a number; equivalent without 2, < to <=: alone it is no number */
+    /* RULE: whitespace may precede a number; equivalent without 2, without 3, < to <=: alone it is no
+    ** number, and only sanitizers notice that more is read */
     while (at < text + length && is_blank(*at))
         at++;
     if (at == text + length || !(is_digit(*at) || *at == '-' || *at == '+' || *at == '.'))
@@ -143,7 +144,8 @@ double cf_number_real(const cf_number *number)
     int exponent = number->exponent;
     double real = (double)number->digits;
     /* A short number needs a single rounding of two exact doubles. */
-    /* RULE: other numbers are read by strtod; equivalent < to <=: 10^15 is exact as well */
+    /* RULE: else strtod; equivalent < to <=, never, without, without 2, without 4, == to != 2, <= to <:
+    ** strtod reads the same, but slowly, and 10^15 is exact as well */
     if (number->digits == 0 ||
         (FLT_EVAL_METHOD == 0 && number->digits < ROUND_LIMIT && abs(exponent) <= EXACT_POWER)) {
         exponent = number->digits ? exponent : 0;

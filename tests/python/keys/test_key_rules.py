@@ -184,7 +184,9 @@ PAIRS = [
     ("affinity=text", "5", 5, 1), ("affinity=text", "05", "5", 1), ("affinity=text", "1.10", "1.1", 0),
     ("affinity=text", "1.1", "1.2", 0), ("affinity=text", "0.3", 0.1 + 0.2, 1), ("affinity=text", "0.3", 0.25, 1),
     ("affinity=text", "5", 5.0, 1), ("affinity=text", 5.0, "5.0", 1), ("affinity=text", "5", 6.0, 0),
-    ("affinity=text", 0.3, "0.3", 0),
+    ("affinity=text", 0.3, "0.3", 1), ("affinity=text", 0.3, ".30", 1), ("affinity=text", 1e16, "1.0e+16", 1),
+    ("affinity=text", 123456789012345678.0, "1.23456789012346e+17", 1), ("affinity=text", 0.3, "7.0", 1), ("affinity=text", 0.3, "7", 0),
+    ("affinity=text", 0.3, "a.b", 0), ("affinity=text", 7.0, "0.3", 0), ("affinity=text", 7, "0.3", 0),
     ("affinity=text", "4.9999999999999999", 5, 1), ("affinity=text", "1e-320", 0, 1),
     ("affinity=text", "1e2", "100", 1),
     ("affinity=text", "999999999999999.96", 10**15, 1), ("affinity=text", "1.5", 1, 0), ("affinity=text", "1.5", 2, 0),
@@ -217,6 +219,21 @@ def test_a_vague_value_is_always_perhaps_there(db):
         assert has(db, asked) and ask(db, "SELECT cf_table_contains('seen', ?)", asked) == 1
         for rule in ("none", "numeric", "real"):
             assert support.contains(db, support.new(db, 1, None, f"affinity={rule}"), asked) == 0
+
+
+@pytest.mark.parametrize("way", ["SELECT cf_add(cf_new(9, 0.001, 'affinity=text'), ?1)", "SELECT cf_build(?1, 0.001, 'affinity=text')",
+                                 "SELECT cf_add_keys(cf_new(9, 0.001, 'affinity=text'), cf_keys(?1, NULL, 'affinity=text'))",
+                                 "SELECT cf_merge(cf_new(9, 0.001, 'affinity=text'), cf_add(cf_new(9, 0.001, 'affinity=text'), ?1))"])
+def test_a_real_is_found_as_its_text(db, rng, way):
+    """A column of reals is joined with one of texts: SQLite compares numbers, or the text that it makes of the real."""
+    create(db, "affinity=text")
+    for real in (0.5, 1.25, -3e-7, 1e15, 1e300, *(rng.uniform(-9, 9) * 10.0 ** rng.randrange(-20, 30) for _ in range(50))):
+        blob = ask(db, way, real)
+        db.execute("INSERT INTO seen(key) VALUES(?)", (real,))
+        texts = repr(real), ask(db, "SELECT CAST(? AS TEXT)", real), f"{real:.15g}", f" {real:.17e}"
+        for text in texts:
+            if ask(db, "SELECT CAST(?1 AS REAL) = CAST(?2 AS TEXT) OR CAST(?1 AS TEXT) = ?2", real, text):
+                assert support.contains(db, blob, text) == 1 and has(db, text), (real, text)
 
 
 def test_text_numbers_are_as_sharp_as_others(db):

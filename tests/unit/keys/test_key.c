@@ -130,7 +130,8 @@ TEST(keys_that_may_be_inexact)
                            cf_key_real(-7),
                            text("a"),
                            text("1"),
-                           text("0.5"),
+                           text("-07 "),
+                           text("1.5x"),
                            cf_key_blob("0.12345", 7)};
     for (int affinity = CF_AFFINITY_NONE; affinity <= CF_AFFINITY_REAL; affinity++)
         for (int inexact = 0; inexact < 2; inexact++) {
@@ -149,6 +150,44 @@ TEST(keys_that_may_be_inexact)
             assert_int_equal(cf_key_is_vague(&rule, &half), any && (inexact || as_text));
             assert_int_equal(cf_key_is_vague(&rule, &tenth), any && (inexact || as_text));
         }
+}
+
+TEST(a_number_ends_where_its_text_ends)
+{
+    cf_number number;
+    const char *const texts[] = {"  5", "\t5", "-5", "1e5", "1.5e+9"};
+    const size_t lengths[] = {2, 1, 1, 2, 5};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        assert_true(cf_number_read(texts[i], strlen(texts[i]), &number));
+        assert_false(cf_number_read(texts[i], lengths[i], &number));
+        char *alone = malloc(lengths[i]); /* sanitizers notice a read beyond it */
+        memcpy(alone, texts[i], lengths[i]);
+        assert_false(cf_number_read(alone, lengths[i], &number));
+        free(alone);
+    }
+}
+
+/* Under TEXT a real may be compared as the text that SQLite makes of it. */
+TEST(texts_that_a_real_may_equal)
+{
+    const char *const texts[] = {"0.5", "7.0", "+1e3", " 1e15", "99999999999999999999"};
+    const cf_key reals[] = {cf_key_real(0.5), cf_key_real(1e15), cf_key_real(-1e300)};
+    for (int affinity = CF_AFFINITY_NONE; affinity <= CF_AFFINITY_REAL; affinity++) {
+        cf_geometry rule = rule_of((cf_affinity)affinity, CF_COLLATION_BINARY);
+        bool as_text = affinity == CF_AFFINITY_TEXT;
+        cf_key whole = cf_key_real(7), integer = cf_key_integer(1000000000000000);
+        assert_false(cf_key_apply(&rule, &whole) || cf_key_apply(&rule, &integer));
+        for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
+            cf_key key = reals[i];
+            assert_int_equal(cf_key_apply(&rule, &key), as_text);
+        }
+        for (size_t i = 0; as_text && i < sizeof texts / sizeof *texts; i++)
+            for (int inexact = 0; inexact < 2; inexact++) {
+                cf_key key = text(texts[i]);
+                rule.key_types = inexact ? CF_TYPES_MIXED : CF_TYPE_ANY;
+                assert_int_equal(cf_key_is_vague(&rule, &key), inexact);
+            }
+    }
 }
 
 /* The integer that some version reads, where another one reads the double beside it. */
