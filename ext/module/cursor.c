@@ -5,44 +5,17 @@
 #include "../sqlite/sql.h"
 #include "module.h"
 
-#include <string.h>
-
-enum table_plan {
-    ROWS_KEY = 1,      /* key = argv[0], or key IS argv[0] */
-    ROWS_WANT_KEY = 2, /* the key column is read */
-    ROWS_COUNT = 4,    /* no column is read: one row per item */
-    ROWS_COLLATION = 8 /* times the collation by which keys are compared */
-};
-
-typedef struct table_cursor {
-    sqlite3_vtab_cursor base;
-    uint64_t rows, at;
-    bool counts; /* rows are only counted */
-    bool again;  /* this cursor has looked up a key before; EXISTS opens a cursor for each row */
-    int type;    /* type of the found key; SQLITE_NULL: none, or the column is not read */
-    sqlite3_int64 integer;
-    double real;
-    char *bytes; /* text (UTF-8) or blob, `length` of `room` bytes; never shrinks */
-    int length, room;
-    uint64_t hash;        /* of the requested key */
-    cuckoo_calm calm;     /* from the second lookup on */
-    sqlite3_stmt *keys;   /* the rows are of the synced table, with their keys */
-    cuckoo_rows pairs;    /* with rowids=on: the rows of the requested key */
-    bool own;             /* each row spells the key in its own way, which own_key reads */
-    sqlite3_stmt *own_of; /* reads it */
-} table_cursor;
-
-static table_cursor *table_cursor_of(sqlite3_vtab_cursor *base)
+static cuckoo_cursor *table_cursor_of(sqlite3_vtab_cursor *base)
 {
-    return (table_cursor *)base;
+    return (cuckoo_cursor *)base;
 }
 
-/* True if SQLite has to compare the key with that of the row, with rowids=on: a join may convert the
-** texts of a column to numbers, and then 7 is equal to '7' and to '07'. A column of numbers always
-** converts. */
-static bool compares_again(const cuckoo_table *table)
+/* True if constraint i is an IN whose list SQLite passes as a whole: it alone knows how the values of the
+** list and the keys are to be compared. */
+static bool takes_list(const cuckoo_table *table, sqlite3_index_info *info, int i)
 {
-    return table->paged.shadow.rowids && table->affinity <= CF_AFFINITY_TEXT;
+    return table->paged.shadow.rowids && table->affinity <= CF_AFFINITY_TEXT &&
+           cuckoo_compat_vtab_in(info, i, 1);
 }
 
 int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
@@ -61,45 +34,47 @@ int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         int collation = asks ? cuckoo_collation_named(sqlite3_vtab_collation(info, i)) : -1;
         if (collation < 0)
             continue;
+        bool list = takes_list(table, info, i);
         info->aConstraintUsage[i].argvIndex = 1;
-        info->aConstraintUsage[i].omit = !compares_again(table);
+        info->aConstraintUsage[i].omit = !cuckoo_rows_compared(table, collation);
         info->idxNum = (info->idxNum & ROWS_WANT_KEY) | ROWS_KEY | collation * ROWS_COLLATION;
+        info->idxNum |= list ? ROWS_LIST : 0;
         if (!table->paged.shadow.rowids)
             info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE; /* a DELETE of one row opens no savepoint */
-        info->estimatedCost = 1;
-        info->estimatedRows = 1;
+        info->estimatedCost = list ? 25 : 1;           /* as SQLite guesses for IN */
+        info->estimatedRows = list ? 25 : 1;
         break;
     }
     return SQLITE_OK;
 }
 
-static void drop_rows(table_cursor *cursor)
+static void drop_rows(cuckoo_cursor *cursor)
 {
     sqlite3_finalize(cursor->keys);
-    *cursor = (table_cursor){.base = cursor->base,
-                             .again = true,
-                             .type = SQLITE_NULL,
-                             .bytes = cursor->bytes,
-                             .room = cursor->room,
-                             .calm = cursor->calm,
-                             .pairs = cursor->pairs,
-                             .own_of = cursor->own_of};
+    *cursor = (cuckoo_cursor){.base = cursor->base,
+                              .again = true,
+                              .type = SQLITE_NULL,
+                              .bytes = cursor->bytes,
+                              .room = cursor->room,
+                              .calm = cursor->calm,
+                              .pairs = cursor->pairs,
+                              .own_of = cursor->own_of};
 }
 
 int cuckoo_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
 {
     (void)base;
-    table_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
+    cuckoo_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
     if (cursor == NULL)
         return SQLITE_NOMEM;
-    *cursor = (table_cursor){.type = SQLITE_NULL};
+    *cursor = (cuckoo_cursor){.type = SQLITE_NULL};
     *result = &cursor->base;
     return SQLITE_OK;
 }
 
 int cuckoo_cursor_close(sqlite3_vtab_cursor *base)
 {
-    table_cursor *cursor = table_cursor_of(base);
+    cuckoo_cursor *cursor = table_cursor_of(base);
     sqlite3_finalize(cursor->keys);
     sqlite3_finalize(cursor->own_of);
     sqlite3_free(cursor->bytes);
@@ -108,42 +83,15 @@ int cuckoo_cursor_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* Keeps the key for xColumn, which SQLite seldom calls: a join reads the column only to compare it. So a
-** text is copied into a buffer that the cursor reuses; sqlite3_value_dup allocates twice. */
-static int keep_key(table_cursor *cursor, sqlite3_value *key)
-{
-    cursor->type = sqlite3_value_type(key);
-    if (cursor->type == SQLITE_INTEGER)
-        cursor->integer = sqlite3_value_int64(key);
-    else if (cursor->type == SQLITE_FLOAT)
-        cursor->real = sqlite3_value_double(key);
-    if (cursor->type == SQLITE_INTEGER || cursor->type == SQLITE_FLOAT)
-        return SQLITE_OK;
-    const void *bytes = cursor->type == SQLITE_TEXT ? sqlite3_value_text(key) : sqlite3_value_blob(key);
-    cursor->length = sqlite3_value_bytes(key);
-    if (bytes == NULL && (cursor->type == SQLITE_TEXT || cursor->length > 0))
-        return SQLITE_NOMEM;
-    if (cursor->length >= cursor->room) {
-        char *longer = sqlite3_realloc64(cursor->bytes, (uint64_t)cursor->length + 1);
-        if (longer == NULL)
-            return SQLITE_NOMEM;
-        cursor->bytes = longer;
-        cursor->room = cursor->length + 1;
-    }
-    if (cursor->length > 0)
-        memcpy(cursor->bytes, bytes, (size_t)cursor->length);
-    return SQLITE_OK;
-}
-
 /* Finds one row if the key is probably there. */
-static int find_key(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value *key)
+static int find_key(cuckoo_table *table, cuckoo_cursor *cursor, int plan, sqlite3_value *key)
 {
     bool has;
     int rc = cuckoo_table_has_value(table, key, &cursor->hash, &has);
     if (rc != SQLITE_OK || !has)
         return rc;
     cursor->rows = 1;
-    return plan & ROWS_WANT_KEY ? keep_key(cursor, key) : SQLITE_OK;
+    return plan & ROWS_WANT_KEY ? cuckoo_rows_keep(cursor, key) : SQLITE_OK;
 }
 
 static int cannot_list(cuckoo_table *table)
@@ -177,91 +125,6 @@ static int cannot_compare(cuckoo_table *table)
                              cuckoo_collation_words[table->paged.filter.geometry.collation]);
 }
 
-static int cannot_read(cuckoo_table *table, int rc)
-{
-    return cuckoo_table_fail(table, cuckoo_sql_code(table->registry->db, rc),
-                             "%s(%s) cannot be read: %s", table->follow.table, table->follow.column,
-                             sqlite3_errmsg(table->registry->db));
-}
-
-/* Moves to the next key that is not NULL. */
-static int read_keys(cuckoo_table *table, table_cursor *cursor)
-{
-    int rc;
-    do
-        rc = sqlite3_step(cursor->keys);
-    while (rc == SQLITE_ROW && sqlite3_column_type(cursor->keys, 0) == SQLITE_NULL);
-    if (rc == SQLITE_ROW || rc == SQLITE_DONE) {
-        cursor->rows = cursor->at + (rc == SQLITE_ROW);
-        return SQLITE_OK;
-    }
-    cursor->rows = cursor->at;
-    return cannot_read(table, rc);
-}
-
-/* Lists the keys of the synced table. */
-static int list_keys(cuckoo_table *table, table_cursor *cursor)
-{
-    int rc = cuckoo_follow_keys(&table->follow, &table->paged.shadow, -1, &cursor->keys);
-    return rc == SQLITE_OK ? read_keys(table, cursor) : rc;
-}
-
-/* With rowids=on: the statement for the keys and rowids of the content whose `column` is ?1. */
-static int prepare_rows(const cuckoo_table *table, sqlite3_stmt **rows, const char *column)
-{
-    const cuckoo_follow *follow = &table->follow;
-    return cuckoo_sql_prepare(
-        table->registry->db, rows, "SELECT c.\"%w\", c.%s FROM \"%w\".\"%w\" AS c WHERE c.\"%w\" = ?1",
-        follow->column, follow->rowid, table->paged.shadow.schema, follow->table, column);
-}
-
-/* The rows that are equal to the key. */
-static int list_equal(cuckoo_table *table, table_cursor *cursor, sqlite3_value *key)
-{
-    int rc = prepare_rows(table, &cursor->keys, table->follow.column);
-    rc = rc ? rc : cuckoo_sql_bind(cursor->keys, 1, key);
-    return rc == SQLITE_OK ? read_keys(table, cursor) : rc;
-}
-
-/* Returns the key of the row as the content has it; NULL if there is no such row. */
-static int own_key(cuckoo_table *table, table_cursor *cursor, sqlite3_context *context)
-{
-    int rc = cursor->own_of ? SQLITE_OK : prepare_rows(table, &cursor->own_of, table->follow.rowid);
-    if (rc != SQLITE_OK)
-        return cannot_read(table, rc);
-    sqlite3_bind_int64(cursor->own_of, 1, (sqlite3_int64)cursor->pairs.at[cursor->at].hash);
-    if (sqlite3_step(cursor->own_of) == SQLITE_ROW)
-        sqlite3_result_value(context, sqlite3_column_value(cursor->own_of, 0));
-    rc = sqlite3_reset(cursor->own_of);
-    return rc == SQLITE_OK ? rc : cannot_read(table, rc);
-}
-
-/* With rowids=on. Any row may have a vague key, or a key that a join converts when the content is
-** queried: then all rows are candidates, if SQLite compares again; it compares a number with the key of
-** each row. */
-static int find_pairs(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value *key)
-{
-    bool at_hand = cuckoo_table_is_at_hand(table);
-    cf_geometry logged, *rule = at_hand ? &table->paged.filter.geometry : &logged;
-    int rc = at_hand ? SQLITE_OK : cuckoo_table_rule(table, &logged);
-    cuckoo_key kind =
-        rc == SQLITE_OK ? cuckoo_key_read(key, rule, false, &cursor->hash) : CUCKOO_KEY_NULL;
-    if (kind != CUCKOO_KEY_OK)
-        return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : rc;
-    bool again = compares_again(table);
-    if (table->asks_content || cuckoo_key_always(rule, key))
-        return again && (!table->asks_content || cuckoo_content_converts(&table->follow.content, key))
-                   ? list_keys(table, cursor)
-                   : list_equal(table, cursor, key);
-    rc = cuckoo_rows_find(&table->net, &table->paged, cursor->hash, &cursor->pairs);
-    cursor->rows = rc == SQLITE_OK ? cursor->pairs.n : 0;
-    if (cursor->rows == 0 || !(plan & ROWS_WANT_KEY))
-        return rc;
-    int type = again ? sqlite3_value_type(key) : sqlite3_value_numeric_type(key);
-    cursor->own = again && (type == SQLITE_INTEGER || type == SQLITE_FLOAT);
-    return cursor->own ? SQLITE_OK : keep_key(cursor, key);
-}
-
 /* Counts the rows. SQLite fetches each of them, and a corrupt header may have any number: above 2^32 it
 ** is an error. */
 static int count_rows(cuckoo_table *table, uint64_t *rows)
@@ -277,25 +140,29 @@ static int count_rows(cuckoo_table *table, uint64_t *rows)
         table->paged.shadow.table);
 }
 
-static int find_rows(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value **argv)
+static int find_rows(cuckoo_table *table, cuckoo_cursor *cursor, int plan, sqlite3_value **argv)
 {
     cursor->counts = plan & ROWS_COUNT;
     if (cursor->counts && !table->asks_content)
         return count_rows(table, &cursor->rows);
     if (cursor->counts)
-        return list_keys(table, cursor);
+        return cuckoo_rows_list(table, cursor);
     if (!compares_so(table, plan))
         return cannot_compare(table);
+    bool all = false;
+    if (plan & ROWS_LIST)
+        return cuckoo_rows_of_list(table, cursor, plan, argv[0]);
     if (plan & ROWS_KEY)
-        return (table->paged.shadow.rowids ? find_pairs : find_key)(table, cursor, plan, argv[0]);
-    return table->follow.given_table ? list_keys(table, cursor) : cannot_list(table);
+        return table->paged.shadow.rowids ? cuckoo_rows_of_key(table, cursor, plan, argv[0], &all)
+                                          : find_key(table, cursor, plan, argv[0]);
+    return table->follow.given_table ? cuckoo_rows_list(table, cursor) : cannot_list(table);
 }
 
 int cuckoo_cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
                          sqlite3_value **argv)
 {
     cuckoo_table *table = cuckoo_table_of(base->pVtab);
-    table_cursor *cursor = table_cursor_of(base);
+    cuckoo_cursor *cursor = table_cursor_of(base);
     (void)text, (void)argc;
     bool again = cursor->again;
     drop_rows(cursor);
@@ -311,9 +178,9 @@ int cuckoo_cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
 
 int cuckoo_cursor_next(sqlite3_vtab_cursor *base)
 {
-    table_cursor *cursor = table_cursor_of(base);
+    cuckoo_cursor *cursor = table_cursor_of(base);
     cursor->at++;
-    return cursor->keys ? read_keys(cuckoo_table_of(base->pVtab), cursor) : SQLITE_OK;
+    return cursor->keys ? cuckoo_rows_read(cuckoo_table_of(base->pVtab), cursor) : SQLITE_OK;
 }
 
 int cuckoo_cursor_eof(sqlite3_vtab_cursor *base)
@@ -325,7 +192,7 @@ int cuckoo_cursor_eof(sqlite3_vtab_cursor *base)
 ** well. SQLite asks for it when it has to know whether a row came before, in a lookup or in a list: OR
 ** joins, and RIGHT JOIN. Of rows that are only counted the number, as a blob: no key is deleted by
 ** it. */
-static int row_id(const cuckoo_table *table, const table_cursor *cursor, sqlite3_context *context)
+static int row_id(cuckoo_table *table, cuckoo_cursor *cursor, sqlite3_context *context)
 {
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
     uint64_t id = cursor->hash, row = 0;
@@ -333,10 +200,15 @@ static int row_id(const cuckoo_table *table, const table_cursor *cursor, sqlite3
         sqlite3_result_blob(context, &cursor->at, sizeof cursor->at, SQLITE_TRANSIENT);
         return SQLITE_OK;
     }
-    if (cursor->keys) {
-        sqlite3_value *key = sqlite3_column_value(cursor->keys, 0);
-        if (cuckoo_key_hash(key, &table->paged.filter.geometry, &id) != CUCKOO_KEY_OK)
-            return SQLITE_NOMEM;
+    if (cursor->keys || cursor->listed) {
+        sqlite3_value *key = cursor->keys ? sqlite3_column_value(cursor->keys, 0) : NULL;
+        int rc = cursor->keys ? SQLITE_OK : cuckoo_rows_own(table, cursor, &key);
+        if (rc == SQLITE_OK && key &&
+            cuckoo_key_hash(key, &table->paged.filter.geometry, &id) == CUCKOO_KEY_NOMEM)
+            rc = SQLITE_NOMEM;
+        rc = cursor->keys ? rc : cuckoo_first_error(rc, cuckoo_rows_end_own(table, cursor));
+        if (rc != SQLITE_OK)
+            return rc;
     }
     if (table->paged.shadow.rowids)
         row = cursor->keys ? (uint64_t)sqlite3_column_int64(cursor->keys, 1)
@@ -347,7 +219,7 @@ static int row_id(const cuckoo_table *table, const table_cursor *cursor, sqlite3
 
 int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
-    table_cursor *cursor = table_cursor_of(base);
+    cuckoo_cursor *cursor = table_cursor_of(base);
     cuckoo_table *table = cuckoo_table_of(base->pVtab);
     bool is_row = column == COLUMN_ROW;
     if (column == COLUMN_ID)
@@ -359,7 +231,7 @@ int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
     else if (is_row)
         sqlite3_result_int64(context, (sqlite3_int64)cursor->pairs.at[cursor->at].hash);
     else if (cursor->own)
-        return own_key(table, cursor, context);
+        return cuckoo_rows_own_result(table, cursor, context);
     else if (cursor->type == SQLITE_INTEGER)
         sqlite3_result_int64(context, cursor->integer);
     else if (cursor->type == SQLITE_FLOAT)

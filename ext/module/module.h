@@ -123,4 +123,66 @@ void cuckoo_table_plan_free(cuckoo_table_plan *plan);
 /* table_info.c */
 void cuckoo_table_info_function(sqlite3_context *context, int argc, sqlite3_value **argv);
 
+/* ---- the rows that a query returns (cursor_rows.c) ----
+**
+** With rowids=on several keys may have one hash: 7, '7' and '07' do, because a join may compare them as
+** numbers. SQLite alone knows how it compares. So a lookup of such a key returns each row with the row's
+** own key, and SQLite compares again. */
+
+enum table_plan {
+    ROWS_KEY = 1,       /* key = argv[0], or key IS argv[0] */
+    ROWS_WANT_KEY = 2,  /* the key column is read */
+    ROWS_COUNT = 4,     /* no column is read: one row per item */
+    ROWS_LIST = 8,      /* with ROWS_KEY: argv[0] is the list of an IN */
+    ROWS_COLLATION = 16 /* times the collation by which keys are compared */
+};
+
+typedef struct cuckoo_cursor {
+    sqlite3_vtab_cursor base;
+    uint64_t rows, at;
+    bool counts; /* rows are only counted */
+    bool again;  /* this cursor has looked up a key before; EXISTS opens a cursor for each row */
+    int type;    /* type of the found key; SQLITE_NULL: none, or the column is not read */
+    sqlite3_int64 integer;
+    double real;
+    char *bytes; /* text (UTF-8) or blob, `length` of `room` bytes; never shrinks */
+    int length, room;
+    uint64_t hash;        /* of the requested key */
+    cuckoo_calm calm;     /* from the second lookup on */
+    sqlite3_stmt *keys;   /* the rows are of the synced table, with their keys */
+    cuckoo_rows pairs;    /* with rowids=on: the rows of the requested key */
+    bool own;             /* each row spells the key in its own way, which own_of reads */
+    bool listed;          /* the rows have different keys */
+    sqlite3_stmt *own_of; /* reads it */
+} cuckoo_cursor;
+
+/* True if SQLite has to compare the key with that of the row, with rowids=on: a join may convert the
+** texts of a column to numbers, and then 7 is equal to '7' and to '07'. A column of numbers always
+** converts. Under a collation the filter finds more keys than a comparison by BINARY. */
+static inline bool cuckoo_rows_compared(const cuckoo_table *table, int collation)
+{
+    return table->paged.shadow.rowids &&
+           (table->affinity <= CF_AFFINITY_TEXT || collation != (int)table->collation);
+}
+
+/* Keeps the requested key, which the rows then have. */
+int cuckoo_rows_keep(cuckoo_cursor *cursor, sqlite3_value *key);
+
+/* Lists the keys of the synced table. The second function moves to the next key that is not NULL. */
+int cuckoo_rows_list(cuckoo_table *table, cuckoo_cursor *cursor);
+int cuckoo_rows_read(cuckoo_table *table, cuckoo_cursor *cursor);
+
+/* With rowids=on: finds the rows of a key. Any row may have a vague key, or a key that a join converts
+** when the content is queried: then *all is true, and all rows are candidates, if SQLite compares
+** again. The second function finds the rows of all keys of a list, each once. */
+int cuckoo_rows_of_key(cuckoo_table *table, cuckoo_cursor *cursor, int plan, sqlite3_value *key,
+                       bool *all);
+int cuckoo_rows_of_list(cuckoo_table *table, cuckoo_cursor *cursor, int plan, sqlite3_value *list);
+
+/* Sets *key to the key of the row as the content has it, until cuckoo_rows_end_own; NULL: there is no
+** such row. The third function returns it to SQLite. */
+int cuckoo_rows_own(cuckoo_table *table, cuckoo_cursor *cursor, sqlite3_value **key);
+int cuckoo_rows_end_own(cuckoo_table *table, cuckoo_cursor *cursor);
+int cuckoo_rows_own_result(cuckoo_table *table, cuckoo_cursor *cursor, sqlite3_context *context);
+
 #endif
