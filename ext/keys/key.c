@@ -80,7 +80,8 @@ unsigned cuckoo_key_type(sqlite3_value *value, const cf_geometry *rule)
                                     [SQLITE_NULL] = 0};
     unsigned type = types[sqlite3_value_type(value)];
     bool inexact = type != CF_TYPE_BLOB && rule->affinity != CF_AFFINITY_NONE &&
-                   key_of(value, &key) == CUCKOO_KEY_OK && cf_key_apply(rule, &key);
+                   key_of(value, &key) == CUCKOO_KEY_OK &&
+                   (cf_key_is_vague(rule, &key) || cf_key_apply(rule, &key));
     return type | (inexact ? CF_TYPE_INEXACT : 0);
 }
 

@@ -71,8 +71,8 @@ cf_key cf_key_real(double real);
 cf_key cf_key_text(const void *utf8, size_t length);
 cf_key cf_key_blob(const void *bytes, size_t length);
 
-/* Gives the key its form under the affinity of a filter. True: it is inexact; if you add it, note
-** CF_TYPE_INEXACT (cf_note_types). */
+/* Gives the key its form under the affinity of a filter. True: it is a text that versions of SQLite read
+** as different numbers. If you add such a key, or a vague one, note CF_TYPE_INEXACT (cf_note_types). */
 bool cf_key_apply(const cf_geometry *rule, cf_key *key);
 
 /* True if some version of SQLite may find the key whatever the filter says: then the answer is

@@ -69,12 +69,16 @@ bool cf_type_fits(const cf_geometry *rule, unsigned type, bool number)
            (type == CF_TYPE_TEXT && !number);
 }
 
+/* True if it is a text that looks like a number, which is read. */
+static bool is_number(const cf_key *key, cf_number *number)
+{
+    return key->type == CF_KEY_TEXT && cf_number_read((const char *)key->content, key->length, number);
+}
+
 bool cf_key_fits(const cf_geometry *rule, const cf_key *key)
 {
     cf_number number;
-    return cf_type_fits(rule, cf_key_type(key),
-                        key->type == CF_KEY_TEXT &&
-                            cf_number_read((const char *)key->content, key->length, &number));
+    return cf_type_fits(rule, cf_key_type(key), is_number(key, &number));
 }
 
 unsigned cf_types_with(const cf_filter *filter, unsigned types)
@@ -128,26 +132,13 @@ static bool apply_number(const cf_geometry *rule, cf_key *key, const cf_number *
     return !sure && (!as_text || (coarse && !(fabs(real) > beyond)));
 }
 
-/* True if the number is a fraction, or a double of 10^15 or more. */
-static bool is_coarse(const cf_geometry *rule, const cf_key *key)
-{
-    double real = cf_rounded((double)(int64_t)key->number);
-    /* RULE: vague numbers are fractions, and doubles of 10^15 or more; equivalent without 8: an
-    ** out-of-range conversion usually gives another number, but in C it is undefined */
-    return key->type == CF_KEY_REAL ||
-           (fabs(real) >= COARSE && (rule->affinity == CF_AFFINITY_REAL ||
-                                     (is_integer(real) && (int64_t)real == (int64_t)key->number)));
-}
-
 bool cf_key_apply(const cf_geometry *rule, cf_key *key)
 {
     cf_number number;
     int64_t whole;
-    /* RULE: under TEXT a real is inexact if versions of SQLite may make different texts of it */
-    bool inexact = rule->affinity == CF_AFFINITY_TEXT && key->real && is_coarse(rule, key);
+    bool inexact = false;
     /* RULE: without an affinity a text is no number, and a blob is never one */
-    if (rule->affinity != CF_AFFINITY_NONE && key->type == CF_KEY_TEXT &&
-        cf_number_read((const char *)key->content, key->length, &number)) {
+    if (rule->affinity != CF_AFFINITY_NONE && is_number(key, &number)) {
         if (cf_number_integer(&number, &whole))
             *key = cf_key_integer(whole);
         else
@@ -159,20 +150,13 @@ bool cf_key_apply(const cf_geometry *rule, cf_key *key)
     return inexact;
 }
 
-/* True if it is a text that may equal a real, or the text that SQLite makes of one. */
-static bool is_written_as_real(const cf_key *key)
-{
-    int64_t whole;
-    cf_number number;
-    return key->type == CF_KEY_TEXT &&
-           cf_number_read((const char *)key->content, key->length, &number) &&
-           !cf_number_integer(&number, &whole);
-}
-
 bool cf_key_is_vague(const cf_geometry *rule, const cf_key *key)
 {
+    cf_number number;
+    int64_t whole;
     cf_key form = *key;
     bool as_text = rule->affinity == CF_AFFINITY_TEXT, inexact = rule->key_types & CF_TYPE_INEXACT;
+    double real = cf_rounded((double)(int64_t)key->number);
     /* RULE: without an affinity nothing is vague */
     if (rule->affinity == CF_AFFINITY_NONE)
         return false;
@@ -181,11 +165,15 @@ bool cf_key_is_vague(const cf_geometry *rule, const cf_key *key)
         return cf_key_apply(rule, &form);
     /* RULE: under TEXT a text is vague if a real was added that may equal it */
     if (key->type >= CF_KEY_TEXT)
-        return inexact && is_written_as_real(key);
+        return inexact && is_number(key, &number) && !cf_number_integer(&number, &whole);
     /* RULE: a number is vague if an inexact text may equal it, or if SQLite may convert it to text */
     if (!inexact && !(as_text && key->real))
         return false;
-    return is_coarse(rule, key);
+    /* RULE: vague numbers are fractions, and doubles of 10^15 or more; equivalent without 8: an
+    ** out-of-range conversion usually gives another number, but in C it is undefined */
+    return key->type == CF_KEY_REAL ||
+           (fabs(real) >= COARSE && (rule->affinity == CF_AFFINITY_REAL ||
+                                     (is_integer(real) && (int64_t)real == (int64_t)key->number)));
 }
 
 /* ---- collation ---- */

@@ -83,10 +83,10 @@ static sureness put(const cf_geometry *rule, cf_key *form, uint8_t *room, bool a
     key_type = cf_key_type(form);
     if (asks && !cf_key_fits(rule, form))
         return UNFIT;
-    bool text = form->type == CF_KEY_TEXT, inexact = cf_key_apply(rule, form);
-    key_type |= inexact ? CF_TYPE_INEXACT : 0;
+    bool inexact = cf_key_apply(rule, form);
+    key_type |= vague || inexact ? CF_TYPE_INEXACT : 0;
     hash = cf_key_hash(rule, form, room);
-    return !vague ? SURE : inexact && text ? UNSURE : VAGUE;
+    return !vague ? SURE : inexact ? UNSURE : VAGUE;
 }
 
 /* The key is the one of a filter or a list, which begin with their rule. It is a type, and the bytes at
