@@ -10,8 +10,8 @@ static cuckoo_cursor *table_cursor_of(sqlite3_vtab_cursor *base)
     return (cuckoo_cursor *)base;
 }
 
-/* True if constraint i is an IN whose list SQLite passes as a whole: it alone knows how the values of the
-** list and the keys are to be compared. */
+/* True if constraint i is an IN whose list SQLite passes as a whole: it alone knows how the values of
+** the list and the keys are to be compared. */
 static bool takes_list(const cuckoo_table *table, sqlite3_index_info *info, int i)
 {
     return table->paged.shadow.rowids && table->affinity <= CF_AFFINITY_TEXT &&
