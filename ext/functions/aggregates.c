@@ -185,6 +185,8 @@ static bool exact_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
     cuckoo_key kind = cuckoo_key_added(context, argv[0], &c->rule, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
+    if (c->rule.affinity != CF_AFFINITY_NONE)
+        c->rule.key_types &= CF_TYPE_ANY; /* known texts must not be vague (exact/make.c) */
     return read_member(context, argv, c, &member) &&
            add_key(context, member ? &c->keys : &c->others, hash, 0);
 }

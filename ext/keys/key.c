@@ -81,7 +81,7 @@ unsigned cuckoo_key_type(sqlite3_value *value, const cf_geometry *rule)
     unsigned type = types[sqlite3_value_type(value)];
     bool inexact = type != CF_TYPE_BLOB && rule->affinity != CF_AFFINITY_NONE &&
                    key_of(value, &key) == CUCKOO_KEY_OK &&
-                   (cf_key_is_vague(rule, &key) || cf_key_apply(rule, &key));
+                   (type == CF_TYPE_TEXT ? cf_key_apply(rule, &key) : cf_key_is_vague(rule, &key));
     return type | (inexact ? CF_TYPE_INEXACT : 0);
 }
 

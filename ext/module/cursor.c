@@ -5,7 +5,7 @@
 #include "../sqlite/sql.h"
 #include "module.h"
 
-static cuckoo_cursor *table_cursor_of(sqlite3_vtab_cursor *base)
+static cuckoo_cursor *cursor_of(sqlite3_vtab_cursor *base)
 {
     return (cuckoo_cursor *)base;
 }
@@ -74,7 +74,7 @@ int cuckoo_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
 
 int cuckoo_cursor_close(sqlite3_vtab_cursor *base)
 {
-    cuckoo_cursor *cursor = table_cursor_of(base);
+    cuckoo_cursor *cursor = cursor_of(base);
     sqlite3_finalize(cursor->keys);
     sqlite3_finalize(cursor->own_of);
     sqlite3_free(cursor->bytes);
@@ -162,7 +162,7 @@ int cuckoo_cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
                          sqlite3_value **argv)
 {
     cuckoo_table *table = cuckoo_table_of(base->pVtab);
-    cuckoo_cursor *cursor = table_cursor_of(base);
+    cuckoo_cursor *cursor = cursor_of(base);
     (void)text, (void)argc;
     bool again = cursor->again;
     drop_rows(cursor);
@@ -178,14 +178,14 @@ int cuckoo_cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
 
 int cuckoo_cursor_next(sqlite3_vtab_cursor *base)
 {
-    cuckoo_cursor *cursor = table_cursor_of(base);
+    cuckoo_cursor *cursor = cursor_of(base);
     cursor->at++;
     return cursor->keys ? cuckoo_rows_read(cuckoo_table_of(base->pVtab), cursor) : SQLITE_OK;
 }
 
 int cuckoo_cursor_eof(sqlite3_vtab_cursor *base)
 {
-    return table_cursor_of(base)->at >= table_cursor_of(base)->rows;
+    return cursor_of(base)->at >= cursor_of(base)->rows;
 }
 
 /* Returns what tells the row apart from others: the hash of its key, and with rowids=on its rowid as
@@ -201,12 +201,11 @@ static int row_id(cuckoo_table *table, cuckoo_cursor *cursor, sqlite3_context *c
         return SQLITE_OK;
     }
     if (cursor->keys || cursor->listed) {
-        sqlite3_value *key = cursor->keys ? sqlite3_column_value(cursor->keys, 0) : NULL;
-        int rc = cursor->keys ? SQLITE_OK : cuckoo_rows_own(table, cursor, &key);
-        if (rc == SQLITE_OK && key &&
-            cuckoo_key_hash(key, &table->paged.filter.geometry, &id) == CUCKOO_KEY_NOMEM)
+        sqlite3_value *key;
+        int rc = cuckoo_rows_own(table, cursor, &key);
+        if (key && cuckoo_key_hash(key, &table->paged.filter.geometry, &id) == CUCKOO_KEY_NOMEM)
             rc = SQLITE_NOMEM;
-        rc = cursor->keys ? rc : cuckoo_first_error(rc, cuckoo_rows_end_own(table, cursor));
+        rc = cuckoo_first_error(rc, cuckoo_rows_end_own(table, cursor));
         if (rc != SQLITE_OK)
             return rc;
     }
@@ -219,7 +218,7 @@ static int row_id(cuckoo_table *table, cuckoo_cursor *cursor, sqlite3_context *c
 
 int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
-    cuckoo_cursor *cursor = table_cursor_of(base);
+    cuckoo_cursor *cursor = cursor_of(base);
     cuckoo_table *table = cuckoo_table_of(base->pVtab);
     bool is_row = column == COLUMN_ROW;
     if (column == COLUMN_ID)

@@ -78,8 +78,10 @@ static int list_equal(cuckoo_table *table, cuckoo_cursor *cursor, sqlite3_value 
 
 int cuckoo_rows_own(cuckoo_table *table, cuckoo_cursor *cursor, sqlite3_value **key)
 {
+    *key = cursor->keys ? sqlite3_column_value(cursor->keys, 0) : NULL;
+    if (*key)
+        return SQLITE_OK;
     int rc = cursor->own_of ? SQLITE_OK : prepare_rows(table, &cursor->own_of, table->follow.rowid);
-    *key = NULL;
     if (rc != SQLITE_OK)
         return cannot_read(table, rc);
     sqlite3_bind_int64(cursor->own_of, 1, (sqlite3_int64)cursor->pairs.at[cursor->at].hash);

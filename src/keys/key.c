@@ -156,7 +156,6 @@ bool cf_key_is_vague(const cf_geometry *rule, const cf_key *key)
     int64_t whole;
     cf_key form = *key;
     bool as_text = rule->affinity == CF_AFFINITY_TEXT, inexact = rule->key_types & CF_TYPE_INEXACT;
-    double real = cf_rounded((double)(int64_t)key->number);
     /* RULE: without an affinity nothing is vague */
     if (rule->affinity == CF_AFFINITY_NONE)
         return false;
@@ -169,6 +168,7 @@ bool cf_key_is_vague(const cf_geometry *rule, const cf_key *key)
     /* RULE: a number is vague if an inexact text may equal it, or if SQLite may convert it to text */
     if (!inexact && !(as_text && key->real))
         return false;
+    double real = cf_rounded((double)(int64_t)key->number);
     /* RULE: vague numbers are fractions, and doubles of 10^15 or more; equivalent without 8: an
     ** out-of-range conversion usually gives another number, but in C it is undefined */
     return key->type == CF_KEY_REAL ||

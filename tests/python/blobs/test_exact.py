@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """cf_build_exact: no wrong answer for any key of the universe, wherever the filter comes from. Who refuses exact filters:
 extension/test_functions.py; changed bytes: test_hostile.py."""
+import itertools
 import json
 import math
 import sqlite3
@@ -126,6 +127,13 @@ def test_a_vague_real_is_perhaps_there_and_cannot_be_known_as_none(db):
     assert [support.contains(db, filter_, k) for k in ("1.5", 1.5, 2.5, 3)] == [1, 1, 1, 0]
     fill(db, [(1.5, 0)])
     fails(db, BAD_PARAMETER, "SELECT cf_build_exact(k, m, NULL, 'affinity=text') FROM u", says="key is 1.5, which may equal other keys")
+
+
+@pytest.mark.parametrize("known", itertools.permutations([("1.5", 1), (2.5, 1), ("0.25", 0), ("3e2", 0)]))
+def test_known_texts_beside_a_real(db, known):
+    """A real makes no known text vague, in whatever order they come."""
+    filter_ = build(db, known, None, "affinity=text")
+    assert [support.contains(db, filter_, key) for key, _ in known] == [member for _, member in known]
 
 
 # ---- wrong arguments ----

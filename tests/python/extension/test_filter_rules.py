@@ -154,6 +154,13 @@ def exact(db, members, others, fpr=None, options=None):
     return blob
 
 
+@pytest.mark.parametrize("members, others", [([2.5, "1.5"], ["3e2", "0.25"]), (["1.5", 2.5], ["0.25", 7])])
+def test_known_texts_beside_a_real(db, js, c, members, others):
+    blob = exact(db, members, others, None, "affinity=text")
+    assert js.make("f", "buildExact", members, others, {"affinity": "text"}) == blob
+    assert js("f", "containsMany", members) == b"\1\1" and js("f", "containsMany", others) == b"\0\0"
+
+
 @pytest.mark.parametrize("options", [{}, {"fpr": 0.001}, {"seed": 7}, {"hash": "keyed"}, {"affinity": "numeric", "seed": -3},
                                      {"affinity": "text", "collation": "nocase"}])
 def test_exact_filters(db, js, c, options):
