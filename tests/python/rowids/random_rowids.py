@@ -21,6 +21,8 @@ NUMBERS = list(range(-5, 40)) + [2**53, 2**53 + 1, 2**62, -2**63, 7.0, 0.5, 1e15
 MIXED = WORDS[:20] + NUMBERS[:20] + [b"w1", b"", b"7", "7", 7, 7.0, 0.5, "0.5", "0.50", "1e3", 1000]
 COLUMNS = [("TEXT", WORDS), ("TEXT COLLATE NOCASE", WORDS), ("TEXT COLLATE RTRIM", WORDS), ("INTEGER", NUMBERS),
            ("REAL", NUMBERS), ("NUMERIC", MIXED), ("BLOB", MIXED), ("", MIXED), ("TEXT", MIXED)]
+# SQLite's own Bloom filter over an index misses texts that differ only in spaces at the end, in plain tables as well.
+BLOOM_MISSES = (3, 38) <= sqlite3.sqlite_version_info < (3, 43)
 KINDS = ["id INTEGER PRIMARY KEY, {k}, other", "id, {k}, other", "{k}, rowid, other", "id INTEGER PRIMARY KEY AUTOINCREMENT, {k}, other",
          "id TEXT PRIMARY KEY, {k}, other", "id INTEGER PRIMARY KEY, raw, k AS (raw), other", "k {k1} UNIQUE, id, other"]
 
@@ -169,6 +171,8 @@ class World:
         what, tail = rng.choice([("count(*), max(e.n)", "GROUP BY t.k"), (f"e.n, t.{self.rowid}, t.k", rng.choice(["", "", "ORDER BY 1, 2"])),
                                  (f"DISTINCT t.{self.rowid}", "")])
         form = rng.choice(["e JOIN f ON f.key = {0} JOIN t ON {1} {2}", "f JOIN t ON {1} JOIN e ON f.key = {0} {2}"]).format(column, on, more)
+        if "RTRIM" in self.schema and BLOOM_MISSES:
+            form = form.replace("JOIN t ", "JOIN t NOT INDEXED ")
         found, truth = (collections.Counter(self.ask(db, f"SELECT {what} FROM {tables} {tail}")) for tables in
                         (form, f"e JOIN t NOT INDEXED ON t.k = {column} {more}"))
         self.joined += 1
