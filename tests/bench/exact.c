@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "../../src/include/cuckoo_exact.h"
+#include "../../src/include/cuckoo_key.h"
 #include "bench.h"
 
 typedef struct exact_lab {

@@ -3,6 +3,7 @@
 import os
 import random
 import re
+import subprocess
 import sys
 
 import pytest
@@ -20,6 +21,17 @@ import tables  # noqa: E402
 
 def described(keys="filter", measured="load; speed"):
     return tables.Description("t", f"p | {keys} | {measured} | T")
+
+
+# ---- programs ----
+
+def test_programs_compile_without_a_warning():
+    """make test builds none of them."""
+    sources = sorted(name for name in os.listdir("tests/bench") if name.endswith(".c"))
+    assert "exact.c" in sources
+    done = subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", *(f"tests/bench/{name}" for name in sources)],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 # ---- joining ----

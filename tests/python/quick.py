@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What make check runs of the Python tests: pytest --quick leaves out the functions that slow.txt names, since a case
-of theirs takes more than 0.1 s of processor time, and runs three cases of each other function. make test: pytest --slice
+of theirs takes more than 0.1 s of processor time, and runs two cases of each other function. make test: pytest --slice
 runs a quarter of the cases of those in slow.txt, and of those that have more than five, and all others. The commit
 chooses which (CUCKOO_SLICE). With CUCKOO_TEST_LIMIT=n a test that takes more than n seconds ends the process, and all stacks are
 printed. --times=FILE writes what each test takes; quick.py FILE writes slow.txt anew from that."""
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 LIST = Path(__file__).with_name("slow.txt")
-CASES = 3
+CASES = 2
 SLICE, MANY = 4, 5
 LIMIT = int(os.environ.get("CUCKOO_TEST_LIMIT", 0))
 
