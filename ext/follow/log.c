@@ -150,6 +150,8 @@ static int take_key(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row, int
 {
     uint64_t hash;
     sqlite3_value *key = sqlite3_column_value(row, column);
+    if (sqlite3_value_type(key) == SQLITE_NULL) /* the row was inserted, or deleted */
+        return SQLITE_OK;
     cuckoo_key kind = cuckoo_key_hash(key, &paged->filter.geometry, &hash);
     net->changes.types |= n > 0 ? cuckoo_key_type(key, &paged->filter.geometry) : 0;
     if (kind == CUCKOO_KEY_OK)

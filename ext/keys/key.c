@@ -73,12 +73,7 @@ cuckoo_key cuckoo_key_hash_any(sqlite3_value *value, const cf_geometry *rule, bo
 unsigned cuckoo_key_type(sqlite3_value *value, const cf_geometry *rule)
 {
     cf_key key;
-    static const uint8_t types[] = {[SQLITE_INTEGER] = CF_TYPE_NUMBER,
-                                    [SQLITE_FLOAT] = CF_TYPE_NUMBER,
-                                    [SQLITE_TEXT] = CF_TYPE_TEXT,
-                                    [SQLITE_BLOB] = CF_TYPE_BLOB,
-                                    [SQLITE_NULL] = 0};
-    unsigned type = types[sqlite3_value_type(value)];
+    unsigned type = cuckoo_value_type(value);
     bool inexact = type != CF_TYPE_BLOB && rule->affinity != CF_AFFINITY_NONE &&
                    key_of(value, &key) == CUCKOO_KEY_OK &&
                    (type == CF_TYPE_TEXT ? cf_key_apply(rule, &key) : cf_key_is_vague(rule, &key));

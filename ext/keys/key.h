@@ -18,7 +18,18 @@ typedef enum cuckoo_key {
     CUCKOO_KEY_UNFIT  /* the filter has no keys of this type (cf_key_fits): an error of the caller */
 } cuckoo_key;
 
-/* The types to note when this key is added under the key rule (cf_key_types); 0 for NULL. */
+/* The type of a value (cf_key_types); 0 for NULL. */
+static inline unsigned cuckoo_value_type(sqlite3_value *value)
+{
+    static const uint8_t types[] = {[SQLITE_INTEGER] = CF_TYPE_NUMBER,
+                                    [SQLITE_FLOAT] = CF_TYPE_NUMBER,
+                                    [SQLITE_TEXT] = CF_TYPE_TEXT,
+                                    [SQLITE_BLOB] = CF_TYPE_BLOB,
+                                    [SQLITE_NULL] = 0};
+    return types[sqlite3_value_type(value)];
+}
+
+/* The types to note when this key is added under the key rule; 0 for NULL. */
 unsigned cuckoo_key_type(sqlite3_value *value, const cf_geometry *rule);
 
 /* True if the value is a text that looks like a number. */
@@ -63,7 +74,8 @@ static inline cuckoo_key cuckoo_key_argument(sqlite3_context *context, sqlite3_v
 static inline cuckoo_key cuckoo_key_added(sqlite3_context *context, sqlite3_value *value,
                                           cf_geometry *rule, uint64_t *hash)
 {
-    if (sqlite3_value_type(value) != SQLITE_INTEGER || !(rule->key_types & CF_TYPE_NUMBER))
+    if (!(rule->key_types & cuckoo_value_type(value)) ||
+        (rule->affinity != CF_AFFINITY_NONE && sqlite3_value_type(value) != SQLITE_INTEGER))
         rule->key_types |= (uint8_t)cf_types_under(rule->affinity, cuckoo_key_type(value, rule));
     return cuckoo_key_argument(context, value, rule, false, hash);
 }
