@@ -74,8 +74,9 @@ static inline cuckoo_key cuckoo_key_argument(sqlite3_context *context, sqlite3_v
 static inline cuckoo_key cuckoo_key_added(sqlite3_context *context, sqlite3_value *value,
                                           cf_geometry *rule, uint64_t *hash)
 {
-    if (!(rule->key_types & cuckoo_value_type(value)) ||
-        (rule->affinity != CF_AFFINITY_NONE && sqlite3_value_type(value) != SQLITE_INTEGER))
+    if (sqlite3_value_type(value) == SQLITE_INTEGER
+            ? !(rule->key_types & CF_TYPE_NUMBER)
+            : rule->affinity != CF_AFFINITY_NONE || !(rule->key_types & cuckoo_value_type(value)))
         rule->key_types |= (uint8_t)cf_types_under(rule->affinity, cuckoo_key_type(value, rule));
     return cuckoo_key_argument(context, value, rule, false, hash);
 }
