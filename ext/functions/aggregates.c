@@ -150,23 +150,23 @@ static void build_last(sqlite3_context *context, void *state, bool failed)
 
 /* ---- cf_build_exact(key, member [, fpr [, options]]) ---- */
 
-/* Reads the argument `member`. A vague key (cuckoo_key.h) is always found, so it cannot be a non-member;
-** an inexact key may equal any of several others. */
-static bool read_member(sqlite3_context *context, sqlite3_value **argv, const collected *c, bool *member)
+/* An inexact key (cuckoo_key.h) may equal any of several others, which get other answers. */
+static bool is_exact(sqlite3_context *context, sqlite3_value *key, const cf_geometry *rule)
 {
-    int type = sqlite3_value_type(argv[1]);
-    double given = sqlite3_value_double(argv[1]);
-    *member = given != 0;
-    if ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || (*member && given != 1))
-        return cuckoo_fail(context, "member, the second argument, must be 1 or 0, got %s%s",
-                           cuckoo_show(argv[1]).text,
-                           type == SQLITE_NULL ? "; use ifnull(member, 0)" : "");
-    bool inexact = sqlite3_value_type(argv[0]) == SQLITE_TEXT &&
-                   cuckoo_key_type(argv[0], &c->rule) & CF_TYPE_INEXACT;
-    return (!inexact && (*member || !cuckoo_key_always(&c->rule, argv[0]))) ||
+    return rule->affinity == CF_AFFINITY_NONE || !(rule->key_types & CF_TYPE_INEXACT) ||
            cuckoo_fail(context,
                        "key is %s, which may equal other keys under this affinity; leave affinity= out",
-                       cuckoo_show(argv[0]).text);
+                       cuckoo_show(key).text);
+}
+
+static bool read_member(sqlite3_context *context, sqlite3_value *value, bool *member)
+{
+    int type = sqlite3_value_type(value);
+    double given = sqlite3_value_double(value);
+    *member = given != 0;
+    return ((type == SQLITE_INTEGER || type == SQLITE_FLOAT) && (!*member || given == 1)) ||
+           cuckoo_fail(context, "member, the second argument, must be 1 or 0, got %s%s",
+                       cuckoo_show(value).text, type == SQLITE_NULL ? "; use ifnull(member, 0)" : "");
 }
 
 static bool exact_row(sqlite3_context *context, int argc, sqlite3_value **argv, void *state)
@@ -185,9 +185,7 @@ static bool exact_row(sqlite3_context *context, int argc, sqlite3_value **argv, 
     cuckoo_key kind = cuckoo_key_added(context, argv[0], &c->rule, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
-    if (c->rule.affinity != CF_AFFINITY_NONE)
-        c->rule.key_types &= CF_TYPE_ANY; /* known texts must not be vague (exact/make.c) */
-    return read_member(context, argv, c, &member) &&
+    return read_member(context, argv[1], &member) && is_exact(context, argv[0], &c->rule) &&
            add_key(context, member ? &c->keys : &c->others, hash, 0);
 }
 

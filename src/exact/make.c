@@ -174,11 +174,8 @@ static cf_status finish(cf_exact_work *work, uint64_t keys, uint64_t members)
     build->length = at - gap;
     memset(header, 0, CF_HEADER_BYTES);
     memcpy(header, cf_exact_magic, sizeof cf_exact_magic);
-    /* Under an affinity no key is noted as inexact: known texts must not be vague. */
-    unsigned all = rule->affinity == CF_AFFINITY_NONE ? CF_TYPES_MIXED : CF_TYPE_ANY;
-    header[AT_RULE] =
-        (uint8_t)((cf_is_keyed(rule) ? CF_IDENTITY_KEYED : CF_IDENTITY_XXH3) |
-                  (cf_types_under(rule->affinity, rule->key_types) & all) << CF_TYPES_SHIFT);
+    header[AT_RULE] = (uint8_t)((cf_is_keyed(rule) ? CF_IDENTITY_KEYED : CF_IDENTITY_XXH3) |
+                                cf_types_under(rule->affinity, rule->key_types) << CF_TYPES_SHIFT);
     header[AT_RULE + 1] = (uint8_t)rule->affinity;
     header[AT_RULE + 2] = (uint8_t)rule->collation;
     cf_store64(header + 8, (uint64_t)rule->seed);

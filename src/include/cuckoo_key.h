@@ -28,7 +28,7 @@
 **                 the nearest double. Integers stay exact.
 **      REAL       The same, and every number is a double.
 **      TEXT       The same for whole numbers that fit into 64 bits. All other text stays text. Integers
-**                 stay exact. Columns of BLOB or no affinity have this rule.
+**                 stay exact. Infinity is Inf or -Inf. Columns of BLOB or no affinity have this rule.
 **
 ** Versions of SQLite read some texts as different doubles. Such a text is *inexact*, and so is, under
 ** TEXT, a real that is not whole, or is 10^15 or more: SQLite makes text of it. A filter notes that it

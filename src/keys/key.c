@@ -112,7 +112,8 @@ void cf_drop_types(cf_filter *filter)
 /* ---- affinity ---- */
 
 /* From here on doubles are too coarse for the 15 digits that SQLite may convert them to. */
-#define COARSE 1e15
+#define COARSE   1e15
+#define INFINITE UINT64_C(0xffe0000000000000) /* twice the bits of infinity */
 
 /* Replaces a text by the number that it looks like. True: versions of SQLite read different doubles; the
 ** new form is then the nearest double, or the integer that some version may read. */
@@ -147,6 +148,13 @@ bool cf_key_apply(const cf_geometry *rule, cf_key *key)
     /* RULE: under REAL an integer becomes a double */
     if (rule->affinity == CF_AFFINITY_REAL && key->type == CF_KEY_INTEGER)
         *key = cf_key_real(cf_rounded((double)(int64_t)key->number));
+    /* RULE: under TEXT infinity becomes the text that every version of SQLite makes of it */
+    if (rule->affinity == CF_AFFINITY_TEXT && key->type == CF_KEY_REAL && key->number << 1 == INFINITE) {
+        unsigned minus = (unsigned)(key->number >> 63);
+        key->type = CF_KEY_TEXT;
+        key->content = (const uint8_t *)&"-Inf"[1 - minus];
+        key->length = 3 + minus;
+    }
     return inexact;
 }
 

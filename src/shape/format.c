@@ -95,11 +95,11 @@ static cf_status check_identity(const uint8_t *bytes, uint64_t length, const cha
                    : cf_refuse(CF_DAMAGED, why, "the header does not match its checksum");
     /* RULE: an unknown hash is rejected */
     if (!cf_knows_hash(bytes[AT_HASH] & CF_HASH_MASK))
-        return cf_refuse(CF_NEWER, why, CF_LATER("unknown hash"));
+        return cf_refuse(CF_NEWER, why, CF_LATER("unknown hash, key rule or flag"));
     /* RULE: an unknown flag is rejected; equivalent without 6: the bit above is rejected as unknown */
     if ((bytes[AT_FLAGS] >> COLLATION_SHIFT & RULE_MASK) > CF_COLLATION_RTRIM ||
         (bytes[AT_FLAGS] & (FLAG_AGEING | FLAG_VALUES)) == (FLAG_AGEING | FLAG_VALUES))
-        return cf_refuse(CF_NEWER, why, CF_LATER("unknown flag"));
+        return cf_refuse(CF_NEWER, why, CF_LATER("unknown hash, key rule or flag"));
     return CF_OK;
 }
 

@@ -82,14 +82,17 @@ static double log_bytes(void)
 
 typedef struct write_kind {
     const char *title, *sql;
-    int times;  /* insertions */
+    int part;   /* of the capacity: as many insertions; or */
+    int times;  /* so many */
     bool alone; /* each in a transaction of its own */
 } write_kind;
 
+enum { A_CYCLE = 250 /* this part of the capacity is inserted from drain to drain, or more */ };
+
 static const write_kind kinds[] = {
-    {"table, one insertion per transaction", "INSERT INTO seen(key) VALUES (?1)", 2000, true},
-    {"table, 2,000 in one transaction", "INSERT INTO seen(key) VALUES (?1)", 2000, false},
-    {"blob, one cf_add per transaction", "UPDATE filters SET f = cf_add(f, ?1)", 20, true},
+    {"table, one insertion per transaction", "INSERT INTO seen(key) VALUES (?1)", A_CYCLE, 0, true},
+    {"table, 40,000 in one transaction", "INSERT INTO seen(key) VALUES (?1)", A_CYCLE, 0, false},
+    {"blob, one cf_add per transaction", "UPDATE filters SET f = cf_add(f, ?1)", 0, 20, true},
 };
 
 /* In a process of its own, so that its memory can be told. */
@@ -99,15 +102,16 @@ static void write_keys(FILE *out, const write_kind *kind, sqlite3_int64 first)
     sqlite3_stmt *statement = bench_prepare(db, kind->sql);
     step_with(db, statement, first); /* reads what it needs */
     bench_run(db, "PRAGMA wal_checkpoint(TRUNCATE)");
+    int times = kind->part ? (int)capacity / kind->part : kind->times;
     double bytes = log_bytes(), start = 1e6 * bench_seconds();
     if (!kind->alone)
         bench_run(db, "BEGIN");
-    for (int i = 1; i <= kind->times; i++)
+    for (int i = 1; i <= times; i++)
         step_with(db, statement, first + i);
     if (!kind->alone)
         bench_run(db, "COMMIT");
-    double us = (1e6 * bench_seconds() - start) / kind->times;
-    bytes = (log_bytes() - bytes) / kind->times;
+    double us = (1e6 * bench_seconds() - start) / times;
+    bytes = (log_bytes() - bytes) / times;
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
     fprintf(out, "%s\t%.0f\t%.2f\t%.2f\t%.1f\n", kind->title, bytes, bytes / FRAME, us,
@@ -140,9 +144,9 @@ static void measure_at(FILE *out, int percent, sqlite3_int64 *filled)
     sqlite3_close(db);
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         fprintf(out, "%d\t", percent);
-        in_child(out, &kinds[i], *filled + 10000 * i);
+        in_child(out, &kinds[i], *filled + capacity / 200 * i);
     }
-    *filled += 30000;
+    *filled += capacity / 200 * 3;
 }
 
 static void measure_writes(const bench_call *call)

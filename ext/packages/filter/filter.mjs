@@ -839,7 +839,7 @@ function buildExact(members, others, options = {}) {
   const begin = (list) => (putOptions(given), c.begin(list, scratch, scratch + SEED_AT)), places = { vague: [], exact: true };
   return withList(call, members, begin, (ones) => withList(call, others, begin, (zeros) => {
     if (places.vague.length) {
-      fail(call, "with affinity 'text' a fractional number, or one from 1e15 on, cannot be a non-member, because it may compare equal to a text; give a bigint, or leave the affinity out");
+      fail(call, "with affinity 'text' a fractional number, or one from 1e15 on, cannot be a key of an exact filter, because it may equal several texts; give a bigint, or leave the affinity out");
     }
     putOptions(given);
     const made = scratch + SEED_AT + 8, status = c.build_exact(zeros, ones, made, scratch, scratch + SEED_AT);
@@ -853,7 +853,7 @@ function buildExact(members, others, options = {}) {
       freeParts([part]);
       throw error;
     }
-  }, false, places), false, { vague: [], exact: true });
+  }, false, places), false, places);
 }
 
 export { open, build, buildExact, create, ready, CuckooFilter, ExactFilter, TextBytes, version };

@@ -227,7 +227,7 @@ def test_a_vague_value_is_always_perhaps_there(db):
 def test_a_real_is_found_as_its_text(db, rng, way):
     """A column of reals is joined with one of texts: SQLite compares numbers, or the text that it makes of the real."""
     create(db, "affinity=text")
-    for real in (0.5, 1.25, -3e-7, 1e15, 1e300, *(rng.uniform(-9, 9) * 10.0 ** rng.randrange(-20, 30) for _ in range(50))):
+    for real in (0.5, 1.25, -3e-7, 1e15, 1e300, math.inf, -math.inf, *(rng.uniform(-9, 9) * 10.0 ** rng.randrange(-20, 30) for _ in range(50))):
         blob = ask(db, way, real)
         db.execute("INSERT INTO seen(key) VALUES(?)", (real,))
         texts = repr(real), ask(db, "SELECT CAST(? AS TEXT)", real), f"{real:.15g}", f" {real:.17e}"

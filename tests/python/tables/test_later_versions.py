@@ -83,7 +83,7 @@ LATER_TABLES.update({
 })
 WORDS = {"option": "unknown option colour", "value of an option": "bad value in layout=spiral",
          "longer row": "header row", "hash": "unknown hash",
-         "flag": "unknown flag", "format 3": "unknown format version", "fpr": "fpr must be a number"}
+         "flag": "or flag", "format 3": "unknown format version", "fpr": "fpr must be a number"}
 
 PLAIN, FOLLOWS = "capacity=50", "capacity=50, content='u(k)'"
 

@@ -79,6 +79,11 @@ TEST(numbers_in_texts)
         assert_same(&rule, text("."), cf_key_integer(0), false);
         assert_same(&rule, cf_key_blob("12", 2), cf_key_integer(12), false);
         assert_same(&rule, text("-2.50"), cf_key_real(-2.5), affinity != CF_AFFINITY_TEXT);
+        assert_same(&rule, text("inf"), cf_key_real(INFINITY), affinity == CF_AFFINITY_TEXT);
+        assert_same(&rule, text("-Inf"), cf_key_real(-INFINITY), affinity == CF_AFFINITY_TEXT);
+        assert_same(&rule, text("-Inf"), cf_key_real(INFINITY), false);
+        assert_same(&rule, text("1e999"), cf_key_real(INFINITY), affinity != CF_AFFINITY_TEXT);
+        assert_same(&rule, text("inf"), cf_key_real(1.5), false);
         assert_same(&rule, cf_key_integer((1ll << 53) + 1), cf_key_integer(1ll << 53),
                     affinity == CF_AFFINITY_REAL);
     }
