@@ -84,6 +84,7 @@ TEST(numbers_in_texts)
         assert_same(&rule, text("-Inf"), cf_key_real(INFINITY), false);
         assert_same(&rule, text("1e999"), cf_key_real(INFINITY), affinity != CF_AFFINITY_TEXT);
         assert_same(&rule, text("inf"), cf_key_real(1.5), false);
+        assert_same(&rule, text("inf"), cf_key_integer(0x7ff0000000000000), false); /* the same bits */
         assert_same(&rule, cf_key_integer((1ll << 53) + 1), cf_key_integer(1ll << 53),
                     affinity == CF_AFFINITY_REAL);
     }
