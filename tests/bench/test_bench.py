@@ -186,7 +186,7 @@ def test_pages_quote_the_tables_that_are_committed():
 
 @pytest.mark.parametrize("page, old, new", [
     ("RESULTS.md", "smaller, 7.30 bits", "smaller, 7.31 bits"), ("RESULTS.md", "| 1 | 6.64 |", "| 1 | 6.65 |"),
-    ("ARTICLES.md", "12.32 bits at 0.190 %", "12.32 bits at 0.191 %"),
+    ("ARTICLES.md", "12.32 bits at 0.193 %", "12.32 bits at 0.194 %"),
     ("joins.svg", "SQLite 3.54.1<", "SQLite 3.54.2<"), ("README.md", "9.4 bits per key", "9.2 bits per key")])
 def test_a_figure_that_is_quoted_wrong_is_seen(monkeypatch, page, old, new):
     fresh = tables.text_of
