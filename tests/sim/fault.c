@@ -40,12 +40,34 @@ bool fault_install(void)
 
 /* ---- what fails within a step ---- */
 
-static void draw_disk(world *w, fault *f)
+static bool is_alone(const world *w, const step *s)
+{
+    return sqlite3_get_autocommit(w->pairs[s->pair].twin);
+}
+
+/* The rows of the tables tell whether a statement was completed; the keys of a filter without content do not. */
+static bool changes_keys_only(const world *w, const step *s)
+{
+    for (int i = 0; i < w->shape.filters; i++)
+        if (!follows(filter_of(w, i)) && strstr(s->real, filter_of(w, i)->name) && s->real[0] != 'C')
+            return true;
+    return false;
+}
+
+/* At the end of a transaction these may fail when it is complete. */
+static bool fails_late(disk_op what)
+{
+    return what == DISK_SYNC || what == DISK_TRUNCATE || what == DISK_DELETE || what == DISK_SHM;
+}
+
+static void draw_disk(world *w, const step *s, fault *f)
 {
     static const disk_op ops[] = {DISK_READ,     DISK_WRITE, DISK_WRITE,  DISK_SYNC,
                                   DISK_TRUNCATE, DISK_OPEN,  DISK_DELETE, DISK_SHM};
     f->sort = FAIL_DISK;
     f->what = PICK(w, ops);
+    if (fails_late(f->what) && is_alone(w, s) && changes_keys_only(w, s))
+        f->what = DISK_WRITE;
     f->onwards = f->what == DISK_WRITE && chance(w, 40); /* a disk that is full */
     f->n = draw(w, chance(w, 70) ? 3 : 20);
 }
@@ -67,14 +89,10 @@ static bool may_fail(const world *w, const step *s)
     for (int i = 0; i < 8; i++)
         if (begins(s->real, others[i]))
             return false;
-    /* When the power has gone, or an interrupt has come late, the rows of the tables tell whether a
-    ** statement was completed; the keys of a filter that it changes do not. */
-    bool unknown = (w->shape.faults == POWER_FAULTS && sqlite3_get_autocommit(w->pairs[s->pair].twin)) ||
+    /* the power has gone, or an interrupt has come late */
+    bool unknown = (w->shape.faults == POWER_FAULTS && is_alone(w, s)) ||
                    (w->shape.faults == INTERRUPTS && !known("interrupted_insert"));
-    for (int i = 0; unknown && i < w->shape.filters; i++)
-        if (!follows(filter_of(w, i)) && strstr(s->real, filter_of(w, i)->name) && s->real[0] != 'C')
-            return false;
-    return true;
+    return !unknown || !changes_keys_only(w, s);
 }
 
 void fault_draw(world *w, step *s)
@@ -88,7 +106,7 @@ void fault_draw(world *w, step *s)
     if (!chance(w, limits ? 80 : writes_much ? 45 : 20))
         return;
     if (w->shape.faults == DISK_FAULTS)
-        draw_disk(w, f);
+        draw_disk(w, s, f);
     else if (w->shape.faults == MEMORY_FAULTS)
         *f = (fault){.sort = FAIL_MEMORY,
                      .n = draw(w, chance(w, 50) ? 60 : 2000),
