@@ -152,15 +152,13 @@ static int take_key(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row, int
     sqlite3_value *key = sqlite3_column_value(row, column);
     if (sqlite3_value_type(key) == SQLITE_NULL) /* the row was inserted, or deleted */
         return SQLITE_OK;
-    cuckoo_key kind = cuckoo_key_hash(key, &paged->filter.geometry, &hash);
+    if (cuckoo_key_hash(key, &paged->filter.geometry, &hash) != CUCKOO_KEY_OK)
+        return SQLITE_NOMEM;
     net->changes.types |= n > 0 ? cuckoo_key_type(key, &paged->filter.geometry) : 0;
-    if (kind == CUCKOO_KEY_OK)
-        count(net, paged, n);
-    if (kind == CUCKOO_KEY_OK && paged->shadow.rowids)
-        return cuckoo_changes_add(&net->changes, hash, sqlite3_column_int64(row, OLD_ROW + column), n);
-    return kind == CUCKOO_KEY_OK      ? cuckoo_counts_put(&net->changes.counts, false, hash, 0, n)
-           : kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM
-                                      : SQLITE_OK;
+    count(net, paged, n);
+    return paged->shadow.rowids
+               ? cuckoo_changes_add(&net->changes, hash, sqlite3_column_int64(row, OLD_ROW + column), n)
+               : cuckoo_counts_put(&net->changes.counts, false, hash, 0, n);
 }
 
 static int take_keys(cuckoo_net *net, cuckoo_paged *paged, sqlite3_stmt *row)
