@@ -39,7 +39,7 @@ HOLES = [
     ("a deleted key stays until the drain", "ext/table/table.c", "        *has = copies_of(table, hash) + more > 0;", "        ;"),
     ("what was read of the log stays true", "ext/table/table.c", "    table->net.current = false;\n", ""),
     ("changes of rows in a transaction are not noticed", "ext/table/table.c", "pages_kept && changes == table->changes", "pages_kept"),
-    ("a row of the log of triggers is not added", "ext/follow/log.c", "kind == CUCKOO_KEY_OK      ? cuckoo_counts_put(", "kind == CUCKOO_KEY_OK && !(hash % 13 == 5 && n > 0) ? cuckoo_counts_put("),
+    ("a row of the log of triggers is not added", "ext/follow/log.c", ": cuckoo_counts_put(", ": hash % 13 == 5 && n > 0 ? SQLITE_OK : cuckoo_counts_put("),
     ("a row of the log of hashed keys is not added", "ext/follow/log.c", "    return cuckoo_changes_add(&net->changes, (uint64_t)sqlite3_column_int64(row, HASH), rowids ? n : 0,",
      "    return sqlite3_column_int64(row, HASH) % 7 == 5 ? SQLITE_OK : cuckoo_changes_add(&net->changes, (uint64_t)sqlite3_column_int64(row, HASH), rowids ? n : 0,"),
     ("an old key is not subtracted", "ext/follow/log.c", "    int rc = take_key(net, paged, row, OLD, -1);", "    int rc = SQLITE_OK;"),

@@ -29,7 +29,8 @@ uint64_t hash_row(sqlite3_stmt *statement)
         }
         const void *bytes = type == SQLITE_BLOB ? sqlite3_column_blob(statement, i)
                                                 : (const void *)sqlite3_column_text(statement, i);
-        hash = hash_bytes(hash_bytes(hash, &type, 1), bytes, sqlite3_column_bytes(statement, i));
+        int n = bytes ? sqlite3_column_bytes(statement, i) : 0; /* no memory to convert a text */
+        hash = hash_bytes(hash_bytes(hash, &type, 1), bytes, n);
     }
     return mix(hash, 0);
 }
